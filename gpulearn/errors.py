@@ -1,0 +1,53 @@
+"""Every error that gpulearn raises on purpose: one small tree.
+
+A message quotes what the caller gave, says what was expected and what to try.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BadInput",
+    "DeviceError",
+    "GpulearnError",
+    "KernelError",
+    "MissingPackage",
+    "NotSolvedYet",
+    "RecordingError",
+    "WrongAnswer",
+]
+
+
+class GpulearnError(Exception):
+    """The root of the tree."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of a stack trace: the name and the message."""
+        return [f"\x1b[1m{type(self).__name__}\x1b[0m: {self}"]
+
+
+class BadInput(GpulearnError, ValueError):  # noqa: N818 - a learner's word
+    """An argument has a wrong shape, dtype, size or name."""
+
+
+class DeviceError(GpulearnError, RuntimeError):
+    """A device was asked for that is not here, or `GPULEARN_DEVICE` is not a known word."""
+
+
+class MissingPackage(GpulearnError, ImportError):  # noqa: N818 - a learner's word
+    """An optional package is needed that is not installed."""
+
+
+class RecordingError(GpulearnError, ValueError):
+    """A recording is missing, damaged or of another schema."""
+
+
+class KernelError(GpulearnError, RuntimeError):
+    """A kernel did something that cannot go on."""
+
+
+class NotSolvedYet(GpulearnError):  # noqa: N818 - a learner's word
+    """The exercise still holds its stub."""
+
+
+class WrongAnswer(GpulearnError):  # noqa: N818 - a learner's word
+    """The exercise was answered, and the answer is wrong; the message is the diagnosis."""
