@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from gpulearn.accelerator import accelerator
+    from gpulearn.device import banner
     from gpulearn.errors import (
         BadInput,
         DeviceError,
@@ -22,28 +24,75 @@ if TYPE_CHECKING:
         RecordingError,
         WrongAnswer,
     )
+    from gpulearn.figures.show import show
+    from gpulearn.figures.table import table
+    from gpulearn.kernels.matmul import matmul_flops, matmul_loops
+    from gpulearn.lessons.judge import check
+    from gpulearn.lessons.overview import exercises, progress, solution
+    from gpulearn.timing import (
+        Measurement,
+        Provenance,
+        Series,
+        crossover,
+        measure,
+        time_correctly,
+    )
 
-# public name -> the module that defines it
-_HOME = {
-    "BadInput": "gpulearn.errors",
-    "DeviceError": "gpulearn.errors",
-    "GpulearnError": "gpulearn.errors",
-    "KernelError": "gpulearn.errors",
-    "MissingPackage": "gpulearn.errors",
-    "NotSolvedYet": "gpulearn.errors",
-    "RecordingError": "gpulearn.errors",
-    "WrongAnswer": "gpulearn.errors",
+# the module that defines them -> public names
+_HOMES = {
+    "gpulearn.accelerator": ("accelerator",),
+    "gpulearn.device": ("banner",),
+    "gpulearn.errors": (
+        "BadInput",
+        "DeviceError",
+        "GpulearnError",
+        "KernelError",
+        "MissingPackage",
+        "NotSolvedYet",
+        "RecordingError",
+        "WrongAnswer",
+    ),
+    "gpulearn.figures.show": ("show",),
+    "gpulearn.figures.table": ("table",),
+    "gpulearn.kernels.matmul": ("matmul_flops", "matmul_loops"),
+    "gpulearn.lessons.judge": ("check",),
+    "gpulearn.lessons.overview": ("exercises", "progress", "solution"),
+    "gpulearn.timing": (
+        "Measurement",
+        "Provenance",
+        "Series",
+        "crossover",
+        "measure",
+        "time_correctly",
+    ),
 }
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BadInput",
     "DeviceError",
     "GpulearnError",
     "KernelError",
+    "Measurement",
     "MissingPackage",
     "NotSolvedYet",
+    "Provenance",
     "RecordingError",
+    "Series",
     "WrongAnswer",
+    "accelerator",
+    "banner",
+    "check",
+    "crossover",
+    "exercises",
+    "matmul_flops",
+    "matmul_loops",
+    "measure",
+    "progress",
+    "show",
+    "solution",
+    "table",
+    "time_correctly",
 ]
 
 
