@@ -44,7 +44,7 @@ links: $(STAMP)
 
 # on a machine with an NVIDIA GPU: measures what the notebooks show elsewhere
 record: $(STAMP)
-	$(BIN)/python -m gpulearn.recordings $(ARGS)
+	$(BIN)/python -m gpulearn.record $(ARGS)
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m gpulearn.install

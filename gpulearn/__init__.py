@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from gpulearn.accelerator import accelerator
+    from gpulearn.accelerators import accelerator
     from gpulearn.device import banner
     from gpulearn.errors import (
         BadInput,
@@ -24,23 +24,21 @@ if TYPE_CHECKING:
         RecordingError,
         WrongAnswer,
     )
+    from gpulearn.figures.matmul import compare_gpus, plot_rates, plot_times, rates
+    from gpulearn.figures.matmul_explorer import matmul_explorer
     from gpulearn.figures.show import show
     from gpulearn.figures.table import table
     from gpulearn.kernels.matmul import matmul_flops, matmul_loops
+    from gpulearn.kernels.matmul_times import cpu_times, gpu_times
+    from gpulearn.kernels.precision import relative_error, round_mantissa
     from gpulearn.lessons.judge import check
     from gpulearn.lessons.overview import exercises, progress, solution
-    from gpulearn.timing import (
-        Measurement,
-        Provenance,
-        Series,
-        crossover,
-        measure,
-        time_correctly,
-    )
+    from gpulearn.roofline import matmul_seconds
+    from gpulearn.timing import Measurement, Provenance, Series, crossover, measure, time_correctly
 
 # the module that defines them -> public names
 _HOMES = {
-    "gpulearn.accelerator": ("accelerator",),
+    "gpulearn.accelerators": ("accelerator",),
     "gpulearn.device": ("banner",),
     "gpulearn.errors": (
         "BadInput",
@@ -52,11 +50,16 @@ _HOMES = {
         "RecordingError",
         "WrongAnswer",
     ),
+    "gpulearn.figures.matmul": ("compare_gpus", "plot_rates", "plot_times", "rates"),
+    "gpulearn.figures.matmul_explorer": ("matmul_explorer",),
     "gpulearn.figures.show": ("show",),
     "gpulearn.figures.table": ("table",),
     "gpulearn.kernels.matmul": ("matmul_flops", "matmul_loops"),
+    "gpulearn.kernels.matmul_times": ("cpu_times", "gpu_times"),
+    "gpulearn.kernels.precision": ("relative_error", "round_mantissa"),
     "gpulearn.lessons.judge": ("check",),
     "gpulearn.lessons.overview": ("exercises", "progress", "solution"),
+    "gpulearn.roofline": ("matmul_seconds",),
     "gpulearn.timing": (
         "Measurement",
         "Provenance",
@@ -83,12 +86,22 @@ __all__ = [
     "accelerator",
     "banner",
     "check",
+    "compare_gpus",
+    "cpu_times",
     "crossover",
     "exercises",
+    "gpu_times",
+    "matmul_explorer",
     "matmul_flops",
     "matmul_loops",
+    "matmul_seconds",
     "measure",
+    "plot_rates",
+    "plot_times",
     "progress",
+    "rates",
+    "relative_error",
+    "round_mantissa",
     "show",
     "solution",
     "table",

@@ -179,7 +179,7 @@ def _host_times(function: Callable[[], object], seconds: float, torch: Any) -> l
     from torch.utils.benchmark import Timer
 
     timer = Timer("function()", globals={"function": function}, num_threads=torch.get_num_threads())
-    found = timer.adaptive_autorange(threshold=0.1, min_run_time=seconds / 20, max_run_time=seconds)
+    found = timer.adaptive_autorange(threshold=0.1, min_run_time=seconds / 3, max_run_time=seconds)
     return list(found.times)
 
 

@@ -23,7 +23,7 @@ def figure(width: float = 7.0, height: float = 4.2) -> Iterator[tuple[Any, Any]]
 
     The figure is not known to pyplot, so that it is shown only where it is asked for.
     """
-    matplotlib = _require.package("matplotlib", "A figure")
+    style = _require.package("matplotlib.style", "A figure")
     from matplotlib.figure import Figure
 
     extra = {
@@ -37,6 +37,6 @@ def figure(width: float = 7.0, height: float = 4.2) -> Iterator[tuple[Any, Any]]
         "savefig.dpi": 110,
         "svg.fonttype": "path",
     }
-    with matplotlib.style.context(["default", "petroff10", extra]):
+    with style.context(["default", "petroff10", extra]):
         made = Figure(figsize=(width, height), layout="constrained")
         yield made, made.subplots()

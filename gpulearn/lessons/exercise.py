@@ -12,9 +12,13 @@ from typing import Any
 from gpulearn import _require, lessons
 from gpulearn.lessons import compare
 
-__all__ = ["Case", "Exercise", "Wrong", "catalogue", "find"]
+__all__ = ["Case", "Exercise", "Refused", "Wrong", "catalogue", "find"]
 
 Answer = Callable[..., Any]
+
+
+class Refused(Exception):  # noqa: N818 - it is the answer that is at fault
+    """What a trial raises when an answer breaks its rules; the message says which."""
 
 
 @dataclass(frozen=True)

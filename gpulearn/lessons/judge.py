@@ -17,7 +17,7 @@ import numpy as np
 
 from gpulearn.errors import BadInput, NotSolvedYet, WrongAnswer
 from gpulearn.lessons import progress, stubs
-from gpulearn.lessons.exercise import Answer, Case, Exercise, catalogue, find
+from gpulearn.lessons.exercise import Answer, Case, Exercise, Refused, catalogue, find
 
 __all__ = ["Passed", "check", "diagnose"]
 
@@ -140,7 +140,7 @@ def _try(exercise: Exercise, answer: Answer, case: Case) -> Any:
         return Raised(type(error).__name__, str(error), _line_in(answer, error))
     for before, after in zip(case.args, fresh.args, strict=True):
         if isinstance(before, np.ndarray) and not np.array_equal(before, after, equal_nan=True):
-            return Raised("ChangedInput", "it changes its input; work on a copy", None)
+            return Raised(Refused.__name__, "it changes its input; work on a copy", None)
     return got
 
 
@@ -170,7 +170,7 @@ def _failures(
 def _sentence(exercise: Exercise, outcome: Any, case: Case) -> str | None:
     if not isinstance(outcome, Raised):
         return exercise.difference(outcome, exercise.expected(case))
-    if outcome.kind == "ChangedInput":
+    if outcome.kind == Refused.__name__:
         return outcome.message
     where = f" in line {outcome.line} of your function" if outcome.line else ""
     return f"it raises {outcome.kind}: {outcome.message}{where}".replace("\n", " ")
@@ -179,7 +179,9 @@ def _sentence(exercise: Exercise, outcome: Any, case: Case) -> str | None:
 def _alike(exercise: Exercise, one: Any, other: Any) -> bool:
     """Whether two outcomes are the same behaviour."""
     if isinstance(one, Raised) or isinstance(other, Raised):
-        return type(one) is type(other) and one.kind == other.kind
+        if type(one) is not type(other) or one.kind != other.kind:
+            return False
+        return one.kind != Refused.__name__ or one.message == other.message
     if one is None or other is None:
         return one is other
     try:

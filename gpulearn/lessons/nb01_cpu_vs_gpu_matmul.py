@@ -10,7 +10,7 @@ import numpy as np
 
 from gpulearn.kernels.matmul import matmul_flops, matmul_loops
 from gpulearn.lessons import compare
-from gpulearn.lessons.exercise import Case, Exercise, Wrong
+from gpulearn.lessons.exercise import Case, Exercise, Refused, Wrong
 from gpulearn.lessons.virtual_gpu import VirtualGpu
 from gpulearn.timing import crossover, time_correctly
 
@@ -198,14 +198,12 @@ def crossover_cases() -> list[Case]:
     """Tables with one crossing, several, none, ties, and sizes that are no powers of two."""
     tables: tuple[tuple[str, list[int], list[float], list[float]], ...] = (
         ("one crossing", [64, 128, 256, 512], [1.0, 2.0, 8.0, 60.0], [5.0, 5.0, 5.0, 6.0]),
-        ("a GPU that leads, falls back and leads again", [10, 20, 30, 40, 50])
-        + ([3.0, 4.0, 5.0, 9.0, 20.0], [4.0, 3.0, 6.0, 8.0, 10.0]),
+        ("a lead lost and won back", [10, 20, 30, 40], [3.0, 4.0, 5.0, 9.0], [4.0, 3.0, 6.0, 8.0]),
         ("a GPU that is never faster", [64, 128, 256], [1.0, 2.0, 3.0], [5.0, 5.0, 5.0]),
         ("a GPU that is always faster", [3, 5, 9], [2.0, 3.0, 4.0], [1.0, 1.0, 1.0]),
         ("a tie before the crossing", [100, 200, 300], [1.0, 5.0, 9.0], [5.0, 5.0, 6.0]),
         ("a GPU that leads only in the middle", [1, 2, 3], [1.0, 9.0, 4.0], [2.0, 5.0, 6.0]),
-        ("two sizes that leave the lead and take it back", [8, 16, 24, 32])
-        + ([9.0, 1.0, 9.0, 9.0], [5.0, 5.0, 5.0, 5.0]),
+        ("a lead lost at once", [8, 16, 24, 32], [9.0, 1.0, 9.0, 9.0], [5.0, 5.0, 5.0, 5.0]),
         ("a single size", [77], [2.0], [1.0]),
     )
     return [Case(label, (sizes, cpu, gpu)) for label, sizes, cpu, gpu in tables]
@@ -296,7 +294,8 @@ def run_timing(answer: Callable[..., Any], case: Case) -> Any:
     gpu, repeats = case.args
     seconds = answer(gpu.run, gpu.synchronize, gpu.clock, repeats)
     if gpu.calls < repeats:
-        raise ValueError(f"run() was called {gpu.calls} times, and repeats is {repeats}")
+        times = "time" if gpu.calls == 1 else "times"
+        raise Refused(f"it calls run() {gpu.calls} {times}, and repeats is {repeats}")
     return seconds
 
 
@@ -468,7 +467,7 @@ EXERCISES = (
             ),
             Wrong(
                 lambda m, n, p: 2 * m * p,
-                "that is two operations for each element of C; each takes n products and n additions.",
+                "that is two operations for each element of C; each takes n products and n sums.",
             ),
             Wrong(
                 lambda m, n, p: m * p * (2 * n - 1),
@@ -555,8 +554,8 @@ EXERCISES = (
         wrong=(
             Wrong(
                 time_no_synchronize,
-                "the second clock() is read while the GPU still works, so only the launch is timed: "
-                "call synchronize() between run() and that clock().",
+                "the second clock() is read while the GPU still works, so only the launch is "
+                "timed: call synchronize() between run() and that clock().",
             ),
             Wrong(
                 time_no_warm_up,
@@ -573,8 +572,8 @@ EXERCISES = (
             Wrong(time_slowest, "that is the slowest repeat; return the median."),
             Wrong(
                 time_pending_counted,
-                "the first timed call pays for the warm-up and for work left over from before: call "
-                "run() and synchronize() once before the first clock().",
+                "the first timed call pays for the warm-up and for work left over from before: "
+                "call run() and synchronize() once before the first clock().",
             ),
         ),
         right=(time_with_generator, time_two_warm_ups),

@@ -31,6 +31,9 @@ class Accelerator(Protocol):
     def matmul(self, a: Any, b: Any) -> Any:
         """Launch a·b and return at once; the result is there after `synchronize`."""
 
+    def get(self, array: Any) -> np.ndarray:
+        """Wait for a result and copy it to the host."""
+
     def synchronize(self) -> None:
         """Wait until all that was launched is done; an error of a launch is raised here."""
 
@@ -51,6 +54,10 @@ class CudaAccelerator:
     def matmul(self, a: Any, b: Any) -> Any:
         """Launch a·b on the GPU and return at once."""
         return a @ b
+
+    def get(self, array: Any) -> np.ndarray:
+        """Wait for a result and copy it to the host."""
+        return np.asarray(array.cpu())
 
     def synchronize(self) -> None:
         """Wait for the GPU."""
@@ -85,6 +92,11 @@ class QueueAccelerator:
         result = self._torch.empty((a.shape[0], b.shape[-1]), dtype=a.dtype)
         self._launches.put(lambda: self._torch.matmul(a, b, out=result))
         return result
+
+    def get(self, array: Any) -> np.ndarray:
+        """Wait for a result and copy it to the host."""
+        self.synchronize()
+        return np.array(array)
 
     def synchronize(self) -> None:
         """Wait for the queue to run empty."""
