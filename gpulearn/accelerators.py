@@ -96,7 +96,7 @@ class QueueAccelerator:
     def get(self, array: Any) -> np.ndarray:
         """Wait for a result and copy it to the host."""
         self.synchronize()
-        return np.array(array)
+        return np.asarray(array.numpy()).copy()
 
     def synchronize(self) -> None:
         """Wait for the queue to run empty."""

@@ -26,22 +26,22 @@ class Explorer:
         self._draw = draw
         self.controls = controls
         self._static = self._html()
-        self._picture = widgets.HTML(self._static)
+        self.picture = widgets.HTML(self._static)
         # Whatever goes wrong in a redraw stands under the picture, not in a hidden log.
-        self._faults = widgets.Output()
+        self.faults = widgets.Output()
         for control in controls.values():
             control.observe(self._redraw, names="value")
         box = widgets.HBox(list(controls.values()), layout={"flex_flow": "row wrap"})
-        self.widget = widgets.VBox([box, self._picture, self._faults])
+        self.widget = widgets.VBox([box, self.picture, self.faults])
 
     def _html(self) -> str:
         picture, sentence = self._draw(**{name: c.value for name, c in self.controls.items()})
         return f'<p role="status">{escape(sentence)}</p>{picture._repr_html_()}'
 
     def _redraw(self, change: Any) -> None:
-        self._faults.clear_output()
-        with self._faults:
-            self._picture.value = self._html()
+        self.faults.clear_output()
+        with self.faults:
+            self.picture.value = self._html()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         shown = self.widget._repr_mimebundle_(**kwargs)

@@ -73,7 +73,7 @@ def gpu_times(
     name = f"GPU, {dtype}{', with copies' if copies else ''}"
     kind = "pageable" if copies else "none"
     if gpu is None:
-        if device.current().kind == "gpu" and _require.package("torch", "A GPU's time").cuda:
+        if device.current().kind == "gpu" and _torch_sees_gpu():
             return live_times(sizes, dtype, copies=kind, on="cuda", name=name)
         if recorded := _recorded(sizes, dtype, kind, name):
             return recorded
@@ -83,6 +83,10 @@ def gpu_times(
     ]
     where = Provenance("modelled", f"the {model}'s roofline")
     return Series(name, tuple(sizes), tuple(seconds), where)
+
+
+def _torch_sees_gpu() -> bool:
+    return bool(_require.package("torch", "Timing a GPU").cuda.is_available())
 
 
 def _recorded(sizes: Sequence[int], dtype: str, copies: str, name: str) -> Series | None:

@@ -181,7 +181,7 @@ def _alike(exercise: Exercise, one: Any, other: Any) -> bool:
     if isinstance(one, Raised) or isinstance(other, Raised):
         if type(one) is not type(other) or one.kind != other.kind:
             return False
-        return one.kind != Refused.__name__ or one.message == other.message
+        return bool(one.kind != Refused.__name__ or one.message == other.message)
     if one is None or other is None:
         return one is other
     try:
