@@ -192,6 +192,13 @@ def test_a_notebook_that_ends_early(sources, limits, fault, tmp_path) -> None:
     assert re.fullmatch(fault, found)
 
 
+def test_an_error_after_the_last_cell_is_found(tmp_path) -> None:
+    late = "def late():\n    sleep(0.05)\n    1 / 0\n\n\nThread(target=late).start()"
+    notebook = of("from threading import Thread\nfrom time import sleep", late)
+    (found,) = told(notebook, "student", tmp_path)
+    assert re.fullmatch("cell 2: writes to stderr: Exception in thread .* ZeroDivision.*", found)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="process groups are POSIX")
 def test_the_kernel_and_its_children_are_gone_afterwards(tmp_path) -> None:
     source = (
