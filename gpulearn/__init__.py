@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from gpulearn.kernels.precision import relative_error, round_mantissa
     from gpulearn.lessons.judge import check
     from gpulearn.lessons.overview import exercises, progress, solution
-    from gpulearn.roofline import matmul_seconds
     from gpulearn.timing import Measurement, Provenance, Series, crossover, measure, time_correctly
 
 # the module that defines them -> public names
@@ -59,7 +58,6 @@ _HOMES = {
     "gpulearn.kernels.precision": ("relative_error", "round_mantissa"),
     "gpulearn.lessons.judge": ("check",),
     "gpulearn.lessons.overview": ("exercises", "progress", "solution"),
-    "gpulearn.roofline": ("matmul_seconds",),
     "gpulearn.timing": (
         "Measurement",
         "Provenance",
@@ -94,7 +92,6 @@ __all__ = [
     "matmul_explorer",
     "matmul_flops",
     "matmul_loops",
-    "matmul_seconds",
     "measure",
     "plot_rates",
     "plot_times",

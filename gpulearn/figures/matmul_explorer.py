@@ -8,7 +8,7 @@ from gpulearn import _require, roofline
 from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.matmul import compare_at, plot_times
 from gpulearn.figures.show import Picture
-from gpulearn.kernels.matmul_times import gpu_times
+from gpulearn.kernels.matmul_times import gpu_times, modelled_times
 from gpulearn.timing import Series
 
 __all__ = ["draw", "matmul_explorer"]
@@ -24,8 +24,10 @@ def draw(
     `cpu` has a series for each dtype; a dtype that it lacks is held against float32.
     """
     ours = cpu.get(dtype, cpu["float32"])
-    model = None if gpu == BEST else gpu
-    theirs = gpu_times(ours.sizes, dtype, copies, model)
+    if gpu == BEST:
+        theirs = gpu_times(ours.sizes, dtype, copies)
+    else:
+        theirs = modelled_times(ours.sizes, dtype, copies, gpu)
     return plot_times(ours, theirs, n=n), compare_at(ours, theirs, n)
 
 

@@ -16,11 +16,10 @@ from gpulearn import _require, device, recordings, roofline, timing
 from gpulearn.kernels.matmul import matmul_loops
 from gpulearn.timing import Provenance, Series
 
-__all__ = ["CONTENDERS", "cpu_times", "gpu_times", "live_times"]
+__all__ = ["CONTENDERS", "cpu_times", "gpu_times", "live_times", "modelled_times"]
 
 CONTENDERS = ("loops", "numpy", "torch")
 COPIES = ("none", "pageable", "pinned")
-DEFAULT_MODEL = "T4"  # the GPU that Colab lends
 
 
 def cpu_times(
@@ -54,7 +53,10 @@ def cpu_times(
 
 
 def gpu_times(
-    sizes: Sequence[int], dtype: str = "float32", copies: bool = False, gpu: str | None = None
+    sizes: Sequence[int],
+    dtype: str = "float32",
+    copies: bool = False,
+    model: str = "T4",
 ) -> Series:
     """Times of n × n products on a GPU: live if there is one, else recorded, else modelled.
 
@@ -62,7 +64,8 @@ def gpu_times(
         sizes: the n to time. A recording serves only if it has all of them.
         dtype: "float64", "float32", "tf32", "bfloat16" or "float16".
         copies: whether to count copying A and B to the GPU and C back, from pageable memory.
-        gpu: the name of a GPU to model, whatever is here or recorded.
+        model: the GPU to model if there is neither a GPU here nor a recording. The default is
+            the one that Colab lends.
 
     Raises:
         BadInput: the dtype or the GPU's name is not known.
@@ -70,19 +73,26 @@ def gpu_times(
     _require.choice("dtype", dtype, roofline.BYTES)
     for n in sizes:
         _require.positive(n=n)
-    name = f"GPU, {dtype}{', with copies' if copies else ''}"
     kind = "pageable" if copies else "none"
-    if gpu is None:
-        if device.current().kind == "gpu" and _torch_sees_gpu():
-            return live_times(sizes, dtype, copies=kind, on="cuda", name=name)
-        if recorded := _recorded(sizes, dtype, kind, name):
-            return recorded
-    model = gpu or DEFAULT_MODEL
+    if device.current().kind == "gpu" and _torch_sees_gpu():
+        return live_times(sizes, dtype, copies=kind, on="cuda", name=_gpu_name(dtype, copies))
+    recorded = _recorded(sizes, dtype, kind, _gpu_name(dtype, copies))
+    return recorded or modelled_times(sizes, dtype, copies, model)
+
+
+def modelled_times(
+    sizes: Sequence[int], dtype: str = "float32", copies: bool = False, model: str = "T4"
+) -> Series:
+    """The least times that n × n products take on a named GPU, by `roofline.matmul_seconds`."""
     seconds = [
         roofline.matmul_seconds(n, n, n, gpu=model, dtype=dtype, copies=copies) for n in sizes
     ]
     where = Provenance("modelled", f"the {model}'s roofline")
-    return Series(name, tuple(sizes), tuple(seconds), where)
+    return Series(_gpu_name(dtype, copies), tuple(sizes), tuple(seconds), where)
+
+
+def _gpu_name(dtype: str, copies: bool) -> str:
+    return f"GPU, {dtype}{', with copies' if copies else ''}"
 
 
 def _torch_sees_gpu() -> bool:

@@ -77,7 +77,6 @@ def test_recorded_before_modelled(no_gpu):
     assert str(found.provenance) == "recorded on NVIDIA H200, 2026-11-01"
     assert gpu_times(SIZES, copies=True).provenance.kind == "modelled"  # not recorded
     assert gpu_times([8, 64]).provenance.kind == "modelled"  # a size is missing
-    assert gpu_times(SIZES, gpu="H200").provenance.kind == "modelled"  # asked for
 
 
 def test_live_before_recorded(no_gpu, monkeypatch):
@@ -104,8 +103,8 @@ def test_a_gpu_that_torch_cannot_use_is_not_live(no_gpu, monkeypatch):
         (lambda: cpu_times([8], how="numpy", dtype="bfloat16"), "no dtype for numpy 'bfloat16'"),
         (lambda: gpu_times([-1]), "n is -1"),
         (lambda: gpu_times([8], dtype="float23"), "no dtype 'float23': did you mean 'float32'"),
-        (lambda: gpu_times([8], gpu="T5"), "no GPU 'T5'"),
-        (lambda: gpu_times([8], gpu="T4", dtype="tf32"), "The T4 has no tf32 arithmetic"),
+        (lambda: gpu_times([8], model="T5"), "no GPU 'T5'"),
+        (lambda: gpu_times([8], model="T4", dtype="tf32"), "The T4 has no tf32 arithmetic"),
         (lambda: live_times([8], copies="pined", on="cpu"), "did you mean 'pinned'"),
     ],
 )
