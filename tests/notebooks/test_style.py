@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import nbformat
 import pytest
+from nbformat.v4 import new_markdown_cell, new_notebook
 
 from gpulearn.lessons import links
 from gpulearn.lessons.exercise import catalogue
 from tests.notebooks.harness import NOTEBOOKS
-from tests.notebooks.page import read
-from tests.notebooks.references import readme_findings, repeated_definitions
+from tests.notebooks.markup import pictures_without_words
+from tests.notebooks.page import Page, read
+from tests.notebooks.references import (
+    links_lead_somewhere,
+    readme_findings,
+    repeated_definitions,
+)
 from tests.notebooks.style import findings
 
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -42,8 +48,13 @@ def test_every_exercise_has_its_notebook(notebooks) -> None:
 
 
 def test_readme_lists_every_notebook(notebooks) -> None:
-    text = README.read_text(encoding="utf-8")
-    if not text.strip():
-        pytest.skip("README.md is not written yet")
-    found = readme_findings(text, notebooks, links.repository())
+    found = readme_findings(README.read_text(encoding="utf-8"), notebooks, links.repository())
     assert not found, "\n" + "\n".join(found)
+
+
+@pytest.mark.xfail(strict=True, reason="the picture of a lesson is not taken yet")
+def test_readme_points_to_what_exists() -> None:
+    text = README.read_text(encoding="utf-8")
+    page = Page(new_notebook(cells=[new_markdown_cell(text)]), "README", README.parent)
+    assert list(links_lead_somewhere(page)) == []
+    assert pictures_without_words(text) == []
