@@ -6,12 +6,12 @@ import difflib
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from gpulearn.errors import BadInput, MissingPackage
 
-__all__ = ["choice", "package", "positive", "shapes", "sizes"]
+__all__ = ["choice", "not_empty", "package", "positive", "shapes", "sizes"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -62,6 +62,16 @@ def positive(**values: object) -> None:
         is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
         if not is_whole or value.__index__() <= 0:  # type: ignore[attr-defined]
             raise BadInput(f"{name} is {value!r}: give a whole number above zero.")
+
+
+def not_empty(name: str, values: Sequence[object]) -> None:
+    """Check that there is at least one value.
+
+    Raises:
+        BadInput: there is none.
+    """
+    if len(values) == 0:
+        raise BadInput(f"{name} is empty: give at least one.")
 
 
 def sizes(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

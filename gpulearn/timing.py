@@ -30,7 +30,8 @@ class Provenance:
     """Where a number comes from.
 
     `kind` is "measured", "recorded" or "modelled"; `where` names the device (or the
-    model), `when` is the date of a recording.
+    model), `when` is the date of a recording, or "while busy" where other programs may have
+    disturbed a measurement.
     """
 
     kind: str
@@ -42,7 +43,7 @@ class Provenance:
 
     def __str__(self) -> str:
         if self.kind == "measured":
-            return f"measured here on {self.where}"
+            return f"measured here on {self.where}" + (f", {self.when}" if self.when else "")
         if self.kind == "recorded":
             return f"recorded on {self.where}, {self.when}"
         return f"modelled by {self.where}"
@@ -168,7 +169,8 @@ def measure(
     if times is None:
         times = _host_times(function, seconds, torch)
     where = where or device.current().name
-    return Measurement(tuple(times), first, Provenance("measured", where))
+    when = "while busy" if device.is_busy() else ""
+    return Measurement(tuple(times), first, Provenance("measured", where, when))
 
 
 def _nothing_to_wait_for() -> None:

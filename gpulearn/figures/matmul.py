@@ -101,6 +101,7 @@ def _mark(axes: Any, size: int, seconds: float, name: str) -> None:
         xytext=(12, -22),
         textcoords="offset points",
         fontsize=9,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
     )
 
 

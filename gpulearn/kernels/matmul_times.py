@@ -71,8 +71,7 @@ def gpu_times(
         BadInput: the dtype or the GPU's name is not known.
     """
     _require.choice("dtype", dtype, roofline.BYTES)
-    for n in sizes:
-        _require.positive(n=n)
+    check_sizes(sizes)
     kind = "pageable" if copies else "none"
     if device.current().kind == "gpu" and _torch_sees_gpu():
         return live_times(sizes, dtype, copies=kind, on="cuda", name=_gpu_name(dtype, copies))
@@ -126,8 +125,6 @@ def live_times(
     torch = _require.package("torch", "Timing matrix products")
     _require.choice("dtype for torch", dtype, roofline.BYTES)
     _require.choice("way to copy", copies, COPIES)
-    for n in sizes:
-        _require.positive(n=n)
     kind = torch.float32 if dtype == "tf32" else getattr(torch, dtype)
     where = device.cpu_name() if on == "cpu" else torch.cuda.get_device_name()
 
@@ -144,6 +141,13 @@ def live_times(
     with float32_products(torch, dtype == "tf32"):
         found = _timed(sizes, prepare, where, seconds)
     return Series(name or f"torch, {dtype}", found.sizes, found.seconds, found.provenance)
+
+
+def check_sizes(sizes: Sequence[int]) -> None:
+    """Check that there is at least one size, and each is above zero."""
+    _require.not_empty("sizes", sizes)
+    for n in sizes:
+        _require.positive(n=n)
 
 
 @contextmanager
@@ -170,8 +174,8 @@ def _timed(
     sizes: Sequence[int], prepare: Callable[[int], Callable[[], object]], where: str, seconds: float
 ) -> Series:
     """Time what `prepare` makes for each size."""
-    medians = []
-    for n in sizes:
-        _require.positive(n=n)
-        medians.append(timing.measure(prepare(n), seconds=seconds, where=where).median)
-    return Series(where, tuple(sizes), tuple(medians), Provenance("measured", where))
+    check_sizes(sizes)
+    found = [timing.measure(prepare(n), seconds=seconds, where=where) for n in sizes]
+    # one disturbed measurement labels them all
+    origin = max((m.provenance for m in found), key=lambda p: p.when)
+    return Series(where, tuple(sizes), tuple(m.median for m in found), origin)

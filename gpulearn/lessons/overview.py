@@ -11,6 +11,7 @@ from typing import Any
 from gpulearn.figures.table import Table, table
 from gpulearn.lessons import progress as _progress
 from gpulearn.lessons.exercise import catalogue, find
+from gpulearn.lessons.stubs import without_hints
 
 __all__ = ["Solution", "exercises", "progress", "solution"]
 
@@ -77,7 +78,7 @@ def notebook_source(function: Any) -> str:
     has_docstring = ast.get_docstring(node) is not None
     bare = ast.FunctionDef(
         name=node.name,
-        args=_without_hints(node.args),
+        args=without_hints(node.args),
         body=[ast.Pass()],
         decorator_list=[],
         lineno=1,
@@ -87,10 +88,3 @@ def notebook_source(function: Any) -> str:
     while body and not body[0].strip():
         del body[0]
     return "\n".join([head, *body]).rstrip()
-
-
-def _without_hints(args: ast.arguments) -> ast.arguments:
-    for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]:
-        if arg is not None:
-            arg.annotation = None
-    return args

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["drift", "is_stub"]
+__all__ = ["drift", "is_stub", "without_hints"]
 
 Function = ast.FunctionDef
 
@@ -33,9 +33,9 @@ def drift(stub_source: str, solution: Callable[..., Any]) -> str | None:
     stub = next((s for s in stubs if s.name == name), None)
     if tree is None or stub is None:
         return f"the stub does not define {name}"
-    wanted, given = ([a.arg for a in t.args.args] for t in (tree, stub))
+    wanted, given = (ast.unparse(without_hints(t.args)) for t in (tree, stub))
     if wanted != given:
-        return f"the stub takes ({', '.join(given)}), the solution ({', '.join(wanted)})"
+        return f"the stub takes ({given}), the solution ({wanted})"
     known = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.stmt)}
     heads = {_head(node) for node in ast.walk(tree) if isinstance(node, ast.stmt)}
     for node in _statements(stub):
@@ -45,6 +45,14 @@ def drift(stub_source: str, solution: Callable[..., Any]) -> str | None:
         if hasattr(node, "body") and not kept:
             return f"the stub's line {_head(node)!r} is not in the solution"
     return None
+
+
+def without_hints(args: ast.arguments) -> ast.arguments:
+    """Take the type hints off a function's parameters, in place."""
+    for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]:
+        if arg is not None:
+            arg.annotation = None
+    return args
 
 
 def _definition(function: Callable[..., Any]) -> Function | None:

@@ -59,8 +59,9 @@ def test_a_stub_of_the_solution_has_not_drifted():
         ("def sum_up(values, start=0):\n    ...", "does not define total"),
         (
             "def total(items, start=0):\n    ...",
-            "takes (items, start), the solution (values, start)",
+            "takes (items, start=0), the solution (values, start=0)",
         ),
+        ("def total(values, start=1):\n    ...", "takes (values, start=1), the solution"),
         ("def total(values, start=0):\n    result = 0\n    ...", "'result = 0' is not in"),
         ("def total(values, start=0):\n    for v in values:\n        ...", "'for v in values:' is"),
     ],

@@ -34,6 +34,11 @@ def test_cpu_times_are_measured(how):
     assert found.name == f"{how}, float32"
 
 
+def test_no_sizes_are_refused():
+    with pytest.raises(BadInput, match="sizes is empty"):
+        cpu_times([])
+
+
 def test_loops_are_slower_than_numpy():
     loops, numpy = (cpu_times([48], how, seconds=0.05) for how in ("loops", "numpy"))
     assert loops.seconds[0] > 20 * numpy.seconds[0]

@@ -122,12 +122,19 @@ def test_measurement_prints_units_and_origin():
     ("provenance", "text"),
     [
         (Provenance("measured", "a T4"), "measured here on a T4"),
+        (Provenance("measured", "a T4", "while busy"), "measured here on a T4, while busy"),
         (Provenance("recorded", "an H200", "2026-11-01"), "recorded on an H200, 2026-11-01"),
         (Provenance("modelled", "the T4's roofline"), "modelled by the T4's roofline"),
     ],
 )
 def test_provenance_reads_as_a_sentence(provenance, text):
     assert str(provenance) == text
+
+
+@pytest.mark.parametrize(("load", "when"), [(0.5, ""), (40.0 * 64, "while busy")])
+def test_a_busy_machine_is_part_of_the_label(monkeypatch, load, when):
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0), raising=False)
+    assert measure(lambda: None, seconds=0.01).provenance.when == when
 
 
 def test_provenance_of_another_kind_is_refused():
