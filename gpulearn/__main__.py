@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from gpulearn import __version__, device
+from gpulearn._require import install_command
 from gpulearn.errors import DeviceError
 
 __all__ = ["main", "report"]
@@ -80,12 +81,12 @@ def report() -> dict[str, Any]:
     names = ("numpy", "numba", "numba-cuda", *OPTIONAL)
     versions = {name: installed(name) for name in names}
     missing = {
-        name: f"pip install 'gpulearn[{extra}]'"
+        name: install_command(extra)
         for name, (_, extra) in OPTIONAL.items()
         if versions[name] is None
     }
     if here.gpus and versions["numba-cuda"] is None:
-        missing["numba-cuda"] = "pip install 'gpulearn[gpu]'"
+        missing["numba-cuda"] = install_command("gpu")
     if here.gpus and torch and not torch["gpu"]:
         missing["torch with CUDA"] = "pip install --force-reinstall torch"
     return {

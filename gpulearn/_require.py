@@ -7,17 +7,25 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import metadata
 from typing import Any, ParamSpec, TypeVar
 
 from gpulearn.errors import BadInput, MissingPackage
 
-__all__ = ["choice", "not_empty", "package", "positive", "shapes", "sizes"]
+__all__ = ["choice", "install_command", "not_empty", "package", "positive", "shapes", "sizes"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 # package -> the extra of pyproject.toml that brings it
 EXTRA = {"torch": "torch", "matplotlib": "lab", "ipywidgets": "lab", "IPython": "lab"}
+
+
+def install_command(extra: str) -> str:
+    """The one command that adds an extra, from where the project is published."""
+    urls = metadata("gpulearn").get_all("Project-URL") or ()
+    found = dict(url.split(", ", 1) for url in urls)
+    return f'pip install "gpulearn[{extra}] @ git+{found["Repository"]}"'
 
 
 def package(name: str, purpose: str) -> Any:
@@ -34,7 +42,7 @@ def package(name: str, purpose: str) -> Any:
         extra = EXTRA[name.partition(".")[0]]
         raise MissingPackage(
             f"{purpose} needs {error.name}, which is not installed: "
-            f"pip install 'gpulearn[{extra}]' brings it."
+            f"{install_command(extra)} brings it."
         ) from None
 
 

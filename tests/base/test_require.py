@@ -49,5 +49,7 @@ def test_shapes_refuse(a, b, sentence):
 
 def test_missing_package_names_the_extra(monkeypatch):
     monkeypatch.setitem(_require.EXTRA, "no_such_package", "lab")
-    with pytest.raises(MissingPackage, match=r"A plot needs no_such_package, .* 'gpulearn\[lab\]'"):
+    with pytest.raises(
+        MissingPackage, match=r"A plot needs no_such_package, .* \"gpulearn\[lab\] @ "
+    ):
         _require.package("no_such_package", "A plot")

@@ -72,7 +72,7 @@ def test_what_is_missing_names_the_command(monkeypatch):
     monkeypatch.setattr(report, "installed", lambda n: None if n == "torch" else installed(n))
     monkeypatch.setattr(report, "torch_report", dict)
     text = report.as_text(report.report())
-    assert "torch (timing, training and ranks): pip install 'gpulearn[torch]'" in text
+    assert 'torch (timing, training and ranks): pip install "gpulearn[torch] @ git+' in text
     assert "Part 3 Gradient descent: nothing: torch is not installed" in text
 
 
