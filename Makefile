@@ -13,6 +13,7 @@ BIN := .venv/bin
 TRANSPORT := --KernelManager.transport=ipc
 endif
 STAMP := .venv/installed
+CLEAN := --remove-empty-cells --preserve-cell-metadata-field tags
 # JupyterLab refuses to run as root unless told so, and a container is root.
 ROOT_OK := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 # Without a display there is no browser to open: print the address instead.
@@ -29,12 +30,12 @@ test: $(STAMP)
 check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/nb-clean check --remove-empty-cells notebooks
+	$(BIN)/nb-clean check $(CLEAN) notebooks
 	$(BIN)/mypy
 	$(BIN)/python -m pytest $(ARGS)
 
 format: $(STAMP)
-	$(BIN)/nb-clean clean --remove-empty-cells notebooks
+	$(BIN)/nb-clean clean $(CLEAN) notebooks
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
