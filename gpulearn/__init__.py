@@ -33,7 +33,15 @@ if TYPE_CHECKING:
     from gpulearn.kernels.precision import relative_error, round_mantissa
     from gpulearn.lessons.judge import check
     from gpulearn.lessons.overview import exercises, progress, solution
-    from gpulearn.timing import Measurement, Provenance, Series, crossover, measure, time_correctly
+    from gpulearn.timing import (
+        Measurement,
+        Provenance,
+        Series,
+        crossover,
+        format_seconds,
+        measure,
+        time_correctly,
+    )
 
 # the module that defines them -> public names
 _HOMES = {
@@ -63,6 +71,7 @@ _HOMES = {
         "Provenance",
         "Series",
         "crossover",
+        "format_seconds",
         "measure",
         "time_correctly",
     ),
@@ -88,6 +97,7 @@ __all__ = [
     "cpu_times",
     "crossover",
     "exercises",
+    "format_seconds",
     "gpu_times",
     "matmul_explorer",
     "matmul_flops",

@@ -52,11 +52,11 @@ GPUS = {
         GpuSpec(
             name="H200",
             peak={"float64": 34e12, "float32": 67e12, "tf32": 494.5e12, "bfloat16": 989e12}
-            | {"float16": 989e12},
+            | {"float16": 989e12},  # the sheet's tensor-core rates are for sparse matrices: half
             bandwidth=4.8e12,
             memory=141e9,
             link=63e9,  # PCIe 5.0, 16 lanes
-            source="NVIDIA H200 data sheet (SXM); tensor-core rates halved to dense",
+            source="NVIDIA H200 data sheet (SXM version)",
         ),
     )
 }

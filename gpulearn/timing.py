@@ -13,6 +13,7 @@ from typing import Any
 
 from gpulearn import _require, device
 from gpulearn.errors import BadInput
+from gpulearn.neighbours import watch_neighbours
 
 __all__ = [
     "Measurement",
@@ -30,7 +31,7 @@ class Provenance:
     """Where a number comes from.
 
     `kind` is "measured", "recorded" or "modelled"; `where` names the device (or the
-    model), `when` is the date of a recording, or "while busy" where other programs may have
+    model), `when` is the date of a recording, or "while busy" where other programs
     disturbed a measurement.
     """
 
@@ -165,11 +166,11 @@ def measure(
     function()
     wait()
     first = perf_counter() - start
-    times = event_times(function, seconds, torch) if clock == "events" else None
-    if times is None:
-        times = _host_times(function, seconds, torch)
+    repeat = event_times if clock == "events" else _host_times
+    with watch_neighbours() as neighbours:
+        times = repeat(function, seconds, torch)
     where = where or device.current().name
-    when = "while busy" if device.is_busy() else ""
+    when = "while busy" if neighbours.disturb else ""
     return Measurement(tuple(times), first, Provenance("measured", where, when))
 
 

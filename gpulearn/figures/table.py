@@ -10,6 +10,9 @@ from typing import Any
 __all__ = ["Table", "table"]
 
 
+CAPTION = "caption-side:bottom;text-align:left;white-space:nowrap;padding-top:0.5em"
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of cells under headings; `caption` says what they are and where from."""
@@ -37,9 +40,7 @@ class Table:
             for row in self.rows
         )
         caption = (
-            f'<caption style="caption-side:bottom">{escape(self.caption)}</caption>'
-            if self.caption
-            else ""
+            f'<caption style="{CAPTION}">{escape(self.caption)}</caption>' if self.caption else ""
         )
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 

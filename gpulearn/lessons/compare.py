@@ -30,7 +30,7 @@ def numbers_or_none(got: Any, expected: Any, relative: float = 1e-9) -> str | No
     if expected is None and got is None:
         return None
     if got is None:
-        return f"it returns nothing (None), expected {show(expected)}"
+        return f"it returns nothing (None), expected {show(expected)}: does it end with return?"
     if not is_number(got):
         kind = type(got).__name__
         return f"it returns {show(got)}, a {kind}; expected {show(expected)}"
@@ -47,7 +47,7 @@ def tolerance(dtype: np.dtype[Any]) -> float:
 def arrays(got: Any, expected: np.ndarray) -> str | None:
     """Compare two arrays of numbers: shape first, then the first element that differs."""
     if got is None:
-        return f"it returns nothing (None), expected an array of shape {expected.shape}"
+        return "it returns nothing (None), expected an array: does it end with return?"
     if not isinstance(got, np.ndarray) or got.dtype.kind not in "iuf":
         kind = got.dtype if isinstance(got, np.ndarray) else type(got).__name__
         return f"it returns a {kind}, expected a NumPy array of numbers"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import _thread
+import ast
 import copy
 import inspect
+import re
+import sys
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
@@ -72,8 +75,12 @@ def check(name: str, answer: Answer) -> Passed:
             f"check was given {answer!r}, not a function: write "
             f'gl.check("{exercise.name}", {exercise.name}), without brackets after the name.'
         )
+    if fault := _unread_cell(exercise.name):
+        raise WrongAnswer(f"{exercise.name}: {fault}")
     if stubs.is_stub(answer):
-        raise NotSolvedYet(f"{exercise.name} still holds its stub. {exercise.task}")
+        raise NotSolvedYet(
+            f"{exercise.name} still has a ... where your code belongs. {exercise.task}"
+        )
     diagnosis = diagnose(exercise, answer)
     if diagnosis is not None:
         raise WrongAnswer(f"{exercise.name}: {diagnosis}")
@@ -102,7 +109,7 @@ def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> st
             outcomes = [_try(exercise, answer, case) for case in cases]
             demanded = exercise.demand(answer) if not _failures(exercise, cases, outcomes) else None
     except TimeoutError:
-        return f"it did not end within {seconds:g} s: is there a loop that never stops?"
+        return f"it did not end within {seconds:g} s: a loop never stops, or runs far too often."
     failures = _failures(exercise, cases, outcomes)
     if not failures:
         return demanded
@@ -114,6 +121,26 @@ def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> st
             return known.hint
     case, sentence = failures[0]
     return f"for {case.label}, {sentence}."
+
+
+def _unread_cell(name: str) -> str | None:
+    """Whether the last cell that defines an answer could not be read by Python.
+
+    Then the name still stands for an earlier version, and judging that one would mislead.
+    """
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    cells = shell.user_ns.get("In", ()) if shell else ()
+    begins = re.compile(rf"^def {name}\b", re.MULTILINE)
+    last = next((cell for cell in reversed(cells) if begins.search(cell)), "")
+    try:
+        ast.parse(shell.transform_cell(last) if shell else last)
+    except SyntaxError as error:
+        return (
+            f"Python cannot read your cell, line {error.lineno}: {error.msg}. "
+            f"Mend it and run it again; until then the name means an earlier version."
+        )
+    return None
 
 
 def _fault_of_signature(exercise: Exercise, answer: Answer) -> str | None:

@@ -147,6 +147,29 @@ def matmul_running_sum(a: Matrix, b: Matrix) -> Matrix:
     return c
 
 
+def matmul_sum_per_row(a: Matrix, b: Matrix) -> Matrix:
+    c = np.zeros((a.shape[0], b.shape[1]))
+    for i in range(a.shape[0]):
+        total = 0.0
+        for j in range(b.shape[1]):
+            for k in range(a.shape[1]):
+                total += a[i, k] * b[k, j]
+            c[i, j] = total
+    return c
+
+
+def matmul_first_row(a: Matrix, b: Matrix) -> Matrix:
+    c = np.zeros((a.shape[0], b.shape[1]))
+    c[0] = (a @ b)[0]
+    return c
+
+
+def matmul_first_element(a: Matrix, b: Matrix) -> Matrix:
+    c = np.zeros((a.shape[0], b.shape[1]))
+    c[0, 0] = (a @ b)[0, 0]
+    return c
+
+
 def matmul_other_order(a: Matrix, b: Matrix) -> Matrix:
     c = np.zeros((a.shape[0], b.shape[1]), np.result_type(a, b))
     for k in range(a.shape[1]):
@@ -275,17 +298,20 @@ def crossover_by_slices(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
 
 
 def timing_cases() -> list[Case]:
-    """Virtual GPUs: long and short work, a slow first call, work left over from before."""
-    gpus = (
-        ("work of 10 ms", VirtualGpu(work=10e-3)),
-        ("work of 10 ms while the GPU still has earlier work", VirtualGpu(10e-3, pending=0.3)),
-        ("work of 2 s", VirtualGpu(work=2.0, pending=1.0)),
-        ("work of 50 µs, with one slow call in between", VirtualGpu(50e-6, slow_call=2)),
-        ("work of 10 ms, with one slow call in between", VirtualGpu(10e-3, slow_call=3)),
+    """Virtual GPUs: long and short work, a slow first call, outliers, work left from before.
+
+    With a single repeat no median can hide a call that should not have been timed.
+    """
+    cases = (
+        ("work of 10 ms", VirtualGpu(10e-3), 5),
+        ("work of 10 ms, busy with earlier work", VirtualGpu(10e-3, pending=0.3), 9),
+        ("work of 10 ms", VirtualGpu(10e-3, steady=True), 1),
+        ("work of 2 s, busy with earlier work", VirtualGpu(2.0, pending=5.0, steady=True), 1),
+        ("work of 50 µs", VirtualGpu(50e-6), 15),
     )
     return [
         Case(f"a GPU with {label}, repeats = {repeats}", (gpu, repeats))
-        for (label, gpu), repeats in zip(gpus, (5, 3, 5, 7, 9), strict=True)
+        for label, gpu, repeats in cases
     ]
 
 
@@ -293,6 +319,8 @@ def run_timing(answer: Callable[..., Any], case: Case) -> Any:
     """Let an answer time a virtual GPU; a result counts only if enough calls were made."""
     gpu, repeats = case.args
     seconds = answer(gpu.run, gpu.synchronize, gpu.clock, repeats)
+    if gpu.readings == 0:
+        raise Refused("it never reads the clock that it is given, clock()")
     if gpu.calls < repeats:
         times = "time" if gpu.calls == 1 else "times"
         raise Refused(f"it calls run() {gpu.calls} {times}, and repeats is {repeats}")
@@ -321,12 +349,69 @@ def time_no_synchronize(run: Any, synchronize: Any, clock: Any, repeats: int) ->
 
 
 def time_no_warm_up(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    times = []
+    for _ in range(repeats):
+        synchronize()
+        start = clock()
+        run()
+        synchronize()
+        times.append(clock() - start)
+    return statistics.median(times)
+
+
+def time_warm_up_still_running(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    times = []
+    run()
+    for _ in range(repeats):
+        start = clock()
+        run()
+        synchronize()
+        times.append(clock() - start)
+    return statistics.median(times)
+
+
+def time_nothing_before(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    times = []
+    for _ in range(repeats):
+        start = clock()
+        run()
+        synchronize()
+        times.append(clock() - start)
+    return statistics.median(times)
+
+
+def time_batch(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    run()
     synchronize()
     start = clock()
     for _ in range(repeats):
         run()
     synchronize()
     return (clock() - start) / repeats
+
+
+def time_fastest(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    run()
+    times = []
+    for _ in range(repeats):
+        synchronize()
+        start = clock()
+        run()
+        synchronize()
+        times.append(clock() - start)
+    return min(times)
+
+
+def time_unsorted(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    run()
+    times = []
+    for _ in range(repeats):
+        synchronize()
+        start = clock()
+        run()
+        synchronize()
+        times.append(clock() - start)
+    return times[repeats // 2]
 
 
 def time_mean(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
@@ -378,16 +463,6 @@ def time_slowest(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
         synchronize()
         times.append(clock() - start)
     return max(times)
-
-
-def time_pending_counted(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    times = []
-    for _ in range(repeats):
-        start = clock()
-        run()
-        synchronize()
-        times.append(clock() - start)
-    return sum(times) / repeats
 
 
 def time_with_generator(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
@@ -451,6 +526,15 @@ EXERCISES = (
                 matmul_running_sum,
                 "the sum is never set back: each C[i, j] must start from zero.",
             ),
+            Wrong(
+                matmul_sum_per_row,
+                "the sum goes on from one column to the next: each C[i, j] must start from zero.",
+            ),
+            Wrong(matmul_first_row, "only the first row is filled: is return inside a loop?"),
+            Wrong(
+                matmul_first_element,
+                "only C[0, 0] is filled: is return inside a loop?",
+            ),
         ),
         right=(matmul_other_order, matmul_with_accumulator, matmul_by_dot_products),
     ),
@@ -489,6 +573,10 @@ EXERCISES = (
             Wrong(
                 lambda m, n, p: m * n + n * p,
                 "that counts the elements of A and B, not the operations.",
+            ),
+            Wrong(
+                lambda m, n, p: 2 * n ^ 3,
+                "^ is no power in Python, but a bitwise operation; and m, n and p differ.",
             ),
             Wrong(flops_int32, "the count overflows 32 bits: use Python's own integers."),
             Wrong(
@@ -559,22 +647,31 @@ EXERCISES = (
             ),
             Wrong(
                 time_no_warm_up,
-                "the slow first call is in the result: call run() once before the timing starts.",
+                "the slow first call is among the timed ones: call run() once before them.",
             ),
             Wrong(
-                time_mean,
-                "one slow call pulls the mean up: return the median of the repeats.",
+                time_warm_up_still_running,
+                "the warm-up, or earlier work, still runs at the first clock(): call synchronize() "
+                "before it.",
+            ),
+            Wrong(
+                time_nothing_before,
+                "the first timed call pays for earlier work, and for being the first: "
+                "call run() and synchronize() once before the first clock().",
+            ),
+            Wrong(time_mean, "one slow call pulls the mean up: return the median of the repeats."),
+            Wrong(
+                time_batch,
+                "all repeats between two readings of the clock make a mean, which one slow call "
+                "pulls up: time each call by itself and return the median.",
             ),
             Wrong(time_once, "it times a single call; do it `repeats` times and take the median."),
             Wrong(time_total, "that is the time of all repeats together; return that of one call."),
             Wrong(time_milliseconds, "that is in milliseconds; return seconds."),
             Wrong(time_negative, "the time is negative: subtract the start from the end."),
             Wrong(time_slowest, "that is the slowest repeat; return the median."),
-            Wrong(
-                time_pending_counted,
-                "the first timed call pays for the warm-up and for work left over from before: "
-                "call run() and synchronize() once before the first clock().",
-            ),
+            Wrong(time_fastest, "that is the fastest repeat; return the median."),
+            Wrong(time_unsorted, "that is the repeat in the middle of the list: sort it first."),
         ),
         right=(time_with_generator, time_two_warm_ups),
     ),

@@ -22,7 +22,7 @@ def is_stub(answer: Callable[..., Any]) -> bool:
     tree = _definition(answer)
     if tree is None:
         return False
-    return any(map(_is_placeholder, ast.walk(tree))) or not _statements(tree)
+    return _has_hole(tree) or not _statements(tree)
 
 
 def drift(stub_source: str, solution: Callable[..., Any]) -> str | None:
@@ -40,7 +40,7 @@ def drift(stub_source: str, solution: Callable[..., Any]) -> str | None:
     heads = {_head(node) for node in ast.walk(tree) if isinstance(node, ast.stmt)}
     for node in _statements(stub):
         kept = _head(node) in heads if hasattr(node, "body") else ast.unparse(node) in known
-        if not kept and not any(map(_is_placeholder, ast.walk(node))):
+        if not kept and not _has_hole(node):
             return f"the stub's line {ast.unparse(node)!r} is not in the solution"
         if hasattr(node, "body") and not kept:
             return f"the stub's line {_head(node)!r} is not in the solution"
@@ -65,8 +65,13 @@ def _definition(function: Callable[..., Any]) -> Function | None:
     return body[0] if body and isinstance(body[0], Function) else None
 
 
-def _is_placeholder(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value is ...
+def _has_hole(tree: ast.AST) -> bool:
+    """Whether a `...` stands for missing code; as an index, `a[..., 0]`, it is code."""
+    if isinstance(tree, ast.Subscript):
+        return _has_hole(tree.value)
+    if isinstance(tree, ast.Constant):
+        return tree.value is ...
+    return any(map(_has_hole, ast.iter_child_nodes(tree)))
 
 
 def _head(node: ast.stmt) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 __all__ = ["VirtualGpu"]
 
 LAUNCH_SECONDS = 5e-6
-FIRST_CALL = 40  # the first call takes this many times the work: it compiles
-SLOW_CALL = 7  # so does a call that something interrupts
+FIRST_CALL = 40.0  # the first call takes this many times the work: it compiles
+# What later calls take, over and over: in any five, and in any three, the median is 1.
+LATER_CALLS = (7.0, 1.0, 0.3, 1.001, 0.999)
 
 
 @dataclass
@@ -18,14 +19,16 @@ class VirtualGpu:
     Attributes:
         work: seconds that one call's work takes on the device.
         pending: seconds of earlier work that the device still has before it.
-        slow_call: the number of a call, from 0, that takes several times as long.
+        steady: whether every call after the first takes the same time.
         calls: how often `run` was called.
+        readings: how often `clock` was called.
     """
 
     work: float
     pending: float = 0.0
-    slow_call: int = -1
+    steady: bool = False
     calls: int = 0
+    readings: int = 0
     now: float = 100.0
     busy_until: float = field(init=False)
 
@@ -35,11 +38,9 @@ class VirtualGpu:
     def run(self) -> None:
         """Launch one call's work and return before it is done."""
         self.now += LAUNCH_SECONDS
-        factor = 1 + 0.001 * (self.calls % 3 - 1)  # calls differ a little, as they do
+        factor = 1.0 if self.steady else LATER_CALLS[(self.calls - 1) % len(LATER_CALLS)]
         if self.calls == 0:
             factor = FIRST_CALL
-        elif self.calls == self.slow_call:
-            factor = SLOW_CALL
         self.busy_until = max(self.now, self.busy_until) + self.work * factor
         self.calls += 1
 
@@ -49,6 +50,7 @@ class VirtualGpu:
 
     def clock(self) -> float:
         """The time in seconds."""
+        self.readings += 1
         return self.now
 
     @property

@@ -59,7 +59,9 @@ def test_cases_are_the_same_each_time(exercise):
 def test_unsolved():
     def matmul_flops(m, n, p): ...
 
-    with pytest.raises(NotSolvedYet, match="matmul_flops still holds its stub. Count the"):
+    with pytest.raises(
+        NotSolvedYet, match="matmul_flops still has a ... where your code belongs. Count the"
+    ):
         check("matmul_flops", matmul_flops)
 
 
