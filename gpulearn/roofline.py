@@ -82,12 +82,10 @@ def matmul_seconds(
     Raises:
         BadInput: a size is not above zero, or the GPU or its arithmetic is unknown.
     """
-    _require.positive(m=m, n=n, p=p)
     spec = gpu_spec(gpu)
     if dtype not in spec.peak:
         raise BadInput(f"The {gpu} has no {dtype} arithmetic: choose from {', '.join(spec.peak)}.")
-    # Python's integers do not overflow, NumPy's do.
-    m, n, p = int(m), int(n), int(p)
+    m, n, p = (_require.whole(name, size) for name, size in (("m", m), ("n", n), ("p", p)))
     moved = (m * n + n * p + m * p) * BYTES[dtype]
     seconds = LAUNCH_SECONDS + max(2 * m * n * p / spec.peak[dtype], moved / spec.bandwidth)
     if copies:

@@ -6,6 +6,7 @@ on a named machine, or modelled. A `Provenance` travels with every number.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -102,11 +103,14 @@ class Series:
     note: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        _require.ascending("sizes", self.sizes)
         if len(self.sizes) != len(self.seconds):
             raise BadInput(
                 f"{self.name} has {len(self.sizes)} sizes and {len(self.seconds)} times: "
                 f"give one time for each size."
             )
+        for seconds in self.seconds:
+            _require.above_zero("a time", seconds)
 
 
 def format_seconds(seconds: float) -> str:
@@ -154,8 +158,12 @@ def measure(
             f"measure was given {function!r}, which cannot be called: "
             f"give it a function, such as measure(lambda: a @ b)."
         )
-    if not seconds > 0:
-        raise BadInput(f"seconds is {seconds!r}: give a time above zero.")
+    if not takes_nothing(function):
+        raise BadInput(
+            f"{getattr(function, '__name__', 'the function')} needs arguments: give measure a "
+            f"function of none, such as measure(lambda: f(x))."
+        )
+    _require.above_zero("seconds", seconds)
     _require.choice("clock", clock, ("host", "events"))
     torch = _require.package("torch", "gl.measure")
     has_gpu = torch.cuda.is_available()
@@ -172,6 +180,17 @@ def measure(
     where = where or device.current().name
     when = "while busy" if neighbours.disturb else ""
     return Measurement(tuple(times), first, Provenance("measured", where, when))
+
+
+def takes_nothing(function: Callable[..., object]) -> bool:
+    """Whether a function can be called without arguments, as far as can be known."""
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        return False
+    except ValueError:  # a built-in function that does not say
+        return True
+    return True
 
 
 def _nothing_to_wait_for() -> None:

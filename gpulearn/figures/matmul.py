@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpulearn._require import shown
 from gpulearn.device import cores, cpu_name
 from gpulearn.errors import BadInput
 from gpulearn.figures.show import Picture, show
@@ -99,6 +100,12 @@ def plot_rates(*series: Series, peak: float | None = None) -> Picture:
 def _need(series: Sequence[Series]) -> None:
     if not series:
         raise BadInput("There is nothing to plot: give at least one series.")
+    for one in series:
+        if not isinstance(one, Series):
+            raise BadInput(
+                f"{shown(one)} is no series: give what gl.cpu_times and gl.gpu_times return, "
+                f"one after the other."
+            )
 
 
 def _finish(axes: Any, sizes: Sequence[int], y: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpulearn import _require, roofline
+from gpulearn.errors import BadInput
 from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.matmul import compare_at, plot_times
 from gpulearn.figures.show import Picture
@@ -48,6 +49,8 @@ def matmul_explorer(*cpu: Series) -> Explorer:
         cpu: measured series of the same sizes, their names ending in the dtype.
     """
     widgets = _require.package("ipywidgets", "gl.matmul_explorer")
+    if not any(isinstance(one, Series) and one.name.endswith("float32") for one in cpu):
+        raise BadInput("There is no float32 series: give one that gl.cpu_times returned.")
     by_dtype = {series.name.rpartition(" ")[2]: series for series in cpu}
     sizes = cpu[0].sizes
     controls = {

@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 
 from gpulearn.kernels.matmul import matmul_flops, matmul_loops
-from gpulearn.lessons import compare
+from gpulearn.lessons import compare, stubs
 from gpulearn.lessons.exercise import Case, Exercise, Refused, Wrong
-from gpulearn.lessons.virtual_gpu import VirtualGpu
+from gpulearn.lessons.virtual_gpu import (
+    VirtualGpu,
+    faster_and_faster,
+    slower_and_slower,
+    zigzag,
+)
 from gpulearn.timing import crossover, time_correctly
 
 __all__ = ["EXERCISES"]
@@ -38,33 +43,45 @@ def matmul_cases() -> list[Case]:
 
 
 def hidden_loops(answer: Callable[..., Any]) -> str | None:
-    """Whether NumPy's matrix product did the work that the loops were to do."""
+    """Whether a library's matrix product did the work that the loops were to do."""
     products: list[str] = []
 
     class Spy(np.ndarray[Any, Any]):
         """An array that notes when a whole matrix product is done for it."""
 
-        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-            if ufunc is np.matmul:
-                products.append("matmul (@)")
-            plain = [np.asarray(x) if isinstance(x, Spy) else x for x in inputs]
-            return getattr(ufunc, method)(*plain, **kwargs)
+        def __array_ufunc__(
+            self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any
+        ) -> Any:
+            if ufunc is np.matmul and all(np.ndim(x) == 2 for x in inputs):
+                products.append("NumPy's matmul (@)")
+            if out is not None:
+                kwargs["out"] = tuple(plain(x) for x in out)
+            result = getattr(ufunc, method)(*map(plain, inputs), **kwargs)
+            return result.view(Spy) if type(result) is np.ndarray else result
 
         def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
             has_matrix = any(isinstance(x, Spy) and x.ndim == 2 for x in args)
             if func in (np.dot, np.einsum, np.tensordot, np.inner) and has_matrix:
-                products.append(func.__name__)
+                products.append(f"NumPy's {func.__name__}")
             return super().__array_function__(func, types, args, kwargs)
 
         def dot(self, *args: Any, **kwargs: Any) -> Any:
             if self.ndim == 2:
-                products.append("dot")
-            return np.asarray(self).dot(*args, **kwargs)
+                products.append("NumPy's dot")
+            return plain(self).dot(*args, **kwargs)
 
-    answer((np.eye(3) + 1.0).view(Spy), np.arange(6.0).reshape(3, 2).view(Spy))
+    def plain(x: Any) -> Any:
+        return x.view(np.ndarray) if isinstance(x, Spy) else x
+
+    try:
+        answer((np.eye(3) + 1.0).view(Spy), np.arange(6.0).reshape(3, 2).view(Spy))
+    except Exception:
+        products.clear()  # an answer that does not take this kind of array has nothing to hide
+    if not products and stubs.loops(answer) == 0:
+        products.append("something without a loop")
     if products:
         return (
-            f"the result is right, but NumPy's {products[0]} did the work. "
+            f"the result is right, but {products[0]} did the work. "
             f"Write the loops yourself: they are what everything else is compared with."
         )
     return None
@@ -170,6 +187,15 @@ def matmul_first_element(a: Matrix, b: Matrix) -> Matrix:
     return c
 
 
+def matmul_same_rows(a: Matrix, b: Matrix) -> Matrix:
+    rows = [[0.0] * b.shape[1]] * a.shape[0]
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(a.shape[1]):
+                rows[i][j] += a[i, k] * b[k, j]
+    return np.array(rows)
+
+
 def matmul_other_order(a: Matrix, b: Matrix) -> Matrix:
     c = np.zeros((a.shape[0], b.shape[1]), np.result_type(a, b))
     for k in range(a.shape[1]):
@@ -228,6 +254,10 @@ def crossover_cases() -> list[Case]:
         ("a GPU that leads only in the middle", [1, 2, 3], [1.0, 9.0, 4.0], [2.0, 5.0, 6.0]),
         ("a lead lost at once", [8, 16, 24, 32], [9.0, 1.0, 9.0, 9.0], [5.0, 5.0, 5.0, 5.0]),
         ("a single size", [77], [2.0], [1.0]),
+        ("a tie inside the lead", [1, 2, 3], [2.0, 2.0, 2.0], [1.0, 2.0, 1.0]),
+        ("a tie at the end", [1, 2], [2.0, 2.0], [1.0, 2.0]),
+        ("a lead lost for two sizes", [1, 2, 3, 4, 5], [2.0] * 5, [1.0, 1.0, 3.0, 3.0, 1.0]),
+        ("times of microseconds", [1, 2, 3], [2e-6] * 3, [3e-6, 1.999e-6, 1e-6]),
     )
     return [Case(label, (sizes, cpu, gpu)) for label, sizes, cpu, gpu in tables]
 
@@ -266,6 +296,39 @@ def crossover_tie_counts(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
     return found
 
 
+def crossover_tie_keeps_lead(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    found = None
+    for n, c, g in zip(sizes, cpu_seconds, gpu_seconds, strict=True):
+        if g < c and found is None:
+            found = n
+        elif g > c:
+            found = None
+    return found
+
+
+def crossover_next_only(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    faster = [g < c for c, g in zip(cpu_seconds, gpu_seconds, strict=True)]
+    for i, n in enumerate(sizes):
+        if faster[i] and (i + 1 == len(sizes) or faster[i + 1]):
+            return n
+    return None
+
+
+def crossover_nearly(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    found = None
+    for n, c, g in zip(sizes, cpu_seconds, gpu_seconds, strict=True):
+        if g > c or np.isclose(g, c):
+            found = None
+        elif found is None:
+            found = n
+    return found
+
+
+def crossover_minus_one(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    found = crossover(sizes, cpu_seconds, gpu_seconds)
+    return -1 if found is None else found
+
+
 def crossover_last_win(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
     wins = [n for n, c, g in zip(sizes, cpu_seconds, gpu_seconds, strict=True) if g < c]
     return wins[-1] if wins else None
@@ -298,44 +361,51 @@ def crossover_by_slices(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
 
 
 def timing_cases() -> list[Case]:
-    """Virtual GPUs: long and short work, a slow first call, outliers, work left from before.
-
-    With a single repeat no median can hide a call that should not have been timed.
-    """
+    """Virtual GPUs whose calls all differ, so that no median hides what was timed wrongly."""
     cases = (
-        ("work of 10 ms", VirtualGpu(10e-3), 5),
-        ("work of 10 ms, busy with earlier work", VirtualGpu(10e-3, pending=0.3), 9),
-        ("work of 10 ms", VirtualGpu(10e-3, steady=True), 1),
-        ("work of 2 s, busy with earlier work", VirtualGpu(2.0, pending=5.0, steady=True), 1),
-        ("work of 50 µs", VirtualGpu(50e-6), 15),
+        ("busy with earlier work", VirtualGpu(2.0, zigzag, pending=0.3), 1),
+        ("that grows slower", VirtualGpu(10e-3, slower_and_slower, pending=0.3), 5),
+        ("that grows faster", VirtualGpu(10e-3, faster_and_faster), 5),
+        ("whose calls vary", VirtualGpu(50e-6, zigzag, pending=0.01), 7),
+        ("whose calls vary", VirtualGpu(10e-3, zigzag), 3),
     )
     return [
-        Case(f"a GPU with {label}, repeats = {repeats}", (gpu, repeats))
-        for label, gpu, repeats in cases
+        Case(f"a GPU {label}, repeats = {repeats}", (gpu, repeats)) for label, gpu, repeats in cases
     ]
 
 
 def run_timing(answer: Callable[..., Any], case: Case) -> Any:
-    """Let an answer time a virtual GPU; a result counts only if enough calls were made."""
+    """Let an answer time a virtual GPU.
+
+    A result that is right for the calls that this answer made, such as after two calls to warm
+    up, is returned as that of the reference.
+    """
     gpu, repeats = case.args
     seconds = answer(gpu.run, gpu.synchronize, gpu.clock, repeats)
     if gpu.readings == 0:
         raise Refused("it never reads the clock that it is given, clock()")
-    if gpu.calls < repeats:
-        times = "time" if gpu.calls == 1 else "times"
-        raise Refused(f"it calls run() {gpu.calls} {times}, and repeats is {repeats}")
-    return seconds
+    calls = len(gpu.taken)
+    if calls <= repeats:
+        raise Refused(
+            f"it calls run() {calls} time{'s' * (calls != 1)}, and repeats is {repeats}: one call "
+            f"that does not count must come before {repeats} that do"
+        )
+    right = any(timing_difference(seconds, truth) is None for truth in gpu.medians(repeats))
+    return timing_truth(case) if right else seconds
 
 
 def timing_truth(case: Case) -> float:
-    """What one call takes from launch to the end of its work."""
-    gpu, _ = case.args
-    return float(gpu.seconds_per_call)
+    """The median of the calls that follow a single first one."""
+    gpu, repeats = case.args
+    fresh = VirtualGpu(gpu.work, gpu.factor)
+    for _ in range(repeats + 1):
+        fresh.run()
+    return fresh.medians(repeats)[0]
 
 
 def timing_difference(got: Any, expected: Any) -> str | None:
-    """Times within 1 % are the same: the virtual GPU's calls vary by a tenth of that."""
-    return compare.numbers_or_none(got, expected, relative=0.01)
+    """The virtual clock has no noise: only rounding is forgiven."""
+    return compare.numbers_or_none(got, expected, relative=1e-6)
 
 
 def time_no_synchronize(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
@@ -348,15 +418,15 @@ def time_no_synchronize(run: Any, synchronize: Any, clock: Any, repeats: int) ->
     return statistics.median(times)
 
 
-def time_no_warm_up(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+def time_first_among_repeats(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
     times = []
-    for _ in range(repeats):
+    for _ in range(repeats + 1):
         synchronize()
         start = clock()
         run()
         synchronize()
         times.append(clock() - start)
-    return statistics.median(times)
+    return statistics.median(times[:-1])
 
 
 def time_warm_up_still_running(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
@@ -370,10 +440,12 @@ def time_warm_up_still_running(run: Any, synchronize: Any, clock: Any, repeats: 
     return statistics.median(times)
 
 
-def time_nothing_before(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+def time_start_once(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    run()
+    synchronize()
+    start = clock()
     times = []
     for _ in range(repeats):
-        start = clock()
         run()
         synchronize()
         times.append(clock() - start)
@@ -391,18 +463,18 @@ def time_batch(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
 
 
 def time_fastest(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    run()
-    times = []
-    for _ in range(repeats):
-        synchronize()
-        start = clock()
-        run()
-        synchronize()
-        times.append(clock() - start)
-    return min(times)
+    return min(each(run, synchronize, clock, repeats))
+
+
+def time_last(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    return each(run, synchronize, clock, repeats)[-1]
 
 
 def time_unsorted(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    return each(run, synchronize, clock, repeats)[repeats // 2]
+
+
+def each(run: Any, synchronize: Any, clock: Any, repeats: int) -> list[float]:
     run()
     times = []
     for _ in range(repeats):
@@ -411,28 +483,11 @@ def time_unsorted(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
         run()
         synchronize()
         times.append(clock() - start)
-    return times[repeats // 2]
+    return times
 
 
 def time_mean(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    run()
-    times = []
-    for _ in range(repeats):
-        synchronize()
-        start = clock()
-        run()
-        synchronize()
-        times.append(clock() - start)
-    return sum(times) / repeats
-
-
-def time_once(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    run()
-    synchronize()
-    start = clock()
-    run()
-    synchronize()
-    return clock() - start
+    return sum(each(run, synchronize, clock, repeats)) / repeats
 
 
 def time_total(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
@@ -454,15 +509,7 @@ def time_negative(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
 
 
 def time_slowest(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    run()
-    times = []
-    for _ in range(repeats):
-        synchronize()
-        start = clock()
-        run()
-        synchronize()
-        times.append(clock() - start)
-    return max(times)
+    return max(each(run, synchronize, clock, repeats))
 
 
 def time_with_generator(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
@@ -530,6 +577,10 @@ EXERCISES = (
                 matmul_sum_per_row,
                 "the sum goes on from one column to the next: each C[i, j] must start from zero.",
             ),
+            Wrong(
+                matmul_same_rows,
+                "all rows are one and the same list: [[0] * p] * m repeats it. Use np.zeros.",
+            ),
             Wrong(matmul_first_row, "only the first row is filled: is return inside a loop?"),
             Wrong(
                 matmul_first_element,
@@ -575,6 +626,26 @@ EXERCISES = (
                 "that counts the elements of A and B, not the operations.",
             ),
             Wrong(
+                lambda m, n, p: 2 * m * n,
+                "p is missing: there are m·p elements, and each takes n products and n additions.",
+            ),
+            Wrong(
+                lambda m, n, p: 2 * n * p,
+                "m is missing: there are m·p elements, and each takes n products and n additions.",
+            ),
+            Wrong(
+                lambda m, n, p: 3 * m * n * p,
+                "that is three operations a step; a step is one product and one addition.",
+            ),
+            Wrong(
+                lambda m, n, p: 4 * m * n * p,
+                "that is four operations a step; a step is one product and one addition.",
+            ),
+            Wrong(
+                lambda m, n, p: 4 * (m * n + n * p + m * p),
+                "that counts bytes, not operations.",
+            ),
+            Wrong(
                 lambda m, n, p: 2 * n ^ 3,
                 "^ is no power in Python, but a bitwise operation; and m, n and p differ.",
             ),
@@ -616,6 +687,20 @@ EXERCISES = (
                 "a tie is no lead: faster means fewer seconds, not as many.",
             ),
             Wrong(
+                crossover_tie_keeps_lead,
+                "a tie ends the lead too: the GPU stays ahead only while it takes fewer seconds.",
+            ),
+            Wrong(
+                crossover_next_only,
+                "that looks one size ahead; the lead must hold to the end of the table.",
+            ),
+            Wrong(
+                crossover_nearly,
+                "that takes nearly equal times for equal, and microseconds are all nearly equal: "
+                "compare with <.",
+            ),
+            Wrong(crossover_minus_one, "−1 is no size: where there is no crossover, return None."),
+            Wrong(
                 crossover_last_win,
                 "that is the largest size at which the GPU wins; find the smallest.",
             ),
@@ -646,31 +731,27 @@ EXERCISES = (
                 "timed: call synchronize() between run() and that clock().",
             ),
             Wrong(
-                time_no_warm_up,
+                time_first_among_repeats,
                 "the slow first call is among the timed ones: call run() once before them.",
             ),
             Wrong(
                 time_warm_up_still_running,
-                "the warm-up, or earlier work, still runs at the first clock(): call synchronize() "
-                "before it.",
+                "the warm-up, or earlier work, still runs when the first clock() is read: call "
+                "synchronize() before that reading.",
             ),
-            Wrong(
-                time_nothing_before,
-                "the first timed call pays for earlier work, and for being the first: "
-                "call run() and synchronize() once before the first clock().",
-            ),
-            Wrong(time_mean, "one slow call pulls the mean up: return the median of the repeats."),
+            Wrong(time_start_once, "the start stays the same: read it anew for each repeat."),
+            Wrong(time_mean, "that is the mean, which one slow call pulls up: return the median."),
             Wrong(
                 time_batch,
                 "all repeats between two readings of the clock make a mean, which one slow call "
                 "pulls up: time each call by itself and return the median.",
             ),
-            Wrong(time_once, "it times a single call; do it `repeats` times and take the median."),
             Wrong(time_total, "that is the time of all repeats together; return that of one call."),
             Wrong(time_milliseconds, "that is in milliseconds; return seconds."),
             Wrong(time_negative, "the time is negative: subtract the start from the end."),
             Wrong(time_slowest, "that is the slowest repeat; return the median."),
             Wrong(time_fastest, "that is the fastest repeat; return the median."),
+            Wrong(time_last, "that is the last repeat; return the median."),
             Wrong(time_unsorted, "that is the repeat in the middle of the list: sort it first."),
         ),
         right=(time_with_generator, time_two_warm_ups),

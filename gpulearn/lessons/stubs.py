@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["drift", "is_stub", "without_hints"]
+__all__ = ["drift", "is_stub", "loops", "unwrapped", "without_hints"]
 
 Function = ast.FunctionDef
 
@@ -22,7 +22,8 @@ def is_stub(answer: Callable[..., Any]) -> bool:
     tree = _definition(answer)
     if tree is None:
         return False
-    return _has_hole(tree) or not _statements(tree)
+    written = [s for s in _statements(tree) if not _raises_not_implemented(s)]
+    return not written or any(map(_has_hole, tree.body))
 
 
 def drift(stub_source: str, solution: Callable[..., Any]) -> str | None:
@@ -55,10 +56,23 @@ def without_hints(args: ast.arguments) -> ast.arguments:
     return args
 
 
+def loops(answer: Callable[..., Any]) -> int | None:
+    """How many loops a function has, its comprehensions and calls of itself too; or None."""
+    tree = _definition(answer)
+    if tree is None:
+        return None
+    kinds = (ast.For, ast.While, ast.comprehension)
+    return sum(
+        isinstance(node, kinds)
+        or (isinstance(node, ast.Call) and ast.unparse(node.func) == tree.name)
+        for node in ast.walk(tree)
+    )
+
+
 def _definition(function: Callable[..., Any]) -> Function | None:
     """The syntax tree of a function, or None where Python cannot find its source."""
     try:
-        source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+        source = textwrap.dedent(inspect.getsource(unwrapped(function)))
         body = ast.parse(source).body
     except (OSError, TypeError, SyntaxError):
         return None
@@ -72,6 +86,18 @@ def _has_hole(tree: ast.AST) -> bool:
     if isinstance(tree, ast.Constant):
         return tree.value is ...
     return any(map(_has_hole, ast.iter_child_nodes(tree)))
+
+
+def _raises_not_implemented(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Raise) and "NotImplementedError" in ast.unparse(node)
+
+
+def unwrapped(function: Callable[..., Any]) -> Any:
+    """The function under its decorators; itself where following them leads nowhere."""
+    try:
+        return inspect.unwrap(function)
+    except ValueError:  # a wrapper of itself
+        return function
 
 
 def _head(node: ast.stmt) -> str:

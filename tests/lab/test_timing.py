@@ -90,8 +90,9 @@ def test_events_need_a_gpu():
     ("arguments", "sentence"),
     [
         ((42,), "measure was given 42, which cannot be called"),
-        ((print, {"seconds": 0}), "seconds is 0: give a time above zero"),
+        ((print, {"seconds": 0}), "seconds is 0: give a number above zero"),
         ((print, {"seconds": float("nan")}), "seconds is nan"),
+        ((lambda x: x,), "<lambda> needs arguments: give measure a function of none"),
         ((print, {"clock": "event"}), "There is no clock 'event': did you mean 'events'"),
     ],
 )
@@ -187,6 +188,8 @@ def test_provenance_of_another_kind_is_refused():
 def test_series_of_unequal_lengths_is_refused():
     with pytest.raises(BadInput, match="loops has 2 sizes and 1 times"):
         Series("loops", (1, 2), (0.1,), Provenance("measured", "here"))
+    with pytest.raises(BadInput, match="a time is -1: give a number above zero"):
+        Series("loops", (1, 2), (0.1, -1), Provenance("measured", "here"))
 
 
 @given(st.floats(1e-12, 1e5))
