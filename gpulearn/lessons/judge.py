@@ -117,7 +117,7 @@ def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> st
         )
     if not failures:
         return demanded
-    for known in exercise.wrong:
+    for known in exercise.answers.wrongs:
         if all(
             _alike(exercise, outcome, _try(exercise, known.answer, case))
             for outcome, case in zip(outcomes, exercise.cases(), strict=True)

@@ -20,12 +20,12 @@ EXERCISES = list(catalogue().values())
 WRONG = [
     pytest.param(e, w, id=f"{e.name}-{i}-{w.answer.__name__}")
     for e in EXERCISES
-    for i, w in enumerate(e.wrong)
+    for i, w in enumerate(e.answers.wrongs)
 ]
 RIGHT = [
     pytest.param(e, answer, id=f"{e.name}-{i}")
     for e in EXERCISES
-    for i, answer in enumerate((e.reference, *e.right))
+    for i, answer in enumerate((e.reference, *e.answers.rights))
 ]
 
 
@@ -46,9 +46,9 @@ def test_each_right_answer_passes(exercise, answer):
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
 def test_catalogue_is_rich_enough(exercise):
-    assert len(exercise.wrong) >= 5
-    assert len(exercise.right) >= 2
-    assert len({w.hint for w in exercise.wrong}) == len(exercise.wrong)
+    assert len(exercise.answers.wrongs) >= 5
+    assert len(exercise.answers.rights) >= 2
+    assert len({w.hint for w in exercise.answers.wrongs}) == len(exercise.answers.wrongs)
     assert exercise.task.endswith(".")
     assert exercise.name == exercise.reference.__name__
 
