@@ -29,19 +29,12 @@ if TYPE_CHECKING:
     from gpulearn.figures.show import show
     from gpulearn.figures.table import table
     from gpulearn.kernels.matmul import matmul_flops, matmul_loops
-    from gpulearn.kernels.matmul_times import cpu_times, gpu_times
+    from gpulearn.kernels.matmul_times import cpu_times, gpu_times, peak_rate
     from gpulearn.kernels.precision import relative_error, round_mantissa
     from gpulearn.lessons.judge import check
     from gpulearn.lessons.overview import exercises, progress, solution
-    from gpulearn.timing import (
-        Measurement,
-        Provenance,
-        Series,
-        crossover,
-        format_seconds,
-        measure,
-        time_correctly,
-    )
+    from gpulearn.series import Provenance, Series, crossover
+    from gpulearn.timing import Measurement, format_seconds, measure, time_correctly
 
 # the module that defines them -> public names
 _HOMES = {
@@ -62,19 +55,12 @@ _HOMES = {
     "gpulearn.figures.show": ("show",),
     "gpulearn.figures.table": ("table",),
     "gpulearn.kernels.matmul": ("matmul_flops", "matmul_loops"),
-    "gpulearn.kernels.matmul_times": ("cpu_times", "gpu_times"),
+    "gpulearn.kernels.matmul_times": ("cpu_times", "gpu_times", "peak_rate"),
     "gpulearn.kernels.precision": ("relative_error", "round_mantissa"),
     "gpulearn.lessons.judge": ("check",),
     "gpulearn.lessons.overview": ("exercises", "progress", "solution"),
-    "gpulearn.timing": (
-        "Measurement",
-        "Provenance",
-        "Series",
-        "crossover",
-        "format_seconds",
-        "measure",
-        "time_correctly",
-    ),
+    "gpulearn.series": ("Provenance", "Series", "crossover"),
+    "gpulearn.timing": ("Measurement", "format_seconds", "measure", "time_correctly"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -103,6 +89,7 @@ __all__ = [
     "matmul_flops",
     "matmul_loops",
     "measure",
+    "peak_rate",
     "plot_rates",
     "plot_times",
     "progress",
