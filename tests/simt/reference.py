@@ -173,7 +173,8 @@ def interpret(code: Code, args: tuple[Any, ...], me: Thread) -> Any:
                     target[env[stmt.index.name]] = _fits(value, target)
                 case "StaticSetItem":
                     target = env[stmt.target.name]
-                    target[stmt.index] = _fits(env[stmt.value.name], target)
+                    index = stmt.index if stmt.index_var is None else env[stmt.index_var.name]
+                    target[index] = _fits(env[stmt.value.name], target)
                 case "SetAttr":
                     target = env[stmt.target.name]
                     target[stmt.attr] = _fits(env[stmt.value.name], target[stmt.attr])
@@ -210,7 +211,9 @@ def _expr(code: Code, expr: Any, env: dict[str, Any], me: Thread) -> Any:
         case "getitem":
             return env[expr.value.name][env[expr.index.name]]
         case "static_getitem":
-            return env[expr.value.name][expr.index]
+            # Numba takes `threadIdx.x` for a constant: the variable knows better
+            index = expr.index if expr.index_var is None else env[expr.index_var.name]
+            return env[expr.value.name][index]
         case "build_tuple":
             return tuple(env[v.name] for v in expr.items)
         case "getiter":

@@ -76,7 +76,7 @@ class Request:
 
 
 def _no_answer(group: list[Any]) -> list[Any]:
-    return [None] * len(group)
+    return [0] * len(group)
 
 
 def _block_vote(reduce: Callable[[list[bool]], int]) -> Callable[[Call], Request]:

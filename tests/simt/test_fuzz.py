@@ -1,0 +1,50 @@
+"""Properties over random kernels: machine and reference agree to the bit."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import HealthCheck, given, note, seed, settings
+from hypothesis import strategies as st
+
+from . import fuzz, grammar
+
+CASES_PER_MODE = 40
+
+
+@pytest.mark.parametrize("run", fuzz.RUNS, ids=lambda run: run.__name__.strip("_"))
+def test_machine_agrees_with_the_reference(run: fuzz.Run) -> None:
+    @seed(20)
+    @settings(
+        max_examples=CASES_PER_MODE,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(data=st.data())
+    def check(data: st.DataObject) -> None:
+        program = grammar.program(lambda n: data.draw(st.integers(0, n - 1)))
+        note(program.source)
+        assert fuzz.difference(program, 0, run) is None
+
+    check()
+
+
+@pytest.mark.parametrize("first", range(1000, 1120, 10))
+def test_machine_agrees_on_larger_kernels(first: int) -> None:
+    """Plain random choice makes deeper programs than hypothesis, which prefers small ones."""
+    for number in range(first, first + 10):
+        program = grammar.program(random.Random(number).randrange)
+        wrong = fuzz.difference(program, number, fuzz.RUNS[number % 3])
+        assert wrong is None, f"{wrong}\n{program.source}"
+
+
+def test_the_grammar_reaches_what_it_promises() -> None:
+    text = "\n".join(grammar.program(random.Random(k).randrange).source for k in range(120))
+    for word in (
+        "while ", "for ", "break", "continue", "return\n", "else:", "elif ", "syncthreads",
+        "shared.array", "local.array", "atomic.add", "atomic.max", "whole0(", "part0(",
+        "pair0(", " if ", "np.int32(", "np.float32(", "//", "<<",
+    ):
+        assert word in text, word
