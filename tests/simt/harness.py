@@ -22,7 +22,8 @@ def plain(fn: Any) -> Callable[..., Any]:
 def line(fn: Any, mark: str) -> int:
     """The line of the file on which `fn`'s source holds `mark`: exactly one must."""
     lines, first = inspect.getsourcelines(plain(fn))
-    found = [first + k for k, text in enumerate(lines) if mark in text]
+    start = next(k for k, text in enumerate(lines) if text.lstrip().startswith("def ")) + 1
+    found = [first + k for k, text in enumerate(lines) if k >= start and mark in text]
     assert len(found) == 1, f"{mark!r} stands on {len(found)} lines"
     return found[0]
 

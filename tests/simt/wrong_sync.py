@@ -1,0 +1,235 @@
+"""Kernels whose threads do not wait for each other as they must."""
+
+from __future__ import annotations
+
+import numpy as np
+from gpulearn import cuda
+from numba import float32, int32
+
+from .wrong import Mistakes, each, f4, pair, two_blocks
+
+CASES = Mistakes()
+T = 8
+
+
+@CASES.add(
+    1, 32, lambda: (f4(32),), "race", "s[t] = out[t]", "out[t] = s[31 - t]",
+    guilty=pair(lambda a, b: a + b == 31), array="s", stops=False,
+)
+def race_within_a_warp(out):
+    s = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+    s[t] = out[t]
+    out[t] = s[31 - t]
+
+
+@CASES.add(
+    1, 64, lambda: (f4(64),), "race", "s[t] = out[t]", "out[t] = s[63 - t]",
+    guilty=pair(lambda a, b: a + b == 63), array="s", stops=False,
+)
+def race_between_warps(out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = out[t]
+    out[t] = s[63 - t]
+
+
+@CASES.add(
+    1, 64, lambda: (f4(64),), "race", "s[t // 2] = out[t]",
+    guilty=pair(lambda a, b: a // 2 == b // 2), array="s", stops=False,
+)
+def two_write_one_word(out):
+    s = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+    s[t // 2] = out[t]
+    cuda.syncthreads()
+    out[t] = s[t // 2]
+
+
+@CASES.add(
+    1, 64, lambda: (f4(64),), "race", "s[t] = float32(1)", "s[63 - t] = float32(2)",
+    guilty=pair(lambda a, b: a + b == 63), array="s", stops=False,
+)
+def two_lines_write_one_word(out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = float32(1)
+    s[63 - t] = float32(2)
+    cuda.syncthreads()
+    out[t] = s[t]
+
+
+@CASES.add(
+    1, 64, lambda: (f4(64),), "race", "value = s[(t + 32) % 64]", "s[t] = value",
+    guilty=pair(lambda a, b: (a + 32) % 64 == b), array="s", stops=False,
+)
+def read_before_a_write(out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = out[t]
+    cuda.syncthreads()
+    value = s[(t + 32) % 64]
+    s[t] = value
+    cuda.syncthreads()
+    out[t] = s[t]
+
+
+@CASES.add(
+    1, 64, lambda: (np.zeros(1, np.int32),), "race", "s[0] += int32(1)",
+    guilty=pair(lambda a, b: a != b), array="s", stops=False,
+)
+def shared_count_without_an_atomic(out):
+    s = cuda.shared.array(1, int32)
+    t = cuda.threadIdx.x
+    if t == 0:
+        s[0] = 0
+    cuda.syncthreads()
+    s[0] += int32(1)
+    cuda.syncthreads()
+    if t == 0:
+        out[0] = s[0]
+
+
+@CASES.add(
+    4, 32, lambda: (np.zeros(1, np.int32),), "race", "out[0] = cuda.grid(1)",
+    array="out", stops=False,
+)
+def all_write_one_word(out):
+    out[0] = cuda.grid(1)
+
+
+@CASES.add(
+    4, 32, lambda: (f4(128),), "race", "value = out[127 - i]", "out[i] = value",
+    guilty=two_blocks, array="out", stops=False,
+)
+def global_race_between_blocks(out):
+    i = cuda.grid(1)
+    value = out[127 - i]
+    cuda.syncthreads()
+    out[i] = value
+
+
+@CASES.add(
+    4, 32, lambda: (np.zeros(4, np.int32),), "race", "out[cuda.threadIdx.x % 4] += 1",
+    array="out", stops=False,
+)
+def histogram_without_atomics(out):
+    out[cuda.threadIdx.x % 4] += 1
+
+
+@CASES.add(
+    1, 64, lambda: (np.zeros(1, np.int32), f4(64)), "race", "value = out[0]", "atomic.add",
+    array="out", stops=False,
+)
+def plain_read_beside_an_atomic(out, a):
+    i = cuda.grid(1)
+    cuda.atomic.add(out, 0, 1)
+    value = out[0]
+    a[i] = value
+
+
+@CASES.add(
+    (2, 2), (T, T), lambda: (f4(16, 16), f4(16, 16), f4(16, 16)), "race",
+    "total += s[ty, j] * t[j, tx]", "= a[row, k * T + tx]", array="s", stops=False,
+)
+def matmul_without_its_second_barrier(a, b, out):
+    s = cuda.shared.array((T, T), float32)
+    t = cuda.shared.array((T, T), float32)
+    col, row = cuda.grid(2)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    total = float32(0)
+    for k in range(2):
+        s[ty, tx] = a[row, k * T + tx]
+        t[ty, tx] = b[k * T + ty, col]
+        cuda.syncthreads()
+        for j in range(T):
+            total += s[ty, j] * t[j, tx]
+    out[row, col] = total
+
+
+@CASES.add(
+    1, 32, lambda: (f4(32),), "barrier-divergence", "cuda.syncthreads()",
+)
+def barrier_for_four_threads(out):
+    t = cuda.threadIdx.x
+    if t < 4:
+        cuda.syncthreads()
+    out[t] = 1
+
+
+@CASES.add(
+    1, 64, lambda: (f4(64),), "barrier-divergence", "cuda.syncthreads()",
+)
+def barrier_for_one_warp(out):
+    t = cuda.threadIdx.x
+    if t < 32:
+        cuda.syncthreads()
+    out[t] = 1
+
+
+@CASES.add(
+    1, 32, lambda: (f4(32),), "barrier-divergence", "cuda.syncthreads()  # even",
+)
+def two_barriers_for_two_branches(out):
+    t = cuda.threadIdx.x
+    if t % 2 == 0:
+        out[t] = 1
+        cuda.syncthreads()  # even
+    else:
+        cuda.syncthreads()  # odd
+        out[t] = 2
+
+
+@CASES.add(
+    2, 32, lambda: (f4(50),), "barrier-divergence", "cuda.syncthreads()",
+    guilty=lambda who: bool(who) and all(b == (1, 0, 0) for b, _ in who),
+)
+def return_before_a_barrier(out):
+    s = cuda.shared.array(32, float32)
+    i = cuda.grid(1)
+    if i >= out.size:
+        return
+    s[cuda.threadIdx.x] = out[i]
+    cuda.syncthreads()
+    out[i] = s[cuda.threadIdx.x]
+
+
+@CASES.add(
+    1, 32, lambda: (f4(32),), "barrier-divergence", "cuda.syncthreads()",
+)
+def barrier_in_a_loop_of_unequal_length(out):
+    t = cuda.threadIdx.x
+    for _ in range(t % 3):
+        cuda.syncthreads()
+    out[t] = 1
+
+
+@CASES.add(
+    1, 32, lambda: (np.zeros(2, np.int32),), "no-progress", "while flag[0] == 0",
+)
+def spin_wait(flag):
+    while flag[0] == 0:
+        pass
+    flag[1] = 1
+
+
+@CASES.add(
+    2, 1, lambda: (np.zeros(2, np.int32),), "no-progress", "while cuda.atomic.cas(lock",
+)
+def lock_that_is_never_given_back(lock):
+    while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+        pass
+    lock[1] = 1
+
+
+@CASES.add(
+    1, 32, lambda: (f4(32),), "uninitialised-read", "out[t] = s[t ^ 1]",
+    guilty=each(lambda t: t % 2 == 0), array="s", stops=False,
+)
+def half_of_a_tile(out):
+    s = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+    if t % 2 == 0:
+        s[t] = out[t]
+    cuda.syncthreads()
+    out[t] = s[t ^ 1]
