@@ -8,8 +8,9 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
-import gpulearn as gl
 import numpy as np
+
+import gpulearn as gl
 from gpulearn import cuda
 
 MODES = ("plain", "xray", "unchecked")
@@ -42,7 +43,9 @@ def xray(fn: Any, grid: Any, block: Any, *args: Any, shared: int = 0) -> Any:
     return report
 
 
-def launch(fn: Any, grid: Any, block: Any, *args: Any, shared: int = 0, checked: bool = True) -> None:
+def launch(
+    fn: Any, grid: Any, block: Any, *args: Any, shared: int = 0, checked: bool = True
+) -> None:
     """A launch as a learner writes it; a warning is an error, as everywhere in the tests."""
     given = to_device(args)
     kernel = fn if hasattr(fn, "py_func") else cuda.jit(fn)

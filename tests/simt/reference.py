@@ -81,7 +81,7 @@ def typed(fn: Any, argtypes: tuple[Any, ...], *, kernel: bool = False) -> Code:
     key = (fn, argtypes)
     if key not in _codes:
         device = python_types.SimpleNamespace(compute_capability=CC)
-        with mock.patch.object(numba_dispatcher, "get_current_device", lambda: device):
+        with mock.patch.object(numba_dispatcher, "get_current_device", return_value=device):
             result = compile_cuda(fn, types.void if kernel else None, argtypes, cc=CC)
         note = result.type_annotation
         blocks = {
@@ -271,7 +271,7 @@ def run(
     *args: Any,
     dynamic_shared: int = 0,
 ) -> None:
-    """Launch `fn` over `grid` × `block`; arrays among `args` are changed in place."""
+    """Launch `fn` over `grid` by `block`; arrays among `args` are changed in place."""
     fn = bound_to_numba(fn)
     argtypes = tuple(cuda_typeof(a) for a in args)
     code = typed(fn, argtypes, kernel=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from gpulearn import cuda
 from numba import float32, int32
+
+from gpulearn import cuda
 
 from .cases import Catalogue, floats
 
@@ -24,7 +25,9 @@ def _set(out: np.ndarray, value: object) -> None:
 
 
 @CASES.add(
-    4, 32, lambda r: (floats(r, 100), floats(r, 100), _zeros(100)),
+    4,
+    32,
+    lambda r: (floats(r, 100), floats(r, 100), _zeros(100)),
     lambda a, b, out: _set(out, a + b),
 )
 def vector_add(a, b, out):
@@ -34,7 +37,9 @@ def vector_add(a, b, out):
 
 
 @CASES.add(
-    3, 40, lambda r: (np.float32(2.5), floats(r, 111), floats(r, 111)),
+    3,
+    40,
+    lambda r: (np.float32(2.5), floats(r, 111), floats(r, 111)),
     lambda a, x, y: _set(y, a * x + y),
 )
 def saxpy_returns_early(a, x, y):
@@ -45,7 +50,10 @@ def saxpy_returns_early(a, x, y):
 
 
 @CASES.add(
-    2, 32, lambda r: (floats(r, 333), _zeros(333)), lambda a, out: _set(out, a * np.float32(2)),
+    2,
+    32,
+    lambda r: (floats(r, 333), _zeros(333)),
+    lambda a, out: _set(out, a * np.float32(2)),
 )
 def grid_stride(a, out):
     for i in range(cuda.grid(1), a.size, cuda.gridsize(1)):
@@ -53,7 +61,9 @@ def grid_stride(a, out):
 
 
 @CASES.add(
-    (3, 2), (8, 8), lambda r: (floats(r, 13, 20), floats(r, 13, 20), _zeros(13, 20)),
+    (3, 2),
+    (8, 8),
+    lambda r: (floats(r, 13, 20), floats(r, 13, 20), _zeros(13, 20)),
     lambda a, b, out: _set(out, a - b),
 )
 def matrix_subtract(a, b, out):
@@ -63,7 +73,9 @@ def matrix_subtract(a, b, out):
 
 
 @CASES.add(
-    (2, 3), (8, 4), lambda r: (floats(r, 12, 15), _zeros(15, 12)),
+    (2, 3),
+    (8, 4),
+    lambda r: (floats(r, 12, 15), _zeros(15, 12)),
     lambda a, out: _set(out, a.T),
 )
 def naive_transpose(a, out):
@@ -73,7 +85,9 @@ def naive_transpose(a, out):
 
 
 @CASES.add(
-    (2, 2), (8, 8), lambda r: (floats(r, 11, 9), floats(r, 9, 14), _zeros(11, 14)),
+    (2, 2),
+    (8, 8),
+    lambda r: (floats(r, 11, 9), floats(r, 9, 14), _zeros(11, 14)),
     lambda a, b, out: _set(out, a @ b),
 )
 def naive_matmul(a, b, out):
@@ -86,7 +100,9 @@ def naive_matmul(a, b, out):
 
 
 @CASES.add(
-    3, 32, lambda r: (floats(r, 80), _zeros(80)),
+    3,
+    32,
+    lambda r: (floats(r, 80), _zeros(80)),
     lambda a, out: _set(out[1:-1], a[:-2] + a[1:-1] + a[2:]),
 )
 def stencil(a, out):
@@ -96,14 +112,19 @@ def stencil(a, out):
 
 
 @CASES.add(
-    2, 32, lambda r: (floats(r, 1), _zeros(64)), lambda a, out: _set(out, a[0]),
+    2,
+    32,
+    lambda r: (floats(r, 1), _zeros(64)),
+    lambda a, out: _set(out, a[0]),
 )
 def everyone_reads_one(a, out):
     out[cuda.grid(1)] = a[0]
 
 
 @CASES.add(
-    4, 32, lambda r: (r.integers(0, 7, 120), _zeros(7, kind=np.int64)),
+    4,
+    32,
+    lambda r: (r.integers(0, 7, 120), _zeros(7, kind=np.int64)),
     lambda a, out: _set(out, np.bincount(a, minlength=7)),
 )
 def atomic_histogram(a, out):
@@ -113,7 +134,10 @@ def atomic_histogram(a, out):
 
 
 @CASES.add(
-    4, 64, lambda r: (floats(r, 250), _zeros(1)), lambda a, out: _set(out, a.sum()),
+    4,
+    64,
+    lambda r: (floats(r, 250), _zeros(1)),
+    lambda a, out: _set(out, a.sum()),
 )
 def atomic_sum_in_one_place(a, out):
     i = cuda.grid(1)
@@ -122,7 +146,8 @@ def atomic_sum_in_one_place(a, out):
 
 
 @CASES.add(
-    4, 32,
+    4,
+    32,
     lambda r: (r.integers(-99, 99, 128, dtype=np.int32), np.array([-999, 999], np.int32)),
     lambda a, out: _set(out, [a.max(), a.min()]),
 )
@@ -133,7 +158,9 @@ def atomic_extremes(a, out):
 
 
 @CASES.add(
-    2, 32, lambda r: (r.integers(1, 99, 64, dtype=np.int32), np.zeros(1, np.int32)),
+    2,
+    32,
+    lambda r: (r.integers(1, 99, 64, dtype=np.int32), np.zeros(1, np.int32)),
     lambda a, out: _set(out, a.max()),
 )
 def maximum_by_compare_and_swap(a, out):
@@ -169,7 +196,9 @@ def struct_fields(p):
 
 
 @CASES.add(
-    1, 32, lambda r: (r.integers(0, 10, 32), _zeros(32, kind=np.int32)),
+    1,
+    32,
+    lambda r: (r.integers(0, 10, 32), _zeros(32, kind=np.int32)),
     lambda a, out: _set(out, TABLE[a]),
 )
 def constant_table(a, out):
@@ -179,7 +208,10 @@ def constant_table(a, out):
 
 
 @CASES.add(
-    2, 16, lambda r: (floats(r, 32, 5), _zeros(32, 5)), lambda a, out: _set(out, np.sort(a)),
+    2,
+    16,
+    lambda r: (floats(r, 32, 5), _zeros(32, 5)),
+    lambda a, out: _set(out, np.sort(a)),
 )
 def sort_in_local_memory(a, out):
     i = cuda.grid(1)
@@ -251,7 +283,9 @@ def divide(a, b):
 
 
 @CASES.add(
-    1, 40, lambda r: (r.integers(-50, 50, 40), _zeros(40, 2, kind=np.int64)),
+    1,
+    40,
+    lambda r: (r.integers(-50, 50, 40), _zeros(40, 2, kind=np.int64)),
     lambda a, out: _set(out, np.stack(np.divmod(a, 7), axis=1)),
 )
 def device_function_with_two_results(a, out):
@@ -267,8 +301,11 @@ def fibonacci(n):
 
 
 @CASES.add(
-    1, 12, lambda r: (_zeros(12, kind=np.int64),),
-    lambda out: _set(out, [0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89]), reference=False,
+    1,
+    12,
+    lambda r: (_zeros(12, kind=np.int64),),
+    lambda out: _set(out, [0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89]),
+    reference=False,
 )
 def recursion(out):
     i = cuda.grid(1)
@@ -276,7 +313,9 @@ def recursion(out):
 
 
 @CASES.add(
-    (2, 1, 2), (3, 4, 2), lambda r: (_zeros(4, 4, 6, kind=np.int32),),
+    (2, 1, 2),
+    (3, 4, 2),
+    lambda r: (_zeros(4, 4, 6, kind=np.int32),),
     lambda out: _set(out, np.arange(96).reshape(4, 4, 6)),
 )
 def three_dimensions(out):
@@ -294,8 +333,11 @@ def _bit_tricks(a: np.ndarray, out: np.ndarray) -> None:
 
 
 @CASES.add(
-    1, 32, lambda r: (r.integers(1, 2**32, 32, dtype=np.uint32), _zeros(32, 4, kind=np.int64)),
-    _bit_tricks, simulator=False,
+    1,
+    32,
+    lambda r: (r.integers(1, 2**32, 32, dtype=np.uint32), _zeros(32, 4, kind=np.int64)),
+    _bit_tricks,
+    simulator=False,
 )
 def bit_tricks(a, out):
     i = cuda.grid(1)
@@ -306,7 +348,10 @@ def bit_tricks(a, out):
 
 
 @CASES.add(
-    2, 32, lambda r: (floats(r, 64), _zeros(64)), lambda a, out: _set(out, np.clip(a, -2, 2)),
+    2,
+    32,
+    lambda r: (floats(r, 64), _zeros(64)),
+    lambda a, out: _set(out, np.clip(a, -2, 2)),
 )
 def clamp_by_ternaries(a, out):
     i = cuda.grid(1)
@@ -315,9 +360,12 @@ def clamp_by_ternaries(a, out):
 
 
 @CASES.add(
-    1, 20,
-    lambda r: ((floats(r, 20) + 1j * floats(r, 20)).astype(np.complex64),
-               _zeros(20, kind=np.complex64)),
+    1,
+    20,
+    lambda r: (
+        (floats(r, 20) + 1j * floats(r, 20)).astype(np.complex64),
+        _zeros(20, kind=np.complex64),
+    ),
     lambda a, out: _set(out, a * a),
 )
 def complex_square(a, out):
@@ -326,7 +374,9 @@ def complex_square(a, out):
 
 
 @CASES.add(
-    2, 32, lambda r: (floats(r, 64), _zeros(64, kind=np.bool_)),
+    2,
+    32,
+    lambda r: (floats(r, 64), _zeros(64, kind=np.bool_)),
     lambda a, out: _set(out, (a > 1) | (a < -1)),
 )
 def boolean_mask(a, out):
@@ -335,7 +385,8 @@ def boolean_mask(a, out):
 
 
 @CASES.add(
-    (2, 2), (8, 8),
+    (2, 2),
+    (8, 8),
     lambda r: (r.integers(0, 256, (13, 11, 3), dtype=np.uint8), _zeros(13, 11, kind=np.uint8)),
     lambda a, out: _set(out, (a.astype(int) @ [77, 150, 29]) >> 8),
     simulator=False,  # it lets NumPy's uint8 overflow
@@ -348,7 +399,10 @@ def grey_image(a, out):
 
 
 @CASES.add(
-    1, 8, lambda r: (floats(r, 8, 6), _zeros(8, 6)), lambda a, out: _set(out, a[:, ::-1]),
+    1,
+    8,
+    lambda r: (floats(r, 8, 6), _zeros(8, 6)),
+    lambda a, out: _set(out, a[:, ::-1]),
 )
 def backwards(a, out):
     i = cuda.grid(1)
@@ -374,7 +428,7 @@ def search_with_for_else(a, out):
         out[i] = -1
 
 
-def _make(add: int):  # noqa: ANN202
+def _make(add: int) -> object:
     def closure_and_globals(a, out):
         i = cuda.grid(1)
         out[i] = a[i] * SCALE + add
@@ -383,13 +437,18 @@ def _make(add: int):  # noqa: ANN202
 
 
 CASES.add(
-    1, 32, lambda r: (r.integers(0, 9, 32), _zeros(32, kind=np.int64)),
+    1,
+    32,
+    lambda r: (r.integers(0, 9, 32), _zeros(32, kind=np.int64)),
     lambda a, out: _set(out, a * SCALE + 4),
 )(_make(4))
 
 
 @CASES.add(
-    1, 9, lambda r: (floats(r, 9, 12), _zeros(9)), lambda a, out: _set(out, a[:, 1:11:2].sum(1)),
+    1,
+    9,
+    lambda r: (floats(r, 9, 12), _zeros(9)),
+    lambda a, out: _set(out, a[:, 1:11:2].sum(1)),
 )
 def slices_of_rows(a, out):
     i = cuda.grid(1)
@@ -402,7 +461,10 @@ def slices_of_rows(a, out):
 
 
 @CASES.add(
-    1, 10, lambda r: (floats(r, 30)[::3], _zeros(10)), lambda a, out: _set(out, -a),
+    1,
+    10,
+    lambda r: (floats(r, 30)[::3], _zeros(10)),
+    lambda a, out: _set(out, -a),
 )
 def strided_argument(a, out):
     i = cuda.grid(1)
@@ -410,8 +472,11 @@ def strided_argument(a, out):
 
 
 @CASES.add(
-    1, 32, lambda r: (floats(r, 32), _zeros(32)),
-    lambda a, out: _set(out, np.sqrt(np.abs(a)) + np.floor(a)), rtol=1e-6,
+    1,
+    32,
+    lambda r: (floats(r, 32), _zeros(32)),
+    lambda a, out: _set(out, np.sqrt(np.abs(a)) + np.floor(a)),
+    rtol=1e-6,
 )
 def mathematics(a, out):
     i = cuda.grid(1)
@@ -419,13 +484,15 @@ def mathematics(a, out):
 
 
 @CASES.add(
-    1, 32, lambda r: (r.integers(0, 99, 32), _zeros(32, kind=np.int64)),
+    1,
+    32,
+    lambda r: (r.integers(0, 99, 32), _zeros(32, kind=np.int64)),
     lambda a, out: _set(out, np.where(a > 50, a * 2 - 10, 7)),
 )
 def variables_in_branches(a, out):
     i = cuda.grid(1)
     twice, shift = 2 * a[i], 10
-    if a[i] > 50:
+    if a[i] > 50:  # noqa: SIM108
         value = twice - shift
     else:
         value = 7
@@ -433,7 +500,9 @@ def variables_in_branches(a, out):
 
 
 @CASES.add(
-    1, 16, lambda r: (floats(r, 16, kind=np.float64), _zeros(16, kind=np.float64)),
+    1,
+    16,
+    lambda r: (floats(r, 16, kind=np.float64), _zeros(16, kind=np.float64)),
     lambda a, out: _set(out, a * 0.5 + 1.0),
 )
 def float64_that_is_meant(a, out):
@@ -442,13 +511,15 @@ def float64_that_is_meant(a, out):
 
 
 @CASES.add(
-    2, 24, lambda r: (_zeros(48, kind=np.int32), r.integers(0, 5, 48, dtype=np.int32)),
+    2,
+    24,
+    lambda r: (_zeros(48, kind=np.int32), r.integers(0, 5, 48, dtype=np.int32)),
     lambda out, a: _set(out, np.array([0, 1, 2 * 2, 3 * 6, 4 * 24])[a]),
 )
 def nested_loops(out, a):
     i = cuda.grid(1)
     total = int32(0)
-    for j in range(a[i]):
+    for _ in range(a[i]):
         product = 1
         for k in range(a[i], 0, -1):
             if k == 1:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from gpulearn import cuda
 from numba import float32, int32, int64
+
+from gpulearn import cuda
 
 from .cases import Catalogue, floats
 from .right_basic import _set, _zeros
@@ -14,7 +15,9 @@ T = 8
 
 
 @CASES.add(
-    (2, 3), (T, T), lambda r: (floats(r, 24, 16), floats(r, 16, 16), _zeros(24, 16)),
+    (2, 3),
+    (T, T),
+    lambda r: (floats(r, 24, 16), floats(r, 16, 16), _zeros(24, 16)),
     lambda a, b, out: _set(out, a @ b),
 )
 def tiled_matmul(a, b, out):
@@ -34,7 +37,9 @@ def tiled_matmul(a, b, out):
 
 
 @CASES.add(
-    (2, 2), (T, T), lambda r: (floats(r, 13, 11), floats(r, 11, 10), _zeros(13, 10)),
+    (2, 2),
+    (T, T),
+    lambda r: (floats(r, 13, 11), floats(r, 11, 10), _zeros(13, 10)),
     lambda a, b, out: _set(out, a @ b),
 )
 def tiled_matmul_of_any_size(a, b, out):
@@ -55,7 +60,9 @@ def tiled_matmul_of_any_size(a, b, out):
 
 
 @CASES.add(
-    2, 32, lambda r: (floats(r, 6 * 32), _zeros(64)),
+    2,
+    32,
+    lambda r: (floats(r, 6 * 32), _zeros(64)),
     lambda a, out: _set(out, np.tile(a.reshape(6, 32)[:, ::-1].sum(0), 2)),
 )
 def double_buffer_with_one_barrier(a, out):
@@ -70,7 +77,9 @@ def double_buffer_with_one_barrier(a, out):
 
 
 @CASES.add(
-    (2, 2), (T, T), lambda r: (floats(r, 15, 12), _zeros(12, 15)),
+    (2, 2),
+    (T, T),
+    lambda r: (floats(r, 15, 12), _zeros(12, 15)),
     lambda a, out: _set(out, a.T),
 )
 def padded_transpose(a, out):
@@ -86,7 +95,9 @@ def padded_transpose(a, out):
 
 
 @CASES.add(
-    3, 64, lambda r: (floats(r, 180), _zeros(3)),
+    3,
+    64,
+    lambda r: (floats(r, 180), _zeros(3)),
     lambda a, out: _set(out, [a[:64].sum(), a[64:128].sum(), a[128:].sum()]),
 )
 def block_reduction(a, out):
@@ -105,7 +116,9 @@ def block_reduction(a, out):
 
 
 @CASES.add(
-    3, 32, lambda r: (floats(r, 90), _zeros(90)),
+    3,
+    32,
+    lambda r: (floats(r, 90), _zeros(90)),
     lambda a, out: _set(out, np.convolve(a, np.ones(3, np.float32), "same")),
 )
 def halo_stencil(a, out):
@@ -123,7 +136,9 @@ def halo_stencil(a, out):
 
 
 @CASES.add(
-    1, 64, lambda r: (r.integers(0, 9, 64), _zeros(64, kind=np.int64)),
+    1,
+    64,
+    lambda r: (r.integers(0, 9, 64), _zeros(64, kind=np.int64)),
     lambda a, out: _set(out, np.cumsum(a)),
 )
 def scan_with_two_barriers(a, out):
@@ -144,8 +159,11 @@ def scan_with_two_barriers(a, out):
 
 
 @CASES.add(
-    2, 48, lambda r: (floats(r, 96), _zeros(96)),
-    lambda a, out: _set(out, a.reshape(2, 48)[:, ::-1].ravel()), shared=48 * 4,
+    2,
+    48,
+    lambda r: (floats(r, 96), _zeros(96)),
+    lambda a, out: _set(out, a.reshape(2, 48)[:, ::-1].ravel()),
+    shared=48 * 4,
 )
 def dynamic_shared_reverse(a, out):
     s = cuda.shared.array(0, float32)
@@ -156,7 +174,9 @@ def dynamic_shared_reverse(a, out):
 
 
 @CASES.add(
-    3, 64, lambda r: (r.integers(0, 16, 190), _zeros(16, kind=np.int32)),
+    3,
+    64,
+    lambda r: (r.integers(0, 16, 190), _zeros(16, kind=np.int32)),
     lambda a, out: _set(out, np.bincount(a, minlength=16)),
 )
 def privatised_histogram(a, out):
@@ -178,7 +198,10 @@ def _votes(a: np.ndarray, out: np.ndarray) -> None:
 
 
 @CASES.add(
-    2, 40, lambda r: (floats(r, 80), _zeros(2, 3, kind=np.int32)), _votes,
+    2,
+    40,
+    lambda r: (floats(r, 80), _zeros(2, 3, kind=np.int32)),
+    _votes,
 )
 def barriers_that_count(a, out):
     i, b = cuda.grid(1), cuda.blockIdx.x
@@ -192,7 +215,10 @@ def barriers_that_count(a, out):
 
 
 @CASES.add(
-    1, 64, lambda r: (floats(r, 64),), lambda a: _set(a, np.sort(a)),
+    1,
+    64,
+    lambda r: (floats(r, 64),),
+    lambda a: _set(a, np.sort(a)),
 )
 def bitonic_sort(a):
     s = cuda.shared.array(64, float32)
@@ -215,7 +241,10 @@ def bitonic_sort(a):
 
 
 @CASES.add(
-    1, 40, lambda r: (r.integers(0, 99, 40, dtype=np.int32),), lambda a: _set(a, np.sort(a)),
+    1,
+    40,
+    lambda r: (r.integers(0, 99, 40, dtype=np.int32),),
+    lambda a: _set(a, np.sort(a)),
 )
 def odd_even_sort(a):
     s = cuda.shared.array(40, int32)
@@ -232,7 +261,10 @@ def odd_even_sort(a):
 
 
 @CASES.add(
-    3, 50, lambda r: (floats(r, 3), _zeros(150)), lambda a, out: _set(out, np.repeat(a, 50)),
+    3,
+    50,
+    lambda r: (floats(r, 3), _zeros(150)),
+    lambda a, out: _set(out, np.repeat(a, 50)),
 )
 def one_writes_all_read(a, out):
     s = cuda.shared.array(1, float32)
@@ -243,7 +275,9 @@ def one_writes_all_read(a, out):
 
 
 @CASES.add(
-    2, 64, lambda r: (floats(r, 128), _zeros(128), 3),
+    2,
+    64,
+    lambda r: (floats(r, 128), _zeros(128), 3),
     lambda a, out, n: _set(out, 4 * a + np.float32(3)),
 )
 def own_slot_needs_no_barrier(a, out, n):
@@ -257,7 +291,9 @@ def own_slot_needs_no_barrier(a, out, n):
 
 
 @CASES.add(
-    2, (4, 8), lambda r: (floats(r, 2, 8, 4), _zeros(2, 4)),
+    2,
+    (4, 8),
+    lambda r: (floats(r, 2, 8, 4), _zeros(2, 4)),
     lambda a, out: _set(out, a.sum(axis=1)),
 )
 def column_sums(a, out):
@@ -273,7 +309,9 @@ def column_sums(a, out):
 
 
 @CASES.add(
-    2, 32, lambda r: (floats(r, 64), _zeros(64), 2),
+    2,
+    32,
+    lambda r: (floats(r, 64), _zeros(64), 2),
     lambda a, out, n: _set(out, a.reshape(2, 32)[:, ::-1].ravel()),
 )
 def barrier_under_a_condition_that_all_share(a, out, n):
@@ -296,7 +334,10 @@ def rotate(tile, t, by):
 
 
 @CASES.add(
-    1, 33, lambda r: (floats(r, 33), _zeros(33)), lambda a, out: _set(out, np.roll(a, -6)),
+    1,
+    33,
+    lambda r: (floats(r, 33), _zeros(33)),
+    lambda a, out: _set(out, np.roll(a, -6)),
 )
 def barrier_in_a_device_function(a, out):
     tile = cuda.shared.array(33, float32)
@@ -308,7 +349,9 @@ def barrier_in_a_device_function(a, out):
 
 
 @CASES.add(
-    2, 40, lambda r: (floats(r, 70), _zeros(70)),
+    2,
+    40,
+    lambda r: (floats(r, 70), _zeros(70)),
     lambda a, out: _set(out, np.concatenate([a[:40][::-1], a[40:][::-1]])),
 )
 def block_with_idle_threads(a, out):
@@ -324,7 +367,9 @@ def block_with_idle_threads(a, out):
 
 
 @CASES.add(
-    2, 64, lambda r: (r.integers(0, 9, 128), _zeros(2, kind=np.int64)),
+    2,
+    64,
+    lambda r: (r.integers(0, 9, 128), _zeros(2, kind=np.int64)),
     lambda a, out: _set(out, a.reshape(2, 64).max(axis=1)),
 )
 def atomic_maximum_in_shared(a, out):
@@ -340,7 +385,9 @@ def atomic_maximum_in_shared(a, out):
 
 
 @CASES.add(
-    4, 32, lambda r: (floats(r, 128), _zeros(5), _zeros(1, kind=np.int32)),
+    4,
+    32,
+    lambda r: (floats(r, 128), _zeros(5), _zeros(1, kind=np.int32)),
     lambda a, out, done: (_set(out, [*a.reshape(4, 32).sum(1), a.sum()]), _set(done, 4)),
     simulator=False,
 )
@@ -363,5 +410,3 @@ def last_block_adds_up(a, out, done):
         for k in range(cuda.gridDim.x):
             total += out[k]
         out[cuda.gridDim.x] = total
-
-

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from gpulearn import cuda
 from numba import float32, int32
+
+from gpulearn import cuda
 
 from .cases import Catalogue, floats
 from .right_basic import _set, _zeros
@@ -14,8 +15,11 @@ FULL = 0xFFFFFFFF
 
 
 @CASES.add(
-    2, 64, lambda r: (floats(r, 128), _zeros(4)),
-    lambda a, out: _set(out, a.reshape(4, 32).sum(1)), simulator=False,
+    2,
+    64,
+    lambda r: (floats(r, 128), _zeros(4)),
+    lambda a, out: _set(out, a.reshape(4, 32).sum(1)),
+    simulator=False,
 )
 def warp_sum_by_shuffles(a, out):
     i = cuda.grid(1)
@@ -29,8 +33,11 @@ def warp_sum_by_shuffles(a, out):
 
 
 @CASES.add(
-    2, 128, lambda r: (floats(r, 256), _zeros(2)),
-    lambda a, out: _set(out, a.reshape(2, 128).sum(1)), simulator=False,
+    2,
+    128,
+    lambda r: (floats(r, 256), _zeros(2)),
+    lambda a, out: _set(out, a.reshape(2, 128).sum(1)),
+    simulator=False,
 )
 def block_sum_by_shuffles(a, out):
     s = cuda.shared.array(4, float32)
@@ -46,8 +53,11 @@ def block_sum_by_shuffles(a, out):
 
 
 @CASES.add(
-    1, 64, lambda r: (r.integers(0, 9, 64, dtype=np.int32), _zeros(64, kind=np.int32)),
-    lambda a, out: _set(out, np.cumsum(a.reshape(2, 32), axis=1).ravel()), simulator=False,
+    1,
+    64,
+    lambda r: (r.integers(0, 9, 64, dtype=np.int32), _zeros(64, kind=np.int32)),
+    lambda a, out: _set(out, np.cumsum(a.reshape(2, 32), axis=1).ravel()),
+    simulator=False,
 )
 def warp_scan_by_shuffles(a, out):
     t = cuda.threadIdx.x
@@ -62,7 +72,10 @@ def warp_scan_by_shuffles(a, out):
 
 
 @CASES.add(
-    1, 32, lambda r: (floats(r, 32), _zeros(32)), lambda a, out: _set(out, a.max()),
+    1,
+    32,
+    lambda r: (floats(r, 32), _zeros(32)),
+    lambda a, out: _set(out, a.max()),
     simulator=False,
 )
 def butterfly_maximum(a, out):
@@ -75,8 +88,11 @@ def butterfly_maximum(a, out):
 
 
 @CASES.add(
-    2, 32, lambda r: (r.integers(0, 99, 64), _zeros(64, kind=np.int64)),
-    lambda a, out: _set(out, np.repeat(a[[5, 37]], 32)), simulator=False,
+    2,
+    32,
+    lambda r: (r.integers(0, 99, 64), _zeros(64, kind=np.int64)),
+    lambda a, out: _set(out, np.repeat(a[[5, 37]], 32)),
+    simulator=False,
 )
 def shuffle_as_broadcast(a, out):
     i = cuda.grid(1)
@@ -84,8 +100,11 @@ def shuffle_as_broadcast(a, out):
 
 
 @CASES.add(
-    2, 64, lambda r: (floats(r, 128), _zeros(4)),
-    lambda a, out: _set(out, a.reshape(4, 32).sum(1)), simulator=False,
+    2,
+    64,
+    lambda r: (floats(r, 128), _zeros(4)),
+    lambda a, out: _set(out, a.reshape(4, 32).sum(1)),
+    simulator=False,
 )
 def warp_synchronous_tree(a, out):
     s = cuda.shared.array(64, float32)
@@ -111,7 +130,10 @@ def _compact(a: np.ndarray, out: np.ndarray, count: np.ndarray) -> None:
 
 
 @CASES.add(
-    1, 32, lambda r: (floats(r, 32), _zeros(32), _zeros(1, kind=np.int64)), _compact,
+    1,
+    32,
+    lambda r: (floats(r, 32), _zeros(32), _zeros(1, kind=np.int64)),
+    _compact,
     simulator=False,
 )
 def compaction_by_ballot(a, out, count):
@@ -126,8 +148,11 @@ def compaction_by_ballot(a, out, count):
 
 
 @CASES.add(
-    2, 64, lambda r: (r.integers(0, 4, 128, dtype=np.int32), _zeros(4, kind=np.int32)),
-    lambda a, out: _set(out, np.bincount(a, minlength=4)), simulator=False,
+    2,
+    64,
+    lambda r: (r.integers(0, 4, 128, dtype=np.int32), _zeros(4, kind=np.int32)),
+    lambda a, out: _set(out, np.bincount(a, minlength=4)),
+    simulator=False,
 )
 def histogram_by_matching(a, out):
     i = cuda.grid(1)
@@ -143,10 +168,14 @@ def _warp_votes(a: np.ndarray, out: np.ndarray) -> None:
 
 
 @CASES.add(
-    2, 32,
-    lambda r: (np.concatenate([floats(r, 32), np.ones(32, np.float32)]),
-               _zeros(2, 3, kind=np.int32)),
-    _warp_votes, simulator=False,
+    2,
+    32,
+    lambda r: (
+        np.concatenate([floats(r, 32), np.ones(32, np.float32)]),
+        _zeros(2, 3, kind=np.int32),
+    ),
+    _warp_votes,
+    simulator=False,
 )
 def warp_votes(a, out):
     i = cuda.grid(1)
@@ -161,8 +190,12 @@ def warp_votes(a, out):
 
 
 @CASES.add(
-    1, 32, lambda r: (_zeros(32, kind=np.int64),),
-    lambda out: _set(out, np.where(np.arange(32) < 8, 8, 24)), simulator=False, reference=False,
+    1,
+    32,
+    lambda r: (_zeros(32, kind=np.int64),),
+    lambda out: _set(out, np.where(np.arange(32) < 8, 8, 24)),
+    simulator=False,
+    reference=False,
 )
 def active_lanes_of_a_branch(out):
     t = cuda.threadIdx.x
@@ -173,8 +206,11 @@ def active_lanes_of_a_branch(out):
 
 
 @CASES.add(
-    4, 32, lambda r: (floats(r, 128), _zeros(128)),
-    lambda a, out: (_set(out, a[::-1] * 2), _set(a, a * 2)), simulator=False,
+    4,
+    32,
+    lambda r: (floats(r, 128), _zeros(128)),
+    lambda a, out: (_set(out, a[::-1] * 2), _set(a, a * 2)),
+    simulator=False,
 )
 def whole_grid_sync(a, out):
     i = cuda.grid(1)
@@ -203,7 +239,9 @@ def relaxation_over_the_grid(a, b, n):
 
 
 @CASES.add(
-    3, 64, lambda r: (_zeros(192, 2, kind=np.int32),),
+    3,
+    64,
+    lambda r: (_zeros(192, 2, kind=np.int32),),
     lambda out: _set(out, np.stack([np.tile(np.arange(32), 6), np.full(192, 32)], axis=1)),
     simulator=False,
 )
@@ -214,8 +252,11 @@ def lanes_and_warp_size(out):
 
 
 @CASES.add(
-    2, 32, lambda r: (floats(r, 64), _zeros(64)),
-    lambda a, out: _set(out, a.reshape(2, 2, 16)[:, ::-1].ravel()), simulator=False,
+    2,
+    32,
+    lambda r: (floats(r, 64), _zeros(64)),
+    lambda a, out: _set(out, a.reshape(2, 2, 16)[:, ::-1].ravel()),
+    simulator=False,
 )
 def exchange_between_half_warps(a, out):
     s = cuda.shared.array(32, float32)
@@ -226,8 +267,11 @@ def exchange_between_half_warps(a, out):
 
 
 @CASES.add(
-    2, 32, lambda r: (r.integers(0, 99, 64, dtype=np.int32), _zeros(1, kind=np.int32)),
-    lambda a, out: _set(out, a.sum()), simulator=False,
+    2,
+    32,
+    lambda r: (r.integers(0, 99, 64, dtype=np.int32), _zeros(1, kind=np.int32)),
+    lambda a, out: _set(out, a.sum()),
+    simulator=False,
 )
 def one_atomic_per_warp(a, out):
     value = a[cuda.grid(1)]

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpulearn import cuda
 from numba import float32, int32
+
+from gpulearn import cuda
 
 from . import sources
 from .harness import line, xray
@@ -230,8 +231,15 @@ def test_a_tiled_matmul_of_64() -> None:
 def test_totals_are_the_sum_of_the_lines() -> None:
     a = np.ones((32, 32), np.float32)
     report = xray(matmul, (2, 2), (T, T), a, a.copy(), a.copy())
-    for name in ("instructions", "active_lanes", "barriers", "flops32", "bytes_moved",
-                 "shared_load_wavefronts", "divergent_branches"):
+    for name in (
+        "instructions",
+        "active_lanes",
+        "barriers",
+        "flops32",
+        "bytes_moved",
+        "shared_load_wavefronts",
+        "divergent_branches",
+    ):
         lines = sum(getattr(counts, name) for counts in report.lines.values())
         assert lines == getattr(report.totals, name)
     assert report.totals.active_lanes == 32 * report.totals.instructions

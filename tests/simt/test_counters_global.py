@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from gpulearn import cuda
 
 from .harness import line, xray
@@ -65,7 +66,9 @@ def stores(report: Any) -> tuple[int, int]:
     return report.arrays["out"].global_store_requests, report.arrays["out"].global_store_sectors
 
 
-def run(kernel: Any, threads: int, size: int, kind: Any = np.float32, k: int = 0, grid: int = 1):
+def run(
+    kernel: Any, threads: int, size: int, kind: Any = np.float32, k: int = 0, grid: int = 1
+):
     a, out = np.ones(size, kind), np.zeros(size, kind)
     return xray(kernel, grid, threads, a, out, k)
 
@@ -279,8 +282,14 @@ def test_a_slice_keeps_its_place_in_memory() -> None:
 
 def test_totals_are_the_sum_of_lines_and_of_arrays() -> None:
     report = run(loop_and_update, 96, 96, "f4", 3)
-    for name in ("global_load_requests", "global_load_sectors", "global_store_requests",
-                 "global_store_sectors", "bytes_requested", "bytes_moved"):
+    for name in (
+        "global_load_requests",
+        "global_load_sectors",
+        "global_store_requests",
+        "global_store_sectors",
+        "bytes_requested",
+        "bytes_moved",
+    ):
         total = getattr(report.totals, name)
         assert total > 0
         assert sum(getattr(c, name) for c in report.lines.values()) == total

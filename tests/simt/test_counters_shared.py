@@ -11,6 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+
 from gpulearn import cuda
 
 from . import sources
@@ -57,7 +58,7 @@ def loads(index: str, kind: str = "float32", active: int = 32, threads: int = 32
         ("t // 8 * 32", 4),
         ("(t * 7) % 32", 1),  # a permutation
         ("t // 16 + t % 16 * 2", 1),
-        ("t + t // 16 * 16", 2),  # words 0–15 and 32–47
+        ("t + t // 16 * 16", 2),  # words 0-15 and 32-47
     ],
 )
 def test_wavefronts_of_one_request(index: str, wavefronts: int) -> None:
@@ -144,7 +145,10 @@ def test_the_transpose_tile(kernel: Any, stored: Any, loaded: Any) -> None:
     at = report.lines[line(kernel, "# load")]
     assert (at.shared_load_wavefronts, at.shared_load_conflicts) == loaded
     whole = report.arrays["s"]
-    assert (whole.shared_store_wavefronts, whole.shared_load_conflicts) == (stored[0], loaded[1])
+    assert (whole.shared_store_wavefronts, whole.shared_load_conflicts) == (
+        stored[0],
+        loaded[1],
+    )
     assert report.totals.shared_load_wavefronts == loaded[0]
 
 

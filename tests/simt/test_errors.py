@@ -6,8 +6,9 @@ import copy
 import json
 import warnings
 
-import gpulearn as gl
 import pytest
+
+import gpulearn as gl
 from gpulearn import cuda
 
 from . import wrong_code, wrong_memory, wrong_sync
@@ -79,7 +80,7 @@ def test_what_cannot_go_on_stops_a_plain_launch(case: Mistake) -> None:
 @pytest.mark.parametrize("case", WARNING, ids=name)
 def test_what_can_go_on_warns_with_its_lines(case: Mistake) -> None:
     args = to_device(case.args())
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="line") as caught:
         cuda.jit(case.kernel)[case.grid, case.block](*args)
     text = " ".join(str(w.message) for w in caught)
     for mark in case.marks:

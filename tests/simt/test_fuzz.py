@@ -43,8 +43,25 @@ def test_machine_agrees_on_larger_kernels(first: int) -> None:
 def test_the_grammar_reaches_what_it_promises() -> None:
     text = "\n".join(grammar.program(random.Random(k).randrange).source for k in range(120))
     for word in (
-        "while ", "for ", "break", "continue", "return\n", "else:", "elif ", "syncthreads",
-        "shared.array", "local.array", "atomic.add", "atomic.max", "whole0(", "part0(",
-        "pair0(", " if ", "np.int32(", "np.float32(", "//", "<<",
+        "while ",
+        "for ",
+        "break",
+        "continue",
+        "return\n",
+        "else:",
+        "elif ",
+        "syncthreads",
+        "shared.array",
+        "local.array",
+        "atomic.add",
+        "atomic.max",
+        "whole0(",
+        "part0(",
+        "pair0(",
+        " if ",
+        "np.int32(",
+        "np.float32(",
+        "//",
+        "<<",
     ):
         assert word in text, word

@@ -1,4 +1,4 @@
-"""The reference itself: right on every kernel whose answer NumPy knows, typed as Numba types."""
+"""The reference itself: right wherever NumPy knows the answer, typed as Numba types."""
 
 from __future__ import annotations
 
@@ -51,7 +51,11 @@ def kernel(f4, i4, u1, out):
 def test_numbers_have_the_types_that_numba_gives_them(expression: str, want: float) -> None:
     out = np.zeros(1)
     kernel = sources.module(TYPING.format(expression=expression), cuda).kernel
-    args = np.array([0.7], np.float32), np.array([2**31 - 1], np.int32), np.array([255], np.uint8)
+    args = (
+        np.array([0.7], np.float32),
+        np.array([2**31 - 1], np.int32),
+        np.array([255], np.uint8),
+    )
     reference.run(kernel, 1, 1, *args, out)
     assert out[0] == want
 

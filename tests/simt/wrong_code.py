@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from gpulearn import cuda
 from numba import float32
+
+from gpulearn import cuda
 
 from .wrong import Mistakes, f4
 
@@ -52,7 +53,7 @@ def f_string_in_a_kernel(out):
 @CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "open(")
 def file_in_a_kernel(out):
     i = cuda.grid(1)
-    open("x.txt")
+    open("x.txt")  # noqa: PTH123, SIM115
     out[i] = 1
 
 
@@ -102,14 +103,16 @@ def misspelt_intrinsic(out):
 @CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "x = (1, 2)", "x = 1", "out[i] = x[0]")
 def variable_of_two_types(out):
     i = cuda.grid(1)
-    if i > 3:
+    if i > 3:  # noqa: SIM108
         x = (1, 2)
     else:
         x = 1
     out[i] = x[0]
 
 
-@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "try:", "raise ValueError", "except ValueError")
+@CASES.add(
+    1, 32, lambda: (f4(32),), "not-a-kernel", "try:", "raise ValueError", "except ValueError"
+)
 def try_in_a_kernel(out):
     i = cuda.grid(1)
     try:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from gpulearn import cuda
 from numba import float32, float64
+
+from gpulearn import cuda
 
 from .wrong import Mistakes, each, f4
 
@@ -12,8 +13,13 @@ CASES = Mistakes()
 
 
 @CASES.add(
-    2, 32, lambda: (f4(50), f4(64)), "out-of-bounds", "out[i] = a[i]",
-    guilty=lambda who: all(b[0] * 32 + t[0] >= 50 for b, t in who) and bool(who), array="a",
+    2,
+    32,
+    lambda: (f4(50), f4(64)),
+    "out-of-bounds",
+    "out[i] = a[i]",
+    guilty=lambda who: all(b[0] * 32 + t[0] >= 50 for b, t in who) and bool(who),
+    array="a",
     index=lambda at, who: at == (who[0][0] * 32 + who[1][0],),
 )
 def reads_past_the_end(a, out):
@@ -22,8 +28,13 @@ def reads_past_the_end(a, out):
 
 
 @CASES.add(
-    2, 32, lambda: (f4(64), f4(63)), "out-of-bounds", "out[i] = a[i]",
-    guilty=lambda who: who == [((1, 0, 0), (31, 0, 0))], array="out",
+    2,
+    32,
+    lambda: (f4(64), f4(63)),
+    "out-of-bounds",
+    "out[i] = a[i]",
+    guilty=lambda who: who == [((1, 0, 0), (31, 0, 0))],
+    array="out",
     index=lambda at, who: at == (63,),
 )
 def writes_past_the_end(a, out):
@@ -32,8 +43,13 @@ def writes_past_the_end(a, out):
 
 
 @CASES.add(
-    1, (8, 8), lambda: (f4(7, 8), f4(8, 8)), "out-of-bounds", "a[y, x]",
-    guilty=lambda who: bool(who) and all(t[1] == 7 for _, t in who), array="a",
+    1,
+    (8, 8),
+    lambda: (f4(7, 8), f4(8, 8)),
+    "out-of-bounds",
+    "a[y, x]",
+    guilty=lambda who: bool(who) and all(t[1] == 7 for _, t in who),
+    array="a",
     index=lambda at, who: at == (7, who[1][0]),
 )
 def reads_a_row_too_many(a, out):
@@ -42,8 +58,13 @@ def reads_a_row_too_many(a, out):
 
 
 @CASES.add(
-    1, (8, 8), lambda: (f4(8, 7), f4(8, 8)), "out-of-bounds", "a[y, x]",
-    guilty=lambda who: bool(who) and all(t[0] == 7 for _, t in who), array="a",
+    1,
+    (8, 8),
+    lambda: (f4(8, 7), f4(8, 8)),
+    "out-of-bounds",
+    "a[y, x]",
+    guilty=lambda who: bool(who) and all(t[0] == 7 for _, t in who),
+    array="a",
     index=lambda at, who: at == (who[1][1], 7),
 )
 def reads_a_column_too_many(a, out):
@@ -52,8 +73,13 @@ def reads_a_column_too_many(a, out):
 
 
 @CASES.add(
-    1, (8, 8), lambda: (f4(8, 8), f4(7, 8)), "out-of-bounds", "out[y, x]",
-    guilty=lambda who: bool(who) and all(t[1] == 7 for _, t in who), array="out",
+    1,
+    (8, 8),
+    lambda: (f4(8, 8), f4(7, 8)),
+    "out-of-bounds",
+    "out[y, x]",
+    guilty=lambda who: bool(who) and all(t[1] == 7 for _, t in who),
+    array="out",
 )
 def writes_a_row_too_many(a, out):
     x, y = cuda.grid(2)
@@ -61,8 +87,13 @@ def writes_a_row_too_many(a, out):
 
 
 @CASES.add(
-    1, (8, 8), lambda: (f4(8, 8), f4(8, 7)), "out-of-bounds", "out[y, x]",
-    guilty=lambda who: bool(who) and all(t[0] == 7 for _, t in who), array="out",
+    1,
+    (8, 8),
+    lambda: (f4(8, 8), f4(8, 7)),
+    "out-of-bounds",
+    "out[y, x]",
+    guilty=lambda who: bool(who) and all(t[0] == 7 for _, t in who),
+    array="out",
 )
 def writes_a_column_too_many(a, out):
     x, y = cuda.grid(2)
@@ -83,14 +114,25 @@ for _axis in range(3):
 
     reads_in_three_dimensions.__name__ += f"_axis_{_axis}"
     CASES.add(
-        1, (4, 4, 4), _third(_axis), "out-of-bounds", "a[z, y, x]", array="a",
+        1,
+        (4, 4, 4),
+        _third(_axis),
+        "out-of-bounds",
+        "a[z, y, x]",
+        array="a",
         guilty=lambda who, k=2 - _axis: bool(who) and all(t[k] == 3 for _, t in who),
     )(reads_in_three_dimensions)
 
 
 @CASES.add(
-    1, 32, lambda: (f4(32),), "out-of-bounds", "s[t + 1]", guilty=each(lambda t: t == 31),
-    array="s", index=lambda at, who: at == (32,),
+    1,
+    32,
+    lambda: (f4(32),),
+    "out-of-bounds",
+    "s[t + 1]",
+    guilty=each(lambda t: t == 31),
+    array="s",
+    index=lambda at, who: at == (32,),
 )
 def writes_past_a_shared_tile(out):
     s = cuda.shared.array(32, float32)
@@ -101,8 +143,13 @@ def writes_past_a_shared_tile(out):
 
 
 @CASES.add(
-    1, 8, lambda: (f4(8),), "out-of-bounds", "box[out.size - t] = ",
-    guilty=each(lambda t: t <= 4), array="box",
+    1,
+    8,
+    lambda: (f4(8),),
+    "out-of-bounds",
+    "box[out.size - t] = ",
+    guilty=each(lambda t: t <= 4),
+    array="box",
 )
 def writes_past_local_memory(out):
     box = cuda.local.array(4, float32)
@@ -112,8 +159,13 @@ def writes_past_local_memory(out):
 
 
 @CASES.add(
-    1, 32, lambda: (f4(32), f4(32)), "out-of-bounds", "a[i - 40]",
-    guilty=each(lambda t: t < 8), array="a",
+    1,
+    32,
+    lambda: (f4(32), f4(32)),
+    "out-of-bounds",
+    "a[i - 40]",
+    guilty=each(lambda t: t < 8),
+    array="a",
     index=lambda at, who: at in ((who[1][0] - 40,), (who[1][0] - 8,)),
 )
 def too_negative_to_wrap(a, out):
@@ -122,8 +174,15 @@ def too_negative_to_wrap(a, out):
 
 
 @CASES.add(
-    1, 32, lambda: (f4(32), f4(32)), "negative-index", "a[i - 1]",
-    guilty=each(lambda t: t == 0), array="a", index=lambda at, who: at == (-1,), stops=False,
+    1,
+    32,
+    lambda: (f4(32), f4(32)),
+    "negative-index",
+    "a[i - 1]",
+    guilty=each(lambda t: t == 0),
+    array="a",
+    index=lambda at, who: at == (-1,),
+    stops=False,
 )
 def negative_index_wraps(a, out):
     i = cuda.grid(1)
@@ -131,8 +190,13 @@ def negative_index_wraps(a, out):
 
 
 @CASES.add(
-    1, 32, lambda: (f4(32), np.zeros(3, np.int32)), "out-of-bounds", "cuda.atomic.add",
-    guilty=each(lambda t: t % 4 == 3), array="out",
+    1,
+    32,
+    lambda: (f4(32), np.zeros(3, np.int32)),
+    "out-of-bounds",
+    "cuda.atomic.add",
+    guilty=each(lambda t: t % 4 == 3),
+    array="out",
 )
 def atomic_out_of_bounds(a, out):
     cuda.atomic.add(out, cuda.grid(1) % 4, 1)
@@ -194,8 +258,14 @@ def too_much_shared_memory_in_two_arrays(out):
 
 
 @CASES.add(
-    1, 64, lambda: (f4(64),), "uninitialised-read", "out[t] = s[t]",
-    guilty=each(lambda t: t >= 60), array="s", stops=False,
+    1,
+    64,
+    lambda: (f4(64),),
+    "uninitialised-read",
+    "out[t] = s[t]",
+    guilty=each(lambda t: t >= 60),
+    array="s",
+    stops=False,
 )
 def shared_memory_that_nobody_wrote(out):
     s = cuda.shared.array(64, float32)
@@ -207,7 +277,13 @@ def shared_memory_that_nobody_wrote(out):
 
 
 @CASES.add(
-    1, 32, lambda: (f4(32),), "uninitialised-read", "total += box[k]", array="box", stops=False,
+    1,
+    32,
+    lambda: (f4(32),),
+    "uninitialised-read",
+    "total += box[k]",
+    array="box",
+    stops=False,
 )
 def local_memory_that_nobody_wrote(out):
     box = cuda.local.array(4, float32)
@@ -220,7 +296,13 @@ def local_memory_that_nobody_wrote(out):
 
 
 @CASES.add(
-    1, 32, lambda: (f4(32),), "uninitialised-read", "s[t] += out[t]", array="s", stops=False,
+    1,
+    32,
+    lambda: (f4(32),),
+    "uninitialised-read",
+    "s[t] += out[t]",
+    array="s",
+    stops=False,
 )
 def sum_that_was_never_set_to_zero(out):
     s = cuda.shared.array(32, float32)

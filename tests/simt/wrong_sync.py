@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from gpulearn import cuda
 from numba import float32, int32
+
+from gpulearn import cuda
 
 from .wrong import Mistakes, each, f4, pair, two_blocks
 
@@ -13,8 +14,15 @@ T = 8
 
 
 @CASES.add(
-    1, 32, lambda: (f4(32),), "race", "s[t] = out[t]", "out[t] = s[31 - t]",
-    guilty=pair(lambda a, b: a + b == 31), array="s", stops=False,
+    1,
+    32,
+    lambda: (f4(32),),
+    "race",
+    "s[t] = out[t]",
+    "out[t] = s[31 - t]",
+    guilty=pair(lambda a, b: a + b == 31),
+    array="s",
+    stops=False,
 )
 def race_within_a_warp(out):
     s = cuda.shared.array(32, float32)
@@ -24,8 +32,15 @@ def race_within_a_warp(out):
 
 
 @CASES.add(
-    1, 64, lambda: (f4(64),), "race", "s[t] = out[t]", "out[t] = s[63 - t]",
-    guilty=pair(lambda a, b: a + b == 63), array="s", stops=False,
+    1,
+    64,
+    lambda: (f4(64),),
+    "race",
+    "s[t] = out[t]",
+    "out[t] = s[63 - t]",
+    guilty=pair(lambda a, b: a + b == 63),
+    array="s",
+    stops=False,
 )
 def race_between_warps(out):
     s = cuda.shared.array(64, float32)
@@ -35,8 +50,14 @@ def race_between_warps(out):
 
 
 @CASES.add(
-    1, 64, lambda: (f4(64),), "race", "s[t // 2] = out[t]",
-    guilty=pair(lambda a, b: a // 2 == b // 2), array="s", stops=False,
+    1,
+    64,
+    lambda: (f4(64),),
+    "race",
+    "s[t // 2] = out[t]",
+    guilty=pair(lambda a, b: a // 2 == b // 2),
+    array="s",
+    stops=False,
 )
 def two_write_one_word(out):
     s = cuda.shared.array(32, float32)
@@ -47,8 +68,15 @@ def two_write_one_word(out):
 
 
 @CASES.add(
-    1, 64, lambda: (f4(64),), "race", "s[t] = float32(1)", "s[63 - t] = float32(2)",
-    guilty=pair(lambda a, b: a + b == 63), array="s", stops=False,
+    1,
+    64,
+    lambda: (f4(64),),
+    "race",
+    "s[t] = float32(1)",
+    "s[63 - t] = float32(2)",
+    guilty=pair(lambda a, b: a + b == 63),
+    array="s",
+    stops=False,
 )
 def two_lines_write_one_word(out):
     s = cuda.shared.array(64, float32)
@@ -60,8 +88,15 @@ def two_lines_write_one_word(out):
 
 
 @CASES.add(
-    1, 64, lambda: (f4(64),), "race", "value = s[(t + 32) % 64]", "s[t] = value",
-    guilty=pair(lambda a, b: (a + 32) % 64 == b), array="s", stops=False,
+    1,
+    64,
+    lambda: (f4(64),),
+    "race",
+    "value = s[(t + 32) % 64]",
+    "s[t] = value",
+    guilty=pair(lambda a, b: (a + 32) % 64 == b),
+    array="s",
+    stops=False,
 )
 def read_before_a_write(out):
     s = cuda.shared.array(64, float32)
@@ -75,8 +110,14 @@ def read_before_a_write(out):
 
 
 @CASES.add(
-    1, 64, lambda: (np.zeros(1, np.int32),), "race", "s[0] += int32(1)",
-    guilty=pair(lambda a, b: a != b), array="s", stops=False,
+    1,
+    64,
+    lambda: (np.zeros(1, np.int32),),
+    "race",
+    "s[0] += int32(1)",
+    guilty=pair(lambda a, b: a != b),
+    array="s",
+    stops=False,
 )
 def shared_count_without_an_atomic(out):
     s = cuda.shared.array(1, int32)
@@ -91,16 +132,28 @@ def shared_count_without_an_atomic(out):
 
 
 @CASES.add(
-    4, 32, lambda: (np.zeros(1, np.int32),), "race", "out[0] = cuda.grid(1)",
-    array="out", stops=False,
+    4,
+    32,
+    lambda: (np.zeros(1, np.int32),),
+    "race",
+    "out[0] = cuda.grid(1)",
+    array="out",
+    stops=False,
 )
 def all_write_one_word(out):
     out[0] = cuda.grid(1)
 
 
 @CASES.add(
-    4, 32, lambda: (f4(128),), "race", "value = out[127 - i]", "out[i] = value",
-    guilty=two_blocks, array="out", stops=False,
+    4,
+    32,
+    lambda: (f4(128),),
+    "race",
+    "value = out[127 - i]",
+    "out[i] = value",
+    guilty=two_blocks,
+    array="out",
+    stops=False,
 )
 def global_race_between_blocks(out):
     i = cuda.grid(1)
@@ -110,16 +163,27 @@ def global_race_between_blocks(out):
 
 
 @CASES.add(
-    4, 32, lambda: (np.zeros(4, np.int32),), "race", "out[cuda.threadIdx.x % 4] += 1",
-    array="out", stops=False,
+    4,
+    32,
+    lambda: (np.zeros(4, np.int32),),
+    "race",
+    "out[cuda.threadIdx.x % 4] += 1",
+    array="out",
+    stops=False,
 )
 def histogram_without_atomics(out):
     out[cuda.threadIdx.x % 4] += 1
 
 
 @CASES.add(
-    1, 64, lambda: (np.zeros(1, np.int32), f4(64)), "race", "value = out[0]", "atomic.add",
-    array="out", stops=False,
+    1,
+    64,
+    lambda: (np.zeros(1, np.int32), f4(64)),
+    "race",
+    "value = out[0]",
+    "atomic.add",
+    array="out",
+    stops=False,
 )
 def plain_read_beside_an_atomic(out, a):
     i = cuda.grid(1)
@@ -129,8 +193,14 @@ def plain_read_beside_an_atomic(out, a):
 
 
 @CASES.add(
-    (2, 2), (T, T), lambda: (f4(16, 16), f4(16, 16), f4(16, 16)), "race",
-    "total += s[ty, j] * t[j, tx]", "= a[row, k * T + tx]", array="s", stops=False,
+    (2, 2),
+    (T, T),
+    lambda: (f4(16, 16), f4(16, 16), f4(16, 16)),
+    "race",
+    "total += s[ty, j] * t[j, tx]",
+    "= a[row, k * T + tx]",
+    array="s",
+    stops=False,
 )
 def matmul_without_its_second_barrier(a, b, out):
     s = cuda.shared.array((T, T), float32)
@@ -148,7 +218,11 @@ def matmul_without_its_second_barrier(a, b, out):
 
 
 @CASES.add(
-    1, 32, lambda: (f4(32),), "barrier-divergence", "cuda.syncthreads()",
+    1,
+    32,
+    lambda: (f4(32),),
+    "barrier-divergence",
+    "cuda.syncthreads()",
 )
 def barrier_for_four_threads(out):
     t = cuda.threadIdx.x
@@ -158,7 +232,11 @@ def barrier_for_four_threads(out):
 
 
 @CASES.add(
-    1, 64, lambda: (f4(64),), "barrier-divergence", "cuda.syncthreads()",
+    1,
+    64,
+    lambda: (f4(64),),
+    "barrier-divergence",
+    "cuda.syncthreads()",
 )
 def barrier_for_one_warp(out):
     t = cuda.threadIdx.x
@@ -168,7 +246,11 @@ def barrier_for_one_warp(out):
 
 
 @CASES.add(
-    1, 32, lambda: (f4(32),), "barrier-divergence", "cuda.syncthreads()  # even",
+    1,
+    32,
+    lambda: (f4(32),),
+    "barrier-divergence",
+    "cuda.syncthreads()  # even",
 )
 def two_barriers_for_two_branches(out):
     t = cuda.threadIdx.x
@@ -181,7 +263,11 @@ def two_barriers_for_two_branches(out):
 
 
 @CASES.add(
-    2, 32, lambda: (f4(50),), "barrier-divergence", "cuda.syncthreads()",
+    2,
+    32,
+    lambda: (f4(50),),
+    "barrier-divergence",
+    "cuda.syncthreads()",
     guilty=lambda who: bool(who) and all(b == (1, 0, 0) for b, _ in who),
 )
 def return_before_a_barrier(out):
@@ -195,7 +281,11 @@ def return_before_a_barrier(out):
 
 
 @CASES.add(
-    1, 32, lambda: (f4(32),), "barrier-divergence", "cuda.syncthreads()",
+    1,
+    32,
+    lambda: (f4(32),),
+    "barrier-divergence",
+    "cuda.syncthreads()",
 )
 def barrier_in_a_loop_of_unequal_length(out):
     t = cuda.threadIdx.x
@@ -205,7 +295,11 @@ def barrier_in_a_loop_of_unequal_length(out):
 
 
 @CASES.add(
-    1, 32, lambda: (np.zeros(2, np.int32),), "no-progress", "while flag[0] == 0",
+    1,
+    32,
+    lambda: (np.zeros(2, np.int32),),
+    "no-progress",
+    "while flag[0] == 0",
 )
 def spin_wait(flag):
     while flag[0] == 0:
@@ -214,7 +308,11 @@ def spin_wait(flag):
 
 
 @CASES.add(
-    2, 1, lambda: (np.zeros(2, np.int32),), "no-progress", "while cuda.atomic.cas(lock",
+    2,
+    1,
+    lambda: (np.zeros(2, np.int32),),
+    "no-progress",
+    "while cuda.atomic.cas(lock",
 )
 def lock_that_is_never_given_back(lock):
     while cuda.atomic.cas(lock, 0, 0, 1) != 0:
@@ -223,8 +321,14 @@ def lock_that_is_never_given_back(lock):
 
 
 @CASES.add(
-    1, 32, lambda: (f4(32),), "uninitialised-read", "out[t] = s[t ^ 1]",
-    guilty=each(lambda t: t % 2 == 0), array="s", stops=False,
+    1,
+    32,
+    lambda: (f4(32),),
+    "uninitialised-read",
+    "out[t] = s[t ^ 1]",
+    guilty=each(lambda t: t % 2 == 0),
+    array="s",
+    stops=False,
 )
 def half_of_a_tile(out):
     s = cuda.shared.array(32, float32)
