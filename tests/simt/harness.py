@@ -34,7 +34,7 @@ def to_device(args: tuple[Any, ...]) -> list[Any]:
 
 
 def xray(fn: Any, grid: Any, block: Any, *args: Any, shared: int = 0) -> Any:
-    """The report of a launch with everything on; NumPy arguments end as the kernel left them."""
+    """The report of a launch with everything on; arrays end as the kernel left them."""
     given = to_device(args)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

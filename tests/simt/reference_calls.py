@@ -281,6 +281,8 @@ def plain(fn: Any, values: list[Any], kws: dict[str, Any], result: Any) -> Any:
         return _convert(values[0], result)
     if isinstance(fn, type) and issubclass(fn, np.generic):
         return _convert(values[0], result)
+    if getattr(fn, "__module__", "") == "math":
+        values = [v.item() if isinstance(v, np.generic) else v for v in values]
     return fn(*values, **kws)
 
 

@@ -31,7 +31,7 @@ RUNS = {
     "out[i] = len(out)": 32.0,
     "if i >= 0: out[i] = 4": 4.0,
     "i2: int = 3; out[i] = i2": 3.0,
-    "k = (j := 3) + i - i; out[i] = k + j": 6.0,
+    "(k := 3); out[i] = k": 3.0,
     "for a, b in ((1, 2), (3, 4)):\n        out[i] += a * b": 14.0,
     "for k, v in enumerate((5, 6)):\n        out[i] += k * v": 6.0,
     "for a, b in zip((1, 2), (3, 4)):\n        out[i] += a * b": 11.0,
