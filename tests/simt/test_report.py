@@ -7,9 +7,10 @@ import json
 import re
 from typing import Any
 
-import gpulearn as gl
 import numpy as np
 import pytest
+
+import gpulearn as gl
 from gpulearn import cuda
 
 from . import right_shared
@@ -20,7 +21,7 @@ instructions active_lanes divergent_branches barriers global_load_requests
 global_load_sectors global_store_requests global_store_sectors shared_load_wavefronts
 shared_load_conflicts shared_store_wavefronts shared_store_conflicts atomics
 atomic_contention bytes_requested bytes_moved flops32 flops64
-""".split()
+""".split()  # noqa: SIM905
 
 
 def column_copy(a, out):
