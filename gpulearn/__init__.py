@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         RecordingError,
         WrongAnswer,
     )
+    from gpulearn.simt.settings import seed, unchecked
+    from gpulearn.simt.xray import xray
 
 # public name -> the module that defines it
 _HOME = {
@@ -33,6 +35,9 @@ _HOME = {
     "NotSolvedYet": "gpulearn.errors",
     "RecordingError": "gpulearn.errors",
     "WrongAnswer": "gpulearn.errors",
+    "seed": "gpulearn.simt.settings",
+    "unchecked": "gpulearn.simt.settings",
+    "xray": "gpulearn.simt.xray",
 }
 
 __all__ = [
@@ -44,10 +49,16 @@ __all__ = [
     "NotSolvedYet",
     "RecordingError",
     "WrongAnswer",
+    "cuda",
+    "seed",
+    "unchecked",
+    "xray",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "cuda":
+        return importlib.import_module("gpulearn.cuda")
     if name not in _HOME:
         raise AttributeError(f"module 'gpulearn' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME[name]), name)

@@ -1,0 +1,348 @@
+"""Arithmetic with the number types that Numba would choose.
+
+A *value* is what an expression of the kernel holds for every thread of a chunk: a plain
+number where all threads agree, else a two-dimensional array that broadcasts to
+(blocks, threads per block). A Python `int` stands for int64 and a `float` for float64,
+as literals do in Numba; any other type is a NumPy scalar.
+
+The rules, seen in Numba's own typing tables: integers meet as uint64 when both are
+unsigned, else as int64; a float32 stays float32 beside integers of up to 16 bits and
+becomes float64 beside wider ones; `/` of integers is float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "BINARY",
+    "COMPARE",
+    "UNARY",
+    "arithmetic_type",
+    "cast",
+    "dtype_of",
+    "merge_type",
+    "normal",
+    "truth",
+    "where",
+]
+
+BOOL = np.dtype(np.bool_)
+INT64 = np.dtype(np.int64)
+UINT64 = np.dtype(np.uint64)
+FLOAT16 = np.dtype(np.float16)
+FLOAT32 = np.dtype(np.float32)
+FLOAT64 = np.dtype(np.float64)
+_PYTHON = {bool: BOOL, int: INT64, float: FLOAT64, complex: np.dtype(np.complex128)}
+_WRAP = 1 << 64
+_HALF = 1 << 63
+
+Value = Any
+Operation = Callable[..., Value]
+
+
+def dtype_of(value: Value) -> np.dtype[Any]:
+    """The NumPy dtype that stands for the Numba type of a value.
+
+    >>> dtype_of(1), dtype_of(1.0), dtype_of(np.float32(1))
+    (dtype('int64'), dtype('float64'), dtype('float32'))
+    """
+    known = _PYTHON.get(type(value))
+    if known is not None:
+        return known
+    dtype = getattr(value, "dtype", None)
+    if not isinstance(dtype, np.dtype):
+        raise TypeError(f"{type(value).__name__} is not a number")
+    return dtype
+
+
+def normal(value: Value) -> Value:
+    """Turns NumPy scalars of Python's own types into Python numbers, which are faster.
+
+    >>> type(normal(np.int64(3))).__name__
+    'int'
+    """
+    if isinstance(value, np.int64 | np.float64 | np.bool_):
+        return value.item()
+    return value
+
+
+def cast(value: Value, dtype: np.dtype[Any]) -> Value:
+    """The value converted as C would convert it: wrap integers, cut off fractions.
+
+    >>> cast(300, np.dtype(np.uint8)), cast(-1.7, np.dtype(np.int32))
+    (np.uint8(44), np.int32(-1))
+    """
+    if isinstance(value, np.ndarray):
+        return value if value.dtype == dtype else value.astype(dtype)
+    if type(value) is int:
+        if dtype == INT64:
+            return value
+        value = np.int64(value) if -_HALF <= value < _HALF else np.uint64(value % _WRAP)
+    return normal(np.asarray(value).astype(dtype)[()])
+
+
+@cache
+def arithmetic_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    """The type in which `a + b` is computed.
+
+    >>> arithmetic_type(np.dtype("int32"), np.dtype("int32"))
+    dtype('int64')
+    >>> arithmetic_type(np.dtype("float32"), np.dtype("int64"))
+    dtype('float64')
+    """
+    if a.kind in "biu" and b.kind in "biu":
+        return UINT64 if a.kind == b.kind == "u" else INT64
+    if FLOAT16 in (a, b) and a.kind != "c" and b.kind != "c":
+        other = b if a == FLOAT16 else a
+        return (
+            FLOAT16
+            if other == FLOAT16 or other.itemsize == 1
+            else (other if other.kind == "f" else FLOAT64)
+        )
+    return np.promote_types(a, b)
+
+
+@cache
+def merge_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    """The one type of a variable that is given an `a` on one path and a `b` on another."""
+    if a == b:
+        return a
+    if {a, b} == {INT64, UINT64}:
+        return FLOAT64
+    return np.promote_types(a, b)
+
+
+def truth(value: Value) -> Value:
+    """The condition a value stands for: a bool, or an array of them.
+
+    >>> truth(3), truth(np.array([0, 2])).tolist()
+    (True, [False, True])
+    """
+    if isinstance(value, np.ndarray):
+        return value if value.dtype == BOOL else value != 0
+    return bool(value)
+
+
+def where(mask: Value, new: Value, old: Value) -> Value:
+    """`new` for the threads in `mask`, `old` for the others, in their common type."""
+    if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
+        return tuple(where(mask, n, o) for n, o in zip(new, old, strict=True))
+    if new is old:
+        return new
+    dn, do = dtype_of(new), dtype_of(old)
+    if dn != do:
+        common = merge_type(dn, do)
+        new, old = cast(new, common), cast(old, common)
+    return np.where(mask, new, old)
+
+
+def _wrapped(number: int) -> int:
+    if -_HALF <= number < _HALF:
+        return number
+    return (number + _HALF) % _WRAP - _HALF
+
+
+def _scalar(ufunc: Any, a: Value, b: Value, dtype: np.dtype[Any]) -> Value:
+    return normal(ufunc(cast_up(a, dtype), cast_up(b, dtype)))
+
+
+def cast_up(value: Value, dtype: np.dtype[Any]) -> Value:
+    """`cast`, but always to a NumPy type, so that a ufunc sees the width that is meant."""
+    if isinstance(value, np.ndarray):
+        return value if value.dtype == dtype else value.astype(dtype)
+    return dtype.type(cast(value, dtype))
+
+
+# Called with the two dtypes when float32 data meets arithmetic in float64.
+leak_hook: list[Callable[[], None]] = []
+
+
+def _binary(
+    ufunc: Any,
+    rule: Callable[[np.dtype[Any], np.dtype[Any]], np.dtype[Any]],
+    exact: Callable[[int, int], int] | None = None,
+) -> Operation:
+    """One arithmetic operator; `exact` is its form for two Python ints."""
+
+    def operate(a: Value, b: Value) -> Value:
+        ta, tb = type(a), type(b)
+        if ta is int and tb is int and exact is not None:
+            return _wrapped(exact(a, b))
+        if ta is tuple and tb is tuple and ufunc is np.add:
+            return a + b
+        if ta is np.ndarray:
+            da = a.dtype
+            if tb is int:
+                if da is INT64 and exact is not None:
+                    return ufunc(a, b)
+                db = INT64
+            elif tb is np.ndarray:
+                db = b.dtype
+                if da is db and da.kind == "f":
+                    return ufunc(a, b)
+            else:
+                db = dtype_of(b)
+        else:
+            da, db = dtype_of(a), dtype_of(b)
+        dtype = rule(da, db)
+        if da is not db and dtype is FLOAT64 and leak_hook and FLOAT32 in (da, db):
+            leak_hook[-1]()
+        if ta is np.ndarray or tb is np.ndarray:
+            return ufunc(cast_up(a, dtype), cast_up(b, dtype))
+        return _scalar(ufunc, a, b, dtype)
+
+    operate.__name__ = operate.__qualname__ = str(ufunc.__name__)
+    return operate
+
+
+def _true_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    dtype = arithmetic_type(a, b)
+    return FLOAT64 if dtype.kind in "biu" else dtype
+
+
+def _bit_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    return BOOL if a == b == BOOL else arithmetic_type(a, b)
+
+
+def _shift_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    return UINT64 if a.kind == "u" else INT64
+
+
+def _integer_power(base: Any, exponent: Any) -> Any:
+    """Whole powers modulo 2**64; a negative exponent cuts 1/base**n to a whole number."""
+    exponent = np.asarray(exponent)
+    negative = exponent < 0
+    if not negative.any():
+        return np.power(base, exponent)
+    with np.errstate(all="ignore"):
+        power = np.power(base, np.abs(exponent))
+        return np.where(negative, np.trunc(1.0 / power).astype(power.dtype), power)[()]
+
+
+def _power(a: Value, b: Value) -> Value:
+    da, db = dtype_of(a), dtype_of(b)
+    if da.kind in "biu" and db.kind in "biu":
+        return _int_power(a, b)
+    if da.kind in "fc" and db.kind in "biu":
+        if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+            return (
+                np.power(a, cast_up(b, da))
+                if isinstance(a, np.ndarray)
+                else np.power(cast_up(a, da), cast_up(b, da))
+            )
+        return _scalar(np.power, a, b, da)
+    return _float_power(a, b)
+
+
+_int_power = _binary(_integer_power, arithmetic_type)
+_float_power = _binary(np.power, arithmetic_type)
+_floordiv = _binary(np.floor_divide, arithmetic_type)
+_mod = _binary(np.mod, arithmetic_type)
+
+
+BINARY: dict[str, Operation] = {
+    "Add": _binary(np.add, arithmetic_type, lambda a, b: a + b),
+    "Sub": _binary(np.subtract, arithmetic_type, lambda a, b: a - b),
+    "Mult": _binary(np.multiply, arithmetic_type, lambda a, b: a * b),
+    "Div": _binary(np.true_divide, _true_type),
+    "FloorDiv": _binary(np.floor_divide, arithmetic_type, lambda a, b: a // b if b else 0),
+    "Mod": _binary(np.mod, arithmetic_type, lambda a, b: a % b if b else 0),
+    "Pow": _power,
+    "LShift": _binary(np.left_shift, _shift_type, lambda a, b: a << b if 0 <= b < 64 else 0),
+    "RShift": _binary(
+        np.right_shift, _shift_type, lambda a, b: a >> min(b, 63) if b >= 0 else 0
+    ),
+    "BitAnd": _binary(np.bitwise_and, _bit_type, lambda a, b: a & b),
+    "BitOr": _binary(np.bitwise_or, _bit_type, lambda a, b: a | b),
+    "BitXor": _binary(np.bitwise_xor, _bit_type, lambda a, b: a ^ b),
+}
+
+
+def _strong(value: Value) -> Value:
+    """A Python number as the NumPy scalar of its own width (NumPy would narrow it)."""
+    if type(value) is int:
+        return np.int64(value)
+    return np.float64(value) if type(value) is float else value
+
+
+def _compare(ufunc: Any, python: Callable[[Any, Any], Any]) -> Operation:
+    def compare(a: Value, b: Value) -> Value:
+        ta, tb = type(a), type(b)
+        if ta is np.ndarray:
+            if tb is int and a.dtype.kind in "iu":
+                return ufunc(a, b)
+            return ufunc(a, _strong(b))
+        if tb is np.ndarray:
+            return ufunc(_strong(a), b)
+        if ta is tuple or tb is tuple:
+            return _compare_tuples(python, a, b)
+        return bool(python(a, b))
+
+    return compare
+
+
+def _compare_tuples(python: Callable[[Any, Any], Any], a: Value, b: Value) -> Value:
+    name = python.__name__
+    if name not in ("eq", "ne") or type(a) is not type(b) or len(a) != len(b):
+        return bool(python(a, b))
+    same: Value = True
+    for x, y in zip(a, b, strict=True):
+        same = np.logical_and(same, COMPARE["Eq"](x, y))
+    result = same if name == "eq" else np.logical_not(same)
+    return normal(result[()] if isinstance(result, np.ndarray) and not result.ndim else result)
+
+
+def _comparisons() -> dict[str, Operation]:
+    import operator
+
+    return {
+        "Eq": _compare(np.equal, operator.eq),
+        "NotEq": _compare(np.not_equal, operator.ne),
+        "Lt": _compare(np.less, operator.lt),
+        "LtE": _compare(np.less_equal, operator.le),
+        "Gt": _compare(np.greater, operator.gt),
+        "GtE": _compare(np.greater_equal, operator.ge),
+    }
+
+
+COMPARE = _comparisons()
+
+
+def _widened(value: Value) -> Value:
+    """Unary minus and plus compute small integers in 64 bits."""
+    dtype = dtype_of(value)
+    if dtype.kind in "biu":
+        return cast(value, UINT64 if dtype.kind == "u" else INT64)
+    return value
+
+
+def _negative(value: Value) -> Value:
+    value = _widened(value)
+    if type(value) is int:
+        return _wrapped(-value)
+    return normal(np.negative(value))
+
+
+def _invert(value: Value) -> Value:
+    if dtype_of(value) == BOOL:
+        return np.logical_not(value) if isinstance(value, np.ndarray) else not value
+    value = _widened(value)
+    return ~value
+
+
+def _not(value: Value) -> Value:
+    value = truth(value)
+    return np.logical_not(value) if isinstance(value, np.ndarray) else not value
+
+
+UNARY: dict[str, Operation] = {
+    "USub": _negative,
+    "UAdd": _widened,
+    "Invert": _invert,
+    "Not": _not,
+}
