@@ -12,6 +12,7 @@ It is for right kernels only: it detects nothing, and order never changes its re
 
 from __future__ import annotations
 
+import sys
 import types as python_types
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,7 +50,7 @@ _twins: dict[int, tuple[Any, Any]] = {}
 
 
 def _to_numba(value: Any) -> Any:
-    if getattr(value, "__name__", "") == "gpulearn.cuda":
+    if value is not None and value is sys.modules.get("gpulearn.cuda"):
         return cuda
     module = str(getattr(type(value), "__module__", ""))
     if hasattr(value, "py_func") and module.startswith("gpulearn"):

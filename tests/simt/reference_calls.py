@@ -273,6 +273,10 @@ def operate(fn: Any, values: list[Any]) -> Any:
     return fn(*values)
 
 
+# Python's give an int, a GPU's the float: ceil(-0.5) is -0.0
+_ROUNDING = {math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc}
+
+
 def plain(fn: Any, values: list[Any], kws: dict[str, Any], result: Any) -> Any:
     """A call that Python itself can make (`range`, `len`, `math.sqrt`, `float32(x)`)."""
     if fn is range:
@@ -281,6 +285,8 @@ def plain(fn: Any, values: list[Any], kws: dict[str, Any], result: Any) -> Any:
         return _convert(values[0], result)
     if isinstance(fn, type) and issubclass(fn, np.generic):
         return _convert(values[0], result)
+    if fn in _ROUNDING and isinstance(values[0], np.floating):
+        return _ROUNDING[fn](values[0])
     if getattr(fn, "__module__", "") == "math":
         values = [v.item() if isinstance(v, np.generic) else v for v in values]
     return fn(*values, **kws)

@@ -259,7 +259,7 @@ INTERRUPTED = textwrap.dedent(
     @cuda.jit
     def quick(out):
         out[cuda.grid(1)] = 3
-    '''.replace(chr(10) + "    ", chr(10)), cuda)
+    ''', cuda)
     out = cuda.to_device(np.zeros({threads}))
     module.quick[1, 32](cuda.to_device(np.zeros(32)))
     print("started", flush=True)

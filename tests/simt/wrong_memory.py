@@ -106,13 +106,12 @@ def _third(axis: int) -> object:
     return lambda: (f4(*shape), f4(4, 4, 4))
 
 
+def reads_in_three_dimensions(a, out):
+    x, y, z = cuda.grid(3)
+    out[z, y, x] = a[z, y, x]
+
+
 for _axis in range(3):
-
-    def reads_in_three_dimensions(a, out):
-        x, y, z = cuda.grid(3)
-        out[z, y, x] = a[z, y, x]
-
-    reads_in_three_dimensions.__name__ += f"_axis_{_axis}"
     CASES.add(
         1,
         (4, 4, 4),
