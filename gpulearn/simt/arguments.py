@@ -113,7 +113,7 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
         allocation = Allocation("global", copy.view(np.uint8))
         view = View(allocation, copy.dtype, (1,), copy.strides, 0, name)
         return Record(view, (0,))
-    if type(arg) in (bool, float, complex) or arg is None:
+    if type(arg) in (bool, float, complex):
         return arg
     if isinstance(arg, np.generic) and arg.dtype.kind in "biufc":
         return cast(arg, arg.dtype)

@@ -100,7 +100,9 @@ def _atomic(
         if array.space != "local":
             m.hazards.write(m, array, lane, slots, None, place, atomic=True)
         if array.space == "global":
-            m.hazards.signal(np.unique(m.block_numbers[lane // m.threads]))
+            numbers = m.block_numbers[lane // m.threads]
+            _, first = np.unique(numbers, return_index=True)
+            m.hazards.signal(numbers[np.sort(first)])
     flat = array.flat
     if not array.aligned:
         raise Stop(Finding("unsupported", m.here(), "an atomic on an unaligned field"))

@@ -90,6 +90,8 @@ def run(
         marshalled = marshal(source.parameters, args, source.name, dtypes)
         key, types = verdict.judge(function, marshalled.values, kernel.signature)
         program = _program(function, key, types)
+        if counters is not None:
+            counters.expect(marshalled.values)
         result = launch(
             program, *shape, marshalled.values, dynamic=sharedmem,
             hazards=xray or checking(), counters=counters, seed=current_seed(),

@@ -119,6 +119,7 @@ class Hazards:
         self.published_until = np.zeros(blocks, np.int64)
         self.published_at = np.full(blocks, np.iinfo(np.int64).max)
         self.acquired = np.zeros(blocks, np.int64)
+        self.signals = 0  # atomics so far, block by block
         self.fences = False
 
     # --- synchronisation
@@ -161,15 +162,15 @@ class Hazards:
         self.fenced[blocks] = self.time
 
     def signal(self, blocks: Lanes) -> None:
-        """A global atomic by these blocks: it publishes what was fenced before."""
+        """A global atomic by these blocks, in this order: publishes what was fenced before."""
         if not self.fences:
             return
-        self.time += 1
-        self.lines.append(self.lines[-1])
-        ready = blocks[self.fenced[blocks] > self.published_until[blocks]]
-        self.published_until[ready] = self.fenced[ready]
-        self.published_at[ready] = self.time
-        self.acquired[blocks] = self.time
+        turn = self.signals + 1 + np.arange(len(blocks))
+        self.signals += len(blocks)
+        ready = self.fenced[blocks] > self.published_until[blocks]
+        self.published_until[blocks[ready]] = self.fenced[blocks[ready]]
+        self.published_at[blocks[ready]] = turn[ready]
+        self.acquired[blocks] = turn
 
     def tick(self, line: int) -> int:
         """The time of a new access."""

@@ -22,6 +22,13 @@ SCHEMA = 1
 Triple = tuple[int, int, int]
 
 
+class Lines(dict[int, Counts]):
+    """Counts by line; a line that no thread reached has zeros."""
+
+    def __missing__(self, line: int) -> Counts:
+        return Counts()
+
+
 @dataclass
 class Report:
     """One launch under the lens.
@@ -36,7 +43,7 @@ class Report:
     block: Triple
     findings: list[Finding]
     totals: Counts
-    lines: dict[int, Counts]
+    lines: Lines
     arrays: dict[str, Counts]
     source: dict[int, str]
     elsewhere: dict[str, Counts] = field(default_factory=dict)
@@ -103,7 +110,7 @@ class Report:
                 block=_triple(data["block"]),
                 findings=[Finding.from_dict(f) for f in data["findings"]],
                 totals=Counts(**data["totals"]),
-                lines={int(n): Counts(**c) for n, c in data["lines"].items()},
+                lines=Lines({int(n): Counts(**c) for n, c in data["lines"].items()}),
                 arrays={name: Counts(**c) for name, c in data["arrays"].items()},
                 source={int(n): t for n, t in data["source"].items()},
                 elsewhere={name: Counts(**c) for name, c in data["elsewhere"].items()},
@@ -176,7 +183,7 @@ def make_report(
     """The report of a launch."""
     source = result.source
     if source is None:
-        return Report(name, grid, block, result.findings, Counts(), {}, {}, {})
+        return Report(name, grid, block, result.findings, Counts(), Lines(), {}, {})
     lines: dict[int, Counts] = {}
     elsewhere: dict[str, Counts] = {}
     totals = Counts()
@@ -195,7 +202,7 @@ def make_report(
         block=block,
         findings=result.findings,
         totals=totals,
-        lines=dict(sorted(lines.items())),
+        lines=Lines(sorted(lines.items())),
         arrays=dict(counters.arrays) if counters else {},
         source=text,
         elsewhere=elsewhere,

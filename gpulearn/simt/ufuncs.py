@@ -192,7 +192,7 @@ class Reduce:
     _TEXT = (
         "def kernel(a, out):\n"
         "    i = cuda.grid(1)\n"
-        "    n = cuda.gridsize(1)\n"
+        "    n = out.shape[0]\n"
         "    if i < out.shape[0]:\n"
         "        total = a[i]\n"
         "        for k in range(i + n, a.shape[0], n):\n"
