@@ -30,37 +30,40 @@ SIZE = 128
 WANTED = {"unchecked": 1_500, "plain": 800, "xray": 500}
 
 _KERNELS = '''
+import os
 import time
 import numpy as np
 from numba import float32
 
+if os.environ.get("NUMBA_ENABLE_CUDASIM"):
+    from numba import cuda
+else:
+    from gpulearn import cuda
+
 TILE = 16
 
-def define(cuda):
-    @cuda.jit
-    def matmul(a, b, c):
-        sa = cuda.shared.array((TILE, TILE), float32)
-        sb = cuda.shared.array((TILE, TILE), float32)
-        x, y = cuda.grid(2)
-        tx = cuda.threadIdx.x
-        ty = cuda.threadIdx.y
-        total = float32(0)
-        for t in range(a.shape[1] // TILE):
-            sa[ty, tx] = a[y, t * TILE + tx]
-            sb[ty, tx] = b[t * TILE + ty, x]
-            cuda.syncthreads()
-            for k in range(TILE):
-                total += sa[ty, k] * sb[k, tx]
-            cuda.syncthreads()
-        c[y, x] = total
+@cuda.jit
+def matmul(a, b, c):
+    sa = cuda.shared.array((TILE, TILE), float32)
+    sb = cuda.shared.array((TILE, TILE), float32)
+    x, y = cuda.grid(2)
+    tx = cuda.threadIdx.x
+    ty = cuda.threadIdx.y
+    total = float32(0)
+    for t in range(a.shape[1] // TILE):
+        sa[ty, tx] = a[y, t * TILE + tx]
+        sb[ty, tx] = b[t * TILE + ty, x]
+        cuda.syncthreads()
+        for k in range(TILE):
+            total += sa[ty, k] * sb[k, tx]
+        cuda.syncthreads()
+    c[y, x] = total
 
-    @cuda.jit
-    def saxpy(k, x, y):
-        i = cuda.grid(1)
-        if i < x.size:
-            y[i] = k * x[i] + y[i]
-
-    return matmul, saxpy
+@cuda.jit
+def saxpy(k, x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = k * x[i] + y[i]
 
 def matrices(n):
     rng = np.random.default_rng(0)
@@ -70,14 +73,11 @@ def matrices(n):
 
 
 def _script(body: str) -> str:
-    return "import sys\nsys.path.insert(0, sys.argv[1])\nfrom kernels import *\n" + textwrap.dedent(
-        body
-    )
+    head = "import sys, time\nsys.path.insert(0, sys.argv[1])\nstart = time.perf_counter()\n"
+    return head + "from kernels import *\n" + textwrap.dedent(body)
 
 
 _SIMULATOR = """
-from numba import cuda
-matmul, _ = define(cuda)
 a, b, c = matrices({n})
 start = time.perf_counter()
 matmul[({n} // TILE, {n} // TILE), (TILE, TILE)](a, b, c)
@@ -86,9 +86,6 @@ assert np.allclose(c, a @ b, atol=1e-3)
 """
 
 _FIRST = """
-start = time.perf_counter()
-from gpulearn import cuda
-matmul, _ = define(cuda)
 a, b, c = (cuda.to_device(m) for m in matrices(32))
 matmul[(2, 2), (TILE, TILE)](a, b, c)
 print(time.perf_counter() - start)
@@ -97,8 +94,6 @@ print(time.perf_counter() - start)
 _LARGE = """
 import resource
 import gpulearn as gl
-from gpulearn import cuda
-matmul, saxpy = define(cuda)
 with gl.unchecked():
     if {matmul}:
         a, b, c = (cuda.to_device(m) for m in matrices({n}))
@@ -153,7 +148,7 @@ class _Bench:
         sys.path.insert(0, str(self.folder))
         import kernels  # type: ignore[import-not-found]
 
-        matmul, _ = kernels.define(cuda)
+        matmul = kernels.matmul
         host = kernels.matrices(SIZE)
         a, b, c = (cuda.to_device(m) for m in host)
         shape = (SIZE // TILE, SIZE // TILE), (TILE, TILE)
