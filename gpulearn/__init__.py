@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from gpulearn.accelerators import accelerator
+    from gpulearn.device import banner
     from gpulearn.errors import (
         BadInput,
         DeviceError,
@@ -22,35 +24,91 @@ if TYPE_CHECKING:
         RecordingError,
         WrongAnswer,
     )
+    from gpulearn.figures.matmul import compare_gpus, plot_rates, plot_times, rates
+    from gpulearn.figures.matmul_explorer import matmul_explorer
+    from gpulearn.figures.show import show
+    from gpulearn.figures.table import table
+    from gpulearn.kernels.matmul import matmul_flops, matmul_loops
+    from gpulearn.kernels.matmul_times import cpu_times, gpu_times
+    from gpulearn.kernels.precision import relative_error, round_mantissa
+    from gpulearn.lessons.judge import check
+    from gpulearn.lessons.overview import exercises, progress, solution
     from gpulearn.simt.settings import seed, unchecked
     from gpulearn.simt.xray import xray
+    from gpulearn.timing import Measurement, Provenance, Series, crossover, measure, time_correctly
 
-# public name -> the module that defines it
-_HOME = {
-    "BadInput": "gpulearn.errors",
-    "DeviceError": "gpulearn.errors",
-    "GpulearnError": "gpulearn.errors",
-    "KernelError": "gpulearn.errors",
-    "MissingPackage": "gpulearn.errors",
-    "NotSolvedYet": "gpulearn.errors",
-    "RecordingError": "gpulearn.errors",
-    "WrongAnswer": "gpulearn.errors",
-    "seed": "gpulearn.simt.settings",
-    "unchecked": "gpulearn.simt.settings",
-    "xray": "gpulearn.simt.xray",
+# the module that defines them -> public names
+_HOMES = {
+    "gpulearn.accelerators": ("accelerator",),
+    "gpulearn.device": ("banner",),
+    "gpulearn.errors": (
+        "BadInput",
+        "DeviceError",
+        "GpulearnError",
+        "KernelError",
+        "MissingPackage",
+        "NotSolvedYet",
+        "RecordingError",
+        "WrongAnswer",
+    ),
+    "gpulearn.figures.matmul": ("compare_gpus", "plot_rates", "plot_times", "rates"),
+    "gpulearn.figures.matmul_explorer": ("matmul_explorer",),
+    "gpulearn.figures.show": ("show",),
+    "gpulearn.figures.table": ("table",),
+    "gpulearn.kernels.matmul": ("matmul_flops", "matmul_loops"),
+    "gpulearn.kernels.matmul_times": ("cpu_times", "gpu_times"),
+    "gpulearn.kernels.precision": ("relative_error", "round_mantissa"),
+    "gpulearn.lessons.judge": ("check",),
+    "gpulearn.lessons.overview": ("exercises", "progress", "solution"),
+    "gpulearn.simt.settings": ("seed", "unchecked"),
+    "gpulearn.simt.xray": ("xray",),
+    "gpulearn.timing": (
+        "Measurement",
+        "Provenance",
+        "Series",
+        "crossover",
+        "measure",
+        "time_correctly",
+    ),
 }
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BadInput",
     "DeviceError",
     "GpulearnError",
     "KernelError",
+    "Measurement",
     "MissingPackage",
     "NotSolvedYet",
+    "Provenance",
     "RecordingError",
+    "Series",
     "WrongAnswer",
+    "accelerator",
+    "banner",
+    "check",
+    "compare_gpus",
+    "cpu_times",
+    "crossover",
     "cuda",
+    "exercises",
+    "gpu_times",
+    "matmul_explorer",
+    "matmul_flops",
+    "matmul_loops",
+    "measure",
+    "plot_rates",
+    "plot_times",
+    "progress",
+    "rates",
+    "relative_error",
+    "round_mantissa",
     "seed",
+    "show",
+    "solution",
+    "table",
+    "time_correctly",
     "unchecked",
     "xray",
 ]

@@ -268,8 +268,8 @@ def operate(fn: Any, values: list[Any]) -> Any:
         return not values[0]
     if fn in _BITWISE and len(values) == 2:  # NumPy has no int64 & uint64
         return fn(int(values[0]), int(values[1]))
-    if len(values) == 1 and isinstance(values[0], np.bool_):  # -True is -1
-        return fn(int(values[0]))
+    if len(values) == 1 and isinstance(values[0], np.bool_):  # -True is -1, ~True is False
+        return not values[0] if fn is operator.invert else fn(int(values[0]))
     return fn(*values)
 
 

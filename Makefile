@@ -1,0 +1,55 @@
+# make lab    JupyterLab with the notebooks      PORT=8890 ARGS="--no-browser" pass through
+# make test   every test                         ARGS="-k matmul" passes through
+# make check  format, lint, types, tests: what has to hold before a change lands
+PYTHON ?= python3
+PORT ?= 8888
+ARGS ?=
+
+ifeq ($(OS),Windows_NT)
+BIN := .venv/Scripts
+else
+BIN := .venv/bin
+# A kernel reached by a Unix socket prints no warning about its transport.
+TRANSPORT := --KernelManager.transport=ipc
+endif
+STAMP := .venv/installed
+CLEAN := --remove-empty-cells --preserve-cell-metadata-field tags
+# JupyterLab refuses to run as root unless told so, and a container is root.
+ROOT_OK := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
+# Without a display there is no browser to open: print the address instead.
+NO_BROWSER := $(if $(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname -s 2>/dev/null))$(filter Windows_NT,$(OS)),,--no-browser)
+
+.PHONY: lab test check format links record clean
+
+lab: $(STAMP)
+	$(BIN)/jupyter lab --notebook-dir=notebooks --port=$(PORT) $(TRANSPORT) $(ROOT_OK) $(NO_BROWSER) $(ARGS)
+
+test: $(STAMP)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/nb-clean check $(CLEAN) notebooks
+	$(BIN)/mypy
+	$(BIN)/python -m pytest $(ARGS)
+
+format: $(STAMP)
+	$(BIN)/nb-clean clean $(CLEAN) notebooks
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# carries the repository's address to the badges and the set-up cells
+links: $(STAMP)
+	$(BIN)/python -m gpulearn.lessons.links
+
+# on a machine with an NVIDIA GPU: measures what the notebooks show elsewhere
+record: $(STAMP)
+	$(BIN)/python -m gpulearn.record $(ARGS)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m gpulearn.install
+	@touch $@
+
+clean:
+	rm -rf .venv

@@ -1,0 +1,214 @@
+"""What machine is this, and is there a GPU that can run a kernel?
+
+The GPU is looked for through the driver's own library, so that neither torch nor numba
+is imported. The answer is decided once; `GPULEARN_DEVICE=cpu|gpu|auto` overrides it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from gpulearn.errors import DeviceError
+
+__all__ = [
+    "Device",
+    "Gpu",
+    "banner",
+    "cores",
+    "cpu_name",
+    "current",
+    "decide",
+    "driver_gpus",
+    "is_busy",
+]
+
+ENVIRONMENT_VARIABLE = "GPULEARN_DEVICE"
+
+# Compiled by the very numba that the course will use and run in a process of its own: a
+# driver that refuses its PTX, or dies on it, then costs a sentence and not the notebook.
+PROBE = """
+import sys, numpy as np
+from numba import cuda
+@cuda.jit
+def probe(out):
+    out[0] = 42
+try:
+    out = cuda.to_device(np.zeros(1, dtype=np.int32))
+    probe[1, 1](out)
+    ok = out.copy_to_host()[0] == 42
+except Exception as error:
+    sys.exit(f"{type(error).__name__}: {error}".strip().splitlines()[0])
+sys.exit(0 if ok else "the kernel gave a wrong result")
+"""
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One NVIDIA GPU as its driver describes it; memory in bytes, capability as (major, minor)."""
+
+    name: str
+    memory: int
+    capability: tuple[int, int]
+    driver: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.memory / 2**30:.0f} GiB, driver for CUDA {self.driver})"
+
+
+@dataclass(frozen=True)
+class Device:
+    """The answer: `kind` is "gpu" or "cpu", `reason` says why in one sentence."""
+
+    kind: str
+    reason: str
+    gpus: tuple[Gpu, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The GPU's name, or the CPU's where kernels do not run on a GPU."""
+        return self.gpus[0].name if self.kind == "gpu" else cpu_name()
+
+
+def driver_library() -> ctypes.CDLL | None:
+    """The NVIDIA driver's library, or None where there is none."""
+    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    try:
+        return ctypes.CDLL(name)
+    except OSError:
+        return None
+
+
+def driver_gpus(library: ctypes.CDLL | None = None) -> tuple[Gpu, ...]:
+    """The GPUs that the NVIDIA driver lists; empty where there is no driver or no GPU.
+
+    The calls are those of the CUDA driver API (cuInit, cuDeviceGetCount, …).
+    """
+    library = library or driver_library()
+    if library is None or library.cuInit(0) != 0:
+        return ()
+    count, version = ctypes.c_int(), ctypes.c_int()
+    if library.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return ()
+    library.cuDriverGetVersion(ctypes.byref(version))
+    driver = f"{version.value // 1000}.{version.value % 1000 // 10}"
+    return tuple(_describe(library, number, driver) for number in range(count.value))
+
+
+def _describe(library: ctypes.CDLL, number: int, driver: str) -> Gpu:
+    device, memory = ctypes.c_int(), ctypes.c_size_t()
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    name = ctypes.create_string_buffer(128)
+    library.cuDeviceGet(ctypes.byref(device), number)
+    library.cuDeviceGetName(name, len(name), device)
+    library.cuDeviceTotalMem_v2(ctypes.byref(memory), device)
+    library.cuDeviceGetAttribute(ctypes.byref(major), 75, device)  # COMPUTE_CAPABILITY_MAJOR
+    library.cuDeviceGetAttribute(ctypes.byref(minor), 76, device)  # COMPUTE_CAPABILITY_MINOR
+    return Gpu(name.value.decode(), memory.value, (major.value, minor.value), driver)
+
+
+def run_probe(code: str = PROBE, seconds: float = 60) -> str | None:
+    """Run one tiny kernel in a process of its own; None if it worked, else what went wrong."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"a tiny kernel did not end within {seconds:g} s"
+    if done.returncode == 0:
+        return None
+    said = done.stderr.strip().splitlines()
+    return said[-1] if said else f"a tiny kernel ended its process with code {done.returncode}"
+
+
+def decide(
+    environment: Mapping[str, str],
+    gpus: tuple[Gpu, ...] | None = None,
+    probe: str = PROBE,
+) -> Device:
+    """Decide where kernels run; `gpus` and `probe` are parameters so that tests can force them.
+
+    Raises:
+        DeviceError: `GPULEARN_DEVICE` is not `cpu`, `gpu` or `auto`, or it is `gpu` and no
+            GPU can be used.
+    """
+    wish = environment.get(ENVIRONMENT_VARIABLE, "auto")
+    if wish not in ("cpu", "gpu", "auto"):
+        raise DeviceError(
+            f"{ENVIRONMENT_VARIABLE}={wish!r} is not a device: set it to cpu, gpu or auto."
+        )
+    if wish == "cpu":
+        return Device("cpu", f"{ENVIRONMENT_VARIABLE}=cpu asks for the CPU")
+    found = driver_gpus() if gpus is None else gpus
+    if not found:
+        fault = "no NVIDIA GPU here"
+    elif (problem := run_probe(probe)) is not None:
+        fault = f"the {found[0].name} here cannot run a Numba kernel ({problem})"
+    else:
+        return Device("gpu", f"{found[0]} runs kernels", found)
+    if wish == "gpu":
+        raise DeviceError(
+            f"{ENVIRONMENT_VARIABLE}=gpu, but {fault}; set it to auto or cpu to go on without."
+        )
+    return Device("cpu", fault, found)
+
+
+@cache
+def current() -> Device:
+    """The device of this process, decided at the first call and kept."""
+    return decide(os.environ)
+
+
+def cores() -> int:
+    """The CPU cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def is_busy() -> bool:
+    """Whether other programs keep the CPU busy, so that times measured now would jump.
+
+    Work of our own loads each core at most once; the system's load average (of the last
+    minute) above that is somebody else's. Where a system has none, the answer is no.
+    """
+    return hasattr(os, "getloadavg") and os.getloadavg()[0] > 1.5 * cores()
+
+
+@cache
+def cpu_name() -> str:
+    """The CPU's name as its maker gives it, else the architecture's."""
+    if sys.platform == "darwin":
+        asked = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        answer = subprocess.run(asked, capture_output=True, text=True, check=False)
+        name = answer.stdout.strip()
+    elif sys.platform == "win32":
+        name = platform.processor()
+    else:
+        info = Path("/proc/cpuinfo")
+        lines = info.read_text().splitlines() if info.exists() else []
+        name = next((ln.split(":")[1].strip() for ln in lines if ln.startswith("model name")), "")
+    return name or platform.machine() or "unknown CPU"
+
+
+def banner() -> None:
+    """Print the one line that stands at the top of every notebook."""
+    from gpulearn import __version__
+
+    device = current()
+    if device.kind == "gpu":
+        what = f"GPU: {device.gpus[0]}"
+    else:
+        what = f"{device.reason}, so GPU times below are recorded or modelled, and say so"
+    print(f"gpulearn {__version__} · {what} · CPU: {cpu_name()}, {cores()} cores")

@@ -1,0 +1,1 @@
+"""Figures, tables and widgets: the only place that draws."""

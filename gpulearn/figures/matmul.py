@@ -1,0 +1,147 @@
+"""The figures of notebook 01: time and rate of a matrix product over its size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpulearn.device import cores, cpu_name
+from gpulearn.errors import BadInput
+from gpulearn.figures.show import Picture, show
+from gpulearn.figures.style import LINES, figure
+from gpulearn.figures.table import Table, table
+from gpulearn.kernels.matmul import matmul_flops
+from gpulearn.roofline import GPUS
+from gpulearn.timing import Series, crossover, format_seconds
+
+__all__ = ["compare_at", "compare_gpus", "plot_rates", "plot_times", "rates"]
+
+
+def compare_gpus(peak: float, bandwidth: float) -> Table:
+    """This CPU as measured (operations per second, bytes per second) beside the named GPUs."""
+    rows = [
+        {
+            "device": f"{cpu_name()}, {cores()} cores",
+            "float32 (TFLOP/s)": f"{peak / 1e12:.3g}",
+            "memory (GB/s)": f"{bandwidth / 1e9:.3g}",
+            "source": "measured here: highest product rate, copy of an array",
+        }
+    ]
+    for gpu in GPUS.values():
+        rows.append(
+            {
+                "device": f"{gpu.name} GPU",
+                "float32 (TFLOP/s)": f"{gpu.peak['float32'] / 1e12:.3g}",
+                "memory (GB/s)": f"{gpu.bandwidth / 1e9:g}",
+                "source": gpu.source,
+            }
+        )
+    return table(rows)
+
+
+def rates(series: Series) -> tuple[float, ...]:
+    """Operations per second of n × n products: 2·n³ / seconds."""
+    pairs = zip(series.sizes, series.seconds, strict=True)
+    return tuple(matmul_flops(n, n, n) / seconds for n, seconds in pairs)
+
+
+def plot_times(*series: Series, n: int | None = None) -> Picture:
+    """Plot seconds over n for several series, with every crossover with the first marked.
+
+    Args:
+        series: the first is what the others are compared with. Each legend entry says where
+            its numbers come from.
+        n: a size to mark with a line.
+    """
+    _need(series)
+    base = series[0]
+    with figure() as (fig, axes):
+        for one, look in zip(series, LINES, strict=False):
+            axes.plot(one.sizes, one.seconds, label=_label(one), **look)
+        crossings = [_crossing(base, other) for other in series[1:]]
+        for other, size in zip(series[1:], crossings, strict=True):
+            if size is not None:
+                _mark(axes, size, base.seconds[base.sizes.index(size)], other.name)
+        if n is not None:
+            axes.axvline(n, color="grey", linestyle=":", linewidth=1.5)
+        _finish(axes, base.sizes, "time for one product (s)")
+        axes.set_yscale("log")
+    said = [
+        f"{other.name} {_said(size)}" for other, size in zip(series[1:], crossings, strict=True)
+    ]
+    return show(fig, _sentence(f"Time over n on logarithmic axes; against {base.name}:", said))
+
+
+def plot_rates(*series: Series, peak: float | None = None) -> Picture:
+    """Plot GFLOP/s over n for several series, and `peak` (operations per second) as a line."""
+    _need(series)
+    with figure() as (fig, axes):
+        for one, look in zip(series, LINES, strict=False):
+            axes.plot(one.sizes, [r / 1e9 for r in rates(one)], label=_label(one), **look)
+        if peak is not None:
+            axes.axhline(
+                peak / 1e9, color="black", linestyle=":", label="highest rate measured here"
+            )
+        _finish(axes, series[0].sizes, "rate (GFLOP/s)")
+        axes.set_yscale("log")
+    said = [
+        f"{one.name} goes from {rates(one)[0] / 1e9:.3g} at n = {one.sizes[0]} "
+        f"to {rates(one)[-1] / 1e9:.3g} at n = {one.sizes[-1]}"
+        for one in series
+    ]
+    return show(fig, _sentence("GFLOP/s over n on logarithmic axes:", said))
+
+
+def _mark(axes: Any, size: int, seconds: float, name: str) -> None:
+    """Circle the point from which a GPU stays ahead."""
+    axes.plot(size, seconds, "o", markersize=15, fillstyle="none", color="black", zorder=5)
+    axes.annotate(
+        f"{name}:\nahead from n = {size}",
+        (size, seconds),
+        xytext=(12, -22),
+        textcoords="offset points",
+        fontsize=9,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
+    )
+
+
+def _need(series: Sequence[Series]) -> None:
+    if not series:
+        raise BadInput("There is nothing to plot: give at least one series.")
+
+
+def _finish(axes: Any, sizes: Sequence[int], y: str) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, labels=[str(n) for n in sizes])
+    axes.minorticks_off()
+    axes.set_xlabel("size n of the n × n matrices")
+    axes.set_ylabel(y)
+    axes.legend(fontsize=9)
+
+
+def _label(series: Series) -> str:
+    return f"{series.name}\n({series.provenance})"
+
+
+def _crossing(base: Series, other: Series) -> int | None:
+    if base.sizes != other.sizes:
+        return None
+    return crossover(base.sizes, base.seconds, other.seconds)
+
+
+def _said(size: int | None) -> str:
+    return f"stays faster from n = {size}" if size else "does not stay faster at any size"
+
+
+def _sentence(start: str, said: Sequence[str]) -> str:
+    return f"{start} {'; '.join(said)}." if said else f"{start} one curve."
+
+
+def compare_at(cpu: Series, gpu: Series, n: int) -> str:
+    """One sentence that compares two series at one size."""
+    c, g = (s.seconds[s.sizes.index(n)] for s in (cpu, gpu))
+    who, factor = ("GPU", c / g) if g < c else ("CPU", g / c)
+    return (
+        f"n = {n}: {cpu.name} {format_seconds(c)}, {gpu.name} {format_seconds(g)}: "
+        f"the {who} is {factor:.3g} times as fast."
+    )

@@ -1,0 +1,64 @@
+"""The interactive figure of notebook 01: size, GPU, arithmetic, copies counted or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gpulearn import _require, roofline
+from gpulearn.figures.explorer import Explorer
+from gpulearn.figures.matmul import compare_at, plot_times
+from gpulearn.figures.show import Picture
+from gpulearn.kernels.matmul_times import gpu_times, modelled_times
+from gpulearn.timing import Series
+
+__all__ = ["draw", "matmul_explorer"]
+
+BEST = "the best known here"  # live, else recorded, else modelled
+
+
+def draw(
+    cpu: Mapping[str, Series], n: int, gpu: str, dtype: str, copies: bool
+) -> tuple[Picture, str]:
+    """Draw CPU against GPU and compare them at one size; the explorer's whole logic.
+
+    `cpu` has a series for each dtype; a dtype that it lacks is held against float32.
+    """
+    ours = cpu.get(dtype, cpu["float32"])
+    if gpu == BEST:
+        theirs = gpu_times(ours.sizes, dtype, copies)
+    else:
+        theirs = modelled_times(ours.sizes, dtype, copies, gpu)
+    return plot_times(ours, theirs, n=n), compare_at(ours, theirs, n)
+
+
+def dtypes(gpu: str) -> Sequence[str]:
+    """The arithmetic that a GPU offers; of the best known here, what all have."""
+    return ("float32", "float64") if gpu == BEST else tuple(roofline.gpu_spec(gpu).peak)
+
+
+def matmul_explorer(*cpu: Series) -> Explorer:
+    """Compare this CPU with GPUs interactively.
+
+    Args:
+        cpu: measured series of the same sizes, their names ending in the dtype.
+    """
+    widgets = _require.package("ipywidgets", "gl.matmul_explorer")
+    by_dtype = {series.name.rpartition(" ")[2]: series for series in cpu}
+    sizes = cpu[0].sizes
+    controls = {
+        "n": widgets.SelectionSlider(
+            options=sizes, value=sizes[len(sizes) // 2], description="n", continuous_update=False
+        ),
+        "gpu": widgets.Dropdown(options=[BEST, *roofline.GPUS], description="GPU"),
+        "dtype": widgets.Dropdown(options=dtypes(BEST), description="arithmetic"),
+        "copies": widgets.Checkbox(value=False, description="count the copies"),
+    }
+
+    def offer(change: object) -> None:
+        kept = controls["dtype"].value
+        offered = dtypes(controls["gpu"].value)
+        controls["dtype"].options = offered
+        controls["dtype"].value = kept if kept in offered else "float32"
+
+    controls["gpu"].observe(offer, names="value")
+    return Explorer(lambda **values: draw(by_dtype, **values), controls)

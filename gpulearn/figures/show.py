@@ -1,0 +1,56 @@
+"""Shows a figure with the sentence that stands for it where it cannot be seen."""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from gpulearn.errors import BadInput
+
+__all__ = ["Picture", "picture_html", "show"]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawn figure: PNG bytes and its alternative text; the last value of a cell shows it."""
+
+    png: bytes
+    alt: str
+
+    def __repr__(self) -> str:
+        return f"[figure: {self.alt}]"
+
+    def _repr_html_(self) -> str:
+        data = base64.b64encode(self.png).decode()
+        # JupyterLab drops the alt of an image output, and keeps that of an HTML <img>.
+        return (
+            f'<img alt="{escape(self.alt)}" style="max-width:100%;background:white" '
+            f'src="data:image/png;base64,{data}">'
+        )
+
+
+def show(fig: Any, alt: str) -> Picture:
+    """Show a matplotlib figure with its alternative text.
+
+    Args:
+        fig: the figure.
+        alt: one sentence that states what the figure shows, for whoever cannot see it.
+
+    Raises:
+        BadInput: `fig` is no figure, or `alt` is empty.
+    """
+    if not hasattr(fig, "savefig"):
+        raise BadInput(f"show was given a {type(fig).__name__}: give it a matplotlib figure.")
+    if not isinstance(alt, str) or len(alt.split()) < 3:
+        raise BadInput(f"alt is {alt!r}: write one sentence that states what the figure shows.")
+    buffer = io.BytesIO()
+    fig.savefig(buffer, format="png")
+    return Picture(buffer.getvalue(), alt)
+
+
+def picture_html(fig: Any, alt: str) -> str:
+    """The HTML that `show` would display, for widgets."""
+    return show(fig, alt)._repr_html_()

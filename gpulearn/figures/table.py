@@ -1,0 +1,57 @@
+"""A small table that reads as text in a terminal and as HTML in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+__all__ = ["Table", "table"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under headings; `caption` says what they are and where from."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str = ""
+
+    def __repr__(self) -> str:
+        columns = list(zip(self.headings, *self.rows, strict=True))
+        widths = [max(map(len, column)) for column in columns]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in (self.headings, *self.rows)
+        ]
+        lines.insert(1, "  ".join("-" * width for width in widths))
+        return "\n".join([*lines, self.caption] if self.caption else lines)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in self.headings)
+        body = "".join(
+            f'<tr><th scope="row" style="text-align:left">{escape(row[0])}</th>'
+            + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
+            + "</tr>"
+            for row in self.rows
+        )
+        caption = (
+            f'<caption style="caption-side:bottom">{escape(self.caption)}</caption>'
+            if self.caption
+            else ""
+        )
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def table(rows: Sequence[Mapping[str, Any]], caption: str = "") -> Table:
+    """Make a table from dictionaries with the same keys, which become its headings.
+
+    >>> table([{"n": 64, "GFLOP/s": "1.5"}])
+    n   GFLOP/s
+    --  -------
+    64  1.5
+    """
+    headings = tuple(rows[0]) if rows else ()
+    cells = tuple(tuple(str(row[heading]) for heading in headings) for row in rows)
+    return Table(headings, cells, caption)

@@ -1,0 +1,1 @@
+"""The functions that the notebooks are about, plain form first."""

@@ -1,0 +1,181 @@
+"""How long a square matrix product takes: live on this machine, recorded, or modelled.
+
+All products are n × n of normally distributed numbers, never of zeros: a GPU draws less
+power on zeros, clocks higher, and flatters itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gpulearn import _require, device, recordings, roofline, timing
+from gpulearn.kernels.matmul import matmul_loops
+from gpulearn.timing import Provenance, Series
+
+__all__ = ["CONTENDERS", "cpu_times", "gpu_times", "live_times", "modelled_times"]
+
+CONTENDERS = ("loops", "numpy", "torch")
+COPIES = ("none", "pageable", "pinned")
+
+
+def cpu_times(
+    sizes: Sequence[int], how: str = "torch", dtype: str = "float32", seconds: float = 0.3
+) -> Series:
+    """Time n × n products on this CPU.
+
+    Args:
+        sizes: the n to time.
+        how: "loops" (three Python loops), "numpy" or "torch".
+        dtype: "float64", "float32" or, with torch, "bfloat16".
+        seconds: the most time to spend on the repeats of one size.
+
+    Raises:
+        BadInput: a size, `how` or `dtype` is not known.
+        MissingPackage: torch, which does the timing, is not installed.
+    """
+    _require.choice("way to multiply", how, CONTENDERS)
+    if how == "torch":
+        series = live_times(sizes, dtype, on="cpu", seconds=seconds)
+    else:
+        _require.choice(f"dtype for {how}", dtype, ("float32", "float64"))
+        multiply = matmul_loops if how == "loops" else np.matmul
+        series = _timed(
+            sizes,
+            lambda n: _call(multiply, *(random_matrix(n, seed).astype(dtype) for seed in (1, 2))),
+            device.cpu_name(),
+            seconds,
+        )
+    return Series(f"{how}, {dtype}", series.sizes, series.seconds, series.provenance)
+
+
+def gpu_times(
+    sizes: Sequence[int],
+    dtype: str = "float32",
+    copies: bool = False,
+    model: str = "T4",
+) -> Series:
+    """Times of n × n products on a GPU: live if there is one, else recorded, else modelled.
+
+    Args:
+        sizes: the n to time. A recording serves only if it has all of them.
+        dtype: "float64", "float32", "tf32", "bfloat16" or "float16".
+        copies: whether to count copying A and B to the GPU and C back, from pageable memory.
+        model: the GPU to model if there is neither a GPU here nor a recording. The default is
+            the one that Colab lends.
+
+    Raises:
+        BadInput: the dtype or the GPU's name is not known.
+    """
+    _require.choice("dtype", dtype, roofline.BYTES)
+    check_sizes(sizes)
+    kind = "pageable" if copies else "none"
+    if device.current().kind == "gpu" and _torch_sees_gpu():
+        return live_times(sizes, dtype, copies=kind, on="cuda", name=_gpu_name(dtype, copies))
+    recorded = _recorded(sizes, dtype, kind, _gpu_name(dtype, copies))
+    return recorded or modelled_times(sizes, dtype, copies, model)
+
+
+def modelled_times(
+    sizes: Sequence[int], dtype: str = "float32", copies: bool = False, model: str = "T4"
+) -> Series:
+    """The least times that n × n products take on a named GPU, by `roofline.matmul_seconds`."""
+    seconds = [
+        roofline.matmul_seconds(n, n, n, gpu=model, dtype=dtype, copies=copies) for n in sizes
+    ]
+    where = Provenance("modelled", f"the {model}'s roofline")
+    return Series(_gpu_name(dtype, copies), tuple(sizes), tuple(seconds), where)
+
+
+def _gpu_name(dtype: str, copies: bool) -> str:
+    return f"GPU, {dtype}{', with copies' if copies else ''}"
+
+
+def _torch_sees_gpu() -> bool:
+    return bool(_require.package("torch", "Timing a GPU").cuda.is_available())
+
+
+def _recorded(sizes: Sequence[int], dtype: str, copies: str, name: str) -> Series | None:
+    """The recorded times of exactly these sizes, or None."""
+    recording = recordings.find("matmul")
+    if recording is None:
+        return None
+    seconds = {row["n"]: row["seconds"] for row in recording.where(dtype=dtype, copies=copies)}
+    if not set(sizes) <= set(seconds):
+        return None
+    return Series(name, tuple(sizes), tuple(seconds[n] for n in sizes), recording.provenance)
+
+
+def live_times(
+    sizes: Sequence[int],
+    dtype: str = "float32",
+    copies: str = "none",
+    on: str = "cuda",
+    seconds: float = 0.3,
+    name: str = "",
+) -> Series:
+    """Time n × n products with torch on "cuda" or "cpu".
+
+    `copies` is "none", "pageable" or "pinned": whether A and B start in the host's memory and
+    C ends there, and of which kind that memory is.
+    """
+    torch = _require.package("torch", "Timing matrix products")
+    _require.choice("dtype for torch", dtype, roofline.BYTES)
+    _require.choice("way to copy", copies, COPIES)
+    kind = torch.float32 if dtype == "tf32" else getattr(torch, dtype)
+    where = device.cpu_name() if on == "cpu" else torch.cuda.get_device_name()
+
+    def prepare(n: int) -> Callable[[], object]:
+        host = [torch.from_numpy(random_matrix(n, seed)).to(kind) for seed in (1, 2)]
+        if copies == "none":
+            a, b = (x.to(on) for x in host)
+            return lambda: a @ b
+        if copies == "pinned":
+            host = [x.pin_memory() for x in host]
+        a, b = host
+        return lambda: (a.to(on) @ b.to(on)).cpu()
+
+    with float32_products(torch, dtype == "tf32"):
+        found = _timed(sizes, prepare, where, seconds)
+    return Series(name or f"torch, {dtype}", found.sizes, found.seconds, found.provenance)
+
+
+def check_sizes(sizes: Sequence[int]) -> None:
+    """Check that there is at least one size, and each is above zero."""
+    _require.not_empty("sizes", sizes)
+    for n in sizes:
+        _require.positive(n=n)
+
+
+@contextmanager
+def float32_products(torch: Any, tf32: bool) -> Iterator[None]:
+    """Let torch multiply float32 matrices in TF32, or keep it from doing so."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if tf32 else "highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def random_matrix(n: int, seed: int) -> np.ndarray:
+    """A float32 matrix (n, n) of normally distributed numbers."""
+    return np.random.default_rng(seed).standard_normal((n, n), dtype=np.float32)
+
+
+def _call(multiply: Callable[[Any, Any], object], a: Any, b: Any) -> Callable[[], object]:
+    return lambda: multiply(a, b)
+
+
+def _timed(
+    sizes: Sequence[int], prepare: Callable[[int], Callable[[], object]], where: str, seconds: float
+) -> Series:
+    """Time what `prepare` makes for each size."""
+    check_sizes(sizes)
+    found = [timing.measure(prepare(n), seconds=seconds, where=where) for n in sizes]
+    # one disturbed measurement labels them all
+    origin = max((m.provenance for m in found), key=lambda p: p.when)
+    return Series(where, tuple(sizes), tuple(m.median for m in found), origin)

@@ -1,0 +1,55 @@
+"""Numbers with fewer bits: what rounding to them does to a matrix product."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn import _require
+from gpulearn.errors import BadInput
+
+__all__ = ["MANTISSA_BITS", "relative_error", "round_mantissa"]
+
+# stored bits of the significand (IEEE 754; TF32 and bfloat16: NVIDIA A100 white paper, 2020)
+MANTISSA_BITS = {"float64": 52, "float32": 23, "tf32": 10, "bfloat16": 7, "float16": 10}
+
+
+def round_mantissa(x: np.ndarray, bits: int) -> np.ndarray:
+    """Round float32 values to `bits` stored bits of significand, ties to even.
+
+    With 7 bits these are bfloat16's numbers and with 10 TF32's, since both keep float32's
+    exponent. Infinities and NaN stay what they are.
+
+    Args:
+        x: float32 array of any shape.
+        bits: from 1 to 23.
+
+    Raises:
+        BadInput: `x` is not float32, or `bits` is out of range.
+
+    >>> round_mantissa(np.array([3.14159265], dtype=np.float32), 7)
+    array([3.140625], dtype=float32)
+    """
+    if getattr(x, "dtype", None) != np.float32:
+        raise BadInput(f"x is {getattr(x, 'dtype', type(x).__name__)}: give a float32 array.")
+    _require.positive(bits=bits)
+    if bits > 23:
+        raise BadInput(f"bits is {bits}: float32 stores 23 bits of significand, give 1 to 23.")
+    drop = np.uint32(23 - bits)
+    pattern = np.ascontiguousarray(x).view(np.uint32)
+    if drop == 0:
+        return x.copy()
+    # Adding just under a half, plus the lowest kept bit, rounds ties to even; a carry out of
+    # the significand lands in the exponent, which is what rounding up to a power of two is.
+    half = (np.uint32(1) << (drop - np.uint32(1))) - np.uint32(1)
+    lowest = (pattern >> drop) & np.uint32(1)
+    rounded = (pattern + half + lowest) >> drop << drop
+    result: np.ndarray = np.where(np.isfinite(x), rounded.view(np.float32), x)
+    return result
+
+
+def relative_error(c: Any, exact: np.ndarray) -> float:
+    """The error of a matrix against the exact one: ‖C − exact‖ / ‖exact‖ (Frobenius norm)."""
+    difference = np.asarray(c, dtype=np.float64) - exact
+    return float(np.linalg.norm(difference) / np.linalg.norm(exact))

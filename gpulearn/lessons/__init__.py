@@ -1,0 +1,1 @@
+"""Exercises: how an answer is judged, what it is told, and what has been solved."""

@@ -1,0 +1,98 @@
+"""What an exercise is, and the registry in which every lesson declares its own."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpulearn import _require, lessons
+from gpulearn.lessons import compare
+
+__all__ = ["Case", "Exercise", "Refused", "Wrong", "catalogue", "find"]
+
+Answer = Callable[..., Any]
+
+
+class Refused(Exception):  # noqa: N818 - it is the answer that is at fault
+    """What a trial raises when an answer breaks its rules; the message says which."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One adversarial input: positional arguments, and how to speak of them in a diagnosis."""
+
+    label: str
+    args: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A plausible wrong answer and the hint that it, and whatever behaves like it, must get."""
+
+    answer: Answer
+    hint: str
+
+
+def call(answer: Answer, case: Case) -> Any:
+    """Call an answer on a case; how most exercises are run."""
+    return answer(*case.args)
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise: its tested solution, how an answer is tried, and what goes wrong with it.
+
+    Attributes:
+        name: the name of the function to write, and of the exercise.
+        notebook: the notebook that sets it, such as "01_cpu_vs_gpu_matmul".
+        task: one sentence.
+        reference: the tested library function that is its solution.
+        cases: makes the adversarial inputs anew for each check.
+        wrong: plausible wrong answers with their hints; an answer that behaves like one of
+            them on every case gets its hint.
+        right: other ways to write a right answer; tests hold that they pass.
+        run: tries an answer on a case and returns what came out.
+        expect: what should come out; the reference's result unless said otherwise.
+        difference: one sentence on how a result differs from the expected one, or None.
+        demand: what else is asked of an answer with right results: one sentence, or None.
+    """
+
+    name: str
+    notebook: str
+    task: str
+    reference: Answer
+    cases: Callable[[], Sequence[Case]]
+    wrong: tuple[Wrong, ...]
+    right: tuple[Answer, ...]
+    run: Callable[[Answer, Case], Any] = call
+    expect: Callable[[Case], Any] | None = None
+    difference: Callable[[Any, Any], str | None] = compare.numbers_or_none
+    demand: Callable[[Answer], str | None] = field(default=lambda answer: None)
+
+    def expected(self, case: Case) -> Any:
+        """What should come out of a case."""
+        return self.expect(case) if self.expect else self.run(self.reference, case)
+
+
+@functools.cache
+def catalogue() -> dict[str, Exercise]:
+    """All exercises by name, in the order of the course: each `nb…` module's `EXERCISES`."""
+    found: dict[str, Exercise] = {}
+    for module in sorted(m.name for m in pkgutil.iter_modules(lessons.__path__)):
+        if module.startswith("nb"):
+            lesson = importlib.import_module(f"gpulearn.lessons.{module}")
+            found |= {exercise.name: exercise for exercise in lesson.EXERCISES}
+    return found
+
+
+def find(name: object) -> Exercise:
+    """Look an exercise up by name.
+
+    Raises:
+        BadInput: there is none of that name; the nearest is named.
+    """
+    return catalogue()[_require.choice("exercise", name, catalogue())]

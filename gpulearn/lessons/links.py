@@ -1,0 +1,72 @@
+"""Carries the repository's address from pyproject.toml to all places that show it.
+
+`make links` rewrites the Colab badges and the notebooks' set-up cells; a test holds that
+nothing is left to rewrite.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+__all__ = ["badge", "main", "repository", "rewritten", "setup_cell"]
+
+ROOT = Path(__file__).resolve().parents[2]
+COLAB = "https://colab.research.google.com"
+BADGE = re.compile(r"\[!\[Open in Colab\]\([^)]*\)\]\([^)]*/notebooks/(\w+)\.ipynb\)")
+
+
+def repository(root: Path = ROOT) -> str:
+    """The address under `[project.urls]`, the one place that states it."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return str(project["urls"]["Repository"]).rstrip("/")
+
+
+def badge(address: str, notebook: str) -> str:
+    """The Markdown of a notebook's Colab badge; `notebook` is its name without `.ipynb`."""
+    path = address.removeprefix("https://github.com/")
+    link = f"{COLAB}/github/{path}/blob/main/notebooks/{notebook}.ipynb"
+    return f"[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({link})"
+
+
+def setup_cell(address: str) -> str:
+    """The one set-up cell, the same in every notebook."""
+    return (
+        "# Set-up: installs gpulearn in Colab and does nothing elsewhere.\n"
+        "import sys\n"
+        "\n"
+        'if "google.colab" in sys.modules:\n'
+        f'    %pip install -q "gpulearn @ git+{address}"'
+    )
+
+
+def rewritten(path: Path, address: str) -> str:
+    """What a notebook or Markdown file should hold."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".ipynb":
+        return BADGE.sub(lambda found: badge(address, found[1]), text)
+    notebook = json.loads(text)
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        if "setup" in cell["metadata"].get("tags", ()):
+            source = setup_cell(address)
+        elif cell["cell_type"] == "markdown":
+            source = BADGE.sub(lambda found: badge(address, found[1]), source)
+        cell["source"] = source.splitlines(keepends=True)
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def main(root: Path = ROOT) -> None:
+    """Rewrite every file that shows the address."""
+    address = repository(root)
+    for path in [root / "README.md", *sorted((root / "notebooks").glob("*.ipynb"))]:
+        text = rewritten(path, address)
+        if text != path.read_text(encoding="utf-8"):
+            path.write_text(text, encoding="utf-8")
+            print(f"rewrote {path.relative_to(root)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""The learner's view: which exercises there are, which are solved, and how one is done."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+from gpulearn.figures.table import Table, table
+from gpulearn.lessons import progress as _progress
+from gpulearn.lessons.exercise import catalogue, find
+from gpulearn.lessons.stubs import without_hints
+
+__all__ = ["Solution", "exercises", "progress", "solution"]
+
+
+def exercises() -> Table:
+    """All exercises of the course: name, notebook, task."""
+    return table(
+        [{"exercise": e.name, "notebook": e.notebook, "task": e.task} for e in catalogue().values()]
+    )
+
+
+def progress() -> Table:
+    """What you have solved so far, exercise by exercise."""
+    state = _progress.load()
+    solved = state.solved or {}
+    rows = [
+        {"exercise": name, "notebook": e.notebook, "solved": _when(solved, name)}
+        for name, e in catalogue().items()
+    ]
+    done = sum(name in solved for name in catalogue())
+    caption = f"{done} of {len(rows)} solved."
+    if state.solved is None:
+        caption = f"Progress is not known: {state.fault}. Checks work all the same."
+    return table(rows, caption)
+
+
+def _when(solved: dict[str, str], name: str) -> str:
+    return f"✓ {solved[name]}" if name in solved else "–"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The source of a solution, as it could stand in the exercise's cell."""
+
+    name: str
+    source: str
+
+    def __repr__(self) -> str:
+        return self.source
+
+    def _repr_markdown_(self) -> str:
+        return f"```python\n{self.source}\n```"
+
+
+def solution(name: str) -> Solution:
+    """Show how an exercise is solved: the tested function of the package itself.
+
+    Its type hints, docstring and input checks are left out, which a notebook cell does
+    not need.
+
+    Raises:
+        BadInput: there is no such exercise; the nearest is named.
+    """
+    reference = find(name).reference
+    return Solution(name, notebook_source(reference))
+
+
+def notebook_source(function: Any) -> str:
+    """The source of a function without decorators, docstring and type hints."""
+    source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+    node = ast.parse(source).body[0]
+    assert isinstance(node, ast.FunctionDef)
+    first = node.body[0]
+    has_docstring = ast.get_docstring(node) is not None
+    bare = ast.FunctionDef(
+        name=node.name,
+        args=without_hints(node.args),
+        body=[ast.Pass()],
+        decorator_list=[],
+        lineno=1,
+    )
+    head = ast.unparse(bare).splitlines()[0]
+    body = source.splitlines()[(first.end_lineno or 0) if has_docstring else first.lineno - 1 :]
+    while body and not body[0].strip():
+        del body[0]
+    return "\n".join([head, *body]).rstrip()

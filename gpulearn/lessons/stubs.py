@@ -1,0 +1,85 @@
+"""Stubs: the unfinished functions that a notebook gives to its learner.
+
+A stub has `...` where code is to be written. Every other statement in it must stand in the
+solution too, so that the two cannot drift apart.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["drift", "is_stub", "without_hints"]
+
+Function = ast.FunctionDef
+
+
+def is_stub(answer: Callable[..., Any]) -> bool:
+    """Whether a function still holds a `...`, or nothing but a docstring or `pass`."""
+    tree = _definition(answer)
+    if tree is None:
+        return False
+    return any(map(_is_placeholder, ast.walk(tree))) or not _statements(tree)
+
+
+def drift(stub_source: str, solution: Callable[..., Any]) -> str | None:
+    """What a stub says that its solution does not, in one sentence; None if they agree."""
+    stubs = [n for n in ast.parse(stub_source).body if isinstance(n, Function)]
+    tree = _definition(solution)
+    name = getattr(solution, "__name__", "the solution")
+    stub = next((s for s in stubs if s.name == name), None)
+    if tree is None or stub is None:
+        return f"the stub does not define {name}"
+    wanted, given = (ast.unparse(without_hints(t.args)) for t in (tree, stub))
+    if wanted != given:
+        return f"the stub takes ({given}), the solution ({wanted})"
+    known = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.stmt)}
+    heads = {_head(node) for node in ast.walk(tree) if isinstance(node, ast.stmt)}
+    for node in _statements(stub):
+        kept = _head(node) in heads if hasattr(node, "body") else ast.unparse(node) in known
+        if not kept and not any(map(_is_placeholder, ast.walk(node))):
+            return f"the stub's line {ast.unparse(node)!r} is not in the solution"
+        if hasattr(node, "body") and not kept:
+            return f"the stub's line {_head(node)!r} is not in the solution"
+    return None
+
+
+def without_hints(args: ast.arguments) -> ast.arguments:
+    """Take the type hints off a function's parameters, in place."""
+    for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]:
+        if arg is not None:
+            arg.annotation = None
+    return args
+
+
+def _definition(function: Callable[..., Any]) -> Function | None:
+    """The syntax tree of a function, or None where Python cannot find its source."""
+    try:
+        source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+        body = ast.parse(source).body
+    except (OSError, TypeError, SyntaxError):
+        return None
+    return body[0] if body and isinstance(body[0], Function) else None
+
+
+def _is_placeholder(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is ...
+
+
+def _head(node: ast.stmt) -> str:
+    """The first line of a statement, such as `for i in range(m):`."""
+    return ast.unparse(node).splitlines()[0]
+
+
+def _statements(tree: Function) -> list[ast.stmt]:
+    """All statements in a function but placeholders, `pass` and strings."""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and node is not tree]
+    return [
+        node
+        for node in nodes
+        if not isinstance(node, ast.Pass)
+        and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+    ]

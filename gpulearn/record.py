@@ -1,0 +1,63 @@
+"""Measures, on a machine with a GPU, what the notebooks show elsewhere: `make record`."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from gpulearn import _require, device, recordings
+from gpulearn.kernels.matmul_times import live_times
+from gpulearn.recordings import Recording
+
+__all__ = ["main", "record_matmul"]
+
+SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+DTYPES = ("float64", "float32", "tf32", "bfloat16", "float16")
+
+
+def record_matmul(
+    sizes: Sequence[int] = SIZES, dtypes: Sequence[str] = DTYPES, on: str = "cuda"
+) -> Recording:
+    """Time n × n products by dtype, with no copies and with copies of both kinds."""
+    torch = _require.package("torch", "Recording")
+    copies = ("none",) if on == "cpu" else ("none", "pageable", "pinned")
+    name = device.cpu_name() if on == "cpu" else torch.cuda.get_device_name()
+    return Recording(
+        name="matmul",
+        device=name,
+        date=datetime.date.today().isoformat(),
+        versions=recordings.versions_here(),
+        command="make record",
+        rows=list(_rows(sizes, dtypes, copies, on)),
+    )
+
+
+def _rows(
+    sizes: Sequence[int], dtypes: Sequence[str], copies: Sequence[str], on: str
+) -> Iterator[dict[str, Any]]:
+    for dtype in dtypes:
+        for way in copies:
+            series = live_times(sizes, dtype, way, on)
+            for n, seconds in zip(series.sizes, series.seconds, strict=True):
+                yield {"n": n, "dtype": dtype, "copies": way, "seconds": seconds}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Record everything; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m gpulearn.record", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=recordings.FOLDER)
+    folder = parser.parse_args(arguments).folder
+    torch = _require.package("torch", "make record")
+    if device.current().kind != "gpu" or not torch.cuda.is_available():
+        print(f"make record needs a GPU that torch can use: {device.current().reason}.")
+        return 1
+    print(f"recorded {recordings.save(record_matmul(), folder)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

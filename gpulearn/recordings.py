@@ -1,0 +1,138 @@
+"""Results that were measured on a named GPU and travel with the package as JSON.
+
+`make record` writes them on a machine with a GPU. A file holds the schema's number, the
+name, device, date, versions and command, and rows: one measurement each.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import platform
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from gpulearn.errors import RecordingError
+from gpulearn.timing import Provenance
+
+__all__ = [
+    "FOLDER",
+    "SCHEMA",
+    "Recording",
+    "available",
+    "find",
+    "load",
+    "save",
+    "versions_here",
+]
+
+SCHEMA = 1
+FOLDER = Path(__file__).parent / "recorded"
+
+# field -> what it must be
+FIELDS = {
+    "schema": int,
+    "name": str,
+    "device": str,
+    "date": str,
+    "versions": dict,
+    "command": str,
+    "rows": list,
+}
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One set of measurements; `rows` are plain dictionaries, each with a `seconds`."""
+
+    name: str
+    device: str
+    date: str
+    versions: dict[str, str]
+    command: str
+    rows: list[dict[str, Any]]
+
+    @property
+    def provenance(self) -> Provenance:
+        """The label under which these numbers are shown."""
+        return Provenance("recorded", self.device, self.date)
+
+    def where(self, **wanted: Any) -> list[dict[str, Any]]:
+        """The rows that have all the given values, such as `where(dtype="float32")`."""
+        return [row for row in self.rows if all(row.get(k) == v for k, v in wanted.items())]
+
+
+def available(folder: Path = FOLDER) -> list[Path]:
+    """The files of recordings, newest name last."""
+    return sorted(folder.glob("*.json"))
+
+
+def load(path: Path) -> Recording:
+    """Read a recording and hold it against the schema.
+
+    Raises:
+        RecordingError: the file is missing, is not JSON, or a field is missing or wrong.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RecordingError(f"{path.name} cannot be read as a recording: {error}") from None
+    fault = _fault(data)
+    if fault:
+        raise RecordingError(f"{path.name} {fault}; `make record` on a GPU writes it anew.")
+    return Recording(**{key: value for key, value in data.items() if key != "schema"})
+
+
+def _fault(data: Any) -> str | None:
+    """What is wrong with a recording's data, or None."""
+    if not isinstance(data, dict):
+        return f"holds a {type(data).__name__} where a recording is an object"
+    if unknown := sorted(set(data) - set(FIELDS)):
+        return f"has the unknown field {unknown[0]!r}"
+    for name, kind in FIELDS.items():
+        if name not in data:
+            return f"has no field {name!r}"
+        if not isinstance(data[name], kind) or isinstance(data[name], bool):
+            return f"has {name} = {data[name]!r}, which is not a {kind.__name__}"
+    if data["schema"] != SCHEMA:
+        return f"has schema {data['schema']}, and this version reads {SCHEMA}"
+    try:
+        datetime.date.fromisoformat(data["date"])
+    except ValueError:
+        return f"has the date {data['date']!r}, which is not YYYY-MM-DD"
+    for number, row in enumerate(data["rows"]):
+        seconds = row.get("seconds") if isinstance(row, dict) else None
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+            return f"has no time above zero in row {number}: {row!r}"
+    return None
+
+
+def find(name: str, folder: Path = FOLDER) -> Recording | None:
+    """The newest recording of that name, or None where none has been made."""
+    found = [r for r in map(load, available(folder)) if r.name == name]
+    return max(found, key=lambda r: r.date, default=None)
+
+
+def save(recording: Recording, folder: Path = FOLDER) -> Path:
+    """Write a recording as `name-device.json`; return the file."""
+    data = {"schema": SCHEMA, **asdict(recording)}
+    if fault := _fault(data):
+        raise RecordingError(f"This recording {fault}, so it was not written.")
+    device = "".join(c if c.isalnum() else "-" for c in recording.device.lower())
+    path = folder / f"{recording.name}-{device}.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def versions_here() -> dict[str, str]:
+    """The versions that a recording depends on, by name."""
+    found = {"python": platform.python_version()}
+    for name in ("gpulearn", "numpy", "numba", "numba-cuda", "torch"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

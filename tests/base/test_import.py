@@ -1,0 +1,53 @@
+"""`import gpulearn` is cheap, and every public name is there."""
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import gpulearn as gl
+
+
+def test_import_loads_no_heavy_package():
+    code = (
+        "import sys, gpulearn; "
+        "print([m for m in ('torch', 'numba', 'matplotlib', 'numpy') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_public_names_are_sorted_and_listed():
+    assert gl.__all__ == sorted(gl.__all__)
+    assert set(gl.__all__) == set(gl._HOME)
+    assert set(gl.__all__) <= set(dir(gl))
+
+
+def test_every_home_declares_its_public_names():
+    for name, home in gl._HOME.items():
+        assert name in importlib.import_module(home).__all__
+
+
+def test_no_public_name_is_hidden_by_a_module():
+    modules = {module.name for module in pkgutil.iter_modules(gl.__path__)}
+    # `cuda` is a module and meant to be one
+    assert modules & set(gl.__all__) <= {"cuda"}
+
+
+def test_unknown_name():
+    with pytest.raises(AttributeError, match="no attribute 'chekc'"):
+        _ = gl.chekc
+
+
+def test_errors_form_one_tree_and_show_one_line():
+    from gpulearn import errors
+
+    for name in errors.__all__:
+        kind = getattr(errors, name)
+        assert issubclass(kind, errors.GpulearnError)
+        lines = kind("what happened")._render_traceback_()
+        assert len(lines) == 1
+        assert name in lines[0]
+        assert "what happened" in lines[0]

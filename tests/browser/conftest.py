@@ -1,0 +1,178 @@
+"""JupyterLab as a learner has it, in Debian's Chromium: fixtures for the browser tests."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+TOKEN = "learner"
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+# Chromium without its own traffic; root has no sandbox.
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+SETTINGS = {
+    # no question about news at the first start, and every cell stays in the page
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    "notebook-extension/tracker": {"windowingMode": "none"},
+}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory):
+    """The address of a running JupyterLab over a copy of the notebooks."""
+    home = tmp_path_factory.mktemp("lab")
+    shutil.copytree(NOTEBOOKS, home / "notebooks")
+    for name, values in SETTINGS.items():
+        path = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(values))
+    port = free_port()
+    log = (home / "log").open("w")
+    server = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+            *(f"--port={port}", f"--IdentityProvider.token={TOKEN}"),
+            *(f"--notebook-dir={home / 'notebooks'}", "--KernelManager.transport=ipc"),
+        ],
+        env={
+            **os.environ,
+            "GPULEARN_DEVICE": "cpu",
+            "GPULEARN_PROGRESS": str(home / "progress.json"),
+            "IPYTHONDIR": str(home / "ipython"),
+            "JUPYTER_CONFIG_DIR": str(home / "config"),
+            "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+            "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
+        },
+        stdout=log,
+        stderr=subprocess.STDOUT,
+    )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        wait_until(lambda: answers(f"{address}/api?token={TOKEN}"), 60, "JupyterLab to start")
+        yield address
+    finally:
+        server.terminate()
+        server.wait(30)
+        log.close()
+
+
+def answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address, timeout=2) as reply:
+            return reply.status == 200
+    except OSError:
+        return False
+
+
+def wait_until(condition, seconds: float, what: str) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"waited {seconds:g} s for {what}"
+        time.sleep(0.2)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Debian's Chromium; without it a person's run skips, and a run that requires it fails."""
+    if CHROMIUM is None:
+        message = "no Chromium: `apt-get install chromium` brings it"
+        if os.environ.get("GPULEARN_REQUIRE_BROWSER"):
+            pytest.fail(message)
+        pytest.skip(message)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield opened
+        opened.close()
+
+
+class Notebook:
+    """One notebook in JupyterLab, used as a learner uses it."""
+
+    def __init__(self, page, name: str, address: str) -> None:
+        self.page, self.name = page, name
+        page.goto(f"{address}/lab/tree/{name}.ipynb?token={TOKEN}&reset")
+        self.wait_for_idle()
+
+    def wait_for_idle(self, seconds: float = 120) -> None:
+        """Wait until the status bar says that the kernel has nothing to do."""
+        self.page.wait_for_function(
+            r"/\| Idle/.test(document.querySelector('#jp-main-statusbar')?.innerText ?? '')",
+            timeout=seconds * 1000,
+        )
+
+    def run_all(self, seconds: float = 120) -> None:
+        """Run → Run All Cells, and wait for the last cell's number."""
+        self.page.get_by_role("menuitem", name="Run", exact=True).click()
+        self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        last = self.page.locator(".jp-CodeCell .jp-InputPrompt").last
+        self.page.wait_for_function(
+            r"prompt => /\[\d+\]/.test(prompt.innerText)",
+            arg=last.element_handle(),
+            timeout=seconds * 1000,
+        )
+        self.wait_for_idle()
+
+    def cell(self, text: str):
+        """The code cell whose source begins with `text`."""
+        begins = re.compile("^" + re.sub(r"([(.])", r"\\\1", text))
+        source = self.page.locator(".cm-content").filter(has_text=begins)
+        return self.page.locator(".jp-CodeCell").filter(has=source)
+
+    def type_into(self, cell, lines) -> None:
+        """Replace a cell's source by keys, one line after the other, as the editor indents."""
+        editor = cell.locator(".cm-content")
+        editor.click()
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.press("Delete")
+        for number, line in enumerate(lines):
+            if number:
+                self.page.keyboard.press("Enter")
+            self.page.keyboard.type(line)
+        self.page.keyboard.press("Escape")
+
+    def run(self, cell) -> str:
+        """Run one cell and return what stands under it."""
+        cell.locator(".cm-content").click()
+        self.page.keyboard.press("Control+Enter")
+        self.page.wait_for_timeout(300)
+        self.wait_for_idle()
+        return "\n".join(cell.locator(".jp-OutputArea-output").all_inner_texts()).strip()
+
+    def screenshot(self, name: str) -> None:
+        """Keep a picture where GPULEARN_SCREENSHOTS names a folder."""
+        if folder := os.environ.get("GPULEARN_SCREENSHOTS"):
+            self.page.screenshot(path=Path(folder) / f"{name}.png")
+
+
+@pytest.fixture(scope="module")
+def open_notebook(lab, browser):
+    """Open a notebook by name; in a page of its own."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    context.set_default_timeout(15_000)
+    yield lambda name: Notebook(context.new_page(), name, lab)
+    context.close()

@@ -1,0 +1,167 @@
+"""`measure` is honest, says where its numbers come from, and refuses nonsense."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpulearn import _require, timing
+from gpulearn.errors import BadInput, MissingPackage
+from gpulearn.timing import Measurement, Provenance, Series, crossover, format_seconds, measure
+
+
+def test_a_sleep_takes_as_long_as_it_sleeps():
+    found = measure(lambda: time.sleep(0.01), seconds=0.2)
+    assert 0.0099 < found.median < 0.1
+    assert found.repeats > 1
+    assert found.provenance.kind == "measured"
+
+
+def test_the_first_call_is_kept_apart():
+    calls = []
+
+    def slow_at_first():
+        if not calls:
+            time.sleep(0.1)
+        calls.append(1)
+
+    found = measure(slow_at_first, seconds=0.05)
+    assert found.first > 0.09
+    assert max(found.times) < 0.09
+
+
+def test_work_that_goes_on_after_the_call_is_waited_for(monkeypatch):
+    """A fake GPU: launches return at once, and only `synchronize` takes the time."""
+    import torch
+
+    waits = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: waits.append(time.sleep(0.01)))
+    monkeypatch.setattr("torch.utils.benchmark.utils.timer.timer", _synchronizing_timer)
+    found = measure(lambda: None, seconds=0.1, where="a fake GPU")
+    assert found.first > 0.0099
+    assert waits
+
+
+def _synchronizing_timer():
+    return time.perf_counter()
+
+
+class FakeEvent:
+    """A CUDA event that reads the host's clock."""
+
+    def __init__(self, enable_timing):
+        self.at = None
+
+    def record(self):
+        self.at = time.perf_counter()
+
+    def elapsed_time(self, other):
+        return (other.at - self.at) * 1e3
+
+
+def test_event_timers(monkeypatch):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(torch.cuda, "Event", FakeEvent)
+    found = measure(lambda: time.sleep(0.002), clock="events", seconds=0.02, where="a fake GPU")
+    assert 0.0019 < found.median < 0.02
+    assert found.repeats >= 5
+
+
+def test_events_need_a_gpu():
+    import torch
+
+    if torch.cuda.is_available():
+        assert measure(lambda: None, clock="events").median >= 0
+    else:
+        with pytest.raises(BadInput, match="torch sees no GPU: use 'host'"):
+            measure(lambda: None, clock="events")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((42,), "measure was given 42, which cannot be called"),
+        ((print, {"seconds": 0}), "seconds is 0: give a time above zero"),
+        ((print, {"seconds": float("nan")}), "seconds is nan"),
+        ((print, {"clock": "event"}), "There is no clock 'event': did you mean 'events'"),
+    ],
+)
+def test_nonsense_is_refused(arguments, sentence):
+    function, *keywords = arguments
+    with pytest.raises(BadInput, match=sentence):
+        measure(function, **(keywords[0] if keywords else {}))
+
+
+def test_without_torch(monkeypatch):
+    def missing(name, purpose):
+        raise MissingPackage(f"{purpose} needs {name}")
+
+    monkeypatch.setattr(_require, "package", missing)
+    with pytest.raises(MissingPackage, match=r"gl\.measure needs torch"):
+        measure(lambda: None)
+
+
+def test_an_error_of_the_function_comes_through():
+    with pytest.raises(ZeroDivisionError):
+        measure(lambda: 1 / 0)
+
+
+def test_measurement_prints_units_and_origin():
+    found = Measurement((1e-3, 2e-3, 3e-3), 0.5, Provenance("measured", "a T4"))
+    assert (found.median, found.repeats) == (2e-3, 3)
+    assert found.iqr == pytest.approx(1e-3)
+    assert str(found) == "2 ms (median of 3, spread 1 ms; measured here on a T4)"
+
+
+@pytest.mark.parametrize(
+    ("provenance", "text"),
+    [
+        (Provenance("measured", "a T4"), "measured here on a T4"),
+        (Provenance("measured", "a T4", "while busy"), "measured here on a T4, while busy"),
+        (Provenance("recorded", "an H200", "2026-11-01"), "recorded on an H200, 2026-11-01"),
+        (Provenance("modelled", "the T4's roofline"), "modelled by the T4's roofline"),
+    ],
+)
+def test_provenance_reads_as_a_sentence(provenance, text):
+    assert str(provenance) == text
+
+
+@pytest.mark.parametrize(("load", "when"), [(0.5, ""), (40.0 * 64, "while busy")])
+def test_a_busy_machine_is_part_of_the_label(monkeypatch, load, when):
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0), raising=False)
+    assert measure(lambda: None, seconds=0.01).provenance.when == when
+
+
+def test_provenance_of_another_kind_is_refused():
+    with pytest.raises(BadInput, match="no kind of provenance 'guessed'"):
+        Provenance("guessed", "me")
+
+
+def test_series_of_unequal_lengths_is_refused():
+    with pytest.raises(BadInput, match="loops has 2 sizes and 1 times"):
+        Series("loops", (1, 2), (0.1,), Provenance("measured", "here"))
+
+
+@given(st.floats(1e-12, 1e5))
+def test_durations_keep_their_value(seconds):
+    number, unit = format_seconds(seconds).split()
+    scale = {"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
+    assert float(number) * scale == pytest.approx(seconds, rel=6e-3)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=12))
+def test_crossover_by_its_definition(times):
+    sizes = [10 * i for i in range(1, len(times) + 1)]
+    cpu, gpu = [c for c, _ in times], [g for _, g in times]
+    tails = [n for i, n in enumerate(sizes) if all(g < c for c, g in times[i:])]
+    assert crossover(sizes, cpu, gpu) == (tails[0] if tails else None)
+
+
+def test_time_correctly_times_real_sleep():
+    seconds = timing.time_correctly(lambda: time.sleep(0.01), lambda: None, repeats=3)
+    assert 0.0099 < seconds < 0.1

@@ -1,0 +1,175 @@
+"""Executes a notebook as a learner finds it and as a learner leaves it, and says what fails.
+
+Student form: as stored. Every check must report its exercise as unsolved, in one line;
+nothing else may go wrong. Solution form: each stub is replaced by the source that
+`gl.solution` shows. Nothing at all may go wrong, and every check must pass.
+
+A fault is one line. Cells are counted from 1, Markdown cells included.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Literal
+
+from nbformat import NotebookNode
+
+from gpulearn.lessons import stubs
+from gpulearn.lessons.exercise import catalogue
+from gpulearn.lessons.overview import solution
+from tests.notebooks.kernel import Limits, Report, Run, run
+from tests.notebooks.markup import pictures_without_words
+
+__all__ = ["NOTEBOOKS", "Form", "checked", "drifts", "faults", "in_solution_form", "stub_name"]
+
+Form = Literal["student", "solution"]
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+CHECK = re.compile(r"""gl\.check\(\s*["'](\w+)["']""")
+PICTURES = ("image/png", "image/jpeg", "image/svg+xml", "image/gif")
+
+
+def solution_source(name: str) -> str:
+    """What a learner who asks for the solution pastes over the stub."""
+    return solution(name).source
+
+
+def faults(
+    notebook: NotebookNode,
+    name: str,
+    form: Form,
+    folder: Path = NOTEBOOKS,
+    limits: Limits | None = None,
+    solve: Callable[[str], str] = solution_source,
+) -> list[str]:
+    """Execute a notebook in one of its forms.
+
+    Args:
+        notebook: as stored; it is left as it is.
+        name: its file's name, for the faults.
+        form: "student" or "solution".
+        folder: the working directory of its kernel.
+        limits: in seconds, per cell and for all.
+        solve: gives the source for an exercise's name.
+
+    Returns:
+        One line for each fault; none if all is well.
+    """
+    found = list(drifts(notebook))
+    if form == "solution":
+        notebook = in_solution_form(notebook, solve)
+    found += judged(run(notebook, folder, limits or Limits()), len(notebook.cells), form)
+    return [f"{name} cell {cell + 1}: {one_line(text)}" for cell, text in sorted(found)]
+
+
+def has(cell: NotebookNode, tag: str) -> bool:
+    """Whether a cell carries a tag."""
+    return tag in cell.metadata.get("tags", ())
+
+
+def stub_name(cell: NotebookNode, known: Collection[str] | None = None) -> str | None:
+    """The exercise whose stub a cell holds: the first known function that it defines."""
+    known = catalogue() if known is None else known
+    try:
+        body = ast.parse(cell.source).body
+    except SyntaxError:
+        return None
+    names = [node.name for node in body if isinstance(node, ast.FunctionDef)]
+    return next((name for name in names if name in known), None)
+
+
+def checked(cell: NotebookNode) -> str | None:
+    """The exercise that a cell checks."""
+    call = CHECK.search(cell.source)
+    return call[1] if call else None
+
+
+def drifts(notebook: NotebookNode) -> Iterator[tuple[int, str]]:
+    """The stubs that are none of the course's, or that their solution has moved away from."""
+    for index, cell in enumerate(notebook.cells):
+        if has(cell, "exercise"):
+            name = stub_name(cell)
+            if name is None:
+                yield index, "is tagged exercise, but holds no stub of a known exercise"
+            elif drift := stubs.drift(cell.source, catalogue()[name].reference):
+                yield index, f"the stub does not fit its solution: {drift}"
+
+
+def in_solution_form(
+    notebook: NotebookNode, solve: Callable[[str], str] = solution_source
+) -> NotebookNode:
+    """A copy of a notebook with its exercises solved."""
+    solved = copy.deepcopy(notebook)
+    for cell in solved.cells:
+        if has(cell, "exercise") and (name := stub_name(cell)):
+            cell.source = solve(name)
+    return solved
+
+
+def judged(ran: Run, count: int, form: Form) -> Iterator[tuple[int, str]]:
+    """What is wrong with an executed notebook of `count` cells: numbers of cells, and why."""
+    for index, cell in enumerate(ran.notebook.cells[:count]):
+        reports = [report for report in ran.reports if report.cell == index]
+        reached = index < ran.last_cell or (index == ran.last_cell and not ran.ended)
+        if reached and has(cell, "check"):
+            passed = any(shows_passed(output, checked(cell)) for output in cell.outputs)
+            if form == "student":
+                yield from ((index, text) for text in unsolved(reports, passed))
+                reports = [r for r in reports if r.error != "NotSolvedYet"]
+            elif not passed and not reports:
+                yield index, f"does not show '✓ {checked(cell)}' for the solution"
+        yield from ((index, described(report)) for report in reports)
+    # what threads and subprocesses said after the last cell had ended
+    yield from ((count - 1, described(r)) for r in ran.reports if r.cell >= count)
+    yield from {(cell, text) for cell, data in ran.shown for text in wordless(data)}
+    if ran.ended:
+        yield min(max(ran.last_cell, 0), count - 1), ran.ended
+
+
+def shows_passed(output: NotebookNode, name: str | None) -> bool:
+    """Whether an output is what `gl.check` returns for a right answer."""
+    text: str = output.get("data", {}).get("text/plain", "")
+    return text.startswith(f"✓ {name} ")
+
+
+def unsolved(reports: list[Report], passed: bool) -> Iterator[str]:
+    """What is wrong with how the check of an untouched stub reports."""
+    errors = [report for report in reports if report.kind == "error"]
+    if passed:
+        yield "the check passes before anything is solved"
+    elif not errors:
+        yield "the unsolved exercise reports nothing: NotSolvedYet is expected"
+    elif len(errors) > 1:
+        yield f"the unsolved exercise reports {len(errors)} errors: one is expected"
+    elif errors[0].error != "NotSolvedYet":
+        yield f"the unsolved exercise reports {errors[0].error}: NotSolvedYet is expected"
+    elif errors[0].lines != 1:
+        yield f"the unsolved exercise reports in {errors[0].lines} lines: one is expected"
+
+
+def described(report: Report) -> str:
+    """A report as the text of a fault."""
+    said = {"error": "raises ", "stderr": "writes to stderr: ", "network": "tried to "}
+    return said[report.kind] + report.text
+
+
+def wordless(data: dict[str, str]) -> Iterator[str]:
+    """The pictures in what is shown that a reader who cannot see them learns nothing from."""
+    # JupyterLab drops every alternative text of these; only an <img alt> in HTML survives.
+    for kind in PICTURES:
+        if kind in data:
+            yield f"shows {kind} without alternative text: use gl.show(fig, alt=…)"
+    for picture in pictures_without_words(data.get("text/html", "")):
+        yield f"shows {picture} without alternative text"
+
+
+def one_line(text: str) -> str:
+    """A text as one line; of a traceback or a warning, the last line says most."""
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    if len(lines) <= 1:
+        return "".join(lines)
+    head = lines[0] if len(lines[0]) <= 120 else f"{lines[0][:119]}…"
+    return f"{head} … {lines[-1]}"

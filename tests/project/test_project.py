@@ -1,0 +1,119 @@
+"""The files around the package agree with pyproject.toml, which is the only list."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpulearn import __version__
+from gpulearn.lessons import links
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CONDA_NAMES = {"pytorch": "torch"}
+
+
+def test_version_is_stated_once_more_and_the_same():
+    assert PROJECT["version"] == __version__
+
+
+def test_environment_yml_is_python_pip_and_the_project():
+    found = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    *conda, pip = found
+    assert pip == {"pip": ["-e .[lab]"]}
+    assert conda[:2] == [f"python{PROJECT['requires-python']}", "pip"]
+    extras = PROJECT["optional-dependencies"]
+    for spec in conda[2:]:
+        name = re.match(r"[\w-]+", spec).group()
+        assert spec.replace(name, CONDA_NAMES[name], 1) in extras["torch"]
+
+
+def test_constraint_satisfies_the_lower_bound():
+    pinned = re.search(r"torch==(\d+)\.(\d+)", (ROOT / "constraints.txt").read_text())
+    bound = re.search(r"torch>=(\d+)\.(\d+)", PROJECT["optional-dependencies"]["torch"][0])
+    assert tuple(map(int, pinned.groups())) >= tuple(map(int, bound.groups()))
+
+
+def test_base_install_is_numpy_and_numba():
+    names = [re.match(r"[\w-]+", d).group() for d in PROJECT["dependencies"]]
+    assert names == ["numpy", "numba"]
+
+
+def test_every_badge_and_set_up_cell_shows_the_one_address():
+    address = links.repository()
+    for path in [ROOT / "README.md", *sorted((ROOT / "notebooks").glob("*.ipynb"))]:
+        assert links.rewritten(path, address) == path.read_text(encoding="utf-8")
+
+
+def test_links_carry_a_new_address(tmp_path):
+    (tmp_path / "notebooks").mkdir()
+    for name in ("README.md", "pyproject.toml", *_notebooks()):
+        (tmp_path / name).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
+    pyproject = tmp_path / "pyproject.toml"
+    pyproject.write_text(
+        pyproject.read_text().replace(PROJECT["urls"]["Repository"], "https://github.com/u/course")
+    )
+    links.main(tmp_path)
+    for name in ("README.md", *_notebooks()):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert "github/u/course/blob/main/notebooks/01_" in text
+        assert PROJECT["urls"]["Repository"].removeprefix("https://") not in text
+
+
+def _notebooks():
+    return [f"notebooks/{p.name}" for p in (ROOT / "notebooks").glob("*.ipynb")]
+
+
+def test_only_the_project_file_and_what_is_derived_show_the_address():
+    address = links.repository().removeprefix("https://github.com/")
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    holders = {
+        name
+        for name in tracked
+        if (ROOT / name).is_file()
+        and not name.endswith((".png", ".npz"))
+        and address in (ROOT / name).read_text(encoding="utf-8")
+    }
+    assert holders <= {"pyproject.toml", "README.md", *_notebooks()}
+
+
+@pytest.mark.parametrize("target", ["lab", "test", "check", "format", "links", "record"])
+def test_make_targets_exist(target):
+    subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, check=True)
+
+
+def make_lab(*arguments, env=None):
+    done = subprocess.run(
+        ["make", "-n", "lab", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=env,
+    )
+    return done.stdout
+
+
+def test_port_and_arguments_reach_jupyterlab():
+    command = make_lab("PORT=9123", "ARGS=--collaborative")
+    assert "--port=9123" in command
+    assert "--collaborative" in command
+
+
+def test_without_a_display_no_browser_is_opened():
+    import os
+
+    plain = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    assert "--no-browser" in make_lab(env=plain)
+    assert "--no-browser" not in make_lab(env={**plain, "DISPLAY": ":0"})
+
+
+def test_root_may_open_the_lab():
+    import os
+
+    assert ("--allow-root" in make_lab()) == (os.getuid() == 0)
