@@ -166,9 +166,7 @@ class Access:
         """The index that one lane used."""
         shape = (self.blocks, self.threads)
         return tuple(
-            int(np.broadcast_to(i, shape).ravel()[lane])
-            if isinstance(i, np.ndarray)
-            else int(i)
+            int(np.broadcast_to(i, shape).ravel()[lane]) if isinstance(i, np.ndarray) else int(i)
             for i in index
         )
 
@@ -247,9 +245,7 @@ class Access:
         if np.any(low):
             lane = int(np.flatnonzero(np.broadcast_to(low, shape))[0])
             self._negative(view, axis, index, lane, int(np.count_nonzero(low)))
-        fixed = np.where(
-            low, i + limit, np.where(low | (np.less(i, limit) & ~np.less(i, 0)), i, 0)
-        )
+        fixed = np.where(low, i + limit, np.where(low | (np.less(i, limit) & ~np.less(i, 0)), i, 0))
         return normal(fixed[()]) if fixed.ndim == 0 else fixed
 
     def _describe(self, view: View, index: tuple[Value, ...], lane: int) -> tuple[Any, str]:
@@ -329,9 +325,7 @@ class Access:
             shape.append(count)
             strides.append(stride * step)
             offset = offset + first * stride
-        return View(
-            view.allocation, view.dtype, tuple(shape), tuple(strides), offset, view.name
-        )
+        return View(view.allocation, view.dtype, tuple(shape), tuple(strides), offset, view.name)
 
     # --- reading and writing
 
@@ -439,9 +433,7 @@ class Access:
         if self.mask is None:
             if isinstance(slots, np.ndarray) and isinstance(value, np.ndarray):
                 if value.size > slots.size:
-                    slots = np.broadcast_to(
-                        slots, np.broadcast_shapes(slots.shape, value.shape)
-                    )
+                    slots = np.broadcast_to(slots, np.broadcast_shapes(slots.shape, value.shape))
             elif isinstance(value, np.ndarray):
                 value = value.ravel()[-1]  # all write one place, the last one wins
             scatter(view, slots, value)
@@ -498,9 +490,7 @@ class Access:
             data = np.empty(size * many, np.uint8)
             poison(data[: len(data) // dtype.itemsize * dtype.itemsize].view(_plain(dtype)))
             allocation = Allocation(space, data, size)
-            strides = tuple(
-                dtype.itemsize * math.prod(shape[i + 1 :]) for i in range(len(shape))
-            )
+            strides = tuple(dtype.itemsize * math.prod(shape[i + 1 :]) for i in range(len(shape)))
             if space == "shared":
                 allocation.offset = self.static_bytes
                 self.static_bytes += size
@@ -517,9 +507,7 @@ class Access:
             poison(data.view(np.float32))
             allocation = Allocation("shared", data, size)
             allocation.offset = self.static_bytes
-            self.arrays["dynamic"] = View(
-                allocation, np.dtype(np.uint8), (size,), (1,), 0, name
-            )
+            self.arrays["dynamic"] = View(allocation, np.dtype(np.uint8), (size,), (1,), 0, name)
         allocation = self.arrays["dynamic"].allocation
         shape = (self.dynamic // dtype.itemsize,)
         return View(allocation, dtype, shape, (dtype.itemsize,), 0, name)

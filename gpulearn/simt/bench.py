@@ -29,7 +29,7 @@ TILE = 16
 SIZE = 128
 WANTED = {"unchecked": 1_500, "plain": 800, "xray": 500}
 
-_KERNELS = '''
+_KERNELS = """
 import os
 import time
 import numpy as np
@@ -69,7 +69,7 @@ def matrices(n):
     rng = np.random.default_rng(0)
     return (rng.standard_normal((n, n)).astype(np.float32),
             rng.standard_normal((n, n)).astype(np.float32), np.zeros((n, n), np.float32))
-'''
+"""
 
 
 def _script(body: str) -> str:
@@ -102,6 +102,7 @@ with gl.unchecked():
     else:
         x = cuda.to_device(np.ones({n}, np.float32))
         y = cuda.to_device(np.ones({n}, np.float32))
+        saxpy[1, 256](np.float32(0), x, y)  # Numba's verdict is not what is timed here
         start = time.perf_counter()
         saxpy[-(-{n} // 256), 256](np.float32(2), x, y)
 print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)

@@ -22,7 +22,6 @@ of its active lanes: nothing here is estimated.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +29,7 @@ import numpy as np
 
 from gpulearn.simt.masks import EMPTY, Mask
 from gpulearn.simt.memory import View
+from gpulearn.simt.trace import Recorder
 from gpulearn.simt.values import FLOAT32, FLOAT64, INT64, Value
 
 if TYPE_CHECKING:
@@ -174,17 +174,22 @@ def bank_passes(addresses: Lanes, size: int) -> tuple[Lanes, Lanes]:
 
 
 class Counters:
-    """The counters of one launch while it runs.
+    """The counters of one launch while it runs; `recorder` hears every statement too."""
 
-    `observe`, if given, is called with every request (see `steps`).
-    """
-
-    def __init__(self, observe: Callable[..., None] | None = None) -> None:
+    def __init__(self, recorder: Recorder | None = None) -> None:
+        self.recorder = recorder
         self.lines: dict[int, Counts] = {}
         self.arrays: dict[str, Counts] = {}
-        self.observe = observe
         self._activity: tuple[Mask, tuple[int, int]] = (EMPTY, (0, 0))
         self._patterns: dict[tuple[bytes, int], tuple[int, int]] = {}
+
+    def restart(self) -> None:
+        """Forgets what was counted: the launch starts again."""
+        self.lines.clear()
+        for name in self.arrays:
+            self.arrays[name] = Counts()
+        if self.recorder is not None:
+            self.recorder.clear()
 
     def expect(self, values: tuple[object, ...]) -> None:
         """Arguments that are arrays appear in the report even if nobody touches them."""
@@ -234,6 +239,8 @@ class Counters:
     def statement(self, m: Access) -> None:
         """One statement, by all warps with an active lane."""
         warps, lanes = self.activity(m)
+        if self.recorder is not None:
+            self.recorder.statement(m)
         counts = self.line(m.line)
         counts.instructions += warps
         counts.active_lanes += lanes
@@ -311,8 +318,8 @@ class Counters:
                 counts.bytes_moved += count * SECTOR
         if kind == "atomic":
             self._atomic(line, array, rows, lanes)
-        if self.observe is not None:
-            self.observe(m, view, slot, kind)
+        if self.recorder is not None:
+            self.recorder.access(m, view, slot, kind)
 
     def _shared(self, addresses: Lanes, view: View, size: int) -> tuple[int, int]:
         """Wavefronts and ideal wavefronts; equal patterns are worked out once."""
@@ -320,9 +327,7 @@ class Counters:
         if key is not None and key in self._patterns:
             return self._patterns[key]
         offset = view.allocation.offset
-        passes, ideal = bank_passes(
-            np.where(addresses == _AWAY, _AWAY, addresses + offset), size
-        )
+        passes, ideal = bank_passes(np.where(addresses == _AWAY, _AWAY, addresses + offset), size)
         found = int(passes.sum()), int(ideal.sum())
         if key is not None and len(self._patterns) < 4096:
             self._patterns[key] = found
@@ -334,9 +339,7 @@ class Counters:
         run = np.zeros(len(rows), np.int64)
         for lane in range(WARP):
             here = ordered[:, lane] != _AWAY
-            same = (
-                ordered[:, lane] == ordered[:, lane - 1] if lane else np.zeros(len(rows), bool)
-            )
+            same = ordered[:, lane] == ordered[:, lane - 1] if lane else np.zeros(len(rows), bool)
             run = np.where(same, run + 1, 1) * here
             worst = np.maximum(worst, run)
         for counts in (line, array):

@@ -17,6 +17,7 @@ from gpulearn.simt.launch import LaunchResult, Program, check_shape, launch
 from gpulearn.simt.report import Report, make_report
 from gpulearn.simt.settings import checking, current_seed
 from gpulearn.simt.source import read
+from gpulearn.simt.trace import Recorder, block_number
 
 __all__ = ["Configured", "Kernel", "jit", "run"]
 
@@ -71,11 +72,18 @@ def _error(stopped: Finding, report: Report) -> KernelError:
 
 
 def run(
-    kernel: Kernel, grid: Any, block: Any, args: tuple[Any, ...], sharedmem: int, *, xray: bool
+    kernel: Kernel,
+    grid: Any,
+    block: Any,
+    args: tuple[Any, ...],
+    sharedmem: int,
+    *,
+    xray: bool,
+    watch: int | tuple[int, ...] = 0,
 ) -> tuple[Report, Finding | None, Marshalled | None]:
     """One launch: its report, the finding that stopped it if any did, its arguments."""
     function = kernel.py_func
-    counters = Counters() if xray else None
+    counters = Counters(Recorder()) if xray else None
     marshalled = None
     try:
         source = read(function)
@@ -86,6 +94,8 @@ def run(
     shape = (1, 1, 1), (1, 1, 1)
     try:
         shape = check_shape(grid, block, sharedmem)
+        if counters is not None and counters.recorder is not None:
+            counters.recorder.block = block_number(watch, shape[0])
         dtypes = kernel.argument_dtypes()
         marshalled = marshal(source.parameters, args, source.name, dtypes)
         key, types = verdict.judge(function, marshalled.values, kernel.signature)
@@ -138,9 +148,7 @@ class Kernel:
             raise TypeError(f"{self.__name__} is a device function: only kernels can call it")
         return Configured(self, configuration)
 
-    def configure(
-        self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0
-    ) -> Any:
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Any:
         """The same as `kernel[griddim, blockdim, stream, sharedmem]`."""
         return self[griddim, blockdim, stream, sharedmem]
 

@@ -122,9 +122,7 @@ _OPERATORS = {
 
 @function(math.ldexp)
 def _ldexp(m: Machine, value: Value, exponent: Value) -> Value:
-    return normal(
-        np.ldexp(cast_up(value, _float_of(value)), cast(exponent, np.dtype(np.int32)))
-    )
+    return normal(np.ldexp(cast_up(value, _float_of(value)), cast(exponent, np.dtype(np.int32))))
 
 
 @function(math.frexp)

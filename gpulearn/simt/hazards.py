@@ -147,9 +147,7 @@ class Hazards:
 
     def warp_barrier(self, mask: Mask) -> None:
         """`syncwarp` by the threads in the mask."""
-        self.warp_sync = (
-            self.time if mask is None else np.where(mask, self.time, self.warp_sync)
-        )
+        self.warp_sync = self.time if mask is None else np.where(mask, self.time, self.warp_sync)
 
     def whole_grid(self) -> None:
         """A barrier of all blocks."""
@@ -378,9 +376,7 @@ class Hazards:
                     )
                 )  # fmt: skip
             if not self.replaying and not atomic:
-                self._remember_tear(
-                    m, shadow, view, slots, lane, values, np.concatenate(racing)
-                )
+                self._remember_tear(m, shadow, view, slots, lane, values, np.concatenate(racing))
         changed = None
         if shadow.last_write > floor:
             if not atomic:
@@ -540,7 +536,5 @@ class Hazards:
             f"{other_line}, {who[1]} {verb} it on line {line}, {cure}"
         )
         first, second = sorted((other_line, line))
-        finding = Finding(
-            "race", second, message, [theirs, mine], view.name, where, first, count
-        )
+        finding = Finding("race", second, message, [theirs, mine], view.name, where, first, count)
         m.findings.add(key, finding)

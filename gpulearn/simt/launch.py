@@ -36,9 +36,7 @@ MAX_SHARED = 48 * 1024
 class Program:
     """A kernel with the device functions that it calls, translated on demand."""
 
-    def __init__(
-        self, function: Callable[..., Any], types: dict[str, Any] | None = None
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], types: dict[str, Any] | None = None) -> None:
         self.source = read(function)
         self.types = types or {}
         self._translations: dict[tuple[int, bool], Translation] = {}
@@ -120,9 +118,7 @@ class Program:
             if isinstance(node, ast.Name) and id(node) not in harmless:
                 written.add(node.id)
             if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
-                written.update(
-                    n.id for n in ast.walk(node.target.value) if isinstance(n, ast.Name)
-                )
+                written.update(n.id for n in ast.walk(node.target.value) if isinstance(n, ast.Name))
         return written & set(source.parameters)
 
 
@@ -147,9 +143,7 @@ def _triple(shape: Any, what: str) -> Triple:
     if isinstance(shape, (int, np.integer)) and not isinstance(shape, bool):
         shape = (shape,)
     several = isinstance(shape, (tuple, list)) and 1 <= len(shape) <= 3
-    if several and all(
-        isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in shape
-    ):
+    if several and all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in shape):
         full = (*map(int, shape), 1, 1)[:3]
         return (full[0], full[1], full[2])
     raise TypeError(f"{what} must be an integer or a tuple of 1 to 3 integers, got {shape!r}")
@@ -316,6 +310,8 @@ def launch(
             # blocks may wait for each other: one after the other, some such kernels end
             for allocation, data in saved.items():
                 allocation.data[:] = data
+            if counters is not None:
+                counters.restart()
             watch = attempt(1, None, counters)
         if watch is not None and watch.found:
             for allocation, data in saved.items():

@@ -88,9 +88,7 @@ class View:
         self.offset = offset
         self.name = name
         size = dtype.itemsize
-        divisible = np.all(np.asarray(offset) % size == 0) and not any(
-            s % size for s in strides
-        )
+        divisible = np.all(np.asarray(offset) % size == 0) and not any(s % size for s in strides)
         self.aligned = bool(divisible) and dtype.kind != "V"
         if self.aligned:
             self.flat = allocation.words(dtype)
@@ -98,9 +96,7 @@ class View:
             self.base = normal(offset // size)
             self.width = allocation.pitch // size
             self.rows = (
-                self.flat.reshape(-1, self.width)
-                if self.space == "shared" and self.width
-                else None
+                self.flat.reshape(-1, self.width) if self.space == "shared" and self.width else None
             )
         else:
             self.flat = allocation.data
@@ -211,9 +207,7 @@ def full_slots(view: View, slot: Value, lanes: Value) -> Value:
 def scatter(view: View, slots: Value, values: Value) -> None:
     """Writes values to flat slots (one-dimensional, the last of equal slots wins)."""
     if not view.aligned:
-        values = np.ascontiguousarray(
-            np.broadcast_to(cast(values, view.dtype), np.shape(slots))
-        )
+        values = np.ascontiguousarray(np.broadcast_to(cast(values, view.dtype), np.shape(slots)))
         size = view.dtype.itemsize
         places = np.asarray(slots)[..., None] + np.arange(size)
         view.flat[places] = values[..., None].view(np.uint8).reshape(places.shape)

@@ -11,10 +11,10 @@ from gpulearn.errors import BadInput
 from gpulearn.simt.counters import Counts
 from gpulearn.simt.findings import Finding
 from gpulearn.simt.source import unit
+from gpulearn.simt.trace import Steps, block_number
 
 if TYPE_CHECKING:
     from gpulearn.simt.launch import LaunchResult
-    from gpulearn.simt.player import Steps
 
 __all__ = ["Report", "make_report"]
 
@@ -47,7 +47,7 @@ class Report:
     arrays: dict[str, Counts]
     source: dict[int, str]
     elsewhere: dict[str, Counts] = field(default_factory=dict)
-    requests: list[dict[str, Any]] = field(default_factory=list)
+    steps: Steps | None = None
 
     @property
     def ok(self) -> bool:
@@ -84,7 +84,7 @@ class Report:
             "arrays": {name: c.as_dict() for name, c in self.arrays.items()},
             "elsewhere": {name: c.as_dict() for name, c in self.elsewhere.items()},
             "source": {str(n): text for n, text in self.source.items()},
-            "requests": self.requests,
+            "steps": self.steps.as_dict() if self.steps else None,
         }
         text = json.dumps(data, indent=1)
         if path is not None:
@@ -114,7 +114,7 @@ class Report:
                 arrays={name: Counts(**c) for name, c in data["arrays"].items()},
                 source={int(n): t for n, t in data["source"].items()},
                 elsewhere={name: Counts(**c) for name, c in data["elsewhere"].items()},
-                requests=data["requests"],
+                steps=Steps.from_dict(data["steps"]) if data["steps"] else None,
             )
         except (KeyError, TypeError, json.JSONDecodeError) as error:
             raise BadInput(f"this is not a report: {error}") from None
@@ -126,16 +126,35 @@ class Report:
     # --- pictures
 
     def plot(self, array: str | None = None, *, request: int = 0) -> Any:
-        """Draws which lane of which warp touched what in one request of an array."""
+        """Draws which lane of which warp touched what in one request of an array.
+
+        Raises:
+            BadInput: if the watched block did not touch the array so often.
+        """
         from gpulearn.figures.simt import memory_figure
 
         return memory_figure(self, array, request=request)
 
     def step(self, block: int | tuple[int, ...] = 0) -> Steps:
-        """The launch of one block, line by line: active lanes and addresses."""
-        from gpulearn.simt.player import steps_of
+        """The launch of one block, line by line: active lanes and addresses.
 
-        return steps_of(self, block)
+        Raises:
+            BadInput: if another block was watched; `gl.xray(kernel, block=...)` chooses it.
+        """
+        number = block_number(block, self.grid)
+        if self.steps is None or self.steps.block != number:
+            watched = "none" if self.steps is None else self.steps.block
+            raise BadInput(
+                f"block {block} was not watched ({watched} was): "
+                f"launch again with gl.xray(kernel, block={block})"
+            )
+        return self.steps
+
+    def play(self) -> Any:
+        """The step-by-step player of the watched block."""
+        from gpulearn.figures.simt_player import player
+
+        return player(self)
 
 
 def _triple(values: Any) -> Triple:
@@ -177,9 +196,7 @@ class Diff:
         return diff_html(self)
 
 
-def make_report(
-    result: LaunchResult, grid: Triple, block: Triple, name: str = "kernel"
-) -> Report:
+def make_report(result: LaunchResult, grid: Triple, block: Triple, name: str = "kernel") -> Report:
     """The report of a launch."""
     source = result.source
     if source is None:
@@ -206,4 +223,5 @@ def make_report(
         arrays=dict(counters.arrays) if counters else {},
         source=text,
         elsewhere=elsewhere,
+        steps=counters.recorder.finish() if counters and counters.recorder else None,
     )

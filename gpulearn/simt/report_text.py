@@ -31,9 +31,7 @@ def notes(counts: Counts) -> list[str]:
     if counts.divergent_branches:
         found.append(f"{counts.divergent_branches:,} warps diverge")
     if counts.atomics:
-        found.append(
-            f"{counts.atomics:,} atomics, up to {counts.atomic_contention} on one address"
-        )
+        found.append(f"{counts.atomics:,} atomics, up to {counts.atomic_contention} on one address")
     if counts.barriers:
         found.append(f"{counts.barriers:,} barriers")
     if counts.flops64:
@@ -76,9 +74,7 @@ def summary(report: Report) -> list[tuple[str, str, str]]:
         conflicts = t.shared_load_conflicts + t.shared_store_conflicts
         rows.append(("bank conflicts", f"{conflicts:,}", "0"))
     if t.atomics:
-        rows.append(
-            ("atomics", f"{t.atomics:,}", f"up to {t.atomic_contention} on one address")
-        )
+        rows.append(("atomics", f"{t.atomics:,}", f"up to {t.atomic_contention} on one address"))
     if t.flops32 + t.flops64:
         text = f"{t.flops32:,} in float32, {t.flops64:,} in float64"
         rows.append(("operations", text, f"{t.arithmetic_intensity:.2f} per byte moved"))

@@ -33,8 +33,7 @@ def _axes(m: Machine, ndim: int) -> tuple[Value, ...]:
     key = ("grid", ndim)
     if key not in m.arrays:
         m.arrays[key] = tuple(  # type: ignore[assignment]
-            getattr(m.blockIdx, a) * getattr(m.blockDim, a) + getattr(m.threadIdx, a)
-            for a in names
+            getattr(m.blockIdx, a) * getattr(m.blockDim, a) + getattr(m.threadIdx, a) for a in names
         )
     return m.arrays[key]  # type: ignore[return-value]
 
@@ -83,9 +82,7 @@ def _divergence(m: Machine, mask: Any, block: int) -> Finding:
     base = block * m.threads
     if len(returned):
         other = int(returned[0])
-        story = (
-            f"{len(returned)} of {m.threads} threads of the block returned before this barrier"
-        )
+        story = f"{len(returned)} of {m.threads} threads of the block returned before this barrier"
     else:
         other = int(missing[0])
         story = (
@@ -171,9 +168,7 @@ class GridGroup:
     def kernel_sync(self, m: Machine) -> int:
         """A barrier of the whole grid."""
         if m.mask is not None:
-            mask = np.broadcast_to(
-                m.mask if m.mask is not EMPTY else False, (m.blocks, m.threads)
-            )
+            mask = np.broadcast_to(m.mask if m.mask is not EMPTY else False, (m.blocks, m.threads))
             if not mask.any():
                 return 0
             partly = np.flatnonzero(~mask.all(axis=1))

@@ -279,9 +279,7 @@ class _Writer:
         return f"{type(node.op).__name__}({self.expression(node.operand)})"
 
     def on_BinOp(self, node: ast.BinOp) -> str:  # noqa: N802
-        return self.binary(
-            node, node.op, self.expression(node.left), self.expression(node.right)
-        )
+        return self.binary(node, node.op, self.expression(node.left), self.expression(node.right))
 
     def binary(self, node: ast.AST, op: ast.operator, left: str, right: str) -> str:
         name = type(op).__name__
@@ -319,9 +317,7 @@ class _Writer:
         parts = []
         left = self.expression(node.left)
         last = len(node.ops) - 1
-        for position, (op, comparator) in enumerate(
-            zip(node.ops, node.comparators, strict=True)
-        ):
+        for position, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
             right = self.expression(comparator)
             name = ""
             if position < last:  # each operand is evaluated once
@@ -373,9 +369,7 @@ class _Writer:
         return self.expression(node)
 
     def on_Slice(self, node: ast.Slice) -> str:  # noqa: N802
-        parts = [
-            self.expression(p) if p else "None" for p in (node.lower, node.upper, node.step)
-        ]
+        parts = [self.expression(p) if p else "None" for p in (node.lower, node.upper, node.step)]
         return f"slice({', '.join(parts)})"
 
     def on_Call(self, node: ast.Call) -> str:  # noqa: N802
@@ -607,9 +601,7 @@ class _Writer:
     def do_While(self, node: ast.While) -> None:  # noqa: N802
         loop = self.fresh("l")
         inside = [n for s in node.body for n in ast.walk(s)]
-        waits = not any(
-            isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) for n in inside
-        )
+        waits = not any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) for n in inside)
         leaves = self.loop_leaves(node)
         self.say(f"{loop} = m.loop({self.place(node)}, {leaves}, {waits})")
         self.say(f"while {loop}.again() and {loop}.test({self.expression(node.test)}):")

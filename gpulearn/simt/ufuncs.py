@@ -114,9 +114,7 @@ def vectorize(signatures: Any, **options: Any) -> Any:
 class _Generalized:
     """A function of small arrays, applied along the other dimensions."""
 
-    def __init__(
-        self, function: Callable[..., Any], signatures: list[Any], layout: str
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], signatures: list[Any], layout: str) -> None:
         self.__name__ = function.__name__
         self.py_func = function
         inputs, _, outputs = layout.replace(" ", "").partition("->")
@@ -141,9 +139,7 @@ class _Generalized:
         for array, names in zip(given, self._inputs, strict=True):
             for name, n in zip(names, array.shape[array.ndim - len(names) :], strict=True):
                 if sizes.setdefault(name, n) != n:
-                    raise BadInput(
-                        f"{self.__name__}: dimension {name} is {sizes[name]} and {n}"
-                    )
+                    raise BadInput(f"{self.__name__}: dimension {name} is {sizes[name]} and {n}")
         outer = np.broadcast_shapes(
             *(a.shape[: a.ndim - len(n)] for a, n in zip(given, self._inputs, strict=True))
         )

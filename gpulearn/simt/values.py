@@ -254,9 +254,7 @@ BINARY: dict[str, Operation] = {
     "Mod": _binary(np.mod, arithmetic_type, lambda a, b: a % b if b else 0),
     "Pow": _power,
     "LShift": _binary(np.left_shift, _shift_type, lambda a, b: a << b if 0 <= b < 64 else 0),
-    "RShift": _binary(
-        np.right_shift, _shift_type, lambda a, b: a >> min(b, 63) if b >= 0 else 0
-    ),
+    "RShift": _binary(np.right_shift, _shift_type, lambda a, b: a >> min(b, 63) if b >= 0 else 0),
     "BitAnd": _binary(np.bitwise_and, _bit_type, lambda a, b: a & b),
     "BitOr": _binary(np.bitwise_or, _bit_type, lambda a, b: a | b),
     "BitXor": _binary(np.bitwise_xor, _bit_type, lambda a, b: a ^ b),

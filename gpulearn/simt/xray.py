@@ -16,8 +16,9 @@ __all__ = ["XRay", "xray"]
 class XRay:
     """A kernel that waits for its launch configuration."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, block: int | tuple[int, ...]) -> None:
         self._kernel = kernel
+        self._block = block
 
     def __getitem__(self, configuration: Any) -> Callable[..., Report]:
         configured = Configured(self._kernel, configuration)
@@ -25,27 +26,28 @@ class XRay:
         def launch(*args: Any) -> Report:
             report, _, _ = run(
                 self._kernel, configured.grid, configured.block, args, configured.sharedmem,
-                xray=True,
+                xray=True, watch=self._block,
             )  # fmt: skip
             return report
 
         return launch
 
 
-def xray(kernel: Any) -> XRay:
+def xray(kernel: Any, *, block: int | tuple[int, ...] = 0) -> XRay:
     """Prepares a launch with everything on: findings, counters, addresses.
 
     `kernel` may come from `gpulearn.cuda.jit`, from `numba.cuda.jit`, or be a plain function.
-    The launch returns a `Report` whatever happened.
+    The launch returns a `Report` whatever happened; `block` is the one that `report.step` and
+    `report.play` show.
 
     Raises:
         BadInput: if `kernel` is none of these.
     """
     if isinstance(kernel, Kernel):
-        return XRay(kernel)
+        return XRay(kernel, block)
     function = python_function(kernel)
     if function is None and callable(kernel) and hasattr(kernel, "__code__"):
         function = kernel
     if function is None:
         raise BadInput(f"xray needs a kernel or a function, got {type(kernel).__name__}")
-    return XRay(Kernel(function))
+    return XRay(Kernel(function), block)
