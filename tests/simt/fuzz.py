@@ -55,14 +55,10 @@ def difference(program: grammar.Program, seed: int, run: Run) -> str | None:
     run(ours.kernel, program.grid, program.block, *got)
     names = [*grammar.INPUTS, *grammar.OUTPUTS, *grammar.BINS, "n", "x"]
     for name, a, b in zip(names, got, want, strict=True):
-        if isinstance(b, np.ndarray) and not np.array_equal(
-            a, b, equal_nan=b.dtype.kind == "f"
-        ):
+        if isinstance(b, np.ndarray) and not np.array_equal(a, b, equal_nan=b.dtype.kind == "f"):
             at = np.flatnonzero((a != b) & ~((a != a) & (b != b)))
             k = int(at[0])
-            return (
-                f"{name}: {at.size} differ, first [{k}]: machine {a[k]!r}, reference {b[k]!r}"
-            )
+            return f"{name}: {at.size} differ, first [{k}]: machine {a[k]!r}, reference {b[k]!r}"
     return None
 
 

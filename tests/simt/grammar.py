@@ -141,9 +141,7 @@ class Writer:
         if form == 11 and self.helpers["int"]:
             return f"whole{self.choose(self.helpers['int'])}({a}, {self.integer(scope, 0)})"
         if form == 12:
-            return (
-                f"({self.integer(scope, 0)}, {a}, {self.integer(scope, 0)})[{self.choose(3)}]"
-            )
+            return f"({self.integer(scope, 0)}, {a}, {self.integer(scope, 0)})[{self.choose(3)}]"
         return f"({self.condition(scope, depth - 1)}) + {a}"
 
     def real(self, scope: Scope, depth: int = 2) -> str:
@@ -165,9 +163,7 @@ class Writer:
         if form == 7:
             return f"({a} if {self.condition(scope, depth - 1)} else {self.real(scope, 0)})"
         if form == 8:
-            return self.pick(
-                [f"(-{a})", f"abs({a})", f"math.sqrt(abs({a}))", f"math.fabs({a})"]
-            )
+            return self.pick([f"(-{a})", f"abs({a})", f"math.sqrt(abs({a}))", f"math.fabs({a})"])
         if form == 9:
             b = self.integer(scope, 0)
             return self.pick([f"np.float32({a})", f"float({b})", f"np.float64({a})"])

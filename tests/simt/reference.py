@@ -260,9 +260,7 @@ def _three(shape: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def _places(shape: tuple[int, int, int]) -> list[tuple[int, int, int]]:
-    return [
-        (x, y, z) for z in range(shape[2]) for y in range(shape[1]) for x in range(shape[0])
-    ]
+    return [(x, y, z) for z in range(shape[2]) for y in range(shape[1]) for x in range(shape[0])]
 
 
 def run(

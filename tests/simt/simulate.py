@@ -1,6 +1,6 @@
 """Runs the right kernels in Numba's own simulator: `python -m tests.simt.simulate OUT.npz`.
 
-In a process of its own, since `NUMBA_ENABLE_CUDASIM` must be set before numba is imported.
+In a process of its own, since `NUMBA_ENABLE_CUDASIM=1` must be set before numba is imported.
 There `gpulearn.cuda` is stood in for by `numba.cuda`, so that the same files load.
 """
 
@@ -11,10 +11,9 @@ import os
 import sys
 import types
 
-os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
-
 
 def main(path: str) -> None:
+    os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
     import numpy as np
     from numba import cuda
 

@@ -66,9 +66,7 @@ def stores(report: Any) -> tuple[int, int]:
     return report.arrays["out"].global_store_requests, report.arrays["out"].global_store_sectors
 
 
-def run(
-    kernel: Any, threads: int, size: int, kind: Any = np.float32, k: int = 0, grid: int = 1
-):
+def run(kernel: Any, threads: int, size: int, kind: Any = np.float32, k: int = 0, grid: int = 1):
     a, out = np.ones(size, kind), np.zeros(size, kind)
     return xray(kernel, grid, threads, a, out, k)
 

@@ -17,9 +17,7 @@ from .wrong import Mistake
 
 CASES: list[Mistake] = [*wrong_memory.CASES, *wrong_sync.CASES, *wrong_code.CASES]
 STOPPING = [case for case in CASES if case.stops]
-WARNING = [
-    case for case in CASES if case.kind in ("race", "uninitialised-read") and not case.stops
-]
+WARNING = [case for case in CASES if case.kind in ("race", "uninitialised-read") and not case.stops]
 
 
 def name(case: Mistake) -> str:

@@ -12,9 +12,7 @@ from . import reference, right_basic, right_shared, right_warp, sources
 from .cases import Case, assert_same
 
 CASES = [
-    case
-    for case in [*right_basic.CASES, *right_shared.CASES, *right_warp.CASES]
-    if case.reference
+    case for case in [*right_basic.CASES, *right_shared.CASES, *right_warp.CASES] if case.reference
 ]
 
 

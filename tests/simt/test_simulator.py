@@ -16,9 +16,7 @@ from .cases import Case
 from .harness import launch
 
 CASES = [
-    case
-    for case in [*right_basic.CASES, *right_shared.CASES, *right_warp.CASES]
-    if case.simulator
+    case for case in [*right_basic.CASES, *right_shared.CASES, *right_warp.CASES] if case.simulator
 ]
 
 
@@ -43,9 +41,7 @@ def test_enough_kernels_are_compared() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_machine_agrees_with_numbas_simulator(
-    case: Case, simulated: dict[str, np.ndarray]
-) -> None:
+def test_machine_agrees_with_numbas_simulator(case: Case, simulated: dict[str, np.ndarray]) -> None:
     refused = simulated.get(f"{case.name}!")
     assert refused is None, f"the simulator cannot run it: {refused}"
     args = copy.deepcopy(case.make(seed=5))
