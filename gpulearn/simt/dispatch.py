@@ -98,7 +98,12 @@ def run(
             counters.recorder.block = block_number(watch, shape[0])
         dtypes = kernel.argument_dtypes()
         marshalled = marshal(source.parameters, args, source.name, dtypes)
+        refused = _program(function, "as it stands", {}).refused
+        if refused is not None and refused.kind == "not-a-kernel":
+            raise Stop(refused)
         key, types = verdict.judge(function, marshalled.values, kernel.signature)
+        if refused is not None:  # Numba could compile it, the machine cannot run it
+            raise Stop(refused)
         program = _program(function, key, types)
         if counters is not None:
             counters.expect(marshalled.values)

@@ -6,6 +6,7 @@ import ast
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,16 @@ class Program:
             message = f"a block wants {total:,} bytes of shared memory; {limit}"
             raise Stop(Finding("launch-limit", m.here(), message))
 
+    @cached_property
+    def refused(self) -> Finding | None:
+        """What in the kernel or its device functions cannot be translated, if anything."""
+        try:
+            for source in self.sources():
+                translate(source, counting=False)
+        except Stop as stop:
+            return stop.finding
+        return None
+
     def sources(self) -> Iterator[KernelSource]:
         """The kernel's source and, as far as names show, its device functions'."""
         seen: set[int] = set()
@@ -92,6 +103,7 @@ class Program:
                     if isinstance(found, DeviceFunction):
                         waiting.append(self._source(found))
 
+    @cached_property
     def cooperative(self) -> bool:
         """Whether the kernel synchronises the whole grid."""
         return any(
@@ -101,6 +113,7 @@ class Program:
             for node in ast.walk(source.tree)
         )
 
+    @cached_property
     def written_parameters(self) -> set[str]:
         """The parameters through which the kernel may write: all but those it only reads."""
         source = self.source
@@ -286,8 +299,8 @@ def launch(
         g, b = check_shape(grid, block, dynamic)
         translation = program.kernel(counting=counters is not None)
         total, per_block = math.prod(g), math.prod(b)
-        chunk = total if program.cooperative() else max(1, CHUNK // per_block)
-        if program.cooperative() and total * per_block > 1 << 22:
+        chunk = total if program.cooperative else max(1, CHUNK // per_block)
+        if program.cooperative and total * per_block > 1 << 22:
             message = "a grid that synchronises as a whole is limited to 4 million threads here"
             raise Stop(Finding("launch-limit", None, message))
         saved = {a: a.data.copy() for a in allocations} if hazards else {}
@@ -327,7 +340,7 @@ def launch(
 
 def _allocations(program: Program, args: tuple[Any, ...]) -> list[Allocation]:
     """The allocations that the kernel may write; the others are marked read-only."""
-    written = program.written_parameters()
+    written = program.written_parameters
     names = program.source.parameters
     found: dict[int, Allocation] = {}
     views: list[tuple[str, View]] = []

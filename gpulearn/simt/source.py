@@ -9,6 +9,7 @@ import linecache
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from gpulearn.simt.findings import Finding, Stop
@@ -59,7 +60,7 @@ class KernelSource:
         arguments = self.tree.args
         return [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
 
-    @property
+    @cached_property
     def locals(self) -> set[str]:
         """The names that the function binds: its parameters and all it assigns to."""
         names = set(self.parameters)

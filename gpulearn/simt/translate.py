@@ -279,6 +279,9 @@ class _Writer:
         return f"{type(node.op).__name__}({self.expression(node.operand)})"
 
     def on_BinOp(self, node: ast.BinOp) -> str:  # noqa: N802
+        for side in (node.left, node.right):
+            if isinstance(side, ast.Constant) and isinstance(side.value, str):
+                raise self.refuse(side, f"the string {side.value!r}")
         return self.binary(node, node.op, self.expression(node.left), self.expression(node.right))
 
     def binary(self, node: ast.AST, op: ast.operator, left: str, right: str) -> str:
@@ -380,6 +383,9 @@ class _Writer:
             arguments.append(f"{keyword.arg}={self.expression(keyword.value)}")
         inner = "".join(", " + a for a in arguments)
         function = self.static(node.func)
+        strings = [a for a in node.args if isinstance(a, ast.Constant) and type(a.value) is str]
+        if strings and function in (int, len, bool, abs, round, complex):
+            raise self.refuse(node, f"the string {strings[0].value!r}")
         if function is MISSING and isinstance(node.func, ast.Name):
             name = node.func.id
             if name not in self.locals:

@@ -280,7 +280,7 @@ def _real(thing: Any, seen: dict[int, Any]) -> Any:
 
 # --- Numba's reasons, boiled down
 
-_LINE = re.compile(r'(?:File "[^"]*", line (\d+))|(?:\((\d+)\)\s*$)', re.MULTILINE)
+_PLACE = re.compile(r'File "([^"]*)", line (\d+)|\bat (.+?) \((\d+)\)\s*$', re.MULTILINE)
 _NOISE = re.compile(
     r"^(Failed in .* mode pipeline.*|During: .*|File .*|There are \d+ candidate.*|"
     r"\s*- Of which.*|\s*Overload .*|\s*With argument.*|\s*No match.*|Enable logging.*|"
@@ -301,22 +301,21 @@ def _reason(function: Callable[..., Any], error: Exception) -> Finding | None:
     if not refused and kind not in ("NameError", "UntypedAttributeError", "NotDefinedError"):
         return None
     text = str(error)
-    line = _line_of(function, error, text)
+    line = _line_of(function, text)
     return Finding("not-a-kernel", line, _sentence(text))
 
 
-def _line_of(function: Callable[..., Any], error: Exception, text: str) -> int | None:
+def _line_of(function: Callable[..., Any], text: str) -> int | None:
     first = function.__code__.co_firstlineno
-    lines = [int(a or b) for a, b in _LINE.findall(text)]
+    home = function.__code__.co_filename
+    places = [(a or c, int(b or d)) for a, b, c, d in _PLACE.findall(text)]
+    lines = [n for file, n in places if file and home.endswith(file.rpartition("/")[2])]
     try:
         count = len(inspect.getsourcelines(function)[0])
     except (OSError, TypeError):
         count = 1
     inside = [n for n in lines if first < n < first + count]
-    if inside:
-        return inside[0]
-    where = getattr(getattr(error, "loc", None), "line", None)
-    return where if isinstance(where, int) else (lines[0] if lines else None)
+    return next(iter(inside or lines), None)
 
 
 def _sentence(text: str) -> str:
