@@ -35,9 +35,17 @@ if TYPE_CHECKING:
 __all__ = ["type_of"]
 
 
-def _float_of(*values: Value) -> np.dtype[Any]:
-    """The floating type of a math function's result: integers count as float64."""
+_NARROW = {np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "float32")}
+
+
+def _float_of(*values: Value, small: bool = False) -> np.dtype[Any]:
+    """The floating type of a math function's result: integers count as float64.
+
+    Beside a float32 integers of up to 16 bits are float32; with `small`, always.
+    """
     dtypes = [dtype_of(v) for v in values]
+    if _NARROW.issuperset(dtypes) and (small or (FLOAT32 in dtypes and len(dtypes) > 1)):
+        return FLOAT32
     wide = [FLOAT64 if d.kind in "biu" else d for d in dtypes]
     result = wide[0]
     for d in wide[1:]:
@@ -45,8 +53,10 @@ def _float_of(*values: Value) -> np.dtype[Any]:
     return result
 
 
-def _apply(ufunc: Any, *values: Value) -> Value:
-    dtype = _float_of(*values)
+def _apply(ufunc: Any, *values: Value, small: bool = False) -> Value:
+    dtype = _float_of(*values, small=small)
+    if ufunc is np.power and dtype_of(values[1]) == np.int32:  # C's powf takes an int
+        dtype = _float_of(values[0], small=small)
     result = ufunc(*(cast_up(v, dtype) for v in values))
     return tuple(map(normal, result)) if isinstance(result, tuple) else normal(result)
 
@@ -94,8 +104,10 @@ def _register_math() -> None:
             ufunc = {"remainder": _elementwise("remainder", math.remainder),
                      "modf": np.modf}[name]  # fmt: skip
 
-        def run(m: Machine, *values: Value, _ufunc: Any = ufunc) -> Value:
-            return _apply(_ufunc, *values)
+        small = name in ("copysign", "fmod", "pow")
+
+        def run(m: Machine, *values: Value, _ufunc: Any = ufunc, _small: bool = small) -> Value:
+            return _apply(_ufunc, *values, small=_small)
 
         flop = name not in ("floor", "ceil", "trunc", "copysign", "fabs", "modf")
         function(python, flop=flop)(run)
@@ -138,6 +150,9 @@ def _ufunc(thing: Any) -> Intrinsic | None:
 
     def run(m: Machine, *values: Value) -> Value:
         strong = [v if isinstance(v, np.ndarray) else dtype_of(v).type(v) for v in values]
+        dtypes = (*(v.dtype for v in strong), *[None] * thing.nout)
+        if thing.resolve_dtypes(dtypes)[-1] == np.float16:
+            strong = [v.astype(FLOAT32) for v in strong]  # Numba has no float16 loops
         result = thing(*strong)
         return tuple(map(normal, result)) if isinstance(result, tuple) else normal(result)
 

@@ -68,8 +68,7 @@ def summary(report: Report) -> list[tuple[str, str, str]]:
     if t.global_store_requests:
         rows.append(("sectors per store", _ratio(t.sectors_per_store), "4 for 4-byte words"))
     if t.bytes_moved:
-        used = 100 * t.bytes_requested / t.bytes_moved
-        rows.append(("bytes moved", f"{t.bytes_moved:,}", f"{used:.0f} % of them asked for"))
+        rows.append(("bytes moved", f"{t.bytes_moved:,}", f"{t.bytes_requested:,} asked for"))
     if t.shared_load_wavefronts + t.shared_store_wavefronts:
         conflicts = t.shared_load_conflicts + t.shared_store_conflicts
         rows.append(("bank conflicts", f"{conflicts:,}", "0"))

@@ -34,6 +34,7 @@ __all__ = [
 BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)
 UINT64 = np.dtype(np.uint64)
+UINT16 = np.dtype(np.uint16)
 FLOAT16 = np.dtype(np.float16)
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
@@ -104,6 +105,8 @@ def arithmetic_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
             if other == FLOAT16 or other.itemsize == 1
             else (other if other.kind == "f" else FLOAT64)
         )
+    if {a, b} == {FLOAT32, UINT16}:
+        return FLOAT64
     return np.promote_types(a, b)
 
 
