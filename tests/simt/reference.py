@@ -20,8 +20,8 @@ from unittest import mock
 
 import numpy as np
 from numba import cuda, types
+from numba.cuda import compiler as numba_compiler
 from numba.cuda import dispatcher as numba_dispatcher
-from numba.cuda.compiler import compile_cuda
 from numba.np.numpy_support import as_dtype
 
 from . import reference_calls as calls
@@ -83,14 +83,35 @@ def typed(fn: Any, argtypes: tuple[Any, ...], *, kernel: bool = False) -> Code:
     if key not in _codes:
         device = python_types.SimpleNamespace(compute_capability=CC)
         with mock.patch.object(numba_dispatcher, "get_current_device", return_value=device):
-            result = compile_cuda(fn, types.void if kernel else None, argtypes, cc=CC)
-        note = result.type_annotation
+            note = _annotate(fn, types.void if kernel else None, argtypes)
         blocks = {
             label: [s for s in block.body if type(s).__name__ != "Del"]
             for label, block in note.blocks.items()
         }
         _codes[key] = Code(blocks, min(blocks), note.typemap, note.calltypes)
     return _codes[key]
+
+
+class _Typed(Exception):  # noqa: N818 - it carries what was asked for
+    """Ends Numba's compilation of one function once its types are known."""
+
+
+def _annotate(fn: Any, result: Any, argtypes: tuple[Any, ...]) -> Any:
+    """Numba's type annotation of `fn`; only the functions that it calls become code."""
+    home = next(c for c in numba_compiler.NativeLowering.__mro__ if "run_pass" in vars(c))
+    lower = home.run_pass
+
+    def stop(self: Any, state: Any) -> Any:
+        if state.func_id.func is fn:
+            raise _Typed(state.type_annotation)
+        return lower(self, state)
+
+    with mock.patch.object(home, "run_pass", stop):
+        try:
+            numba_compiler.compile_cuda(fn, result, argtypes, cc=CC)
+        except _Typed as typed:
+            return typed.args[0]
+    raise AssertionError("Numba compiled without lowering: its pipeline has changed")
 
 
 def cast(value: Any, ty: Any) -> Any:
