@@ -11,7 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.simt import arrays, atomics, functions, threads, warps  # noqa: F401 - they register
+from gpulearn.simt import (  # noqa: F401 - they register what kernels can call
+    arrays,
+    atomics,
+    extras,
+    functions,
+    threads,
+    warps,
+)
 from gpulearn.simt import values as _values
 from gpulearn.simt.access import Access
 from gpulearn.simt.counters import Counters

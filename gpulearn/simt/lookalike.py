@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -371,6 +372,13 @@ class _Random:
 
 
 random = _Random()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "libdevice":  # its functions are stubs, the same with and without a GPU
+        return importlib.import_module("numba.cuda.libdevice")
+    raise AttributeError(f"cuda.{name} is not part of the SIMT machine")
+
 
 __all__ = [
     "DeviceNDArray",
