@@ -72,7 +72,7 @@ def frame(report: Report, step: int, warp: int = 0) -> tuple[Frame, str]:
     touched = [t for t in now.touches if warp in t.warps()]
     said = " ".join([said, *(sentence(t, warp) for t in touched)])
     rows = "".join(
-        f'<div style="white-space:pre;font-family:monospace;'
+        f'<div style="white-space:pre;font-family:monospace;line-height:1.3;'
         f'{"font-weight:700;border-left:3px solid currentColor" if n == now.line else ""}">'
         f"{'►' if n == now.line else ' '} {n:>4}  {escape(line)}</div>"
         for n, line in report.source.items()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from gpulearn.simt.report_text import cost, headline, notes, summary, worst_line
+from gpulearn.simt.report_text import LEGEND, cost, headline, notes, summary, worst_line
 
 if TYPE_CHECKING:
     from gpulearn.simt.report import Diff, Report
@@ -18,7 +18,6 @@ __all__ = ["as_html", "diff_html"]
 
 _CELL = "padding:1px 8px;text-align:left;vertical-align:top;border:0;background:none"
 _NUMBER = _CELL.replace("left", "right") + ";opacity:.65"
-_CODE = _CELL + ";white-space:pre;font-family:var(--jp-code-font-family,monospace)"
 
 
 def _findings(report: Report) -> str:
@@ -47,7 +46,8 @@ def _facts(report: Report) -> str:
 def _source(report: Report) -> str:
     worst = worst_line(report)
     most = max((cost(c) for c in report.lines.values()), default=0)
-    wrong = {f.line: f for f in report.findings if f.line in report.source}
+    wrong = {f.other_line: f for f in report.findings if f.other_line is not None}
+    wrong.update({f.line: f for f in report.findings if f.line is not None})
     rows = []
     for number, text in report.source.items():
         counts = report.lines.get(number)
@@ -62,14 +62,19 @@ def _source(report: Report) -> str:
         mark, extra = "", ""
         if number in wrong:
             mark = "✗" if wrong[number].severity == "error" else "!"
-            extra = f"<b>{escape(wrong[number].kind)}</b> "
+            extra = (
+                f"<b>{escape(wrong[number].kind)}</b>; "
+                if said
+                else (f"<b>{escape(wrong[number].kind)}</b>")
+            )
         elif number == worst:
-            mark, extra = "►", "<b>costs most</b> "
+            mark, extra = "►", "<b>costs most</b>: "
         edge = ";border-left:3px solid currentColor" if mark else ""
         rows.append(
             f'<tr><td style="{_NUMBER}">{number}</td>'
             f'<td style="{_CELL}{edge}">{mark}</td>'
-            f'<td style="{_CODE}">{escape(text) or " "}</td>'
+            f'<td style="{_CELL}"><pre style="margin:0;background:none;white-space:pre">{escape(text) or " "}'
+            "</pre></td>"
             f'<td style="{_CELL}">{extra}{escape(said)}{bar}</td></tr>'
         )
     head = "".join(
@@ -87,6 +92,7 @@ def as_html(report: Report) -> str:
     parts = [f'<p style="margin:4px 0"><b>{escape(headline(report))}</b></p>', _findings(report)]
     if report.totals.instructions:
         parts.append(_facts(report))
+        parts.append(f'<p style="margin:4px 0;opacity:.75"><small>{LEGEND}</small></p>')
     if report.source:
         parts.append(_source(report))
     return f'<div role="group" aria-label="kernel report">{"".join(parts)}</div>'

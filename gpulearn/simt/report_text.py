@@ -9,7 +9,13 @@ from gpulearn.simt.counters import Counts
 if TYPE_CHECKING:
     from gpulearn.simt.report import Diff, Report
 
-__all__ = ["as_text", "diff_text", "notes", "summary", "worst_line"]
+LEGEND = (
+    "A warp is 32 threads, its lanes, that run each line together. Memory moves in sectors of "
+    "32 bytes: the fewer for one load or store of a warp, the better. A bank conflict makes a "
+    "warp wait for another pass over shared memory."
+)
+
+__all__ = ["LEGEND", "as_text", "diff_text", "notes", "summary", "worst_line"]
 
 _SIGN = {"error": "✗", "warning": "!"}
 
@@ -27,13 +33,14 @@ def notes(counts: Counts) -> list[str]:
         found.append(f"{_ratio(counts.sectors_per_store)} sectors/store")
     if counts.shared_load_conflicts + counts.shared_store_conflicts:
         conflicts = counts.shared_load_conflicts + counts.shared_store_conflicts
-        found.append(f"{conflicts:,} bank conflicts")
+        found.append(f"{conflicts:,} bank conflict{'s' * (conflicts > 1)}")
     if counts.divergent_branches:
-        found.append(f"{counts.divergent_branches:,} warps diverge")
+        warps = "warp diverges" if counts.divergent_branches == 1 else "warps diverge"
+        found.append(f"{counts.divergent_branches:,} {warps}")
     if counts.atomics:
         found.append(f"{counts.atomics:,} atomics, up to {counts.atomic_contention} on one address")
     if counts.barriers:
-        found.append(f"{counts.barriers:,} barriers")
+        found.append(f"{counts.barriers:,} barrier{'s' * (counts.barriers > 1)}")
     if counts.flops64:
         found.append(f"{counts.flops64:,} float64 operations")
     if counts.instructions and counts.lanes_per_instruction < 31.95:
@@ -60,18 +67,32 @@ def worst_line(report: Report) -> int | None:
 
 
 def summary(report: Report) -> list[tuple[str, str, str]]:
-    """(name, value, what would be perfect) of the launch as a whole."""
+    """(measure, this launch, the best there is) of the launch as a whole."""
     t = report.totals
-    rows = [("active lanes", f"{_ratio(t.lanes_per_instruction)} of 32", "32")]
+    rows = [("active lanes", f"{_ratio(t.lanes_per_instruction)} of 32", "best: 32")]
     if t.global_load_requests:
-        rows.append(("sectors per load", _ratio(t.sectors_per_load), "4 for 4-byte words"))
+        rows.append(
+            (
+                "sectors per load",
+                _ratio(t.sectors_per_load),
+                "best: 4 for 4-byte words, 8 for 8-byte",
+            )
+        )
     if t.global_store_requests:
-        rows.append(("sectors per store", _ratio(t.sectors_per_store), "4 for 4-byte words"))
+        rows.append(
+            (
+                "sectors per store",
+                _ratio(t.sectors_per_store),
+                "best: 4 for 4-byte words, 8 for 8-byte",
+            )
+        )
     if t.bytes_moved:
-        rows.append(("bytes moved", f"{t.bytes_moved:,}", f"{t.bytes_requested:,} asked for"))
+        rows.append(
+            ("bytes moved", f"{t.bytes_moved:,}", f"the lanes asked for {t.bytes_requested:,}")
+        )
     if t.shared_load_wavefronts + t.shared_store_wavefronts:
         conflicts = t.shared_load_conflicts + t.shared_store_conflicts
-        rows.append(("bank conflicts", f"{conflicts:,}", "0"))
+        rows.append(("bank conflicts", f"{conflicts:,}", "best: 0"))
     if t.atomics:
         rows.append(("atomics", f"{t.atomics:,}", f"up to {t.atomic_contention} on one address"))
     if t.flops32 + t.flops64:
