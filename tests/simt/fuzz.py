@@ -43,16 +43,27 @@ def _unchecked(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
 RUNS: list[Run] = [_xray, _plain, _unchecked]
 
 
-def difference(program: grammar.Program, seed: int, run: Run) -> str | None:
-    """What differs between machine and reference, in words; None if nothing does."""
+def difference(program: grammar.Program, cases: list[tuple[int, Run]]) -> str | None:
+    """What differs between machine and reference, in words; None if nothing does.
+
+    A case is the seed of the data and the way to run; the kernel is the same for all.
+    """
     from gpulearn import cuda
 
-    want = program.arguments(seed)
-    got = copy.deepcopy(want)
-    theirs = sources.module(program.source, numba.cuda)
-    reference.run(theirs.kernel, program.grid, program.block, *want)
-    ours = sources.module(program.source, cuda)
-    run(ours.kernel, program.grid, program.block, *got)
+    theirs = sources.module(program.source, numba.cuda).kernel
+    ours = sources.module(program.source, cuda).kernel
+    for seed, run in cases:
+        want = program.arguments(seed)
+        got = copy.deepcopy(want)
+        reference.run(theirs, program.grid, program.block, *want)
+        run(ours, program.grid, program.block, *got)
+        wrong = _compare(got, want)
+        if wrong:
+            return f"{run.__name__.strip('_')}, data {seed}: {wrong}"
+    return None
+
+
+def _compare(got: list[Any], want: list[Any]) -> str | None:
     names = [*grammar.INPUTS, *grammar.OUTPUTS, *grammar.BINS, "n", "x"]
     for name, a, b in zip(names, got, want, strict=True):
         if isinstance(b, np.ndarray) and not np.array_equal(a, b, equal_nan=b.dtype.kind == "f"):
@@ -74,7 +85,7 @@ def main(argv: list[str] | None = None) -> int:
         program = grammar.program(random.Random(seed).randrange)
         try:
             with np.errstate(all="ignore"):
-                wrong = difference(program, seed, RUNS[seed % len(RUNS)])
+                wrong = difference(program, [(seed, RUNS[seed % len(RUNS)])])
         except Exception as error:  # one bad case must not hide the next
             wrong = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
         if wrong:

@@ -92,7 +92,7 @@ def typed(fn: Any, argtypes: tuple[Any, ...], *, kernel: bool = False) -> Code:
     return _codes[key]
 
 
-class _Typed(Exception):  # noqa: N818 - it carries what was asked for
+class _Typed(Exception):
     """Ends Numba's compilation of one function once its types are known."""
 
 
@@ -114,13 +114,22 @@ def _annotate(fn: Any, result: Any, argtypes: tuple[Any, ...]) -> Any:
     raise AssertionError("Numba compiled without lowering: its pipeline has changed")
 
 
+_kinds: dict[Any, np.dtype[Any] | None] = {}
+
+
+def kind_of(ty: Any) -> np.dtype[Any] | None:
+    """The dtype of a number's type, None for anything else."""
+    if ty not in _kinds:
+        plain = types.unliteral(ty)
+        number = isinstance(plain, (types.Number, types.Boolean))
+        _kinds[ty] = as_dtype(plain) if number else None
+    return _kinds[ty]
+
+
 def cast(value: Any, ty: Any) -> Any:
     """`value` as Numba holds it in a variable of type `ty`."""
-    if isinstance(ty, types.Optional):
-        return value if value is None else cast(value, ty.type)
-    ty = types.unliteral(ty)
-    if isinstance(ty, (types.Number, types.Boolean)):
-        kind = as_dtype(ty)
+    kind = kind_of(ty)
+    if kind is not None:
         if type(value) is kind.type:
             return value
         if isinstance(value, (int, np.integer)) and kind.kind in "iu":
@@ -130,6 +139,8 @@ def cast(value: Any, ty: Any) -> Any:
                 wrapped -= 1 << bits
             return kind.type(wrapped)
         return np.asarray(value).astype(kind)[()]
+    if isinstance(ty, types.Optional):
+        return value if value is None else cast(value, ty.type)
     if isinstance(ty, types.BaseTuple) and isinstance(value, tuple):
         parts = ty.types if hasattr(ty, "types") else [ty.dtype] * len(value)
         new = [cast(v, t) for v, t in zip(value, parts, strict=True)]
