@@ -95,8 +95,8 @@ def _atomic(
     )
     if m.hazards is not None:
         if array.space != "global":
-            m._check_initialised(array, slot, place)
-            m._initialise(array, slots)
+            m.check_written(array, slot, place)
+            m.mark_written(array, slots)
         if array.space != "local":
             m.hazards.write(m, array, lane, slots, None, place, atomic=True)
         if array.space == "global":

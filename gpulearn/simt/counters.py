@@ -33,7 +33,7 @@ from gpulearn.simt.trace import Recorder
 from gpulearn.simt.values import FLOAT32, FLOAT64, INT64, Value
 
 if TYPE_CHECKING:
-    from gpulearn.simt.access import Access
+    from gpulearn.simt.chunk import Chunk
 
 __all__ = ["Counters", "Counts", "bank_passes", "distinct", "sectors"]
 
@@ -214,7 +214,7 @@ class Counters:
             found = self.arrays[name] = Counts()
         return found
 
-    def activity(self, m: Access) -> tuple[int, int]:
+    def activity(self, m: Chunk) -> tuple[int, int]:
         """(warps with an active lane, active lanes) under the current mask."""
         mask = m.mask
         if self._activity[0] is mask and mask is not EMPTY:
@@ -229,14 +229,14 @@ class Counters:
         self._activity = (mask, found)
         return found
 
-    def per_warp(self, m: Access, mask: Lanes) -> Lanes:
+    def per_warp(self, m: Chunk, mask: Lanes) -> Lanes:
         """Active lanes of each warp, as (blocks, warps)."""
         wide = np.zeros((m.blocks, m.warps * WARP), bool)
         wide[:, : m.threads] = mask
         counts: Lanes = np.count_nonzero(wide.reshape(m.blocks, m.warps, WARP), axis=2)
         return counts
 
-    def statement(self, m: Access) -> None:
+    def statement(self, m: Chunk) -> None:
         """One statement, by all warps with an active lane."""
         warps, lanes = self.activity(m)
         if self.recorder is not None:
@@ -245,18 +245,18 @@ class Counters:
         counts.instructions += warps
         counts.active_lanes += lanes
 
-    def diverged(self, m: Access, taken: Mask, other: Mask) -> None:
+    def diverged(self, m: Chunk, taken: Mask, other: Mask) -> None:
         """A branch: warps with lanes on both sides."""
         if taken is EMPTY or other is EMPTY or taken is None or other is None:
             return
         both = (self.per_warp(m, taken) > 0) & (self.per_warp(m, other) > 0)
         self.line(m.line).divergent_branches += int(np.count_nonzero(both))
 
-    def barrier(self, m: Access) -> None:
+    def barrier(self, m: Chunk) -> None:
         """A barrier, by every warp that arrives."""
         self.line(m.line).barriers += self.activity(m)[0]
 
-    def flop(self, m: Access, value: Value) -> None:
+    def flop(self, m: Chunk, value: Value) -> None:
         """One floating-point operation per active lane, by the type of its result."""
         dtype = FLOAT64 if type(value) is float else getattr(value, "dtype", None)
         if dtype is None:
@@ -266,7 +266,7 @@ class Counters:
         elif dtype == FLOAT64:
             self.line(m.line).flops64 += self.activity(m)[1]
 
-    def rows(self, m: Access, slot: Value) -> Lanes:
+    def rows(self, m: Chunk, slot: Value) -> Lanes:
         """Values of each warp's lanes, (requests, 32), with inactive lanes far away.
 
         Without a mask, equal blocks are counted once: the number of rows is then that of
@@ -289,7 +289,7 @@ class Counters:
             rows = rows[(rows != _AWAY).any(axis=1)]
         return rows
 
-    def access(self, m: Access, view: View, slot: Value, kind: str) -> None:
+    def access(self, m: Chunk, view: View, slot: Value, kind: str) -> None:
         """A load, store or atomic by the active threads."""
         if view.space == "local":
             return

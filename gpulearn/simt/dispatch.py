@@ -13,7 +13,9 @@ from gpulearn.simt import verdict
 from gpulearn.simt.arguments import Marshalled, marshal
 from gpulearn.simt.counters import Counters
 from gpulearn.simt.findings import Finding, SimtWarning, Stop
-from gpulearn.simt.launch import LaunchResult, Program, check_shape, launch
+from gpulearn.simt.launch import LaunchResult, launch
+from gpulearn.simt.limits import check_shape
+from gpulearn.simt.program import Program
 from gpulearn.simt.report import Report, make_report
 from gpulearn.simt.settings import checking, current_seed
 from gpulearn.simt.source import read

@@ -29,7 +29,7 @@ from gpulearn.simt.values import (
 )
 
 if TYPE_CHECKING:
-    from gpulearn.simt.access import Access
+    from gpulearn.simt.chunk import Chunk
     from gpulearn.simt.machine import Machine
 
 __all__ = ["type_of"]
@@ -280,7 +280,7 @@ def _sum(m: Machine, values: Any, start: Value = 0) -> Value:
     return start
 
 
-def length(m: Access, thing: Any) -> int:
+def length(m: Chunk, thing: Any) -> int:
     """`len(thing)` where all threads agree on it."""
     if isinstance(thing, View):
         return int(thing.shape[0])

@@ -1,151 +1,31 @@
-"""A launch: checks its shape, runs the grid chunk by chunk, and says what was found."""
+"""A launch: runs the grid chunk by chunk, again if it must, and says what was found."""
 
 from __future__ import annotations
 
-import ast
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from gpulearn.simt import (  # noqa: F401 - they register what kernels can call
-    arrays,
-    atomics,
-    extras,
-    functions,
-    threads,
-    warps,
-)
 from gpulearn.simt import values as _values
-from gpulearn.simt.access import Access
+from gpulearn.simt.chunk import Chunk
 from gpulearn.simt.counters import Counters
 from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.hazards import Hazards
+from gpulearn.simt.limits import check_shape
 from gpulearn.simt.log import FindingLog
 from gpulearn.simt.machine import Machine
 from gpulearn.simt.memory import Allocation, View
-from gpulearn.simt.names import DeviceFunction, callee
-from gpulearn.simt.source import KernelSource, read
-from gpulearn.simt.translate import Translation, translate
+from gpulearn.simt.program import Program
+from gpulearn.simt.source import KernelSource
+from gpulearn.simt.translate import Translation
 
-__all__ = ["LaunchResult", "Program", "check_shape", "launch"]
+__all__ = ["LaunchResult", "launch"]
 
 Triple = tuple[int, int, int]
 CHUNK = 32_768  # threads carried out together: small enough for the processor's caches
-MAX_THREADS = 1024
-MAX_BLOCK: Triple = (1024, 1024, 64)
-MAX_GRID: Triple = ((1 << 31) - 1, 65_535, 65_535)
-MAX_SHARED = 48 * 1024
-
-
-class Program:
-    """A kernel with the device functions that it calls, translated on demand."""
-
-    def __init__(self, function: Callable[..., Any], types: dict[str, Any] | None = None) -> None:
-        self.source = read(function)
-        self.types = types or {}
-        self._translations: dict[tuple[int, bool], Translation] = {}
-        self._sources: dict[int, KernelSource] = {id(function): self.source}
-        self.counting = False
-
-    def kernel(self, *, counting: bool) -> Translation:
-        """The kernel itself, with or without counters."""
-        self.counting = counting
-        return self._translated(self.source, self.types)
-
-    def _translated(self, source: KernelSource, types: dict[str, Any]) -> Translation:
-        key = (source.unit, self.counting)
-        if key not in self._translations:
-            self._translations[key] = translate(source, types, counting=self.counting)
-        return self._translations[key]
-
-    def _source(self, device: DeviceFunction) -> KernelSource:
-        key = id(device.function)
-        if key not in self._sources:
-            self._sources[key] = read(device.function)
-        return self._sources[key]
-
-    def translation(self, device: DeviceFunction) -> Translation:
-        """A device function."""
-        return self._translated(self._source(device), {})
-
-    def parameters(self, device: DeviceFunction) -> list[str]:
-        """The names of a device function's parameters."""
-        return self._source(device).parameters
-
-    def check_shared(self, m: Access, size: int) -> None:
-        """Stops a launch whose blocks want more shared memory than there is."""
-        total = size + m.dynamic
-        if total > MAX_SHARED:
-            limit = f"there are {MAX_SHARED:,} (48 KB)"
-            message = f"a block wants {total:,} bytes of shared memory; {limit}"
-            raise Stop(Finding("launch-limit", m.here(), message))
-
-    @cached_property
-    def refused(self) -> Finding | None:
-        """What in the kernel or its device functions cannot be translated, if anything."""
-        try:
-            for source in self.sources():
-                translate(source, counting=False)
-        except Stop as stop:
-            return stop.finding
-        return None
-
-    def sources(self) -> Iterator[KernelSource]:
-        """The kernel's source and, as far as names show, its device functions'."""
-        seen: set[int] = set()
-        waiting = [self.source]
-        while waiting:
-            source = waiting.pop()
-            if source.unit in seen:
-                continue
-            seen.add(source.unit)
-            yield source
-            for node in ast.walk(source.tree):
-                if isinstance(node, ast.Name) and node.id not in source.locals:
-                    found = callee(source.lookup(node.id))
-                    if isinstance(found, DeviceFunction):
-                        waiting.append(self._source(found))
-
-    @cached_property
-    def cooperative(self) -> bool:
-        """Whether the kernel synchronises the whole grid."""
-        return any(
-            (isinstance(node, ast.Attribute) and node.attr == "this_grid")
-            or (isinstance(node, ast.Name) and node.id == "this_grid")
-            for source in self.sources()
-            for node in ast.walk(source.tree)
-        )
-
-    @cached_property
-    def written_parameters(self) -> set[str]:
-        """The parameters through which the kernel may write: all but those it only reads."""
-        source = self.source
-        harmless: set[int] = set()
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-                if _only_integers(node.slice):
-                    harmless.add(id(node.value))
-            elif isinstance(node, ast.Attribute) and node.attr in ("shape", "size", "ndim"):
-                harmless.add(id(node.value))
-            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "len":
-                harmless.update(id(a) for a in node.args)
-        written = set()
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.Name) and id(node) not in harmless:
-                written.add(node.id)
-            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
-                written.update(n.id for n in ast.walk(node.target.value) if isinstance(n, ast.Name))
-        return written & set(source.parameters)
-
-
-def _only_integers(index: ast.expr) -> bool:
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    return not any(isinstance(p, ast.Slice | ast.Constant) and not (
-        isinstance(p, ast.Constant) and type(p.value) is int) for p in parts)  # fmt: skip
 
 
 @dataclass
@@ -157,40 +37,6 @@ class LaunchResult:
     counters: Counters | None = None
     stopped: Finding | None = None
     arrays: dict[str, Any] = field(default_factory=dict)
-
-
-def _triple(shape: Any, what: str) -> Triple:
-    if isinstance(shape, (int, np.integer)) and not isinstance(shape, bool):
-        shape = (shape,)
-    several = isinstance(shape, (tuple, list)) and 1 <= len(shape) <= 3
-    if several and all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in shape):
-        full = (*map(int, shape), 1, 1)[:3]
-        return (full[0], full[1], full[2])
-    raise TypeError(f"{what} must be an integer or a tuple of 1 to 3 integers, got {shape!r}")
-
-
-def check_shape(grid: Any, block: Any, dynamic: int = 0) -> tuple[Triple, Triple]:
-    """The shape of a launch in full, (x, y, z) each.
-
-    Raises:
-        Stop: with the finding `launch-limit`.
-    """
-    g, b = _triple(grid, "the grid"), _triple(block, "the block")
-    count = math.prod(b)
-    problem = None
-    if min(*g, *b) < 1:
-        problem = f"a launch needs at least one block of one thread, got grid {g}, block {b}"
-    elif count > MAX_THREADS:
-        problem = f"a block has at most {MAX_THREADS:,} threads, got {count:,} in block {b}"
-    elif any(n > limit for n, limit in zip(b, MAX_BLOCK, strict=True)):
-        problem = f"a block is at most {MAX_BLOCK} in x, y, z, got {b}"
-    elif any(n > limit for n, limit in zip(g, MAX_GRID, strict=True)):
-        problem = f"a grid is at most {MAX_GRID} in x, y, z, got {g}"
-    elif dynamic < 0 or dynamic > MAX_SHARED:
-        problem = f"a block has at most {MAX_SHARED:,} bytes of shared memory, got {dynamic:,}"
-    if problem is not None:
-        raise Stop(Finding("launch-limit", None, problem))
-    return g, b
 
 
 class _Run:
@@ -268,7 +114,7 @@ class _Run:
                 _values.leak_hook.pop()
 
 
-def _misuse(m: Access, error: Exception) -> Finding:
+def _misuse(m: Chunk, error: Exception) -> Finding:
     """An operation that makes no sense for the values it got."""
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
     if "undefined" in text.lower():
@@ -276,7 +122,7 @@ def _misuse(m: Access, error: Exception) -> Finding:
     return Finding("not-a-kernel", m.here(), f"this line does not work in a kernel: {text}")
 
 
-def _leak(m: Access) -> None:
+def _leak(m: Chunk) -> None:
     key = ("float64-leak", m.line)
     if m.findings.again(key):
         return

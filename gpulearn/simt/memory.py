@@ -17,7 +17,7 @@ import numpy as np
 from gpulearn.simt.values import INT64, Value, cast, normal
 
 if TYPE_CHECKING:
-    from gpulearn.simt.hazards import Shadow
+    from gpulearn.simt.shadow import Shadow
 
 __all__ = ["ALIGNMENT", "Allocation", "Record", "View", "poison"]
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["as_html", "diff_html"]
 
 _CELL = "padding:1px 8px;text-align:left;vertical-align:top;border:0;background:none"
+_PRE = "margin:0;background:none;white-space:pre"
 _NUMBER = _CELL.replace("left", "right") + ";opacity:.65"
 
 
@@ -73,8 +74,7 @@ def _source(report: Report) -> str:
         rows.append(
             f'<tr><td style="{_NUMBER}">{number}</td>'
             f'<td style="{_CELL}{edge}">{mark}</td>'
-            f'<td style="{_CELL}"><pre style="margin:0;background:none;white-space:pre">{escape(text) or " "}'
-            "</pre></td>"
+            f'<td style="{_CELL}"><pre style="{_PRE}">{escape(text) or " "}</pre></td>'
             f'<td style="{_CELL}">{extra}{escape(said)}{bar}</td></tr>'
         )
     head = "".join(

@@ -15,7 +15,7 @@ from gpulearn.simt.source import unit
 from gpulearn.simt.values import Value
 
 if TYPE_CHECKING:
-    from gpulearn.simt.access import Access
+    from gpulearn.simt.chunk import Chunk
 
 __all__ = ["Recorder", "Step", "Steps", "Touch"]
 
@@ -121,7 +121,7 @@ class Recorder:
         """Forgets what was heard: the launch starts again."""
         self._steps, self._touches, self._chunk = [], [], None
 
-    def _here(self, m: Access) -> bool:
+    def _here(self, m: Chunk) -> bool:
         """Whether the watched block is in this chunk and takes part."""
         if self._chunk is not m:
             self._chunk = m
@@ -132,17 +132,17 @@ class Recorder:
             return False
         return m.mask is None or bool(self._mine(m, m.mask).any())
 
-    def _mine(self, m: Access, value: Any) -> Any:
+    def _mine(self, m: Chunk, value: Any) -> Any:
         """The row of the watched block."""
         return value[self._row if value.shape[0] > 1 else 0]
 
-    def statement(self, m: Access) -> None:
+    def statement(self, m: Chunk) -> None:
         """A statement begins."""
         if len(self._steps) < LIMIT and self._here(m):
             self._steps.append((m.line, None if m.mask is None else self._mine(m, m.mask).copy()))
             self._touches.append([])
 
-    def access(self, m: Access, view: View, slot: Value, kind: str) -> None:
+    def access(self, m: Chunk, view: View, slot: Value, kind: str) -> None:
         """A load, store or atomic."""
         if not self._steps or len(self._steps) >= LIMIT or not self._here(m):
             return
