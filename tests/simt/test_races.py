@@ -146,3 +146,40 @@ def test_the_race_of_a_lost_count_names_one_line_and_two_threads() -> None:
     assert race.threads[0] != race.threads[1]
     assert race.array == "out"
     assert tuple(race.index) == (0,)
+
+
+def copy_next(a, b):
+    i = cuda.grid(1)
+    b[i] = a[i + 1]
+
+
+def test_a_race_through_two_names_of_one_array_is_seen() -> None:
+    memory = cuda.to_device(np.arange(65.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = gl.xray(copy_next)[2, 32](memory, memory)
+    assert findings(report, "race")
+
+
+def test_a_race_through_overlapping_slices_is_seen() -> None:
+    memory = cuda.to_device(np.arange(80.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = gl.xray(copy_next)[2, 32](memory, memory[5:])
+    assert findings(report, "race")
+
+
+def test_slices_that_do_not_overlap_do_not_race() -> None:
+    memory = cuda.to_device(np.arange(160.0))
+    report = gl.xray(copy_next)[2, 32](memory[:80], memory[80:])
+    assert report.findings == []
+
+
+def test_one_launch_does_not_race_with_the_next() -> None:
+    a = cuda.to_device(np.arange(65.0))
+    b = cuda.device_array_like(a)
+    kernel = cuda.jit(copy_next)
+    for _ in range(3):
+        kernel[2, 32](a, b)
+        kernel[1, 64](b, a)
+    assert a.copy_to_host()[64] == 64

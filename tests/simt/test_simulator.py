@@ -11,12 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from . import right_basic, right_shared, right_warp
+from . import right_basic, right_language, right_shared, right_warp
 from .cases import Case
 from .harness import launch
 
 CASES = [
-    case for case in [*right_basic.CASES, *right_shared.CASES, *right_warp.CASES] if case.simulator
+    case
+    for case in [*right_basic.CASES, *right_language.CASES, *right_shared.CASES, *right_warp.CASES]
+    if case.simulator
 ]
 
 

@@ -13,6 +13,11 @@ CASES = Mistakes()
 T = 8
 
 
+@cuda.jit(device=True)
+def shift(a, i):
+    return a[i + 1]
+
+
 @CASES.add(
     1,
     32,
@@ -337,3 +342,108 @@ def half_of_a_tile(out):
         s[t] = out[t]
     cuda.syncthreads()
     out[t] = s[t ^ 1]
+
+
+@CASES.add(
+    1,
+    64,
+    lambda: (f4(64),),
+    "race",
+    "s[t] = out[t]",
+    "out[t] = s[63 - t]",
+    guilty=pair(lambda a, b: a + b == 63),
+    array="s",
+    stops=False,
+)
+def syncwarp_does_not_reach_another_warp(out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = out[t]
+    cuda.syncwarp()
+    out[t] = s[63 - t]
+
+
+@CASES.add(
+    1,
+    64,
+    lambda: (f4(64),),
+    "race",
+    "s[t] = out[t]",
+    "out[t] = s[63 - t]",
+    guilty=pair(lambda a, b: a + b == 63),
+    array="s",
+    stops=False,
+)
+def a_fence_is_no_barrier(out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = out[t]
+    cuda.threadfence_block()
+    out[t] = s[63 - t]
+
+
+@CASES.add(
+    2,
+    32,
+    lambda: (f4(65),),
+    "race",
+    "out[i] = value",
+    array="out",
+    stops=False,
+)
+def race_through_a_device_function(out):
+    i = cuda.grid(1)
+    value = shift(out, i)
+    out[i] = value
+
+
+@CASES.add(
+    1,
+    64,
+    lambda: (f4(64),),
+    "race",
+    "s[t] = out[t]",
+    "cuda.atomic.add(s, 63 - t",
+    guilty=pair(lambda a, b: a + b == 63),
+    array="s",
+    stops=False,
+)
+def atomic_beside_a_plain_write(out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = out[t]
+    cuda.atomic.add(s, 63 - t, float32(1))
+    cuda.syncthreads()
+    out[t] = s[t]
+
+
+@CASES.add(
+    1,
+    32,
+    lambda: (f4(32),),
+    "barrier-divergence",
+    "cuda.syncthreads()",
+)
+def break_before_a_barrier(out):
+    t = cuda.threadIdx.x
+    for k in range(3):
+        if k == t:
+            break
+        cuda.syncthreads()
+    out[t] = 1
+
+
+@CASES.add(
+    1,
+    64,
+    lambda: (f4(64),),
+    "barrier-divergence",
+    "cuda.syncthreads()",
+    guilty=each(lambda t: t >= 0),
+)
+def barrier_in_a_ternary_branch(out):
+    t = cuda.threadIdx.x
+    if t % 2 == 0 and out[t] > 0:
+        out[t] = 2
+        cuda.syncthreads()
+    out[t] = 1
