@@ -30,19 +30,15 @@ import numpy as np
 from gpulearn.simt.masks import EMPTY, Mask
 from gpulearn.simt.memory import View
 from gpulearn.simt.trace import Recorder
+from gpulearn.simt.traffic import AWAY, SECTOR, WARP, bank_passes, sectors
 from gpulearn.simt.values import FLOAT32, FLOAT64, INT64, Value
 
 if TYPE_CHECKING:
     from gpulearn.simt.chunk import Chunk
 
-__all__ = ["Counters", "Counts", "bank_passes", "distinct", "sectors"]
+__all__ = ["Counters", "Counts"]
 
-WARP = 32
-SECTOR = 32  # bytes
-BANKS = 32
-BANK_BYTES = 4
 Lanes = np.ndarray[Any, Any]
-_AWAY = np.iinfo(np.int64).max
 
 
 @dataclass
@@ -102,75 +98,6 @@ class Counts:
 
 def _ratio(a: int, b: int) -> float:
     return a / b if b else 0.0
-
-
-def distinct(rows: Lanes) -> Lanes:
-    """How many different numbers each row holds; the largest int64 is not counted.
-
-    >>> distinct(np.array([[3, 1, 3, 1], [5, 5, 5, 5]])).tolist()
-    [2, 1]
-    """
-    ordered = rows if (rows[:, 1:] >= rows[:, :-1]).all() else np.sort(rows, axis=1)
-    steps = (ordered[:, 1:] != ordered[:, :-1]) & (ordered[:, 1:] != _AWAY)
-    found: Lanes = np.count_nonzero(steps, axis=1) + (ordered[:, 0] != _AWAY)
-    return found
-
-
-def sectors(addresses: Lanes, size: int) -> Lanes:
-    """Sectors per request for rows of byte addresses of words of `size` bytes.
-
-    >>> sectors(4 * np.arange(32)[None, :], 4).tolist()
-    [4]
-    >>> sectors(4 * np.arange(1, 33)[None, :], 4).tolist()
-    [5]
-    """
-    first = np.where(addresses == _AWAY, _AWAY, addresses // SECTOR)
-    last = np.where(addresses == _AWAY, _AWAY, (addresses + (size - 1)) // SECTOR)
-    if size == 1 or (first == last).all():
-        return distinct(first)
-    return distinct(np.concatenate([first, last], axis=1))
-
-
-def _worst_bank(words: Lanes) -> Lanes:
-    """The most different words that fall into one bank, for each row of word numbers."""
-    here = words != _AWAY
-    ordered = np.sort(np.where(here, (words % BANKS << 40) | words, _AWAY), axis=1)
-    new = np.ones(ordered.shape, bool)
-    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    new &= ordered != _AWAY
-    row, column = np.nonzero(new)
-    bank = ordered[row, column] >> 40
-    counts = np.bincount(row * BANKS + bank, minlength=len(words) * BANKS)
-    worst: Lanes = counts.reshape(len(words), BANKS).max(axis=1)
-    return worst
-
-
-def bank_passes(addresses: Lanes, size: int) -> tuple[Lanes, Lanes]:
-    """Wavefronts per request of shared memory, and those that the width alone needs.
-
-    Words of 4 bytes or less go in one pass if all different words lie in different banks.
-    A warp's 8-byte words are served as two halves of 16 lanes, 16-byte ones as four
-    quarters; halves without an active lane cost nothing.
-
-    >>> rows = 4 * np.arange(32)[None, :]
-    >>> [int(bank_passes(rows * stride, 4)[0][0]) for stride in (1, 2, 32, 33)]
-    [1, 2, 32, 1]
-    """
-    if size <= BANK_BYTES:
-        words = np.where(addresses == _AWAY, _AWAY, addresses // BANK_BYTES)
-        passes = _worst_bank(words)
-        return passes, (passes > 0).astype(np.int64)
-    per_lane = size // BANK_BYTES
-    groups = min(per_lane, WARP)
-    parts = addresses.reshape(len(addresses) * groups, WARP // groups)
-    first = np.where(parts == _AWAY, _AWAY, parts // BANK_BYTES)
-    words = np.concatenate(
-        [np.where(first == _AWAY, _AWAY, first + k) for k in range(per_lane)], axis=1
-    )
-    passes = _worst_bank(words).reshape(len(addresses), groups)
-    total: Lanes = passes.sum(axis=1)
-    ideal: Lanes = np.count_nonzero(passes, axis=1)
-    return total, ideal
 
 
 class Counters:
@@ -280,13 +207,13 @@ class Counters:
             blocks = slot.shape[0]
         elif m.mask.shape[0] == 1 and slot.shape[0] == 1:
             blocks = 1
-        wide = np.full((blocks, m.warps * WARP), _AWAY)
+        wide = np.full((blocks, m.warps * WARP), AWAY)
         wide[:, : m.threads] = slot
         if m.mask is not None:
-            wide[:, : m.threads][~np.broadcast_to(m.mask, (blocks, m.threads))] = _AWAY
+            wide[:, : m.threads][~np.broadcast_to(m.mask, (blocks, m.threads))] = AWAY
         rows = wide.reshape(-1, WARP)
         if m.mask is not None:
-            rows = rows[(rows != _AWAY).any(axis=1)]
+            rows = rows[(rows != AWAY).any(axis=1)]
         return rows
 
     def access(self, m: Chunk, view: View, slot: Value, kind: str) -> None:
@@ -301,7 +228,7 @@ class Counters:
             return
         times = warps // len(rows)
         line, array = self.line(m.line), self.array(view)
-        addresses = np.where(rows == _AWAY, _AWAY, rows * unit)
+        addresses = np.where(rows == AWAY, AWAY, rows * unit)
         if view.space == "shared":
             passes, ideal = self._shared(addresses, view, size)
             word = "shared_store" if kind == "store" else "shared_load"
@@ -327,7 +254,7 @@ class Counters:
         if key is not None and key in self._patterns:
             return self._patterns[key]
         offset = view.allocation.offset
-        passes, ideal = bank_passes(np.where(addresses == _AWAY, _AWAY, addresses + offset), size)
+        passes, ideal = bank_passes(np.where(addresses == AWAY, AWAY, addresses + offset), size)
         found = int(passes.sum()), int(ideal.sum())
         if key is not None and len(self._patterns) < 4096:
             self._patterns[key] = found
@@ -338,7 +265,7 @@ class Counters:
         worst = np.zeros(len(rows), np.int64)
         run = np.zeros(len(rows), np.int64)
         for lane in range(WARP):
-            here = ordered[:, lane] != _AWAY
+            here = ordered[:, lane] != AWAY
             same = ordered[:, lane] == ordered[:, lane - 1] if lane else np.zeros(len(rows), bool)
             run = np.where(same, run + 1, 1) * here
             worst = np.maximum(worst, run)

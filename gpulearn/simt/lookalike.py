@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,8 +17,10 @@ from gpulearn.simt.devicearray import (
     device_empty,
     host_array,
 )
+from gpulearn.simt.devices import *  # noqa: F403 - its names are `cuda`'s
 from gpulearn.simt.dispatch import jit
 from gpulearn.simt.names import Namespace, intrinsics
+from gpulearn.simt.streams import *  # noqa: F403 - its names are `cuda`'s
 
 SIMT = True  # this is the machine, not a GPU
 
@@ -155,182 +155,7 @@ def defer_cleanup() -> Iterator[None]:
 # --- streams and events
 
 
-class Stream:
-    """An order of work. The machine finishes each launch before it returns."""
-
-    def synchronize(self) -> None:
-        """Waits for the stream: nothing is ever pending."""
-
-    @contextmanager
-    def auto_synchronize(self) -> Iterator[Stream]:
-        """Synchronises at the end of a block."""
-        yield self
-
-    def add_callback(self, callback: Any, arg: Any = None) -> None:
-        """Calls `callback(stream, status, arg)` once earlier work is done: at once."""
-        callback(self, 0, arg)
-
-    def __bool__(self) -> bool:
-        return True
-
-
-class Event:
-    """A point in a stream. Its times are those of this computer, not of a GPU."""
-
-    def __init__(self) -> None:
-        self._time: float | None = None
-
-    def record(self, stream: Any = 0) -> None:
-        """Notes the time."""
-        self._time = time.perf_counter()
-
-    def query(self) -> bool:
-        """Whether the event has happened."""
-        return True
-
-    def synchronize(self) -> None:
-        """Waits for the event."""
-
-    def wait(self, stream: Any = 0) -> None:
-        """Makes a stream wait for the event."""
-
-    def elapsed_time(self, evtend: Event) -> float:
-        """Milliseconds between two events."""
-        return event_elapsed_time(self, evtend)
-
-
-def stream() -> Stream:
-    """A new stream."""
-    return Stream()
-
-
-def default_stream() -> Stream:
-    """The stream that is used when none is named."""
-    return Stream()
-
-
-legacy_default_stream = per_thread_default_stream = default_stream
-
-
-def external_stream(ptr: int) -> Stream:
-    """A stream of another library."""
-    return Stream()
-
-
-def event(timing: bool = True) -> Event:
-    """A new event."""
-    return Event()
-
-
-def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
-    """Milliseconds between two recorded events."""
-    if evtstart._time is None or evtend._time is None:
-        raise ValueError("both events must have been recorded")
-    return (evtend._time - evtstart._time) * 1000
-
-
-def synchronize() -> None:
-    """Waits for all work: nothing is ever pending."""
-
-
 # --- the device
-
-
-class Device:
-    """The limits of the machine, under the names that Numba uses."""
-
-    id = 0
-    name = b"SIMT machine"
-    compute_capability = (8, 0)
-    WARP_SIZE = 32
-    MAX_THREADS_PER_BLOCK = 1024
-    MAX_BLOCK_DIM_X = MAX_BLOCK_DIM_Y = 1024
-    MAX_BLOCK_DIM_Z = 64
-    MAX_GRID_DIM_X = (1 << 31) - 1
-    MAX_GRID_DIM_Y = MAX_GRID_DIM_Z = 65_535
-    MAX_SHARED_MEMORY_PER_BLOCK = 48 * 1024
-    MULTIPROCESSOR_COUNT = 1
-    supports_float16 = True
-
-    def __enter__(self) -> Device:
-        return self
-
-    def __exit__(self, *reason: object) -> None:
-        return None
-
-    def synchronize(self) -> None:
-        """Waits for all work."""
-
-    def reset(self) -> None:
-        """Nothing is kept that could be reset."""
-
-
-class _Gpus:
-    """`cuda.gpus`: one device, the machine."""
-
-    lst = (Device(),)
-    current = lst[0]
-
-    def __len__(self) -> int:
-        return 1
-
-    def __getitem__(self, index: int) -> Device:
-        return self.lst[index]
-
-    def __iter__(self) -> Iterator[Device]:
-        return iter(self.lst)
-
-
-gpus = _Gpus()
-
-
-def get_current_device() -> Device:
-    """The machine."""
-    return gpus[0]
-
-
-def select_device(device_id: int) -> Device:
-    """The machine, which is device 0."""
-    return gpus[device_id]
-
-
-def list_devices() -> _Gpus:
-    """The machine alone."""
-    return gpus
-
-
-def current_context(devnum: int | None = None) -> Any:
-    """The context: it knows how much memory there is (1 GB is what launches may take)."""
-    info = SimpleNamespace(free=1 << 30, total=1 << 30)
-    return SimpleNamespace(get_memory_info=lambda: info, synchronize=synchronize)
-
-
-def is_available() -> bool:
-    """Whether there is a GPU: no, this is the machine."""
-    return False
-
-
-def detect() -> bool:
-    """Says which devices there are."""
-    print("No GPU is used: kernels run on the SIMT machine")
-    return False
-
-
-def close() -> None:
-    """Nothing is open."""
-
-
-def profile_start() -> None:
-    """Profilers of GPUs see nothing here; use `gl.xray`."""
-
-
-profile_stop = profile_start
-
-
-@contextmanager
-def profiling() -> Iterator[None]:
-    """Profilers of GPUs see nothing here; use `gl.xray`."""
-    yield
 
 
 # --- functions that are kernels inside

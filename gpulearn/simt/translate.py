@@ -18,54 +18,17 @@ becomes, in essence,
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.findings import Finding, Stop
-from gpulearn.simt.masks import EMPTY, union
-from gpulearn.simt.names import Intrinsic, callee, can_call, is_namespace
-from gpulearn.simt.source import LINE_BITS, MISSING, KernelSource
-from gpulearn.simt.values import BINARY, COMPARE, UNARY, cast
+from gpulearn.simt.expressions import REFUSED, UNDEFINED, Expressions, LocalFunction
+from gpulearn.simt.source import KernelSource
 
 __all__ = ["UNDEFINED", "LocalFunction", "Translation", "translate"]
 
 Translation = Callable[..., Any]
-
-
-class _Undefined:
-    """What a local variable holds before anything was assigned to it."""
-
-    def __repr__(self) -> str:
-        return "undefined"
-
-
-UNDEFINED = _Undefined()
-
-_REFUSED: dict[type[ast.AST], str] = {
-    ast.List: "a list",
-    ast.ListComp: "a list comprehension",
-    ast.Dict: "a dict",
-    ast.DictComp: "a dict comprehension",
-    ast.Set: "a set",
-    ast.SetComp: "a set comprehension",
-    ast.GeneratorExp: "a generator expression",
-    ast.JoinedStr: "an f-string",
-    ast.Await: "await",
-    ast.Yield: "yield",
-    ast.YieldFrom: "yield from",
-    ast.Try: "try",
-    ast.With: "with",
-    ast.ClassDef: "a class",
-    ast.AsyncFunctionDef: "an async function",
-    ast.Import: "an import",
-    ast.ImportFrom: "an import",
-    ast.Global: "global",
-    ast.Nonlocal: "nonlocal",
-}
 
 
 def _bound(statements: Iterable[ast.stmt]) -> set[str]:
@@ -81,20 +44,6 @@ def _bound(statements: Iterable[ast.stmt]) -> set[str]:
             found.add(node.id)
         waiting.extend(ast.iter_child_nodes(node))
     return found
-
-
-class LocalFunction:
-    """A function that a kernel defines for itself."""
-
-    def __init__(self, run: Callable[..., Any]) -> None:
-        self.run = run
-
-
-@dataclass(frozen=True, eq=False)
-class Site:
-    """A place in the source that makes an array, known by the variable it is for."""
-
-    name: str
 
 
 def _leaves(statement: ast.stmt, *, inside_loop: bool = False) -> bool:
@@ -113,306 +62,14 @@ def _leaves(statement: ast.stmt, *, inside_loop: bool = False) -> bool:
     return False
 
 
-def _simple(node: ast.expr) -> bool:
-    """Whether evaluating it for threads that do not need it can do no harm."""
-    return all(
-        isinstance(
-            n,
-            ast.Name
-            | ast.Constant
-            | ast.BinOp
-            | ast.UnaryOp
-            | ast.Compare
-            | ast.BoolOp
-            | ast.operator
-            | ast.unaryop
-            | ast.cmpop
-            | ast.boolop
-            | ast.expr_context,
-        )
-        for n in ast.walk(node)
-    )
-
-
-class _Writer:
+class _Statements(Expressions):
     """Writes the text of one translation and collects the constants that it names."""
-
-    def __init__(
-        self, source: KernelSource, types: dict[str, np.dtype[Any]], *, counting: bool
-    ) -> None:
-        self.source = source
-        self.types = types
-        self.counting = counting
-        self.locals = source.locals
-        self.lines: list[str] = []
-        self.depth = 1
-        self.serial = 0
-        self.loops: list[str] = []
-        self.lazy = 0  # how many lambdas deep the current expression is
-        self.target = ""  # the variable that the current statement assigns to
-        self.unused: ast.expr | None = None  # the expression whose value nobody uses
-        self.names: dict[str, Any] = {
-            "np": np, "EMPTY": EMPTY, "UNDEFINED": UNDEFINED, "union": union, "cast": cast,
-            "LocalFunction": LocalFunction, **BINARY, **COMPARE, **UNARY,
-        }  # fmt: skip
 
     # --- small tools
 
-    def say(self, text: str) -> None:
-        self.lines.append("    " * self.depth + text)
-
-    def fresh(self, letter: str) -> str:
-        self.serial += 1
-        return f"_{letter}{self.serial}"
-
-    def constant(self, value: Any) -> str:
-        name = f"K{len(self.names)}"
-        self.names[name] = value
-        return name
-
-    def refuse(self, node: ast.AST, what: str, kind: str = "not-a-kernel") -> Stop:
-        line = getattr(node, "lineno", None)
-        if kind == "not-a-kernel":
-            message = f"{what} cannot be used in a kernel: a GPU thread has no Python objects"
-        else:
-            message = f"{what} is not supported by the SIMT machine"
-        return Stop(Finding(kind, line, message))
-
-    def at(self, node: ast.AST) -> None:
-        line = self.place(node)
-        self.say(f"m.at({line})" if self.counting else f"m.line = {line}")
-
-    def place(self, node: ast.AST) -> int:
-        return self.source.unit << LINE_BITS | getattr(node, "lineno", 0)
-
     # --- names
 
-    def static(self, node: ast.expr) -> Any:
-        """The object that a name or dotted name stands for before the kernel runs."""
-        if isinstance(node, ast.Name) and node.id not in self.locals:
-            return self.source.lookup(node.id)
-        if isinstance(node, ast.Attribute):
-            base = self.static(node.value)
-            if base is MISSING:
-                return MISSING
-            if isinstance(base, Intrinsic):
-                return MISSING
-            if is_namespace(base):
-                found = getattr(base, node.attr, MISSING)
-                if found is MISSING:
-                    name = ast.unparse(node)
-                    raise Stop(Finding("not-a-kernel", node.lineno, f"there is no {name}"))
-                return callee(found)
-        return MISSING
-
-    def known(self, node: ast.expr, value: Any) -> str:
-        """The text for an object that was known before the kernel runs."""
-        found = callee(value)
-        if isinstance(found, Intrinsic):
-            if found.attribute:
-                return f"m.{found.name}"
-            return self.constant(found)
-        if type(value) in (bool, int, float):
-            return self.number(value)
-        if isinstance(value, np.ndarray):
-            return f"m.constant_array({self.constant(value)}, {ast.unparse(node)!r})"
-        return self.constant(value)
-
-    def number(self, value: Any) -> str:
-        if type(value) is int and not -(1 << 63) <= value < 1 << 63:
-            if 0 <= value < 1 << 64:
-                return self.constant(np.uint64(value))
-            raise Stop(Finding("not-a-kernel", None, f"{value} does not fit in 64 bits"))
-        if type(value) is float and not math.isfinite(value):
-            return self.constant(value)
-        return f"({value!r})"
-
     # --- expressions
-
-    def expression(self, node: ast.expr) -> str:
-        method = getattr(self, f"on_{type(node).__name__}", None)
-        if method is None:
-            what = _REFUSED.get(type(node))
-            if what is not None:
-                raise self.refuse(node, what)
-            raise self.refuse(node, f"`{ast.unparse(node)}`", "unsupported")
-        text: str = method(node)
-        return text
-
-    def on_Constant(self, node: ast.Constant) -> str:  # noqa: N802
-        if node.value is None or node.value is Ellipsis or isinstance(node.value, bool):
-            return repr(node.value)
-        if isinstance(node.value, int | float):
-            return self.number(node.value)
-        if isinstance(node.value, complex | str):
-            return self.constant(node.value)
-        raise self.refuse(node, f"`{ast.unparse(node)}`")
-
-    def on_Name(self, node: ast.Name) -> str:  # noqa: N802
-        if node.id in self.locals:
-            return f"v_{node.id}"
-        value = self.source.lookup(node.id)
-        if value is MISSING:
-            raise Stop(Finding("not-a-kernel", node.lineno, f"name '{node.id}' is not defined"))
-        return self.known(node, value)
-
-    def on_Attribute(self, node: ast.Attribute) -> str:  # noqa: N802
-        value = self.static(node)
-        if value is not MISSING:
-            return self.known(node, value)
-        return f"m.attribute({self.expression(node.value)}, {node.attr!r})"
-
-    def on_Tuple(self, node: ast.Tuple) -> str:  # noqa: N802
-        inner = "".join(self.item(e) + ", " for e in node.elts)
-        return f"({inner})"
-
-    def item(self, node: ast.expr) -> str:
-        if isinstance(node, ast.Starred):
-            return f"*{self.expression(node.value)}"
-        return self.expression(node)
-
-    def on_UnaryOp(self, node: ast.UnaryOp) -> str:  # noqa: N802
-        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-            value = node.operand.value
-            if type(value) in (int, float):
-                return self.number(-value)  # type: ignore[operator]
-        return f"{type(node.op).__name__}({self.expression(node.operand)})"
-
-    def on_BinOp(self, node: ast.BinOp) -> str:  # noqa: N802
-        for side in (node.left, node.right):
-            if isinstance(side, ast.Constant) and isinstance(side.value, str):
-                raise self.refuse(side, f"the string {side.value!r}")
-        return self.binary(node, node.op, self.expression(node.left), self.expression(node.right))
-
-    def binary(self, node: ast.AST, op: ast.operator, left: str, right: str) -> str:
-        name = type(op).__name__
-        if name not in BINARY:
-            raise self.refuse(node, "the operator @")
-        text = f"{name}({left}, {right})"
-        floats = name in ("Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "Pow")
-        return f"m.flop({text})" if self.counting and floats else text
-
-    def lazily(self, node: ast.expr) -> str:
-        """A lambda, so that only the threads that need the value compute it."""
-        self.lazy += 1
-        text = f"lambda: {self.expression(node)}"
-        self.lazy -= 1
-        return text
-
-    def on_BoolOp(self, node: ast.BoolOp) -> str:  # noqa: N802
-        word = "both" if isinstance(node.op, ast.And) else "either"
-        first = self.expression(node.values[0])
-        self.lazy += 1
-        texts = [first, *(self.expression(v) for v in node.values[1:])]
-        self.lazy -= 1
-        text, simple = texts[-1], _simple(node.values[-1])
-        for value, here in zip(node.values[-2::-1], texts[-2::-1], strict=True):
-            text = self.chained(word, here, text, simple)
-            simple = simple and _simple(value)
-        return text
-
-    def chained(self, word: str, first: str, second: str, simple: bool) -> str:
-        if simple:
-            return f"m.{word}({first}, {second})"
-        return f"m.{word}_lazily({first}, lambda: {second})"
-
-    def on_Compare(self, node: ast.Compare) -> str:  # noqa: N802
-        parts = []
-        left = self.expression(node.left)
-        last = len(node.ops) - 1
-        for position, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
-            right = self.expression(comparator)
-            name = ""
-            if position < last:  # each operand is evaluated once
-                name = self.fresh("c")
-                right = f"({name} := {right})"
-            parts.append(self.compare(node, op, left, right))
-            left = name
-        text, simple = parts[-1], _simple(node.comparators[-1])
-        for part, comparator in zip(parts[-2::-1], node.comparators[-2::-1], strict=True):
-            text = self.chained("both", part, text, simple)
-            simple = simple and _simple(comparator)
-        return text
-
-    def compare(self, node: ast.AST, op: ast.cmpop, left: str, right: str) -> str:
-        if isinstance(op, ast.Is | ast.IsNot):
-            word = "is" if isinstance(op, ast.Is) else "is not"
-            return f"({left} {word} {right})"
-        if isinstance(op, ast.In | ast.NotIn):
-            text = f"m.contains({right}, {left})"
-            return text if isinstance(op, ast.In) else f"Not({text})"
-        return f"{type(op).__name__}({left}, {right})"
-
-    def on_Lambda(self, node: ast.Lambda) -> str:  # noqa: N802
-        names = self.inner(node.args, node)
-        return f"LocalFunction(lambda m{names}: {self.expression(node.body)})"
-
-    def inner(self, arguments: ast.arguments, node: ast.AST) -> str:
-        """The parameters of a function inside the kernel, as text."""
-        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
-            raise self.refuse(node, "a default or * in an inner function", "unsupported")
-        return "".join(f", v_{a.arg}" for a in [*arguments.posonlyargs, *arguments.args])
-
-    def on_NamedExpr(self, node: ast.NamedExpr) -> str:  # noqa: N802
-        if self.lazy:
-            what = f"`{ast.unparse(node)}` where not all threads may evaluate it"
-            raise self.refuse(node, what, "unsupported")
-        name = f"v_{node.target.id}"
-        return f"({name} := m.put({name}, {self.expression(node.value)}))"
-
-    def on_IfExp(self, node: ast.IfExp) -> str:  # noqa: N802
-        test = self.expression(node.test)
-        yes, no = self.lazily(node.body), self.lazily(node.orelse)
-        return f"m.choose({test}, {yes}, {no})"
-
-    def on_Subscript(self, node: ast.Subscript) -> str:  # noqa: N802
-        return f"m.load({self.expression(node.value)}, {self.index(node.slice)})"
-
-    def index(self, node: ast.expr) -> str:
-        return self.expression(node)
-
-    def on_Slice(self, node: ast.Slice) -> str:  # noqa: N802
-        parts = [self.expression(p) if p else "None" for p in (node.lower, node.upper, node.step)]
-        return f"slice({', '.join(parts)})"
-
-    def on_Call(self, node: ast.Call) -> str:  # noqa: N802
-        arguments = [self.item(a) for a in node.args]
-        for keyword in node.keywords:
-            if keyword.arg is None:
-                raise self.refuse(node, "** in a call")
-            arguments.append(f"{keyword.arg}={self.expression(keyword.value)}")
-        inner = "".join(", " + a for a in arguments)
-        function = self.static(node.func)
-        strings = [a for a in node.args if isinstance(a, ast.Constant) and type(a.value) is str]
-        if strings and function in (int, len, bool, abs, round, complex):
-            raise self.refuse(node, f"the string {strings[0].value!r}")
-        if function is MISSING and isinstance(node.func, ast.Name):
-            name = node.func.id
-            if name not in self.locals:
-                message = f"name '{name}' is not defined"
-                raise Stop(Finding("not-a-kernel", node.lineno, message))
-        if function is MISSING:
-            if isinstance(node.func, ast.Attribute):
-                base = self.expression(node.func.value)
-                return f"m.method({base}, {node.func.attr!r}{inner})"
-            return f"m.call({self.expression(node.func)}{inner})"
-        found = callee(function)
-        if isinstance(found, Intrinsic):
-            if found.name.startswith("atomic.") and self.unused is node:
-                inner += ", used=False"
-            text = f"{self.constant(found.run)}(m{inner})"
-            if found.site:
-                site = self.constant(Site(self.target or found.name.split(".")[0]))
-                text = f"{self.constant(found.run)}(m, {site}{inner})"
-            return f"m.flop({text})" if self.counting and found.flop else text
-        if not can_call(found):
-            name = ast.unparse(node.func)
-            hint = ""
-            if hasattr(function, "__code__"):
-                hint = f"; decorate {name} with @cuda.jit(device=True)"
-            message = f"{name}() cannot be called in a kernel{hint}"
-            raise Stop(Finding("not-a-kernel", node.lineno, message))
-        return f"m.call({self.constant(found)}{inner})"
 
     # --- statements
 
@@ -432,9 +89,9 @@ class _Writer:
         self.depth -= opened
 
     def statement(self, node: ast.stmt) -> None:
-        method = getattr(self, f"do_{type(node).__name__}", None)
+        method = getattr(self, f"_do_{type(node).__name__}", None)
         if method is None:
-            what = _REFUSED.get(type(node))
+            what = REFUSED.get(type(node))
             if what is not None:
                 raise self.refuse(node, what)
             what = type(node).__name__.removesuffix("Def").lower()
@@ -454,7 +111,7 @@ class _Writer:
             for position, element in enumerate(target.elts):
                 self.assign(element, f"{name}[{position}]")
         elif isinstance(target, ast.Subscript):
-            base, index = self.expression(target.value), self.index(target.slice)
+            base, index = self.expression(target.value), self.expression(target.slice)
             value = self.fresh("t")
             self.say(f"{value} = {text}")
             self.say(f"m.store({base}, {index}, {value})")
@@ -464,7 +121,7 @@ class _Writer:
         else:
             raise self.refuse(target, f"assigning to `{ast.unparse(target)}`")
 
-    def do_Assign(self, node: ast.Assign) -> None:  # noqa: N802
+    def _do_Assign(self, node: ast.Assign) -> None:  # noqa: N802
         self.at(node)
         first = node.targets[0]
         self.target = first.id if isinstance(first, ast.Name) else ""
@@ -477,12 +134,12 @@ class _Writer:
         for target in node.targets:
             self.assign(target, text)
 
-    def do_AnnAssign(self, node: ast.AnnAssign) -> None:  # noqa: N802
+    def _do_AnnAssign(self, node: ast.AnnAssign) -> None:  # noqa: N802
         if node.value is not None:
             self.at(node)
             self.assign(node.target, self.expression(node.value))
 
-    def do_AugAssign(self, node: ast.AugAssign) -> None:  # noqa: N802
+    def _do_AugAssign(self, node: ast.AugAssign) -> None:  # noqa: N802
         self.at(node)
         target = node.target
         value = self.expression(node.value)
@@ -491,7 +148,7 @@ class _Writer:
         elif isinstance(target, ast.Subscript):
             base, index = self.fresh("t"), self.fresh("t")
             self.say(f"{base} = {self.expression(target.value)}")
-            self.say(f"{index} = {self.index(target.slice)}")
+            self.say(f"{index} = {self.expression(target.slice)}")
             old = f"m.load({base}, {index})"
             self.say(f"m.store({base}, {index}, {self.binary(node, node.op, old, value)})")
         else:
@@ -500,7 +157,7 @@ class _Writer:
             new = self.binary(node, node.op, f"m.attribute({base}, {target.attr!r})", value)
             self.say(f"m.set_attribute({base}, {target.attr!r}, {new})")
 
-    def do_Expr(self, node: ast.Expr) -> None:  # noqa: N802
+    def _do_Expr(self, node: ast.Expr) -> None:  # noqa: N802
         if isinstance(node.value, ast.Constant):
             return
         self.at(node)
@@ -508,7 +165,7 @@ class _Writer:
         self.say(self.expression(node.value))
         self.unused = None
 
-    def do_FunctionDef(self, node: ast.FunctionDef) -> None:  # noqa: N802
+    def _do_FunctionDef(self, node: ast.FunctionDef) -> None:  # noqa: N802
         names = self.inner(node.args, node)
         name = self.fresh("d")
         self.say(f"def {name}(m{names}):")
@@ -524,37 +181,37 @@ class _Writer:
         self.depth -= 1
         self.say(f"v_{node.name} = LocalFunction({name})")
 
-    def do_Pass(self, node: ast.Pass) -> None:  # noqa: N802
+    def _do_Pass(self, node: ast.Pass) -> None:  # noqa: N802
         self.say("pass")
 
-    def do_Delete(self, node: ast.Delete) -> None:  # noqa: N802
+    def _do_Delete(self, node: ast.Delete) -> None:  # noqa: N802
         for target in node.targets:
             if not isinstance(target, ast.Name):
                 raise self.refuse(node, f"`{ast.unparse(node)}`")
             self.say(f"v_{target.id} = UNDEFINED")
 
-    def do_Assert(self, node: ast.Assert) -> None:  # noqa: N802
+    def _do_Assert(self, node: ast.Assert) -> None:  # noqa: N802
         self.at(node)
         self.say(f"m.check({self.expression(node.test)})")
 
-    def do_Raise(self, node: ast.Raise) -> None:  # noqa: N802
+    def _do_Raise(self, node: ast.Raise) -> None:  # noqa: N802
         self.at(node)
         self.say("m.give_back(_f, None)")
 
-    def do_Return(self, node: ast.Return) -> None:  # noqa: N802
+    def _do_Return(self, node: ast.Return) -> None:  # noqa: N802
         self.at(node)
         value = self.expression(node.value) if node.value else "None"
         self.say(f"m.give_back(_f, {value})")
 
-    def do_Break(self, node: ast.Break) -> None:  # noqa: N802
+    def _do_Break(self, node: ast.Break) -> None:  # noqa: N802
         self.at(node)
         self.say(f"{self.loops[-1]}.leave()")
 
-    def do_Continue(self, node: ast.Continue) -> None:  # noqa: N802
+    def _do_Continue(self, node: ast.Continue) -> None:  # noqa: N802
         self.at(node)
         self.say(f"{self.loops[-1]}.skip()")
 
-    def do_If(self, node: ast.If) -> None:  # noqa: N802
+    def _do_If(self, node: ast.If) -> None:  # noqa: N802
         self.at(node)
         branch = self.fresh("b")
         leaves = _leaves(node)
@@ -590,7 +247,7 @@ class _Writer:
             self.indented(node.orelse)
         self.say(f"{loop}.close()")
 
-    def do_For(self, node: ast.For) -> None:  # noqa: N802
+    def _do_For(self, node: ast.For) -> None:  # noqa: N802
         self.at(node)
         loop, item = self.fresh("l"), self.fresh("x")
         text = self.expression(node.iter)
@@ -604,7 +261,7 @@ class _Writer:
         self.loops.pop()
         self.finish_loop(loop, node)
 
-    def do_While(self, node: ast.While) -> None:  # noqa: N802
+    def _do_While(self, node: ast.While) -> None:  # noqa: N802
         loop = self.fresh("l")
         inside = [n for s in node.body for n in ast.walk(s)]
         waits = not any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) for n in inside)
@@ -647,4 +304,4 @@ def translate(
     Raises:
         Stop: with the finding `not-a-kernel` or `unsupported`, at its line.
     """
-    return _Writer(source, types or {}, counting=counting).function()
+    return _Statements(source, types or {}, counting=counting).function()
