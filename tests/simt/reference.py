@@ -237,7 +237,10 @@ def _expr(code: Code, expr: Any, env: dict[str, Any], me: Thread) -> Any:
             sig = code.calltypes[expr]
             fn = expr.immutable_fn if expr.op == "inplace_binop" else expr.fn
             names = [expr.value] if expr.op == "unary" else [expr.lhs, expr.rhs]
-            values = [cast(env[v.name], t) for v, t in zip(names, sig.args, strict=True)]
+            # integers of two kinds meet in the kind of the result (NumPy would go to float64)
+            whole = isinstance(sig.return_type, types.Integer) and len(names) == 2
+            wanted = [sig.return_type] * 2 if whole else sig.args
+            values = [cast(env[v.name], t) for v, t in zip(names, wanted, strict=True)]
             return cast(calls.operate(fn, values), sig.return_type)
         case "getattr":
             return calls.attribute(env[expr.value.name], expr.attr, me)
