@@ -146,7 +146,8 @@ class Writer:
 
     def real(self, scope: Scope, depth: int = 2) -> str:
         if depth == 0 or self.choose(4) == 0:
-            leaves = [*scope.floats, f"{(self.choose(17) - 8) / 4}"]
+            constant = f"{(self.choose(17) - 8) / 4}"
+            leaves = [*scope.floats, *scope.floats, constant, f"np.float32({constant})"]
             if self.in_kernel:
                 leaves += ["f4[i]", "f8[i]", "x", "f4[i] * f4[i]", "f4[i] * u1[i]"]
                 leaves += ["math.ceil(f4[i])", "math.floor(f8[i])"]
@@ -176,7 +177,9 @@ class Writer:
         return a
 
     def condition(self, scope: Scope, depth: int = 1) -> str:
-        form = self.choose(8)
+        form = self.choose(10)
+        if form > 7 and self.in_kernel:  # the same for every thread: names join all the same
+            return self.pick([f"n > {self.choose(6)}", f"x < {self.choose(9) - 4}.5"])
         side = self.integer if self.choose(2) else self.real
         a, b = side(scope, max(depth, 0)), side(scope, 0)
         if form < 4:
@@ -251,7 +254,10 @@ class Writer:
             self.say(f"for {k} in (2, 3, 5):")
         else:
             count = f"({self.integer(scope, 1)}) % 5"
-            spans = [count, f"{self.choose(3)}, {count}", f"{count}, -1, -{1 + self.choose(2)}"]
+            step = 1 + self.choose(2)
+            spans = [count, f"{self.choose(3)}, {count}", f"{count}, -1, -{step}"]
+            if self.in_kernel:
+                spans.append("n")
             self.say(f"for {k} in range({self.pick(spans)}):")
             inner.ints.append(k)
         self.block(inner, depth - 1, 3)

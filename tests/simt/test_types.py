@@ -25,7 +25,8 @@ JOINS = {
     "ternary": "    r = a[i] if {c} else 0.5\n",
     "for": "    r = 0.0\n    for q in range(n):\n        r = a[i]\n",
     "for and break": (
-        "    r = 0.0\n    for q in range(n):\n        r = a[i]\n        if {c}:\n            break\n"
+        "    r = 0.0\n    for q in range(n):\n        r = a[i]\n"
+        "        if {c}:\n            break\n"
     ),
     "for and continue": (
         "    r = 0.0\n    for q in range(n):\n        r = a[i]\n        if {c}:\n"
