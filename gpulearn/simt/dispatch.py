@@ -13,6 +13,7 @@ from gpulearn.simt import verdict
 from gpulearn.simt.arguments import Marshalled, marshal
 from gpulearn.simt.counters import Counters
 from gpulearn.simt.findings import Finding, SimtWarning, Stop
+from gpulearn.simt.joins import Types
 from gpulearn.simt.launch import LaunchResult, launch
 from gpulearn.simt.limits import check_shape
 from gpulearn.simt.program import Program
@@ -26,7 +27,7 @@ __all__ = ["Configured", "Kernel", "jit", "run"]
 _programs: dict[tuple[Any, ...], Program] = {}
 
 
-def _program(function: Callable[..., Any], key: Any, types: dict[str, Any]) -> Program:
+def _program(function: Callable[..., Any], key: Any, types: Types) -> Program:
     """The translated kernel for these argument types; a changed cell is a new function."""
     found = _programs.get((function, key))
     if found is None:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from gpulearn.simt.findings import Finding, Stop
+from gpulearn.simt.joins import Types
 from gpulearn.simt.masks import EMPTY, union
 from gpulearn.simt.names import Intrinsic, callee, can_call, is_namespace
 from gpulearn.simt.source import LINE_BITS, MISSING, KernelSource
-from gpulearn.simt.values import BINARY, COMPARE, UNARY, cast
+from gpulearn.simt.values import BINARY, COMPARE, UNARY, cast, settle
 
 __all__ = ["REFUSED", "UNDEFINED", "Expressions", "LocalFunction"]
 
@@ -87,12 +88,19 @@ class Site:
     name: str
 
 
+def _kind(node: ast.expr) -> np.dtype[Any] | None:
+    """The type of a number that is written out."""
+    if isinstance(node, ast.UnaryOp):
+        return _kind(node.operand)
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return np.dtype(type(node.value))
+    return None
+
+
 class Expressions:
     """Writes expressions, and collects the constants that the text names."""
 
-    def __init__(
-        self, source: KernelSource, types: dict[str, np.dtype[Any]], *, counting: bool
-    ) -> None:
+    def __init__(self, source: KernelSource, types: Types, *, counting: bool) -> None:
         self.source = source
         self.types = types
         self.counting = counting
@@ -102,10 +110,13 @@ class Expressions:
         self.serial = 0
         self.loops: list[str] = []
         self.lazy = 0  # how many lambdas deep the current expression is
+        self.reads: dict[ast.Name, np.dtype[Any]] = {}  # see `joins`
+        self.chosen = False  # the value of the current assignment depends on the path
         self.target = ""  # the variable that the current statement assigns to
         self.unused: ast.expr | None = None  # the expression whose value nobody uses
         self.names: dict[str, Any] = {
             "np": np, "EMPTY": EMPTY, "UNDEFINED": UNDEFINED, "union": union, "cast": cast,
+            "settle": settle,
             "LocalFunction": LocalFunction, **BINARY, **COMPARE, **UNARY,
         }  # fmt: skip
 
@@ -173,6 +184,12 @@ class Expressions:
             return f"m.constant_array({self.constant(value)}, {ast.unparse(node)!r})"
         return self.constant(value)
 
+    def variable(self, node: ast.Name) -> str:
+        """A local variable, in the type that it has at this place."""
+        dtype = self.reads.get(node)
+        name = f"v_{node.id}"
+        return name if dtype is None else f"settle({name}, {self.constant(dtype)})"
+
     def number(self, value: Any) -> str:
         """The text of a Python number."""
         if type(value) is int and not -(1 << 63) <= value < 1 << 63:
@@ -205,7 +222,7 @@ class Expressions:
 
     def _on_Name(self, node: ast.Name) -> str:  # noqa: N802
         if node.id in self.locals:
-            return f"v_{node.id}"
+            return self.variable(node)
         value = self.source.lookup(node.id)
         if value is MISSING:
             raise Stop(Finding("not-a-kernel", node.lineno, f"name '{node.id}' is not defined"))
@@ -322,7 +339,10 @@ class Expressions:
     def _on_IfExp(self, node: ast.IfExp) -> str:  # noqa: N802
         test = self.expression(node.test)
         yes, no = self.lazily(node.body), self.lazily(node.orelse)
-        return f"m.choose({test}, {yes}, {no})"
+        kinds = [_kind(node.body), _kind(node.orelse)]
+        if kinds == [None, None]:
+            return f"m.choose({test}, {yes}, {no})"
+        return f"m.choose({test}, {yes}, {no}, {self.constant(tuple(kinds))})"
 
     def _on_Subscript(self, node: ast.Subscript) -> str:  # noqa: N802
         return f"m.load({self.expression(node.value)}, {self.expression(node.slice)})"

@@ -20,6 +20,7 @@ KINDS = {
     "not-a-kernel": "error",
     "unsupported": "error",
     "implicit-copy": "warning",
+    "assertion": "error",
 }
 
 

@@ -20,7 +20,7 @@ from gpulearn.simt.masks import EMPTY, Mask, split, union
 from gpulearn.simt.memory import Record, View
 from gpulearn.simt.names import DeviceFunction, Intrinsic, callee
 from gpulearn.simt.translate import UNDEFINED, LocalFunction
-from gpulearn.simt.values import BOOL, Value, cast, dtype_of, normal, truth, where
+from gpulearn.simt.values import BOOL, Value, cast, dtype_of, normal, settle, truth, where
 
 __all__ = ["Frame", "Machine"]
 
@@ -147,15 +147,25 @@ class Machine(Access):
         finally:
             self.mask = before
 
-    def choose(self, condition: Value, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
-        """`yes if condition else no`, each evaluated by those who need it."""
+    def choose(
+        self,
+        condition: Value,
+        yes: Callable[[], Any],
+        no: Callable[[], Any],
+        kinds: tuple[Any, Any] = (None, None),
+    ) -> Any:
+        """`yes if condition else no`, each evaluated by those who need it.
+
+        `kinds` are the types of numbers that are written out: the result has the common type
+        of both values even if all threads take one.
+        """
         taken, other = split(self.mask, truth(condition))
         if self.counters is not None:
             self.counters.diverged(self, taken, other)
         if other is EMPTY:
-            return yes()
+            return settle(yes(), kinds[1], join=True)
         if taken is EMPTY:
-            return no()
+            return settle(no(), kinds[0], join=True)
         first = self._under(taken, yes)
         return self.merged(self._under(other, no), first, taken)
 
@@ -201,11 +211,12 @@ class Machine(Access):
         return normal(found)
 
     def check(self, condition: Value) -> None:
-        """`assert`: a GPU ends the threads that fail."""
+        """`assert`: stops the launch, as a GPU does in debug mode."""
         _, failed = split(self.mask, truth(condition))
         if failed is not EMPTY:
-            message = "assertion failed"
-            raise Stop(Finding("out-of-bounds", self.here(), message, self.who(failed)))
+            threads = self.who(failed)
+            message = f"the assertion does not hold for {self.text(threads[0])}"
+            raise Stop(Finding("assertion", self.here(), message, threads))
 
     # --- variables
 

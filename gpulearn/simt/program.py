@@ -16,10 +16,13 @@ from gpulearn.simt import (  # noqa: F401 - they register what kernels can call
     warps,
 )
 from gpulearn.simt.findings import Finding, Stop
+from gpulearn.simt.joins import Types
 from gpulearn.simt.limits import MAX_SHARED
 from gpulearn.simt.names import DeviceFunction, callee
+from gpulearn.simt.readonly import only_read
 from gpulearn.simt.source import KernelSource, read
 from gpulearn.simt.translate import Translation, translate
+from gpulearn.simt.verdict import device_types
 
 if TYPE_CHECKING:
     from gpulearn.simt.chunk import Chunk
@@ -30,7 +33,7 @@ __all__ = ["Program"]
 class Program:
     """A kernel with the device functions that it calls, translated on demand."""
 
-    def __init__(self, function: Callable[..., Any], types: dict[str, Any] | None = None) -> None:
+    def __init__(self, function: Callable[..., Any], types: Types | None = None) -> None:
         self.source = read(function)
         self.types = types or {}
         self._translations: dict[tuple[int, bool], Translation] = {}
@@ -40,12 +43,12 @@ class Program:
     def kernel(self, *, counting: bool) -> Translation:
         """The kernel itself, with or without counters."""
         self.counting = counting
-        return self._translated(self.source, self.types)
+        return self._translated(self.source, lambda: self.types)
 
-    def _translated(self, source: KernelSource, types: dict[str, Any]) -> Translation:
+    def _translated(self, source: KernelSource, types: Callable[[], Types]) -> Translation:
         key = (source.unit, self.counting)
         if key not in self._translations:
-            self._translations[key] = translate(source, types, counting=self.counting)
+            self._translations[key] = translate(source, types(), counting=self.counting)
         return self._translations[key]
 
     def _source(self, device: DeviceFunction) -> KernelSource:
@@ -56,7 +59,7 @@ class Program:
 
     def translation(self, device: DeviceFunction) -> Translation:
         """A device function."""
-        return self._translated(self._source(device), {})
+        return self._translated(self._source(device), lambda: device_types(device.function))
 
     def parameters(self, device: DeviceFunction) -> list[str]:
         """The names of a device function's parameters."""
@@ -109,26 +112,4 @@ class Program:
     @cached_property
     def written_parameters(self) -> set[str]:
         """The parameters through which the kernel may write: all but those it only reads."""
-        source = self.source
-        harmless: set[int] = set()
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-                if _only_integers(node.slice):
-                    harmless.add(id(node.value))
-            elif isinstance(node, ast.Attribute) and node.attr in ("shape", "size", "ndim"):
-                harmless.add(id(node.value))
-            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "len":
-                harmless.update(id(a) for a in node.args)
-        written = set()
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.Name) and id(node) not in harmless:
-                written.add(node.id)
-            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
-                written.update(n.id for n in ast.walk(node.target.value) if isinstance(n, ast.Name))
-        return written & set(source.parameters)
-
-
-def _only_integers(index: ast.expr) -> bool:
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    return not any(isinstance(p, ast.Slice | ast.Constant) and not (
-        isinstance(p, ast.Constant) and type(p.value) is int) for p in parts)  # fmt: skip
+        return set(self.source.parameters) - only_read(self.source)

@@ -21,9 +21,8 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
 from gpulearn.simt.expressions import REFUSED, UNDEFINED, Expressions, LocalFunction
+from gpulearn.simt.joins import Types, types_of_reads
 from gpulearn.simt.source import KernelSource
 
 __all__ = ["UNDEFINED", "LocalFunction", "Translation", "translate"]
@@ -100,8 +99,9 @@ class _Statements(Expressions):
 
     def assign(self, target: ast.expr, text: str) -> None:
         if isinstance(target, ast.Name):
-            if target.id in self.types:
-                text = f"cast({text}, {self.constant(self.types[target.id])})"
+            fixed = self.types.get((target.id, target.lineno))
+            if fixed is not None and self.chosen:
+                text = f"cast({text}, {self.constant(fixed)})"
             self.say(f"v_{target.id} = m.put(v_{target.id}, {text})")
         elif isinstance(target, ast.Tuple | ast.List):
             if any(isinstance(e, ast.Starred) for e in target.elts):
@@ -125,6 +125,8 @@ class _Statements(Expressions):
         self.at(node)
         first = node.targets[0]
         self.target = first.id if isinstance(first, ast.Name) else ""
+        # which of several values, and so which type, may depend on the path
+        self.chosen = any(isinstance(n, ast.IfExp | ast.BoolOp) for n in ast.walk(node.value))
         text = self.expression(node.value)
         self.target = ""
         if len(node.targets) > 1:
@@ -144,7 +146,7 @@ class _Statements(Expressions):
         target = node.target
         value = self.expression(node.value)
         if isinstance(target, ast.Name):
-            self.assign(target, self.binary(node, node.op, f"v_{target.id}", value))
+            self.assign(target, self.binary(node, node.op, self.variable(target), value))
         elif isinstance(target, ast.Subscript):
             base, index = self.fresh("t"), self.fresh("t")
             self.say(f"{base} = {self.expression(target.value)}")
@@ -278,6 +280,7 @@ class _Statements(Expressions):
     def function(self) -> Translation:
         tree = self.source.tree
         arguments = tree.args
+        self.reads = types_of_reads(self.source, self.types)
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
             raise self.refuse(tree, "*args or **kwargs")
         parameters = self.source.parameters
@@ -293,9 +296,7 @@ class _Statements(Expressions):
         return run
 
 
-def translate(
-    source: KernelSource, types: dict[str, np.dtype[Any]] | None = None, *, counting: bool
-) -> Translation:
+def translate(source: KernelSource, types: Types | None = None, *, counting: bool) -> Translation:
     """The function `run(m, *arguments)` that carries out a kernel on a machine `m`.
 
     `types` gives variables whose type Numba fixed beforehand; `counting` adds the calls

@@ -27,6 +27,7 @@ __all__ = [
     "dtype_of",
     "merge_type",
     "normal",
+    "settle",
     "truth",
     "where",
 ]
@@ -118,6 +119,21 @@ def merge_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     if {a, b} == {INT64, UINT64}:
         return FLOAT64
     return np.promote_types(a, b)
+
+
+def settle(value: Value, dtype: np.dtype[Any] | None, *, join: bool = False) -> Value:
+    """A number in the type that it has where paths meet; anything else as it is.
+
+    With `join`, in the common type of its own and `dtype`.
+    """
+    if dtype is None:
+        return value
+    if not isinstance(value, np.ndarray | np.generic | int | float):
+        return value
+    own = dtype_of(value)
+    if join:
+        dtype = merge_type(own, dtype)
+    return value if own == dtype else cast(value, dtype)
 
 
 def truth(value: Value) -> Value:
@@ -323,17 +339,18 @@ def _widened(value: Value) -> Value:
 
 
 def _negative(value: Value) -> Value:
-    value = _widened(value)
+    """Computed in the operand's own width, and then widened, as Numba does."""
     if type(value) is int:
         return _wrapped(-value)
-    return normal(np.negative(value))
+    if dtype_of(value) == BOOL:
+        value = _widened(value)
+    return _widened(normal(np.negative(value)))
 
 
 def _invert(value: Value) -> Value:
     if dtype_of(value) == BOOL:
         return np.logical_not(value) if isinstance(value, np.ndarray) else not value
-    value = _widened(value)
-    return ~value
+    return _widened(normal(~value))
 
 
 def _not(value: Value) -> Value:

@@ -21,17 +21,18 @@ from gpulearn.simt.memory import Record, View
 from gpulearn.simt.names import Intrinsic, Namespace, python_function
 from gpulearn.simt.reasons import reason
 
-__all__ = ["judge", "number_dtypes"]
+__all__ = ["device_types", "judge", "number_dtypes"]
 
+Types = dict[tuple[str, int], np.dtype[Any]]  # of assignments, by name and line
 _CC = (8, 0)
-_verdicts: dict[tuple[Any, ...], tuple[Finding | None, dict[str, Any]]] = {}
+_verdicts: dict[tuple[Any, ...], tuple[Finding | None, Types]] = {}
 _device: dict[int, tuple[Any, Any]] = {}
 _said: list[str] = []
 
 
 def judge(
     function: Callable[..., Any], values: tuple[Any, ...], signature: Any = None
-) -> tuple[Any, dict[str, np.dtype[Any]]]:
+) -> tuple[Any, Types]:
     """A key for these argument types, and the dtypes of the kernel's variables.
 
     Raises:
@@ -141,9 +142,7 @@ def _dtype(numba_type: Any) -> np.dtype[Any] | None:
 # --- the verdict
 
 
-def _ask(
-    function: Callable[..., Any], arguments: tuple[Any, ...]
-) -> tuple[Finding | None, dict[str, Any]]:
+def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Finding | None, Types]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -154,8 +153,8 @@ def _ask(
     except Exception as error:
         return reason(function, error), {}
     try:
-        return None, _variables(compiled.type_annotation.typemap)
-    except AttributeError:
+        return None, _variables(compiled.type_annotation)
+    except (AttributeError, KeyError, ImportError):  # the verdict stands without the types
         return None, {}
 
 
@@ -193,26 +192,46 @@ class _AnyDevice:
     compute_capability = _CC
 
 
-def _variables(typemap: dict[str, Any]) -> dict[str, np.dtype[Any]]:
-    """Variables of one number type whatever the path, though they begin as another.
+def _variables(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
+    """The dtype that each assignment gives to a variable: (name, line) -> dtype.
 
-    Numba numbers the versions of a variable: `acc`, `acc.1`, `acc.2`.
+    Numba numbers the versions of a variable (`acc`, `acc.1`) and copies a version into the
+    one that paths share; such copies are no assignments of the source. Arguments have line 0.
     """
-    from numba import types
+    from numba.core import ir
 
-    versions: dict[str, list[Any]] = {}
-    for name, numba_type in typemap.items():
-        plain = name.split(".")[0]
-        if plain.isidentifier() and not name.startswith("arg."):
-            versions.setdefault(plain, []).append(numba_type)
-    found = {}
-    for name, kinds in versions.items():
-        fixed = {k for k in kinds if not isinstance(k, types.Literal)}
-        if len(fixed) == 1 and len(kinds) > 1:
-            dtype = _dtype(next(iter(fixed)))
-            if dtype is not None and dtype.kind in "iuf":
-                found[name] = dtype
-    return found
+    found: dict[tuple[str, int], np.dtype[Any]] = {}
+    doubtful = set()
+    for block in annotation.blocks.values():
+        for statement in block.body:
+            if type(statement).__name__ != "Assign":
+                continue
+            name, value = statement.target.name.split(".")[0], statement.value
+            copied = isinstance(value, ir.Var) or type(value).__name__ == "Var"
+            if not name.isidentifier() or (copied and value.name.split(".")[0] == name):
+                continue
+            line = 0 if type(value).__name__ == "Arg" else statement.loc.line
+            dtype = _dtype(annotation.typemap[statement.target.name])
+            key = (name, line)
+            if dtype is None or found.setdefault(key, dtype) != dtype:
+                doubtful.add(key)
+    return {key: dtype for key, dtype in found.items() if key not in doubtful}
+
+
+def device_types(function: Callable[..., Any]) -> Types:
+    """The same for a device function, as far as all its uses so far agree."""
+    real = next((made for thing, made in _device.values() if thing.py_func is function), None)
+    found: Types = {}
+    doubtful = set()
+    for compiled in getattr(real, "overloads", {}).values():
+        try:
+            variables = _variables(compiled.type_annotation)
+        except (AttributeError, KeyError, ImportError):
+            continue
+        for key, dtype in variables.items():
+            if found.setdefault(key, dtype) != dtype:
+                doubtful.add(key)
+    return {key: dtype for key, dtype in found.items() if key not in doubtful}
 
 
 # --- the function with numba.cuda in place of the look-alike
