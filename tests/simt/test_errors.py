@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import os
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -116,3 +120,29 @@ def test_the_next_launch_works(case: Mistake) -> None:
     out = copy.deepcopy(wrong_code.f4(32))
     launch(wrong_code.one_argument_too_many, 1, 32, out)
     assert (out == 1).all()
+
+
+AGAIN = """
+import numpy as np
+from gpulearn import cuda
+from tests.simt import wrong_sync
+kernel = cuda.jit(wrong_sync.race_between_warps)
+out = cuda.to_device(np.ones(64, np.float32))
+for _ in range(3):
+    kernel[1, 64](out)
+"""
+
+
+def test_the_warning_comes_at_every_launch() -> None:
+    """Python's default shows a warning once per place: not enough for a cell that is rerun."""
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", AGAIN],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stderr.count("race on s[") == 3, done.stderr

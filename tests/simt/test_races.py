@@ -183,3 +183,20 @@ def test_one_launch_does_not_race_with_the_next() -> None:
         kernel[2, 32](a, b)
         kernel[1, 64](b, a)
     assert a.copy_to_host()[64] == 64
+
+
+def mirror(a):
+    i = cuda.grid(1)
+    value = a[a.size - 1 - i]
+    a[i] = value
+
+
+def test_a_race_between_blocks_far_apart_is_seen() -> None:
+    """However the machine cuts the grid into pieces."""
+    memory = cuda.to_device(np.arange(1 << 20, dtype=np.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = gl.xray(mirror)[(1 << 20) // 256, 256](memory)
+    race = findings(report, "race")[0]
+    blocks = [t["block"][0] for t in race.threads]
+    assert blocks[0] != blocks[1]

@@ -147,6 +147,22 @@ def test_canaries_round_a_window_of_a_matrix_survive(bad: int) -> None:
     assert (after == 5).all()
 
 
+@pytest.mark.parametrize("kernel", [write_at, add_at])
+@pytest.mark.parametrize("bad", [10, -11, 2**62])
+def test_canaries_survive_an_unchecked_launch(kernel: Any, bad: int) -> None:
+    whole = cuda.to_device(np.full(30, 5, np.int64))
+    with gl.unchecked(), pytest.raises(gl.KernelError):
+        cuda.jit(kernel)[1, 4](whole[10:20], *to_device((np.array([0, 1, bad, 3]),)))
+    after = whole.copy_to_host()
+    assert (after[:10] == 5).all()
+    assert (after[20:] == 5).all()
+
+
+def test_an_endless_loop_ends_in_an_unchecked_launch() -> None:
+    with gl.unchecked(), pytest.raises(gl.KernelError):
+        cuda.jit(endless_for_one)[1, 32](cuda.to_device(np.zeros(32, np.float32)))
+
+
 def test_host_memory_round_a_numpy_view_survives() -> None:
     whole = np.full(30, 5, np.int64)
     with warnings.catch_warnings():

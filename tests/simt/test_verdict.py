@@ -185,8 +185,22 @@ def kernel(out):
     assert first.line in (4, 7)
 
 
-@pytest.mark.parametrize("argument", ["text", [1, 2], {"a": 1}, object()])
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "text",
+        [1, 2],
+        {"a": 1},
+        object(),
+        np.array(["a"]),
+        np.array([None]),
+        np.arange(3, dtype=">f8"),
+        np.array(["2020"], "M8[Y]"),
+    ],
+)
 def test_an_argument_that_is_no_number_or_array_is_refused(argument: Any) -> None:
     kernel = sources.module("def kernel(x, out):\n    out[0] = 1\n", cuda).kernel
-    with pytest.raises(gl.KernelError):
-        cuda.jit(kernel)[1, 1](argument, cuda.to_device(np.zeros(1)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(gl.KernelError):
+            cuda.jit(kernel)[1, 1](argument, cuda.to_device(np.zeros(1)))
