@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn.simt.choice import Choice
 from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.memory import Record, View, full_slots, gather, scatter
 from gpulearn.simt.own_arrays import OwnArrays
@@ -48,6 +49,8 @@ class Access(OwnArrays):
     def _item(self, thing: Any, index: Any) -> Any:
         if isinstance(thing, Record):
             return self.load(thing.field(index), thing.index)
+        if isinstance(thing, Choice):
+            return thing.each(self, lambda view: self.load(view, index))
         if isinstance(thing, tuple):
             if isinstance(index, slice) or type(index) is int:
                 try:
@@ -73,6 +76,9 @@ class Access(OwnArrays):
         if type(view) is not View:
             if isinstance(view, Record):
                 return self.store(view.field(index), view.index, value)
+            if isinstance(view, Choice):
+                view.each(self, lambda one: self.store(one, index, value))
+                return None
             message = f"{type(view).__name__} does not take item assignment"
             raise Stop(Finding("not-a-kernel", self.here(), message))
         found = self.locate(view, index)

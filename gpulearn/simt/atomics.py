@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpulearn.simt.choice import Choice
 from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.masks import EMPTY
 from gpulearn.simt.memory import View
@@ -69,6 +70,8 @@ def _unused(flat: Lanes, slots: Lanes, values: tuple[Lanes, ...], update: Any) -
 def _atomic(
     m: Machine, array: Any, index: Any, values: tuple[Value, ...], update: Any, used: bool
 ) -> Value:
+    if isinstance(array, Choice):
+        return array.each(m, lambda view: _atomic(m, view, index, values, update, used))
     if not isinstance(array, View):
         raise Stop(Finding("not-a-kernel", m.here(), "an atomic operation needs an array"))
     located = m.locate(array, index)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.simt.access import Access
+from gpulearn.simt.choice import Choice, choose_view
 from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.flow import Loop, Range, Repeat, iterate
 from gpulearn.simt.masks import EMPTY, Mask, split, union
@@ -234,7 +235,7 @@ class Machine(Access):
         if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
             items = [self.merged(o, n, mask) for o, n in zip(old, new, strict=True)]
             return type(new)(*items) if hasattr(new, "_fields") else tuple(items)
-        if isinstance(new, View) and isinstance(old, View):
+        if isinstance(new, View | Choice) and isinstance(old, View | Choice):
             return self._merged_views(old, new, mask)
         if isinstance(new, Record) and isinstance(old, Record) and new.view is old.view:
             index = [where(mask, n, o) for n, o in zip(new.index, old.index, strict=True)]
@@ -248,20 +249,15 @@ class Machine(Access):
         except TypeError:
             return new
 
-    def _merged_views(self, old: View, new: View, mask: Mask) -> View:
-        same = (
-            old.allocation is new.allocation
-            and old.dtype == new.dtype
-            and old.strides == new.strides
+    def _merged_views(self, old: View | Choice, new: View | Choice, mask: Mask) -> View | Choice:
+        if isinstance(old, Choice) or isinstance(new, Choice) or not old.alike(new):
+            return choose_view(old, new, mask)
+        shape = tuple(
+            n if type(n) is int and n == o else where(mask, n, o)
+            for n, o in zip(new.shape, old.shape, strict=True)
         )
-        if same:
-            shape = tuple(
-                n if type(n) is int and n == o else where(mask, n, o)
-                for n, o in zip(new.shape, old.shape, strict=True)
-            )
-            offset = where(mask, new.offset, old.offset)
-            return View(new.allocation, new.dtype, shape, new.strides, offset, new.name)
-        return new
+        offset = where(mask, new.offset, old.offset)
+        return View(new.allocation, new.dtype, shape, new.strides, offset, new.name)
 
     def unpack(self, value: Any, count: int) -> Any:
         """The parts of a tuple that is assigned to several names."""
@@ -282,6 +278,8 @@ class Machine(Access):
 
     def attribute(self, thing: Any, name: str) -> Any:
         """`thing.name` for arrays, records, tuples with names, and numbers."""
+        if isinstance(thing, Choice):
+            return thing.each(self, lambda view: self.attribute(view, name))
         if isinstance(thing, View):
             if thing.dtype.fields and name in thing.dtype.fields:
                 return thing.field(name)

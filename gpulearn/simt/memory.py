@@ -133,6 +133,14 @@ class View:
             self.allocation, dtype, shape, strides, self.offset + offset, f"{self.name}.{name}"
         )
 
+    def alike(self, other: View) -> bool:
+        """Whether two views differ in shape and offset alone."""
+        return (
+            self.allocation is other.allocation
+            and self.dtype == other.dtype
+            and self.strides == other.strides
+        )
+
     def slots(self, index: tuple[Value, ...]) -> Value:
         """Where an element lies, counted in elements (in bytes if not aligned)."""
         slot = self.base

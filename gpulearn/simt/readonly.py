@@ -46,7 +46,8 @@ def _harmless(
     if isinstance(parent, ast.Call):
         return ast.unparse(parent.func) == "len"
     if not (isinstance(parent, ast.Subscript) and parent.value is node):
-        return True  # a number: used as an index, an operand, a condition
+        # an operand is a number; anything else may give the array another name
+        return isinstance(parent, ast.BinOp | ast.Compare | ast.UnaryOp | ast.Subscript)
     if not isinstance(parent.ctx, ast.Load) or not _numbers(parent.slice):
         return False
     return _is_value(parent, parents, indexed, source)
