@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,14 +50,13 @@ class Marshalled:
     """The arguments as the machine takes them, and what must be done afterwards."""
 
     values: tuple[Any, ...] = ()
-    back: list[tuple[np.ndarray[Any, Any], DeviceNDArray]] = field(default_factory=list)
+    back: list[Callable[[], object]] = field(default_factory=list)
     copied: list[tuple[str, int]] = field(default_factory=list)
 
     def copy_back(self) -> None:
-        """Gives host arrays what the kernel left in their copies."""
-        for host, device in self.back:
-            if host.flags.writeable:
-                host[...] = device._array
+        """Gives arrays from elsewhere what the kernel left in their copies."""
+        for give in self.back:
+            give()
 
 
 def marshal(
@@ -83,6 +83,22 @@ def marshal(
     return made
 
 
+def _on_a_gpu(made: Marshalled, arg: Any) -> DeviceNDArray | None:
+    """A copy of an array that lies on a real GPU: numba.cuda's, or a torch tensor."""
+    family = type(arg).__module__.partition(".")[0]
+    if family == "numba" and hasattr(arg, "copy_to_host"):
+        device = device_copy(np.asarray(arg.copy_to_host()))
+        made.back.append(lambda: arg.copy_to_device(device._array))
+        return device
+    if family == "torch" and getattr(arg, "is_cuda", False):
+        import torch
+
+        device = device_copy(arg.detach().cpu().numpy())
+        made.back.append(lambda: arg.detach().copy_(torch.from_numpy(device._array)))
+        return device
+    return None
+
+
 def _one(made: Marshalled, name: str, arg: Any) -> Any:
     direction = arg if isinstance(arg, _Direction) else None
     if direction is not None:
@@ -93,6 +109,9 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
         plain = np.asarray(arg)
         allocation = Allocation("global", plain.reshape(-1).view(np.uint8))
         return DeviceNDArray(plain, allocation).as_view(name)
+    elsewhere = _on_a_gpu(made, arg)
+    if elsewhere is not None:
+        return elsewhere.as_view(name)
     host = host_array(arg)
     if host is not None:
         if host.ndim == 0 and type(arg) is np.ndarray and host.dtype.kind == "V":
@@ -101,8 +120,8 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
             message = f"{name} is an array of {host.dtype}, which a kernel cannot hold"
             raise Stop(Finding("not-a-kernel", None, message, array=name))
         device = device_copy(host)
-        if direction is None or direction.copy_out:
-            made.back.append((host, device))
+        if (direction is None or direction.copy_out) and host.flags.writeable:
+            made.back.append(lambda: np.copyto(host, device._array))
         if direction is None:
             made.copied.append((name, host.nbytes))
         return device.as_view(name)
