@@ -116,7 +116,7 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
     if host is not None:
         if host.ndim == 0 and type(arg) is np.ndarray and host.dtype.kind == "V":
             host = host.reshape(1)
-        if host.dtype.kind not in "biufcV":
+        if host.dtype.kind not in "biufcV" or not host.dtype.isnative:
             message = f"{name} is an array of {host.dtype}, which a kernel cannot hold"
             raise Stop(Finding("not-a-kernel", None, message, array=name))
         device = device_copy(host)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -26,6 +27,11 @@ KINDS = {
 
 class SimtWarning(UserWarning):
     """A launch finished, but what it computed cannot be trusted."""
+
+
+# Python shows a warning once per line; a cell that is run again must warn again. Appended,
+# so that any filter of the user's comes first.
+warnings.filterwarnings("always", category=SimtWarning, append=True)
 
 
 @dataclass

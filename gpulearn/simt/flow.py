@@ -6,6 +6,7 @@ skipped by `continue` wait outside the mask, as lanes of a warp do.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Loop", "Range", "Repeat", "iterate"]
 
-WHILE_LIMIT = 200_000  # iterations of one `while` loop
+WHILE_LIMIT = 1_000_000  # iterations of one `while` loop
+SLOW = 100_000, 15.0  # fewer, if so many have taken so many seconds
 WAIT_LIMIT = 1_000  # iterations of one that changes nothing
 
 
@@ -85,6 +87,7 @@ class Repeat(_Waiting):
     def __init__(self, machine: Machine, place: int, leaves: bool, waits: bool) -> None:
         super().__init__(machine, place, leaves)
         self.count = 0
+        self.begun = time.monotonic()
         self.waits = waits  # nothing is assigned inside: only memory can end it
         self.written = -1
         self.since = 0
@@ -100,8 +103,10 @@ class Repeat(_Waiting):
         self.count += 1
         if self.waits:
             self._watch()
-        if self.count > WHILE_LIMIT:
-            self._stuck(f"this loop is still running after {WHILE_LIMIT:,} iterations")
+        if self.count % SLOW[0] == 0 and (
+            self.count >= WHILE_LIMIT or time.monotonic() - self.begun > SLOW[1]
+        ):
+            self._stuck(f"this loop is still running after {self.count:,} iterations")
         return True
 
     def _watch(self) -> None:

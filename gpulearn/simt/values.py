@@ -304,14 +304,28 @@ def _compare(ufunc: Any, python: Callable[[Any, Any], Any]) -> Operation:
 
 
 def _compare_tuples(python: Callable[[Any, Any], Any], a: Value, b: Value) -> Value:
+    """Tuples element by element, as in Python: the first that differs decides."""
     name = python.__name__
-    if name not in ("eq", "ne") or type(a) is not type(b) or len(a) != len(b):
+    if type(a) is not type(b):
         return bool(python(a, b))
     same: Value = True
-    for x, y in zip(a, b, strict=True):
+    less: Value = False
+    greater: Value = False
+    for x, y in zip(a, b, strict=False):
+        less = np.logical_or(less, np.logical_and(same, COMPARE["Lt"](x, y)))
+        greater = np.logical_or(greater, np.logical_and(same, COMPARE["Gt"](x, y)))
         same = np.logical_and(same, COMPARE["Eq"](x, y))
-    result = same if name == "eq" else np.logical_not(same)
-    return normal(result[()] if isinstance(result, np.ndarray) and not result.ndim else result)
+    if len(a) != len(b):
+        shorter = len(a) < len(b)
+        less, greater = (
+            np.logical_or(v, same) if s else v for v, s in ((less, shorter), (greater, not shorter))
+        )
+        same = False
+    result = {
+        "eq": same, "ne": np.logical_not(same), "lt": less, "gt": greater,
+        "le": np.logical_or(less, same), "ge": np.logical_or(greater, same),
+    }[name]  # fmt: skip
+    return normal(result)
 
 
 def _comparisons() -> dict[str, Operation]:

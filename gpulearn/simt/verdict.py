@@ -75,10 +75,14 @@ def _type_of(value: Any) -> Any:
         from numba.np.numpy_support import from_dtype
     except ImportError as error:
         raise _Moved(error) from None
-    if isinstance(value, View):
-        return types.Array(from_dtype(value.dtype), value.ndim, _layout(value))
-    if isinstance(value, Record):
-        return from_dtype(value.view.dtype)
+    if isinstance(value, View | Record):
+        view = value if isinstance(value, View) else value.view
+        try:
+            element = from_dtype(view.dtype)
+        except NotImplementedError:
+            message = f"{view.name} holds {view.dtype}, which a kernel cannot hold"
+            raise Stop(Finding("not-a-kernel", None, message, array=view.name)) from None
+        return types.Array(element, view.ndim, _layout(view)) if value is view else element
     if isinstance(value, tuple):
         items = tuple(_type_of(v) for v in value)
         if hasattr(value, "_fields"):
