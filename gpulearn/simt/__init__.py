@@ -1,13 +1,20 @@
 """The SIMT machine: ordinary Numba CUDA kernels, on any computer, for all threads at once.
 
-Read it in this order:
+From a function to something that runs:
 
-- `source` finds a kernel's text, `names` what its names mean, `translate` turns it into a
-  Python function over arrays; `verdict` asks Numba whether it is a kernel at all;
-- `machine` carries that function out under active masks (`masks`, `flow`), with numbers as
-  Numba types them (`values`), and reads and writes memory (`access`, `memory`);
-- `threads`, `warps`, `atomics`, `arrays`, `functions` are what a kernel can call;
-- `hazards` sees races, `counters` counts traffic, `findings` and `report` say it;
-- `launch` runs a grid; `dispatch`, `devicearray`, `arguments`, `ufuncs` and `lookalike` are
-  the host's side; `xray` puts a launch under the lens.
+- `source` finds the text, `names` what its names mean, `expressions` and `translate` turn
+  it into a Python function over arrays (`joins`: with the types that variables have);
+- `verdict` asks Numba whether it is a kernel at all, `reasons` says why not;
+- `program` holds a kernel with its device functions, `launch` runs a grid of them.
+
+The executor, one layer on the other: `chunk` (the threads), `indexing`, `own_arrays`,
+`access` (memory), `logic` (masks, branches), `machine` (functions, attributes), with `flow`
+for loops, `masks`, `values` and `arithmetic` for numbers, `memory` for arrays, `choice`.
+
+What a kernel can call: `threads`, `warps`, `atomics`, `arrays`, `functions`, `mathematics`,
+`extras`. What is seen: `order`, `shadow` and `hazards` (races), `counters` and `traffic`,
+`trace` (steps), `findings` and `log`, `report` with `report_text` and `report_html`.
+
+The host's side: `lookalike` (all of `cuda.…`), `dispatch`, `arguments`, `devicearray`,
+`streams`, `devices`, `ufuncs`, `limits`, `settings`; `xray` puts a launch under the lens.
 """

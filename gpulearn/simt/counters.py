@@ -18,6 +18,9 @@ of its active lanes: nothing here is estimated.
 | bytes_requested | bytes that the active lanes asked of global memory | smsp__sass_data_bytes_mem_global |
 | bytes_moved | 32 bytes for each sector | l1tex__t_bytes_pipe_lsu_mem_global |
 | flops32, flops64 | float operations per active lane; a fused multiply-add counts 2 | smsp__sass_thread_inst_executed_op_fadd/fmul/ffma_pred_on (dadd…) |
+
+Atomics are counted apart from loads and stores and move no sectors here; local arrays are
+taken to live in registers and cost nothing.
 """  # noqa: E501
 
 from __future__ import annotations

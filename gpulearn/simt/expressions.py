@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn.simt.arithmetic import BINARY, COMPARE, UNARY
 from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.joins import Types
 from gpulearn.simt.masks import EMPTY, union
 from gpulearn.simt.names import Intrinsic, callee, can_call, is_namespace
 from gpulearn.simt.source import LINE_BITS, MISSING, KernelSource
-from gpulearn.simt.values import BINARY, COMPARE, UNARY, cast, settle
+from gpulearn.simt.values import cast, settle
 
 __all__ = ["REFUSED", "UNDEFINED", "Expressions", "LocalFunction"]
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpulearn.simt.arithmetic import COMPARE
 from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.names import Intrinsic, converter, intrinsic
-from gpulearn.simt.values import COMPARE, Value, cast, cast_up, normal
+from gpulearn.simt.values import Value, cast, cast_up, normal
 
 if TYPE_CHECKING:
     from gpulearn.simt.machine import Machine

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpulearn.simt.arithmetic import COMPARE
 from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.masks import EMPTY, Mask, split, union
 from gpulearn.simt.memory import View
-from gpulearn.simt.values import COMPARE, Value, cast, truth
+from gpulearn.simt.values import Value, cast, truth
 
 if TYPE_CHECKING:
     from gpulearn.simt.machine import Machine

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpulearn.simt.arithmetic import BINARY
 from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.flow import Range, make_range
 from gpulearn.simt.masks import EMPTY
@@ -14,7 +15,6 @@ from gpulearn.simt.mathematics import float_type
 from gpulearn.simt.memory import View
 from gpulearn.simt.names import Intrinsic, converter, function
 from gpulearn.simt.values import (
-    BINARY,
     FLOAT32,
     FLOAT64,
     INT64,

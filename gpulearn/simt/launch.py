@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.simt import values as _values
+from gpulearn.simt.arithmetic import leak_hook
 from gpulearn.simt.chunk import Chunk
 from gpulearn.simt.counters import Counters
 from gpulearn.simt.findings import Finding, Stop
@@ -98,7 +98,7 @@ class _Run:
             isinstance(a, View) and a.dtype == np.float64 for a in args
         )
         if watch:
-            _values.leak_hook.append(leak)
+            leak_hook.append(leak)
         try:
             with np.errstate(all="ignore"):
                 translation(m, *args)
@@ -111,7 +111,7 @@ class _Run:
             raise Stop(Finding("launch-limit", m.here(), "not enough memory")) from None
         finally:
             if watch:
-                _values.leak_hook.pop()
+                leak_hook.pop()
 
 
 def _misuse(m: Chunk, error: Exception) -> Finding:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpulearn.simt.arithmetic import BINARY
 from gpulearn.simt.names import Intrinsic, converter, function
-from gpulearn.simt.values import BINARY, FLOAT32, FLOAT64, Value, cast, cast_up, dtype_of, normal
+from gpulearn.simt.values import FLOAT32, FLOAT64, Value, cast, cast_up, dtype_of, normal
 
 if TYPE_CHECKING:
     from gpulearn.simt.machine import Machine
