@@ -35,7 +35,15 @@ if TYPE_CHECKING:
     from gpulearn.lessons.overview import exercises, progress, solution
     from gpulearn.simt.settings import seed, unchecked
     from gpulearn.simt.xray import xray
-    from gpulearn.timing import Measurement, Provenance, Series, crossover, measure, time_correctly
+    from gpulearn.timing import (
+        Measurement,
+        Provenance,
+        Series,
+        crossover,
+        format_seconds,
+        measure,
+        time_correctly,
+    )
 
 # the module that defines them -> public names
 _HOMES = {
@@ -67,6 +75,7 @@ _HOMES = {
         "Provenance",
         "Series",
         "crossover",
+        "format_seconds",
         "measure",
         "time_correctly",
     ),
@@ -91,8 +100,8 @@ __all__ = [
     "compare_gpus",
     "cpu_times",
     "crossover",
-    "cuda",
     "exercises",
+    "format_seconds",
     "gpu_times",
     "matmul_explorer",
     "matmul_flops",

@@ -6,13 +6,27 @@ import difflib
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+import math
+import numbers
+import operator
+from collections.abc import Callable, Iterable
 from importlib.metadata import metadata
 from typing import Any, ParamSpec, TypeVar
 
 from gpulearn.errors import BadInput, MissingPackage
 
-__all__ = ["choice", "install_command", "not_empty", "package", "positive", "shapes", "sizes"]
+__all__ = [
+    "above_zero",
+    "ascending",
+    "choice",
+    "install_command",
+    "package",
+    "shapes",
+    "shown",
+    "sizes",
+    "whole",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,36 +69,65 @@ def choice(what: str, value: object, known: Iterable[str]) -> str:
     names = list(known)
     if isinstance(value, str) and value in names:
         return value
-    near = difflib.get_close_matches(str(value), names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(names)}."
-    raise BadInput(f"There is no {what} {value!r}: {hint}")
+    lowered = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(str(value).lower(), lowered, n=1)
+    hint = f"did you mean {lowered[near[0]]!r}?" if near else f"choose from {', '.join(names)}."
+    raise BadInput(f"There is no {what} {shown(value)}: {hint}")
 
 
-def positive(**values: object) -> None:
-    """Check that every named value is a whole number above zero.
-
-    Raises:
-        BadInput: one is not.
-    """
-    for name, value in values.items():
-        is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
-        if not is_whole or value.__index__() <= 0:  # type: ignore[attr-defined]
-            raise BadInput(f"{name} is {value!r}: give a whole number above zero.")
+def shown(value: object) -> str:
+    """A value as it can stand in a sentence: short and on one line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def not_empty(name: str, values: Sequence[object]) -> None:
-    """Check that there is at least one value.
+def whole(name: str, value: object) -> int:
+    """Return a whole number above zero as Python's own integer, which does not overflow.
 
     Raises:
-        BadInput: there is none.
+        BadInput: it is not.
     """
-    if len(values) == 0:
-        raise BadInput(f"{name} is empty: give at least one.")
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or number <= 0:
+        raise BadInput(f"{name} is {shown(value)}: give a whole number above zero.")
+    return number
+
+
+def above_zero(name: str, value: object) -> None:
+    """Check that a value is a number above zero, and finite.
+
+    Raises:
+        BadInput: it is not.
+    """
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not 0 < value < math.inf:  # type: ignore[operator]
+        raise BadInput(f"{name} is {shown(value)}: give a number above zero.")
+
+
+def ascending(name: str, values: object) -> tuple[int, ...]:
+    """Return ascending whole numbers above zero as a tuple.
+
+    Raises:
+        BadInput: they are not.
+    """
+    if not isinstance(values, Iterable) or isinstance(values, str):
+        raise BadInput(f"{name} is {shown(values)}: give a list, such as [64, 128].")
+    found = tuple(whole(f"an entry of {name}", value) for value in values)
+    if not found or any(a >= b for a, b in itertools.pairwise(found)):
+        raise BadInput(f"{name} is {shown(list(found))}: give at least one, ascending.")
+    return found
 
 
 def sizes(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Check before each call that the named arguments are whole numbers above zero."""
-    return _before_each_call(lambda given: positive(**{name: given[name] for name in names}))
+
+    def check(given: dict[str, Any]) -> None:
+        given.update({name: whole(name, given[name]) for name in names})
+
+    return _before_each_call(check)
 
 
 def shapes(**expected: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -104,15 +147,16 @@ def shapes(**expected: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 def _before_each_call(
     inspect_arguments: Callable[[dict[str, Any]], None],
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator that checks: the function itself stays short enough to read as a solution."""
+    """A decorator that checks, and may convert: the function itself stays a plain solution."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
 
         @functools.wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-            inspect_arguments(signature.bind(*args, **kwargs).arguments)
-            return function(*args, **kwargs)
+            bound = signature.bind(*args, **kwargs)
+            inspect_arguments(bound.arguments)
+            return function(*bound.args, **bound.kwargs)
 
         return checked
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gpulearn import _require, device
+from gpulearn.errors import BadInput
 
 __all__ = ["Accelerator", "CudaAccelerator", "QueueAccelerator", "accelerator"]
 
@@ -38,6 +39,32 @@ class Accelerator(Protocol):
         """Wait until all that was launched is done; an error of a launch is raised here."""
 
 
+def check_array(array: object) -> None:
+    """Check that something can be copied to a device.
+
+    Raises:
+        BadInput: it is no NumPy array of numbers.
+    """
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf":
+        raise BadInput(f"put was given {_require.shown(array)}: give a NumPy array of numbers.")
+
+
+def check_factors(a: Any, b: Any) -> None:
+    """Check what is to be multiplied before it is launched, as a GPU's libraries do.
+
+    Raises:
+        BadInput: it is not two matrices of one dtype whose inner sizes agree.
+    """
+    for name, x in (("a", a), ("b", b)):
+        if not hasattr(x, "dtype") or len(getattr(x, "shape", ())) != 2:
+            raise BadInput(f"{name} is {_require.shown(x)}: give a matrix that put has placed.")
+    if a.shape[1] != b.shape[0] or a.dtype != b.dtype:
+        raise BadInput(
+            f"a is {tuple(a.shape)} of {a.dtype} and b {tuple(b.shape)} of {b.dtype}: the inner "
+            f"sizes and the dtypes must agree."
+        )
+
+
 class CudaAccelerator:
     """A GPU by way of torch."""
 
@@ -47,12 +74,14 @@ class CudaAccelerator:
 
     def put(self, array: np.ndarray) -> Any:
         """Copy an array to the GPU and wait for it."""
+        check_array(array)
         placed = self._torch.from_numpy(array).cuda()
         self.synchronize()
         return placed
 
     def matmul(self, a: Any, b: Any) -> Any:
         """Launch a·b on the GPU and return at once."""
+        check_factors(a, b)
         return a @ b
 
     def get(self, array: Any) -> np.ndarray:
@@ -85,10 +114,12 @@ class QueueAccelerator:
 
     def put(self, array: np.ndarray) -> Any:
         """Copy an array, so that the host's own may change meanwhile."""
+        check_array(array)
         return self._torch.from_numpy(array).clone()
 
     def matmul(self, a: Any, b: Any) -> Any:
         """Queue a·b and return the place of its result at once."""
+        check_factors(a, b)
         result = self._torch.empty((a.shape[0], b.shape[-1]), dtype=a.dtype)
         self._launches.put(lambda: self._torch.matmul(a, b, out=result))
         return result

@@ -27,7 +27,6 @@ __all__ = [
     "current",
     "decide",
     "driver_gpus",
-    "is_busy",
 ]
 
 ENVIRONMENT_VARIABLE = "GPULEARN_DEVICE"
@@ -175,15 +174,6 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def is_busy() -> bool:
-    """Whether other programs keep the CPU busy, so that times measured now would jump.
-
-    Work of our own loads each core at most once; the system's load average (of the last
-    minute) above that is somebody else's. Where a system has none, the answer is no.
-    """
-    return hasattr(os, "getloadavg") and os.getloadavg()[0] > 1.5 * cores()
 
 
 @cache

@@ -52,11 +52,11 @@ GPUS = {
         GpuSpec(
             name="H200",
             peak={"float64": 34e12, "float32": 67e12, "tf32": 494.5e12, "bfloat16": 989e12}
-            | {"float16": 989e12},
+            | {"float16": 989e12},  # the sheet's tensor-core rates are for sparse matrices: half
             bandwidth=4.8e12,
             memory=141e9,
             link=63e9,  # PCIe 5.0, 16 lanes
-            source="NVIDIA H200 data sheet (SXM); tensor-core rates halved to dense",
+            source="NVIDIA H200 data sheet (SXM version)",
         ),
     )
 }
@@ -82,12 +82,10 @@ def matmul_seconds(
     Raises:
         BadInput: a size is not above zero, or the GPU or its arithmetic is unknown.
     """
-    _require.positive(m=m, n=n, p=p)
     spec = gpu_spec(gpu)
     if dtype not in spec.peak:
         raise BadInput(f"The {gpu} has no {dtype} arithmetic: choose from {', '.join(spec.peak)}.")
-    # Python's integers do not overflow, NumPy's do.
-    m, n, p = int(m), int(n), int(p)
+    m, n, p = (_require.whole(name, size) for name, size in (("m", m), ("n", n), ("p", p)))
     moved = (m * n + n * p + m * p) * BYTES[dtype]
     seconds = LAUNCH_SECONDS + max(2 * m * n * p / spec.peak[dtype], moved / spec.bandwidth)
     if copies:

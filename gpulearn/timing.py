@@ -6,6 +6,7 @@ on a named machine, or modelled. A `Provenance` travels with every number.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -13,6 +14,7 @@ from typing import Any
 
 from gpulearn import _require, device
 from gpulearn.errors import BadInput
+from gpulearn.neighbours import watch_neighbours
 
 __all__ = [
     "Measurement",
@@ -30,7 +32,7 @@ class Provenance:
     """Where a number comes from.
 
     `kind` is "measured", "recorded" or "modelled"; `where` names the device (or the
-    model), `when` is the date of a recording, or "while busy" where other programs may have
+    model), `when` is the date of a recording, or "while busy" where other programs
     disturbed a measurement.
     """
 
@@ -101,11 +103,14 @@ class Series:
     note: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        _require.ascending("sizes", self.sizes)
         if len(self.sizes) != len(self.seconds):
             raise BadInput(
                 f"{self.name} has {len(self.sizes)} sizes and {len(self.seconds)} times: "
                 f"give one time for each size."
             )
+        for seconds in self.seconds:
+            _require.above_zero("a time", seconds)
 
 
 def format_seconds(seconds: float) -> str:
@@ -153,8 +158,12 @@ def measure(
             f"measure was given {function!r}, which cannot be called: "
             f"give it a function, such as measure(lambda: a @ b)."
         )
-    if not seconds > 0:
-        raise BadInput(f"seconds is {seconds!r}: give a time above zero.")
+    if not takes_nothing(function):
+        raise BadInput(
+            f"{getattr(function, '__name__', 'the function')} needs arguments: give measure a "
+            f"function of none, such as measure(lambda: f(x))."
+        )
+    _require.above_zero("seconds", seconds)
     _require.choice("clock", clock, ("host", "events"))
     torch = _require.package("torch", "gl.measure")
     has_gpu = torch.cuda.is_available()
@@ -165,12 +174,23 @@ def measure(
     function()
     wait()
     first = perf_counter() - start
-    times = event_times(function, seconds, torch) if clock == "events" else None
-    if times is None:
-        times = _host_times(function, seconds, torch)
+    repeat = event_times if clock == "events" else _host_times
+    with watch_neighbours() as neighbours:
+        times = repeat(function, seconds, torch)
     where = where or device.current().name
-    when = "while busy" if device.is_busy() else ""
+    when = "while busy" if neighbours.disturb else ""
     return Measurement(tuple(times), first, Provenance("measured", where, when))
+
+
+def takes_nothing(function: Callable[..., object]) -> bool:
+    """Whether a function can be called without arguments, as far as can be known."""
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        return False
+    except ValueError:  # a built-in function that does not say
+        return True
+    return True
 
 
 def _nothing_to_wait_for() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpulearn._require import shown
 from gpulearn.device import cores, cpu_name
 from gpulearn.errors import BadInput
 from gpulearn.figures.show import Picture, show
@@ -45,27 +46,33 @@ def rates(series: Series) -> tuple[float, ...]:
     return tuple(matmul_flops(n, n, n) / seconds for n, seconds in pairs)
 
 
-def plot_times(*series: Series, n: int | None = None) -> Picture:
-    """Plot seconds over n for several series, with every crossover with the first marked.
+def plot_times(
+    *series: Series, n: int | None = None, span: tuple[float, float] | None = None
+) -> Picture:
+    """Plot seconds over n for several series, with every crossover with the first circled.
 
     Args:
         series: the first is what the others are compared with. Each legend entry says where
             its numbers come from.
         n: a size to mark with a line.
+        span: the least and the most seconds of the axis; all of the data by default.
     """
     _need(series)
     base = series[0]
+    crossings = [_crossing(base, other) for other in series[1:]]
     with figure() as (fig, axes):
-        for one, look in zip(series, LINES, strict=False):
-            axes.plot(one.sizes, one.seconds, label=_label(one), **look)
-        crossings = [_crossing(base, other) for other in series[1:]]
-        for other, size in zip(series[1:], crossings, strict=True):
-            if size is not None:
-                _mark(axes, size, base.seconds[base.sizes.index(size)], other.name)
+        for one, size, look in zip(series, [None, *crossings], LINES, strict=False):
+            lead = f"ahead from n = {size}; " if size else ""
+            axes.plot(one.sizes, one.seconds, label=_label(one, lead), **look)
+            if size:
+                at = base.seconds[base.sizes.index(size)]
+                axes.plot(size, at, "o", markersize=15, fillstyle="none", color="black", zorder=5)
         if n is not None:
             axes.axvline(n, color="grey", linestyle=":", linewidth=1.5)
         _finish(axes, base.sizes, "time for one product (s)")
         axes.set_yscale("log")
+        if span is not None:
+            axes.set_ylim(*span)
     said = [
         f"{other.name} {_said(size)}" for other, size in zip(series[1:], crossings, strict=True)
     ]
@@ -79,9 +86,7 @@ def plot_rates(*series: Series, peak: float | None = None) -> Picture:
         for one, look in zip(series, LINES, strict=False):
             axes.plot(one.sizes, [r / 1e9 for r in rates(one)], label=_label(one), **look)
         if peak is not None:
-            axes.axhline(
-                peak / 1e9, color="black", linestyle=":", label="highest rate measured here"
-            )
+            axes.axhline(peak / 1e9, color="black", linestyle=":", label="highest of these rates")
         _finish(axes, series[0].sizes, "rate (GFLOP/s)")
         axes.set_yscale("log")
     said = [
@@ -92,22 +97,15 @@ def plot_rates(*series: Series, peak: float | None = None) -> Picture:
     return show(fig, _sentence("GFLOP/s over n on logarithmic axes:", said))
 
 
-def _mark(axes: Any, size: int, seconds: float, name: str) -> None:
-    """Circle the point from which a GPU stays ahead."""
-    axes.plot(size, seconds, "o", markersize=15, fillstyle="none", color="black", zorder=5)
-    axes.annotate(
-        f"{name}:\nahead from n = {size}",
-        (size, seconds),
-        xytext=(12, -22),
-        textcoords="offset points",
-        fontsize=9,
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
-    )
-
-
 def _need(series: Sequence[Series]) -> None:
     if not series:
         raise BadInput("There is nothing to plot: give at least one series.")
+    for one in series:
+        if not isinstance(one, Series):
+            raise BadInput(
+                f"{shown(one)} is no series: give what gl.cpu_times and gl.gpu_times return, "
+                f"one after the other."
+            )
 
 
 def _finish(axes: Any, sizes: Sequence[int], y: str) -> None:
@@ -119,8 +117,8 @@ def _finish(axes: Any, sizes: Sequence[int], y: str) -> None:
     axes.legend(fontsize=9)
 
 
-def _label(series: Series) -> str:
-    return f"{series.name}\n({series.provenance})"
+def _label(series: Series, lead: str = "") -> str:
+    return f"{series.name}\n({lead}{series.provenance})"
 
 
 def _crossing(base: Series, other: Series) -> int | None:
@@ -133,6 +131,10 @@ def _said(size: int | None) -> str:
     return f"stays faster from n = {size}" if size else "does not stay faster at any size"
 
 
+def _factor(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def _sentence(start: str, said: Sequence[str]) -> str:
     return f"{start} {'; '.join(said)}." if said else f"{start} one curve."
 
@@ -143,5 +145,5 @@ def compare_at(cpu: Series, gpu: Series, n: int) -> str:
     who, factor = ("GPU", c / g) if g < c else ("CPU", g / c)
     return (
         f"n = {n}: {cpu.name} {format_seconds(c)}, {gpu.name} {format_seconds(g)}: "
-        f"the {who} is {factor:.3g} times as fast."
+        f"the {who} is {_factor(factor)} times as fast."
     )

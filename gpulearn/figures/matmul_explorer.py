@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpulearn import _require, roofline
+from gpulearn.errors import BadInput
 from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.matmul import compare_at, plot_times
 from gpulearn.figures.show import Picture
@@ -13,7 +14,8 @@ from gpulearn.timing import Series
 
 __all__ = ["draw", "matmul_explorer"]
 
-BEST = "the best known here"  # live, else recorded, else modelled
+LEAST_SECONDS = 3e-7
+BEST = "as above"  # live, else recorded, else modelled
 
 
 def draw(
@@ -28,12 +30,16 @@ def draw(
         theirs = gpu_times(ours.sizes, dtype, copies)
     else:
         theirs = modelled_times(ours.sizes, dtype, copies, gpu)
-    return plot_times(ours, theirs, n=n), compare_at(ours, theirs, n)
+    # Every choice is drawn on the same axis, so that what it changes can be seen.
+    span = (LEAST_SECONDS, 3 * max(max(one.seconds) for one in cpu.values()))
+    return plot_times(ours, theirs, n=n, span=span), compare_at(ours, theirs, n)
 
 
 def dtypes(gpu: str) -> Sequence[str]:
-    """The arithmetic that a GPU offers; of the best known here, what all have."""
-    return ("float32", "float64") if gpu == BEST else tuple(roofline.gpu_spec(gpu).peak)
+    """The arithmetic that a GPU offers, widest first; "as above", what every GPU has."""
+    if gpu == BEST:
+        return ("float64", "float32")
+    return [dtype for dtype in roofline.BYTES if dtype in roofline.gpu_spec(gpu).peak]
 
 
 def matmul_explorer(*cpu: Series) -> Explorer:
@@ -43,14 +49,20 @@ def matmul_explorer(*cpu: Series) -> Explorer:
         cpu: measured series of the same sizes, their names ending in the dtype.
     """
     widgets = _require.package("ipywidgets", "gl.matmul_explorer")
+    if not any(isinstance(one, Series) and one.name.endswith("float32") for one in cpu):
+        raise BadInput("There is no float32 series: give one that gl.cpu_times returned.")
     by_dtype = {series.name.rpartition(" ")[2]: series for series in cpu}
     sizes = cpu[0].sizes
     controls = {
         "n": widgets.SelectionSlider(
-            options=sizes, value=sizes[len(sizes) // 2], description="n", continuous_update=False
+            options=sizes,
+            value=sizes[len(sizes) // 2],
+            description="size n",
+            continuous_update=False,
+            readout=False,  # could be typed into; the sentence below says n
         ),
         "gpu": widgets.Dropdown(options=[BEST, *roofline.GPUS], description="GPU"),
-        "dtype": widgets.Dropdown(options=dtypes(BEST), description="arithmetic"),
+        "dtype": widgets.Dropdown(options=dtypes(BEST), value="float32", description="arithmetic"),
         "copies": widgets.Checkbox(value=False, description="count the copies"),
     }
 

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from gpulearn._require import shown
+from gpulearn.errors import BadInput
+
 __all__ = ["Table", "table"]
+
+
+CAPTION = "caption-side:bottom;text-align:left;white-space:nowrap;padding-top:0.5em"
 
 
 @dataclass(frozen=True)
@@ -37,9 +43,7 @@ class Table:
             for row in self.rows
         )
         caption = (
-            f'<caption style="caption-side:bottom">{escape(self.caption)}</caption>'
-            if self.caption
-            else ""
+            f'<caption style="{CAPTION}">{escape(self.caption)}</caption>' if self.caption else ""
         )
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -47,11 +51,21 @@ class Table:
 def table(rows: Sequence[Mapping[str, Any]], caption: str = "") -> Table:
     """Make a table from dictionaries with the same keys, which become its headings.
 
+    Raises:
+        BadInput: there is no row, a row is no dictionary, or rows have other headings.
+
     >>> table([{"n": 64, "GFLOP/s": "1.5"}])
     n   GFLOP/s
     --  -------
     64  1.5
     """
-    headings = tuple(rows[0]) if rows else ()
+    if not isinstance(rows, Sequence) or not rows or not all(isinstance(r, Mapping) for r in rows):
+        raise BadInput(f"rows is {shown(rows)}: give at least one dictionary, heading to cell.")
+    headings = tuple(rows[0])
+    for row in rows:
+        if tuple(row) != headings:
+            raise BadInput(
+                f"A row has the headings {shown(list(row))}, the first {shown(list(headings))}."
+            )
     cells = tuple(tuple(str(row[heading]) for heading in headings) for row in rows)
     return Table(headings, cells, caption)

@@ -71,7 +71,7 @@ def gpu_times(
         BadInput: the dtype or the GPU's name is not known.
     """
     _require.choice("dtype", dtype, roofline.BYTES)
-    check_sizes(sizes)
+    sizes = _require.ascending("sizes", sizes)
     kind = "pageable" if copies else "none"
     if device.current().kind == "gpu" and _torch_sees_gpu():
         return live_times(sizes, dtype, copies=kind, on="cuda", name=_gpu_name(dtype, copies))
@@ -83,6 +83,7 @@ def modelled_times(
     sizes: Sequence[int], dtype: str = "float32", copies: bool = False, model: str = "T4"
 ) -> Series:
     """The least times that n × n products take on a named GPU, by `roofline.matmul_seconds`."""
+    sizes = _require.ascending("sizes", sizes)
     seconds = [
         roofline.matmul_seconds(n, n, n, gpu=model, dtype=dtype, copies=copies) for n in sizes
     ]
@@ -143,13 +144,6 @@ def live_times(
     return Series(name or f"torch, {dtype}", found.sizes, found.seconds, found.provenance)
 
 
-def check_sizes(sizes: Sequence[int]) -> None:
-    """Check that there is at least one size, and each is above zero."""
-    _require.not_empty("sizes", sizes)
-    for n in sizes:
-        _require.positive(n=n)
-
-
 @contextmanager
 def float32_products(torch: Any, tf32: bool) -> Iterator[None]:
     """Let torch multiply float32 matrices in TF32, or keep it from doing so."""
@@ -174,7 +168,7 @@ def _timed(
     sizes: Sequence[int], prepare: Callable[[int], Callable[[], object]], where: str, seconds: float
 ) -> Series:
     """Time what `prepare` makes for each size."""
-    check_sizes(sizes)
+    sizes = _require.ascending("sizes", sizes)
     found = [timing.measure(prepare(n), seconds=seconds, where=where) for n in sizes]
     # one disturbed measurement labels them all
     origin = max((m.provenance for m in found), key=lambda p: p.when)

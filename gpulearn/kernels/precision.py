@@ -33,7 +33,7 @@ def round_mantissa(x: np.ndarray, bits: int) -> np.ndarray:
     """
     if getattr(x, "dtype", None) != np.float32:
         raise BadInput(f"x is {getattr(x, 'dtype', type(x).__name__)}: give a float32 array.")
-    _require.positive(bits=bits)
+    bits = _require.whole("bits", bits)
     if bits > 23:
         raise BadInput(f"bits is {bits}: float32 stores 23 bits of significand, give 1 to 23.")
     drop = np.uint32(23 - bits)
@@ -50,6 +50,16 @@ def round_mantissa(x: np.ndarray, bits: int) -> np.ndarray:
 
 
 def relative_error(c: Any, exact: np.ndarray) -> float:
-    """The error of a matrix against the exact one: ‖C − exact‖ / ‖exact‖ (Frobenius norm)."""
+    """The error of a matrix against the exact one: ‖C − exact‖ / ‖exact‖ (Frobenius norm).
+
+    Raises:
+        BadInput: the two differ in shape, or the exact one is all zeros.
+    """
+    if np.shape(c) != np.shape(exact):
+        raise BadInput(
+            f"c has shape {np.shape(c)} and exact {np.shape(exact)}: they must be equal."
+        )
+    if not np.any(exact):
+        raise BadInput("exact is all zeros: a relative error needs something to relate to.")
     difference = np.asarray(c, dtype=np.float64) - exact
     return float(np.linalg.norm(difference) / np.linalg.norm(exact))

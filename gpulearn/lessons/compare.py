@@ -7,15 +7,28 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["arrays", "numbers_or_none", "show", "tolerance"]
+__all__ = ["arrays", "numbers_or_none", "shorten", "show", "tolerance"]
+
+NOTHING = "it returns nothing (None): does it end with return?"
+
+
+def shorten(text: str, most: int = 60) -> str:
+    """Text cut to a length that fits into a sentence."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def show(value: Any) -> str:
-    """A value as it can stand in a sentence: short, whatever it is."""
-    if isinstance(value, np.ndarray):
+    """A value as it can stand in a sentence: short, on one line, whatever it is."""
+    if isinstance(value, np.ndarray) and value.ndim:
         return f"an array of shape {value.shape}"
-    text = repr(value.item() if isinstance(value, np.generic) else value)
-    return text if len(text) <= 60 else f"{text[:57]}…"
+    kind = type(value).__name__
+    if getattr(type(value), "__repr__", None) is object.__repr__:
+        return f"an object of type {kind}"
+    try:
+        text = repr(value.item() if isinstance(value, np.generic | np.ndarray) else value)
+    except Exception:
+        return f"an object of type {kind}"
+    return shorten(" ".join(text.split()))
 
 
 def is_number(value: Any) -> bool:
@@ -30,13 +43,21 @@ def numbers_or_none(got: Any, expected: Any, relative: float = 1e-9) -> str | No
     if expected is None and got is None:
         return None
     if got is None:
-        return f"it returns nothing (None), expected {show(expected)}"
+        return NOTHING
     if not is_number(got):
-        kind = type(got).__name__
-        return f"it returns {show(got)}, a {kind}; expected {show(expected)}"
-    if expected is None or not abs(float(got) - expected) <= relative * abs(expected):
+        return f"it returns {show(got)} ({type(got).__name__}), expected {show(expected)}"
+    if expected is None or not _close(got, expected, relative):
         return f"it returns {show(got)}, expected {show(expected)}"
     return None
+
+
+def _close(got: Any, expected: Any, relative: float) -> bool:
+    if isinstance(got, int) and isinstance(expected, int):
+        return got == expected  # however large
+    try:
+        return abs(float(got) - float(expected)) <= relative * abs(float(expected))
+    except OverflowError:  # an integer beyond the largest float
+        return False
 
 
 def tolerance(dtype: np.dtype[Any]) -> float:
@@ -47,10 +68,14 @@ def tolerance(dtype: np.dtype[Any]) -> float:
 def arrays(got: Any, expected: np.ndarray) -> str | None:
     """Compare two arrays of numbers: shape first, then the first element that differs."""
     if got is None:
-        return f"it returns nothing (None), expected an array of shape {expected.shape}"
-    if not isinstance(got, np.ndarray) or got.dtype.kind not in "iuf":
-        kind = got.dtype if isinstance(got, np.ndarray) else type(got).__name__
-        return f"it returns a {kind}, expected a NumPy array of numbers"
+        return NOTHING
+    if isinstance(got, list | tuple):
+        return f"it returns a {type(got).__name__}; wrap it in np.array"
+    if not isinstance(got, np.ndarray) or isinstance(got, np.ma.MaskedArray | np.matrix):
+        return f"it returns {show(got)} ({type(got).__name__}), expected a plain NumPy array"
+    got = np.asarray(got)
+    if got.dtype.kind not in "iuf":
+        return f"it returns an array of {got.dtype}, expected numbers"
     if got.shape != expected.shape:
         return f"it returns shape {got.shape}, expected {expected.shape}"
     scale = np.abs(expected).max(initial=0)

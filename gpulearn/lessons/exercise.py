@@ -12,7 +12,7 @@ from typing import Any
 from gpulearn import _require, lessons
 from gpulearn.lessons import compare
 
-__all__ = ["Case", "Exercise", "Refused", "Wrong", "catalogue", "find"]
+__all__ = ["Answers", "Case", "Exercise", "Refused", "Wrong", "catalogue", "find"]
 
 Answer = Callable[..., Any]
 
@@ -37,6 +37,28 @@ class Wrong:
     hint: str
 
 
+class Answers:
+    """The known answers of an exercise, each marked by a decorator where it is written."""
+
+    def __init__(self) -> None:
+        self.wrongs: list[Wrong] = []
+        self.rights: list[Answer] = []
+
+    def wrong(self, hint: str) -> Callable[[Answer], Answer]:
+        """Mark a plausible wrong answer with the hint that it must get."""
+
+        def mark(answer: Answer) -> Answer:
+            self.wrongs.append(Wrong(answer, hint))
+            return answer
+
+        return mark
+
+    def right(self, answer: Answer) -> Answer:
+        """Mark another way to write a right answer."""
+        self.rights.append(answer)
+        return answer
+
+
 def call(answer: Answer, case: Case) -> Any:
     """Call an answer on a case; how most exercises are run."""
     return answer(*case.args)
@@ -52,9 +74,8 @@ class Exercise:
         task: one sentence.
         reference: the tested library function that is its solution.
         cases: makes the adversarial inputs anew for each check.
-        wrong: plausible wrong answers with their hints; an answer that behaves like one of
-            them on every case gets its hint.
-        right: other ways to write a right answer; tests hold that they pass.
+        answers: known answers. One that behaves on every case like a wrong one among them gets
+            its hint; tests hold that the right ones pass.
         run: tries an answer on a case and returns what came out.
         expect: what should come out; the reference's result unless said otherwise.
         difference: one sentence on how a result differs from the expected one, or None.
@@ -66,8 +87,7 @@ class Exercise:
     task: str
     reference: Answer
     cases: Callable[[], Sequence[Case]]
-    wrong: tuple[Wrong, ...]
-    right: tuple[Answer, ...]
+    answers: Answers
     run: Callable[[Answer, Case], Any] = call
     expect: Callable[[Case], Any] | None = None
     difference: Callable[[Any, Any], str | None] = compare.numbers_or_none
@@ -80,7 +100,7 @@ class Exercise:
 
 @functools.cache
 def catalogue() -> dict[str, Exercise]:
-    """All exercises by name, in the order of the course: each `nb…` module's `EXERCISES`."""
+    """All exercises by name, in the order of the course: each `nb…` package's `EXERCISES`."""
     found: dict[str, Exercise] = {}
     for module in sorted(m.name for m in pkgutil.iter_modules(lessons.__path__)):
         if module.startswith("nb"):

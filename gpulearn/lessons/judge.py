@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import _thread
+import ast
 import copy
 import inspect
-import threading
+import re
+import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -17,7 +17,9 @@ import numpy as np
 
 from gpulearn.errors import BadInput, NotSolvedYet, WrongAnswer
 from gpulearn.lessons import progress, stubs
+from gpulearn.lessons.compare import shorten, show
 from gpulearn.lessons.exercise import Answer, Case, Exercise, Refused, catalogue, find
+from gpulearn.lessons.limit import time_limit
 
 __all__ = ["Passed", "check", "diagnose"]
 
@@ -44,11 +46,10 @@ class Passed:
 
 @dataclass(frozen=True)
 class Raised:
-    """An answer ended in an exception instead of a result."""
+    """An answer ended in an exception, or broke the trial's rules, instead of giving a result."""
 
     kind: str
-    message: str
-    line: int | None
+    sentence: str
 
 
 def check(name: str, answer: Answer) -> Passed:
@@ -66,20 +67,24 @@ def check(name: str, answer: Answer) -> Passed:
         WrongAnswer: the answer is wrong; the message is the diagnosis.
         BadInput: there is no such exercise, or `answer` is no function.
     """
+    if callable(name) and isinstance(answer, str):
+        raise BadInput(f'The name comes first: write gl.check("{answer}", {answer}).')
     exercise = find(name)
     if not callable(answer):
         raise BadInput(
-            f"check was given {answer!r}, not a function: write "
+            f"check was given {show(answer)}, not a function: write "
             f'gl.check("{exercise.name}", {exercise.name}), without brackets after the name.'
         )
+    diagnosis = _unread_cell(exercise.name, answer) or diagnose(exercise, answer)
+    if diagnosis is None:
+        unsaved = progress.record(exercise.name)
+        note = f"(Not saved: {unsaved}.)" if unsaved else _tally(exercise.notebook)
+        return Passed(exercise.name, len(exercise.cases()), note)
     if stubs.is_stub(answer):
-        raise NotSolvedYet(f"{exercise.name} still holds its stub. {exercise.task}")
-    diagnosis = diagnose(exercise, answer)
-    if diagnosis is not None:
-        raise WrongAnswer(f"{exercise.name}: {diagnosis}")
-    unsaved = progress.record(exercise.name)
-    note = f"(Not saved: {unsaved}.)" if unsaved else _tally(exercise.notebook)
-    return Passed(exercise.name, len(exercise.cases()), note)
+        raise NotSolvedYet(
+            f"{exercise.name} still has a ... where your code belongs. {exercise.task}"
+        )
+    raise WrongAnswer(f"{exercise.name}: {diagnosis}")
 
 
 def _tally(notebook: str) -> str:
@@ -96,38 +101,68 @@ def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> st
     """
     if fault := _fault_of_signature(exercise, answer):
         return fault
+    outcomes: list[Any] = []
     cases = exercise.cases()
     try:
         with time_limit(seconds):
-            outcomes = [_try(exercise, answer, case) for case in cases]
-            demanded = exercise.demand(answer) if not _failures(exercise, cases, outcomes) else None
+            for case in cases:
+                outcomes.append(_try(exercise, answer, case))
+            failures = _failures(exercise, cases, outcomes)
+            demanded = None if failures else exercise.demand(answer)
     except TimeoutError:
-        return f"it did not end within {seconds:g} s: is there a loop that never stops?"
-    failures = _failures(exercise, cases, outcomes)
+        label = cases[min(len(outcomes), len(cases) - 1)].label
+        return (
+            f"for {label}, it did not end within {seconds:g} s: a loop never stops, or runs far "
+            f"too often."
+        )
     if not failures:
         return demanded
-    for known in exercise.wrong:
+    for known in exercise.answers.wrongs:
         if all(
             _alike(exercise, outcome, _try(exercise, known.answer, case))
             for outcome, case in zip(outcomes, exercise.cases(), strict=True)
         ):
             return known.hint
     case, sentence = failures[0]
-    return f"for {case.label}, {sentence}."
+    return f"for {case.label}, {sentence.rstrip('.?!')}."
+
+
+def _unread_cell(name: str, answer: Answer) -> str | None:
+    """Whether Python could not read the last cell that defines the answer's name.
+
+    Then the name still stands for an earlier version, and judging that one would mislead.
+    """
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is None or getattr(answer, "__name__", None) != name:
+        return None
+    begins = re.compile(rf"^def {name}\b", re.MULTILINE)
+    cells = reversed(shell.user_ns.get("In", ()))
+    last = next((cell for cell in cells if begins.search(cell)), "")
+    try:
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        compile(shell.transform_cell(last), "<cell>", "exec", flags, dont_inherit=True)
+    except SyntaxError as error:
+        return (
+            f"Python cannot read your cell, line {error.lineno}: {error.msg}. "
+            f"Mend it and run it again; until then the name means an earlier version."
+        )
+    return None
 
 
 def _fault_of_signature(exercise: Exercise, answer: Answer) -> str | None:
-    """Whether an answer can be called as the exercise calls it."""
+    """Whether an answer can be called as the exercise calls it, by position."""
     wanted = inspect.signature(exercise.reference)
     try:
         given = inspect.signature(answer)
-    except (TypeError, ValueError):  # some built-in functions have none
+    except Exception:  # some built-in functions have none, some objects a broken one
         return None
     try:
         given.bind(*wanted.parameters)
     except TypeError:
-        names = ", ".join(wanted.parameters)
-        return f"it takes ({', '.join(given.parameters)}), and must take ({names})."
+        return (
+            f"it takes {given}, and is called with ({', '.join(wanted.parameters)}), by position."
+        )
     return None
 
 
@@ -136,21 +171,40 @@ def _try(exercise: Exercise, answer: Answer, case: Case) -> Any:
     fresh = Case(case.label, copy.deepcopy(case.args))
     try:
         got = exercise.run(answer, fresh)
-    except (Exception, SystemExit) as error:
-        return Raised(type(error).__name__, str(error), _line_in(answer, error))
+    except (KeyboardInterrupt, TimeoutError):
+        raise
+    except Refused as refused:
+        return Raised(Refused.__name__, str(refused))
+    except BaseException as error:
+        return Raised(type(error).__name__, _sentence_of(error, answer))
     for before, after in zip(case.args, fresh.args, strict=True):
-        if isinstance(before, np.ndarray) and not np.array_equal(before, after, equal_nan=True):
-            return Raised(Refused.__name__, "it changes its input; work on a copy", None)
+        if isinstance(before, np.ndarray | list) and not np.array_equal(before, after):
+            return Raised(Refused.__name__, "it changes its input; work on a copy")
     return got
+
+
+def _sentence_of(error: BaseException, answer: Answer) -> str:
+    """What an exception says, and in which line of the answer it was raised."""
+    try:
+        said = shorten(str(error).strip().partition("\n")[0], 120)
+    except Exception:
+        said = ""
+    kind = type(error).__name__
+    line = _line_in(answer, error)
+    where = f" in line {line} of your function" if line else ""
+    return f"it raises {kind}{where}" + (f": {said}" if said else "")
 
 
 def _line_in(answer: Answer, error: BaseException) -> int | None:
     """The last line of the answer's own source in which an exception was raised, from 1."""
-    code = getattr(inspect.unwrap(answer), "__code__", None)
+    code = getattr(stubs.unwrapped(answer), "__code__", None)
+    if code is None:
+        return None
+    own = {line for _, _, line in code.co_lines() if line is not None}
     lines = [
         frame.lineno - code.co_firstlineno + 1
         for frame in traceback.extract_tb(error.__traceback__)
-        if code is not None and frame.filename == code.co_filename and frame.lineno is not None
+        if frame.filename == code.co_filename and frame.name == code.co_name and frame.lineno in own
     ]
     return lines[-1] if lines else None
 
@@ -161,64 +215,23 @@ def _failures(
     """The cases whose outcome is wrong, each with one sentence."""
     found = []
     for case, outcome in zip(cases, outcomes, strict=True):
-        sentence = _sentence(exercise, outcome, case)
-        if sentence is not None:
+        if isinstance(outcome, Raised):
+            found.append((case, outcome.sentence))
+        elif sentence := exercise.difference(outcome, exercise.expected(case)):
             found.append((case, sentence))
     return found
 
 
-def _sentence(exercise: Exercise, outcome: Any, case: Case) -> str | None:
-    if not isinstance(outcome, Raised):
-        return exercise.difference(outcome, exercise.expected(case))
-    if outcome.kind == Refused.__name__:
-        return outcome.message
-    where = f" in line {outcome.line} of your function" if outcome.line else ""
-    return f"it raises {outcome.kind}: {outcome.message}{where}".replace("\n", " ")
-
-
 def _alike(exercise: Exercise, one: Any, other: Any) -> bool:
     """Whether two outcomes are the same behaviour."""
+    if isinstance(one, Raised) and isinstance(other, Raised):
+        rule = Refused.__name__
+        return one.kind == other.kind and (one.kind != rule or one.sentence == other.sentence)
     if isinstance(one, Raised) or isinstance(other, Raised):
-        if type(one) is not type(other) or one.kind != other.kind:
-            return False
-        return bool(one.kind != Refused.__name__ or one.message == other.message)
+        return False
     if one is None or other is None:
         return one is other
     try:
         return exercise.difference(one, other) is None
     except (TypeError, ValueError, AttributeError):
         return False
-
-
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Interrupt the block after `seconds` and raise TimeoutError.
-
-    It works as Kernel → Interrupt does, hence on every platform, and only in the main
-    thread; elsewhere there is no limit.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    lock, state = threading.Lock(), {"running": True, "expired": False}
-
-    def expire() -> None:
-        with lock:
-            if state["running"]:
-                state["expired"] = True
-                _thread.interrupt_main()
-
-    timer: Any = threading.Timer(seconds, expire)
-    timer.daemon = True
-    timer.start()
-    try:
-        try:
-            yield
-        finally:
-            with lock:
-                state["running"] = False
-            timer.cancel()
-    except KeyboardInterrupt:
-        if state["expired"]:
-            raise TimeoutError from None
-        raise

@@ -1,7 +1,7 @@
 """Carries the repository's address from pyproject.toml to all places that show it.
 
-`make links` rewrites the Colab badges and the notebooks' set-up cells; a test holds that
-nothing is left to rewrite.
+`make links` rewrites the Colab badges, the notebooks' set-up cells and the README's clone
+command; a test holds that nothing is left to rewrite.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ __all__ = ["badge", "main", "repository", "rewritten", "setup_cell"]
 
 ROOT = Path(__file__).resolve().parents[2]
 COLAB = "https://colab.research.google.com"
+CLONE = re.compile(r"git clone \S+ && cd \S+")
 BADGE = re.compile(r"\[!\[Open in Colab\]\([^)]*\)\]\([^)]*/notebooks/(\w+)\.ipynb\)")
 
 
@@ -46,6 +47,7 @@ def rewritten(path: Path, address: str) -> str:
     """What a notebook or Markdown file should hold."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".ipynb":
+        text = CLONE.sub(f"git clone {address} && cd {address.rpartition('/')[2]}", text)
         return BADGE.sub(lambda found: badge(address, found[1]), text)
     notebook = json.loads(text)
     for cell in notebook["cells"]:

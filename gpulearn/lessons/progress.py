@@ -27,8 +27,8 @@ class Progress:
 def file(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
     """Where progress is kept; `GPULEARN_PROGRESS` names another file."""
     env = os.environ if environment is None else environment
-    if ENVIRONMENT_VARIABLE in env:
-        return Path(env[ENVIRONMENT_VARIABLE])
+    if named := env.get(ENVIRONMENT_VARIABLE):
+        return Path(named).expanduser()
     home = Path(env.get("HOME") or env.get("USERPROFILE") or tempfile.gettempdir())
     if platform == "win32":
         folder = Path(env.get("APPDATA") or home / "AppData" / "Roaming")

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["drift", "is_stub", "without_hints"]
+__all__ = ["drift", "is_stub", "loops", "unwrapped", "without_hints"]
 
 Function = ast.FunctionDef
 
@@ -22,7 +22,8 @@ def is_stub(answer: Callable[..., Any]) -> bool:
     tree = _definition(answer)
     if tree is None:
         return False
-    return any(map(_is_placeholder, ast.walk(tree))) or not _statements(tree)
+    written = [s for s in _statements(tree) if not _raises_not_implemented(s)]
+    return not written or any(map(_has_hole, tree.body))
 
 
 def drift(stub_source: str, solution: Callable[..., Any]) -> str | None:
@@ -40,7 +41,7 @@ def drift(stub_source: str, solution: Callable[..., Any]) -> str | None:
     heads = {_head(node) for node in ast.walk(tree) if isinstance(node, ast.stmt)}
     for node in _statements(stub):
         kept = _head(node) in heads if hasattr(node, "body") else ast.unparse(node) in known
-        if not kept and not any(map(_is_placeholder, ast.walk(node))):
+        if not kept and not _has_hole(node):
             return f"the stub's line {ast.unparse(node)!r} is not in the solution"
         if hasattr(node, "body") and not kept:
             return f"the stub's line {_head(node)!r} is not in the solution"
@@ -55,18 +56,48 @@ def without_hints(args: ast.arguments) -> ast.arguments:
     return args
 
 
+def loops(answer: Callable[..., Any]) -> int | None:
+    """How many loops a function has, its comprehensions and calls of itself too; or None."""
+    tree = _definition(answer)
+    if tree is None:
+        return None
+    kinds = (ast.For, ast.While, ast.comprehension)
+    return sum(
+        isinstance(node, kinds)
+        or (isinstance(node, ast.Call) and ast.unparse(node.func) == tree.name)
+        for node in ast.walk(tree)
+    )
+
+
 def _definition(function: Callable[..., Any]) -> Function | None:
     """The syntax tree of a function, or None where Python cannot find its source."""
     try:
-        source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+        source = textwrap.dedent(inspect.getsource(unwrapped(function)))
         body = ast.parse(source).body
     except (OSError, TypeError, SyntaxError):
         return None
     return body[0] if body and isinstance(body[0], Function) else None
 
 
-def _is_placeholder(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value is ...
+def _has_hole(tree: ast.AST) -> bool:
+    """Whether a `...` stands for missing code; as an index, `a[..., 0]`, it is code."""
+    if isinstance(tree, ast.Subscript):
+        return _has_hole(tree.value)
+    if isinstance(tree, ast.Constant):
+        return tree.value is ...
+    return any(map(_has_hole, ast.iter_child_nodes(tree)))
+
+
+def _raises_not_implemented(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Raise) and "NotImplementedError" in ast.unparse(node)
+
+
+def unwrapped(function: Callable[..., Any]) -> Any:
+    """The function under its decorators; itself where following them leads nowhere."""
+    try:
+        return inspect.unwrap(function)
+    except ValueError:  # a wrapper of itself
+        return function
 
 
 def _head(node: ast.stmt) -> str:

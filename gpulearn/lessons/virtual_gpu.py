@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-__all__ = ["VirtualGpu"]
+__all__ = ["VirtualGpu", "faster_and_faster", "slower_and_slower", "zigzag"]
 
 LAUNCH_SECONDS = 5e-6
-FIRST_CALL = 40  # the first call takes this many times the work: it compiles
-SLOW_CALL = 7  # so does a call that something interrupts
+FIRST_CALL = 40.0  # the first call takes this many times the work: it compiles
+
+
+def slower_and_slower(call: int) -> float:
+    """Calls that take ever longer, as on a GPU that grows hot."""
+    return 1.0 + 0.1 * call
+
+
+def faster_and_faster(call: int) -> float:
+    """Calls that take ever less, as with a cache that fills."""
+    return 1.0 / (1.0 + 0.1 * call)
+
+
+def zigzag(call: int) -> float:
+    """Calls of which no two take equally long, in no order, some of them several times as long."""
+    return (0.4, 1.0, 3.0, 0.7, 1.6)[call * 3 % 5] + 0.013 * call
 
 
 @dataclass
@@ -16,17 +32,19 @@ class VirtualGpu:
     """A device that works while the host goes on, with a clock that only it advances.
 
     Attributes:
-        work: seconds that one call's work takes on the device.
+        work: seconds that one call's work takes on the device, times `factor`.
+        factor: from the number of a call, 1 and up, to its share of `work`; call 0 is slow.
         pending: seconds of earlier work that the device still has before it.
-        slow_call: the number of a call, from 0, that takes several times as long.
-        calls: how often `run` was called.
+        taken: what each call took so far, from its launch to the end of its work.
+        readings: how often `clock` was called.
     """
 
     work: float
+    factor: Callable[[int], float]
     pending: float = 0.0
-    slow_call: int = -1
-    calls: int = 0
+    readings: int = 0
     now: float = 100.0
+    taken: list[float] = field(default_factory=list)
     busy_until: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -34,14 +52,11 @@ class VirtualGpu:
 
     def run(self) -> None:
         """Launch one call's work and return before it is done."""
+        call = len(self.taken)
+        work = self.work * (self.factor(call) if call else FIRST_CALL)
         self.now += LAUNCH_SECONDS
-        factor = 1 + 0.001 * (self.calls % 3 - 1)  # calls differ a little, as they do
-        if self.calls == 0:
-            factor = FIRST_CALL
-        elif self.calls == self.slow_call:
-            factor = SLOW_CALL
-        self.busy_until = max(self.now, self.busy_until) + self.work * factor
-        self.calls += 1
+        self.busy_until = max(self.now, self.busy_until) + work
+        self.taken.append(LAUNCH_SECONDS + work)
 
     def synchronize(self) -> None:
         """Wait until all launched work is done."""
@@ -49,9 +64,14 @@ class VirtualGpu:
 
     def clock(self) -> float:
         """The time in seconds."""
+        self.readings += 1
         return self.now
 
-    @property
-    def seconds_per_call(self) -> float:
-        """What one warm call takes: its launch and its work."""
-        return LAUNCH_SECONDS + self.work
+    def medians(self, repeats: int) -> tuple[float, float]:
+        """The right results: of the last `repeats` calls, or of every other one.
+
+        Every other one is what a benchmark counts that warms up before each repeat.
+        """
+        last = self.taken[-repeats:]
+        other = self.taken[-1 : -2 * repeats : -2] if len(self.taken) >= 2 * repeats else last
+        return statistics.median(last), statistics.median(other)

@@ -1,14 +1,18 @@
 """What `check` says to a learner, whatever the answer does; and every catalogue, entry by entry."""
 
+import _thread
+import signal
+import sys
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
 
 from gpulearn import check, exercises, solution
 from gpulearn.errors import BadInput, NotSolvedYet, WrongAnswer
-from gpulearn.lessons import judge, progress
+from gpulearn.lessons import limit, progress
 from gpulearn.lessons.exercise import catalogue, find
 from gpulearn.lessons.judge import diagnose
 
@@ -16,12 +20,12 @@ EXERCISES = list(catalogue().values())
 WRONG = [
     pytest.param(e, w, id=f"{e.name}-{i}-{w.answer.__name__}")
     for e in EXERCISES
-    for i, w in enumerate(e.wrong)
+    for i, w in enumerate(e.answers.wrongs)
 ]
 RIGHT = [
     pytest.param(e, answer, id=f"{e.name}-{i}")
     for e in EXERCISES
-    for i, answer in enumerate((e.reference, *e.right))
+    for i, answer in enumerate((e.reference, *e.answers.rights))
 ]
 
 
@@ -42,9 +46,9 @@ def test_each_right_answer_passes(exercise, answer):
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
 def test_catalogue_is_rich_enough(exercise):
-    assert len(exercise.wrong) >= 5
-    assert len(exercise.right) >= 2
-    assert len({w.hint for w in exercise.wrong}) == len(exercise.wrong)
+    assert len(exercise.answers.wrongs) >= 5
+    assert len(exercise.answers.rights) >= 2
+    assert len({w.hint for w in exercise.answers.wrongs}) == len(exercise.answers.wrongs)
     assert exercise.task.endswith(".")
     assert exercise.name == exercise.reference.__name__
 
@@ -59,7 +63,9 @@ def test_cases_are_the_same_each_time(exercise):
 def test_unsolved():
     def matmul_flops(m, n, p): ...
 
-    with pytest.raises(NotSolvedYet, match="matmul_flops still holds its stub. Count the"):
+    with pytest.raises(
+        NotSolvedYet, match="matmul_flops still has a ... where your code belongs. Count the"
+    ):
         check("matmul_flops", matmul_flops)
 
 
@@ -78,7 +84,7 @@ def test_exception_is_quoted_with_its_line():
         k = 0
         return m / k
 
-    with pytest.raises(WrongAnswer, match="it raises ZeroDivisionError: .* in line 3 of your"):
+    with pytest.raises(WrongAnswer, match="it raises ZeroDivisionError in line 3 of your func"):
         check("matmul_flops", answer)
 
 
@@ -91,7 +97,7 @@ def test_exit_is_an_exception_like_others():
 
 
 def test_wrong_number_of_parameters():
-    with pytest.raises(WrongAnswer, match=r"it takes \(n\), and must take \(m, n, p\)"):
+    with pytest.raises(WrongAnswer, match=r"it takes \(n\), and is called with \(m, n, p\), by"):
         check("matmul_flops", lambda n: 2 * n**3)
 
 
@@ -127,17 +133,65 @@ def test_endless_loop_ends():
             pass
 
     assert diagnose(find("matmul_flops"), answer, seconds=0.2).startswith(
-        "it did not end within 0.2 s"
+        "for m, n, p = 1, 1, 1, it did not end within 0.2 s: a loop never stops"
     )
 
 
+def test_sleep_ends():
+    start = time.perf_counter()
+    assert "did not end" in diagnose(
+        find("matmul_flops"), lambda m, n, p: time.sleep(30), seconds=0.2
+    )
+    assert time.perf_counter() - start < 10
+
+
+def test_an_answer_that_swallows_interrupts_ends():
+    def answer(m, n, p):
+        end = time.perf_counter() + 30
+        while time.perf_counter() < end:
+            try:
+                while True:
+                    pass
+            except KeyboardInterrupt:
+                swallowed.append(1)
+                if len(swallowed) >= 2:
+                    break
+        return 2 * m * n * p
+
+    swallowed = []
+    assert "did not end" in diagnose(find("matmul_flops"), answer, seconds=0.2)
+    assert len(swallowed) >= 2
+
+
+def test_limit_holds_where_interrupts_are_ignored():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with pytest.raises(TimeoutError), limit.time_limit(0.2):
+            time.sleep(30)
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def interrupt_and_wait(interrupt):
+    interrupt()
+    time.sleep(5)
+
+
+def test_the_interrupter_of_each_platform():
+    assert limit.interrupter("win32") is _thread.interrupt_main
+    interrupt = limit.interrupter("linux")
+    with pytest.raises(KeyboardInterrupt):
+        interrupt_and_wait(interrupt)
+
+
 def test_interrupt_by_hand_is_not_swallowed():
-    with pytest.raises(KeyboardInterrupt), judge.time_limit(60):
+    with pytest.raises(KeyboardInterrupt), limit.time_limit(60):
         raise KeyboardInterrupt
 
 
 def test_time_limit_leaves_nothing_behind():
-    with judge.time_limit(0.1):
+    with limit.time_limit(0.1):
         pass
     time.sleep(0.2)  # a timer left running would interrupt here
 
@@ -178,3 +232,145 @@ def test_solution_keeps_comments_and_shows_itself():
     shown = solution("matmul_flops")
     assert repr(shown) == shown.source == "def matmul_flops(m, n, p):\n    return 2 * m * n * p"
     assert shown._repr_markdown_().startswith("```python\n")
+
+
+class Shell:
+    """What `check` asks of IPython, with a history of cells."""
+
+    def __init__(self, *cells):
+        self.user_ns = {"In": list(cells)}
+
+    def transform_cell(self, cell):
+        return cell.replace("%time ", "")
+
+
+@pytest.fixture
+def history(monkeypatch):
+    def install(*cells):
+        shell = Shell(*cells)
+        fake = types.SimpleNamespace(get_ipython=lambda: shell)
+        monkeypatch.setitem(sys.modules, "IPython", fake)
+
+    return install
+
+
+def matmul_flops(m, n, p):
+    return 2 * m * n * p
+
+
+GOOD_CELL = "def matmul_flops(m, n, p):\n    return 2 * m * n * p"
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ("def matmul_flops(m, n, p):\n    return 2 * m *", "line 2: invalid syntax"),
+        ("def matmul_flops(m, n, p)\n    return 2", "line 1: expected ':'"),
+        ("def matmul_flops(m, n, p):\nreturn 2", "line 2: expected an indented block"),
+        ("def matmul_flops(m, n, p):\n    x = 1\nreturn x", "'return' outside function"),
+    ],
+)
+def test_a_cell_that_python_cannot_read_is_named(history, bad, said):
+    history(GOOD_CELL, bad)
+    with pytest.raises(WrongAnswer, match=f"Python cannot read your cell, .*{said}"):
+        check("matmul_flops", matmul_flops)
+
+
+@pytest.mark.parametrize(
+    "cells", [(), (GOOD_CELL,), ("def matmul_flops(", GOOD_CELL), ("%time " + GOOD_CELL,)]
+)
+def test_cells_that_python_can_read_are_no_hindrance(history, cells):
+    history(*cells)
+    check("matmul_flops", matmul_flops)
+
+
+def test_an_unreadable_cell_says_nothing_of_another_function(history):
+    history("def matmul_flops(")
+    check("matmul_flops", lambda m, n, p: 2 * m * n * p)
+
+
+def test_swapped_arguments():
+    with pytest.raises(BadInput, match=r'The name comes first: write gl.check\("matmul_flops", '):
+        check(matmul_flops, "matmul_flops")
+
+
+class Odd:
+    """A result, or an exception, that cannot even be shown."""
+
+    def __repr__(self):
+        raise RuntimeError("no")
+
+
+class OddError(Exception):
+    def __str__(self):
+        raise RuntimeError("no")
+
+
+class OwnExit(BaseException):
+    """Neither Exception nor SystemExit."""
+
+
+def raises(error):
+    def answer(m, n, p):
+        raise error
+
+    return answer
+
+
+def wraps_itself():
+    def answer(m, n, p):
+        return 3
+
+    answer.__wrapped__ = answer
+    return answer
+
+
+class BadSignature:
+    @property
+    def __signature__(self):
+        raise RuntimeError("no")
+
+    def __call__(self, m, n, p):
+        return 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda m, n, p: Odd(), "it returns an object of type Odd"),
+        (lambda m, n, p: object(), "it returns an object of type object"),
+        (raises(OddError()), "it raises OddError in line 2 of your function"),
+        (raises(OwnExit("bye")), "it raises OwnExit in line 2 of your function: bye"),
+        (raises(ValueError("x" * 5000)), "xxx…"),
+        (raises(AssertionError()), "it raises AssertionError in line 2 of your function."),
+        (wraps_itself(), "it returns 3, expected 2"),
+        (BadSignature(), "it returns 3, expected 2"),
+        (lambda m, n, p: [1] * 5000, "…"),
+    ],
+)
+def test_odd_answers_get_one_short_sentence(answer, said):
+    sentence = diagnose(find("matmul_flops"), answer)
+    assert said in sentence
+    assert "\n" not in sentence
+    assert len(sentence) < 300
+    assert not sentence.endswith("..")
+
+
+def test_a_helper_in_the_same_file_is_not_counted_as_the_answers_line():
+    def helper():
+        raise ValueError("inside")
+
+    def answer(m, n, p):
+        return helper()
+
+    assert "in line 2 of your function: inside" in diagnose(find("matmul_flops"), answer)
+
+
+@pytest.mark.parametrize("body", ["raise NotImplementedError", "raise NotImplementedError('you')"])
+def test_not_implemented_is_a_stub(body, tmp_path):
+    path = tmp_path / "stub.py"
+    path.write_text(f"def matmul_flops(m, n, p):\n    {body}\n")
+    space = {}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    with pytest.raises(NotSolvedYet):
+        check("matmul_flops", space["matmul_flops"])

@@ -53,6 +53,7 @@ def test_flops_count_what_the_loops_do():
 
 
 def test_flops_do_not_overflow():
+    assert matmul_flops(*[np.int32(100_000)] * 3) == 2 * 10**15
     assert matmul_flops(10**6, 10**6, 10**6) == 2 * 10**18
     with pytest.raises(BadInput, match="n is 0: give a whole number above zero"):
         matmul_flops(1, 0, 1)
@@ -123,4 +124,10 @@ def test_rounding_at_half_steps_ties_to_even():
 
 
 def test_relative_error():
+    with pytest.raises(
+        BadInput, match=r"c has shape \(3, 1\) and exact \(3,\): they must be equal"
+    ):
+        relative_error(np.ones((3, 1)), np.ones(3))
+    with pytest.raises(BadInput, match="exact is all zeros"):
+        relative_error(np.ones(3), np.zeros(3))
     assert relative_error(np.array([3.0, 5.0]), np.array([3.0, 4.0])) == pytest.approx(0.2)

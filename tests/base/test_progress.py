@@ -64,6 +64,11 @@ def test_unwritable_folder_costs_the_display_only(tmp_path, monkeypatch):
         ("win32", {"USERPROFILE": "/u"}, "/u/AppData/Roaming/gpulearn/progress.json"),
         ("win32", {"USERPROFILE": "/u", "APPDATA": "/a"}, "/a/gpulearn/progress.json"),
         ("win32", {"GPULEARN_PROGRESS": "/p.json"}, "/p.json"),
+        (
+            "darwin",
+            {"HOME": "/h", "GPULEARN_PROGRESS": ""},
+            "/h/Library/Application Support/gpulearn/progress.json",
+        ),
     ],
 )
 def test_place_on_each_platform(platform, environment, expected):

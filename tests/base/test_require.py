@@ -15,14 +15,14 @@ def test_choice_names_the_nearest():
 
 
 @pytest.mark.parametrize("value", [0, -3, 2.0, "4", None, True, np.float64(3)])
-def test_positive_refuses(value):
+def test_whole_refuses(value):
     with pytest.raises(BadInput, match="n is .*: give a whole number above zero"):
-        _require.positive(n=value)
+        _require.whole("n", value)
 
 
 @pytest.mark.parametrize("value", [1, np.int32(7), np.uint8(200)])
-def test_positive_accepts(value):
-    _require.positive(n=value)
+def test_whole_accepts(value):
+    assert type(_require.whole("n", value)) is int
 
 
 @_require.shapes(a="m n", b="n p")
@@ -53,3 +53,43 @@ def test_missing_package_names_the_extra(monkeypatch):
         MissingPackage, match=r"A plot needs no_such_package, .* \"gpulearn\[lab\] @ "
     ):
         _require.package("no_such_package", "A plot")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (64, r"sizes is 64: give a list, such as \[64, 128\]"),
+        (None, "sizes is None: give a list"),
+        ("64", "sizes is '64': give a list"),
+        ([], r"sizes is \[\]: give at least one, ascending"),
+        ([2, 1], r"sizes is \[2, 1\]: give at least one, ascending"),
+        ([1, 1], "give at least one, ascending"),
+        ([1.5], "an entry of sizes is 1.5: give a whole number"),
+        (np.ones((2, 2), int), "an entry of sizes is .*: give a whole number"),
+    ],
+)
+def test_ascending_refuses(values, said):
+    with pytest.raises(BadInput, match=said):
+        _require.ascending("sizes", values)
+
+
+def test_ascending_takes_any_iterable():
+    assert _require.ascending("sizes", np.array([8, 16])) == (8, 16)
+    assert _require.ascending("sizes", iter([8])) == (8,)
+
+
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "1", None, True])
+def test_above_zero_refuses(value):
+    with pytest.raises(BadInput, match="seconds is .*: give a number above zero"):
+        _require.above_zero("seconds", value)
+
+
+def test_long_values_are_cut_short():
+    with pytest.raises(BadInput) as error:
+        _require.choice("exercise", "x" * 100_000, ["a"])
+    assert len(str(error.value)) < 200
+
+
+def test_choice_forgives_case_in_its_guess():
+    with pytest.raises(BadInput, match="did you mean 'T4'"):
+        _require.choice("GPU", "t4", ["T4", "H200"])

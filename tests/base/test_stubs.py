@@ -23,6 +23,10 @@ def stub_hole(m):
     return total
 
 
+def indexed(a):
+    return a[..., 0]
+
+
 def answered(m):
     """Ellipsis in a subscript's text is fine: "..."."""
     return m
@@ -33,7 +37,7 @@ def test_stubs(function):
     assert is_stub(function)
 
 
-@pytest.mark.parametrize("function", [answered, lambda m: m, max])
+@pytest.mark.parametrize("function", [answered, indexed, lambda m: m, max])
 def test_answers(function):
     assert not is_stub(function)
 

@@ -9,6 +9,7 @@ import torch
 
 from gpulearn import device
 from gpulearn.accelerators import CudaAccelerator, QueueAccelerator, accelerator
+from gpulearn.errors import BadInput
 
 
 @pytest.fixture
@@ -49,11 +50,34 @@ def test_put_copies(queue):
     np.testing.assert_array_equal(queue.get(x), np.eye(2))
 
 
-def test_an_error_shows_at_the_wait_and_only_once(queue):
-    queue.matmul(queue.put(np.ones((2, 3))), queue.put(np.ones((2, 3))))
-    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+def test_an_error_shows_at_the_wait_and_only_once(queue, monkeypatch):
+    def broken(*args, **kwargs):
+        raise RuntimeError("the device fell off the bus")
+
+    monkeypatch.setattr(torch, "matmul", broken)
+    queue.matmul(queue.put(np.eye(2)), queue.put(np.eye(2)))
+    with pytest.raises(RuntimeError, match="fell off the bus"):
         queue.synchronize()
     queue.synchronize()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        (np.ones((2, 3)), np.ones((2, 3)), r"a is \(2, 3\) of torch.float64 and b \(2, 3\)"),
+        (np.ones((2, 2)), np.ones((2, 2), np.float32), "the dtypes must agree"),
+        (np.ones(2), np.ones((2, 2)), "a is tensor.*: give a matrix that put has placed"),
+    ],
+)
+def test_what_cannot_be_multiplied_is_refused_at_the_launch(queue, a, b, said):
+    with pytest.raises(BadInput, match=said):
+        queue.matmul(queue.put(a), queue.put(b))
+
+
+@pytest.mark.parametrize("value", [3, None, [1, 2], "a", np.array(["a"])])
+def test_what_is_no_array_is_not_put(queue, value):
+    with pytest.raises(BadInput, match="give a NumPy array of numbers"):
+        queue.put(value)
 
 
 def test_close_ends_the_thread(queue):

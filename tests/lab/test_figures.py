@@ -66,6 +66,12 @@ def test_rates_follow_from_times():
 def test_nothing_to_plot():
     with pytest.raises(BadInput, match="nothing to plot"):
         plot_times()
+    with pytest.raises(BadInput, match=r"\[Series.* is no series: give what gl.cpu_times"):
+        plot_times([CPU, GPU])
+    with pytest.raises(BadInput, match="3 is no series"):
+        plot_rates(CPU, 3)
+    with pytest.raises(BadInput, match="There is no float32 series"):
+        matmul_explorer()
 
 
 def test_table_reads_as_text_and_html():
@@ -75,7 +81,12 @@ def test_table_reads_as_text_and_html():
     assert '<th scope="col">x&lt;y</th>' in html
     assert "<td>a&amp;b</td>" in html
     assert "<caption" in html
-    assert repr(table([])) == "\n"
+
+
+@pytest.mark.parametrize("rows", [[], None, [1, 2], [{"a": 1}, {"b": 2}], "abc"])
+def test_table_refuses(rows):
+    with pytest.raises(BadInput):
+        table(rows)
 
 
 def test_compare_gpus_names_sources():

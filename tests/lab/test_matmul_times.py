@@ -35,7 +35,7 @@ def test_cpu_times_are_measured(how):
 
 
 def test_no_sizes_are_refused():
-    with pytest.raises(BadInput, match="sizes is empty"):
+    with pytest.raises(BadInput, match=r"sizes is \[\]: give at least one"):
         cpu_times([])
 
 
@@ -57,7 +57,7 @@ def test_tf32_is_set_and_reset(monkeypatch):
         "_timed",
         lambda *a: (
             seen.append(torch.get_float32_matmul_precision())
-            or matmul_times.Series("", (), (), matmul_times.Provenance("measured", ""))
+            or matmul_times.Series("", (8,), (1.0,), matmul_times.Provenance("measured", ""))
         ),
     )
     live_times([8], "tf32", on="cpu")
@@ -90,7 +90,7 @@ def test_live_before_recorded(no_gpu, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(matmul_times, "live_times", lambda *a, **k: asked.append((a, k)))
     gpu_times(SIZES, "bfloat16", copies=True)
-    assert asked[0][0] == (SIZES, "bfloat16")
+    assert asked[0][0] == ((8, 16), "bfloat16")
     assert asked[0][1]["copies"] == "pageable"
 
 
@@ -103,10 +103,12 @@ def test_a_gpu_that_torch_cannot_use_is_not_live(no_gpu, monkeypatch):
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: cpu_times([0]), "n is 0"),
+        (lambda: cpu_times([0]), "an entry of sizes is 0"),
+        (lambda: cpu_times(64), "sizes is 64: give a list"),
+        (lambda: cpu_times([8], seconds="x"), "seconds is 'x'"),
         (lambda: cpu_times([8], how="numppy"), "did you mean 'numpy'"),
         (lambda: cpu_times([8], how="numpy", dtype="bfloat16"), "no dtype for numpy 'bfloat16'"),
-        (lambda: gpu_times([-1]), "n is -1"),
+        (lambda: gpu_times([-1]), "an entry of sizes is -1"),
         (lambda: gpu_times([8], dtype="float23"), "no dtype 'float23': did you mean 'float32'"),
         (lambda: gpu_times([8], model="T5"), "no GPU 'T5'"),
         (lambda: gpu_times([8], model="T4", dtype="tf32"), "The T4 has no tf32 arithmetic"),

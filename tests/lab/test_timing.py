@@ -1,13 +1,17 @@
 """`measure` is honest, says where its numbers come from, and refuses nonsense."""
 
+import subprocess
+import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulearn import _require, timing
+from gpulearn import _require, device, neighbours, timing
 from gpulearn.errors import BadInput, MissingPackage
+from gpulearn.neighbours import Neighbours, watch_neighbours
 from gpulearn.timing import Measurement, Provenance, Series, crossover, format_seconds, measure
 
 
@@ -86,8 +90,9 @@ def test_events_need_a_gpu():
     ("arguments", "sentence"),
     [
         ((42,), "measure was given 42, which cannot be called"),
-        ((print, {"seconds": 0}), "seconds is 0: give a time above zero"),
+        ((print, {"seconds": 0}), "seconds is 0: give a number above zero"),
         ((print, {"seconds": float("nan")}), "seconds is nan"),
+        ((lambda x: x,), "<lambda> needs arguments: give measure a function of none"),
         ((print, {"clock": "event"}), "There is no clock 'event': did you mean 'events'"),
     ],
 )
@@ -131,10 +136,48 @@ def test_provenance_reads_as_a_sentence(provenance, text):
     assert str(provenance) == text
 
 
-@pytest.mark.parametrize(("load", "when"), [(0.5, ""), (40.0 * 64, "while busy")])
-def test_a_busy_machine_is_part_of_the_label(monkeypatch, load, when):
-    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0), raising=False)
+@pytest.mark.parametrize(("share", "when"), [(0.02, ""), (0.5, "while busy")])
+def test_a_busy_machine_is_part_of_the_label(monkeypatch, share, when):
+    @contextmanager
+    def neighbours():
+        yield Neighbours(share)
+
+    monkeypatch.setattr(timing, "watch_neighbours", neighbours)
     assert measure(lambda: None, seconds=0.01).provenance.when == when
+
+
+def test_neighbours_are_other_processes():
+    """Busy children are seen as such, our own work is not."""
+    burn = "import time\nend = time.time() + 20\nwhile time.time() < end: pass"
+    children = [subprocess.Popen([sys.executable, "-c", burn]) for _ in range(device.cores())]
+    try:
+        time.sleep(0.3)
+        with watch_neighbours() as found:
+            time.sleep(0.5)
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
+    assert found.share > 0.5
+    assert found.disturb
+
+
+def test_our_own_work_is_no_neighbour(monkeypatch):
+    """By a clock of our own: 1 s in which the system used 1.5 s of CPU, 1.4 s of them ours."""
+    readings = iter([(100.0, 10.0, 0.0), (101.5, 11.4, 1.0)])
+    monkeypatch.setattr(neighbours, "_used", lambda psutil: next(readings))
+    monkeypatch.setattr("psutil.cpu_count", lambda: 2)
+    with watch_neighbours() as found:
+        pass
+    assert found.share == pytest.approx(0.05)
+    assert not found.disturb
+
+
+def test_without_psutil_nobody_is_watched(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    with watch_neighbours() as found:
+        time.sleep(0.1)
+    assert found.share == 0
 
 
 def test_provenance_of_another_kind_is_refused():
@@ -145,6 +188,8 @@ def test_provenance_of_another_kind_is_refused():
 def test_series_of_unequal_lengths_is_refused():
     with pytest.raises(BadInput, match="loops has 2 sizes and 1 times"):
         Series("loops", (1, 2), (0.1,), Provenance("measured", "here"))
+    with pytest.raises(BadInput, match="a time is -1: give a number above zero"):
+        Series("loops", (1, 2), (0.1, -1), Provenance("measured", "here"))
 
 
 @given(st.floats(1e-12, 1e5))

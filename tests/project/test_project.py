@@ -61,6 +61,9 @@ def test_links_carry_a_new_address(tmp_path):
         text = (tmp_path / name).read_text(encoding="utf-8")
         assert "github/u/course/blob/main/notebooks/01_" in text
         assert PROJECT["urls"]["Repository"].removeprefix("https://") not in text
+    assert (
+        "git clone https://github.com/u/course && cd course" in (tmp_path / "README.md").read_text()
+    )
 
 
 def _notebooks():
