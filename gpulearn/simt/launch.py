@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +13,12 @@ from gpulearn.simt.arithmetic import leak_hook
 from gpulearn.simt.chunk import Chunk
 from gpulearn.simt.counters import Counters
 from gpulearn.simt.findings import Finding, Stop
-from gpulearn.simt.hazards import Hazards
+from gpulearn.simt.hazards import Hazards, Patches
 from gpulearn.simt.limits import check_shape
 from gpulearn.simt.log import FindingLog
 from gpulearn.simt.machine import Machine
 from gpulearn.simt.memory import Allocation, View
+from gpulearn.simt.own_arrays import TooLarge
 from gpulearn.simt.program import Program
 from gpulearn.simt.source import KernelSource
 from gpulearn.simt.translate import Translation
@@ -25,6 +26,9 @@ from gpulearn.simt.translate import Translation
 __all__ = ["LaunchResult", "launch"]
 
 Triple = tuple[int, int, int]
+Lanes = np.ndarray[Any, Any]
+TOGETHER = 1 << 22  # threads of a grid that synchronises as a whole
+SHUFFLED = 1 << 22  # blocks; the order of more is only turned round
 CHUNK = 32_768  # threads carried out together: small enough for the processor's caches
 
 
@@ -63,9 +67,14 @@ class _Run:
         """The numbers of the blocks that run together."""
         total = math.prod(self.grid)
         if self.seed:
-            order = np.random.default_rng(self.seed).permutation(total)
-            for start in range(0, total, self.chunk):
-                yield np.sort(order[start : start + self.chunk])
+            rng = np.random.default_rng(self.seed)
+            if total <= SHUFFLED:
+                order = rng.permutation(total)
+                for start in range(0, total, self.chunk):
+                    yield np.sort(order[start : start + self.chunk])
+                return
+            for start in reversed(range(0, total, self.chunk)):  # too many to shuffle
+                yield np.arange(start, min(start + self.chunk, total))
             return
         for start in range(0, total, self.chunk):
             yield np.arange(start, min(start + self.chunk, total))
@@ -133,6 +142,35 @@ def _leak(m: Chunk) -> None:
     m.findings.add(key, Finding("float64-leak", m.here(), message))
 
 
+class _Launch:
+    """A launch that may need more than one attempt: memory is put back before the next."""
+
+    def __init__(
+        self, run: Callable[[int, Hazards | None, Counters | None], None], blocks: int
+    ) -> None:
+        self.run = run
+        self.blocks = blocks
+        self.saved: dict[Allocation, Lanes] = {}
+
+    def restore(self, counters: Counters | None, log: FindingLog) -> None:
+        """As if nothing had happened."""
+        for allocation, data in self.saved.items():
+            allocation.data[:] = data
+        if counters is not None:
+            counters.restart()
+        log.clear()
+
+    def attempt(
+        self, chunk: int, *, hazards: bool, counters: Counters | None, patches: Patches | None
+    ) -> Hazards | None:
+        """All blocks, `chunk` at a time."""
+        watch = Hazards(self.blocks, patches) if hazards else None
+        for allocation in self.saved:
+            allocation.shadow = None
+        self.run(chunk, watch, counters)
+        return watch
+
+
 def launch(
     program: Program,
     grid: Any,
@@ -144,46 +182,45 @@ def launch(
     counters: Counters | None = None,
     seed: int = 0,
 ) -> LaunchResult:
-    """Runs a kernel over views and numbers (see `host` for what makes them)."""
+    """Runs a kernel over views and numbers (see `arguments` for what makes them)."""
     log = FindingLog()
     result = LaunchResult(program.source, [], counters)
-    allocations = _allocations(program, args)
     try:
         g, b = check_shape(grid, block, dynamic)
-        translation = program.kernel(counting=counters is not None)
         total, per_block = math.prod(g), math.prod(b)
-        chunk = total if program.cooperative else max(1, CHUNK // per_block)
-        if program.cooperative and total * per_block > 1 << 22:
-            message = "a grid that synchronises as a whole is limited to 4 million threads here"
-            raise Stop(Finding("launch-limit", None, message))
-        saved = {a: a.data.copy() for a in allocations} if hazards else {}
+        chunk = max(1, CHUNK // per_block)
+        if program.cooperative:
+            chunk = total
+            if total * per_block > TOGETHER:
+                message = f"a grid that syncs as a whole has at most {TOGETHER:,} threads here"
+                raise Stop(Finding("launch-limit", None, message))
 
-        def attempt(size: int, patches: Any, counts: Counters | None) -> Hazards | None:
-            watch = Hazards(total, patches) if hazards else None
-            for allocation in allocations:
-                allocation.shadow = None
+        def run(size: int, watch: Hazards | None, counts: Counters | None) -> None:
             _Run(
                 program, g, b, findings=log, hazards=watch, counters=counts, dynamic=dynamic,
                 seed=seed, chunk=size,
-            ).run(translation, args)  # fmt: skip
-            return watch
+            ).run(program.kernel(counting=counts is not None), args)  # fmt: skip
 
-        try:
-            watch = attempt(chunk, None, counters)
-        except Stop as stop:
-            if stop.finding.kind != "no-progress" or not saved or chunk == 1 or total == 1:
-                raise
-            # blocks may wait for each other: one after the other, some such kernels end
-            for allocation, data in saved.items():
+        work = _Launch(run, total)
+        allocations = _allocations(program, args)
+        if hazards or program.makes_arrays:
+            work.saved = {a: a.data.copy() for a in allocations}
+        while True:
+            try:
+                watch = work.attempt(chunk, hazards=hazards, counters=counters, patches=None)
+                break
+            except TooLarge as large:
+                chunk = large.blocks
+            except Stop as stop:
+                alone = chunk == 1 or total == 1 or not work.saved or program.cooperative
+                if stop.finding.kind != "no-progress" or alone:
+                    raise
+                chunk = 1  # blocks may wait for each other: one by one, some such kernels end
+            work.restore(counters, log)
+        if watch is not None and watch.found:  # a race that must be seen in the result
+            for allocation, data in work.saved.items():
                 allocation.data[:] = data
-            if counters is not None:
-                counters.restart()
-            watch = attempt(1, None, counters)
-        if watch is not None and watch.found:
-            for allocation, data in saved.items():
-                allocation.data[:] = data
-            translation = program.kernel(counting=False)
-            attempt(chunk, watch.found, None)
+            work.attempt(chunk, hazards=True, counters=None, patches=watch.found)
     except Stop as stop:
         result.stopped = stop.finding
         log.add(("stop",), stop.finding)

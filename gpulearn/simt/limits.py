@@ -9,7 +9,7 @@ import numpy as np
 
 from gpulearn.simt.findings import Finding, Stop
 
-__all__ = ["MAX_SHARED", "check_shape"]
+__all__ = ["MAX_LOCAL", "MAX_SHARED", "check_shape"]
 
 Triple = tuple[int, int, int]
 MAX_THREADS = 1024
@@ -18,7 +18,8 @@ MAX_BLOCK: Triple = (1024, 1024, 64)
 
 MAX_GRID: Triple = ((1 << 31) - 1, 65_535, 65_535)
 
-MAX_SHARED = 48 * 1024
+MAX_SHARED = 48 * 1024  # bytes of a block
+MAX_LOCAL = 512 * 1024  # bytes of a thread
 
 
 def _triple(shape: Any, what: str) -> Triple:

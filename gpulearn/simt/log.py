@@ -27,6 +27,10 @@ class FindingLog:
         """A new finding."""
         self._found.setdefault(key, finding)
 
+    def clear(self) -> None:
+        """Forgets all findings: the launch starts again."""
+        self._found.clear()
+
     @property
     def findings(self) -> list[Finding]:
         """All findings so far."""

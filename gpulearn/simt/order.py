@@ -34,11 +34,10 @@ class Order:
         self.floor = 0  # all blocks of the chunk have passed a barrier at this time
         self.warp_sync: Value = 0  # time, or one per thread
         self.shadows: list[Shadow] = []
-        # release and acquire between blocks, by number of the block
-        self.fenced = np.zeros(blocks, np.int64)
-        self.published_until = np.zeros(blocks, np.int64)
-        self.published_at = np.full(blocks, np.iinfo(np.int64).max)
-        self.acquired = np.zeros(blocks, np.int64)
+        # release and acquire between blocks, by number of the block; made by the first fence
+        self.blocks = blocks
+        nobody: Lanes = np.zeros(0, np.int64)
+        self.fenced = self.published_until = self.published_at = self.acquired = nobody
         self.signals = 0  # atomics so far, block by block
         self.fences = False
 
@@ -79,7 +78,10 @@ class Order:
 
     def fence(self, blocks: Lanes) -> None:
         """`threadfence` by these blocks (numbers)."""
-        self.fences = True
+        if not self.fences:
+            self.fences = True
+            self.fenced, self.published_until, self.acquired = np.zeros((3, self.blocks), np.int64)
+            self.published_at = np.full(self.blocks, np.iinfo(np.int64).max)
         self.fenced[blocks] = self.time
 
     def signal(self, blocks: Lanes) -> None:

@@ -7,14 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.findings import Finding
+from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.indexing import Indexing
+from gpulearn.simt.limits import MAX_LOCAL
 from gpulearn.simt.memory import Allocation, View, poison
 from gpulearn.simt.values import Value
 
-__all__ = ["OwnArrays"]
+__all__ = ["OwnArrays", "TooLarge"]
+
+# bytes of a chunk; shared memory has shadows several times its size
+BUDGET = {"shared": 16 << 20, "local": 256 << 20}
 
 Lanes = np.ndarray[Any, Any]
+
+
+class TooLarge(Exception):  # noqa: N818 - asks for another attempt
+    """The chunk's own arrays would take too much memory: `blocks` of them would do."""
+
+    def __init__(self, blocks: int) -> None:
+        super().__init__(blocks)
+        self.blocks = blocks
 
 
 class OwnArrays(Indexing):
@@ -46,6 +58,7 @@ class OwnArrays(Indexing):
         else:
             size = -(-count // 16) * 16
             many = self.blocks if space == "shared" else self.blocks * self.threads
+            self._affordable(space, size, size * many)
             data = np.empty(size * many, np.uint8)
             poison(data[: len(data) // dtype.itemsize * dtype.itemsize].view(_plain(dtype)))
             allocation = Allocation(space, data, size)
@@ -57,6 +70,15 @@ class OwnArrays(Indexing):
             view = View(allocation, dtype, shape, strides, 0, name)
         self.arrays[key] = view
         return view
+
+    def _affordable(self, space: str, size: int, total: int) -> None:
+        """Keeps the memory of a chunk bounded, and that of a thread within the hardware's."""
+        if space == "local" and size > MAX_LOCAL:
+            message = f"a thread wants {size:,} bytes of local memory; there are {MAX_LOCAL:,}"
+            raise Stop(Finding("launch-limit", self.here(), message))
+        excess = -(-total // BUDGET[space])
+        if excess > 1 and self.blocks > 1 and not self.program.cooperative:
+            raise TooLarge(max(1, self.blocks // excess))
 
     def _dynamic(self, dtype: np.dtype[Any], name: str) -> View:
         """All dynamic shared arrays begin at the same byte."""

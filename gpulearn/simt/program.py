@@ -99,15 +99,23 @@ class Program:
                     if isinstance(found, DeviceFunction):
                         waiting.append(self._source(found))
 
-    @cached_property
-    def cooperative(self) -> bool:
-        """Whether the kernel synchronises the whole grid."""
+    def _mentions(self, *words: str) -> bool:
         return any(
-            (isinstance(node, ast.Attribute) and node.attr == "this_grid")
-            or (isinstance(node, ast.Name) and node.id == "this_grid")
+            (isinstance(node, ast.Attribute) and node.attr in words)
+            or (isinstance(node, ast.Name) and node.id in words)
             for source in self.sources()
             for node in ast.walk(source.tree)
         )
+
+    @cached_property
+    def cooperative(self) -> bool:
+        """Whether the kernel synchronises the whole grid."""
+        return self._mentions("this_grid")
+
+    @cached_property
+    def makes_arrays(self) -> bool:
+        """Whether the kernel has shared or local arrays."""
+        return self._mentions("shared", "local", "array")
 
     @cached_property
     def written_parameters(self) -> set[str]:
