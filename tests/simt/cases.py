@@ -72,3 +72,12 @@ def assert_same(got: Arrays, want: Arrays, rtol: float = 0.0) -> None:
 def floats(rng: np.random.Generator, *shape: int, kind: Any = np.float32) -> np.ndarray:
     """Multiples of 1/4 between -8 and 8: sums and products of a few are exact."""
     return (rng.integers(-32, 33, shape) / 4).astype(kind)
+
+
+def zeros(*shape: int, kind: Any = np.float32) -> np.ndarray:
+    return np.zeros(shape, kind)
+
+
+def fill(out: np.ndarray, value: object) -> None:
+    """What an oracle does to an output array."""
+    out[...] = value

@@ -10,8 +10,7 @@ from numba import float32, int32
 
 from gpulearn import cuda
 
-from .cases import Catalogue, floats
-from .right_basic import _set, _zeros
+from .cases import Catalogue, fill, floats, zeros
 
 CASES = Catalogue()
 
@@ -24,7 +23,7 @@ def _smooth(a: np.ndarray, b: np.ndarray, n: int) -> None:
             dst[part * 32 : part * 32 + 32] = row + np.roll(row, -1)
 
 
-@CASES.add(2, 32, lambda r: (floats(r, 64), _zeros(64), 3), _smooth)
+@CASES.add(2, 32, lambda r: (floats(r, 64), zeros(64), 3), _smooth)
 def ping_pong_by_swapping_names(a, b, n):
     t, start = cuda.threadIdx.x, cuda.blockIdx.x * 32
     src, dst = a, b
@@ -37,8 +36,8 @@ def ping_pong_by_swapping_names(a, b, n):
 @CASES.add(
     2,
     32,
-    lambda r: (floats(r, 64), floats(r, 64), _zeros(64), 1),
-    lambda a, b, out, flag: _set(out, b),
+    lambda r: (floats(r, 64), floats(r, 64), zeros(64), 1),
+    lambda a, b, out, flag: fill(out, b),
 )
 def array_chosen_by_a_flag(a, b, out, flag):
     i = cuda.grid(1)
@@ -49,8 +48,8 @@ def array_chosen_by_a_flag(a, b, out, flag):
 @CASES.add(
     2,
     32,
-    lambda r: (floats(r, 64), _zeros(64)),
-    lambda a, out: _set(out, a.reshape(2, 32)[:, ::-1].ravel()),
+    lambda r: (floats(r, 64), zeros(64)),
+    lambda a, out: fill(out, a.reshape(2, 32)[:, ::-1].ravel()),
 )
 def global_memory_within_a_block(a, out):
     i, t = cuda.grid(1), cuda.threadIdx.x
@@ -64,8 +63,8 @@ def global_memory_within_a_block(a, out):
 @CASES.add(
     4,
     32,
-    lambda r: (floats(r, 128), _zeros(128)),
-    lambda a, out: _set(out[:32], a[:32][::-1]),
+    lambda r: (floats(r, 128), zeros(128)),
+    lambda a, out: fill(out[:32], a[:32][::-1]),
 )
 def barrier_for_one_block_only(a, out):
     s = cuda.shared.array(32, float32)
@@ -79,8 +78,8 @@ def barrier_for_one_block_only(a, out):
 @CASES.add(
     4,
     32,
-    lambda r: (floats(r, 64), _zeros(64)),
-    lambda a, out: _set(out, a.reshape(2, 32)[:, ::-1].ravel()),
+    lambda r: (floats(r, 64), zeros(64)),
+    lambda a, out: fill(out, a.reshape(2, 32)[:, ::-1].ravel()),
 )
 def whole_blocks_return_early(a, out):
     s = cuda.shared.array(32, float32)
@@ -97,7 +96,7 @@ def _turns(a: np.ndarray, out: np.ndarray) -> None:
         out[b * 32 : b * 32 + 32] = np.roll(row, -b)
 
 
-@CASES.add(3, 32, lambda r: (floats(r, 96), _zeros(96)), _turns)
+@CASES.add(3, 32, lambda r: (floats(r, 96), zeros(96)), _turns)
 def barriers_in_a_loop_that_each_block_runs_differently(a, out):
     s = cuda.shared.array(32, float32)
     t = cuda.threadIdx.x
@@ -129,8 +128,8 @@ def two_threads_write_two_fields(out):
 @CASES.add(
     1,
     64,
-    lambda r: (r.integers(0, 99, 64, dtype=np.uint8), _zeros(64, kind=np.uint8)),
-    lambda a, out: _set(out, a[::-1]),
+    lambda r: (r.integers(0, 99, 64, dtype=np.uint8), zeros(64, kind=np.uint8)),
+    lambda a, out: fill(out, a[::-1]),
 )
 def neighbours_in_one_word(a, out):
     s = cuda.shared.array(64, np.uint8)
@@ -156,7 +155,7 @@ def _finds(a: np.ndarray, out: np.ndarray) -> None:
         out[k] = stop[0] if stop.size and row[stop[0]] == 3 else -1
 
 
-@CASES.add(1, 40, lambda r: (r.integers(-1, 5, (40, 6)), _zeros(40, kind=np.int64)), _finds)
+@CASES.add(1, 40, lambda r: (r.integers(-1, 5, (40, 6)), zeros(40, kind=np.int64)), _finds)
 def device_function_that_returns_from_a_loop(a, out):
     i = cuda.grid(1)
     out[i] = find(a, i, 3)
@@ -178,8 +177,8 @@ def scaled(x, by=2, plus=1):
 @CASES.add(
     1,
     32,
-    lambda r: (r.integers(-9, 9, 32), _zeros(32, kind=np.int64)),
-    lambda a, out: _set(out, np.abs(3 * (2 * a + 1) + 1)),
+    lambda r: (r.integers(-9, 9, 32), zeros(32, kind=np.int64)),
+    lambda a, out: fill(out, np.abs(3 * (2 * a + 1) + 1)),
     reference=False,  # Numba alone has no defaults; numba-cuda has
     simulator=False,
 )
@@ -191,8 +190,8 @@ def device_functions_with_defaults_and_no_result(a, out):
 @CASES.add(
     1,
     32,
-    lambda r: (r.integers(0, 9, 32), _zeros(32, kind=np.int64)),
-    lambda a, out: _set(out, np.where(a > 4, a * 10, np.where(a > 2, 7, -1))),
+    lambda r: (r.integers(0, 9, 32), zeros(32, kind=np.int64)),
+    lambda a, out: fill(out, np.where(a > 4, a * 10, np.where(a > 2, 7, -1))),
 )
 def uniform_variable_that_stops_being_uniform(a, out):
     i = cuda.grid(1)
@@ -212,8 +211,8 @@ def uniform_variable_that_stops_being_uniform(a, out):
 @CASES.add(
     2,
     32,
-    lambda r: (np.asfortranarray(floats(r, 8, 8)), np.asfortranarray(_zeros(8, 8))),
-    lambda a, out: _set(out, 2 * a),
+    lambda r: (np.asfortranarray(floats(r, 8, 8)), np.asfortranarray(zeros(8, 8))),
+    lambda a, out: fill(out, 2 * a),
 )
 def fortran_order(a, out):
     i = cuda.grid(1)
@@ -223,8 +222,8 @@ def fortran_order(a, out):
 @CASES.add(
     1,
     24,
-    lambda r: (floats(r, 2, 3, 2, 2), _zeros(2, 3, 2, 2)),
-    lambda a, out: _set(out, -a),
+    lambda r: (floats(r, 2, 3, 2, 2), zeros(2, 3, 2, 2)),
+    lambda a, out: fill(out, -a),
 )
 def four_dimensions(a, out):
     i = cuda.grid(1)
@@ -234,8 +233,8 @@ def four_dimensions(a, out):
 @CASES.add(
     1,
     16,
-    lambda r: (floats(r, 16, 4), _zeros(16, 4)),
-    lambda a, out: _set(out, a[:, ::-1]),
+    lambda r: (floats(r, 16, 4), zeros(16, 4)),
+    lambda a, out: fill(out, a[:, ::-1]),
 )
 def rows_as_values(a, out):
     i = cuda.grid(1)
@@ -247,8 +246,8 @@ def rows_as_values(a, out):
 @CASES.add(
     1,
     32,
-    lambda r: (r.integers(0, 50, 32), _zeros(32, kind=np.int64)),
-    lambda a, out: _set(out, [math.gcd(int(v), 36) for v in a]),
+    lambda r: (r.integers(0, 50, 32), zeros(32, kind=np.int64)),
+    lambda a, out: fill(out, [math.gcd(int(v), 36) for v in a]),
 )
 def greatest_common_divisor(a, out):
     i = cuda.grid(1)
@@ -261,8 +260,8 @@ def greatest_common_divisor(a, out):
 @CASES.add(
     2,
     32,
-    lambda r: (floats(r, 64), _zeros(64)),
-    lambda a, out: _set(out, np.where(np.arange(64) % 2, a, -a)),
+    lambda r: (floats(r, 64), zeros(64)),
+    lambda a, out: fill(out, np.where(np.arange(64) % 2, a, -a)),
 )
 def nested_functions(a, out):
     def signed(x, k):
@@ -275,8 +274,8 @@ def nested_functions(a, out):
 @CASES.add(
     1,
     64,
-    lambda r: (r.integers(0, 4, 64, dtype=np.int32), _zeros(4, kind=np.int32)),
-    lambda a, out: _set(out, np.bincount(a, minlength=4)),
+    lambda r: (r.integers(0, 4, 64, dtype=np.int32), zeros(4, kind=np.int32)),
+    lambda a, out: fill(out, np.bincount(a, minlength=4)),
 )
 def each_thread_counts_for_itself(a, out):
     box = cuda.local.array(4, int32)

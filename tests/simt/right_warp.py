@@ -7,8 +7,7 @@ from numba import float32, int32
 
 from gpulearn import cuda
 
-from .cases import Catalogue, floats
-from .right_basic import _set, _zeros
+from .cases import Catalogue, fill, floats, zeros
 
 CASES = Catalogue()
 FULL = 0xFFFFFFFF
@@ -17,8 +16,8 @@ FULL = 0xFFFFFFFF
 @CASES.add(
     2,
     64,
-    lambda r: (floats(r, 128), _zeros(4)),
-    lambda a, out: _set(out, a.reshape(4, 32).sum(1)),
+    lambda r: (floats(r, 128), zeros(4)),
+    lambda a, out: fill(out, a.reshape(4, 32).sum(1)),
     simulator=False,
 )
 def warp_sum_by_shuffles(a, out):
@@ -35,8 +34,8 @@ def warp_sum_by_shuffles(a, out):
 @CASES.add(
     2,
     128,
-    lambda r: (floats(r, 256), _zeros(2)),
-    lambda a, out: _set(out, a.reshape(2, 128).sum(1)),
+    lambda r: (floats(r, 256), zeros(2)),
+    lambda a, out: fill(out, a.reshape(2, 128).sum(1)),
     simulator=False,
 )
 def block_sum_by_shuffles(a, out):
@@ -55,8 +54,8 @@ def block_sum_by_shuffles(a, out):
 @CASES.add(
     1,
     64,
-    lambda r: (r.integers(0, 9, 64, dtype=np.int32), _zeros(64, kind=np.int32)),
-    lambda a, out: _set(out, np.cumsum(a.reshape(2, 32), axis=1).ravel()),
+    lambda r: (r.integers(0, 9, 64, dtype=np.int32), zeros(64, kind=np.int32)),
+    lambda a, out: fill(out, np.cumsum(a.reshape(2, 32), axis=1).ravel()),
     simulator=False,
 )
 def warp_scan_by_shuffles(a, out):
@@ -74,8 +73,8 @@ def warp_scan_by_shuffles(a, out):
 @CASES.add(
     1,
     32,
-    lambda r: (floats(r, 32), _zeros(32)),
-    lambda a, out: _set(out, a.max()),
+    lambda r: (floats(r, 32), zeros(32)),
+    lambda a, out: fill(out, a.max()),
     simulator=False,
 )
 def butterfly_maximum(a, out):
@@ -90,8 +89,8 @@ def butterfly_maximum(a, out):
 @CASES.add(
     2,
     32,
-    lambda r: (r.integers(0, 99, 64), _zeros(64, kind=np.int64)),
-    lambda a, out: _set(out, np.repeat(a[[5, 37]], 32)),
+    lambda r: (r.integers(0, 99, 64), zeros(64, kind=np.int64)),
+    lambda a, out: fill(out, np.repeat(a[[5, 37]], 32)),
     simulator=False,
 )
 def shuffle_as_broadcast(a, out):
@@ -102,8 +101,8 @@ def shuffle_as_broadcast(a, out):
 @CASES.add(
     2,
     64,
-    lambda r: (floats(r, 128), _zeros(4)),
-    lambda a, out: _set(out, a.reshape(4, 32).sum(1)),
+    lambda r: (floats(r, 128), zeros(4)),
+    lambda a, out: fill(out, a.reshape(4, 32).sum(1)),
     simulator=False,
 )
 def warp_synchronous_tree(a, out):
@@ -132,7 +131,7 @@ def _compact(a: np.ndarray, out: np.ndarray, count: np.ndarray) -> None:
 @CASES.add(
     1,
     32,
-    lambda r: (floats(r, 32), _zeros(32), _zeros(1, kind=np.int64)),
+    lambda r: (floats(r, 32), zeros(32), zeros(1, kind=np.int64)),
     _compact,
     simulator=False,
 )
@@ -150,8 +149,8 @@ def compaction_by_ballot(a, out, count):
 @CASES.add(
     2,
     64,
-    lambda r: (r.integers(0, 4, 128, dtype=np.int32), _zeros(4, kind=np.int32)),
-    lambda a, out: _set(out, np.bincount(a, minlength=4)),
+    lambda r: (r.integers(0, 4, 128, dtype=np.int32), zeros(4, kind=np.int32)),
+    lambda a, out: fill(out, np.bincount(a, minlength=4)),
     simulator=False,
 )
 def histogram_by_matching(a, out):
@@ -172,7 +171,7 @@ def _warp_votes(a: np.ndarray, out: np.ndarray) -> None:
     32,
     lambda r: (
         np.concatenate([floats(r, 32), np.ones(32, np.float32)]),
-        _zeros(2, 3, kind=np.int32),
+        zeros(2, 3, kind=np.int32),
     ),
     _warp_votes,
     simulator=False,
@@ -192,8 +191,8 @@ def warp_votes(a, out):
 @CASES.add(
     1,
     32,
-    lambda r: (_zeros(32, kind=np.int64),),
-    lambda out: _set(out, np.where(np.arange(32) < 8, 8, 24)),
+    lambda r: (zeros(32, kind=np.int64),),
+    lambda out: fill(out, np.where(np.arange(32) < 8, 8, 24)),
     simulator=False,
     reference=False,
 )
@@ -208,8 +207,8 @@ def active_lanes_of_a_branch(out):
 @CASES.add(
     4,
     32,
-    lambda r: (floats(r, 128), _zeros(128)),
-    lambda a, out: (_set(out, a[::-1] * 2), _set(a, a * 2)),
+    lambda r: (floats(r, 128), zeros(128)),
+    lambda a, out: (fill(out, a[::-1] * 2), fill(a, a * 2)),
     simulator=False,
 )
 def whole_grid_sync(a, out):
@@ -225,7 +224,7 @@ def _jacobi(a: np.ndarray, b: np.ndarray, n: int) -> None:
         a[1:-1] = b[1:-1]
 
 
-@CASES.add(3, 16, lambda r: (floats(r, 48), _zeros(48), 4), _jacobi, simulator=False)
+@CASES.add(3, 16, lambda r: (floats(r, 48), zeros(48), 4), _jacobi, simulator=False)
 def relaxation_over_the_grid(a, b, n):
     i = cuda.grid(1)
     g = cuda.cg.this_grid()
@@ -241,8 +240,8 @@ def relaxation_over_the_grid(a, b, n):
 @CASES.add(
     3,
     64,
-    lambda r: (_zeros(192, 2, kind=np.int32),),
-    lambda out: _set(out, np.stack([np.tile(np.arange(32), 6), np.full(192, 32)], axis=1)),
+    lambda r: (zeros(192, 2, kind=np.int32),),
+    lambda out: fill(out, np.stack([np.tile(np.arange(32), 6), np.full(192, 32)], axis=1)),
     simulator=False,
 )
 def lanes_and_warp_size(out):
@@ -254,8 +253,8 @@ def lanes_and_warp_size(out):
 @CASES.add(
     2,
     32,
-    lambda r: (floats(r, 64), _zeros(64)),
-    lambda a, out: _set(out, a.reshape(2, 2, 16)[:, ::-1].ravel()),
+    lambda r: (floats(r, 64), zeros(64)),
+    lambda a, out: fill(out, a.reshape(2, 2, 16)[:, ::-1].ravel()),
     simulator=False,
 )
 def exchange_between_half_warps(a, out):
@@ -269,8 +268,8 @@ def exchange_between_half_warps(a, out):
 @CASES.add(
     2,
     32,
-    lambda r: (r.integers(0, 99, 64, dtype=np.int32), _zeros(1, kind=np.int32)),
-    lambda a, out: _set(out, a.sum()),
+    lambda r: (r.integers(0, 99, 64, dtype=np.int32), zeros(1, kind=np.int32)),
+    lambda a, out: fill(out, a.sum()),
     simulator=False,
 )
 def one_atomic_per_warp(a, out):

@@ -21,10 +21,10 @@ def main(path: str) -> None:
     stand_in.cuda = cuda
     sys.modules["gpulearn"] = stand_in
 
-    from tests.simt import right_basic, right_language, right_shared, right_warp
+    from tests.simt.right import CASES
 
     results = {}
-    for case in [*right_basic.CASES, *right_language.CASES, *right_shared.CASES, *right_warp.CASES]:
+    for case in CASES:
         if not case.simulator:
             continue
         args = copy.deepcopy(case.make(seed=5))

@@ -15,11 +15,16 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 
-from . import wrong_code, wrong_memory, wrong_sync
+from . import wrong_barriers, wrong_code, wrong_memory, wrong_races
 from .harness import findings, launch, line, only, threads, to_device, xray
 from .wrong import Mistake
 
-CASES: list[Mistake] = [*wrong_memory.CASES, *wrong_sync.CASES, *wrong_code.CASES]
+CASES: list[Mistake] = [
+    *wrong_memory.CASES,
+    *wrong_races.CASES,
+    *wrong_barriers.CASES,
+    *wrong_code.CASES,
+]
 STOPPING = [case for case in CASES if case.stops]
 WARNING = [case for case in CASES if case.kind in ("race", "uninitialised-read") and not case.stops]
 
@@ -106,7 +111,7 @@ def test_numpy_arguments_are_copied_and_said_to_be() -> None:
 
 
 def test_a_report_of_a_mistake_survives_json() -> None:
-    case = wrong_sync.CASES[0]
+    case = wrong_races.CASES[0]
     report = xray(case.kernel, case.grid, case.block, *case.args())
     again = type(report).from_json(report.to_json())
     assert json.loads(again.to_json()) == json.loads(report.to_json())
@@ -125,8 +130,8 @@ def test_the_next_launch_works(case: Mistake) -> None:
 AGAIN = """
 import numpy as np
 from gpulearn import cuda
-from tests.simt import wrong_sync
-kernel = cuda.jit(wrong_sync.race_between_warps)
+from tests.simt import wrong_races
+kernel = cuda.jit(wrong_races.race_between_warps)
 out = cuda.to_device(np.ones(64, np.float32))
 for _ in range(3):
     kernel[1, 64](out)

@@ -12,7 +12,7 @@ from numba import float32, int32
 import gpulearn as gl
 from gpulearn import cuda
 
-from . import wrong_sync
+from . import wrong_races
 from .harness import findings, xray
 
 SEEDS = range(6)
@@ -101,7 +101,7 @@ def test_matmul_without_its_second_barrier_is_wrong(seed: int | None) -> None:
     rng = np.random.default_rng(3)
     a, b = (rng.integers(1, 9, (16, 16)).astype(np.float32) for _ in range(2))
     out = np.zeros((16, 16), np.float32)
-    racy(wrong_sync.matmul_without_its_second_barrier, (2, 2), (8, 8), a, b, out, seed=seed)
+    racy(wrong_races.matmul_without_its_second_barrier, (2, 2), (8, 8), a, b, out, seed=seed)
     assert (out != a @ b).any()
 
 

@@ -8,14 +8,10 @@ import numpy as np
 import pytest
 from numba import cuda
 
-from . import reference, right_basic, right_language, right_shared, right_warp, sources
+from . import reference, right, sources
 from .cases import Case, assert_same
 
-CASES = [
-    case
-    for case in [*right_basic.CASES, *right_language.CASES, *right_shared.CASES, *right_warp.CASES]
-    if case.reference
-]
+CASES = [case for case in right.CASES if case.reference]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)

@@ -13,7 +13,7 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 
-from . import right_shared
+from . import right
 from .harness import line, xray
 
 FIELDS = """
@@ -106,7 +106,7 @@ def test_diff_sets_two_kernels_side_by_side() -> None:
 
 
 def test_step_gives_the_active_lanes_of_each_line() -> None:
-    case = next(c for c in right_shared.CASES if c.name == "block_reduction")
+    case = next(c for c in right.CASES if c.name == "block_reduction")
     report = xray(case.kernel, case.grid, case.block, *case.make())
     steps = report.step(block=0)
     assert len(steps) > 5

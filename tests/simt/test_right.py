@@ -6,16 +6,9 @@ import copy
 
 import pytest
 
-from . import right_basic, right_language, right_shared, right_warp
 from .cases import Case, assert_same
 from .harness import launch, xray
-
-CASES: list[Case] = [
-    *right_basic.CASES,
-    *right_language.CASES,
-    *right_shared.CASES,
-    *right_warp.CASES,
-]
+from .right import CASES
 
 
 def test_there_are_at_least_forty() -> None:

@@ -11,15 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from . import right_basic, right_language, right_shared, right_warp
+from . import right
 from .cases import Case
 from .harness import launch
 
-CASES = [
-    case
-    for case in [*right_basic.CASES, *right_language.CASES, *right_shared.CASES, *right_warp.CASES]
-    if case.simulator
-]
+CASES = [case for case in right.CASES if case.simulator]
 
 
 @pytest.fixture(scope="module")
