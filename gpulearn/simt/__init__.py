@@ -2,8 +2,8 @@
 
 From a function to something that runs:
 
-- `source` finds the text, `names` what its names mean, `expressions` and `translate` turn
-  it into a Python function over arrays (`joins`: with the types that variables have);
+- `source` finds the text, `names` what its names mean, `scope`, `expressions` and `translate`
+  turn it into a Python function over arrays (`joins`: with the types that variables have);
 - `verdict` asks Numba whether it is a kernel at all, `reasons` says why not;
 - `program` holds a kernel with its device functions, `launch` runs a grid of them.
 
