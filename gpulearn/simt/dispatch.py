@@ -19,7 +19,6 @@ from gpulearn.simt.limits import check_shape
 from gpulearn.simt.program import Program
 from gpulearn.simt.report import Report, make_report
 from gpulearn.simt.settings import checking, current_seed
-from gpulearn.simt.source import read
 from gpulearn.simt.trace import Recorder, block_number
 
 __all__ = ["Configured", "Kernel", "jit", "run"]
@@ -57,10 +56,7 @@ class Configured:
         Raises:
             KernelError: when the kernel cannot go on; it carries the report as `.report`.
         """
-        report, stopped, marshalled = run(
-            self.kernel, self.grid, self.block, args, self.sharedmem, xray=False
-        )
-        del marshalled
+        report, stopped = run(self.kernel, self.grid, self.block, args, self.sharedmem, xray=False)
         if stopped is not None:
             raise _error(stopped, report) from None
         for finding in report.findings:
@@ -83,17 +79,18 @@ def run(
     *,
     xray: bool,
     watch: int | tuple[int, ...] = 0,
-) -> tuple[Report, Finding | None, Marshalled | None]:
-    """One launch: its report, the finding that stopped it if any did, its arguments."""
+) -> tuple[Report, Finding | None]:
+    """One launch: its report, and the finding that stopped it if any did."""
     function = kernel.py_func
     counters = Counters(Recorder()) if xray else None
     marshalled = None
     try:
-        source = read(function)
+        front = _program(function, "as it stands", {})
     except Stop as stop:
         name = getattr(function, "__name__", str(function))
         empty = make_report(LaunchResult(None, [stop.finding]), (1, 1, 1), (1, 1, 1), name)
-        return empty, stop.finding, None
+        return empty, stop.finding
+    source = front.source
     shape = (1, 1, 1), (1, 1, 1)
     try:
         shape = check_shape(grid, block, sharedmem)
@@ -101,7 +98,7 @@ def run(
             counters.recorder.block = block_number(watch, shape[0])
         dtypes = kernel.argument_dtypes()
         marshalled = marshal(source.parameters, args, source.name, dtypes)
-        refused = _program(function, "as it stands", {}).refused
+        refused = front.refused
         if refused is not None and refused.kind == "not-a-kernel":
             raise Stop(refused)
         key, types = verdict.judge(function, marshalled.values, kernel.signature)
@@ -119,7 +116,7 @@ def run(
         result = LaunchResult(source, [stop.finding], stopped=stop.finding)
     if marshalled is not None and xray:
         result.findings += _copies(marshalled)
-    return make_report(result, *shape), result.stopped, marshalled
+    return make_report(result, *shape), result.stopped
 
 
 def _copies(marshalled: Marshalled) -> list[Finding]:

@@ -226,11 +226,9 @@ class Pairs:
 
     def kernel_items(self) -> Any:
         """The tuples that the loop variable takes."""
-        m = self.machine
         for n in range(min(self._length(t) for t in self.things)):
             items = tuple(self._item(t, n) for t in self.things)
             yield (n + self.start, items[0]) if self.start is not None else items
-        del m
 
     def _length(self, thing: Any) -> int:
         if isinstance(thing, Range) and thing.uniform:

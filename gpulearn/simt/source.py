@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import itertools
 import linecache
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from weakref import WeakValueDictionary
 
 from gpulearn.simt.findings import Finding, Stop
 
@@ -21,7 +23,8 @@ MISSING = object()
 # A running kernel says where it is by one number: which function, and which line of its
 # file. Cells of a notebook all begin at line 1, so that a line alone would be ambiguous.
 LINE_BITS = 24
-_UNITS: list[KernelSource] = []
+_UNITS: WeakValueDictionary[int, KernelSource] = WeakValueDictionary()
+_serial = itertools.count(1)
 
 
 def unit(place: int) -> tuple[KernelSource, int]:
@@ -41,8 +44,8 @@ class KernelSource:
     unit: int = 0
 
     def __post_init__(self) -> None:
-        self.unit = len(_UNITS)
-        _UNITS.append(self)
+        self.unit = next(_serial)
+        _UNITS[self.unit] = self
 
     @property
     def file(self) -> str:

@@ -293,6 +293,8 @@ def _real(thing: Any, seen: dict[int, Any]) -> Any:
             seen[id(thing)] = shell
             inner = _rebuilt(thing.py_func, seen)
             made = numba.cuda.jit(device=True)(inner)
+            if len(_device) > 256:
+                _device.clear()
             for name, value in list(inner.__globals__.items()):
                 if value is shell:  # a function that calls itself
                     inner.__globals__[name] = made

@@ -87,6 +87,18 @@ def shfl_xor_sync(m: Machine, mask: Value, value: Value, lane_mask: Value) -> Va
     return _shuffle(m, value, np.arange(WARP) ^ _operand(m, lane_mask))
 
 
+@intrinsic("shfl_sync_intrinsic")
+def shfl_sync_intrinsic(
+    m: Machine, mask: Value, mode: int, value: Value, operand: Value, clamp: Value
+) -> Value:
+    """What the four shuffles are made of: (value, whether its lane was in range)."""
+    lane = np.arange(WARP)
+    chosen = _operand(m, operand)
+    source = (chosen % WARP, lane - chosen, lane + chosen, lane ^ chosen)[mode]
+    inside = np.broadcast_to((source >= 0) & (source < WARP), (m.blocks * m.warps, WARP))
+    return _shuffle(m, value, source), _flat(m, inside)
+
+
 def _spread(m: Machine, per_warp: Any) -> Rows:
     """One value per warp, given to each of its lanes."""
     return _flat(m, np.repeat(per_warp[:, None], WARP, axis=1))

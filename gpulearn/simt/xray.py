@@ -24,7 +24,7 @@ class XRay:
         configured = Configured(self._kernel, configuration)
 
         def launch(*args: Any) -> Report:
-            report, _, _ = run(
+            report, _ = run(
                 self._kernel, configured.grid, configured.block, args, configured.sharedmem,
                 xray=True, watch=self._block,
             )  # fmt: skip
