@@ -278,3 +278,23 @@ def one_atomic_per_warp(a, out):
         value += cuda.shfl_xor_sync(FULL, value, step)
     if cuda.laneid == 0:
         cuda.atomic.add(out, 0, int32(value))
+
+
+@CASES.add(
+    2,
+    32,
+    lambda r: (r.integers(0, 9, 64), zeros(1, kind=np.int64), zeros(1, kind=np.int32)),
+    lambda a, total, lock: fill(total, a.sum()),
+    simulator=False,
+)
+def lock_that_lets_one_thread_in(a, total, lock):
+    """Taken by compare-and-swap, given back by an exchange behind a fence."""
+    i = cuda.grid(1)
+    done = False
+    while not done:
+        if cuda.atomic.cas(lock, 0, 0, 1) == 0:
+            cuda.threadfence()
+            total[0] += a[i]
+            cuda.threadfence()
+            cuda.atomic.exch(lock, 0, 0)
+            done = True
