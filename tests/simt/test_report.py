@@ -13,7 +13,6 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 
-from . import right
 from .harness import line, xray
 
 FIELDS = """
@@ -103,13 +102,6 @@ def test_diff_sets_two_kernels_side_by_side() -> None:
     text = str(difference)
     assert "64" in text  # sectors, slow
     assert "8" in text  # sectors, fast
-
-
-def test_step_gives_the_active_lanes_of_each_line() -> None:
-    case = next(c for c in right.CASES if c.name == "block_reduction")
-    report = xray(case.kernel, case.grid, case.block, *case.make())
-    steps = report.step(block=0)
-    assert len(steps) > 5
 
 
 def test_an_array_can_be_drawn() -> None:
