@@ -102,10 +102,7 @@ def _atomic(
             m.mark_written(array, slots)
         if array.space != "local":
             m.hazards.write(m, array, lane, slots, None, place, atomic=True)
-        if array.space == "global":
-            numbers = m.block_numbers[lane // m.threads]
-            _, first = np.unique(numbers, return_index=True)
-            m.hazards.signal(numbers[np.sort(first)])
+        m.hazards.signal(m, lane, shared=array.space != "global")
     flat = array.flat
     if not array.aligned:
         raise Stop(Finding("unsupported", m.here(), "an atomic on an unaligned field"))

@@ -133,8 +133,8 @@ class Hazards(Order):
 
     def _check_read(self, shadow: Shadow, a: _Access, value: Value, floor: int) -> Value:
         tables = [(shadow.writer, shadow.wrote)]
-        if shadow.atomic is not None:
-            tables.append(shadow.atomic_tables())
+        if shadow.atomics is not None:
+            tables += shadow.atomics.tables
         for who, when in tables:
             racing, position = self._against(a, who, when, floor, "writes")
             if not len(racing) or shadow.before is None or not a.view.aligned:
@@ -181,23 +181,22 @@ class Hazards(Order):
         if shadow.noted:
             self._enter(m, shadow)
         if shadow.last_entered > floor:
-            reader, read_at, second, second_at = shadow.reader_tables()
-            _, early = self._against(a, reader, read_at, floor, "reads")
-            _, more = self._against(a, second, second_at, floor, "reads")
+            tables = shadow.readers.tables if shadow.readers is not None else ()
+            racing = [self._against(a, *table, floor, "reads")[1] for table in tables]
             if not self.replaying and not atomic:
-                self._remember_tear(shadow, a, values, np.concatenate([early, more]))
+                self._remember_tear(shadow, a, values, np.concatenate(racing))
         if shadow.last_write > floor:
             changed = None  # writing what is there already harms nobody
             if not atomic and view.aligned:
                 changed = ~_same(view.flat[slots], values)
             self._against(a, shadow.writer, shadow.wrote, floor, "writes", changed)
-            if not atomic and shadow.atomic is not None:
-                self._against(a, *shadow.atomic_tables(), floor, "writes")
+            if not atomic and shadow.atomics is not None:
+                for table in shadow.atomics.tables:
+                    self._against(a, *table, floor, "writes")
         self._save(shadow, a)
         shadow.last_write = time
         if atomic:
-            who, when = shadow.atomic_tables()
-            who[a.elements], when[a.elements] = a.me, time
+            shadow.enter_atomic(a.elements, a.me, time, floor, m.threads)
             return
         scatter(view, slots, values)
         shadow.writer[a.elements] = a.me

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpulearn.simt.handover import HandOver, in_order
 from gpulearn.simt.masks import Mask
 from gpulearn.simt.shadow import Shadow
 from gpulearn.simt.values import Value
@@ -34,17 +35,16 @@ class Order:
         self.floor = 0  # all blocks of the chunk have passed a barrier at this time
         self.warp_sync: Value = 0  # time, or one per thread
         self.shadows: list[Shadow] = []
-        # release and acquire between blocks, by number of the block; made by the first fence
+        # made by the first fence
         self.blocks = blocks
-        nobody: Lanes = np.zeros(0, np.int64)
-        self.fenced = self.published_until = self.published_at = self.acquired = nobody
-        self.signals = 0  # atomics so far, block by block
-        self.fences = False
+        self.between_blocks: HandOver | None = None
+        self.within_blocks: HandOver | None = None  # between the threads of the chunk
 
     def new_chunk(self) -> None:
         """Other blocks begin: their barriers have nothing to do with the last ones'."""
         self.block_sync = self.floor = self.time
         self.warp_sync = 0
+        self.within_blocks = None
         self.shadows = [s for s in self.shadows if s.allocation.space != "shared"]
         for shadow in self.shadows:
             shadow.entered.clear()
@@ -76,24 +76,24 @@ class Order:
         self.grid_sync = self.block_sync = self.floor = self.time
         self._forget()
 
-    def fence(self, blocks: Lanes) -> None:
-        """`threadfence` by these blocks (numbers)."""
-        if not self.fences:
-            self.fences = True
-            self.fenced, self.published_until, self.acquired = np.zeros((3, self.blocks), np.int64)
-            self.published_at = np.full(self.blocks, np.iinfo(np.int64).max)
-        self.fenced[blocks] = self.time
-
-    def signal(self, blocks: Lanes) -> None:
-        """A global atomic by these blocks, in this order: publishes what was fenced before."""
-        if not self.fences:
+    def fence(self, m: Chunk, *, block_only: bool = False) -> None:
+        """`threadfence` by the active threads."""
+        lanes = m.lanes(m.mask)
+        if self.within_blocks is None:
+            self.within_blocks = HandOver(m.blocks * m.threads)
+        self.within_blocks.fence(lanes, self.time)
+        if block_only:
             return
-        turn = self.signals + 1 + np.arange(len(blocks))
-        self.signals += len(blocks)
-        ready = self.fenced[blocks] > self.published_until[blocks]
-        self.published_until[blocks[ready]] = self.fenced[blocks[ready]]
-        self.published_at[blocks[ready]] = turn[ready]
-        self.acquired[blocks] = turn
+        if self.between_blocks is None:
+            self.between_blocks = HandOver(self.blocks)
+        self.between_blocks.fence(np.unique(m.block_numbers[lanes // m.threads]), self.time)
+
+    def signal(self, m: Chunk, lanes: Lanes, *, shared: bool) -> None:
+        """An atomic by these lanes, in this order: publishes what they fenced before."""
+        if self.within_blocks is not None:
+            self.within_blocks.signal(lanes)
+        if self.between_blocks is not None and not shared:
+            self.between_blocks.signal(in_order(m.block_numbers[lanes // m.threads]))
 
     def tick(self, line: int) -> int:
         """The time of a new access."""
@@ -123,11 +123,11 @@ class Order:
             | (same_warp & (when <= warp_sync))
             | (when <= self.grid_sync)
         )
-        if self.fences:
-            ordered |= (
-                ~same_block
-                & (when <= self.published_until[other_block])
-                & (self.published_at[other_block] < self.acquired[block])
-            )
+        if self.between_blocks is not None:
+            handed = self.between_blocks.ordered(other_block, when, block)
+            ordered |= ~same_block & handed
+        if self.within_blocks is not None:
+            neighbour = np.where(same_block, lane - me % size + other % size, lane)
+            ordered |= same_block & self.within_blocks.ordered(neighbour, when, lane)
         result: Lanes = ~ordered
         return result

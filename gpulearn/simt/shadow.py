@@ -31,6 +31,43 @@ class Read:
     time: int
 
 
+class Touched:
+    """Two threads that touched each element, of two warps if there are such, and when."""
+
+    def __init__(self, count: int) -> None:
+        self.tables = tuple(
+            (np.full(count, -1, np.int64), np.zeros(count, np.int32)) for _ in range(2)
+        )
+
+    def enter(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
+        """Enters an access by threads `me`; `block` is the number of threads of a block."""
+        (reader, read_at), (second, second_at) = self.tables
+        warp = _warps(me, block)
+        old, old_at = reader[elements], read_at[elements]
+        fresh = old_at > floor
+        if fresh.any():
+            far = fresh & (_warps(old, block) != warp)
+            near = fresh & (old != me) & ~far & (second_at[elements] <= floor)
+            move = far | near
+            second[elements[move]] = old[move]
+            second_at[elements[move]] = old_at[move]
+        reader[elements] = me
+        read_at[elements] = time
+        last = reader[elements]
+        beaten = last != me  # several threads touch one element in this very statement
+        if beaten.any():
+            far = _warps(last, block) != warp
+            for chosen in (beaten & ~far & (second_at[elements] <= floor), beaten & far):
+                second[elements[chosen]] = me[chosen]
+                second_at[elements[chosen]] = time
+
+    def repeated(self, times: int) -> Touched:
+        """The same with `times` elements for each."""
+        made = Touched(0)
+        made.tables = tuple((np.repeat(a, times), np.repeat(b, times)) for a, b in self.tables)
+        return made
+
+
 class Shadow:
     """Who touched each element of an allocation; times are 0 where nobody did."""
 
@@ -40,9 +77,8 @@ class Shadow:
         count = len(allocation.data) // grain
         self.writer = np.full(count, -1, np.int64)
         self.wrote = np.zeros(count, np.int32)
-        self.atomic: Lanes | None = None
-        self.atomic_time: Lanes | None = None
-        self.readers: tuple[Lanes, Lanes, Lanes, Lanes] | None = None
+        self.atomics: Touched | None = None
+        self.readers: Touched | None = None
         self.before: Lanes | None = None  # bytes from before the interval
         self.last_write = 0
         self.last_entered = 0
@@ -63,51 +99,24 @@ class Shadow:
         made = Shadow(self.allocation, 1)
         made.writer = np.repeat(self.writer, self.grain)
         made.wrote = np.repeat(self.wrote, self.grain)
-        made.last_write, made.noted, made.before = self.last_write, self.noted, self.before
+        made.readers = self.readers and self.readers.repeated(self.grain)
+        made.atomics = self.atomics and self.atomics.repeated(self.grain)
+        made.last_write, made.last_entered = self.last_write, self.last_entered
+        made.noted, made.entered, made.before = self.noted, self.entered, self.before
         return made
 
     def enter(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
-        """Enters a read by threads `me`; `block` is the number of threads of a block.
-
-        Of the readers of an element two stay, of two warps if there are such.
-        """
-        reader, read_at, second, second_at = self.reader_tables()
-        warp = _warps(me, block)
-        old, old_at = reader[elements], read_at[elements]
-        fresh = old_at > floor
-        if fresh.any():
-            far = fresh & (_warps(old, block) != warp)
-            near = fresh & (old != me) & ~far & (second_at[elements] <= floor)
-            move = far | near
-            second[elements[move]] = old[move]
-            second_at[elements[move]] = old_at[move]
-        reader[elements] = me
-        read_at[elements] = time
-        last = reader[elements]
-        beaten = last != me  # several threads read one element in this very statement
-        if beaten.any():
-            far = _warps(last, block) != warp
-            for chosen in (beaten & ~far & (second_at[elements] <= floor), beaten & far):
-                second[elements[chosen]] = me[chosen]
-                second_at[elements[chosen]] = time
+        """Enters a read by threads `me`; `block` is the number of threads of a block."""
+        if self.readers is None:
+            self.readers = Touched(len(self.writer))
+        self.readers.enter(elements, me, time, floor, block)
         self.last_entered = max(self.last_entered, time)
 
-    def reader_tables(self) -> tuple[Lanes, Lanes, Lanes, Lanes]:
-        """Two readers per element, and when they read."""
-        if self.readers is None:
-            n = len(self.writer)
-            self.readers = (
-                np.full(n, -1, np.int64), np.zeros(n, np.int32),
-                np.full(n, -1, np.int64), np.zeros(n, np.int32),
-            )  # fmt: skip
-        return self.readers
-
-    def atomic_tables(self) -> tuple[Lanes, Lanes]:
-        """The last atomic access per element, and when it was."""
-        if self.atomic is None or self.atomic_time is None:
-            self.atomic = np.full(len(self.writer), -1, np.int64)
-            self.atomic_time = np.zeros(len(self.writer), np.int32)
-        return self.atomic, self.atomic_time
+    def enter_atomic(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
+        """Enters an atomic by threads `me`."""
+        if self.atomics is None:
+            self.atomics = Touched(len(self.writer))
+        self.atomics.enter(elements, me, time, floor, block)
 
 
 def _warps(threads: Lanes, block: int) -> Lanes:

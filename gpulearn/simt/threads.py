@@ -130,14 +130,9 @@ def syncthreads_or(m: Machine, predicate: Value) -> Value:
     return _result(m, _per_block(m, predicate).any(axis=1))
 
 
-def _fence(m: Machine) -> None:
+def _fence(m: Machine, *, block_only: bool = False) -> None:
     if m.hazards is not None and m.mask is not EMPTY:
-        if m.mask is None:
-            chosen = m.block_numbers
-        else:
-            rows = np.broadcast_to(m.mask, (m.blocks, m.threads)).any(axis=1)
-            chosen = m.block_numbers[rows]
-        m.hazards.fence(chosen)
+        m.hazards.fence(m, block_only=block_only)
 
 
 @intrinsic("threadfence")
@@ -154,7 +149,8 @@ def threadfence_system(m: Machine) -> None:
 
 @intrinsic("threadfence_block")
 def threadfence_block(m: Machine) -> None:
-    """Orders this thread's writes for its block; it waits for nobody."""
+    """Makes this thread's writes visible to its block before its later ones."""
+    _fence(m, block_only=True)
 
 
 @intrinsic("nanosleep")
