@@ -1,6 +1,7 @@
 # make lab    JupyterLab with the notebooks      PORT=8890 ARGS="--no-browser" pass through
 # make test   every test                         ARGS="-k matmul" passes through
 # make check  format, lint, types, tests: what has to hold before a change lands
+# make bench  how fast the SIMT machine is, as ratios measured in one run
 PORT ?= 8888
 ARGS ?=
 
@@ -18,7 +19,7 @@ ROOT_OK := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 # Without a display there is no browser to open: print the address instead.
 NO_BROWSER := $(if $(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname -s 2>/dev/null))$(filter Windows_NT,$(OS)),,--no-browser)
 
-.PHONY: lab test check format links record clean
+.PHONY: lab test check bench format links record clean
 
 lab: $(STAMP)
 	$(BIN)/jupyter lab --notebook-dir=notebooks --port=$(PORT) $(ROOT_OK) $(NO_BROWSER) $(ARGS)
@@ -32,6 +33,10 @@ check: $(STAMP)
 	$(BIN)/nb-clean check $(CLEAN) notebooks
 	$(BIN)/mypy
 	$(BIN)/python -m pytest $(ARGS)
+
+# ARGS=--long adds thousands of random kernels
+bench: $(STAMP)
+	$(BIN)/python -m gpulearn.simt.bench $(ARGS)
 
 format: $(STAMP)
 	$(BIN)/nb-clean clean $(CLEAN) notebooks

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from gpulearn.lessons.judge import check
     from gpulearn.lessons.overview import exercises, progress, solution
     from gpulearn.series import Provenance, Series, crossover
+    from gpulearn.simt.settings import seed, unchecked
+    from gpulearn.simt.xray import xray
     from gpulearn.timing import Measurement, format_seconds, measure, time_correctly
 
 # the module that defines them -> public names
@@ -60,6 +62,8 @@ _HOMES = {
     "gpulearn.lessons.judge": ("check",),
     "gpulearn.lessons.overview": ("exercises", "progress", "solution"),
     "gpulearn.series": ("Provenance", "Series", "crossover"),
+    "gpulearn.simt.settings": ("seed", "unchecked"),
+    "gpulearn.simt.xray": ("xray",),
     "gpulearn.timing": ("Measurement", "format_seconds", "measure", "time_correctly"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -96,14 +100,19 @@ __all__ = [
     "rates",
     "relative_error",
     "round_mantissa",
+    "seed",
     "show",
     "solution",
     "table",
     "time_correctly",
+    "unchecked",
+    "xray",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "cuda":  # a module, and which one is decided when it is first asked for
+        return importlib.import_module("gpulearn.cuda")
     if name not in _HOME:
         raise AttributeError(f"module 'gpulearn' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME[name]), name)

@@ -51,7 +51,7 @@ def parts(kind: str, torch: dict[str, Any], cores: int) -> dict[str, str]:
     ranks = "the GPUs, by NCCL" if on_gpu and torch.get("nccl") else f"{cpu}, by gloo"
     return {
         "1 The machine": "the GPU, live" if on_gpu else "the CPU; GPU times recorded or modelled",
-        "2 CUDA in Numba": "the GPU" if kind == "gpu" else "the CPU",
+        "2 CUDA in Numba": "the GPU" if kind == "gpu" else "the SIMT machine on the CPU",
         "3 Gradient descent": (("the GPU" if on_gpu else cpu) if torch else nothing),
         "4 Many GPUs": ranks if torch else nothing,
     }

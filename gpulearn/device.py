@@ -225,7 +225,10 @@ def banner() -> None:
     if device.kind == "gpu":
         what = f"GPU: {device.gpus[0]}"
     elif device.gpus:
-        what = device.reason
+        what = f"{device.reason}: kernels run on the SIMT machine"
     else:
-        what = f"{device.reason}, so GPU times below are recorded or modelled, and say so"
+        what = (
+            f"{device.reason}: kernels run on the SIMT machine, and GPU times are recorded or "
+            f"modelled and say so"
+        )
     print(f"gpulearn {__version__} · {what} · CPU: {cpu_name()}, {cores()} cores")

@@ -5,6 +5,8 @@ A message quotes what the caller gave, says what was expected and what to try.
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "BadInput",
     "DeviceError",
@@ -42,7 +44,9 @@ class RecordingError(GpulearnError, ValueError):
 
 
 class KernelError(GpulearnError, RuntimeError):
-    """A kernel did something that cannot go on."""
+    """A kernel did something that cannot go on; `report` is what the launch left behind."""
+
+    report: Any = None
 
 
 class NotSolvedYet(GpulearnError):  # noqa: N818 - a learner's word

@@ -1,0 +1,28 @@
+"""The one switch: `numba.cuda` where there is a usable GPU, the SIMT machine elsewhere.
+
+`from gpulearn import cuda` is all a notebook ever writes. With a GPU the name stands for
+`numba.cuda` itself; without one, for the look-alike in `gpulearn.simt.lookalike`.
+`GPULEARN_DEVICE=cpu` forces the machine.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+from gpulearn import device
+
+__all__: list[str] = []
+
+
+_HOME = "numba.cuda" if device.current().kind == "gpu" else "gpulearn.simt.lookalike"
+_module = importlib.import_module(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_module, name)
+
+
+# from here on the name stands for the module itself, for `import` and for `getattr` alike
+sys.modules[__name__] = _module

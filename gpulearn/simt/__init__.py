@@ -1,0 +1,20 @@
+"""The SIMT machine: ordinary Numba CUDA kernels, on any computer, for all threads at once.
+
+From a function to something that runs:
+
+- `source` finds the text, `names` what its names mean, `scope`, `expressions` and `translate`
+  turn it into a Python function over arrays (`joins`: with the types that variables have);
+- `verdict` asks Numba whether it is a kernel at all, `reasons` says why not;
+- `program` holds a kernel with its device functions, `launch` runs a grid of them.
+
+The executor, one layer on the other: `chunk` (the threads), `indexing`, `own_arrays`,
+`access` (memory), `logic` (masks, branches), `machine` (functions, attributes), with `flow`
+for loops, `masks`, `values` and `arithmetic` for numbers, `memory` for arrays, `choice`.
+
+What a kernel can call: `threads`, `warps`, `atomics`, `arrays`, `functions`, `mathematics`,
+`extras`. What is seen: `order`, `shadow` and `hazards` (races), `counters` and `traffic`,
+`trace` (steps), `findings` and `log`, `report` with `report_text` and `report_html`.
+
+The host's side: `lookalike` (all of `cuda.…`), `dispatch`, `arguments`, `devicearray`,
+`streams`, `devices`, `ufuncs`, `limits`, `settings`; `xray` puts a launch under the lens.
+"""

@@ -1,0 +1,212 @@
+"""`cuda.jit` without a GPU: kernels that are launched by `kernel[grid, block](...)`."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from gpulearn.errors import KernelError
+from gpulearn.simt import verdict
+from gpulearn.simt.arguments import Marshalled, marshal
+from gpulearn.simt.counters import Counters
+from gpulearn.simt.findings import Finding, SimtWarning, Stop
+from gpulearn.simt.joins import Types
+from gpulearn.simt.launch import LaunchResult, launch
+from gpulearn.simt.limits import check_shape
+from gpulearn.simt.program import Program
+from gpulearn.simt.report import Report, make_report
+from gpulearn.simt.settings import checking, current_seed
+from gpulearn.simt.trace import Recorder, block_number
+
+__all__ = ["Configured", "Kernel", "jit", "run"]
+
+_programs: dict[tuple[Any, ...], Program] = {}
+
+
+def _program(function: Callable[..., Any], key: Any, types: Types) -> Program:
+    """The translated kernel for these argument types; a changed cell is a new function."""
+    found = _programs.get((function, key))
+    if found is None:
+        if len(_programs) > 256:
+            _programs.clear()
+        found = _programs[function, key] = Program(function, types)
+    return found
+
+
+class Configured:
+    """A kernel with the shape of a launch: call it with the kernel's arguments."""
+
+    def __init__(self, kernel: Kernel, configuration: Any) -> None:
+        self.kernel = kernel
+        parts = configuration if isinstance(configuration, tuple) else (configuration,)
+        if not 2 <= len(parts) <= 4:
+            raise ValueError(
+                f"{kernel.__name__}[grid, block, stream, sharedmem] takes 2 to 4 values, "
+                f"got {len(parts)}"
+            )
+        self.grid, self.block = parts[0], parts[1]
+        self.sharedmem = int(parts[3]) if len(parts) > 3 else 0
+
+    def __call__(self, *args: Any) -> None:
+        """Launches the kernel.
+
+        Raises:
+            KernelError: when the kernel cannot go on; it carries the report as `.report`.
+        """
+        report, stopped = run(self.kernel, self.grid, self.block, args, self.sharedmem, xray=False)
+        if stopped is not None:
+            raise _error(stopped, report) from None
+        for finding in report.findings:
+            if finding.severity == "error":
+                warnings.warn(str(finding), SimtWarning, stacklevel=2)
+
+
+def _error(stopped: Finding, report: Report) -> KernelError:
+    error = KernelError(str(stopped))
+    error.report = report
+    return error
+
+
+def run(
+    kernel: Kernel,
+    grid: Any,
+    block: Any,
+    args: tuple[Any, ...],
+    sharedmem: int,
+    *,
+    xray: bool,
+    watch: int | tuple[int, ...] = 0,
+) -> tuple[Report, Finding | None]:
+    """One launch: its report, and the finding that stopped it if any did."""
+    function = kernel.py_func
+    counters = Counters(Recorder()) if xray else None
+    marshalled = None
+    try:
+        front = _program(function, "as it stands", {})
+    except Stop as stop:
+        name = getattr(function, "__name__", str(function))
+        empty = make_report(LaunchResult(None, [stop.finding]), (1, 1, 1), (1, 1, 1), name)
+        return empty, stop.finding
+    source = front.source
+    shape = (1, 1, 1), (1, 1, 1)
+    try:
+        shape = check_shape(grid, block, sharedmem)
+        if counters is not None and counters.recorder is not None:
+            counters.recorder.block = block_number(watch, shape[0])
+        dtypes = kernel.argument_dtypes()
+        marshalled = marshal(source.parameters, args, source.name, dtypes)
+        refused = front.refused
+        if refused is not None and refused.kind == "not-a-kernel":
+            raise Stop(refused)
+        key, types = verdict.judge(function, marshalled.values, kernel.signature)
+        if refused is not None:  # Numba could compile it, the machine cannot run it
+            raise Stop(refused)
+        program = _program(function, key, types)
+        if counters is not None:
+            counters.expect(marshalled.values)
+        result = launch(
+            program, *shape, marshalled.values, dynamic=sharedmem,
+            hazards=xray or checking(), counters=counters, seed=current_seed(),
+        )  # fmt: skip
+        marshalled.copy_back()
+    except Stop as stop:
+        result = LaunchResult(source, [stop.finding], stopped=stop.finding)
+    if marshalled is not None and xray:
+        result.findings += _copies(marshalled)
+    return make_report(result, *shape), result.stopped
+
+
+def _copies(marshalled: Marshalled) -> list[Finding]:
+    found = []
+    for name, size in marshalled.copied:
+        message = (
+            f"{name} is a host array: its {size:,} bytes are copied to the device and back at "
+            f"every launch; copy once with cuda.to_device({name})"
+        )
+        found.append(Finding("implicit-copy", None, message, array=name))
+    return found
+
+
+class Kernel:
+    """A function decorated with `cuda.jit`."""
+
+    def __init__(
+        self, function: Callable[..., Any], *, signature: Any = None, device: bool = False
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.signature = signature
+        self.device = device
+        self.__name__ = getattr(function, "__name__", repr(function))
+
+    def argument_dtypes(self) -> list[Any] | None:
+        """The dtypes of the numbers that a signature fixes, None for the rest."""
+        if self.signature is None:
+            return None
+        return verdict.number_dtypes(self.signature)
+
+    def __getitem__(self, configuration: Any) -> Configured:
+        if self.device:
+            raise TypeError(f"{self.__name__} is a device function: only kernels can call it")
+        return Configured(self, configuration)
+
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Any:
+        """The same as `kernel[griddim, blockdim, stream, sharedmem]`."""
+        return self[griddim, blockdim, stream, sharedmem]
+
+    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Any:
+        """A launch with one thread for each of `ntasks` tasks, `tpb` threads per block."""
+        if ntasks < 0:
+            raise ValueError(f"forall needs a number of tasks of 0 or more, got {ntasks}")
+        if ntasks == 0:
+            return _nothing
+        threads = tpb or 128
+        return self[math.ceil(ntasks / threads), threads, stream, sharedmem]
+
+    def specialize(self, *args: Any) -> Kernel:
+        """The kernel itself: it adapts to its arguments at each launch."""
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Kernels need a shape, device functions a kernel.
+
+        Raises:
+            ValueError: always.
+        """
+        if self.device:
+            raise TypeError(f"{self.__name__} is a device function: only kernels can call it")
+        raise ValueError(
+            f"{self.__name__} was called without a launch configuration: "
+            f"write {self.__name__}[blocks, threads_per_block](...)"
+        )
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__name__}>"
+
+
+def _nothing(*args: Any) -> None:
+    """A launch without threads."""
+
+
+def jit(
+    func_or_sig: Any = None, device: bool = False, signature: Any = None, **options: Any
+) -> Any:
+    """`cuda.jit`: bare, with a signature, with options (which change nothing here)."""
+    if func_or_sig is None or isinstance(func_or_sig, str | list | tuple):
+        given = func_or_sig
+    elif callable(func_or_sig) and hasattr(func_or_sig, "__code__"):
+        return Kernel(func_or_sig, signature=signature, device=device)
+    elif isinstance(func_or_sig, Kernel):
+        return Kernel(func_or_sig.py_func, signature=signature, device=device)
+    else:
+        given = func_or_sig
+    if isinstance(given, list):
+        given = given[0] if len(given) == 1 else None
+
+    def decorate(function: Callable[..., Any]) -> Kernel:
+        return Kernel(function, signature=given, device=device)
+
+    return decorate

@@ -1,0 +1,81 @@
+"""What can be wrong with a kernel, in the machine's own words."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["KINDS", "Finding", "SimtWarning", "Stop"]
+
+# kind -> severity. Errors make a report not ok; warnings cost time, not rightness.
+KINDS = {
+    "out-of-bounds": "error",
+    "negative-index": "warning",
+    "launch-limit": "error",
+    "race": "error",
+    "barrier-divergence": "error",
+    "uninitialised-read": "error",
+    "float64-leak": "warning",
+    "no-progress": "error",
+    "not-a-kernel": "error",
+    "unsupported": "error",
+    "implicit-copy": "warning",
+    "assertion": "error",
+}
+
+
+class SimtWarning(UserWarning):
+    """A launch finished, but what it computed cannot be trusted."""
+
+
+# Python shows a warning once per line; a cell that is run again must warn again. Appended,
+# so that any filter of the user's comes first.
+warnings.filterwarnings("always", category=SimtWarning, append=True)
+
+
+@dataclass
+class Finding:
+    """One mistake: its kind, where it is, and which threads and values show it.
+
+    `threads` holds up to two dicts `{"block": (x, y, z), "thread": (x, y, z)}`; for a race
+    `other_line` is the second of the two lines; `count` says how often it was seen.
+    """
+
+    kind: str
+    line: int | None
+    message: str
+    threads: list[dict[str, tuple[int, int, int]]] = field(default_factory=list)
+    array: str | None = None
+    index: tuple[int, ...] | None = None
+    other_line: int | None = None
+    count: int = 1
+    severity: str = ""
+
+    def __post_init__(self) -> None:
+        self.severity = self.severity or KINDS[self.kind]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Finding:
+        """The inverse of `as_dict`, after a trip through JSON."""
+        data = dict(data)
+        data["threads"] = [{k: tuple(v) for k, v in t.items()} for t in data["threads"]]
+        if data["index"] is not None:
+            data["index"] = tuple(data["index"])
+        return cls(**data)
+
+    def __str__(self) -> str:
+        where = f"line {self.line}: " if self.line else ""
+        return f"{where}{self.message}"
+
+
+class Stop(Exception):  # noqa: N818 - control flow inside the package, never shown
+    """Ends a launch; carries the finding that says why."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding

@@ -1,0 +1,240 @@
+"""Loops in which each thread may stop on its own.
+
+A loop goes on while any thread goes on. Threads that have finished, left by `break` or
+skipped by `continue` wait outside the mask, as lanes of a warp do.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpulearn.simt.arithmetic import COMPARE
+from gpulearn.simt.findings import Finding, Stop
+from gpulearn.simt.masks import EMPTY, Mask, split, union
+from gpulearn.simt.memory import View
+from gpulearn.simt.values import Value, cast, truth
+
+if TYPE_CHECKING:
+    from gpulearn.simt.machine import Machine
+
+__all__ = ["Loop", "Range", "Repeat", "iterate"]
+
+WHILE_LIMIT = 1_000_000  # iterations of one `while` loop
+SLOW = 100_000, 15.0  # fewer, if so many have taken so many seconds
+WAIT_LIMIT = 1_000  # iterations of one that changes nothing
+
+
+@dataclass(frozen=True)
+class Range:
+    """`range(start, stop, step)` whose bounds may differ between threads."""
+
+    start: Value
+    stop: Value
+    step: Value
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all threads count alike."""
+        return all(type(v) is int for v in (self.start, self.stop, self.step))
+
+
+class _Waiting:
+    """What all loops share: who waits outside, and for what."""
+
+    def __init__(self, machine: Machine, place: int, leaves: bool) -> None:
+        self.machine = machine
+        self.place = place
+        self.leaves = leaves
+        self.entry: Mask = machine.mask
+        self.done: Mask = EMPTY
+        self.left: Mask = EMPTY
+        self.skipped: Mask = EMPTY
+
+    def leave(self) -> None:
+        """`break` for the active threads."""
+        self.left = union(self.left, self.machine.mask)
+        self.machine.mask = EMPTY
+
+    def skip(self) -> None:
+        """`continue` for the active threads."""
+        self.skipped = union(self.skipped, self.machine.mask)
+        self.machine.mask = EMPTY
+
+    def gathered(self) -> Mask:
+        """The threads that are still in the loop after an iteration."""
+        mask = union(self.machine.mask, self.skipped)
+        self.skipped = EMPTY
+        return mask
+
+    def finish(self) -> None:
+        """The loop has ended: those who ended normally do the `else` suite."""
+        self.machine.mask = self.done if self.leaves else self.entry
+
+    def close(self) -> None:
+        """After the loop: those who broke out join the others."""
+        if self.leaves:
+            machine = self.machine
+            machine.mask = machine.whole(union(machine.mask, self.left), self.entry)
+
+
+class Repeat(_Waiting):
+    """`while`: `again()` begins an iteration, `test(condition)` says who takes part."""
+
+    def __init__(self, machine: Machine, place: int, leaves: bool, waits: bool) -> None:
+        super().__init__(machine, place, leaves)
+        self.count = 0
+        self.begun = time.monotonic()
+        self.waits = waits  # nothing is assigned inside: only memory can end it
+        self.written = -1
+        self.since = 0
+
+    def again(self) -> bool:
+        """Begins an iteration; False when nobody is left."""
+        machine = self.machine
+        machine.mask = mask = self.gathered()
+        if mask is EMPTY:
+            return False
+        machine.at(self.place)
+        machine.step()
+        self.count += 1
+        if self.waits:
+            self._watch()
+        if self.count % SLOW[0] == 0 and (
+            self.count >= WHILE_LIMIT or time.monotonic() - self.begun > SLOW[1]
+        ):
+            self._stuck(f"this loop is still running after {self.count:,} iterations")
+        return True
+
+    def _watch(self) -> None:
+        machine = self.machine
+        machine.watching = self.count > WAIT_LIMIT  # from now on, only changes count
+        if machine.written != self.written:
+            self.written, self.since = machine.written, self.count
+        elif self.count - self.since > WAIT_LIMIT:
+            self._stuck(
+                "this loop waits for ever: while it runs, no thread changes what it waits for"
+            )
+
+    def _stuck(self, message: str) -> None:
+        machine = self.machine
+        raise Stop(Finding("no-progress", machine.here(), message, machine.who(machine.mask)))
+
+    def test(self, condition: Value) -> bool:
+        """Keeps the threads for which the condition holds."""
+        machine = self.machine
+        going, stopped = split(machine.mask, truth(condition))
+        if machine.counters is not None:
+            machine.counters.diverged(machine, going, stopped)
+        self.done = union(self.done, stopped)
+        machine.mask = going
+        return going is not EMPTY
+
+
+class Loop(_Waiting):
+    """`for`: iterating over it gives the loop variable, with the mask set."""
+
+    def __init__(self, machine: Machine, items: Any, place: int, leaves: bool) -> None:
+        super().__init__(machine, place, leaves)
+        self.items = items
+
+    def __iter__(self) -> Iterator[Any]:
+        if isinstance(self.items, Range) and not self.items.uniform:
+            return self._own_ranges(self.items)
+        items = self.items
+        if isinstance(items, Range):
+            items = range(items.start, items.stop, items.step)
+        return self._together(items) if self.leaves else self._simply(items)
+
+    def _simply(self, items: Any) -> Iterator[Any]:
+        machine, place = self.machine, self.place
+        for item in items:
+            machine.step()
+            yield item
+            if machine.counters is not None:
+                machine.at(place)
+
+    def _together(self, items: Any) -> Iterator[Any]:
+        """All threads run over the same items, but may leave on the way."""
+        machine = self.machine
+        mask = self.entry
+        for item in items:
+            machine.mask = mask
+            machine.step()
+            yield item
+            mask = self.gathered()
+            if mask is EMPTY:
+                break
+            if machine.counters is not None:
+                machine.mask = mask
+                machine.at(self.place)
+        self.done = mask
+
+    def _own_ranges(self, items: Range) -> Iterator[Value]:
+        """Each thread counts through its own range."""
+        machine = self.machine
+        mask = self.entry
+        i, stop, step = items.start, items.stop, items.step
+        up = COMPARE["Gt"](step, 0)
+        while True:
+            if up is True:
+                going = COMPARE["Lt"](i, stop)
+            elif up is False:
+                going = COMPARE["Gt"](i, stop)
+            else:
+                going = np.where(up, np.less(i, stop), np.greater(i, stop))
+            mask, stopped = split(mask, going)
+            if machine.counters is not None:
+                machine.counters.diverged(machine, mask, stopped)
+            self.done = union(self.done, stopped)
+            if mask is EMPTY:
+                return
+            machine.mask = mask
+            machine.step()
+            yield i
+            mask = self.gathered()
+            if mask is EMPTY:
+                return
+            i = i + step
+            if machine.counters is not None:
+                machine.mask = mask
+                machine.at(self.place)
+
+
+def iterate(machine: Machine, items: Any) -> Any:
+    """What a `for` loop runs over: a range, or a sequence that all threads share."""
+    if isinstance(items, Range | tuple) or hasattr(items, "kernel_items"):
+        return items.kernel_items() if hasattr(items, "kernel_items") else items
+    if isinstance(items, View):
+        return Elements(machine, items)
+    message = f"a for loop over {type(items).__name__} is not supported by the SIMT machine"
+    raise Stop(Finding("unsupported", machine.here(), message))
+
+
+class Elements:
+    """Iterates over the first dimension of an array, reading as the loop goes."""
+
+    def __init__(self, machine: Machine, view: View) -> None:
+        self.machine = machine
+        self.view = view
+
+    def __iter__(self) -> Iterator[Any]:
+        for i in range(int(self.view.shape[0])):
+            yield self.machine.load(self.view, i)
+
+
+def make_range(*bounds: Value) -> Range:
+    """`range(...)` in a kernel."""
+    start, stop, step = 0, 0, 1
+    if len(bounds) == 1:
+        stop = bounds[0]
+    elif len(bounds) == 2:
+        start, stop = bounds
+    else:
+        start, stop, step = bounds
+    whole = [v if type(v) is int else cast(v, np.dtype(np.int64)) for v in (start, stop, step)]
+    return Range(*whole)

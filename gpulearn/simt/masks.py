@@ -1,0 +1,61 @@
+"""Active masks: which threads of a chunk carry out the current statement.
+
+A mask is `None` (all threads), `EMPTY` (none), or a two-dimensional array of bool that
+broadcasts to (blocks, threads per block) and has both values in it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["EMPTY", "Mask", "split", "union"]
+
+Mask = Any
+
+
+class _Empty:
+    """The mask without any thread; one object, compared with `is`."""
+
+    def __repr__(self) -> str:
+        return "EMPTY"
+
+
+EMPTY = _Empty()
+
+
+def union(a: Mask, b: Mask) -> Mask:
+    """The threads of either mask."""
+    if a is None or b is EMPTY or a is b:
+        return a
+    if b is None or a is EMPTY:
+        return b
+    return a | b
+
+
+def split(mask: Mask, condition: Any) -> tuple[Mask, Mask]:
+    """The threads of `mask` for which the condition holds, and the others.
+
+    >>> split(None, True)
+    (None, EMPTY)
+    >>> yes, no = split(None, np.array([[True, False]]))
+    >>> yes.tolist(), no.tolist()
+    ([[True, False]], [[False, True]])
+    """
+    if not isinstance(condition, np.ndarray):
+        return (mask, EMPTY) if condition else (EMPTY, mask)
+    if mask is None:
+        count = np.count_nonzero(condition)
+        if count == 0:
+            return EMPTY, None
+        if count == condition.size:
+            return None, EMPTY
+        return condition, ~condition
+    yes = mask & condition
+    if not yes.any():
+        return EMPTY, mask
+    no = mask & ~condition
+    if not no.any():
+        return mask, EMPTY
+    return yes, no

@@ -1,0 +1,170 @@
+"""Which Python objects mean something inside a kernel.
+
+A name in a kernel may stand for `numba.cuda`'s own object or for the look-alike's: both
+lead to the same `Intrinsic` here. Modules that implement intrinsics register them.
+"""
+
+from __future__ import annotations
+
+import enum
+import sys
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+__all__ = [
+    "DeviceFunction",
+    "Intrinsic",
+    "Namespace",
+    "callee",
+    "can_call",
+    "function",
+    "intrinsic",
+    "intrinsics",
+    "is_namespace",
+    "python_function",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, eq=False)
+class Intrinsic:
+    """Something that the machine itself carries out: `run(machine, *arguments)`.
+
+    `attribute` marks values such as `threadIdx`; `site` ones that must know from which
+    place in the kernel they are called; `flop` those that count as floating-point work.
+    """
+
+    name: str
+    run: Callable[..., Any]
+    attribute: bool = False
+    site: bool = False
+    flop: bool = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Intrinsics exist inside kernels only."""
+        raise RuntimeError(f"cuda.{self.name} can only be used inside a kernel")
+
+    def __getattr__(self, name: str) -> Any:
+        if self.attribute and name in ("x", "y", "z"):
+            raise RuntimeError(f"cuda.{self.name} can only be used inside a kernel")
+        raise AttributeError(name)
+
+
+class Namespace:
+    """A named group of intrinsics, such as `cuda.atomic`."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __repr__(self) -> str:
+        return f"<cuda.{self.__name__}>"
+
+
+class DeviceFunction:
+    """A Python function that kernels may call."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+
+
+_INTRINSICS: dict[str, Intrinsic] = {}
+_FUNCTIONS: dict[int, tuple[Any, Intrinsic]] = {}
+_NUMBA: dict[int, tuple[Any, Intrinsic | Namespace]] = {}
+_DEVICE: dict[int, tuple[Any, DeviceFunction]] = {}
+
+
+def intrinsic(
+    path: str, *, attribute: bool = False, site: bool = False, flop: bool = False
+) -> Callable[[F], F]:
+    """Registers the implementation of `cuda.<path>`."""
+
+    def register(run: F) -> F:
+        _INTRINSICS[path] = Intrinsic(path, run, attribute, site, flop)
+        return run
+
+    return register
+
+
+def function(*objects: Any, flop: bool = False) -> Callable[[F], F]:
+    """Registers the implementation of Python, math or NumPy functions."""
+
+    def register(run: F) -> F:
+        for thing in objects:
+            name = getattr(thing, "__name__", str(thing))
+            _FUNCTIONS[id(thing)] = (thing, Intrinsic(name, run, flop=flop))
+        return run
+
+    return register
+
+
+def intrinsics() -> dict[str, Intrinsic]:
+    """Every registered intrinsic by its path below `cuda`."""
+    return dict(_INTRINSICS)
+
+
+def _numba_objects() -> dict[int, tuple[Any, Intrinsic | Namespace]]:
+    """numba.cuda's own objects, once somebody has imported it."""
+    if not _NUMBA and "numba.cuda" in sys.modules:
+        module = sys.modules["numba.cuda"]
+        for path, found in _INTRINSICS.items():
+            thing: Any = module
+            for part in path.split("."):
+                thing = getattr(thing, part, None)
+            if thing is not None:
+                _NUMBA[id(thing)] = (thing, found)
+    return _NUMBA
+
+
+def python_function(thing: Any) -> Callable[..., Any] | None:
+    """The Python function inside a dispatcher, ours or Numba's; None for anything else."""
+    inner = getattr(thing, "py_func", None)
+    return inner if isinstance(inner, types.FunctionType) else None
+
+
+def callee(thing: Any) -> Any:
+    """What the machine uses for an object: an intrinsic, a device function, or the object."""
+    if isinstance(thing, Intrinsic | Namespace | DeviceFunction):
+        return thing
+    if isinstance(thing, enum.IntEnum):
+        return int(thing)
+    found = _FUNCTIONS.get(id(thing)) or _numba_objects().get(id(thing))
+    if found is not None:
+        return found[1]
+    for convert in _CONVERTERS:
+        made = convert(thing)
+        if made is not None:
+            return made
+    inner = python_function(thing)
+    if inner is not None:
+        if id(inner) not in _DEVICE:
+            _DEVICE[id(inner)] = (inner, DeviceFunction(inner))
+        return _DEVICE[id(inner)][1]
+    return thing
+
+
+# Families of callables that are recognised rather than listed: ufuncs, types.
+_CONVERTERS: list[Callable[[Any], Intrinsic | None]] = []
+
+
+def converter(make: Callable[[Any], Intrinsic | None]) -> Callable[[Any], Intrinsic | None]:
+    """Registers a recogniser of callables."""
+    _CONVERTERS.append(make)
+    return make
+
+
+def can_call(thing: Any) -> bool:
+    """Whether a kernel may call what `callee` gave."""
+    if isinstance(thing, Intrinsic):
+        return not thing.attribute
+    return isinstance(thing, DeviceFunction) or (
+        isinstance(thing, type) and issubclass(thing, tuple) and hasattr(thing, "_fields")
+    )
+
+
+def is_namespace(thing: Any) -> bool:
+    """Whether attributes of an object are looked up before the kernel runs."""
+    return isinstance(thing, types.ModuleType | Namespace | type)

@@ -1,0 +1,164 @@
+"""Arithmetic with the number types that Numba would choose.
+
+A *value* is what an expression of the kernel holds for every thread of a chunk: a plain
+number where all threads agree, else a two-dimensional array that broadcasts to
+(blocks, threads per block). A Python `int` stands for int64 and a `float` for float64,
+as literals do in Numba; any other type is a NumPy scalar.
+
+The rules, seen in Numba's own typing tables: integers meet as uint64 when both are
+unsigned, else as int64; a float32 stays float32 beside integers of up to 16 bits and
+becomes float64 beside wider ones; `/` of integers is float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "arithmetic_type",
+    "cast",
+    "dtype_of",
+    "merge_type",
+    "normal",
+    "settle",
+    "truth",
+    "where",
+]
+
+BOOL = np.dtype(np.bool_)
+INT64 = np.dtype(np.int64)
+UINT64 = np.dtype(np.uint64)
+UINT16 = np.dtype(np.uint16)
+FLOAT16 = np.dtype(np.float16)
+FLOAT32 = np.dtype(np.float32)
+FLOAT64 = np.dtype(np.float64)
+_PYTHON = {bool: BOOL, int: INT64, float: FLOAT64, complex: np.dtype(np.complex128)}
+_WRAP = 1 << 64
+_HALF = 1 << 63
+
+Value = Any
+Operation = Callable[..., Value]
+
+
+def dtype_of(value: Value) -> np.dtype[Any]:
+    """The NumPy dtype that stands for the Numba type of a value.
+
+    >>> dtype_of(1), dtype_of(1.0), dtype_of(np.float32(1))
+    (dtype('int64'), dtype('float64'), dtype('float32'))
+    """
+    known = _PYTHON.get(type(value))
+    if known is not None:
+        return known
+    dtype = getattr(value, "dtype", None)
+    if not isinstance(dtype, np.dtype):
+        raise TypeError(f"{type(value).__name__} is not a number")
+    return dtype
+
+
+def normal(value: Value) -> Value:
+    """Turns NumPy scalars of Python's own types into Python numbers, which are faster.
+
+    >>> type(normal(np.int64(3))).__name__
+    'int'
+    """
+    if isinstance(value, np.int64 | np.float64 | np.bool_):
+        return value.item()
+    return value
+
+
+def cast(value: Value, dtype: np.dtype[Any]) -> Value:
+    """The value converted as C would convert it: wrap integers, cut off fractions.
+
+    >>> cast(300, np.dtype(np.uint8)), cast(-1.7, np.dtype(np.int32))
+    (np.uint8(44), np.int32(-1))
+    """
+    if isinstance(value, np.ndarray):
+        return value if value.dtype == dtype else value.astype(dtype)
+    if type(value) is int:
+        if dtype == INT64:
+            return value
+        value = np.int64(value) if -_HALF <= value < _HALF else np.uint64(value % _WRAP)
+    return normal(np.asarray(value).astype(dtype)[()])
+
+
+@cache
+def arithmetic_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    """The type in which `a + b` is computed.
+
+    >>> arithmetic_type(np.dtype("int32"), np.dtype("int32"))
+    dtype('int64')
+    >>> arithmetic_type(np.dtype("float32"), np.dtype("int64"))
+    dtype('float64')
+    """
+    if a.kind in "biu" and b.kind in "biu":
+        return UINT64 if a.kind == b.kind == "u" else INT64
+    if FLOAT16 in (a, b) and a.kind != "c" and b.kind != "c":
+        other = b if a == FLOAT16 else a
+        return (
+            FLOAT16
+            if other == FLOAT16 or other.itemsize == 1
+            else (other if other.kind == "f" else FLOAT64)
+        )
+    if {a, b} == {FLOAT32, UINT16}:
+        return FLOAT64
+    return np.promote_types(a, b)
+
+
+@cache
+def merge_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    """The one type of a variable that is given an `a` on one path and a `b` on another."""
+    if a == b:
+        return a
+    if {a, b} == {INT64, UINT64}:
+        return FLOAT64
+    return np.promote_types(a, b)
+
+
+def settle(value: Value, dtype: np.dtype[Any] | None, *, join: bool = False) -> Value:
+    """A number in the type that it has where paths meet; anything else as it is.
+
+    With `join`, in the common type of its own and `dtype`.
+    """
+    if dtype is None:
+        return value
+    if not isinstance(value, np.ndarray | np.generic | int | float):
+        return value
+    own = dtype_of(value)
+    if join:
+        dtype = merge_type(own, dtype)
+    return value if own == dtype else cast(value, dtype)
+
+
+def truth(value: Value) -> Value:
+    """The condition a value stands for: a bool, or an array of them.
+
+    >>> truth(3), truth(np.array([0, 2])).tolist()
+    (True, [False, True])
+    """
+    if isinstance(value, np.ndarray):
+        return value if value.dtype == BOOL else value != 0
+    return bool(value)
+
+
+def where(mask: Value, new: Value, old: Value) -> Value:
+    """`new` for the threads in `mask`, `old` for the others, in their common type."""
+    if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
+        return tuple(where(mask, n, o) for n, o in zip(new, old, strict=True))
+    if new is old:
+        return new
+    dn, do = dtype_of(new), dtype_of(old)
+    if dn != do:
+        common = merge_type(dn, do)
+        new, old = cast(new, common), cast(old, common)
+    return np.where(mask, new, old)
+
+
+def cast_up(value: Value, dtype: np.dtype[Any]) -> Value:
+    """`cast`, but always to a NumPy type, so that a ufunc sees the width that is meant."""
+    if isinstance(value, np.ndarray):
+        return value if value.dtype == dtype else value.astype(dtype)
+    return dtype.type(cast(value, dtype))

@@ -1,0 +1,306 @@
+"""Numba is the judge of what is a kernel: the one module that touches its internals.
+
+Before a kernel runs with new argument types, Numba's own CUDA type inference sees it. What
+Numba refuses, the machine refuses, with Numba's reason; what Numba fixed as the type of a
+variable, the machine uses. Neither needs a GPU. If Numba's internals have moved, that is
+said once, and the machine goes on without the verdict.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types as python_types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpulearn.simt.findings import Finding, Stop
+from gpulearn.simt.memory import Record, View
+from gpulearn.simt.names import Intrinsic, Namespace, python_function
+from gpulearn.simt.reasons import reason
+
+__all__ = ["device_types", "judge", "number_dtypes"]
+
+Types = dict[tuple[str, int], np.dtype[Any]]  # of assignments, by name and line
+_CC = (8, 0)
+_verdicts: dict[tuple[Any, ...], tuple[Finding | None, Types]] = {}
+_device: dict[int, tuple[Any, Any]] = {}
+_said: list[str] = []
+
+
+def judge(
+    function: Callable[..., Any], values: tuple[Any, ...], signature: Any = None
+) -> tuple[Any, Types]:
+    """A key for these argument types, and the dtypes of the kernel's variables.
+
+    Raises:
+        Stop: with the finding `not-a-kernel` if Numba refuses the kernel.
+    """
+    try:
+        arguments = _signature_types(signature) or tuple(_type_of(v) for v in values)
+    except _Moved as moved:
+        _give_up(moved)
+        return "any", {}
+    key = (function, arguments)
+    if key not in _verdicts:
+        if len(_verdicts) > 1024:
+            _verdicts.clear()
+        _verdicts[key] = _ask(function, arguments)
+    finding, variables = _verdicts[key]
+    if finding is not None:
+        raise Stop(Finding(finding.kind, finding.line, finding.message))
+    return arguments, variables
+
+
+class _Moved(Exception):  # noqa: N818 - says what happened
+    """Something of Numba's is not where it used to be."""
+
+
+def _give_up(reason: BaseException) -> None:
+    if not _said:
+        _said.append(str(reason))
+        warnings.warn(
+            f"kernels run without Numba's type check: {reason}", RuntimeWarning, stacklevel=5
+        )
+
+
+# --- types
+
+
+def _type_of(value: Any) -> Any:
+    try:
+        from numba import typeof, types
+        from numba.np.numpy_support import from_dtype
+    except ImportError as error:
+        raise _Moved(error) from None
+    if isinstance(value, View | Record):
+        view = value if isinstance(value, View) else value.view
+        try:
+            element = from_dtype(view.dtype)
+        except NotImplementedError:
+            message = f"{view.name} holds {view.dtype}, which a kernel cannot hold"
+            raise Stop(Finding("not-a-kernel", None, message, array=view.name)) from None
+        return types.Array(element, view.ndim, _layout(view)) if value is view else element
+    if isinstance(value, tuple):
+        items = tuple(_type_of(v) for v in value)
+        if hasattr(value, "_fields"):
+            return (
+                types.NamedTuple(items, type(value))
+                if len(set(items)) != 1
+                else (types.NamedUniTuple(items[0], len(items), type(value)))
+            )
+        return types.Tuple(items)
+    try:
+        found = typeof(value)
+    except ValueError as error:
+        raise Stop(Finding("not-a-kernel", None, str(error).splitlines()[0])) from None
+    return types.unliteral(found)
+
+
+def _layout(view: View) -> str:
+    size = view.dtype.itemsize
+    c = f = size
+    is_c = is_f = True
+    for n, stride in zip(reversed(view.shape), reversed(view.strides), strict=True):
+        is_c = is_c and (stride == c or n == 1)
+        c *= n
+    for n, stride in zip(view.shape, view.strides, strict=True):
+        is_f = is_f and (stride == f or n == 1)
+        f *= n
+    return "C" if is_c else "F" if is_f else "A"
+
+
+def _signature_types(signature: Any) -> tuple[Any, ...] | None:
+    if signature is None:
+        return None
+    try:
+        from numba.core import sigutils
+
+        arguments, _ = sigutils.normalize_signature(signature)
+    except ImportError as error:
+        raise _Moved(error) from None
+    except TypeError:
+        return None
+    return tuple(arguments)
+
+
+def number_dtypes(signature: Any) -> list[np.dtype[Any] | None] | None:
+    """For each argument of a signature, the dtype of a number; None for anything else."""
+    try:
+        arguments = _signature_types(signature)
+    except _Moved:
+        return None
+    return None if arguments is None else [_dtype(a) for a in arguments]
+
+
+def _dtype(numba_type: Any) -> np.dtype[Any] | None:
+    from numba import types
+
+    if isinstance(numba_type, types.Boolean | types.Integer | types.Float | types.Complex):
+        return np.dtype(str(types.unliteral(numba_type)).replace("bool", "bool_"))
+    return None
+
+
+# --- the verdict
+
+
+def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Finding | None, Types]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compiled = _compile(function, arguments)
+    except _Moved as moved:
+        _give_up(moved)
+        return None, {}
+    except Exception as error:
+        return reason(function, error), {}
+    try:
+        return None, _variables(compiled.type_annotation)
+    except (AttributeError, KeyError, ImportError):  # the verdict stands without the types
+        return None, {}
+
+
+def _compile(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    try:
+        from numba.cuda import dispatcher
+        from numba.cuda.compiler import compile_cuda
+
+        try:
+            from numba.cuda import types
+        except ImportError:
+            from numba.core import types
+        void = getattr(types, "void", None)
+        if void is None:
+            from numba.core import types as core
+
+            void = core.void
+    except ImportError as error:
+        raise _Moved(error) from None
+    real = _rebuilt(function, {})
+    names = inspect.signature(compile_cuda).parameters
+    options = {"cc": _CC} if "cc" in names else {}
+    # compiling a device function asks which GPU there is; any answer will do
+    before = getattr(dispatcher, "get_current_device", None)
+    if before is not None:
+        dispatcher.get_current_device = _AnyDevice
+    try:
+        return compile_cuda(real, void, arguments, **options)
+    finally:
+        if before is not None:
+            dispatcher.get_current_device = before
+
+
+class _AnyDevice:
+    compute_capability = _CC
+
+
+def _variables(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
+    """The dtype that each assignment gives to a variable: (name, line) -> dtype.
+
+    Numba numbers the versions of a variable (`acc`, `acc.1`) and copies a version into the
+    one that paths share; such copies are no assignments of the source. Arguments have line 0.
+    """
+    from numba.core import ir
+
+    found: dict[tuple[str, int], np.dtype[Any]] = {}
+    doubtful = set()
+    for block in annotation.blocks.values():
+        for statement in block.body:
+            if type(statement).__name__ != "Assign":
+                continue
+            name, value = statement.target.name.split(".")[0], statement.value
+            copied = isinstance(value, ir.Var) or type(value).__name__ == "Var"
+            if not name.isidentifier() or (copied and value.name.split(".")[0] == name):
+                continue
+            line = 0 if type(value).__name__ == "Arg" else statement.loc.line
+            dtype = _dtype(annotation.typemap[statement.target.name])
+            key = (name, line)
+            if dtype is None or found.setdefault(key, dtype) != dtype:
+                doubtful.add(key)
+    return {key: dtype for key, dtype in found.items() if key not in doubtful}
+
+
+def device_types(function: Callable[..., Any]) -> Types:
+    """The same for a device function, as far as all its uses so far agree."""
+    real = next((made for thing, made in _device.values() if thing.py_func is function), None)
+    found: Types = {}
+    doubtful = set()
+    for compiled in getattr(real, "overloads", {}).values():
+        try:
+            variables = _variables(compiled.type_annotation)
+        except (AttributeError, KeyError, ImportError):
+            continue
+        for key, dtype in variables.items():
+            if found.setdefault(key, dtype) != dtype:
+                doubtful.add(key)
+    return {key: dtype for key, dtype in found.items() if key not in doubtful}
+
+
+# --- the function with numba.cuda in place of the look-alike
+
+
+def _rebuilt(function: Callable[..., Any], seen: dict[int, Any]) -> Callable[..., Any]:
+    """The same code with its globals and closure led to `numba.cuda`."""
+    code = function.__code__
+    names = _global_names(code)
+    module = function.__globals__
+    scope = {n: _real(module[n], seen) for n in names if n in module}
+    scope["__builtins__"] = module.get("__builtins__", __builtins__)
+    scope["__name__"] = module.get("__name__", "kernel")
+    closure = None
+    if function.__closure__:
+        cells = []
+        for cell in function.__closure__:
+            try:
+                cells.append(python_types.CellType(_real(cell.cell_contents, seen)))
+            except ValueError:
+                cells.append(python_types.CellType())
+        closure = tuple(cells)
+    made = python_types.FunctionType(code, scope, code.co_name, function.__defaults__, closure)
+    made.__module__ = getattr(function, "__module__", "kernel")
+    made.__qualname__ = getattr(function, "__qualname__", code.co_name)
+    return made
+
+
+def _global_names(code: python_types.CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, python_types.CodeType):
+            names |= _global_names(constant)
+    return names
+
+
+def _real(thing: Any, seen: dict[int, Any]) -> Any:
+    """`numba.cuda`'s own object for one of the look-alike's; anything else unchanged."""
+    import numba.cuda
+
+    if isinstance(thing, python_types.ModuleType):
+        ours = thing.__name__ in ("gpulearn.cuda", "gpulearn.simt.lookalike")
+        return numba.cuda if ours else thing
+    if isinstance(thing, Intrinsic | Namespace):
+        path = thing.name if isinstance(thing, Intrinsic) else thing.__name__
+        found: Any = numba.cuda
+        for part in path.split("."):
+            found = getattr(found, part, None)
+        return found if found is not None else thing
+    if type(thing).__module__ == "gpulearn.simt.dispatch" and python_function(thing):
+        if id(thing) not in _device:
+            if id(thing) in seen:
+                return seen[id(thing)]
+            shell = python_types.SimpleNamespace()
+            seen[id(thing)] = shell
+            inner = _rebuilt(thing.py_func, seen)
+            made = numba.cuda.jit(device=True)(inner)
+            if len(_device) > 256:
+                _device.clear()
+            for name, value in list(inner.__globals__.items()):
+                if value is shell:  # a function that calls itself
+                    inner.__globals__[name] = made
+            _device[id(thing)] = (thing, made)
+        return _device[id(thing)][1]
+    return thing
+
+
+# --- Numba's reasons, boiled down

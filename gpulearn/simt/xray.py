@@ -1,0 +1,53 @@
+"""`gl.xray(kernel)[grid, block](*args)`: a launch under the lens, which gives a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpulearn.errors import BadInput
+from gpulearn.simt.dispatch import Configured, Kernel, run
+from gpulearn.simt.names import python_function
+from gpulearn.simt.report import Report
+
+__all__ = ["XRay", "xray"]
+
+
+class XRay:
+    """A kernel that waits for its launch configuration."""
+
+    def __init__(self, kernel: Kernel, block: int | tuple[int, ...]) -> None:
+        self._kernel = kernel
+        self._block = block
+
+    def __getitem__(self, configuration: Any) -> Callable[..., Report]:
+        configured = Configured(self._kernel, configuration)
+
+        def launch(*args: Any) -> Report:
+            report, _ = run(
+                self._kernel, configured.grid, configured.block, args, configured.sharedmem,
+                xray=True, watch=self._block,
+            )  # fmt: skip
+            return report
+
+        return launch
+
+
+def xray(kernel: Any, *, block: int | tuple[int, ...] = 0) -> XRay:
+    """Prepares a launch with everything on: findings, counters, addresses.
+
+    `kernel` may come from `gpulearn.cuda.jit`, from `numba.cuda.jit`, or be a plain function.
+    The launch returns a `Report` whatever happened; `block` is the one that `report.step` and
+    `report.play` show.
+
+    Raises:
+        BadInput: if `kernel` is none of these.
+    """
+    if isinstance(kernel, Kernel):
+        return XRay(kernel, block)
+    function = python_function(kernel)
+    if function is None and callable(kernel) and hasattr(kernel, "__code__"):
+        function = kernel
+    if function is None:
+        raise BadInput(f"xray needs a kernel or a function, got {type(kernel).__name__}")
+    return XRay(Kernel(function), block)

@@ -1,0 +1,102 @@
+"""Random kernels, on the machine and on the reference: every number must agree.
+
+`python -m tests.simt.fuzz --cases 2000` is the long mode; the tests run a few hundred.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import random
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+from . import grammar, reference, sources
+from .harness import launch, xray
+
+Run = Callable[..., Any]
+
+
+def _xray(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
+    report = xray(kernel, grid, block, *args)
+    wrong = [str(f) for f in report.findings if f.severity == "error"]
+    assert not wrong, wrong
+
+
+def _plain(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
+    with warnings.catch_warnings():
+        # mixed arithmetic is what the grammar is for: a leak of float64 is no mistake here
+        warnings.filterwarnings("ignore", message=".*float64.*")
+        launch(kernel, grid, block, *args)
+
+
+def _unchecked(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
+    launch(kernel, grid, block, *args, checked=False)
+
+
+RUNS: list[Run] = [_xray, _plain, _unchecked]
+
+
+def difference(program: grammar.Program, cases: list[tuple[int, Run]]) -> str | None:
+    """What differs between machine and reference, in words; None if nothing does.
+
+    A case is the seed of the data and the way to run; the kernel is the same for all.
+    """
+    from gpulearn import cuda
+
+    theirs = sources.module(program.source, numba.cuda).kernel
+    ours = sources.module(program.source, cuda).kernel
+    for seed, run in cases:
+        want = program.arguments(seed)
+        got = copy.deepcopy(want)
+        reference.run(theirs, program.grid, program.block, *want)
+        run(ours, program.grid, program.block, *got)
+        wrong = _compare(got, want)
+        if wrong:
+            return f"{run.__name__.strip('_')}, data {seed}: {wrong}"
+    return None
+
+
+def _compare(got: list[Any], want: list[Any]) -> str | None:
+    names = [*grammar.INPUTS, *grammar.OUTPUTS, *grammar.BINS, "n", "x"]
+    for name, a, b in zip(names, got, want, strict=True):
+        if isinstance(b, np.ndarray) and not np.array_equal(a, b, equal_nan=b.dtype.kind == "f"):
+            at = np.flatnonzero((a != b) & ~((a != a) & (b != b)))
+            k = int(at[0])
+            return f"{name}: {at.size} differ, first [{k}]: machine {a[k]!r}, reference {b[k]!r}"
+    return None
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the long mode; the exit status is the number of differing cases, at most 1."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--cases", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first case")
+    parser.add_argument("--show", action="store_true", help="print each differing kernel")
+    options = parser.parse_args(argv)
+    start, different = time.monotonic(), []
+    for seed in range(options.first, options.first + options.cases):
+        program = grammar.program(random.Random(seed).randrange)
+        try:
+            with np.errstate(all="ignore"):
+                wrong = difference(program, [(seed, RUNS[seed % len(RUNS)])])
+        except Exception as error:  # one bad case must not hide the next
+            wrong = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        if wrong:
+            different.append(seed)
+            print(f"case {seed}: {wrong}", flush=True)
+            if options.show:
+                print(program.source)
+    seconds = time.monotonic() - start
+    print(f"{options.cases} random kernels, {len(different)} differ, {seconds:.0f} s")
+    return int(bool(different))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

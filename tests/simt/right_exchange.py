@@ -1,0 +1,210 @@
+"""Right kernels that sort, vote and pass values on through shared memory. No finding."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float32, int32, int64
+
+from gpulearn import cuda
+
+from .cases import Catalogue, fill, floats, zeros
+
+CASES = Catalogue()
+
+
+@CASES.add(
+    1,
+    64,
+    lambda r: (floats(r, 64),),
+    lambda a: fill(a, np.sort(a)),
+)
+def bitonic_sort(a):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = a[t]
+    cuda.syncthreads()
+    k = 2
+    while k <= 64:
+        j = k // 2
+        while j > 0:
+            other = t ^ j
+            if other > t:
+                up = (t & k) == 0
+                if (s[t] > s[other]) == up:
+                    s[t], s[other] = s[other], s[t]
+            cuda.syncthreads()
+            j //= 2
+        k *= 2
+    a[t] = s[t]
+
+
+@CASES.add(
+    1,
+    40,
+    lambda r: (r.integers(0, 99, 40, dtype=np.int32),),
+    lambda a: fill(a, np.sort(a)),
+)
+def odd_even_sort(a):
+    s = cuda.shared.array(40, int32)
+    t = cuda.threadIdx.x
+    s[t] = a[t]
+    for step in range(40):
+        cuda.syncthreads()
+        if t % 2 == step % 2 and t + 1 < 40 and s[t] > s[t + 1]:
+            keep = s[t]
+            s[t] = s[t + 1]
+            s[t + 1] = keep
+    cuda.syncthreads()
+    a[t] = s[t]
+
+
+@CASES.add(
+    3,
+    50,
+    lambda r: (floats(r, 3), zeros(150)),
+    lambda a, out: fill(out, np.repeat(a, 50)),
+)
+def one_writes_all_read(a, out):
+    s = cuda.shared.array(1, float32)
+    if cuda.threadIdx.x == 0:
+        s[0] = a[cuda.blockIdx.x]
+    cuda.syncthreads()
+    out[cuda.grid(1)] = s[0]
+
+
+@CASES.add(
+    2,
+    64,
+    lambda r: (floats(r, 128), zeros(128), 3),
+    lambda a, out, n: fill(out, 4 * a + np.float32(3)),
+)
+def own_slot_needs_no_barrier(a, out, n):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = a[cuda.grid(1)]
+    for _ in range(n):
+        s[t] += a[cuda.grid(1)]
+        s[t] += float32(1)
+    out[cuda.grid(1)] = s[t]
+
+
+@CASES.add(
+    2,
+    (4, 8),
+    lambda r: (floats(r, 2, 8, 4), zeros(2, 4)),
+    lambda a, out: fill(out, a.sum(axis=1)),
+)
+def column_sums(a, out):
+    s = cuda.shared.array((8, 4), float32)
+    tx, ty, b = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockIdx.x
+    s[ty, tx] = a[b, ty, tx]
+    cuda.syncthreads()
+    if ty == 0:
+        total = float32(0)
+        for k in range(8):
+            total += s[k, tx]
+        out[b, tx] = total
+
+
+@CASES.add(
+    2,
+    32,
+    lambda r: (floats(r, 64), zeros(64), 2),
+    lambda a, out, n: fill(out, a.reshape(2, 32)[:, ::-1].ravel()),
+)
+def barrier_under_a_condition_that_all_share(a, out, n):
+    s = cuda.shared.array(32, float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    s[t] = a[i]
+    if n > 1:
+        cuda.syncthreads()
+        out[i] = s[31 - t]
+    else:
+        out[i] = float32(0)
+
+
+@cuda.jit(device=True)
+def rotate(tile, t, by):
+    cuda.syncthreads()
+    value = tile[(t + by) % tile.size]
+    cuda.syncthreads()
+    return value
+
+
+@CASES.add(
+    1,
+    33,
+    lambda r: (floats(r, 33), zeros(33)),
+    lambda a, out: fill(out, np.roll(a, -6)),
+)
+def barrier_in_a_device_function(a, out):
+    tile = cuda.shared.array(33, float32)
+    t = cuda.threadIdx.x
+    tile[t] = a[t]
+    value = rotate(tile, t, 2)
+    tile[t] = value
+    out[t] = rotate(tile, t, 4)
+
+
+@CASES.add(
+    2,
+    40,
+    lambda r: (floats(r, 70), zeros(70)),
+    lambda a, out: fill(out, np.concatenate([a[:40][::-1], a[40:][::-1]])),
+)
+def block_with_idle_threads(a, out):
+    s = cuda.shared.array(40, float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    left = a.size - cuda.blockIdx.x * 40
+    count = left if left < 40 else 40
+    if i < a.size:
+        s[t] = a[i]
+    cuda.syncthreads()
+    if i < a.size:
+        out[i] = s[count - 1 - t]
+
+
+@CASES.add(
+    2,
+    64,
+    lambda r: (r.integers(0, 9, 128), zeros(2, kind=np.int64)),
+    lambda a, out: fill(out, a.reshape(2, 64).max(axis=1)),
+)
+def atomic_maximum_in_shared(a, out):
+    s = cuda.shared.array(1, int64)
+    t = cuda.threadIdx.x
+    if t == 0:
+        s[0] = -1
+    cuda.syncthreads()
+    cuda.atomic.max(s, 0, a[cuda.grid(1)])
+    cuda.syncthreads()
+    if t == 0:
+        out[cuda.blockIdx.x] = s[0]
+
+
+@CASES.add(
+    4,
+    32,
+    lambda r: (floats(r, 128), zeros(5), zeros(1, kind=np.int32)),
+    lambda a, out, done: (fill(out, [*a.reshape(4, 32).sum(1), a.sum()]), fill(done, 4)),
+    simulator=False,
+)
+def last_block_adds_up(a, out, done):
+    s = cuda.shared.array(32, float32)
+    last = cuda.shared.array(1, int32)
+    t, b = cuda.threadIdx.x, cuda.blockIdx.x
+    s[t] = a[cuda.grid(1)]
+    cuda.syncthreads()
+    if t == 0:
+        total = float32(0)
+        for k in range(32):
+            total += s[k]
+        out[b] = total
+        cuda.threadfence()
+        last[0] = cuda.atomic.add(done, 0, 1)
+    cuda.syncthreads()
+    if last[0] == cuda.gridDim.x - 1 and t == 0:
+        total = float32(0)
+        for k in range(cuda.gridDim.x):
+            total += out[k]
+        out[cuda.gridDim.x] = total

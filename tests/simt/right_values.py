@@ -1,0 +1,315 @@
+"""Right kernels about numbers and flow: loops, device functions, types. No finding."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import float32, int32
+
+from gpulearn import cuda
+
+from .cases import Catalogue, fill, floats, zeros
+
+CASES = Catalogue()
+SCALE = 3
+
+
+def _collatz(n: np.ndarray, out: np.ndarray) -> None:
+    for k, start in enumerate(n):
+        value, steps = int(start), 0
+        while value != 1:
+            value, steps = (3 * value + 1 if value % 2 else value // 2), steps + 1
+        out[k] = steps
+
+
+@CASES.add(3, 32, lambda r: (r.integers(1, 60, 90), zeros(90, kind=np.int32)), _collatz)
+def collatz(n, out):
+    i = cuda.grid(1)
+    if i < n.size:
+        value = n[i]
+        steps = 0
+        while value != 1:
+            if value % 2 == 0:
+                value //= 2
+            else:
+                value = 3 * value + 1
+            steps += 1
+        out[i] = steps
+
+
+def _mandelbrot(c: np.ndarray, out: np.ndarray) -> None:
+    for k, (x, y) in enumerate(c):
+        a = b = 0.0
+        for n in range(20):
+            a, b = a * a - b * b + x, 2.0 * a * b + y
+            if a * a + b * b > 4.0:
+                out[k] = n
+                break
+        else:
+            out[k] = 20
+
+
+@CASES.add(2, 32, lambda r: (r.uniform(-2, 1, (64, 2)), zeros(64, kind=np.int64)), _mandelbrot)
+def mandelbrot(c, out):
+    i = cuda.grid(1)
+    a = b = 0.0
+    for n in range(20):
+        a, b = a * a - b * b + c[i, 0], 2.0 * a * b + c[i, 1]
+        if a * a + b * b > 4.0:
+            out[i] = n
+            break
+    else:
+        out[i] = 20
+
+
+@cuda.jit(device=True)
+def divide(a, b):
+    return a // b, a % b
+
+
+@CASES.add(
+    1,
+    40,
+    lambda r: (r.integers(-50, 50, 40), zeros(40, 2, kind=np.int64)),
+    lambda a, out: fill(out, np.stack(np.divmod(a, 7), axis=1)),
+)
+def device_function_with_two_results(a, out):
+    i = cuda.grid(1)
+    out[i, 0], out[i, 1] = divide(a[i], 7)
+
+
+@cuda.jit(device=True)
+def fibonacci(n):
+    if n < 2:
+        return n
+    return fibonacci(n - 1) + fibonacci(n - 2)
+
+
+@CASES.add(
+    1,
+    12,
+    lambda r: (zeros(12, kind=np.int64),),
+    lambda out: fill(out, [0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89]),
+    reference=False,
+)
+def recursion(out):
+    i = cuda.grid(1)
+    out[i] = fibonacci(i)
+
+
+@CASES.add(
+    (2, 1, 2),
+    (3, 4, 2),
+    lambda r: (zeros(4, 4, 6, kind=np.int32),),
+    lambda out: fill(out, np.arange(96).reshape(4, 4, 6)),
+)
+def three_dimensions(out):
+    x, y, z = cuda.grid(3)
+    wide, high, _ = cuda.gridsize(3)
+    out[z, y, x] = x + wide * (y + high * z)
+
+
+def _bit_tricks(a: np.ndarray, out: np.ndarray) -> None:
+    for k, v in enumerate(a):
+        bits = f"{int(v):032b}"
+        low = (int(v) & -int(v)).bit_length()
+        clz = 32 - int(v).bit_length()
+        out[k] = bits.count("1"), int(bits[::-1], 2), clz, low
+
+
+@CASES.add(
+    1,
+    32,
+    lambda r: (r.integers(1, 2**32, 32, dtype=np.uint32), zeros(32, 4, kind=np.int64)),
+    _bit_tricks,
+    simulator=False,
+)
+def bit_tricks(a, out):
+    i = cuda.grid(1)
+    out[i, 0] = cuda.popc(a[i])
+    out[i, 1] = cuda.brev(a[i])
+    out[i, 2] = cuda.clz(a[i])
+    out[i, 3] = cuda.ffs(a[i])
+
+
+@CASES.add(
+    2,
+    32,
+    lambda r: (floats(r, 64), zeros(64)),
+    lambda a, out: fill(out, np.clip(a, -2, 2)),
+)
+def clamp_by_ternaries(a, out):
+    i = cuda.grid(1)
+    low, high = float32(-2), float32(2)
+    out[i] = a[i] if low < a[i] < high else (low if a[i] <= low else high)
+
+
+@CASES.add(
+    1,
+    20,
+    lambda r: (
+        (floats(r, 20) + 1j * floats(r, 20)).astype(np.complex64),
+        zeros(20, kind=np.complex64),
+    ),
+    lambda a, out: fill(out, a * a),
+)
+def complex_square(a, out):
+    i = cuda.grid(1)
+    out[i] = a[i] * a[i]
+
+
+@CASES.add(
+    2,
+    32,
+    lambda r: (floats(r, 64), zeros(64, kind=np.bool_)),
+    lambda a, out: fill(out, (a > 1) | (a < -1)),
+)
+def boolean_mask(a, out):
+    i = cuda.grid(1)
+    out[i] = a[i] > 1 or a[i] < -1
+
+
+@CASES.add(
+    (2, 2),
+    (8, 8),
+    lambda r: (r.integers(0, 256, (13, 11, 3), dtype=np.uint8), zeros(13, 11, kind=np.uint8)),
+    lambda a, out: fill(out, (a.astype(int) @ [77, 150, 29]) >> 8),
+    simulator=False,  # it lets NumPy's uint8 overflow
+)
+def grey_image(a, out):
+    x, y = cuda.grid(2)
+    if y < a.shape[0] and x < a.shape[1]:
+        grey = 77 * a[y, x, 0] + 150 * a[y, x, 1] + 29 * a[y, x, 2]
+        out[y, x] = grey >> 8
+
+
+@CASES.add(
+    1,
+    8,
+    lambda r: (floats(r, 8, 6), zeros(8, 6)),
+    lambda a, out: fill(out, a[:, ::-1]),
+)
+def backwards(a, out):
+    i = cuda.grid(1)
+    for k in range(a.shape[1] - 1, -1, -1):
+        out[i, a.shape[1] - 1 - k] = a[i, k]
+
+
+def _first(a: np.ndarray, out: np.ndarray) -> None:
+    for k, row in enumerate(a):
+        hits = np.flatnonzero(row == 3)
+        out[k] = hits[0] if hits.size else -1
+
+
+@CASES.add(1, 40, lambda r: (r.integers(0, 6, (40, 7)), zeros(40, kind=np.int64)), _first)
+def search_with_for_else(a, out):
+    i = cuda.grid(1)
+    for k in range(a.shape[1]):
+        if a[i, k] != 3:
+            continue
+        out[i] = k
+        break
+    else:
+        out[i] = -1
+
+
+def _make(add: int) -> object:
+    def closure_and_globals(a, out):
+        i = cuda.grid(1)
+        out[i] = a[i] * SCALE + add
+
+    return closure_and_globals
+
+
+CASES.add(
+    1,
+    32,
+    lambda r: (r.integers(0, 9, 32), zeros(32, kind=np.int64)),
+    lambda a, out: fill(out, a * SCALE + 4),
+)(_make(4))
+
+
+@CASES.add(
+    1,
+    9,
+    lambda r: (floats(r, 9, 12), zeros(9)),
+    lambda a, out: fill(out, a[:, 1:11:2].sum(1)),
+)
+def slices_of_rows(a, out):
+    i = cuda.grid(1)
+    row = a[i]
+    part = row[1:11:2]
+    total = float32(0)
+    for k in range(len(part)):
+        total += part[k]
+    out[i] = total
+
+
+@CASES.add(
+    1,
+    10,
+    lambda r: (floats(r, 30)[::3], zeros(10)),
+    lambda a, out: fill(out, -a),
+)
+def strided_argument(a, out):
+    i = cuda.grid(1)
+    out[i] = -a[i]
+
+
+@CASES.add(
+    1,
+    32,
+    lambda r: (floats(r, 32), zeros(32)),
+    lambda a, out: fill(out, np.sqrt(np.abs(a)) + np.floor(a)),
+    rtol=1e-6,
+)
+def mathematics(a, out):
+    i = cuda.grid(1)
+    out[i] = math.sqrt(abs(a[i])) + math.floor(a[i])
+
+
+@CASES.add(
+    1,
+    32,
+    lambda r: (r.integers(0, 99, 32), zeros(32, kind=np.int64)),
+    lambda a, out: fill(out, np.where(a > 50, a * 2 - 10, 7)),
+)
+def variables_in_branches(a, out):
+    i = cuda.grid(1)
+    twice, shift = 2 * a[i], 10
+    if a[i] > 50:  # noqa: SIM108
+        value = twice - shift
+    else:
+        value = 7
+    out[i] = value
+
+
+@CASES.add(
+    1,
+    16,
+    lambda r: (floats(r, 16, kind=np.float64), zeros(16, kind=np.float64)),
+    lambda a, out: fill(out, a * 0.5 + 1.0),
+)
+def float64_that_is_meant(a, out):
+    i = cuda.grid(1)
+    out[i] = a[i] * 0.5 + 1.0
+
+
+@CASES.add(
+    2,
+    24,
+    lambda r: (zeros(48, kind=np.int32), r.integers(0, 5, 48, dtype=np.int32)),
+    lambda out, a: fill(out, np.array([0, 1, 2 * 2, 3 * 6, 4 * 24])[a]),
+)
+def nested_loops(out, a):
+    i = cuda.grid(1)
+    total = int32(0)
+    for _ in range(a[i]):
+        product = 1
+        for k in range(a[i], 0, -1):
+            if k == 1:
+                continue
+            product *= k
+        total += product
+    out[i] = total

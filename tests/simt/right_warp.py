@@ -1,0 +1,300 @@
+"""Right kernels whose lanes talk within a warp, or whose blocks meet. No finding either."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float32, int32
+
+from gpulearn import cuda
+
+from .cases import Catalogue, fill, floats, zeros
+
+CASES = Catalogue()
+FULL = 0xFFFFFFFF
+
+
+@CASES.add(
+    2,
+    64,
+    lambda r: (floats(r, 128), zeros(4)),
+    lambda a, out: fill(out, a.reshape(4, 32).sum(1)),
+    simulator=False,
+)
+def warp_sum_by_shuffles(a, out):
+    i = cuda.grid(1)
+    value = a[i]
+    step = 16
+    while step > 0:
+        value += cuda.shfl_down_sync(FULL, value, step)
+        step //= 2
+    if i % 32 == 0:
+        out[i // 32] = value
+
+
+@CASES.add(
+    2,
+    128,
+    lambda r: (floats(r, 256), zeros(2)),
+    lambda a, out: fill(out, a.reshape(2, 128).sum(1)),
+    simulator=False,
+)
+def block_sum_by_shuffles(a, out):
+    s = cuda.shared.array(4, float32)
+    t = cuda.threadIdx.x
+    value = a[cuda.grid(1)]
+    for step in (16, 8, 4, 2, 1):
+        value += cuda.shfl_down_sync(FULL, value, step)
+    if t % 32 == 0:
+        s[t // 32] = value
+    cuda.syncthreads()
+    if t == 0:
+        out[cuda.blockIdx.x] = s[0] + s[1] + s[2] + s[3]
+
+
+@CASES.add(
+    1,
+    64,
+    lambda r: (r.integers(0, 9, 64, dtype=np.int32), zeros(64, kind=np.int32)),
+    lambda a, out: fill(out, np.cumsum(a.reshape(2, 32), axis=1).ravel()),
+    simulator=False,
+)
+def warp_scan_by_shuffles(a, out):
+    t = cuda.threadIdx.x
+    value = a[t]
+    step = 1
+    while step < 32:
+        other = cuda.shfl_up_sync(FULL, value, step)
+        if cuda.laneid >= step:
+            value += other
+        step *= 2
+    out[t] = value
+
+
+@CASES.add(
+    1,
+    32,
+    lambda r: (floats(r, 32), zeros(32)),
+    lambda a, out: fill(out, a.max()),
+    simulator=False,
+)
+def butterfly_maximum(a, out):
+    t = cuda.threadIdx.x
+    value = a[t]
+    for step in (1, 2, 4, 8, 16):
+        other = cuda.shfl_xor_sync(FULL, value, step)
+        value = other if other > value else value
+    out[t] = value
+
+
+@CASES.add(
+    2,
+    32,
+    lambda r: (r.integers(0, 99, 64), zeros(64, kind=np.int64)),
+    lambda a, out: fill(out, np.repeat(a[[5, 37]], 32)),
+    simulator=False,
+)
+def shuffle_as_broadcast(a, out):
+    i = cuda.grid(1)
+    out[i] = cuda.shfl_sync(FULL, a[i], 5)
+
+
+@CASES.add(
+    2,
+    64,
+    lambda r: (floats(r, 128), zeros(4)),
+    lambda a, out: fill(out, a.reshape(4, 32).sum(1)),
+    simulator=False,
+)
+def warp_synchronous_tree(a, out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    lane = t % 32
+    s[t] = a[cuda.grid(1)]
+    cuda.syncwarp()
+    for step in (16, 8, 4, 2, 1):
+        value = s[t]
+        if lane < step:
+            value += s[t + step]
+        cuda.syncwarp()
+        s[t] = value
+        cuda.syncwarp()
+    if lane == 0:
+        out[cuda.grid(1) // 32] = s[t]
+
+
+def _compact(a: np.ndarray, out: np.ndarray, count: np.ndarray) -> None:
+    keep = a[a > 0]
+    out[: keep.size] = keep
+    count[0] = keep.size
+
+
+@CASES.add(
+    1,
+    32,
+    lambda r: (floats(r, 32), zeros(32), zeros(1, kind=np.int64)),
+    _compact,
+    simulator=False,
+)
+def compaction_by_ballot(a, out, count):
+    t = cuda.threadIdx.x
+    keep = a[t] > 0
+    mask = cuda.ballot_sync(FULL, keep)
+    place = cuda.popc(mask & cuda.lanemask_lt())
+    if keep:
+        out[place] = a[t]
+    if t == 0:
+        count[0] = cuda.popc(mask)
+
+
+@CASES.add(
+    2,
+    64,
+    lambda r: (r.integers(0, 4, 128, dtype=np.int32), zeros(4, kind=np.int32)),
+    lambda a, out: fill(out, np.bincount(a, minlength=4)),
+    simulator=False,
+)
+def histogram_by_matching(a, out):
+    i = cuda.grid(1)
+    mask = cuda.match_any_sync(FULL, a[i])
+    if cuda.ffs(mask) - 1 == cuda.laneid:
+        cuda.atomic.add(out, a[i], cuda.popc(mask))
+
+
+def _warp_votes(a: np.ndarray, out: np.ndarray) -> None:
+    for k, part in enumerate(a.reshape(2, 32)):
+        yes = part > 0
+        out[k] = yes.all(), yes.any(), yes.all() or not yes.any()
+
+
+@CASES.add(
+    2,
+    32,
+    lambda r: (
+        np.concatenate([floats(r, 32), np.ones(32, np.float32)]),
+        zeros(2, 3, kind=np.int32),
+    ),
+    _warp_votes,
+    simulator=False,
+)
+def warp_votes(a, out):
+    i = cuda.grid(1)
+    every = cuda.all_sync(FULL, a[i] > 0)
+    some = cuda.any_sync(FULL, a[i] > 0)
+    same = cuda.eq_sync(FULL, a[i] > 0)
+    if cuda.laneid == 0:
+        b = cuda.blockIdx.x
+        out[b, 0] = 1 if every else 0
+        out[b, 1] = 1 if some else 0
+        out[b, 2] = 1 if same else 0
+
+
+@CASES.add(
+    1,
+    32,
+    lambda r: (zeros(32, kind=np.int64),),
+    lambda out: fill(out, np.where(np.arange(32) < 8, 8, 24)),
+    simulator=False,
+    reference=False,
+)
+def active_lanes_of_a_branch(out):
+    t = cuda.threadIdx.x
+    if t < 8:
+        out[t] = cuda.popc(cuda.activemask())
+    else:
+        out[t] = cuda.popc(cuda.activemask())
+
+
+@CASES.add(
+    4,
+    32,
+    lambda r: (floats(r, 128), zeros(128)),
+    lambda a, out: (fill(out, a[::-1] * 2), fill(a, a * 2)),
+    simulator=False,
+)
+def whole_grid_sync(a, out):
+    i = cuda.grid(1)
+    a[i] = a[i] * float32(2)
+    cuda.cg.this_grid().sync()
+    out[i] = a[a.size - 1 - i]
+
+
+def _jacobi(a: np.ndarray, b: np.ndarray, n: int) -> None:
+    for _ in range(n):
+        b[1:-1] = (a[:-2] + a[2:]) * np.float32(0.5)
+        a[1:-1] = b[1:-1]
+
+
+@CASES.add(3, 16, lambda r: (floats(r, 48), zeros(48), 4), _jacobi, simulator=False)
+def relaxation_over_the_grid(a, b, n):
+    i = cuda.grid(1)
+    g = cuda.cg.this_grid()
+    for _ in range(n):
+        if 0 < i < a.size - 1:
+            b[i] = (a[i - 1] + a[i + 1]) * float32(0.5)
+        g.sync()
+        if 0 < i < a.size - 1:
+            a[i] = b[i]
+        g.sync()
+
+
+@CASES.add(
+    3,
+    64,
+    lambda r: (zeros(192, 2, kind=np.int32),),
+    lambda out: fill(out, np.stack([np.tile(np.arange(32), 6), np.full(192, 32)], axis=1)),
+    simulator=False,
+)
+def lanes_and_warp_size(out):
+    i = cuda.grid(1)
+    out[i, 0] = cuda.laneid
+    out[i, 1] = cuda.warpsize
+
+
+@CASES.add(
+    2,
+    32,
+    lambda r: (floats(r, 64), zeros(64)),
+    lambda a, out: fill(out, a.reshape(2, 2, 16)[:, ::-1].ravel()),
+    simulator=False,
+)
+def exchange_between_half_warps(a, out):
+    s = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+    s[t] = a[cuda.grid(1)]
+    cuda.syncwarp()
+    out[cuda.grid(1)] = s[t ^ 16]
+
+
+@CASES.add(
+    2,
+    32,
+    lambda r: (r.integers(0, 99, 64, dtype=np.int32), zeros(1, kind=np.int32)),
+    lambda a, out: fill(out, a.sum()),
+    simulator=False,
+)
+def one_atomic_per_warp(a, out):
+    value = a[cuda.grid(1)]
+    for step in (16, 8, 4, 2, 1):
+        value += cuda.shfl_xor_sync(FULL, value, step)
+    if cuda.laneid == 0:
+        cuda.atomic.add(out, 0, int32(value))
+
+
+@CASES.add(
+    2,
+    32,
+    lambda r: (r.integers(0, 9, 64), zeros(1, kind=np.int64), zeros(1, kind=np.int32)),
+    lambda a, total, lock: fill(total, a.sum()),
+    simulator=False,
+)
+def lock_that_lets_one_thread_in(a, total, lock):
+    """Taken by compare-and-swap, given back by an exchange behind a fence."""
+    i = cuda.grid(1)
+    done = False
+    while not done:
+        if cuda.atomic.cas(lock, 0, 0, 1) == 0:
+            cuda.threadfence()
+            total[0] += a[i]
+            cuda.threadfence()
+            cuda.atomic.exch(lock, 0, 0)
+            done = True

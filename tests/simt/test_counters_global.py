@@ -1,0 +1,294 @@
+"""Global memory traffic, by hand: requests are per warp, sectors are 32 bytes.
+
+What Nsight Compute calls `l1tex__t_requests_pipe_lsu_mem_global_op_ld` (`_st`) and
+`l1tex__t_sectors_pipe_lsu_mem_global_op_ld` (`_st`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpulearn import cuda
+
+from .harness import line, xray
+
+
+def contiguous(a, out, k):
+    i = cuda.grid(1)
+    out[i] = a[i]
+
+
+def offset(a, out, k):
+    i = cuda.grid(1)
+    out[i] = a[i + k]
+
+
+def stride(a, out, k):
+    i = cuda.grid(1)
+    out[i] = a[i * k]
+
+
+def reversed_order(a, out, k):
+    i = cuda.grid(1)
+    out[i] = a[out.size - 1 - i]
+
+
+def one_for_all(a, out, k):
+    i = cuda.grid(1)
+    out[i] = a[k]
+
+
+def first_lanes(a, out, k):
+    i = cuda.grid(1)
+    if i < k:
+        out[i] = a[i]
+
+
+def every_other_lane(a, out, k):
+    i = cuda.grid(1)
+    if i % k == 0:
+        out[i] = a[i]
+
+
+def scattered_store(a, out, k):
+    i = cuda.grid(1)
+    out[i * k] = a[i]
+
+
+def loads(report: Any) -> tuple[int, int]:
+    return report.arrays["a"].global_load_requests, report.arrays["a"].global_load_sectors
+
+
+def stores(report: Any) -> tuple[int, int]:
+    return report.arrays["out"].global_store_requests, report.arrays["out"].global_store_sectors
+
+
+def run(kernel: Any, threads: int, size: int, kind: Any = np.float32, k: int = 0, grid: int = 1):
+    a, out = np.ones(size, kind), np.zeros(size, kind)
+    return xray(kernel, grid, threads, a, out, k)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind", "k", "sectors"),
+    [
+        (contiguous, "f4", 0, 4),  # 32 · 4 B = 128 B = 4 sectors
+        (contiguous, "f8", 0, 8),  # 256 B
+        (contiguous, "i2", 0, 2),  # 64 B
+        (contiguous, "u1", 0, 1),  # 32 B
+        (contiguous, "c8", 0, 8),  # 256 B
+        (contiguous, "c16", 0, 16),  # 512 B
+        (offset, "f4", 1, 5),  # bytes 4 … 131: a fifth sector
+        (offset, "f4", 7, 5),  # bytes 28 … 155: sectors 0 … 4
+        (offset, "f4", 8, 4),  # bytes 32 … 159: aligned again
+        (offset, "u1", 1, 2),  # bytes 1 … 32
+        (offset, "f8", 1, 9),  # bytes 8 … 263
+        (stride, "f4", 2, 8),  # 8 B apart: 4 lanes a sector
+        (stride, "f4", 3, 12),  # 12 B apart: bytes 0 … 375
+        (stride, "f4", 4, 16),
+        (stride, "f4", 8, 32),  # 32 B apart: a sector each, as bad as it gets
+        (stride, "f4", 16, 32),
+        (stride, "f4", 32, 32),
+        (stride, "f8", 2, 16),
+        (stride, "u1", 32, 32),
+        (reversed_order, "f4", 0, 4),  # order within a warp costs nothing
+        (one_for_all, "f4", 5, 1),  # all lanes, one sector
+        (one_for_all, "f8", 5, 1),
+    ],
+)
+def test_sectors_of_a_full_warp(kernel: Any, kind: str, k: int, sectors: int) -> None:
+    report = run(kernel, 128, 128 * 33, kind, k) if kernel is not reversed_order else None
+    if report is None:
+        report = run(kernel, 128, 128, kind, k)
+    assert loads(report) == (4, 4 * sectors)  # 128 threads: 4 warps, a request each
+    assert report.arrays["a"].bytes_requested == 128 * np.dtype(kind).itemsize
+    assert report.arrays["a"].bytes_moved == 4 * sectors * 32
+
+
+@pytest.mark.parametrize("k", range(2, 33))
+def test_every_stride_to_32(k: int) -> None:
+    want = sum(len({4 * i * k // 32 for i in range(w, w + 32)}) for w in (0, 32))
+    assert loads(run(stride, 64, 64 * 32, "f4", k)) == (2, want)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 8, 32])
+def test_stores_count_like_loads(k: int) -> None:
+    report = run(scattered_store, 64, 64 * 32, "f4", k)
+    want = sum(len({4 * i * k // 32 for i in range(w, w + 32)}) for w in (0, 32))
+    assert stores(report) == (2, want)
+    assert loads(report) == (2, 8)
+    assert report.totals.global_load_sectors == 8
+    assert report.totals.global_store_sectors == want
+
+
+def random_gather(a, index, out):
+    i = cuda.grid(1)
+    j = index[i]
+    value = a[j]
+    out[i] = value
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_gather(seed: int) -> None:
+    index = np.random.default_rng(seed).integers(0, 1000, 96)
+    a, out = np.ones(1000, np.float32), np.zeros(96, np.float32)
+    report = xray(random_gather, 1, 96, a, index, out)
+    want = sum(len(set(4 * index[w : w + 32] // 32)) for w in (0, 32, 64))
+    at = report.lines[line(random_gather, "value = a[j]")]
+    assert (at.global_load_requests, at.global_load_sectors) == (3, want) == loads(report)
+    at = report.lines[line(random_gather, "j = index[i]")]
+    assert (at.global_load_requests, at.global_load_sectors) == (3, 24)  # int64: 8 a warp
+
+
+def read_field(p, out):
+    i = cuda.grid(1)
+    out[i] = p[i].v
+
+
+def read_second(p, out):
+    i = cuda.grid(1)
+    out[i] = p[i].w
+
+
+@pytest.mark.parametrize(
+    ("kernel", "fields", "want"),
+    [
+        # 12 B apart: warp 0 touches bytes 0 … 375, sectors 0 … 11; warp 1 starts at 384
+        (read_field, [("v", "f4"), ("w", "f4"), ("z", "f4")], 24),
+        (read_second, [("v", "f4"), ("w", "f4"), ("z", "f4")], 24),
+        # 16 B apart: two lanes a sector
+        (read_field, [("v", "f4"), ("w", "f4"), ("y", "f4"), ("z", "f4")], 32),
+        # 36 B apart: every lane has its own sector, or two lanes never share one
+        (read_field, [("v", "f4"), ("w", "f4", 8)], 64),
+    ],
+)
+def test_struct_fields(kernel: Any, fields: list[Any], want: int) -> None:
+    if len(fields[-1]) == 3:
+        kind = np.dtype([("v", "f4"), *((f"w{k}", "f4") for k in range(8))])
+    else:
+        kind = np.dtype(fields)
+    report = xray(kernel, 1, 64, np.zeros(64, kind), np.zeros(64, np.float32))
+    assert report.arrays["p"].global_load_requests == 2
+    assert report.arrays["p"].global_load_sectors == want
+    assert report.arrays["p"].bytes_requested == 64 * 4
+
+
+@pytest.mark.parametrize(
+    ("kernel", "threads", "k", "requests", "sectors", "asked"),
+    [
+        (first_lanes, 128, 40, 2, 5, 160),  # 4 + 8 lanes · 4 B = 1; two warps ask nothing
+        (first_lanes, 128, 1, 1, 1, 4),
+        (first_lanes, 128, 0, 0, 0, 0),
+        (every_other_lane, 128, 2, 4, 16, 256),  # half the lanes, all the sectors
+        (every_other_lane, 128, 8, 4, 16, 64),  # one lane in each sector
+        (every_other_lane, 128, 32, 4, 4, 16),
+        (contiguous, 40, 0, 2, 5, 160),  # a block of 40: a warp of 32 and one of 8
+        (contiguous, 1, 0, 1, 1, 4),
+    ],
+)
+def test_partly_active_warps(
+    kernel: Any, threads: int, k: int, requests: int, sectors: int, asked: int
+) -> None:
+    report = run(kernel, threads, 128, "f4", k)
+    assert loads(report) == (requests, sectors)
+    assert stores(report) == (requests, sectors)
+    assert report.arrays["a"].bytes_requested == asked
+    assert report.totals.bytes_requested == 2 * asked
+    assert report.totals.bytes_moved == 2 * 32 * sectors
+
+
+@pytest.mark.parametrize(
+    ("block", "requests", "sectors"),
+    [
+        (48, 4, 12),  # blocks start at bytes 0 and 192: 4 + 2 sectors each
+        (40, 4, 10),  # 0 and 160: 4 + 1 each
+        # 0 and 132: 4 + 1, then bytes 132 … 259 = sectors 4 … 8, then byte 260: 1
+        (33, 4, 11),
+        (8, 2, 2),
+    ],
+)
+def test_warps_never_span_blocks(block: int, requests: int, sectors: int) -> None:
+    assert loads(run(contiguous, block, 128, "f4", grid=2)) == (requests, sectors)
+
+
+def row_major(a, out):
+    x, y = cuda.grid(2)
+    out[y, x] = a[y, x]
+
+
+def column_major(a, out):
+    x, y = cuda.grid(2)
+    out[y, x] = a[x, y]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "block", "width", "requests", "sectors"),
+    [
+        (row_major, (32, 4), 64, 4, 16),  # a warp is one row of 128 B
+        (row_major, (16, 4), 64, 2, 8),  # a warp is two rows of 64 B: 2 + 2 sectors
+        (row_major, (16, 4), 16, 2, 8),  # the two rows touch: 128 B in one piece
+        # 8 wide, pitch 80 B: rows at bytes 0, 80, 160, 240 take 1, 2, 1, 2 sectors
+        (row_major, (8, 8), 20, 2, 12),
+        (row_major, (4, 2, 4), 64, 1, 2),  # 3-D: the z layers repeat the same two rows
+        (column_major, (32, 4), 64, 4, 128),  # 256 B apart: a sector for each lane
+        (column_major, (16, 4), 64, 2, 32),  # 16 rows; the two columns share sectors
+    ],
+)
+def test_a_warp_in_a_block_of_more_dimensions(
+    kernel: Any, block: tuple[int, ...], width: int, requests: int, sectors: int
+) -> None:
+    a = np.ones((64, width), np.float32)
+    out = np.zeros((64, max(width, 64)), np.float32)
+    if len(block) == 3:
+        report = xray(reads_only, 1, block, a, np.zeros(32, np.float32))
+    else:
+        report = xray(kernel, 1, block, a, out)
+    assert loads(report) == (requests, sectors)
+
+
+def reads_only(a, out):
+    x, y = cuda.grid(2)
+    value = a[y, x]
+    out[x + 4 * (y + 2 * cuda.threadIdx.z)] = value
+
+
+def loop_and_update(a, out, k):
+    i = cuda.grid(1)
+    for j in range(k):
+        out[i] += a[j]
+
+
+def test_a_loop_counts_every_time_and_an_update_is_a_load_and_a_store() -> None:
+    report = run(loop_and_update, 64, 64, "f4", 5)
+    assert loads(report) == (10, 10)  # 2 warps · 5 rounds, one sector each
+    assert stores(report) == (10, 40)
+    assert report.arrays["out"].global_load_requests == 10
+    assert report.arrays["out"].global_load_sectors == 40
+    at = report.lines[line(loop_and_update, "+=")]
+    assert at.global_load_requests == 20
+    assert at.global_store_requests == 10
+
+
+def test_a_slice_keeps_its_place_in_memory() -> None:
+    whole, out = cuda.to_device(np.ones(65, np.float32)), np.zeros(64, np.float32)
+    assert loads(xray(contiguous, 1, 64, whole[1:], out, 0)) == (2, 10)  # 5 sectors a warp
+    two = cuda.to_device(np.ones(128, np.float32))
+    assert loads(xray(contiguous, 1, 64, two[::2], out, 0)) == (2, 16)  # 8 a warp
+
+
+def test_totals_are_the_sum_of_lines_and_of_arrays() -> None:
+    report = run(loop_and_update, 96, 96, "f4", 3)
+    for name in (
+        "global_load_requests",
+        "global_load_sectors",
+        "global_store_requests",
+        "global_store_sectors",
+        "bytes_requested",
+        "bytes_moved",
+    ):
+        total = getattr(report.totals, name)
+        assert total > 0
+        assert sum(getattr(c, name) for c in report.lines.values()) == total
+        assert sum(getattr(c, name) for c in report.arrays.values()) == total

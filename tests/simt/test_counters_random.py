@@ -1,0 +1,105 @@
+"""Counters of random accesses against the definition, lane by lane."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from gpulearn import cuda
+
+from . import sources
+from .harness import line, xray
+
+GLOBAL = """
+def kernel(a, index, active, out):
+    i = cuda.grid(1)
+    if active[i]:
+        value = a[index[i]]  # load
+        out[index[i]] = value  # store
+"""
+SHARED = """
+def kernel(index, active, out):
+    s = cuda.shared.array(1024, numba.{kind})
+    t = cuda.threadIdx.x
+    for k in range(t, 1024, cuda.blockDim.x):
+        s[k] = 1
+    cuda.syncthreads()
+    if active[t]:
+        value = s[index[t]]  # load
+        out[t] = value
+    cuda.syncthreads()
+    if active[t]:
+        s[index[t]] = 3  # store
+"""
+
+
+def warps(threads: int, block: int) -> list[np.ndarray]:
+    return [
+        np.arange(start + w, min(start + w + 32, start + block))
+        for start in range(0, threads, block)
+        for w in range(0, block, 32)
+    ]
+
+
+def sectors(index: np.ndarray, size: int) -> int:
+    """32-byte sectors that hold any byte of any lane's word."""
+    return len({byte // 32 for k in index for byte in range(k * size, k * size + size)})
+
+
+def wavefronts(index: np.ndarray, lanes: np.ndarray, size: int) -> tuple[int, int]:
+    """Passes and conflicts: words of 8 bytes go by half warps, of 16 by quarters."""
+    groups = max(1, size // 4)
+    passes = least = 0
+    for g in range(groups):
+        banks: dict[int, set[int]] = defaultdict(set)
+        for k in index[lanes // (32 // groups) == g]:
+            for byte in range(k * size, k * size + size):
+                banks[byte // 4 % 32].add(byte // 4)
+        if banks:
+            least += 1
+            passes += max(len(words) for words in banks.values())
+    return passes, passes - least
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("seed", range(6))
+def test_global_sectors(kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    block, grid = int(rng.choice([32, 48, 33, 64])), int(rng.integers(1, 4))
+    n = block * grid
+    index = rng.permutation(4 * n)[:n]
+    active = rng.random(n) < rng.choice([0.1, 0.7, 1])
+    kernel = sources.module(GLOBAL, cuda).kernel
+    a, out = np.ones(4 * n, kind), np.zeros(4 * n, kind)
+    report = xray(kernel, grid, block, a, index, active, out)
+    size = np.dtype(kind).itemsize
+    parts = [index[w[active[w]]] for w in warps(n, block)]
+    want = sum(sectors(part, size) for part in parts)
+    requests = sum(part.size > 0 for part in parts)
+    load, store = report.arrays["a"], report.arrays["out"]
+    assert (load.global_load_requests, load.global_load_sectors) == (requests, want)
+    assert (store.global_store_requests, store.global_store_sectors) == (requests, want)
+    assert load.bytes_requested == store.bytes_requested == size * active.sum()
+    assert load.bytes_moved == 32 * want
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int16", "float32", "float64"])
+@pytest.mark.parametrize("seed", range(8))
+def test_shared_wavefronts(kind: str, seed: int) -> None:
+    rng = np.random.default_rng(100 + seed)
+    block = int(rng.choice([32, 48, 33, 64]))
+    step = int(rng.choice([1, 2, 3, 4, 8]))
+    index = rng.permutation(1024 // step)[:block] * step
+    active = rng.random(block) < rng.choice([0.2, 0.7, 1])
+    kernel = sources.module(SHARED.format(kind=kind), cuda).kernel
+    report = xray(kernel, 1, block, index, active, np.zeros(block, kind))
+    assert report.ok, report.findings
+    parts = [w[active[w]] for w in warps(block, block)]
+    size = np.dtype(kind).itemsize
+    want = np.sum([wavefronts(index[p], p % 32, size) for p in parts], axis=0).tolist()
+    at = report.lines[line(kernel, "# load")]
+    assert [at.shared_load_wavefronts, at.shared_load_conflicts] == want
+    at = report.lines[line(kernel, "# store")]
+    assert [at.shared_store_wavefronts, at.shared_store_conflicts] == want

@@ -1,0 +1,153 @@
+"""Every mistake on the list is found: its kind, its line, its threads."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+
+from . import wrong_barriers, wrong_code, wrong_memory, wrong_races
+from .harness import findings, launch, line, only, threads, to_device, xray
+from .wrong import Mistake
+
+CASES: list[Mistake] = [
+    *wrong_memory.CASES,
+    *wrong_races.CASES,
+    *wrong_barriers.CASES,
+    *wrong_code.CASES,
+]
+STOPPING = [case for case in CASES if case.stops]
+WARNING = [case for case in CASES if case.kind in ("race", "uninitialised-read") and not case.stops]
+
+
+def name(case: Mistake) -> str:
+    return case.name
+
+
+@pytest.mark.parametrize("case", CASES, ids=name)
+def test_the_finding_names_kind_line_and_threads(case: Mistake) -> None:
+    report = xray(case.kernel, case.grid, case.block, *case.args())
+    kinds = [f.kind for f in report.findings]
+    assert case.kind in kinds, kinds
+    finding = findings(report, case.kind)[0]
+    if case.array is not None and finding.array != case.array:
+        finding = next(f for f in findings(report, case.kind) if f.array == case.array)
+    lines = {finding.line, finding.other_line}
+    wanted = {line(case.kernel, mark) for mark in case.marks}
+    if case.kind == "not-a-kernel":
+        assert not wanted or finding.line in wanted, f"{finding.line} is none of {wanted}"
+    else:
+        assert wanted <= lines, f"{wanted} are not among lines {lines}"
+    if case.guilty is not None:
+        assert case.guilty(threads(finding)), finding.threads
+    if case.array is not None:
+        assert finding.array == case.array
+    if case.index is not None:
+        assert case.index(tuple(finding.index), threads(finding)[0]), finding.index
+
+
+@pytest.mark.parametrize("case", CASES, ids=name)
+def test_a_mistake_gives_one_finding_and_no_other_error(case: Mistake) -> None:
+    """A mistake must not drown in its own echoes."""
+    report = xray(case.kernel, case.grid, case.block, *case.args())
+    errors = {f.kind for f in report.findings if f.severity == "error"}
+    assert errors <= {case.kind}, [str(f) for f in report.findings]
+    want_ok = case.kind in ("negative-index", "float64-leak")
+    assert report.ok is want_ok
+    assert len(findings(report, case.kind)) <= 3
+
+
+@pytest.mark.parametrize("case", CASES, ids=name)
+def test_the_message_is_one_readable_sentence(case: Mistake) -> None:
+    report = xray(case.kernel, case.grid, case.block, *case.args())
+    message = findings(report, case.kind)[0].message
+    assert 15 < len(message) < 400, message
+    for internal in ("Traceback", "gpulearn/simt", "object at 0x", "nopython frontend"):
+        assert internal not in message, message
+
+
+@pytest.mark.parametrize("case", STOPPING, ids=name)
+def test_what_cannot_go_on_stops_a_plain_launch(case: Mistake) -> None:
+    with pytest.raises(gl.KernelError) as caught:
+        launch(case.kernel, case.grid, case.block, *case.args())
+    assert case.kind in [f.kind for f in caught.value.report.findings]
+    assert not caught.value.report.ok
+    assert "\n\n\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("case", WARNING, ids=name)
+def test_what_can_go_on_warns_with_its_lines(case: Mistake) -> None:
+    args = to_device(case.args())
+    with pytest.warns(UserWarning, match="line") as caught:
+        cuda.jit(case.kernel)[case.grid, case.block](*args)
+    text = " ".join(str(w.message) for w in caught)
+    for mark in case.marks:
+        assert str(line(case.kernel, mark)) in text, text
+
+
+def test_the_number_of_arguments_is_said() -> None:
+    with pytest.raises(gl.KernelError, match=r"2.*1|1.*2"):
+        launch(wrong_code.one_argument_too_many, 1, 32, wrong_code.f4(4), wrong_code.f4(4))
+
+
+def test_numpy_arguments_are_copied_and_said_to_be() -> None:
+    a = wrong_code.f4(32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = gl.xray(wrong_code.one_argument_too_many)[1, 32](a)
+    finding = only(report, "implicit-copy")
+    assert finding.severity == "warning"
+    assert report.ok
+    assert (a == 1).all()
+
+
+def test_a_report_of_a_mistake_survives_json() -> None:
+    case = wrong_races.CASES[0]
+    report = xray(case.kernel, case.grid, case.block, *case.args())
+    again = type(report).from_json(report.to_json())
+    assert json.loads(again.to_json()) == json.loads(report.to_json())
+    assert [str(f) for f in again.findings] == [str(f) for f in report.findings]
+
+
+@pytest.mark.parametrize("case", STOPPING, ids=name)
+def test_the_next_launch_works(case: Mistake) -> None:
+    with pytest.raises(gl.KernelError):
+        launch(case.kernel, case.grid, case.block, *case.args())
+    out = copy.deepcopy(wrong_code.f4(32))
+    launch(wrong_code.one_argument_too_many, 1, 32, out)
+    assert (out == 1).all()
+
+
+AGAIN = """
+import numpy as np
+from gpulearn import cuda
+from tests.simt import wrong_races
+kernel = cuda.jit(wrong_races.race_between_warps)
+out = cuda.to_device(np.ones(64, np.float32))
+for _ in range(3):
+    kernel[1, 64](out)
+"""
+
+
+def test_the_warning_comes_at_every_launch() -> None:
+    """Python's default shows a warning once per place: not enough for a cell that is rerun."""
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", AGAIN],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stderr.count("race on s[") == 3, done.stderr

@@ -1,0 +1,58 @@
+"""Properties over random kernels: machine and reference agree to the bit."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import HealthCheck, given, note, seed, settings
+from hypothesis import strategies as st
+
+from . import fuzz, grammar
+
+XRAY, PLAIN, UNCHECKED = fuzz.RUNS
+
+
+@seed(20)
+@settings(max_examples=20, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_machine_agrees_with_the_reference(data: st.DataObject) -> None:
+    program = grammar.program(lambda n: data.draw(st.integers(0, n - 1)))
+    note(program.source)
+    assert fuzz.difference(program, [(0, XRAY), (1, PLAIN), (2, UNCHECKED)]) is None
+
+
+@pytest.mark.parametrize("first", range(1000, 1050, 10))
+def test_machine_agrees_on_larger_kernels(first: int) -> None:
+    """Plain random choice makes deeper programs than hypothesis, which prefers small ones."""
+    for number in range(first, first + 10):
+        program = grammar.program(random.Random(number).randrange)
+        wrong = fuzz.difference(program, [(number, XRAY), (number + 1, PLAIN), (number, UNCHECKED)])
+        assert wrong is None, f"{wrong}\n{program.source}"
+
+
+def test_the_grammar_reaches_what_it_promises() -> None:
+    text = "\n".join(grammar.program(random.Random(k).randrange).source for k in range(120))
+    for word in (
+        "while ",
+        "for ",
+        "break",
+        "continue",
+        "return\n",
+        "else:",
+        "elif ",
+        "syncthreads",
+        "shared.array",
+        "local.array",
+        "atomic.add",
+        "atomic.max",
+        "whole0(",
+        "part0(",
+        "pair0(",
+        " if ",
+        "np.int32(",
+        "np.float32(",
+        "//",
+        "<<",
+    ):
+        assert word in text, word

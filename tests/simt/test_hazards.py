@@ -1,0 +1,199 @@
+"""Races by exhaustive search: the machine must report one exactly where there is one.
+
+A kernel that reads its own script from arrays does random reads, writes and atomics, with
+random barriers between the steps. The oracle compares every two accesses: they race if
+two threads touch one word, one of them writes it, not both are atomic, and no barrier
+that both threads meet lies between them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numba import int32
+
+import gpulearn as gl
+from gpulearn import cuda
+
+from .harness import findings
+
+NOTHING, READ, WRITE, ATOMIC = range(4)
+NO_BARRIER, WARP, BLOCK = range(3)
+WORDS = 96
+
+
+def in_shared_memory(kinds, places, barriers, out):
+    s = cuda.shared.array(96, int32)
+    t = cuda.threadIdx.x
+    for k in range(t, 96, cuda.blockDim.x):
+        s[k] = k
+    cuda.syncthreads()
+    total = 0
+    for step in range(barriers.size):
+        kind = kinds[step, t]
+        place = places[step, t]
+        if kind == 1:
+            total += s[place]
+        elif kind == 2:
+            s[place] = 1000 * step + t
+        elif kind == 3:
+            cuda.atomic.add(s, place, 1)
+        if barriers[step] == 1:
+            cuda.syncwarp()
+        elif barriers[step] == 2:
+            cuda.syncthreads()
+    out[t] = total
+
+
+def in_global_memory(kinds, places, barriers, out, memory):
+    t = cuda.grid(1)
+    total = 0
+    for step in range(barriers.size):
+        kind = kinds[step, t]
+        place = places[step, t]
+        if kind == 1:
+            total += memory[place]
+        elif kind == 2:
+            memory[place] = 1000 * step + t
+        elif kind == 3:
+            cuda.atomic.add(memory, place, 1)
+        if barriers[step] == 1:
+            cuda.syncwarp()
+        elif barriers[step] == 2:
+            cuda.syncthreads()
+    out[t] = total
+
+
+@dataclass
+class Script:
+    """What every thread does at every step; `block` threads to a block."""
+
+    kinds: np.ndarray
+    places: np.ndarray
+    barriers: np.ndarray
+    block: int
+
+    def ordered(self, a: tuple[int, int], b: tuple[int, int]) -> bool:
+        """Whether a barrier that both threads meet lies between two (step, thread)."""
+        between = self.barriers[a[0] : b[0]]
+        if a[1] // self.block != b[1] // self.block:
+            return False
+        same_warp = a[1] % self.block // 32 == b[1] % self.block // 32
+        return bool((between == BLOCK).any() or (same_warp and (between == WARP).any()))
+
+    def races(self) -> bool:
+        accesses: dict[int, list[tuple[int, int, int]]] = {}
+        for (step, thread), kind in np.ndenumerate(self.kinds):
+            if kind != NOTHING:
+                place = int(self.places[step, thread])
+                accesses.setdefault(place, []).append((step, thread, int(kind)))
+        for here in accesses.values():
+            for a, b in itertools.combinations(sorted(here), 2):
+                harmless = a[2] == b[2] and a[2] in (READ, ATOMIC)
+                if a[1] != b[1] and not harmless and not self.ordered(a[:2], b[:2]):
+                    return True
+        return False
+
+    def run(self, memory: np.ndarray) -> np.ndarray:
+        """What each thread reads in all, one step after another: right if nothing races."""
+        total = np.zeros(self.kinds.shape[1], np.int64)
+        for step, kinds in enumerate(self.kinds):
+            for thread in np.flatnonzero(kinds):
+                place = self.places[step, thread]
+                if kinds[thread] == READ:
+                    total[thread] += memory[place]
+                elif kinds[thread] == WRITE:
+                    memory[place] = 1000 * step + thread
+                else:
+                    memory[place] += 1
+        return total
+
+
+def script(seed: int, threads: int, block: int) -> Script:
+    """Mostly each thread on words of its own, now and then on another's."""
+    rng = np.random.default_rng(seed)
+    steps = int(rng.integers(1, 7))
+    shape = (steps, threads)
+    kinds = rng.choice(4, shape, p=rng.dirichlet([2, 2, 2, 0.5]))
+    lane = np.arange(threads) % WORDS
+    home = rng.choice([lane, lane[::-1], lane ^ 1, (lane + 32) % min(threads, WORDS)], axis=0)
+    places = np.where(rng.random(steps)[:, None] < 0.5, lane, home)
+    if rng.random() < 0.5:  # one access goes astray
+        places[rng.integers(steps), rng.integers(threads)] = rng.integers(WORDS)
+    if rng.random() < 0.5:
+        kinds[:, rng.random(threads) < 0.8] = NOTHING
+    barriers = rng.choice(3, steps, p=[[0.5, 0.2, 0.3], [0.1, 0.1, 0.8]][rng.integers(2)])
+    return Script(kinds, places, barriers, block)
+
+
+def report_and_sum(kernel, plan: Script, grid: int, memory: np.ndarray | None = None):
+    out = cuda.to_device(np.zeros(plan.kinds.shape[1], np.int64))
+    args = [cuda.to_device(a) for a in (plan.kinds, plan.places, plan.barriers)]
+    more = [] if memory is None else [cuda.to_device(memory)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = gl.xray(kernel)[grid, plan.block](*args, out, *more)
+    return report, out.copy_to_host(), (more[0].copy_to_host() if more else None)
+
+
+@pytest.mark.parametrize("first", range(0, 300, 50))
+def test_shared_memory(first: int) -> None:
+    seen = set()
+    for seed in range(first, first + 50):
+        plan = script(seed, threads=[32, 40, 64, 96][seed % 4], block=[32, 40, 64, 96][seed % 4])
+        report, total, _ = report_and_sum(in_shared_memory, plan, 1)
+        want = plan.races()
+        seen.add(want)
+        assert bool(findings(report, "race")) is want, f"seed {seed}: {report.findings}"
+        assert report.ok is not want
+        if not want:
+            memory = np.arange(WORDS, dtype=np.int32)
+            np.testing.assert_array_equal(total, plan.run(memory), err_msg=f"seed {seed}")
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("first", range(1000, 1200, 50))
+def test_global_memory(first: int) -> None:
+    seen = set()
+    for seed in range(first, first + 50):
+        grid = 1 + seed % 3
+        plan = script(seed, threads=32 * grid, block=32)
+        start = np.arange(WORDS, dtype=np.int32)
+        report, total, memory = report_and_sum(in_global_memory, plan, grid, start)
+        want = plan.races()
+        seen.add(want)
+        races = [f for f in findings(report, "race") if f.array == "memory"]
+        assert bool(races) is want, f"seed {seed}: {report.findings}"
+        if not want:
+            np.testing.assert_array_equal(total, plan.run(start), err_msg=f"seed {seed}")
+            np.testing.assert_array_equal(memory, start)
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("first", [READ, WRITE, ATOMIC])
+@pytest.mark.parametrize("second", [READ, WRITE, ATOMIC])
+@pytest.mark.parametrize("third", [READ, WRITE, ATOMIC])
+def test_an_earlier_access_is_not_forgotten(first: int, second: int, third: int) -> None:
+    """Thread 17 touches word 15; then thread 15, its owner, touches it twice."""
+    kinds = np.zeros((3, 33), int)
+    kinds[0, 17], kinds[1, 15], kinds[2, 15] = first, second, third
+    plan = Script(kinds, np.full((3, 33), 15), np.zeros(3, int), 33)
+    report, _, _ = report_and_sum(in_shared_memory, plan, 1)
+    assert bool(findings(report, "race")) is plan.races()
+
+
+@pytest.mark.parametrize("kinds", list(itertools.product([READ, WRITE, ATOMIC], repeat=4)))
+def test_four_accesses_by_three_threads(kinds: tuple[int, ...]) -> None:
+    for who in ((0, 1, 2, 0), (0, 40, 1, 40), (40, 0, 0, 0), (0, 0, 40, 40)):
+        script = np.zeros((4, 64), int)
+        for step, (kind, thread) in enumerate(zip(kinds, who, strict=True)):
+            script[step, thread] = kind
+        for barrier in ((NO_BARRIER, NO_BARRIER), (WARP, NO_BARRIER), (NO_BARRIER, BLOCK)):
+            plan = Script(script, np.zeros((4, 64), int), np.array([*barrier, 0, 0]), 64)
+            report, _, _ = report_and_sum(in_shared_memory, plan, 1)
+            want = plan.races()
+            assert bool(findings(report, "race")) is want, (who, barrier, want)

@@ -1,0 +1,202 @@
+"""A race shows in the result, not only in a report: by default and with every seed."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import float32, int32
+
+import gpulearn as gl
+from gpulearn import cuda
+
+from . import wrong_races
+from .harness import findings, xray
+
+SEEDS = range(6)
+
+
+def racy(kernel: Any, grid: Any, block: Any, *args: Any, seed: int | None = None) -> None:
+    """A plain launch, its warning about the race expected."""
+    given = [cuda.to_device(a) for a in args]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if seed is None:
+            cuda.jit(kernel)[grid, block](*given)
+        else:
+            with gl.seed(seed):
+                cuda.jit(kernel)[grid, block](*given)
+    for array, device in zip(args, given, strict=True):
+        array[...] = device.copy_to_host()
+
+
+def reversed_tile(a, out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = float32(-1)
+    cuda.syncthreads()
+    s[t] = a[t]
+    out[t] = s[63 - t]
+
+
+def shared_counter(out):
+    s = cuda.shared.array(1, int32)
+    t = cuda.threadIdx.x
+    if t == 0:
+        s[0] = 0
+    cuda.syncthreads()
+    s[0] += int32(1)
+    cuda.syncthreads()
+    if t == 0:
+        out[0] = s[0]
+
+
+def histogram(a, out):
+    i = cuda.grid(1)
+    if i < a.size:
+        out[a[i]] += 1
+
+
+def last_writer(out):
+    out[0] = cuda.threadIdx.x // 32
+
+
+def shift_in_place(a):
+    i = cuda.grid(1)
+    if i + 1 < a.size:
+        a[i] = a[i + 1]
+
+
+@pytest.mark.parametrize("seed", [None, *SEEDS])
+def test_a_tile_without_its_barrier_is_torn(seed: int | None) -> None:
+    a, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    racy(reversed_tile, 1, 64, a, out, seed=seed)
+    assert (out != a[::-1]).any()
+    assert np.isin(out, [-1, *a]).all()
+    assert ((out == -1) | (out == a[::-1])).all()  # only what hardware could give
+
+
+@pytest.mark.parametrize("seed", [None, *SEEDS])
+def test_a_histogram_without_atomics_loses_counts(seed: int | None) -> None:
+    a = np.random.default_rng(1).integers(0, 8, 1000)
+    out = np.zeros(8, np.int64)
+    racy(histogram, 8, 128, a, out, seed=seed)
+    right = np.bincount(a, minlength=8)
+    assert out.sum() < right.sum()
+    assert (out <= right).all()
+    assert (out >= 1).all()
+
+
+@pytest.mark.parametrize("seed", [None, *SEEDS])
+def test_a_counter_in_shared_memory_loses_counts(seed: int | None) -> None:
+    out = np.zeros(1, np.int32)
+    racy(shared_counter, 1, 128, out, seed=seed)
+    assert 1 <= out[0] < 128
+
+
+@pytest.mark.parametrize("seed", [None, *SEEDS])
+def test_matmul_without_its_second_barrier_is_wrong(seed: int | None) -> None:
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(1, 9, (16, 16)).astype(np.float32) for _ in range(2))
+    out = np.zeros((16, 16), np.float32)
+    racy(wrong_races.matmul_without_its_second_barrier, (2, 2), (8, 8), a, b, out, seed=seed)
+    assert (out != a @ b).any()
+
+
+@pytest.mark.parametrize("seed", [None, *SEEDS])
+def test_a_shift_in_place_reads_old_or_new(seed: int | None) -> None:
+    """Each element gets the neighbour's old value, or one that came along the chain."""
+    a = np.arange(128, dtype=np.float32)
+    racy(shift_in_place, 4, 32, a, seed=seed)
+    assert (a >= np.arange(128)).all()
+    assert a[127] == 127
+    assert (a[:-1] >= np.arange(1, 128)).all()
+
+
+def test_the_default_is_the_same_every_time() -> None:
+    results = []
+    for _ in range(3):
+        out = np.zeros(1, np.int64)
+        racy(last_writer, 1, 256, out)
+        results.append(int(out[0]))
+    assert len(set(results)) == 1
+    assert 0 <= results[0] < 8
+
+
+def test_seeds_choose_among_the_outcomes() -> None:
+    results = set()
+    for seed in range(40):
+        out = np.zeros(1, np.int64)
+        racy(last_writer, 1, 256, out, seed=seed)
+        results.add(int(out[0]))
+        again = np.zeros(1, np.int64)
+        racy(last_writer, 1, 256, again, seed=seed)
+        assert again[0] == out[0]
+    assert len(results) > 1
+    assert results <= set(range(8))
+
+
+def test_the_race_of_a_lost_count_names_one_line_and_two_threads() -> None:
+    a = np.zeros(64, np.int64)
+    report = xray(histogram, 1, 64, a, np.zeros(8, np.int64))
+    race = findings(report, "race")[0]
+    assert len(race.threads) == 2
+    assert race.threads[0] != race.threads[1]
+    assert race.array == "out"
+    assert tuple(race.index) == (0,)
+
+
+def copy_next(a, b):
+    i = cuda.grid(1)
+    b[i] = a[i + 1]
+
+
+def test_a_race_through_two_names_of_one_array_is_seen() -> None:
+    memory = cuda.to_device(np.arange(65.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = gl.xray(copy_next)[2, 32](memory, memory)
+    assert findings(report, "race")
+
+
+def test_a_race_through_overlapping_slices_is_seen() -> None:
+    memory = cuda.to_device(np.arange(80.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = gl.xray(copy_next)[2, 32](memory, memory[5:])
+    assert findings(report, "race")
+
+
+def test_slices_that_do_not_overlap_do_not_race() -> None:
+    memory = cuda.to_device(np.arange(160.0))
+    report = gl.xray(copy_next)[2, 32](memory[:80], memory[80:])
+    assert report.findings == []
+
+
+def test_one_launch_does_not_race_with_the_next() -> None:
+    a = cuda.to_device(np.arange(65.0))
+    b = cuda.device_array_like(a)
+    kernel = cuda.jit(copy_next)
+    for _ in range(3):
+        kernel[2, 32](a, b)
+        kernel[1, 64](b, a)
+    assert a.copy_to_host()[64] == 64
+
+
+def mirror(a):
+    i = cuda.grid(1)
+    value = a[a.size - 1 - i]
+    a[i] = value
+
+
+def test_a_race_between_blocks_far_apart_is_seen() -> None:
+    """However the machine cuts the grid into pieces."""
+    memory = cuda.to_device(np.arange(1 << 20, dtype=np.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = gl.xray(mirror)[(1 << 20) // 256, 256](memory)
+    race = findings(report, "race")[0]
+    blocks = [t["block"][0] for t in race.threads]
+    assert blocks[0] != blocks[1]

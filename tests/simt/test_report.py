@@ -1,0 +1,111 @@
+"""A report is plain data: it prints, it saves and loads, it stands beside another."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+
+from .harness import line, xray
+
+FIELDS = """
+instructions active_lanes divergent_branches barriers global_load_requests
+global_load_sectors global_store_requests global_store_sectors shared_load_wavefronts
+shared_load_conflicts shared_store_wavefronts shared_store_conflicts atomics
+atomic_contention bytes_requested bytes_moved flops32 flops64
+""".split()  # noqa: SIM905
+
+
+def column_copy(a, out):
+    i = cuda.grid(1)
+    out[i] = a[i * 32]  # far apart & <slow>
+
+
+def row_copy(a, out):
+    i = cuda.grid(1)
+    out[i] = a[i]
+
+
+def report_of(kernel: Any) -> Any:
+    return xray(kernel, 1, 64, np.ones(2048, np.float32), np.zeros(64, np.float32))
+
+
+def visible(text: str) -> str:
+    return html.unescape(re.sub(r"<[^>]*>", "", text))
+
+
+def test_every_documented_field_is_there() -> None:
+    report = report_of(row_copy)
+    at = report.lines[line(row_copy, "out[i] = a[i]")]
+    for counts in (report.totals, at, report.arrays["a"], report.arrays["out"]):
+        for name in FIELDS:
+            assert isinstance(getattr(counts, name), int), name
+    assert report.ok is True
+    assert report.findings == []
+
+
+def test_the_kernel_may_be_a_function_a_dispatcher_or_numbas_own() -> None:
+    from numba import cuda as numba_cuda
+
+    for kernel in (row_copy, cuda.jit(row_copy), numba_cuda.jit(row_copy)):
+        a, out = cuda.to_device(np.ones(64, np.float32)), cuda.device_array(64, np.float32)
+        report = gl.xray(kernel)[2, 32](a, out)
+        assert report.ok
+        assert report.totals.global_load_sectors == 8
+        assert (out.copy_to_host() == 1).all()
+
+
+@pytest.mark.parametrize("kernel", [column_copy, row_copy])
+def test_json_keeps_everything(kernel: Any) -> None:
+    report = report_of(kernel)
+    text = report.to_json()
+    again = type(report).from_json(text)
+    assert json.loads(again.to_json()) == json.loads(text)
+    assert again.totals == report.totals
+    assert again.lines == report.lines
+    assert again.arrays == report.arrays
+    assert again.ok == report.ok
+    assert str(again) == str(report)
+
+
+def test_text_shows_the_source_and_what_matters() -> None:
+    text = str(report_of(column_copy))
+    assert "out[i] = a[i * 32]" in text
+    assert "sectors" in text
+    assert "64" in text  # 2 warps of 32 sectors
+
+
+def test_html_shows_the_source_escaped() -> None:
+    page = report_of(column_copy)._repr_html_()
+    assert "out[i] = a[i * 32]" in visible(page)
+    assert "<slow>" not in page
+    assert "# far apart & <slow>" in visible(page)
+
+
+def test_html_of_a_right_and_of_a_wrong_kernel_differ_in_words() -> None:
+    """Not by colour alone."""
+    right = visible(report_of(row_copy)._repr_html_())
+    wrong = visible(xray(row_copy, 1, 64, np.ones(40), np.zeros(64))._repr_html_())
+    assert "out of bounds" in wrong.lower().replace("-", " ")
+    assert "out of bounds" not in right.lower().replace("-", " ")
+
+
+def test_diff_sets_two_kernels_side_by_side() -> None:
+    difference = report_of(column_copy).diff(report_of(row_copy))
+    text = str(difference)
+    assert "64" in text  # sectors, slow
+    assert "8" in text  # sectors, fast
+
+
+def test_an_array_can_be_drawn() -> None:
+    pytest.importorskip("matplotlib")
+    assert report_of(column_copy).plot("a") is not None
+    with pytest.raises(gl.GpulearnError):
+        report_of(column_copy).plot("no_such_array")

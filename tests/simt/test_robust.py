@@ -1,0 +1,316 @@
+"""No kernel, whatever it does, kills or hangs the process, or writes where it must not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import float32
+
+import gpulearn as gl
+from gpulearn import cuda
+
+from .harness import launch, to_device
+
+ROOT = Path(__file__).parents[2]
+
+
+def endless(out):
+    while True:
+        out[cuda.grid(1)] = 1
+
+
+def endless_for_one(out):
+    i = cuda.grid(1)
+    k = 0
+    while i == 5:
+        k += 1
+    out[i] = k
+
+
+def endless_without_a_body(out):
+    while out[0] < 1:
+        pass
+    out[1] = 1
+
+
+@pytest.mark.parametrize("kernel", [endless, endless_for_one, endless_without_a_body])
+def test_an_endless_loop_ends_with_a_finding(kernel: Any) -> None:
+    start = time.monotonic()
+    with pytest.raises(gl.KernelError) as caught:
+        launch(kernel, 1, 32, np.zeros(32, np.float32))
+    assert [f.kind for f in caught.value.report.findings if f.severity == "error"] == [
+        "no-progress"
+    ]
+    assert time.monotonic() - start < 20
+
+
+def test_a_long_loop_is_not_called_endless() -> None:
+    out = np.zeros(1, np.int64)
+    launch(long_loop, 1, 1, out, 20_000)
+    assert out[0] == 20_000
+
+
+def long_loop(out, n):
+    k = 0
+    while k < n:
+        k += 1
+    out[0] = k
+
+
+@cuda.jit(device=True)
+def deeper(n):
+    if n < 0:
+        return n
+    return deeper(n + 1)
+
+
+def endless_recursion(out):
+    out[cuda.grid(1)] = deeper(cuda.grid(1))
+
+
+def test_recursion_without_end_is_an_error() -> None:
+    with pytest.raises(gl.KernelError):
+        launch(endless_recursion, 1, 32, np.zeros(32, np.float32))
+
+
+def nan_index(x, out):
+    i = cuda.grid(1)
+    out[int(x[i])] = 1
+
+
+def float_index(x, out):
+    i = cuda.grid(1)
+    out[x[i]] = 1
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e30])
+def test_a_nan_index_is_an_error(value: float) -> None:
+    x, out = np.full(32, value, np.float32), np.zeros(32, np.float32)
+    with pytest.raises(gl.KernelError) as caught:
+        launch(nan_index, 1, 32, x, out)
+    assert caught.value.report.findings[0].kind == "out-of-bounds"
+    assert (out == 0).all()
+
+
+def test_a_float_index_is_refused() -> None:
+    with pytest.raises(gl.KernelError) as caught:
+        launch(float_index, 1, 32, np.zeros(32, np.float32), np.zeros(32, np.float32))
+    assert caught.value.report.findings[0].kind == "not-a-kernel"
+
+
+def write_at(out, index):
+    i = cuda.grid(1)
+    out[index[i]] = 7
+
+
+def write_at_two(out, index):
+    i = cuda.grid(1)
+    out[index[i], index[i]] = 7
+
+
+def add_at(out, index):
+    i = cuda.grid(1)
+    cuda.atomic.add(out, index[i], 7)
+
+
+@pytest.mark.parametrize("kernel", [write_at, add_at])
+@pytest.mark.parametrize("bad", [10, 11, 40, -11, -40, 2**31, 2**62, 2**63 - 1, -(2**63)])
+def test_canaries_round_an_array_survive(kernel: Any, bad: int) -> None:
+    whole = cuda.to_device(np.full(30, 5, np.int64))
+    index = np.array([0, 1, bad, 3])
+    with pytest.raises(gl.KernelError) as caught:
+        cuda.jit(kernel)[1, 4](whole[10:20], *to_device((index,)))
+    assert caught.value.report.findings[0].kind == "out-of-bounds"
+    after = whole.copy_to_host()
+    assert (after[:10] == 5).all()
+    assert (after[20:] == 5).all()
+
+
+@pytest.mark.parametrize("bad", [4, 5, 8, -5, 2**40, -(2**62)])
+def test_canaries_round_a_window_of_a_matrix_survive(bad: int) -> None:
+    whole = cuda.to_device(np.full((8, 8), 5, np.int64))
+    index = np.array([0, 1, bad, 3])
+    with pytest.raises(gl.KernelError):
+        cuda.jit(write_at_two)[1, 4](whole[2:6, 2:6], *to_device((index,)))
+    after = whole.copy_to_host()
+    after[2:6, 2:6] = 5
+    assert (after == 5).all()
+
+
+@pytest.mark.parametrize("kernel", [write_at, add_at])
+@pytest.mark.parametrize("bad", [10, -11, 2**62])
+def test_canaries_survive_an_unchecked_launch(kernel: Any, bad: int) -> None:
+    whole = cuda.to_device(np.full(30, 5, np.int64))
+    with gl.unchecked(), pytest.raises(gl.KernelError):
+        cuda.jit(kernel)[1, 4](whole[10:20], *to_device((np.array([0, 1, bad, 3]),)))
+    after = whole.copy_to_host()
+    assert (after[:10] == 5).all()
+    assert (after[20:] == 5).all()
+
+
+def test_an_endless_loop_ends_in_an_unchecked_launch() -> None:
+    with gl.unchecked(), pytest.raises(gl.KernelError):
+        cuda.jit(endless_for_one)[1, 32](cuda.to_device(np.zeros(32, np.float32)))
+
+
+def test_host_memory_round_a_numpy_view_survives() -> None:
+    whole = np.full(30, 5, np.int64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(gl.KernelError):
+            cuda.jit(write_at)[1, 4](whole[10:20], np.array([0, 10, 2, 3]))
+    assert (whole[:10] == 5).all()
+    assert (whole[20:] == 5).all()
+
+
+def huge_local(out):
+    box = cuda.local.array(10**9, float32)
+    box[0] = 1
+    out[cuda.grid(1)] = box[0]
+
+
+def dynamic(out):
+    s = cuda.shared.array(0, float32)
+    s[cuda.threadIdx.x] = 1
+    out[cuda.threadIdx.x] = s[cuda.threadIdx.x]
+
+
+def test_local_memory_beyond_hardware_is_refused() -> None:
+    with pytest.raises(gl.KernelError):
+        launch(huge_local, 1, 32, np.zeros(32, np.float32))
+
+
+def test_dynamic_shared_memory_beyond_hardware_is_refused() -> None:
+    with pytest.raises(gl.KernelError) as caught:
+        launch(dynamic, 1, 32, np.zeros(32, np.float32), shared=10**9)
+    assert caught.value.report.findings[0].kind == "launch-limit"
+
+
+def test_dynamic_shared_memory_that_was_not_asked_for_is_out_of_bounds() -> None:
+    with pytest.raises(gl.KernelError) as caught:
+        launch(dynamic, 1, 32, np.zeros(32, np.float32), shared=64)  # 16 floats
+    assert caught.value.report.findings[0].kind == "out-of-bounds"
+
+
+NASTY = textwrap.dedent(
+    """
+    import math, sys, warnings
+    import numpy as np
+    import gpulearn as gl
+    from gpulearn import cuda
+    from tests.simt import sources
+    warnings.simplefilter("ignore")
+    BODIES = [
+        "out[i] = lo // z", "out[i] = lo // (z - 1)",
+        "out[i] = lo % z", "out[i] = lo % (z - 1)",
+        "out[i] = 1 << (lo & 127)", "out[i] = lo >> 200", "out[i] = abs(lo)",
+        "out[i] = int(f[i] / 0.0)", "out[i] = int(math.sqrt(f[i] - 100))",
+        "out[i] = math.log(0.0)", "out[i] = math.exp(1e9)", "out[i] = f[i] // 0.0",
+        "out[i] = f[i] % 0.0", "out[i] = 2 ** (z + 2000)", "out[i] = 7 ** (z - 1)",
+        "out[i] = 1 / z", "out[i] = math.fmod(f[i], 0.0)", "out[i] = math.factorial(5)",
+        "out[i] = e.shape[0]", "out[i] = e[i]", "out[i] = e[-1]",
+        "for k in range(0, 5, z): out[i] = k", "x = (1, 2, 3)[i]", "out[i] = round(f[i], 400)",
+        "raise ValueError('no')", "assert z == 1", "out[i] = len(e)", "del out",
+        "out[i] = cuda.shfl_sync(0, i, 99)", "out[i] = cuda.ballot_sync(1, 1)",
+        "cuda.syncwarp(0)", "out[i] = math.pow(-8.0, 1.0 / 3.0)", "out[i] = chr(i)",
+    ]
+    for body in BODIES:
+        source = f"def kernel(out, f, e, lo, z):\\n    i = cuda.grid(1)\\n    {body}\\n"
+        kernel = cuda.jit(sources.module(source, cuda).kernel)
+        args = [np.zeros(32), np.zeros(32), np.zeros(0), np.int64(-2**63), 0]
+        try:
+            kernel[1, 32](*[cuda.to_device(a) if hasattr(a, "shape") and a.shape else a
+                            for a in args])
+        except gl.KernelError:
+            pass
+        except BaseException as error:
+            print(f"{body}: {type(error).__name__}: {error}")
+    print("alive")
+    """
+)
+
+
+def run(text: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", text],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+
+
+def test_nasty_arithmetic_gives_a_result_or_a_kernel_error() -> None:
+    done = run(NASTY)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().splitlines() == ["alive"]
+
+
+INTERRUPTED = textwrap.dedent(
+    """
+    import time
+    import numpy as np
+    import gpulearn as gl
+    from gpulearn import cuda
+    from tests.simt import sources
+
+    module = sources.module('''
+    @cuda.jit
+    def slow(out):
+        i = cuda.grid(1)
+        for k in range(100_000_000):
+            out[i] = out[i] * 0.5 + k
+
+    @cuda.jit
+    def quick(out):
+        out[cuda.grid(1)] = 3
+    ''', cuda)
+    out = cuda.to_device(np.zeros({threads}))
+    module.quick[1, 32](cuda.to_device(np.zeros(32)))
+    print("started", flush=True)
+    try:
+        module.slow[{threads} // 32, 32](out)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+    fresh = cuda.to_device(np.zeros(64))
+    module.quick[2, 32](fresh)
+    print(int(fresh.copy_to_host().sum()), flush=True)
+    """
+)
+
+
+@pytest.mark.parametrize("threads", [32, 1 << 20])
+def test_an_interrupt_ends_a_launch_and_the_next_one_works(threads: int) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED.replace("{threads}", str(threads))],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline().strip() == "started"
+        time.sleep(0.7)
+        assert child.poll() is None, "the launch was over before the interrupt"
+        sent = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        assert child.stdout.readline().strip() == "interrupted"
+        assert time.monotonic() - sent < 1.0
+        assert child.stdout.readline().strip() == "192"  # 64 · 3
+        assert child.wait(20) == 0
+    finally:
+        child.kill()
+        child.communicate()

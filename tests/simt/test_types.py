@@ -1,0 +1,152 @@
+"""Numbers have the types that Numba gives them: per operation, and where paths join."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import warnings
+from typing import Any
+
+import numba.cuda
+import numpy as np
+import pytest
+
+from gpulearn import cuda
+
+from . import reference, sources
+from .harness import launch, xray
+
+HEAD = "def kernel(a, b, out, n):\n    i = cuda.grid(1)\n"
+JOINS = {
+    "if": "    r = 0.0\n    if {c}:\n        r = a[i]\n",
+    "if else": "    if {c}:\n        r = a[i]\n    else:\n        r = 0.5\n",
+    "int and float32": "    r = 3\n    if {c}:\n        r = a[i]\n",
+    "int32 and int64": "    r = 5\n    if {c}:\n        r = b[i]\n    r = r << 31\n",
+    "ternary": "    r = a[i] if {c} else 0.5\n",
+    "for": "    r = 0.0\n    for q in range(n):\n        r = a[i]\n",
+    "for and break": (
+        "    r = 0.0\n    for q in range(n):\n        r = a[i]\n"
+        "        if {c}:\n            break\n"
+    ),
+    "for and continue": (
+        "    r = 0.0\n    for q in range(n):\n        r = a[i]\n        if {c}:\n"
+        "            continue\n        r = 0.5\n"
+    ),
+    "for and else": (
+        "    r = 0.0\n    for q in range(n):\n        r = a[i]\n        if {c}:\n"
+        "            break\n    else:\n        r = a[i]\n"
+    ),
+    "while": "    r = 0.0\n    while n > 1:\n        r = a[i]\n        n -= 1\n",
+    "nested": (
+        "    r = 0.0\n    for q in range(n):\n        for p in range(n):\n            r = a[i]\n"
+        "            if {c}:\n                break\n        if {c}:\n            break\n"
+    ),
+    "in the loop": (
+        "    r = 0.0\n    for q in range(n):\n        out[i] += r * a[i] * a[i]\n        r = a[i]\n"
+    ),
+    "bool and int": "    r = a[i] > 0.5\n    if {c}:\n        r = 7\n",
+}
+
+
+def both(source: str, *args: Any) -> tuple[list[Any], list[Any]]:
+    """Copies of `args` as the machine and as the reference leave them."""
+    ours = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+    theirs = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+    threads = len(args[0])
+    reference.run(sources.module(source, numba.cuda).kernel, 1, threads, *theirs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        launch(sources.module(source, cuda).kernel, 1, threads, *ours)
+    return ours, theirs
+
+
+@pytest.mark.parametrize("condition", ["n > 1", "n > 5", "i > 5"])
+@pytest.mark.parametrize("join", JOINS)
+def test_a_variable_has_one_type_where_paths_join(join: str, condition: str) -> None:
+    source = HEAD + JOINS[join].format(c=condition) + "    out[i] += r * a[i] * a[i]\n"
+    a = np.linspace(0.1, 0.9, 16).astype(np.float32)
+    ours, theirs = both(source, a, np.arange(16, dtype=np.int32), np.zeros(16), 3)
+    np.testing.assert_array_equal(ours[2], theirs[2])
+
+
+KINDS = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+]
+NUMBERS = ["+", "-", "*", "/", "<", "==", ">="]
+WHOLE = ["//", "%", "&", "|", "^"]
+PAIRS = random.Random(4).sample(list(itertools.product(KINDS, KINDS)), 40)
+
+
+def extremes(kind: str) -> np.ndarray:
+    if kind == "bool":
+        return np.arange(8) % 2 == 1
+    if kind.startswith("float"):
+        return np.array([-2.5, 0.1, 3, 1e10, 7, -0.3, 16777217, 1 / 3]).astype(kind)
+    info = np.iinfo(kind)
+    values = [info.max, info.min, info.max - 1, 1, 2, 3, info.max // 3, 100]
+    return np.array(values, kind)
+
+
+@pytest.mark.parametrize(("left", "right"), PAIRS)
+def test_operators_on_every_pair_of_types(left: str, right: str) -> None:
+    floating = "float" in left + right
+    lines = [f"    out[i, {k}] = a[i] {op} b[i]\n" for k, op in enumerate(NUMBERS)]
+    if left != "bool":
+        lines.append("    out[i, 7] = -a[i]\n    out[i, 8] = abs(a[i])\n")
+    if "float" not in left:
+        lines.append("    out[i, 14] = ~a[i]\n")
+    if not floating and {left, right} != {"int64", "uint64"}:
+        wide = {"uint64"} & {left, right} and {left, right} - {"uint64", "bool", "uint8", "uint32"}
+        if not wide:  # where Numba makes it float64, it has no bitwise operators
+            lines += [f"    out[i, {9 + k}] = a[i] {op} c[i]\n" for k, op in enumerate(WHOLE)]
+            lines.append("    whole[i] = a[i] * b[i] + a[i]\n")
+    source = "def kernel(a, b, c, out, whole):\n    i = cuda.grid(1)\n" + "".join(lines)
+    a, b = extremes(left), extremes(right)[::-1].copy()
+    c = np.where(b == 0, np.ones_like(b), b)  # no division by zero between integers
+    ours, theirs = both(source, a, b, c, np.zeros((8, 15)), np.zeros(8, np.int64))
+    np.testing.assert_array_equal(ours[3], theirs[3])
+    np.testing.assert_array_equal(ours[4], theirs[4])
+
+
+STORES = ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float32", "complex64"]
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_a_store_converts_as_numba_does(kind: str) -> None:
+    """Integers wrap, numbers become what the array holds."""
+    source = "def kernel(a, out):\n    i = cuda.grid(1)\n    out[i] = a[i]\n"
+    a = np.array([0, 1, -1, 127, 128, 255, 256, 2**31, -(2**31), 2**40 + 3])
+    ours, theirs = both(source, a, np.zeros(10, kind))
+    assert ours[1].dtype == np.dtype(kind)
+    np.testing.assert_array_equal(ours[1], theirs[1])
+
+
+@pytest.mark.parametrize("kind", ["int8", "int32", "uint8", "uint32", "float32", "bool"])
+def test_conversions_by_call(kind: str) -> None:
+    call = "bool" if kind == "bool" else f"np.{kind}"
+    source = f"def kernel(a, out):\n    i = cuda.grid(1)\n    out[i] = {call}(a[i]) * 3\n"
+    a = np.array([0, 1, -1, 127, 128, 255, 256, 2**31, -(2**31), 2**40 + 3])
+    ours, theirs = both(source, a, np.zeros(10))
+    np.testing.assert_array_equal(ours[1], theirs[1])
+
+
+def leak(a, out):
+    i = cuda.grid(1)
+    factor = 0.5
+    if i > 3:
+        factor = a[i]
+    out[i] = factor * a[i]
+
+
+def test_a_leak_through_a_join_is_reported() -> None:
+    report = xray(leak, 1, 32, np.ones(32, np.float32), np.zeros(32, np.float32))
+    assert [f.kind for f in report.findings] == ["float64-leak"]

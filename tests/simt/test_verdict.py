@@ -1,0 +1,206 @@
+"""What Numba refuses, the machine refuses; what Numba accepts runs, or is named as missing."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+
+from . import sources
+from .harness import line, to_device
+
+# each stands in a kernel that has `i` and a float64 array `out` of 32 numbers
+RUNS = {
+    "out[i] = round(out[i] + 1.25)": 1.0,
+    "out[i] = math.pi": np.pi,
+    "out[i] = np.sin(out[i])": 0.0,
+    "out[i] = pow(2, 3)": 8.0,
+    "out[i] = divmod(7, 3)[1]": 1.0,
+    "out[i] = max(i, 31)": 31.0,
+    "out[i] = min(3, 2.5, i + 9)": 2.5,
+    "out[i] = 1 if i in (1, 2, 3) else 0": None,
+    "out[i] = bool(i + 1)": 1.0,
+    "out[i] = float('inf')": np.inf,
+    "out[i] = complex(1, 2).imag": 2.0,
+    "out[i] = out.shape[0] + out.ndim": 33.0,
+    "out[i] = len(out)": 32.0,
+    "if i >= 0: out[i] = 4": 4.0,
+    "i2: int = 3; out[i] = i2": 3.0,
+    "(k := 3); out[i] = k": 3.0,
+    "for a, b in ((1, 2), (3, 4)):\n        out[i] += a * b": 14.0,
+    "for k, v in enumerate((5, 6)):\n        out[i] += k * v": 6.0,
+    "for a, b in zip((1, 2), (3, 4)):\n        out[i] += a * b": 11.0,
+    "x, (y, z) = 1, (2, 3); out[i] = x + y * z": 7.0,
+    "t = (1, 2) + (3,); out[i] = t[2]": 3.0,
+    "t = (1, 2, 3)[1:]; out[i] = t[0]": 2.0,
+    "x = cuda.local.array(3, np.float64); x[:] = 2; out[i] = x[1]": 2.0,
+    "pass; out[i] = math.hypot(3.0, 4.0)": 5.0,
+    "out[i] = math.atan2(0.0, 1.0)": 0.0,
+    "out[i] = math.copysign(2.0, -1.0)": -2.0,
+    "out[i] = math.isnan(math.nan)": 1.0,
+    "out[i] = math.gamma(5.0)": 24.0,
+    "out[i] = math.erf(0.0)": 0.0,
+    "out[i] = math.ldexp(1.0, np.int32(3))": 8.0,
+    "out[i] = cuda.selp(i >= 0, 5, 6)": 5.0,
+    "out[i] = cuda.cbrt(27.0)": 3.0,
+    "out[i] = cuda.fma(2.0, 3.0, 4.0)": 10.0,
+    "out[i] = cuda.popc(np.int32(7))": 3.0,
+    "out[i] = np.int32(7) // np.int32(2)": 3.0,
+    "out[i] = -7 // 2": -4.0,
+    "out[i] = -7 % 3": 2.0,
+    "out[i] = ~5": -6.0,
+    "out[i] = 7 / 2": 3.5,
+    "out[i] = 2 ** 10": 1024.0,
+    "out[i] = 3 > 2 > 1": 1.0,
+    "out[i] = not 0": 1.0,
+    "out[i] = (i - i + 0x7FFFFFFFFFFFFFFF) + 1": -(2.0**63),
+    "out[i] = np.uint8(255 + i - i + 1)": 0.0,
+    "f = lambda x: x + 1; out[i] = f(2)": 3.0,
+    "def g(x):\n        return x + 1\n    out[i] = g(2)": 3.0,
+    "while True:\n        out[i] += 1\n        if out[i] > 3: break": 4.0,
+    "print(i) if i > 99 else None": 0.0,
+    "assert i >= 0; out[i] = 1": 1.0,
+    "x = None\n    if i >= 0:\n        x = 1\n    out[i] = 1 if x is not None else 2": 1.0,
+    "match i * 0:\n        case 0:\n            out[i] = 8": 8.0,
+    "out[i] = isinstance(i, int)": 1.0,
+    "row = out[i:i + 1]; row[0] = 6": 6.0,
+}
+
+REFUSED = [
+    "values = [1.0] * 3; out[i] = values[0]",
+    "s = {1, 2}; out[i] = len(s)",
+    "d = {1: 2}; out[i] = d[1]",
+    "out[i] = sum([k for k in range(3)])",
+    "x = str(i); out[i] = len(x)",
+    "print(f'{i}')",
+    "print('%d' % i)",
+    "out[i] = int('3')",
+    "global zz; zz = 1",
+    "import os",
+    "with open('x'): pass",
+    "out[i] = i @ i",
+    "out[i] = hash(i)",
+    "a, *b = (1, 2, 3); out[i] = a",
+    "out[i] = cuda.no_such_thing()",
+    "out[i] = out.no_such_thing",
+    "out[i, 0] = 1",
+    "out['x'] = 1",
+    "out[i] = i + 'a'",
+    "x = 1 if i else (2, 3); out[i] = 1",
+    "cuda.shared.array(i, np.float32)",
+    "cuda.syncthreads(3)",
+    "out[i] = cuda.threadIdx.w",
+    "cuda.atomic.add(out, 0)",
+    "class A: pass",
+    "out[i] = cuda.to_device(out)",
+    "cuda.synchronize()",
+    "gl = __import__('os')",
+    "out[i] = eval('1')",
+    "del out[i]",
+]
+
+
+def kernel_of(body: str) -> Any:
+    text = body.replace("; ", "\n    ")
+    return sources.module(f"def kernel(out):\n    i = cuda.grid(1)\n    {text}\n", cuda).kernel
+
+
+def report_of(kernel: Any, out: np.ndarray) -> Any:
+    (given,) = to_device((out,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = gl.xray(kernel)[1, 32](given)
+    out[...] = given.copy_to_host()
+    return report
+
+
+@pytest.mark.parametrize("body", RUNS)
+def test_what_numba_accepts_runs_or_is_named_as_missing(body: str) -> None:
+    kernel, out = kernel_of(body), np.zeros(32)
+    report = report_of(kernel, out)
+    errors = [f for f in report.findings if f.severity == "error"]
+    if errors:
+        assert [f.kind for f in errors] == ["unsupported"], [str(f) for f in errors]
+        assert line(kernel, "i = cuda.grid(1)") < errors[0].line <= errors[0].line + 5
+    elif RUNS[body] is not None:
+        np.testing.assert_allclose(out, RUNS[body], rtol=1e-12, atol=1e-12)
+
+
+def test_nearly_all_of_it_runs() -> None:
+    missing = []
+    for body in RUNS:
+        report = report_of(kernel_of(body), np.zeros(32))
+        if not report.ok:
+            missing.append(f"{body}: {report.findings[0]}")
+    assert len(missing) <= 3, missing
+
+
+@pytest.mark.parametrize("body", REFUSED)
+def test_what_numba_refuses_the_machine_refuses(body: str) -> None:
+    kernel = kernel_of(body)
+    report = report_of(kernel, np.zeros(32))
+    assert not report.ok
+    first = report.findings[0]
+    assert first.kind in ("not-a-kernel", "unsupported"), str(first)
+    assert 10 < len(first.message) < 400
+    assert "Traceback" not in first.message
+
+
+@pytest.mark.parametrize("body", REFUSED[:10])
+def test_a_refusal_names_its_line(body: str) -> None:
+    kernel = kernel_of(body)
+    first = report_of(kernel, np.zeros(32)).findings[0]
+    assert first.line is not None
+    assert line(kernel, "i = cuda.grid(1)") < first.line
+
+
+def test_the_verdict_is_given_for_each_list_of_types() -> None:
+    """The same kernel may be right for one dtype and refused for another."""
+    kernel = cuda.jit(kernel_of("out[i] = out[i] & 1"))
+    whole = cuda.to_device(np.arange(32))
+    kernel[1, 32](whole)
+    np.testing.assert_array_equal(whole.copy_to_host(), np.arange(32) % 2)
+    with pytest.raises(gl.KernelError):
+        kernel[1, 32](cuda.to_device(np.zeros(32)))
+    kernel[1, 32](whole)
+
+
+def test_an_error_in_a_device_function_names_the_line_there() -> None:
+    source = """
+@cuda.jit(device=True)
+def helper(x):
+    return x.nothing_of_that_name
+
+def kernel(out):
+    out[cuda.grid(1)] = helper(1.5)
+"""
+    made = sources.module(source, cuda)
+    first = report_of(made.kernel, np.zeros(32)).findings[0]
+    assert first.kind == "not-a-kernel"
+    assert first.line in (4, 7)
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "text",
+        [1, 2],
+        {"a": 1},
+        object(),
+        np.array(["a"]),
+        np.array([None]),
+        np.arange(3, dtype=">f8"),
+        np.array(["2020"], "M8[Y]"),
+    ],
+)
+def test_an_argument_that_is_no_number_or_array_is_refused(argument: Any) -> None:
+    kernel = sources.module("def kernel(x, out):\n    out[0] = 1\n", cuda).kernel
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(gl.KernelError):
+            cuda.jit(kernel)[1, 1](argument, cuda.to_device(np.zeros(1)))

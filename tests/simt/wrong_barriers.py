@@ -1,0 +1,166 @@
+"""Kernels whose barriers not all threads meet, and threads that wait for ever."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float32
+
+from gpulearn import cuda
+
+from .wrong import Mistakes, each, f4
+
+CASES = Mistakes()
+
+
+@CASES.add(
+    1,
+    32,
+    lambda: (f4(32),),
+    "barrier-divergence",
+    "cuda.syncthreads()",
+)
+def barrier_for_four_threads(out):
+    t = cuda.threadIdx.x
+    if t < 4:
+        cuda.syncthreads()
+    out[t] = 1
+
+
+@CASES.add(
+    1,
+    64,
+    lambda: (f4(64),),
+    "barrier-divergence",
+    "cuda.syncthreads()",
+)
+def barrier_for_one_warp(out):
+    t = cuda.threadIdx.x
+    if t < 32:
+        cuda.syncthreads()
+    out[t] = 1
+
+
+@CASES.add(
+    1,
+    32,
+    lambda: (f4(32),),
+    "barrier-divergence",
+    "cuda.syncthreads()  # even",
+)
+def two_barriers_for_two_branches(out):
+    t = cuda.threadIdx.x
+    if t % 2 == 0:
+        out[t] = 1
+        cuda.syncthreads()  # even
+    else:
+        cuda.syncthreads()  # odd
+        out[t] = 2
+
+
+@CASES.add(
+    2,
+    32,
+    lambda: (f4(50),),
+    "barrier-divergence",
+    "cuda.syncthreads()",
+    guilty=lambda who: bool(who) and all(b == (1, 0, 0) for b, _ in who),
+)
+def return_before_a_barrier(out):
+    s = cuda.shared.array(32, float32)
+    i = cuda.grid(1)
+    if i >= out.size:
+        return
+    s[cuda.threadIdx.x] = out[i]
+    cuda.syncthreads()
+    out[i] = s[cuda.threadIdx.x]
+
+
+@CASES.add(
+    1,
+    32,
+    lambda: (f4(32),),
+    "barrier-divergence",
+    "cuda.syncthreads()",
+)
+def barrier_in_a_loop_of_unequal_length(out):
+    t = cuda.threadIdx.x
+    for _ in range(t % 3):
+        cuda.syncthreads()
+    out[t] = 1
+
+
+@CASES.add(
+    1,
+    32,
+    lambda: (np.zeros(2, np.int32),),
+    "no-progress",
+    "while flag[0] == 0",
+)
+def spin_wait(flag):
+    while flag[0] == 0:
+        pass
+    flag[1] = 1
+
+
+@CASES.add(
+    2,
+    1,
+    lambda: (np.zeros(2, np.int32),),
+    "no-progress",
+    "while cuda.atomic.cas(lock",
+)
+def lock_that_is_never_given_back(lock):
+    while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+        pass
+    lock[1] = 1
+
+
+@CASES.add(
+    1,
+    32,
+    lambda: (f4(32),),
+    "uninitialised-read",
+    "out[t] = s[t ^ 1]",
+    guilty=each(lambda t: t % 2 == 0),
+    array="s",
+    stops=False,
+)
+def half_of_a_tile(out):
+    s = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+    if t % 2 == 0:
+        s[t] = out[t]
+    cuda.syncthreads()
+    out[t] = s[t ^ 1]
+
+
+@CASES.add(
+    1,
+    32,
+    lambda: (f4(32),),
+    "barrier-divergence",
+    "cuda.syncthreads()",
+)
+def break_before_a_barrier(out):
+    t = cuda.threadIdx.x
+    for k in range(3):
+        if k == t:
+            break
+        cuda.syncthreads()
+    out[t] = 1
+
+
+@CASES.add(
+    1,
+    64,
+    lambda: (f4(64),),
+    "barrier-divergence",
+    "cuda.syncthreads()",
+    guilty=each(lambda t: t >= 0),
+)
+def barrier_in_a_ternary_branch(out):
+    t = cuda.threadIdx.x
+    if t % 2 == 0 and out[t] > 0:
+        out[t] = 2
+        cuda.syncthreads()
+    out[t] = 1

@@ -1,0 +1,142 @@
+"""Python that is no kernel, and a float64 that nobody asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float32
+
+from gpulearn import cuda
+
+from .wrong import Mistakes, f4
+
+CASES = Mistakes()
+
+
+@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "counts = {}", "counts[i] = 1")
+def dict_in_a_kernel(out):
+    i = cuda.grid(1)
+    counts = {}
+    counts[i] = 1
+    out[i] = counts[i]
+
+
+@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "values = [")
+def list_literal_in_a_kernel(out):
+    i = cuda.grid(1)
+    values = [1.0, 2.0]
+    out[i] = values[0]
+
+
+@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "values = []", "values.append")
+def list_in_a_kernel(out):
+    i = cuda.grid(1)
+    values = []
+    values.append(float32(i))
+    out[i] = values[0]
+
+
+@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "name = name + ")
+def string_in_a_kernel(out):
+    i = cuda.grid(1)
+    name = "a"
+    name = name + "b"
+    out[i] = len(name)
+
+
+@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", 'name = f"')
+def f_string_in_a_kernel(out):
+    i = cuda.grid(1)
+    name = f"thread {i}"
+    out[i] = len(name)
+
+
+@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "open(")
+def file_in_a_kernel(out):
+    i = cuda.grid(1)
+    open("x.txt")  # noqa: PTH123, SIM115
+    out[i] = 1
+
+
+def _not_a_device_function(x):
+    return x + 1
+
+
+@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "_not_a_device_function(")
+def plain_function_in_a_kernel(out):
+    i = cuda.grid(1)
+    out[i] = _not_a_device_function(out[i])
+
+
+@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "np.linalg")
+def linear_algebra_in_a_kernel(out):
+    i = cuda.grid(1)
+    out[i] = np.linalg.norm(out)
+
+
+@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "return out[i]")
+def kernel_that_returns(out):
+    i = cuda.grid(1)
+    return out[i]
+
+
+@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "undefined_name")
+def name_that_is_not_defined(out):
+    out[cuda.grid(1)] = undefined_name  # noqa: F821
+
+
+@CASES.add(1, 32, lambda: (f4(32), f4(32)), "not-a-kernel")
+def one_argument_too_many(out):
+    out[cuda.grid(1)] = 1
+
+
+@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel")
+def one_argument_too_few(a, out):
+    out[cuda.grid(1)] = a[cuda.grid(1)]
+
+
+@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "cuda.syncthread()")
+def misspelt_intrinsic(out):
+    cuda.syncthread()
+    out[cuda.grid(1)] = 1
+
+
+@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "x = (1, 2)", "x = 1", "out[i] = x[0]")
+def variable_of_two_types(out):
+    i = cuda.grid(1)
+    if i > 3:  # noqa: SIM108
+        x = (1, 2)
+    else:
+        x = 1
+    out[i] = x[0]
+
+
+@CASES.add(
+    1, 32, lambda: (f4(32),), "not-a-kernel", "try:", "raise ValueError", "except ValueError"
+)
+def try_in_a_kernel(out):
+    i = cuda.grid(1)
+    try:
+        raise ValueError
+    except ValueError:
+        out[i] = 1
+
+
+@CASES.add(1, 32, lambda: (f4(32), f4(32)), "float64-leak", "= a[i] * 0.5", stops=False)
+def float64_that_leaked(a, out):
+    i = cuda.grid(1)
+    out[i] = a[i] * 0.5
+
+
+@CASES.add(1, 32, lambda: (f4(32), f4(32)), "float64-leak", "total += a[k]", stops=False)
+def float64_accumulator(a, out):
+    i = cuda.grid(1)
+    total = 0.0
+    for k in range(4):
+        total += a[k]
+    out[i] = total
+
+
+@CASES.add(1, 32, lambda: (f4(32), f4(32)), "float64-leak", "a[i] * i", stops=False)
+def float32_times_an_index(a, out):
+    i = cuda.grid(1)
+    out[i] = a[i] * i

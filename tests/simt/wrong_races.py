@@ -1,0 +1,295 @@
+"""Kernels whose threads race for memory: one writes what another reads or writes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float32, int32
+
+from gpulearn import cuda
+
+from .wrong import Mistakes, f4, pair, two_blocks
+
+CASES = Mistakes()
+T = 8
+
+
+@cuda.jit(device=True)
+def shift(a, i):
+    return a[i + 1]
+
+
+@CASES.add(
+    1,
+    32,
+    lambda: (f4(32),),
+    "race",
+    "s[t] = out[t]",
+    "out[t] = s[31 - t]",
+    guilty=pair(lambda a, b: a + b == 31),
+    array="s",
+    stops=False,
+)
+def race_within_a_warp(out):
+    s = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+    s[t] = out[t]
+    out[t] = s[31 - t]
+
+
+@CASES.add(
+    1,
+    64,
+    lambda: (f4(64),),
+    "race",
+    "s[t] = out[t]",
+    "out[t] = s[63 - t]",
+    guilty=pair(lambda a, b: a + b == 63),
+    array="s",
+    stops=False,
+)
+def race_between_warps(out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = out[t]
+    out[t] = s[63 - t]
+
+
+@CASES.add(
+    1,
+    64,
+    lambda: (f4(64),),
+    "race",
+    "s[t // 2] = out[t]",
+    guilty=pair(lambda a, b: a // 2 == b // 2),
+    array="s",
+    stops=False,
+)
+def two_write_one_word(out):
+    s = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+    s[t // 2] = out[t]
+    cuda.syncthreads()
+    out[t] = s[t // 2]
+
+
+@CASES.add(
+    1,
+    64,
+    lambda: (f4(64),),
+    "race",
+    "s[t] = float32(1)",
+    "s[63 - t] = float32(2)",
+    guilty=pair(lambda a, b: a + b == 63),
+    array="s",
+    stops=False,
+)
+def two_lines_write_one_word(out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = float32(1)
+    s[63 - t] = float32(2)
+    cuda.syncthreads()
+    out[t] = s[t]
+
+
+@CASES.add(
+    1,
+    64,
+    lambda: (f4(64),),
+    "race",
+    "value = s[(t + 32) % 64]",
+    "s[t] = value",
+    guilty=pair(lambda a, b: (a + 32) % 64 == b),
+    array="s",
+    stops=False,
+)
+def read_before_a_write(out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = out[t]
+    cuda.syncthreads()
+    value = s[(t + 32) % 64]
+    s[t] = value
+    cuda.syncthreads()
+    out[t] = s[t]
+
+
+@CASES.add(
+    1,
+    64,
+    lambda: (np.zeros(1, np.int32),),
+    "race",
+    "s[0] += int32(1)",
+    guilty=pair(lambda a, b: a != b),
+    array="s",
+    stops=False,
+)
+def shared_count_without_an_atomic(out):
+    s = cuda.shared.array(1, int32)
+    t = cuda.threadIdx.x
+    if t == 0:
+        s[0] = 0
+    cuda.syncthreads()
+    s[0] += int32(1)
+    cuda.syncthreads()
+    if t == 0:
+        out[0] = s[0]
+
+
+@CASES.add(
+    4,
+    32,
+    lambda: (np.zeros(1, np.int32),),
+    "race",
+    "out[0] = cuda.grid(1)",
+    array="out",
+    stops=False,
+)
+def all_write_one_word(out):
+    out[0] = cuda.grid(1)
+
+
+@CASES.add(
+    4,
+    32,
+    lambda: (f4(128),),
+    "race",
+    "value = out[127 - i]",
+    "out[i] = value",
+    guilty=two_blocks,
+    array="out",
+    stops=False,
+)
+def global_race_between_blocks(out):
+    i = cuda.grid(1)
+    value = out[127 - i]
+    cuda.syncthreads()
+    out[i] = value
+
+
+@CASES.add(
+    4,
+    32,
+    lambda: (np.zeros(4, np.int32),),
+    "race",
+    "out[cuda.threadIdx.x % 4] += 1",
+    array="out",
+    stops=False,
+)
+def histogram_without_atomics(out):
+    out[cuda.threadIdx.x % 4] += 1
+
+
+@CASES.add(
+    1,
+    64,
+    lambda: (np.zeros(1, np.int32), f4(64)),
+    "race",
+    "value = out[0]",
+    "atomic.add",
+    array="out",
+    stops=False,
+)
+def plain_read_beside_an_atomic(out, a):
+    i = cuda.grid(1)
+    cuda.atomic.add(out, 0, 1)
+    value = out[0]
+    a[i] = value
+
+
+@CASES.add(
+    (2, 2),
+    (T, T),
+    lambda: (f4(16, 16), f4(16, 16), f4(16, 16)),
+    "race",
+    "total += s[ty, j] * t[j, tx]",
+    "= a[row, k * T + tx]",
+    array="s",
+    stops=False,
+)
+def matmul_without_its_second_barrier(a, b, out):
+    s = cuda.shared.array((T, T), float32)
+    t = cuda.shared.array((T, T), float32)
+    col, row = cuda.grid(2)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    total = float32(0)
+    for k in range(2):
+        s[ty, tx] = a[row, k * T + tx]
+        t[ty, tx] = b[k * T + ty, col]
+        cuda.syncthreads()
+        for j in range(T):
+            total += s[ty, j] * t[j, tx]
+    out[row, col] = total
+
+
+@CASES.add(
+    1,
+    64,
+    lambda: (f4(64),),
+    "race",
+    "s[t] = out[t]",
+    "out[t] = s[63 - t]",
+    guilty=pair(lambda a, b: a + b == 63),
+    array="s",
+    stops=False,
+)
+def syncwarp_does_not_reach_another_warp(out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = out[t]
+    cuda.syncwarp()
+    out[t] = s[63 - t]
+
+
+@CASES.add(
+    1,
+    64,
+    lambda: (f4(64),),
+    "race",
+    "s[t] = out[t]",
+    "out[t] = s[63 - t]",
+    guilty=pair(lambda a, b: a + b == 63),
+    array="s",
+    stops=False,
+)
+def a_fence_is_no_barrier(out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = out[t]
+    cuda.threadfence_block()
+    out[t] = s[63 - t]
+
+
+@CASES.add(
+    2,
+    32,
+    lambda: (f4(65),),
+    "race",
+    "out[i] = value",
+    array="out",
+    stops=False,
+)
+def race_through_a_device_function(out):
+    i = cuda.grid(1)
+    value = shift(out, i)
+    out[i] = value
+
+
+@CASES.add(
+    1,
+    64,
+    lambda: (f4(64),),
+    "race",
+    "s[t] = out[t]",
+    "cuda.atomic.add(s, 63 - t",
+    guilty=pair(lambda a, b: a + b == 63),
+    array="s",
+    stops=False,
+)
+def atomic_beside_a_plain_write(out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = out[t]
+    cuda.atomic.add(s, 63 - t, float32(1))
+    cuda.syncthreads()
+    out[t] = s[t]
