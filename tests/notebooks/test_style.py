@@ -52,7 +52,6 @@ def test_readme_lists_every_notebook(notebooks) -> None:
     assert not found, "\n" + "\n".join(found)
 
 
-@pytest.mark.xfail(strict=True, reason="the picture of a lesson is not taken yet")
 def test_readme_points_to_what_exists() -> None:
     text = README.read_text(encoding="utf-8")
     page = Page(new_notebook(cells=[new_markdown_cell(text)]), "README", README.parent)
