@@ -1,16 +1,15 @@
 # make lab    JupyterLab with the notebooks      PORT=8890 ARGS="--no-browser" pass through
 # make test   every test                         ARGS="-k matmul" passes through
 # make check  format, lint, types, tests: what has to hold before a change lands
-PYTHON ?= python3
 PORT ?= 8888
 ARGS ?=
 
 ifeq ($(OS),Windows_NT)
+PYTHON ?= python
 BIN := .venv/Scripts
 else
+PYTHON ?= python3
 BIN := .venv/bin
-# A kernel reached by a Unix socket prints no warning about its transport.
-TRANSPORT := --KernelManager.transport=ipc
 endif
 STAMP := .venv/installed
 CLEAN := --remove-empty-cells --preserve-cell-metadata-field tags
@@ -22,7 +21,7 @@ NO_BROWSER := $(if $(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname -s 
 .PHONY: lab test check format links record clean
 
 lab: $(STAMP)
-	$(BIN)/jupyter lab --notebook-dir=notebooks --port=$(PORT) $(TRANSPORT) $(ROOT_OK) $(NO_BROWSER) $(ARGS)
+	$(BIN)/jupyter lab --notebook-dir=notebooks --port=$(PORT) $(ROOT_OK) $(NO_BROWSER) $(ARGS)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest $(ARGS)
@@ -41,7 +40,7 @@ format: $(STAMP)
 
 # carries the repository's address to the badges and the set-up cells
 links: $(STAMP)
-	$(BIN)/python -m gpulearn.lessons.links
+	$(BIN)/python -m gpulearn.links
 
 # on a machine with an NVIDIA GPU: measures what the notebooks show elsewhere
 record: $(STAMP)

@@ -29,21 +29,14 @@ if TYPE_CHECKING:
     from gpulearn.figures.show import show
     from gpulearn.figures.table import table
     from gpulearn.kernels.matmul import matmul_flops, matmul_loops
-    from gpulearn.kernels.matmul_times import cpu_times, gpu_times
+    from gpulearn.kernels.matmul_times import cpu_times, gpu_times, peak_rate
     from gpulearn.kernels.precision import relative_error, round_mantissa
     from gpulearn.lessons.judge import check
     from gpulearn.lessons.overview import exercises, progress, solution
+    from gpulearn.series import Provenance, Series, crossover
     from gpulearn.simt.settings import seed, unchecked
     from gpulearn.simt.xray import xray
-    from gpulearn.timing import (
-        Measurement,
-        Provenance,
-        Series,
-        crossover,
-        format_seconds,
-        measure,
-        time_correctly,
-    )
+    from gpulearn.timing import Measurement, format_seconds, measure, time_correctly
 
 # the module that defines them -> public names
 _HOMES = {
@@ -64,21 +57,14 @@ _HOMES = {
     "gpulearn.figures.show": ("show",),
     "gpulearn.figures.table": ("table",),
     "gpulearn.kernels.matmul": ("matmul_flops", "matmul_loops"),
-    "gpulearn.kernels.matmul_times": ("cpu_times", "gpu_times"),
+    "gpulearn.kernels.matmul_times": ("cpu_times", "gpu_times", "peak_rate"),
     "gpulearn.kernels.precision": ("relative_error", "round_mantissa"),
     "gpulearn.lessons.judge": ("check",),
     "gpulearn.lessons.overview": ("exercises", "progress", "solution"),
+    "gpulearn.series": ("Provenance", "Series", "crossover"),
     "gpulearn.simt.settings": ("seed", "unchecked"),
     "gpulearn.simt.xray": ("xray",),
-    "gpulearn.timing": (
-        "Measurement",
-        "Provenance",
-        "Series",
-        "crossover",
-        "format_seconds",
-        "measure",
-        "time_correctly",
-    ),
+    "gpulearn.timing": ("Measurement", "format_seconds", "measure", "time_correctly"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -107,6 +93,7 @@ __all__ = [
     "matmul_flops",
     "matmul_loops",
     "measure",
+    "peak_rate",
     "plot_rates",
     "plot_times",
     "progress",

@@ -8,31 +8,14 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
 from gpulearn import __version__, device
-from gpulearn._require import install_command
+from gpulearn._require import OPTIONAL, install_command, installed
 from gpulearn.errors import DeviceError
 
 __all__ = ["main", "report"]
-
-# package -> what the course does with it, and the extra that brings it
-OPTIONAL = {
-    "torch": ("timing, training and ranks", "torch"),
-    "jupyterlab": ("opening the notebooks", "lab"),
-    "matplotlib": ("figures", "lab"),
-    "ipywidgets": ("interactive figures", "lab"),
-}
-
-
-def installed(name: str) -> str | None:
-    """The version of an installed package, or None."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def memory(platform: str = sys.platform) -> int:
@@ -54,7 +37,7 @@ def torch_report() -> dict[str, Any]:
 
     return {
         "cuda": torch.version.cuda,
-        "gpu": torch.cuda.is_available(),
+        "gpu": device.torch_gpu(),
         "gloo": dist.is_available() and dist.is_gloo_available(),
         "nccl": dist.is_available() and dist.is_nccl_available(),
     }
@@ -62,7 +45,7 @@ def torch_report() -> dict[str, Any]:
 
 def parts(kind: str, torch: dict[str, Any], cores: int) -> dict[str, str]:
     """What each part of the course will use on a machine."""
-    on_gpu = kind == "gpu" and torch.get("gpu", False)
+    on_gpu = torch.get("gpu", False)
     cpu = f"the CPU with {cores} threads"
     nothing = "nothing: torch is not installed"
     ranks = "the GPUs, by NCCL" if on_gpu and torch.get("nccl") else f"{cpu}, by gloo"
@@ -88,7 +71,7 @@ def report() -> dict[str, Any]:
     if here.gpus and versions["numba-cuda"] is None:
         missing["numba-cuda"] = install_command("gpu")
     if here.gpus and torch and not torch["gpu"]:
-        missing["torch with CUDA"] = "pip install --force-reinstall torch"
+        missing["torch with CUDA"] = install_command("torch") + " --reinstall"
     return {
         "gpulearn": __version__,
         "python": sys.version.split()[0],
@@ -98,7 +81,13 @@ def report() -> dict[str, Any]:
         "device": here.kind,
         "reason": here.reason,
         "gpus": [
-            {"name": g.name, "memory_bytes": g.memory, "driver_cuda": g.driver} for g in here.gpus
+            {
+                "name": g.name,
+                "memory_bytes": g.memory,
+                "driver": device.driver_version(),
+                "driver_cuda": g.driver,
+            }
+            for g in here.gpus
         ],
         "versions": versions,
         "torch": torch,
@@ -117,7 +106,8 @@ def as_text(found: dict[str, Any]) -> str:
     for gpu in found["gpus"]:
         size = gpu["memory_bytes"] / 2**30
         lines.append(
-            f"GPU      {gpu['name']}, {size:.0f} GiB, driver for CUDA {gpu['driver_cuda']}"
+            f"GPU      {gpu['name']}, {size:.0f} GiB, "
+            f"driver {gpu['driver']} for CUDA {gpu['driver_cuda']}"
         )
     lines.append(f"Kernels  run on the {found['device'].upper()}: {found['reason']}")
     lines.append(

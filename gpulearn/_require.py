@@ -11,18 +11,22 @@ import math
 import numbers
 import operator
 from collections.abc import Callable, Iterable
-from importlib.metadata import metadata
+from importlib.metadata import PackageNotFoundError, metadata, version
 from typing import Any, ParamSpec, TypeVar
 
 from gpulearn.errors import BadInput, MissingPackage
 
 __all__ = [
+    "OPTIONAL",
     "above_zero",
     "ascending",
     "choice",
     "install_command",
+    "installed",
     "package",
+    "same_length",
     "shapes",
+    "shorten",
     "shown",
     "sizes",
     "whole",
@@ -31,13 +35,26 @@ __all__ = [
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# package -> the extra of pyproject.toml that brings it
-EXTRA = {"torch": "torch", "matplotlib": "lab", "ipywidgets": "lab", "IPython": "lab"}
+# optional package -> what the course does with it, and the extra of pyproject.toml that brings it
+OPTIONAL = {
+    "torch": ("timing, training and ranks", "torch"),
+    "jupyterlab": ("opening the notebooks", "lab"),
+    "matplotlib": ("figures", "lab"),
+    "ipywidgets": ("interactive figures", "lab"),
+}
 
 
 def install_command(extra: str) -> str:
-    """The one command that adds an extra, from where the project is published."""
-    urls = metadata("gpulearn").get_all("Project-URL") or ()
+    """The one command that adds an extra, from where the project is published.
+
+    torch comes by way of uv, which picks the build for the CPU where there is no GPU.
+    """
+    if extra == "torch":
+        return "pip install uv && python -m uv pip install --torch-backend=auto torch"
+    try:
+        urls = metadata("gpulearn").get_all("Project-URL") or ()
+    except PackageNotFoundError:  # a checkout that is not installed
+        return f'pip install ".[{extra}]"'
     found = dict(url.split(", ", 1) for url in urls)
     return f'pip install "gpulearn[{extra}] @ git+{found["Repository"]}"'
 
@@ -53,7 +70,7 @@ def package(name: str, purpose: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != name.partition(".")[0]:
             raise
-        extra = EXTRA[name.partition(".")[0]]
+        _, extra = OPTIONAL[name.partition(".")[0]]
         raise MissingPackage(
             f"{purpose} needs {error.name}, which is not installed: "
             f"{install_command(extra)} brings it."
@@ -75,10 +92,47 @@ def choice(what: str, value: object, known: Iterable[str]) -> str:
     raise BadInput(f"There is no {what} {shown(value)}: {hint}")
 
 
-def shown(value: object) -> str:
-    """A value as it can stand in a sentence: short and on one line."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else f"{text[:59]}…"
+def shorten(text: str, most: int = 60) -> str:
+    """Text cut to a length that fits into a sentence."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def shown(value: Any) -> str:
+    """A value as it can stand in a sentence: short, on one line, whatever it is."""
+    kind = type(value).__name__
+    if getattr(value, "ndim", 0):
+        return f"an array of shape {tuple(value.shape)}"
+    if getattr(type(value), "__repr__", None) is object.__repr__:
+        return f"an object of type {kind}"
+    try:
+        text = repr(value.item() if hasattr(value, "item") else value)
+    except Exception:
+        return f"an object of type {kind}"
+    return shorten(" ".join(text.split()))
+
+
+def installed(name: str) -> str | None:
+    """The version of an installed package, or None."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def same_length(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Check before each call that the named arguments are lists of one length."""
+
+    def check(given: dict[str, Any]) -> None:
+        lengths = {}
+        for name in names:
+            if not hasattr(given[name], "__len__") or isinstance(given[name], str):
+                raise BadInput(f"{name} is {shown(given[name])}: give a list of numbers.")
+            lengths[name] = len(given[name])
+        if len(set(lengths.values())) > 1:
+            said = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+            raise BadInput(f"{said} entries: they must be as many.")
+
+    return _before_each_call(check)
 
 
 def whole(name: str, value: object) -> int:
@@ -155,6 +209,7 @@ def _before_each_call(
         @functools.wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
             bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
             inspect_arguments(bound.arguments)
             return function(*bound.args, **bound.kwargs)
 
@@ -166,9 +221,9 @@ def _before_each_call(
 def _match(name: str, array: Any, letters: list[str], seen: dict[str, tuple[str, int]]) -> None:
     shape = getattr(array, "shape", None)
     wanted = f"({', '.join(letters)})"
-    if shape is None:
-        kind = type(array).__name__
-        raise BadInput(f"{name} is a {kind}: give an array of shape {wanted}.")
+    kind = getattr(getattr(array, "dtype", None), "kind", "f")
+    if shape is None or kind not in "iufbcO":
+        raise BadInput(f"{name} is {shown(array)}: give an array of numbers of shape {wanted}.")
     if len(shape) != len(letters):
         raise BadInput(f"{name} has shape {tuple(shape)}: it must be {wanted}.")
     for letter, size in zip(letters, shape, strict=True):

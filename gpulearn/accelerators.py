@@ -49,15 +49,24 @@ def check_array(array: object) -> None:
         raise BadInput(f"put was given {_require.shown(array)}: give a NumPy array of numbers.")
 
 
+def check_placed(name: str, x: Any) -> None:
+    """Check that something is a matrix on a device.
+
+    Raises:
+        BadInput: it is not.
+    """
+    if not hasattr(x, "cpu") or x.ndim != 2:
+        raise BadInput(f"{name} is {_require.shown(x)}: give a matrix that put has placed.")
+
+
 def check_factors(a: Any, b: Any) -> None:
     """Check what is to be multiplied before it is launched, as a GPU's libraries do.
 
     Raises:
         BadInput: it is not two matrices of one dtype whose inner sizes agree.
     """
-    for name, x in (("a", a), ("b", b)):
-        if not hasattr(x, "dtype") or len(getattr(x, "shape", ())) != 2:
-            raise BadInput(f"{name} is {_require.shown(x)}: give a matrix that put has placed.")
+    check_placed("a", a)
+    check_placed("b", b)
     if a.shape[1] != b.shape[0] or a.dtype != b.dtype:
         raise BadInput(
             f"a is {tuple(a.shape)} of {a.dtype} and b {tuple(b.shape)} of {b.dtype}: the inner "
@@ -86,6 +95,7 @@ class CudaAccelerator:
 
     def get(self, array: Any) -> np.ndarray:
         """Wait for a result and copy it to the host."""
+        check_placed("array", array)
         return np.asarray(array.cpu())
 
     def synchronize(self) -> None:
@@ -126,6 +136,7 @@ class QueueAccelerator:
 
     def get(self, array: Any) -> np.ndarray:
         """Wait for a result and copy it to the host."""
+        check_placed("array", array)
         self.synchronize()
         return np.asarray(array.numpy()).copy()
 
@@ -150,6 +161,5 @@ def accelerator() -> Accelerator:
     Raises:
         MissingPackage: torch is not installed.
     """
-    torch = _require.package("torch", "gl.accelerator")
-    has_gpu = device.current().kind == "gpu" and torch.cuda.is_available()
-    return CudaAccelerator() if has_gpu else QueueAccelerator()
+    _require.package("torch", "gl.accelerator")
+    return CudaAccelerator() if device.torch_gpu() else QueueAccelerator()

@@ -27,6 +27,8 @@ __all__ = [
     "current",
     "decide",
     "driver_gpus",
+    "driver_version",
+    "torch_gpu",
 ]
 
 ENVIRONMENT_VARIABLE = "GPULEARN_DEVICE"
@@ -169,6 +171,29 @@ def current() -> Device:
     return decide(os.environ)
 
 
+def torch_gpu() -> bool:
+    """Whether torch can use a GPU; where only Numba's kernels fail, it can all the same."""
+    if not current().gpus:
+        return False
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def driver_version(library: ctypes.CDLL | None = None) -> str:
+    """The version of the NVIDIA driver, such as "580.65.06", by its management library (NVML)."""
+    name = "nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1"
+    try:
+        library = library or ctypes.CDLL(name)
+    except OSError:
+        return "unknown"
+    version = ctypes.create_string_buffer(96)
+    library.nvmlInit_v2()
+    if library.nvmlSystemGetDriverVersion(version, len(version)) != 0:
+        return "unknown"
+    return version.value.decode()
+
+
 def cores() -> int:
     """The CPU cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -199,6 +224,8 @@ def banner() -> None:
     device = current()
     if device.kind == "gpu":
         what = f"GPU: {device.gpus[0]}"
+    elif device.gpus:
+        what = device.reason
     else:
         what = f"{device.reason}, so GPU times below are recorded or modelled, and say so"
     print(f"gpulearn {__version__} · {what} · CPU: {cpu_name()}, {cores()} cores")

@@ -8,6 +8,7 @@ carries gigabytes of CUDA libraries, for nothing on a machine without an NVIDIA 
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -19,7 +20,7 @@ __all__ = ["main"]
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
 VERSIONS = ((3, 11), (3, 13))
-Run = Callable[[Sequence[str]], bool]
+Run = Callable[..., bool]
 
 
 def fault_of_python(version: tuple[int, int], has_venv: bool, platform: str) -> str | None:
@@ -46,28 +47,45 @@ def torch_pin() -> str:
     return found.group()
 
 
-def cpu_torch(python: str, run: Run) -> bool:
-    """Install torch's CPU build; False if none is within reach.
+def torch_from_pip(python: str, run: Run) -> bool:
+    """Install torch's CPU build from wherever pip looks already: a folder of wheels, a mirror."""
+    pip = [python, "-m", "pip", "install", "--quiet", "--timeout", "10", "--retries", "1"]
+    return run([*pip, f"{torch_pin()}+cpu"], quiet=True)
 
-    First from wherever pip looks already (a folder of wheels, a mirror). Then with uv,
-    which knows where PyTorch keeps its CPU builds. Both give up after seconds when a
+
+def torch_from_uv(python: str, backend: str, run: Run) -> bool:
+    """Install torch's build for `backend` with uv, which knows where PyTorch keeps them.
+
+    "cpu", or "auto": what the driver of the GPU here can run. Gives up after seconds where a
     server does not answer.
     """
-    pin = torch_pin()
-    pip = [python, "-m", "pip", "install", "--quiet", "--timeout", "10", "--retries", "1"]
-    if run([*pip, f"{pin}+cpu"]):
-        return True
-    uv = [python, "-m", "uv", "pip", "install", "--python", python]
-    return run([*pip, "uv"]) and run([*uv, "--torch-backend", "cpu", pin])
+    pip = [python, "-m", "pip", "install", "--quiet", "--timeout", "10", "--retries", "1", "uv"]
+    uv = [python, "-m", "uv", "pip", "install", "--quiet", "--python", python]
+    return run(pip, quiet=True) and run([*uv, "--torch-backend", backend, torch_pin()], quiet=True)
 
 
-def install(python: str, extras: str, has_gpu: bool, platform: str, run: Run) -> None:
+def install(
+    python: str, extras: str, cuda: tuple[int, int] | None, platform: str, run: Run
+) -> None:
     """Install torch, then the project in editable form, into the environment of `python`.
+
+    Args:
+        python: the environment's Python.
+        extras: what of pyproject.toml to install.
+        cuda: the newest CUDA that the driver here can run; None where there is no NVIDIA GPU.
+        platform: as `sys.platform`.
+        run: runs a command.
 
     Raises:
         SystemExit: pip failed; what it printed stands above.
     """
-    if platform == "linux" and not has_gpu and not cpu_torch(python, run):
+    if cuda is not None:
+        extras += ",gpu" if cuda >= (13, 0) else ",gpu-cu12"
+        if not torch_from_uv(python, "auto", run):
+            print("PyTorch's own builds are out of reach, so pip takes its default.", flush=True)
+    elif platform == "linux" and not (
+        torch_from_pip(python, run) or torch_from_uv(python, "cpu", run)
+    ):
         print(
             "No CPU build of torch is within reach, so pip takes its default build: "
             "several GB, and it works on this machine too.",
@@ -78,9 +96,11 @@ def install(python: str, extras: str, has_gpu: bool, platform: str, run: Run) ->
         raise SystemExit("pip could not install gpulearn; its own words stand above.")
 
 
-def run_command(command: Sequence[str]) -> bool:
-    """Run a command with what it prints in sight; True if it succeeded."""
-    return subprocess.run(command, check=False).returncode == 0
+def run_command(command: Sequence[str], quiet: bool = False) -> bool:
+    """Run a command; True if it succeeded. What it prints is in sight unless `quiet`."""
+    limits = {"UV_HTTP_TIMEOUT": "10", "UV_HTTP_RETRIES": "1"}
+    done = subprocess.run(command, check=False, capture_output=quiet, env={**os.environ, **limits})
+    return done.returncode == 0
 
 
 def main() -> None:
@@ -98,8 +118,9 @@ def main() -> None:
     scripts, name = ("Scripts", "python.exe") if sys.platform == "win32" else ("bin", "python")
     python = str(folder / scripts / name)
     gpus = driver_gpus()
-    extras = "lab,test,gpu" if gpus else "lab,test"
-    install(python, extras, bool(gpus), sys.platform, run_command)
+    major, _, minor = gpus[0].driver.partition(".") if gpus else ("", "", "")
+    cuda = (int(major), int(minor)) if gpus else None
+    install(python, "lab,test", cuda, sys.platform, run_command)
 
 
 if __name__ == "__main__":

@@ -51,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m gpulearn.record", description=__doc__)
     parser.add_argument("--folder", type=Path, default=recordings.FOLDER)
     folder = parser.parse_args(arguments).folder
-    torch = _require.package("torch", "make record")
-    if device.current().kind != "gpu" or not torch.cuda.is_available():
+    _require.package("torch", "make record")
+    if not device.torch_gpu():
         print(f"make record needs a GPU that torch can use: {device.current().reason}.")
         return 1
     print(f"recorded {recordings.save(record_matmul(), folder)}")

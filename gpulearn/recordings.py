@@ -10,12 +10,12 @@ import datetime
 import json
 import platform
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from gpulearn import _require
 from gpulearn.errors import RecordingError
-from gpulearn.timing import Provenance
+from gpulearn.series import Provenance
 
 __all__ = [
     "FOLDER",
@@ -64,9 +64,9 @@ class Recording:
         return [row for row in self.rows if all(row.get(k) == v for k, v in wanted.items())]
 
 
-def available(folder: Path = FOLDER) -> list[Path]:
-    """The files of recordings, newest name last."""
-    return sorted(folder.glob("*.json"))
+def available(folder: Path = FOLDER, name: str = "*") -> list[Path]:
+    """The files of all recordings, or of those of one name."""
+    return sorted(folder.glob(f"{name}-*.json"))
 
 
 def load(path: Path) -> Recording:
@@ -111,8 +111,7 @@ def _fault(data: Any) -> str | None:
 
 def find(name: str, folder: Path = FOLDER) -> Recording | None:
     """The newest recording of that name, or None where none has been made."""
-    found = [r for r in map(load, available(folder)) if r.name == name]
-    return max(found, key=lambda r: r.date, default=None)
+    return max(map(load, available(folder, name)), key=lambda r: r.date, default=None)
 
 
 def save(recording: Recording, folder: Path = FOLDER) -> Path:
@@ -129,10 +128,6 @@ def save(recording: Recording, folder: Path = FOLDER) -> Path:
 
 def versions_here() -> dict[str, str]:
     """The versions that a recording depends on, by name."""
-    found = {"python": platform.python_version()}
-    for name in ("gpulearn", "numpy", "numba", "numba-cuda", "torch"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    names = ("gpulearn", "numpy", "numba", "numba-cuda", "torch")
+    found = {name: _require.installed(name) for name in names}
+    return {"python": platform.python_version()} | {n: v for n, v in found.items() if v}

@@ -27,13 +27,12 @@ class GpuSpec:
     """A GPU by its data sheet.
 
     `peak` is operations per second by arithmetic (dense, no sparsity), `bandwidth` and
-    `link` (to the host, one direction) are bytes per second, `memory` is bytes.
+    `link` (to the host, one direction) are bytes per second.
     """
 
     name: str
     peak: Mapping[str, float]
     bandwidth: float
-    memory: float
     link: float
     source: str
 
@@ -45,16 +44,14 @@ GPUS = {
             name="T4",
             peak={"float32": 8.1e12, "float16": 65e12, "float64": 8.1e12 / 32},
             bandwidth=320e9,
-            memory=16e9,
             link=15.75e9,  # PCIe 3.0, 16 lanes
-            source="NVIDIA T4 data sheet; NVIDIA Turing architecture white paper (2018)",
+            source="NVIDIA T4 data sheet; bandwidth: Turing white paper (2018)",
         ),
         GpuSpec(
             name="H200",
-            peak={"float64": 34e12, "float32": 67e12, "tf32": 494.5e12, "bfloat16": 989e12}
+            peak={"float64": 67e12, "float32": 67e12, "tf32": 494.5e12, "bfloat16": 989e12}
             | {"float16": 989e12},  # the sheet's tensor-core rates are for sparse matrices: half
             bandwidth=4.8e12,
-            memory=141e9,
             link=63e9,  # PCIe 5.0, 16 lanes
             source="NVIDIA H200 data sheet (SXM version)",
         ),
@@ -74,10 +71,11 @@ def gpu_spec(name: str) -> GpuSpec:
 def matmul_seconds(
     m: int, n: int, p: int, *, gpu: str, dtype: str = "float32", copies: bool = False
 ) -> float:
-    """The least time that C = A·B takes on a GPU, in seconds, with A (m, n) and B (n, p).
+    """Estimate the seconds that C = A·B takes on a GPU at its best, with A (m, n), B (n, p).
 
     max(2·m·n·p / peak, bytes / bandwidth) + one launch; with `copies` also A and B to the
-    GPU and C back, over the link. Each matrix is moved once, so this is a lower bound.
+    GPU and C back, over the link. Each matrix is moved once, so a real GPU is
+    slower, unless its cache helps.
 
     Raises:
         BadInput: a size is not above zero, or the GPU or its arithmetic is unknown.

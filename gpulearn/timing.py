@@ -1,62 +1,32 @@
-"""How long something took, and where that number comes from.
-
-Timings come from one of three places, which are never mixed up: measured here, recorded
-on a named machine, or modelled. A `Provenance` travels with every number.
-"""
+"""How long a call takes, measured honestly."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 from gpulearn import _require, device
 from gpulearn.errors import BadInput
 from gpulearn.neighbours import watch_neighbours
+from gpulearn.series import Provenance
 
-__all__ = [
-    "Measurement",
-    "Provenance",
-    "Series",
-    "crossover",
-    "format_seconds",
-    "measure",
-    "time_correctly",
-]
+__all__ = ["Measurement", "format_seconds", "measure", "time_correctly"]
 
-
-@dataclass(frozen=True)
-class Provenance:
-    """Where a number comes from.
-
-    `kind` is "measured", "recorded" or "modelled"; `where` names the device (or the
-    model), `when` is the date of a recording, or "while busy" where other programs
-    disturbed a measurement.
-    """
-
-    kind: str
-    where: str
-    when: str = ""
-
-    def __post_init__(self) -> None:
-        _require.choice("kind of provenance", self.kind, ("measured", "recorded", "modelled"))
-
-    def __str__(self) -> str:
-        if self.kind == "measured":
-            return f"measured here on {self.where}" + (f", {self.when}" if self.when else "")
-        if self.kind == "recorded":
-            return f"recorded on {self.where}, {self.when}"
-        return f"modelled by {self.where}"
+REPEATS = 3  # at least, however slow a call is
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The seconds that single calls took.
+    """The seconds that a call took.
 
-    `times` has one entry a repeat (seconds per call); `first` is the very first call,
-    which compiles, allocates and wakes up and is no part of `times`.
+    Attributes:
+        times: one entry a repeat, in seconds per call; a repeat of a short call is a block of
+            many, and its entry their mean.
+        first: the very first call, which compiles, allocates and wakes up; not among `times`.
+        provenance: where this was measured.
     """
 
     times: tuple[float, ...]
@@ -78,6 +48,11 @@ class Measurement:
         """The interquartile range, in seconds: the spread of the middle half."""
         return self._quantile(0.75) - self._quantile(0.25)
 
+    @property
+    def stable(self) -> bool:
+        """Whether the spread is at most a tenth of the median, over three repeats or more."""
+        return self.repeats >= REPEATS and self.iqr <= self.median / 10
+
     def _quantile(self, share: float) -> float:
         import numpy as np
 
@@ -86,35 +61,14 @@ class Measurement:
     def __str__(self) -> str:
         return (
             f"{format_seconds(self.median)} (median of {self.repeats}, spread "
-            f"{format_seconds(self.iqr)}; {self.provenance})"
+            f"{format_seconds(self.iqr)}{'' if self.stable else ', not stable'}; {self.provenance})"
         )
 
     __repr__ = __str__
 
 
-@dataclass(frozen=True)
-class Series:
-    """Seconds over sizes under one name, such as one curve of a figure."""
-
-    name: str
-    sizes: tuple[int, ...]
-    seconds: tuple[float, ...]
-    provenance: Provenance
-    note: str = field(default="", compare=False)
-
-    def __post_init__(self) -> None:
-        _require.ascending("sizes", self.sizes)
-        if len(self.sizes) != len(self.seconds):
-            raise BadInput(
-                f"{self.name} has {len(self.sizes)} sizes and {len(self.seconds)} times: "
-                f"give one time for each size."
-            )
-        for seconds in self.seconds:
-            _require.above_zero("a time", seconds)
-
-
 def format_seconds(seconds: float) -> str:
-    """Write a duration with the unit that fits.
+    """Write a duration, in seconds, with the unit that fits.
 
     >>> format_seconds(0.00123)
     '1.23 ms'
@@ -134,16 +88,17 @@ def measure(
 ) -> Measurement:
     """Time a call without arguments: warm up, synchronise, repeat until the median is stable.
 
-    The repeats end when their spread is under a tenth of their median, or after `seconds`.
-    PyTorch's benchmark timer waits for the GPU before it reads the clock; with
-    `clock="events"` the GPU's own event timers are read instead, which leaves out the
-    time the host takes to launch.
+    The repeats, three at least, end when their spread is under a tenth of their median, or
+    after `seconds`; the result says if it is not stable. Where torch sees a GPU, every reading
+    of the clock waits for it; with `clock="events"` the GPU's own event timers are read
+    instead, which leaves out the time the host takes to launch.
 
     Args:
         function: what to time.
         seconds: the most time to spend on repeats.
         clock: "host", or "events" for work on a GPU.
-        where: the device to name in the provenance; the CPU or GPU of this machine by default.
+        where: the device to name in the provenance; by default the CPU, and the GPU beside it
+            once this process has used it.
 
     Raises:
         BadInput: `function` cannot be called, `seconds` is not above zero, `clock` is unknown,
@@ -177,9 +132,9 @@ def measure(
     repeat = event_times if clock == "events" else _host_times
     with watch_neighbours() as neighbours:
         times = repeat(function, seconds, torch)
-    where = where or device.current().name
-    when = "while busy" if neighbours.disturb else ""
-    return Measurement(tuple(times), first, Provenance("measured", where, when))
+    where = where or _where(torch)
+    origin = Provenance("measured", where, busy=neighbours.disturb)
+    return Measurement(tuple(times), first, origin)
 
 
 def takes_nothing(function: Callable[..., object]) -> bool:
@@ -197,12 +152,32 @@ def _nothing_to_wait_for() -> None:
     pass
 
 
+def _where(torch: Any) -> str:
+    """What may have done the work: the CPU, and the GPU if this process has used it."""
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        return f"{device.cpu_name()} with {torch.cuda.get_device_name()}"
+    return device.cpu_name()
+
+
 def _host_times(function: Callable[[], object], seconds: float, torch: Any) -> list[float]:
     from torch.utils.benchmark import Timer
 
-    timer = Timer("function()", globals={"function": function}, num_threads=torch.get_num_threads())
+    def clock() -> float:
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        return perf_counter()
+
+    timer = Timer(
+        "function()",
+        globals={"function": function},
+        timer=clock,
+        num_threads=torch.get_num_threads(),
+    )
     found = timer.adaptive_autorange(threshold=0.1, min_run_time=seconds / 3, max_run_time=seconds)
-    return list(found.times)
+    times = list(found.times)
+    while len(times) < REPEATS:
+        times.extend(timer.timeit(1).times)
+    return times
 
 
 def event_times(
@@ -220,6 +195,7 @@ def event_times(
     return times
 
 
+@_require.sizes("repeats")
 def time_correctly(
     run: Callable[[], object],
     synchronize: Callable[[], object],
@@ -232,10 +208,13 @@ def time_correctly(
         run: launches the work and returns at once.
         synchronize: returns when all launched work is done.
         clock: gives the time in seconds.
-        repeats: how many timed calls, after one that warms up.
+        repeats: how many timed calls, an odd number, after one that warms up.
 
     Returns:
         Seconds per call.
+
+    Raises:
+        BadInput: `repeats` is not a whole number above zero.
     """
     run()
     times = []
@@ -246,25 +225,3 @@ def time_correctly(
         synchronize()
         times.append(clock() - start)
     return sorted(times)[repeats // 2]
-
-
-def crossover(
-    sizes: Sequence[int], cpu_seconds: Sequence[float], gpu_seconds: Sequence[float]
-) -> int | None:
-    """The smallest measured size from which the GPU stays faster; None if it never does.
-
-    Args:
-        sizes: the sizes, ascending.
-        cpu_seconds: the CPU's time for each size.
-        gpu_seconds: the GPU's time for each size.
-
-    >>> crossover([64, 128, 256, 512], [1, 2, 8, 60], [5, 5, 5, 6])
-    256
-    """
-    start = None
-    for size, cpu, gpu in zip(sizes, cpu_seconds, gpu_seconds, strict=True):
-        if gpu >= cpu:
-            start = None
-        elif start is None:
-            start = size
-    return start

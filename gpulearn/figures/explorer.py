@@ -34,9 +34,12 @@ class Explorer:
         box = widgets.HBox(list(controls.values()), layout={"flex_flow": "row wrap"})
         self.widget = widgets.VBox([box, self.picture, self.faults])
 
+    def __repr__(self) -> str:
+        return f"[interactive figure: {self._said}]"
+
     def _html(self) -> str:
-        picture, sentence = self._draw(**{name: c.value for name, c in self.controls.items()})
-        return f'<p role="status">{escape(sentence)}</p>{picture._repr_html_()}'
+        picture, self._said = self._draw(**{name: c.value for name, c in self.controls.items()})
+        return f'<p role="status">{escape(self._said)}</p>{picture._repr_html_()}'
 
     def _redraw(self, change: Any) -> None:
         self.faults.clear_output()
@@ -44,6 +47,10 @@ class Explorer:
             self.picture.value = self._html()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        shown = self.widget._repr_mimebundle_(**kwargs)
-        bundle = dict(shown[0] if isinstance(shown, tuple) else shown)
-        return {**bundle, "text/html": self._static}
+        # Built here, since ipywidgets 7 (Colab) shows its widgets in another way than 8 does.
+        view = {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id}
+        return {
+            "application/vnd.jupyter.widget-view+json": view,
+            "text/html": self._static,
+            "text/plain": repr(self),
+        }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpulearn._require import shown
+from gpulearn._require import above_zero, shown
 from gpulearn.device import cores, cpu_name
 from gpulearn.errors import BadInput
 from gpulearn.figures.show import Picture, show
@@ -13,19 +13,26 @@ from gpulearn.figures.style import LINES, figure
 from gpulearn.figures.table import Table, table
 from gpulearn.kernels.matmul import matmul_flops
 from gpulearn.roofline import GPUS
-from gpulearn.timing import Series, crossover, format_seconds
+from gpulearn.series import Series, crossover
+from gpulearn.timing import format_seconds
 
 __all__ = ["compare_at", "compare_gpus", "plot_rates", "plot_times", "rates"]
 
 
 def compare_gpus(peak: float, bandwidth: float) -> Table:
-    """This CPU as measured (operations per second, bytes per second) beside the named GPUs."""
+    """This CPU as measured (operations per second, bytes per second) beside the named GPUs.
+
+    Raises:
+        BadInput: a number is not above zero.
+    """
+    above_zero("peak", peak)
+    above_zero("bandwidth", bandwidth)
     rows = [
         {
             "device": f"{cpu_name()}, {cores()} cores",
             "float32 (TFLOP/s)": f"{peak / 1e12:.3g}",
             "memory (GB/s)": f"{bandwidth / 1e9:.3g}",
-            "source": "measured here: highest product rate, copy of an array",
+            "source": "measured here: product, copy of an array",
         }
     ]
     for gpu in GPUS.values():
@@ -41,7 +48,12 @@ def compare_gpus(peak: float, bandwidth: float) -> Table:
 
 
 def rates(series: Series) -> tuple[float, ...]:
-    """Operations per second of n × n products: 2·n³ / seconds."""
+    """Operations per second of n × n products: 2·n³ / seconds.
+
+    Raises:
+        BadInput: `series` is no series.
+    """
+    _need([series])
     pairs = zip(series.sizes, series.seconds, strict=True)
     return tuple(matmul_flops(n, n, n) / seconds for n, seconds in pairs)
 
@@ -59,7 +71,7 @@ def plot_times(
     """
     _need(series)
     base = series[0]
-    crossings = [_crossing(base, other) for other in series[1:]]
+    crossings = [_crossover(base, other) for other in series[1:]]
     with figure() as (fig, axes):
         for one, size, look in zip(series, [None, *crossings], LINES, strict=False):
             lead = f"ahead from n = {size}; " if size else ""
@@ -82,11 +94,13 @@ def plot_times(
 def plot_rates(*series: Series, peak: float | None = None) -> Picture:
     """Plot GFLOP/s over n for several series, and `peak` (operations per second) as a line."""
     _need(series)
+    if peak is not None:
+        above_zero("peak", peak)
     with figure() as (fig, axes):
         for one, look in zip(series, LINES, strict=False):
             axes.plot(one.sizes, [r / 1e9 for r in rates(one)], label=_label(one), **look)
         if peak is not None:
-            axes.axhline(peak / 1e9, color="black", linestyle=":", label="highest of these rates")
+            axes.axhline(peak / 1e9, color="black", linestyle=":", label="measured peak")
         _finish(axes, series[0].sizes, "rate (GFLOP/s)")
         axes.set_yscale("log")
     said = [
@@ -100,6 +114,10 @@ def plot_rates(*series: Series, peak: float | None = None) -> Picture:
 def _need(series: Sequence[Series]) -> None:
     if not series:
         raise BadInput("There is nothing to plot: give at least one series.")
+    if len(series) > len(LINES):
+        raise BadInput(
+            f"{len(series)} series are too many to tell apart: give {len(LINES)} at most."
+        )
     for one in series:
         if not isinstance(one, Series):
             raise BadInput(
@@ -121,9 +139,12 @@ def _label(series: Series, lead: str = "") -> str:
     return f"{series.name}\n({lead}{series.provenance})"
 
 
-def _crossing(base: Series, other: Series) -> int | None:
+def _crossover(base: Series, other: Series) -> int | None:
     if base.sizes != other.sizes:
-        return None
+        raise BadInput(
+            f"{other.name} has the sizes {other.sizes} and {base.name} {base.sizes}: time both at "
+            f"the same sizes."
+        )
     return crossover(base.sizes, base.seconds, other.seconds)
 
 
@@ -143,7 +164,8 @@ def compare_at(cpu: Series, gpu: Series, n: int) -> str:
     """One sentence that compares two series at one size."""
     c, g = (s.seconds[s.sizes.index(n)] for s in (cpu, gpu))
     who, factor = ("GPU", c / g) if g < c else ("CPU", g / c)
+    best = "at best " if gpu.provenance.kind == "modelled" else ""
     return (
         f"n = {n}: {cpu.name} {format_seconds(c)}, {gpu.name} {format_seconds(g)}: "
-        f"the {who} is {_factor(factor)} times as fast."
+        f"the {who} is {best}{_factor(factor)} times as fast."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 
 from gpulearn import _require, roofline
@@ -10,7 +11,7 @@ from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.matmul import compare_at, plot_times
 from gpulearn.figures.show import Picture
 from gpulearn.kernels.matmul_times import gpu_times, modelled_times
-from gpulearn.timing import Series
+from gpulearn.series import Series
 
 __all__ = ["draw", "matmul_explorer"]
 
@@ -26,13 +27,18 @@ def draw(
     `cpu` has a series for each dtype; a dtype that it lacks is held against float32.
     """
     ours = cpu.get(dtype, cpu["float32"])
-    if gpu == BEST:
-        theirs = gpu_times(ours.sizes, dtype, copies)
-    else:
-        theirs = modelled_times(ours.sizes, dtype, copies, gpu)
+    theirs = gpu_series(ours.sizes, dtype, copies, gpu)
     # Every choice is drawn on the same axis, so that what it changes can be seen.
     span = (LEAST_SECONDS, 3 * max(max(one.seconds) for one in cpu.values()))
     return plot_times(ours, theirs, n=n, span=span), compare_at(ours, theirs, n)
+
+
+@functools.cache  # so that a GPU is timed once for each choice, not at each step of the slider
+def gpu_series(sizes: tuple[int, ...], dtype: str, copies: bool, gpu: str) -> Series:
+    """The series of a choice: as above, or modelled."""
+    if gpu == BEST:
+        return gpu_times(sizes, dtype, copies)
+    return modelled_times(sizes, dtype, copies, gpu)
 
 
 def dtypes(gpu: str) -> Sequence[str]:
@@ -53,6 +59,8 @@ def matmul_explorer(*cpu: Series) -> Explorer:
         raise BadInput("There is no float32 series: give one that gl.cpu_times returned.")
     by_dtype = {series.name.rpartition(" ")[2]: series for series in cpu}
     sizes = cpu[0].sizes
+    if any(one.sizes != sizes for one in cpu):
+        raise BadInput("The series have other sizes: time all of them at the same.")
     controls = {
         "n": widgets.SelectionSlider(
             options=sizes,

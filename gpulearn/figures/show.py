@@ -10,7 +10,7 @@ from typing import Any
 
 from gpulearn.errors import BadInput
 
-__all__ = ["Picture", "picture_html", "show"]
+__all__ = ["Picture", "show"]
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,3 @@ def show(fig: Any, alt: str) -> Picture:
     buffer = io.BytesIO()
     fig.savefig(buffer, format="png")
     return Picture(buffer.getvalue(), alt)
-
-
-def picture_html(fig: Any, alt: str) -> str:
-    """The HTML that `show` would display, for widgets."""
-    return show(fig, alt)._repr_html_()

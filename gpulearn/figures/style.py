@@ -35,7 +35,6 @@ def figure(width: float = 7.0, height: float = 4.2) -> Iterator[tuple[Any, Any]]
         "legend.frameon": False,
         "lines.linewidth": 2.0,
         "savefig.dpi": 110,
-        "svg.fonttype": "path",
     }
     with style.context(["default", "petroff10", extra]):
         made = Figure(figsize=(width, height), layout="constrained")

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from gpulearn import _require, device, recordings, roofline, timing
-from gpulearn.kernels.matmul import matmul_loops
-from gpulearn.timing import Provenance, Series
+from gpulearn.kernels.matmul import matmul_flops, matmul_loops
+from gpulearn.series import Provenance, Series
 
-__all__ = ["CONTENDERS", "cpu_times", "gpu_times", "live_times", "modelled_times"]
+__all__ = ["CONTENDERS", "cpu_times", "gpu_times", "live_times", "modelled_times", "peak_rate"]
 
 CONTENDERS = ("loops", "numpy", "torch")
 COPIES = ("none", "pageable", "pinned")
@@ -73,7 +73,7 @@ def gpu_times(
     _require.choice("dtype", dtype, roofline.BYTES)
     sizes = _require.ascending("sizes", sizes)
     kind = "pageable" if copies else "none"
-    if device.current().kind == "gpu" and _torch_sees_gpu():
+    if _live(dtype):
         return live_times(sizes, dtype, copies=kind, on="cuda", name=_gpu_name(dtype, copies))
     recorded = _recorded(sizes, dtype, kind, _gpu_name(dtype, copies))
     return recorded or modelled_times(sizes, dtype, copies, model)
@@ -82,7 +82,11 @@ def gpu_times(
 def modelled_times(
     sizes: Sequence[int], dtype: str = "float32", copies: bool = False, model: str = "T4"
 ) -> Series:
-    """The least times that n × n products take on a named GPU, by `roofline.matmul_seconds`."""
+    """What n × n products take on a named GPU by `roofline.matmul_seconds`.
+
+    Raises:
+        BadInput: the sizes, the dtype or the GPU is not known.
+    """
     sizes = _require.ascending("sizes", sizes)
     seconds = [
         roofline.matmul_seconds(n, n, n, gpu=model, dtype=dtype, copies=copies) for n in sizes
@@ -95,8 +99,13 @@ def _gpu_name(dtype: str, copies: bool) -> str:
     return f"GPU, {dtype}{', with copies' if copies else ''}"
 
 
-def _torch_sees_gpu() -> bool:
-    return bool(_require.package("torch", "Timing a GPU").cuda.is_available())
+def _live(dtype: str) -> bool:
+    """Whether there is a GPU here with this arithmetic; TF32 and bfloat16 came with Ampere."""
+    gpus = device.current().gpus
+    if not gpus or (dtype in ("tf32", "bfloat16") and gpus[0].capability < (8, 0)):
+        return False
+    _require.package("torch", "Timing a GPU")
+    return device.torch_gpu()
 
 
 def _recorded(sizes: Sequence[int], dtype: str, copies: str, name: str) -> Series | None:
@@ -122,9 +131,13 @@ def live_times(
 
     `copies` is "none", "pageable" or "pinned": whether A and B start in the host's memory and
     C ends there, and of which kind that memory is.
+
+    Raises:
+        BadInput: an argument is none of these.
     """
     torch = _require.package("torch", "Timing matrix products")
-    _require.choice("dtype for torch", dtype, roofline.BYTES)
+    known = [name for name in roofline.BYTES if on == "cuda" or name != "tf32"]
+    _require.choice(f"dtype for torch on {on}", dtype, known)
     _require.choice("way to copy", copies, COPIES)
     kind = torch.float32 if dtype == "tf32" else getattr(torch, dtype)
     where = device.cpu_name() if on == "cpu" else torch.cuda.get_device_name()
@@ -137,11 +150,28 @@ def live_times(
         if copies == "pinned":
             host = [x.pin_memory() for x in host]
         a, b = host
-        return lambda: (a.to(on) @ b.to(on)).cpu()
+        c = torch.empty_like(a)
+        if copies == "pinned":
+            c = c.pin_memory()
+        return lambda: c.copy_(a.to(on) @ b.to(on))
 
     with float32_products(torch, dtype == "tf32"):
         found = _timed(sizes, prepare, where, seconds)
     return Series(name or f"torch, {dtype}", found.sizes, found.seconds, found.provenance)
+
+
+def peak_rate(n: int = 2048) -> float:
+    """The most operations per second that this CPU shows in a large float32 product.
+
+    The fastest of all repeats, with NumPy and with torch, of an n × n product: what the
+    machine can do when nothing is in its way.
+    """
+    flops = matmul_flops(n, n, n)
+    torch = _require.package("torch", "gl.peak_rate")
+    a, b = (random_matrix(n, seed) for seed in (1, 2))
+    by_torch = _call(torch.matmul, torch.from_numpy(a), torch.from_numpy(b))
+    fastest = min(min(timing.measure(f).times) for f in (_call(np.matmul, a, b), by_torch))
+    return flops / fastest
 
 
 @contextmanager
@@ -171,5 +201,5 @@ def _timed(
     sizes = _require.ascending("sizes", sizes)
     found = [timing.measure(prepare(n), seconds=seconds, where=where) for n in sizes]
     # one disturbed measurement labels them all
-    origin = max((m.provenance for m in found), key=lambda p: p.when)
-    return Series(where, tuple(sizes), tuple(m.median for m in found), origin)
+    origin = Provenance("measured", where, busy=any(m.provenance.busy for m in found))
+    return Series(where, sizes, tuple(m.median for m in found), origin)

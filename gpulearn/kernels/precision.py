@@ -55,6 +55,8 @@ def relative_error(c: Any, exact: np.ndarray) -> float:
     Raises:
         BadInput: the two differ in shape, or the exact one is all zeros.
     """
+    if np.asarray(c).dtype.kind not in "iuf" or np.asarray(exact).dtype.kind not in "iuf":
+        raise BadInput(f"c is {_require.shown(c)}: give two arrays of numbers.")
     if np.shape(c) != np.shape(exact):
         raise BadInput(
             f"c has shape {np.shape(c)} and exact {np.shape(exact)}: they must be equal."

@@ -7,28 +7,11 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["arrays", "numbers_or_none", "shorten", "show", "tolerance"]
+from gpulearn._require import shown
+
+__all__ = ["arrays", "numbers_or_none", "tolerance"]
 
 NOTHING = "it returns nothing (None): does it end with return?"
-
-
-def shorten(text: str, most: int = 60) -> str:
-    """Text cut to a length that fits into a sentence."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def show(value: Any) -> str:
-    """A value as it can stand in a sentence: short, on one line, whatever it is."""
-    if isinstance(value, np.ndarray) and value.ndim:
-        return f"an array of shape {value.shape}"
-    kind = type(value).__name__
-    if getattr(type(value), "__repr__", None) is object.__repr__:
-        return f"an object of type {kind}"
-    try:
-        text = repr(value.item() if isinstance(value, np.generic | np.ndarray) else value)
-    except Exception:
-        return f"an object of type {kind}"
-    return shorten(" ".join(text.split()))
 
 
 def is_number(value: Any) -> bool:
@@ -45,9 +28,9 @@ def numbers_or_none(got: Any, expected: Any, relative: float = 1e-9) -> str | No
     if got is None:
         return NOTHING
     if not is_number(got):
-        return f"it returns {show(got)} ({type(got).__name__}), expected {show(expected)}"
+        return f"it returns {shown(got)} ({type(got).__name__}), expected {shown(expected)}"
     if expected is None or not _close(got, expected, relative):
-        return f"it returns {show(got)}, expected {show(expected)}"
+        return f"it returns {shown(got)}, expected {shown(expected)}"
     return None
 
 
@@ -72,7 +55,7 @@ def arrays(got: Any, expected: np.ndarray) -> str | None:
     if isinstance(got, list | tuple):
         return f"it returns a {type(got).__name__}; wrap it in np.array"
     if not isinstance(got, np.ndarray) or isinstance(got, np.ma.MaskedArray | np.matrix):
-        return f"it returns {show(got)} ({type(got).__name__}), expected a plain NumPy array"
+        return f"it returns {shown(got)} ({type(got).__name__}), expected a plain NumPy array"
     got = np.asarray(got)
     if got.dtype.kind not in "iuf":
         return f"it returns an array of {got.dtype}, expected numbers"
@@ -88,5 +71,5 @@ def arrays(got: Any, expected: np.ndarray) -> str | None:
     count = int((~close).sum())
     return (
         f"{count} of {close.size} elements differ, first [{', '.join(map(str, where))}]: "
-        f"{show(got[where])}, expected {show(expected[where])}"
+        f"{shown(got[where])}, expected {shown(expected[where])}"
     )

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn._require import shorten, shown
 from gpulearn.errors import BadInput, NotSolvedYet, WrongAnswer
 from gpulearn.lessons import progress, stubs
-from gpulearn.lessons.compare import shorten, show
 from gpulearn.lessons.exercise import Answer, Case, Exercise, Refused, catalogue, find
 from gpulearn.lessons.limit import time_limit
 
@@ -72,7 +72,7 @@ def check(name: str, answer: Answer) -> Passed:
     exercise = find(name)
     if not callable(answer):
         raise BadInput(
-            f"check was given {show(answer)}, not a function: write "
+            f"check was given {shown(answer)}, not a function: write "
             f'gl.check("{exercise.name}", {exercise.name}), without brackets after the name.'
         )
     diagnosis = _unread_cell(exercise.name, answer) or diagnose(exercise, answer)

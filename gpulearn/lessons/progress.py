@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import os
 import sys
@@ -22,6 +23,7 @@ class Progress:
 
     solved: dict[str, str] | None
     fault: str = ""
+    damaged: bool = False
 
 
 def file(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
@@ -46,23 +48,27 @@ def load() -> Progress:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return Progress({})
-    except (OSError, ValueError) as error:
+    except OSError as error:
         return Progress(None, f"{path} cannot be read ({error})")
+    except ValueError as error:
+        return Progress(None, f"{path} is damaged ({error})", damaged=True)
     if not isinstance(data, dict) or not all(isinstance(v, str) for v in data.values()):
-        return Progress(None, f"{path} does not hold names and dates")
+        return Progress(None, f"{path} does not hold names and dates", damaged=True)
     return Progress(data)
 
 
 def record(name: str) -> str:
     """Note an exercise as solved; return why that failed, or "".
 
-    Nothing is raised, and a damaged file is kept beside the new one, under `.damaged`.
+    Nothing is raised, and a damaged file is kept beside the new one, as `progress.damaged`.
     """
     path = file()
     before = load()
+    if before.solved is None and not before.damaged:
+        return before.fault
     try:
-        if before.solved is None and path.is_file():
-            path.replace(path.with_suffix(".damaged"))
+        if before.damaged:
+            path.replace(_free(path.with_suffix(".damaged")))
         solved = {name: datetime.date.today().isoformat(), **(before.solved or {})}
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
@@ -71,3 +77,9 @@ def record(name: str) -> str:
     except OSError as error:
         return f"{path} cannot be written ({error})"
     return ""
+
+
+def _free(path: Path) -> Path:
+    """The path, or the first of path-2, path-3, … that does not exist yet."""
+    others = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
+    return next(p for p in itertools.chain([path], others) if not p.exists())

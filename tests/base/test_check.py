@@ -12,7 +12,7 @@ import pytest
 
 from gpulearn import check, exercises, solution
 from gpulearn.errors import BadInput, NotSolvedYet, WrongAnswer
-from gpulearn.lessons import limit, progress
+from gpulearn.lessons import judge, limit, progress
 from gpulearn.lessons.exercise import catalogue, find
 from gpulearn.lessons.judge import diagnose
 
@@ -173,12 +173,24 @@ def test_limit_holds_where_interrupts_are_ignored():
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture
+def default_interrupts():
+    """Ctrl-C works as usual, also where these tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt_and_wait(interrupt):
     interrupt()
     time.sleep(5)
 
 
-def test_the_interrupter_of_each_platform():
+def test_the_limit_of_a_check_is_short_enough_to_wait_for():
+    assert judge.SECONDS <= 30
+
+
+def test_the_interrupter_of_each_platform(default_interrupts):
     assert limit.interrupter("win32") is _thread.interrupt_main
     interrupt = limit.interrupter("linux")
     with pytest.raises(KeyboardInterrupt):

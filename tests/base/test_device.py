@@ -78,6 +78,28 @@ def test_driver_library_of_each_platform(monkeypatch, platform, library):
     assert asked == [library]
 
 
+class FakeNvml:
+    def nvmlInit_v2(self):
+        return 0
+
+    def nvmlSystemGetDriverVersion(self, version, size):
+        version.value = b"580.65.06"
+        return 0
+
+
+def test_driver_version(monkeypatch):
+    assert device.driver_version(FakeNvml()) == "580.65.06"
+    monkeypatch.setattr(FakeNvml, "nvmlSystemGetDriverVersion", lambda *a: 9)
+    assert device.driver_version(FakeNvml()) == "unknown"
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: exec("raise OSError"))
+    assert device.driver_version() == "unknown"
+
+
+def test_torch_has_no_gpu_where_the_driver_lists_none(monkeypatch):
+    monkeypatch.setattr(device, "current", lambda: decide({}, gpus=()))
+    assert not device.torch_gpu()
+
+
 def test_no_gpu_is_the_cpu():
     found = decide({}, gpus=())
     assert (found.kind, found.reason) == ("cpu", "no NVIDIA GPU here")

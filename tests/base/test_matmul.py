@@ -67,6 +67,7 @@ def test_model_is_launch_bound_when_small_and_compute_bound_when_large():
 
 
 def test_model_is_memory_bound_for_a_thin_product():
+    assert GPUS["H200"].peak["tf32"] == pytest.approx(GPUS["H200"].peak["bfloat16"] / 2)
     seconds = matmul_seconds(10**8, 1, 1, gpu="H200") - LAUNCH_SECONDS
     assert seconds == pytest.approx((10**8 + 1 + 10**8) * 4 / 4.8e12)
 

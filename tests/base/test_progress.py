@@ -48,6 +48,28 @@ def test_damaged_file_costs_the_display_only(path, text):
     assert path.with_suffix(".damaged").read_text(encoding="latin-1") == text
 
 
+def test_a_second_damaged_file_does_not_replace_the_first(path):
+    path.parent.mkdir()
+    for text in ("{", "[", "]"):
+        path.write_text(text)
+        progress.record("crossover")
+    kept = sorted(p.name for p in path.parent.iterdir())
+    assert kept == ["progress.damaged", "progress.damaged-2", "progress.damaged-3", "progress.json"]
+
+
+def test_an_unreadable_file_is_left_alone(path, monkeypatch):
+    path.parent.mkdir()
+    path.write_text('{"crossover": "2026-01-01"}')
+
+    def refuse(*args, **kwargs):
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    assert "cannot be read (not yours)" in progress.record("matmul_flops")
+    monkeypatch.undo()
+    assert path.read_text() == '{"crossover": "2026-01-01"}'
+
+
 def test_unwritable_folder_costs_the_display_only(tmp_path, monkeypatch):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")

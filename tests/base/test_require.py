@@ -37,7 +37,12 @@ def test_shapes_pass_through():
 @pytest.mark.parametrize(
     ("a", "b", "sentence"),
     [
-        ([[1]], np.ones((1, 1)), r"a is a list: give an array of shape \(m, n\)"),
+        ([[1]], np.ones((1, 1)), r"a is \[\[1\]\]: give an array of numbers of shape \(m, n\)"),
+        (
+            np.array([["x"]]),
+            np.ones((1, 1)),
+            r"a is an array of shape \(1, 1\): give an array of nu",
+        ),
         (np.ones(3), np.ones((3, 1)), r"a has shape \(3,\): it must be \(m, n\)"),
         (np.ones((2, 3)), np.ones((4, 5)), r"b has shape \(4, 5\), but n is 3 in a"),
     ],
@@ -48,7 +53,7 @@ def test_shapes_refuse(a, b, sentence):
 
 
 def test_missing_package_names_the_extra(monkeypatch):
-    monkeypatch.setitem(_require.EXTRA, "no_such_package", "lab")
+    monkeypatch.setitem(_require.OPTIONAL, "no_such_package", ("a test", "lab"))
     with pytest.raises(
         MissingPackage, match=r"A plot needs no_such_package, .* \"gpulearn\[lab\] @ "
     ):
@@ -93,3 +98,21 @@ def test_long_values_are_cut_short():
 def test_choice_forgives_case_in_its_guess():
     with pytest.raises(BadInput, match="did you mean 'T4'"):
         _require.choice("GPU", "t4", ["T4", "H200"])
+
+
+def test_lengths_are_compared():
+    from gpulearn import crossover
+
+    with pytest.raises(BadInput, match="sizes has 2, cpu_seconds has 1, gpu_seconds has 1 entries"):
+        crossover([1, 2], [1], [1])
+    with pytest.raises(BadInput, match="sizes is 3: give a list of numbers"):
+        crossover(3, [1], [1])
+
+
+def test_the_command_in_a_checkout_that_is_not_installed(monkeypatch):
+    def unknown(name):
+        raise _require.PackageNotFoundError(name)
+
+    monkeypatch.setattr(_require, "metadata", unknown)
+    assert _require.install_command("lab") == 'pip install ".[lab]"'
+    assert "torch-backend=auto" in _require.install_command("torch")

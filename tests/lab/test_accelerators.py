@@ -66,12 +66,21 @@ def test_an_error_shows_at_the_wait_and_only_once(queue, monkeypatch):
     [
         (np.ones((2, 3)), np.ones((2, 3)), r"a is \(2, 3\) of torch.float64 and b \(2, 3\)"),
         (np.ones((2, 2)), np.ones((2, 2), np.float32), "the dtypes must agree"),
-        (np.ones(2), np.ones((2, 2)), "a is tensor.*: give a matrix that put has placed"),
+        (
+            np.ones(2),
+            np.ones((2, 2)),
+            r"a is an array of shape \(2,\): give a matrix that put has placed",
+        ),
     ],
 )
 def test_what_cannot_be_multiplied_is_refused_at_the_launch(queue, a, b, said):
     with pytest.raises(BadInput, match=said):
         queue.matmul(queue.put(a), queue.put(b))
+
+
+def test_what_is_on_no_device_is_not_got(queue):
+    with pytest.raises(BadInput, match="array is 3: give a matrix that put has placed"):
+        queue.get(3)
 
 
 @pytest.mark.parametrize("value", [3, None, [1, 2], "a", np.array(["a"])])
@@ -86,12 +95,11 @@ def test_close_ends_the_thread(queue):
 
 
 def test_which_device_is_given(monkeypatch):
-    monkeypatch.setattr(device, "current", lambda: device.Device("cpu", "forced"))
+    monkeypatch.setattr(device, "torch_gpu", lambda: False)
     made = accelerator()
     assert isinstance(made, QueueAccelerator)
     made.close()
-    monkeypatch.setattr(device, "current", lambda: device.Device("gpu", "forced"))
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(device, "torch_gpu", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "Tesla T4")
     made = accelerator()
     assert isinstance(made, CudaAccelerator)
@@ -110,3 +118,5 @@ def test_cuda_waits_when_it_should(monkeypatch):
     np.testing.assert_array_equal(gpu.get(gpu.matmul(x, x)), np.eye(2))
     gpu.synchronize()
     assert len(waits) == 2
+    with pytest.raises(BadInput, match="the inner sizes and the dtypes must agree"):
+        gpu.matmul(x, gpu.put(np.ones((3, 2))))

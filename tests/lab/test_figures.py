@@ -9,9 +9,9 @@ from gpulearn import device, matmul_explorer, show, table
 from gpulearn.errors import BadInput
 from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.matmul import compare_gpus, plot_rates, plot_times, rates
-from gpulearn.figures.matmul_explorer import BEST, draw
+from gpulearn.figures.matmul_explorer import BEST, draw, gpu_series
 from gpulearn.figures.style import figure
-from gpulearn.timing import Provenance, Series
+from gpulearn.series import Provenance, Series
 
 HERE = Provenance("measured", "a laptop")
 SIZES = (64, 128, 256)
@@ -22,6 +22,7 @@ GPU = Series("GPU, float32", SIZES, (5e-5, 6e-5, 7e-5), Provenance("modelled", "
 @pytest.fixture(autouse=True)
 def no_gpu(monkeypatch):
     monkeypatch.setattr(device, "current", lambda: device.Device("cpu", "forced"))
+    gpu_series.cache_clear()
 
 
 def test_show_makes_an_img_with_alt():
@@ -63,6 +64,45 @@ def test_rates_follow_from_times():
     assert "from 52.4 at n = 64 to 33.6 at n = 256" in plot_rates(CPU, peak=1e11).alt
 
 
+@pytest.fixture
+def drawn(monkeypatch):
+    """The axes of the last figure drawn."""
+    figures = []
+    monkeypatch.setattr(
+        "gpulearn.figures.matmul.show", lambda fig, alt: figures.append(fig) or show(fig, alt)
+    )
+    return lambda: figures[-1].axes[0]
+
+
+def test_what_is_drawn_is_the_data(drawn):
+    plot_times(CPU, GPU, n=64, span=(1e-6, 1.0))
+    cpu, gpu, circle, size = drawn().lines
+    assert tuple(cpu.get_ydata()) == CPU.seconds
+    assert tuple(gpu.get_ydata()) == GPU.seconds
+    assert (circle.get_xdata()[0], circle.get_ydata()[0]) == (128, 1e-4)  # on the CPU's curve
+    assert set(size.get_xdata()) == {64}
+    assert drawn().get_ylabel() == "time for one product (s)"
+    assert drawn().get_ylim() == (1e-6, 1.0)
+    texts = [t.get_text() for t in drawn().get_legend().get_texts()]
+    assert texts[1] == "GPU, float32\n(ahead from n = 128; modelled by the T4's roofline)"
+
+
+def test_rates_are_drawn_in_the_unit_of_the_axis(drawn):
+    plot_rates(CPU, peak=1e11)
+    rate, peak = drawn().lines
+    assert rate.get_ydata()[0] == pytest.approx(2 * 64**3 / 1e-5 / 1e9)
+    assert set(peak.get_ydata()) == {100.0}
+    assert drawn().get_ylabel() == "rate (GFLOP/s)"
+
+
+def test_what_cannot_be_compared_is_refused():
+    other = Series("GPU, float32", (64, 128), (1e-9, 1e-9), HERE)
+    with pytest.raises(BadInput, match=r"GPU, float32 has the sizes \(64, 128\) and numpy"):
+        plot_times(CPU, other)
+    with pytest.raises(BadInput, match="9 series are too many to tell apart: give 8 at most"):
+        plot_rates(*[CPU] * 9)
+
+
 def test_nothing_to_plot():
     with pytest.raises(BadInput, match="nothing to plot"):
         plot_times()
@@ -98,7 +138,7 @@ def test_compare_gpus_names_sources():
 def test_draw_is_a_function_of_its_values():
     picture, said = draw({"float32": CPU}, 128, "H200", "bfloat16", False)
     assert said.startswith("n = 128: numpy, float32 100 µs, GPU, bfloat16 5")
-    assert "the GPU is" in said
+    assert "the GPU is at best" in said
     assert "from n = 64" in picture.alt
     _, best = draw({"float32": CPU}, 64, BEST, "float32", True)
     assert "the CPU is" in best
@@ -114,6 +154,7 @@ def test_explorer_reads_without_being_touched():
     assert "application/vnd.jupyter.widget-view+json" in bundle
     assert "n = 128: numpy, float32" in bundle["text/html"]
     assert "<img alt=" in bundle["text/html"]
+    assert bundle["text/plain"].startswith("[interactive figure: n = 128: numpy, float32")
 
 
 def test_explorer_redraws():
@@ -131,6 +172,42 @@ def test_explorer_redraws():
     assert "with copies" in made.picture.value
     assert made.picture.value != before
     assert made.faults.outputs == ()
+
+
+def test_a_gpu_is_timed_once_for_each_choice(monkeypatch):
+    calls = []
+    monkeypatch.setattr(
+        "gpulearn.figures.matmul_explorer.gpu_times",
+        lambda *a: calls.append(a) or Series("GPU", SIZES, (1.0, 1.0, 1.0), HERE),
+    )
+    gpu_series.cache_clear()
+    made = explorer()
+    for n in SIZES:
+        made.controls["n"].value = n
+    gpu_series.cache_clear()
+    assert len(calls) == 1
+
+
+def test_an_error_in_a_redraw_stands_under_the_picture():
+    import ipywidgets
+
+    with figure() as (fig, axes):
+        axes.plot([1, 2])
+    picture = show(fig, "two points on a line")
+
+    def draw_or_fail(k):
+        return (picture, "fine") if k == 3 else 1 / 0
+
+    made = Explorer(draw_or_fail, {"k": ipywidgets.IntSlider(value=3)})
+    with pytest.raises(ZeroDivisionError):  # outside a kernel an Output lets errors through
+        made.controls["k"].value = 4
+
+
+def test_the_bundle_serves_ipywidgets_7_as_well():
+    bundle = explorer()._repr_mimebundle_()
+    view = bundle["application/vnd.jupyter.widget-view+json"]
+    assert set(view) == {"version_major", "version_minor", "model_id"}
+    assert len(view["model_id"]) == 32
 
 
 def test_every_setting_of_the_explorer_draws():

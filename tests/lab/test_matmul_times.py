@@ -4,13 +4,18 @@ import pytest
 import torch
 
 from gpulearn import device, record, recordings
+from gpulearn.device import Gpu
 from gpulearn.errors import BadInput
 from gpulearn.kernels import matmul_times
 from gpulearn.kernels.matmul_times import cpu_times, gpu_times, live_times
 from gpulearn.recordings import Recording
 from gpulearn.roofline import matmul_seconds
+from gpulearn.series import Provenance, Series
+from gpulearn.timing import Measurement
 
 SIZES = [8, 16]
+T4 = Gpu("Tesla T4", 2**34, (7, 5), "12.4")
+H200 = Gpu("NVIDIA H200", 2**37, (9, 0), "13.0")
 
 
 @pytest.fixture
@@ -44,26 +49,72 @@ def test_loops_are_slower_than_numpy():
     assert loops.seconds[0] > 20 * numpy.seconds[0]
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "tf32", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
 def test_torch_takes_every_dtype(dtype):
     assert live_times([8], dtype, on="cpu", seconds=0.01).seconds[0] > 0
 
 
-def test_tf32_is_set_and_reset(monkeypatch):
+@pytest.mark.parametrize("tf32", [True, False])
+def test_tf32_is_set_and_reset(tf32):
     before = torch.get_float32_matmul_precision()
-    seen = []
-    monkeypatch.setattr(
-        matmul_times,
-        "_timed",
-        lambda *a: (
-            seen.append(torch.get_float32_matmul_precision())
-            or matmul_times.Series("", (8,), (1.0,), matmul_times.Provenance("measured", ""))
-        ),
-    )
-    live_times([8], "tf32", on="cpu")
-    live_times([8], "float32", on="cpu")
-    assert seen == ["high", "highest"]
+    with matmul_times.float32_products(torch, tf32):
+        assert torch.get_float32_matmul_precision() == ("high" if tf32 else "highest")
     assert torch.get_float32_matmul_precision() == before
+
+
+def test_matrices_are_random():
+    """Zeros make a GPU clock higher than it can for real numbers."""
+    a = matmul_times.random_matrix(64, 1)
+    assert a.dtype == "float32"
+    assert abs(a.mean()) < 0.1
+    assert a.std() == pytest.approx(1, abs=0.1)
+
+
+def test_one_disturbed_size_labels_the_series(monkeypatch):
+    busy = iter([False, True])
+
+    def measured(function, **options):
+        origin = Provenance("measured", "here", busy=next(busy))
+        return Measurement((1.0,), 1.0, origin)
+
+    monkeypatch.setattr("gpulearn.timing.measure", measured)
+    assert cpu_times(SIZES, "numpy").provenance.busy
+
+
+def test_copies_go_there_and_back(monkeypatch):
+    """With the GPU's copies replaced by the CPU's: what moves, and that the product is right."""
+    moved, results = [], []
+
+    def timed(sizes, prepare, where, seconds):
+        multiply = prepare(8)
+        results.append(multiply())
+        return Series("", (8,), (1.0,), Provenance("measured", ""))
+
+    to = torch.Tensor.to
+    monkeypatch.setattr(
+        torch.Tensor,
+        "to",
+        lambda x, on: (on == "cuda" and moved.append(x)) or to(x, "cpu" if on == "cuda" else on),
+    )
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda x: moved.append("pinned") or x)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a fake GPU")
+    monkeypatch.setattr(matmul_times, "_timed", timed)
+    a, b = (torch.from_numpy(matmul_times.random_matrix(8, seed)) for seed in (1, 2))
+    for copies, moves in (("none", 2), ("pageable", 2), ("pinned", 5)):
+        moved.clear()
+        live_times([8], copies=copies)
+        assert len(moved) == moves
+        torch.testing.assert_close(results[-1], a @ b)
+    assert moved.count("pinned") == 3  # A, B and C
+
+
+def test_peak_is_the_fastest_of_all(monkeypatch):
+    times = iter([(4.0, 2.0), (3.0, 8.0)])
+    monkeypatch.setattr(
+        "gpulearn.timing.measure",
+        lambda f: Measurement(next(times), 1.0, Provenance("measured", "here")),
+    )
+    assert matmul_times.peak_rate(8) == 2 * 8**3 / 2.0
 
 
 def test_modelled_where_nothing_else_is_known(no_gpu):
@@ -86,7 +137,7 @@ def test_recorded_before_modelled(no_gpu):
 
 def test_live_before_recorded(no_gpu, monkeypatch):
     asked = []
-    monkeypatch.setattr(device, "current", lambda: device.Device("gpu", "forced"))
+    monkeypatch.setattr(device, "current", lambda: device.Device("cpu", "numba fails", (H200,)))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(matmul_times, "live_times", lambda *a, **k: asked.append((a, k)))
     gpu_times(SIZES, "bfloat16", copies=True)
@@ -95,9 +146,22 @@ def test_live_before_recorded(no_gpu, monkeypatch):
 
 
 def test_a_gpu_that_torch_cannot_use_is_not_live(no_gpu, monkeypatch):
-    monkeypatch.setattr(device, "current", lambda: device.Device("gpu", "forced"))
+    monkeypatch.setattr(device, "current", lambda: device.Device("gpu", "forced", (H200,)))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert gpu_times(SIZES).provenance.kind == "modelled"
+
+
+def test_a_gpu_without_tensor_cores_for_it_is_not_live(no_gpu, monkeypatch):
+    monkeypatch.setattr(device, "current", lambda: device.Device("gpu", "forced", (T4,)))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert (
+        str(gpu_times(SIZES, "tf32", model="H200").provenance) == "modelled by the H200's roofline"
+    )
+
+
+def test_the_cpu_has_no_tf32():
+    with pytest.raises(BadInput, match="no dtype for torch on cpu 'tf32'"):
+        cpu_times([8], dtype="tf32")
 
 
 @pytest.mark.parametrize(
@@ -135,6 +199,15 @@ def test_record_writes_what_load_reads(tmp_path):
 def test_record_needs_a_gpu(no_gpu, capsys):
     assert record.main(["--folder", str(no_gpu)]) == 1
     assert capsys.readouterr().out == "make record needs a GPU that torch can use: forced.\n"
+
+
+def test_record_writes_a_file(no_gpu, monkeypatch, capsys):
+    rows = [{"n": 8, "dtype": "float32", "copies": "none", "seconds": 1e-5}]
+    monkeypatch.setattr(device, "torch_gpu", lambda: True)
+    monkeypatch.setattr(record, "record_matmul", lambda: a_recording(rows))
+    assert record.main(["--folder", str(no_gpu)]) == 0
+    assert recordings.find("matmul", no_gpu) == a_recording(rows)
+    assert "recorded" in capsys.readouterr().out
 
 
 def test_record_has_the_sizes_that_notebook_01_shows():

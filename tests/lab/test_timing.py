@@ -1,18 +1,22 @@
 """`measure` is honest, says where its numbers come from, and refuses nonsense."""
 
+import itertools
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
 
+import psutil
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpulearn import _require, device, neighbours, timing
 from gpulearn.errors import BadInput, MissingPackage
 from gpulearn.neighbours import Neighbours, watch_neighbours
-from gpulearn.timing import Measurement, Provenance, Series, crossover, format_seconds, measure
+from gpulearn.series import Provenance, Series, crossover
+from gpulearn.timing import Measurement, format_seconds, measure
 
 
 def test_a_sleep_takes_as_long_as_it_sleeps():
@@ -35,21 +39,68 @@ def test_the_first_call_is_kept_apart():
     assert max(found.times) < 0.09
 
 
+class FakeGpu:
+    """Launches return at once; `synchronize` waits for all of them, 10 ms each."""
+
+    def __init__(self, monkeypatch):
+        self.launched = 0
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+        monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a fake GPU")
+        monkeypatch.setattr(torch.cuda, "synchronize", self.synchronize)
+
+    def launch(self):
+        self.launched += 1
+
+    def synchronize(self):
+        waiting, self.launched = self.launched, 0
+        time.sleep(0.01 * waiting)
+
+
 def test_work_that_goes_on_after_the_call_is_waited_for(monkeypatch):
-    """A fake GPU: launches return at once, and only `synchronize` takes the time."""
-    import torch
-
-    waits = []
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda: waits.append(time.sleep(0.01)))
-    monkeypatch.setattr("torch.utils.benchmark.utils.timer.timer", _synchronizing_timer)
-    found = measure(lambda: None, seconds=0.1, where="a fake GPU")
+    gpu = FakeGpu(monkeypatch)
+    found = measure(gpu.launch, seconds=0.1)
     assert found.first > 0.0099
-    assert waits
+    assert 0.0099 < found.median < 0.05
+    assert found.provenance.where == f"{device.cpu_name()} with a fake GPU"
 
 
-def _synchronizing_timer():
-    return time.perf_counter()
+def test_work_on_the_cpu_is_not_ascribed_to_a_gpu_that_was_never_used(monkeypatch):
+    FakeGpu(monkeypatch)
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: False)
+    assert measure(lambda: None, seconds=0.01).provenance.where == device.cpu_name()
+
+
+def test_a_slow_call_is_still_repeated():
+    found = measure(lambda: time.sleep(0.05), seconds=0.01)
+    assert found.repeats >= 3
+    assert found.stable
+
+
+def test_an_unstable_call_is_called_so():
+    naps = itertools.cycle([0.001, 0.03])
+    found = measure(lambda: time.sleep(next(naps)), seconds=0.05)
+    assert not found.stable
+    assert "not stable" in str(found)
+
+
+def test_a_call_that_settles_is_repeated_until_it_does():
+    """Spread in the first repeats asks for more of them; a steady call ends early."""
+    calls = []
+
+    def settles():
+        calls.append(1)
+        time.sleep(0.004 if len(calls) % 2 and len(calls) < 20 else 0.002)
+
+    unsettled = measure(settles, seconds=0.5).repeats
+    steady = measure(lambda: time.sleep(0.002), seconds=0.5).repeats
+    assert unsettled * 0.002 > 1.2 * steady * 0.002 or steady * 0.002 < 0.4
+
+
+def test_every_core_is_used(monkeypatch):
+    seen = []
+    measure(lambda: seen.append(torch.get_num_threads()), seconds=0.01)
+    assert set(seen) == {torch.get_num_threads()}
 
 
 class FakeEvent:
@@ -66,19 +117,17 @@ class FakeEvent:
 
 
 def test_event_timers(monkeypatch):
-    import torch
-
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    waits = []
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: waits.append(1))
     monkeypatch.setattr(torch.cuda, "Event", FakeEvent)
     found = measure(lambda: time.sleep(0.002), clock="events", seconds=0.02, where="a fake GPU")
     assert 0.0019 < found.median < 0.02
     assert found.repeats >= 5
+    assert len(waits) > found.repeats  # elapsed_time is an error before both events are done
 
 
 def test_events_need_a_gpu():
-    import torch
-
     if torch.cuda.is_available():
         assert measure(lambda: None, clock="events").median >= 0
     else:
@@ -120,14 +169,14 @@ def test_measurement_prints_units_and_origin():
     found = Measurement((1e-3, 2e-3, 3e-3), 0.5, Provenance("measured", "a T4"))
     assert (found.median, found.repeats) == (2e-3, 3)
     assert found.iqr == pytest.approx(1e-3)
-    assert str(found) == "2 ms (median of 3, spread 1 ms; measured here on a T4)"
+    assert str(found) == "2 ms (median of 3, spread 1 ms, not stable; measured here on a T4)"
 
 
 @pytest.mark.parametrize(
     ("provenance", "text"),
     [
         (Provenance("measured", "a T4"), "measured here on a T4"),
-        (Provenance("measured", "a T4", "while busy"), "measured here on a T4, while busy"),
+        (Provenance("measured", "a T4", busy=True), "measured here on a T4, while busy"),
         (Provenance("recorded", "an H200", "2026-11-01"), "recorded on an H200, 2026-11-01"),
         (Provenance("modelled", "the T4's roofline"), "modelled by the T4's roofline"),
     ],
@@ -136,20 +185,20 @@ def test_provenance_reads_as_a_sentence(provenance, text):
     assert str(provenance) == text
 
 
-@pytest.mark.parametrize(("share", "when"), [(0.02, ""), (0.5, "while busy")])
-def test_a_busy_machine_is_part_of_the_label(monkeypatch, share, when):
+@pytest.mark.parametrize(("share", "busy"), [(0.02, False), (0.5, True)])
+def test_a_busy_machine_is_part_of_the_label(monkeypatch, share, busy):
     @contextmanager
     def neighbours():
         yield Neighbours(share)
 
     monkeypatch.setattr(timing, "watch_neighbours", neighbours)
-    assert measure(lambda: None, seconds=0.01).provenance.when == when
+    assert measure(lambda: None, seconds=0.01).provenance.busy == busy
 
 
 def test_neighbours_are_other_processes():
     """Busy children are seen as such, our own work is not."""
     burn = "import time\nend = time.time() + 20\nwhile time.time() < end: pass"
-    children = [subprocess.Popen([sys.executable, "-c", burn]) for _ in range(device.cores())]
+    children = [subprocess.Popen([sys.executable, "-c", burn]) for _ in range(psutil.cpu_count())]
     try:
         time.sleep(0.3)
         with watch_neighbours() as found:
@@ -205,6 +254,12 @@ def test_crossover_by_its_definition(times):
     cpu, gpu = [c for c, _ in times], [g for _, g in times]
     tails = [n for i, n in enumerate(sizes) if all(g < c for c, g in times[i:])]
     assert crossover(sizes, cpu, gpu) == (tails[0] if tails else None)
+
+
+@pytest.mark.parametrize("repeats", [0, -1, 2.5, "3"])
+def test_time_correctly_refuses(repeats):
+    with pytest.raises(BadInput, match="repeats is .*: give a whole number above zero"):
+        timing.time_correctly(lambda: None, lambda: None, repeats=repeats)
 
 
 def test_time_correctly_times_real_sleep():

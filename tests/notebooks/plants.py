@@ -5,7 +5,7 @@ from __future__ import annotations
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from gpulearn.lessons import links
+from gpulearn import links
 from gpulearn.lessons.overview import solution
 
 __all__ = [

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from nbformat import NotebookNode
 
-from gpulearn.lessons import links
+from gpulearn import links
 from tests.notebooks.harness import has
 from tests.notebooks.markup import anchor, headings
 from tests.notebooks.markup import links as links_in

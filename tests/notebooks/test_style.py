@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 
-from gpulearn.lessons import links
+from gpulearn import links
 from gpulearn.lessons.exercise import catalogue
 from tests.notebooks.harness import NOTEBOOKS
 from tests.notebooks.markup import pictures_without_words

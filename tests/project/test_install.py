@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from gpulearn import install
+from gpulearn.device import Gpu
 
 
 class FakeRun:
@@ -15,7 +16,7 @@ class FakeRun:
     def __init__(self, fails="^$"):
         self.commands, self.fails = [], fails
 
-    def __call__(self, command):
+    def __call__(self, command, quiet=False):
         line = " ".join(command)
         self.commands.append(line)
         return not re.search(self.fails, line)
@@ -26,48 +27,80 @@ PIN = install.torch_pin()
 
 def test_cpu_build_where_there_is_no_gpu():
     run = FakeRun()
-    install.install("py", "lab,test", has_gpu=False, platform="linux", run=run)
+    install.install("py", "lab,test", None, "linux", run)
     assert f"{PIN}+cpu" in run.commands[0]
     assert "--editable" in run.commands[1]
-    assert "[lab,test]" in run.commands[1]
+    assert run.commands[1].endswith("[lab,test]")
     assert "constraints.txt" in run.commands[1]
     assert len(run.commands) == 2
 
 
 def test_cpu_build_from_where_pytorch_keeps_it():
     run = FakeRun(fails=r"\+cpu")
-    install.install("py", "lab", has_gpu=False, platform="linux", run=run)
+    install.install("py", "lab", None, "linux", run)
     assert run.commands[1].endswith(" uv")
-    assert f"--torch-backend cpu {PIN}" in run.commands[2]
+    assert run.commands[2].endswith(f"--torch-backend cpu {PIN}")
     assert "--editable" in run.commands[3]
 
 
 def test_no_cpu_build_within_reach_is_said_and_goes_on(capsys):
     run = FakeRun(fails=r"\+cpu| uv$")
-    install.install("py", "lab", has_gpu=False, platform="linux", run=run)
+    install.install("py", "lab", None, "linux", run)
     assert "No CPU build of torch is within reach" in capsys.readouterr().out
     assert "--editable" in run.commands[-1]
 
 
-@pytest.mark.parametrize(
-    ("platform", "has_gpu"), [("linux", True), ("darwin", False), ("win32", False), ("win32", True)]
-)
-def test_elsewhere_the_default_build_is_the_right_one(platform, has_gpu):
+@pytest.mark.parametrize("platform", ["darwin", "win32"])
+def test_elsewhere_without_a_gpu_the_default_build_is_for_the_cpu(platform):
     run = FakeRun()
-    install.install("py", "lab", has_gpu, platform, run)
+    install.install("py", "lab", None, platform, run)
     assert len(run.commands) == 1
     assert "--editable" in run.commands[0]
 
 
-def test_a_server_that_does_not_answer_costs_seconds():
+@pytest.mark.parametrize("platform", ["linux", "win32"])
+@pytest.mark.parametrize(("cuda", "extra"), [((13, 0), "gpu"), ((12, 4), "gpu-cu12")])
+def test_a_gpu_gets_what_its_driver_can_run(platform, cuda, extra):
     run = FakeRun()
-    install.cpu_torch("py", run)
-    assert "--timeout 10 --retries 1" in run.commands[0]
+    install.install("py", "lab", cuda, platform, run)
+    assert run.commands[1].endswith(f"--torch-backend auto {PIN}")
+    assert run.commands[-1].endswith(f"[lab,{extra}]")
+
+
+def test_a_gpu_without_pytorchs_own_builds_takes_the_default(capsys):
+    run = FakeRun(fails="torch-backend")
+    install.install("py", "lab", (13, 0), "linux", run)
+    assert "out of reach" in capsys.readouterr().out
+    assert "--editable" in run.commands[-1]
+
+
+def test_a_server_that_does_not_answer_costs_seconds(monkeypatch):
+    run = FakeRun()
+    install.torch_from_pip("py", run)
+    install.torch_from_uv("py", "cpu", run)
+    assert all("--timeout 10 --retries 1" in c for c in run.commands if c.startswith("py -m pip"))
+    seen = {}
+    monkeypatch.setattr(
+        subprocess,
+        "run",
+        lambda command, **options: seen.update(options) or subprocess.CompletedProcess(command, 0),
+    )
+    assert install.run_command(["true"])
+    assert seen["env"]["UV_HTTP_TIMEOUT"] == "10"
+    assert seen["env"]["UV_HTTP_RETRIES"] == "1"
+
+
+def test_what_is_only_tried_prints_nothing(capfd):
+    assert not install.run_command(
+        [sys.executable, "-c", "print('red'); raise SystemExit(1)"], quiet=True
+    )
+    assert install.run_command([sys.executable, "-c", "print('seen')"])
+    assert capfd.readouterr().out == "seen\n"
 
 
 def test_a_failed_install_ends_with_one_sentence():
     with pytest.raises(SystemExit, match="pip could not install gpulearn"):
-        install.install("py", "lab", True, "linux", FakeRun(fails="--editable"))
+        install.install("py", "lab", None, "linux", FakeRun(fails="--editable"))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +143,18 @@ def test_main_makes_the_environment(monkeypatch, tmp_path, platform, path):
     install.main()
     assert run.commands == [f"{sys.executable} -m venv {tmp_path / '.venv'}"]
     assert installed[0][0] == str(tmp_path / ".venv" / path)
-    assert installed[0][1] == "lab,test"
+    assert installed[0][1:4] == ("lab,test", None, platform)
+
+
+def test_main_reads_the_drivers_version(monkeypatch, tmp_path):
+    installed = []
+    monkeypatch.setattr(install, "ROOT", tmp_path)
+    monkeypatch.setattr(install, "run_command", FakeRun())
+    monkeypatch.setattr(install, "install", lambda *a: installed.append(a))
+    h200 = Gpu("NVIDIA H200", 2**37, (9, 0), "13.1")
+    monkeypatch.setattr("gpulearn.device.driver_gpus", lambda: (h200,))
+    install.main()
+    assert installed[0][2] == (13, 1)
 
 
 def test_it_runs_on_the_standard_library_alone():

@@ -47,13 +47,14 @@ def test_a_wrong_setting_is_one_sentence():
 @pytest.fixture
 def on_gpu(monkeypatch):
     monkeypatch.setattr(device, "current", lambda: Device("gpu", f"{H200} runs kernels", (H200,)))
+    monkeypatch.setattr(device, "driver_version", lambda: "580.65.06")
 
 
 def test_on_a_gpu_machine(on_gpu, monkeypatch):
     torch = {"cuda": "13.0", "gpu": True, "gloo": True, "nccl": True}
     monkeypatch.setattr(report, "torch_report", lambda: torch)
     text = report.as_text(report.report())
-    assert "GPU      NVIDIA H200, 141 GiB, driver for CUDA 13.0" in text
+    assert "GPU      NVIDIA H200, 141 GiB, driver 580.65.06 for CUDA 13.0" in text
     assert "Part 1 The machine: the GPU, live" in text
     assert "Part 4 Many GPUs: the GPUs, by NCCL" in text
     assert "torch    built for CUDA 13.0; ranks talk by gloo, nccl" in text
@@ -72,7 +73,7 @@ def test_what_is_missing_names_the_command(monkeypatch):
     monkeypatch.setattr(report, "installed", lambda n: None if n == "torch" else installed(n))
     monkeypatch.setattr(report, "torch_report", dict)
     text = report.as_text(report.report())
-    assert 'torch (timing, training and ranks): pip install "gpulearn[torch] @ git+' in text
+    assert "torch (timing, training and ranks): pip install uv && python -m uv pip" in text
     assert "Part 3 Gradient descent: nothing: torch is not installed" in text
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpulearn import __version__
-from gpulearn.lessons import links
+from gpulearn import __version__, links
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -72,17 +71,17 @@ def _notebooks():
 
 def test_only_the_project_file_and_what_is_derived_show_the_address():
     address = links.repository().removeprefix("https://github.com/")
-    tracked = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.split()
+    kinds = {".py", ".md", ".toml", ".yml", ".txt", ".ipynb", ""}
+    places = [
+        *ROOT.glob("*"),
+        *(p for d in ("gpulearn", "notebooks", "tests", ".ci") for p in (ROOT / d).rglob("*")),
+    ]
     holders = {
-        name
-        for name in tracked
-        if (ROOT / name).is_file()
-        and not name.endswith((".png", ".npz"))
-        and address in (ROOT / name).read_text(encoding="utf-8")
+        str(path.relative_to(ROOT))
+        for path in places
+        if path.is_file() and path.suffix in kinds and address in path.read_text(encoding="utf-8")
     }
-    assert holders <= {"pyproject.toml", "README.md", *_notebooks()}
+    assert holders == {"pyproject.toml", "README.md", *_notebooks()}
 
 
 @pytest.mark.parametrize("target", ["lab", "test", "check", "format", "links", "record"])
@@ -100,6 +99,20 @@ def make_lab(*arguments, env=None):
         env=env,
     )
     return done.stdout
+
+
+def test_a_newer_constraint_installs_anew(tmp_path):
+    """The stamp depends on both files that say what to install."""
+    lines = (ROOT / "Makefile").read_text().splitlines()
+    assert "$(STAMP): pyproject.toml constraints.txt" in lines
+
+
+def test_check_runs_everything():
+    check = subprocess.run(
+        ["make", "-n", "check"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    for tool in ("ruff format --check", "ruff check", "nb-clean check", "mypy", "pytest"):
+        assert tool in check
 
 
 def test_port_and_arguments_reach_jupyterlab():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.lessons.exercise import Answers, Case, Exercise
-from gpulearn.timing import crossover
+from gpulearn.series import crossover
 
 __all__ = ["EXERCISE"]
 

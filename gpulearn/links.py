@@ -13,7 +13,7 @@ from pathlib import Path
 
 __all__ = ["badge", "main", "repository", "rewritten", "setup_cell"]
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 COLAB = "https://colab.research.google.com"
 CLONE = re.compile(r"git clone \S+ && cd \S+")
 BADGE = re.compile(r"\[!\[Open in Colab\]\([^)]*\)\]\([^)]*/notebooks/(\w+)\.ipynb\)")
