@@ -9,6 +9,7 @@ import numpy as np
 
 from gpulearn.simt.arithmetic import BINARY
 from gpulearn.simt.findings import Finding, Stop
+from gpulearn.simt.joins import CHOSEN
 from gpulearn.simt.names import Intrinsic, callee, can_call
 from gpulearn.simt.scope import REFUSED, UNDEFINED, LocalFunction, Scope, Site
 from gpulearn.simt.source import MISSING
@@ -189,9 +190,13 @@ class Expressions(Scope):
         test = self.expression(node.test)
         yes, no = self.lazily(node.body), self.lazily(node.orelse)
         kinds = [_kind(node.body), _kind(node.orelse)]
-        if kinds == [None, None]:
-            return f"m.choose({test}, {yes}, {no})"
-        return f"m.choose({test}, {yes}, {no}, {self.constant(tuple(kinds))})"
+        more = "" if kinds == [None, None] else f", {self.constant(tuple(kinds))}"
+        text = f"m.choose({test}, {yes}, {no}{more})"
+        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        given = {self.types[CHOSEN, n] for n in lines if (CHOSEN, n) in self.types}
+        if len(given) == 1:
+            text = f"settle({text}, {self.constant(given.pop())})"
+        return text
 
     def _on_Subscript(self, node: ast.Subscript) -> str:  # noqa: N802
         return f"m.load({self.expression(node.value)}, {self.expression(node.slice)})"
