@@ -38,6 +38,10 @@ def _simple(node: ast.expr) -> bool:
     )
 
 
+def _is_leaf(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant | ast.Name | ast.Call)
+
+
 def _kind(node: ast.expr) -> np.dtype[Any] | None:
     """The type of a number that is written out."""
     if isinstance(node, ast.UnaryOp):
@@ -205,6 +209,23 @@ class Expressions(Scope):
         parts = [self.expression(p) if p else "None" for p in (node.lower, node.upper, node.step)]
         return f"slice({', '.join(parts)})"
 
+    def check_shape(self, node: ast.Call, name: str) -> None:
+        """The shape of an array of the kernel's own must be fixed before it runs."""
+        shapes = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "shape")]
+        for shape in shapes:
+            for n in shape.elts if isinstance(shape, ast.Tuple) else [shape]:
+                passed = isinstance(n, ast.Name) and n.id in self.source.parameters
+                fixed = all(isinstance(p, ast.Constant) for p in ast.walk(n) if _is_leaf(p))
+                if not passed and (fixed or not isinstance(n, ast.BinOp | ast.Call)):
+                    continue
+                text = ast.unparse(n)
+                why = "an argument" if passed else "computed"
+                message = (
+                    f"the shape of cuda.{name} must be made of constants; {text} is {why}: "
+                    "give it a name outside of the kernel"
+                )
+                raise Stop(Finding("not-a-kernel", node.lineno, message))
+
     def _on_Call(self, node: ast.Call) -> str:  # noqa: N802
         arguments = [self.item(a) for a in node.args]
         for keyword in node.keywords:
@@ -232,6 +253,7 @@ class Expressions(Scope):
                 inner += ", used=False"
             text = f"{self.constant(found.run)}(m{inner})"
             if found.site:
+                self.check_shape(node, found.name)
                 site = self.constant(Site(self.target or found.name.split(".")[0]))
                 text = f"{self.constant(found.run)}(m, {site}{inner})"
             return f"m.flop({text})" if self.counting and found.flop else text

@@ -137,7 +137,7 @@ def _leak(m: Chunk) -> None:
         return
     message = (
         "float32 data is computed with in float64 here: on most GPUs that is 32 to 64 times "
-        "slower; write np.float32(...) round the other operand"
+        "slower; write np.float32(...) around the other operand"
     )
     m.findings.add(key, Finding("float64-leak", m.here(), message))
 
