@@ -96,6 +96,7 @@ def _frame(axes: Any, below: str) -> None:
     axes.set_ylim(-0.35, 1.35)
     axes.set_yticks([0, 1], [below, "lane"])
     axes.set_xticks([])
+    axes.set_xlabel(f"one request of a warp: its 32 lanes, and the {below.split()[0]}s they touch")
     axes.grid(visible=False)
 
 

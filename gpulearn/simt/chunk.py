@@ -110,6 +110,11 @@ class Chunk:
         """The source line being carried out."""
         return unit(self.line)[1]
 
+    def elsewhere(self) -> str | None:
+        """The device function being carried out, if it stands in another cell or file."""
+        where = unit(self.line)[0] if self.line else self.source
+        return None if where.file == self.source.file else where.name
+
     def number_name(self, number: int) -> dict[str, Triple]:
         """Block and thread coordinates of a thread's number in the grid."""
         block, lane = divmod(int(number), self.threads)

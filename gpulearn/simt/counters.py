@@ -20,7 +20,7 @@ of its active lanes: nothing here is estimated.
 | flops32, flops64 | float operations per active lane; a fused multiply-add counts 2 | smsp__sass_thread_inst_executed_op_fadd/fmul/ffma_pred_on (dadd…) |
 
 Atomics are counted apart from loads and stores and move no sectors here; local arrays are
-taken to live in registers and cost nothing.
+taken to live in registers, constant memory in its own cache: both cost nothing here.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -221,7 +221,9 @@ class Counters:
 
     def access(self, m: Chunk, view: View, slot: Value, kind: str) -> None:
         """A load, store or atomic by the active threads."""
-        if view.space == "local":
+        if view.space in ("local", "const"):
+            if self.recorder is not None and view.space == "const":
+                self.recorder.access(m, view, slot, kind)
             return
         warps, lanes = self.activity(m)
         size = view.dtype.itemsize

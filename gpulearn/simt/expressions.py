@@ -9,6 +9,7 @@ import numpy as np
 
 from gpulearn.simt.arithmetic import BINARY
 from gpulearn.simt.findings import Finding, Stop
+from gpulearn.simt.joins import CHOSEN
 from gpulearn.simt.names import Intrinsic, callee, can_call
 from gpulearn.simt.scope import REFUSED, UNDEFINED, LocalFunction, Scope, Site
 from gpulearn.simt.source import MISSING
@@ -35,6 +36,10 @@ def _simple(node: ast.expr) -> bool:
         )
         for n in ast.walk(node)
     )
+
+
+def _is_leaf(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant | ast.Name | ast.Call)
 
 
 def _kind(node: ast.expr) -> np.dtype[Any] | None:
@@ -189,9 +194,13 @@ class Expressions(Scope):
         test = self.expression(node.test)
         yes, no = self.lazily(node.body), self.lazily(node.orelse)
         kinds = [_kind(node.body), _kind(node.orelse)]
-        if kinds == [None, None]:
-            return f"m.choose({test}, {yes}, {no})"
-        return f"m.choose({test}, {yes}, {no}, {self.constant(tuple(kinds))})"
+        more = "" if kinds == [None, None] else f", {self.constant(tuple(kinds))}"
+        text = f"m.choose({test}, {yes}, {no}{more})"
+        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        given = {self.types[CHOSEN, n] for n in lines if (CHOSEN, n) in self.types}
+        if len(given) == 1:
+            text = f"settle({text}, {self.constant(given.pop())})"
+        return text
 
     def _on_Subscript(self, node: ast.Subscript) -> str:  # noqa: N802
         return f"m.load({self.expression(node.value)}, {self.expression(node.slice)})"
@@ -199,6 +208,23 @@ class Expressions(Scope):
     def _on_Slice(self, node: ast.Slice) -> str:  # noqa: N802
         parts = [self.expression(p) if p else "None" for p in (node.lower, node.upper, node.step)]
         return f"slice({', '.join(parts)})"
+
+    def check_shape(self, node: ast.Call, name: str) -> None:
+        """The shape of an array of the kernel's own must be fixed before it runs."""
+        shapes = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "shape")]
+        for shape in shapes:
+            for n in shape.elts if isinstance(shape, ast.Tuple) else [shape]:
+                passed = isinstance(n, ast.Name) and n.id in self.source.parameters
+                fixed = all(isinstance(p, ast.Constant) for p in ast.walk(n) if _is_leaf(p))
+                if not passed and (fixed or not isinstance(n, ast.BinOp | ast.Call)):
+                    continue
+                text = ast.unparse(n)
+                why = "an argument" if passed else "computed"
+                message = (
+                    f"the shape of cuda.{name} must be made of constants; {text} is {why}: "
+                    "give it a name outside of the kernel"
+                )
+                raise Stop(Finding("not-a-kernel", node.lineno, message))
 
     def _on_Call(self, node: ast.Call) -> str:  # noqa: N802
         arguments = [self.item(a) for a in node.args]
@@ -227,6 +253,7 @@ class Expressions(Scope):
                 inner += ", used=False"
             text = f"{self.constant(found.run)}(m{inner})"
             if found.site:
+                self.check_shape(node, found.name)
                 site = self.constant(Site(self.target or found.name.split(".")[0]))
                 text = f"{self.constant(found.run)}(m, {site}{inner})"
             return f"m.flop({text})" if self.counting and found.flop else text

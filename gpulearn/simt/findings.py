@@ -51,6 +51,7 @@ class Finding:
     other_line: int | None = None
     count: int = 1
     severity: str = ""
+    function: str | None = None  # a device function of another cell or file, if it is there
 
     def __post_init__(self) -> None:
         self.severity = self.severity or KINDS[self.kind]
@@ -69,7 +70,8 @@ class Finding:
         return cls(**data)
 
     def __str__(self) -> str:
-        where = f"line {self.line}: " if self.line else ""
+        inside = f" of {self.function}" if self.function else ""
+        where = f"line {self.line}{inside}: " if self.line else ""
         return f"{where}{self.message}"
 
 

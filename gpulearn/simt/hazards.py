@@ -308,9 +308,9 @@ class Hazards(Order):
         )
         first, second = sorted((other_line, line))
         threads = [theirs, mine]
-        m.findings.add(
-            key, Finding("race", second, message, threads, view.name, where, first, count)
-        )
+        found = Finding("race", second, message, threads, view.name, where, first, count)
+        found.function = m.elsewhere()
+        m.findings.add(key, found)
 
 
 def _torn(m: Chunk, value: Value, lanes: Lanes, new: Lanes) -> Value:

@@ -131,6 +131,7 @@ class Indexing(Chunk):
         finding = Finding(
             "negative-index", self.here(), message, [who], view.name, where, count=count
         )
+        finding.function = self.elsewhere()
         self.findings.add(key, finding)
 
     def part(self, view: View, index: tuple[Any, ...]) -> View:

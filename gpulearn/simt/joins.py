@@ -17,21 +17,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from gpulearn.simt.source import KernelSource
 from gpulearn.simt.values import merge_type
 
-__all__ = ["Types", "types_of_reads"]
+__all__ = ["CHOSEN", "RETURNED", "Types", "types_of_reads"]
 
-Types = dict[tuple[str, int], np.dtype[Any]]  # of assignments, by name and line; line 0: argument
-Environment = dict[str, np.dtype[Any] | None]
-Reads = dict[ast.Name, np.dtype[Any]]
+Kind = Any  # the dtype of a number, or a tuple of kinds
+Types = dict[tuple[str, int], Kind]  # of assignments, by name and line; line 0: argument
+Environment = dict[str, Kind | None]
+Reads = dict[ast.Name, Kind]
+
+# among `Types`: what conditional expressions on a line give; what the function returns
+CHOSEN = "?"
+RETURNED = "return"
 
 
 def types_of_reads(source: KernelSource, types: Types) -> Reads:
     """For each place where a variable of several types is read, its type there."""
-    kinds: dict[str, set[np.dtype[Any]]] = {}
+    kinds: dict[str, set[Kind]] = {}
     for (name, _), dtype in types.items():
         kinds.setdefault(name, set()).add(dtype)
     mixed = {name for name, several in kinds.items() if len(several) > 1}
@@ -43,6 +46,18 @@ def types_of_reads(source: KernelSource, types: Types) -> Reads:
     return {node: dtype for node, dtype in follower.reads.items() if dtype is not None}
 
 
+def _common(a: Kind | None, b: Kind | None) -> Kind | None:
+    """The kind that two paths share; None if it is not known."""
+    if a is None or b is None:
+        return None
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+        parts = tuple(_common(x, y) for x, y in zip(a, b, strict=True))
+        return None if any(p is None for p in parts) else parts
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        return None
+    return merge_type(a, b)
+
+
 def _meet(paths: Iterable[Environment | None]) -> Environment | None:
     """The types after paths have met; a name that one path has not set keeps the others'."""
     alive = [p for p in paths if p is not None]
@@ -52,8 +67,7 @@ def _meet(paths: Iterable[Environment | None]) -> Environment | None:
     for path in alive:
         for name, kind in path.items():
             known = result.get(name, kind)
-            both = known is not None and kind is not None
-            result[name] = merge_type(known, kind) if both else None
+            result[name] = _common(known, kind)
     return result
 
 
@@ -69,7 +83,7 @@ class _Follower:
     def __init__(self, types: Types, mixed: set[str]) -> None:
         self.types = types
         self.mixed = mixed
-        self.reads: dict[ast.Name, np.dtype[Any] | None] = {}
+        self.reads: dict[ast.Name, Kind | None] = {}
         self.loops: list[_Loop] = []
 
     def suite(self, statements: list[ast.stmt], now: Environment | None) -> Environment | None:

@@ -111,6 +111,9 @@ class _Run:
         try:
             with np.errstate(all="ignore"):
                 translation(m, *args)
+        except Stop as stop:
+            stop.finding.function = m.elsewhere()
+            raise
         except RecursionError:
             message = "a device function calls itself without end"
             raise Stop(Finding("no-progress", m.here(), message)) from None
@@ -137,9 +140,11 @@ def _leak(m: Chunk) -> None:
         return
     message = (
         "float32 data is computed with in float64 here: on most GPUs that is 32 to 64 times "
-        "slower; write np.float32(...) round the other operand"
+        "slower; write np.float32(...) around the other operand"
     )
-    m.findings.add(key, Finding("float64-leak", m.here(), message))
+    found = Finding("float64-leak", m.here(), message)
+    found.function = m.elsewhere()
+    m.findings.add(key, found)
 
 
 class _Launch:

@@ -129,6 +129,7 @@ class OwnArrays(Indexing):
             "uninitialised-read", self.here(), message, [who], view.name, where,
             count=len(missing),
         )  # fmt: skip
+        finding.function = self.elsewhere()
         self.findings.add(key, finding)
 
 

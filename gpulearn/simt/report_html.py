@@ -77,6 +77,13 @@ def _source(report: Report) -> str:
             f'<td style="{_CELL}"><pre style="{_PRE}">{escape(text) or " "}</pre></td>'
             f'<td style="{_CELL}">{extra}{escape(said)}{bar}</td></tr>'
         )
+    for place, counts in report.elsewhere.items():
+        name, _, number_there = place.partition(":")
+        rows.append(
+            f'<tr><td style="{_NUMBER}">{number_there}</td><td style="{_CELL}"></td>'
+            f'<td style="{_CELL}">in {escape(name)}</td>'
+            f'<td style="{_CELL}">{escape(", ".join(notes(counts)))}</td></tr>'
+        )
     head = "".join(
         f'<th scope="col" style="{_CELL};font-weight:600">{name}</th>'
         for name in ("line", "", "source", "what it cost")

@@ -139,6 +139,8 @@ def as_text(report: Report) -> str:
             said = ", ".join(notes(counts)) if counts else ""
             mark = "►" if number == worst else " "
             out.append(f"{mark}{number:>4} {text:<{width}}  {said}".rstrip())
+        for place, counts in report.elsewhere.items():
+            out.append(f"      {place.replace(':', ', line ')}: {', '.join(notes(counts))}")
         if worst is not None:
             out.append("► the line that costs the memory system most")
     return "\n".join(out)

@@ -81,7 +81,7 @@ class Scope:
         self.serial = 0
         self.loops: list[str] = []
         self.lazy = 0  # how many lambdas deep the current expression is
-        self.reads: dict[ast.Name, np.dtype[Any]] = {}  # see `joins`
+        self.reads: dict[ast.Name, Any] = {}  # see `joins`
         self.chosen = False  # the value of the current assignment depends on the path
         self.target = ""  # the variable that the current statement assigns to
         self.unused: ast.expr | None = None  # the expression whose value nobody uses

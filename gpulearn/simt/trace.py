@@ -163,13 +163,9 @@ class Recorder:
                 slots = np.broadcast_to(slot, shape)
                 if active_here is not None:
                     slots = np.where(active_here, slots, IDLE)
-                size = view.dtype.itemsize
-                heard.append(
-                    Touch(view.name, kind, view.space, size, [int(n) for n in slots])
-                    if view.aligned
-                    else Touch(view.name, kind, view.space, 1, [int(n) for n in slots])
-                )
-            made.append(Step(line, where.name, [bool(a) for a in active], heard))
+                size = view.dtype.itemsize if view.aligned else 1
+                heard.append(Touch(view.name, kind, view.space, size, slots.tolist()))
+            made.append(Step(line, where.name, active.tolist(), heard))
         return Steps(self.block, self.threads, made)
 
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from gpulearn.simt.expressions import REFUSED, UNDEFINED, Expressions, LocalFunction
-from gpulearn.simt.joins import Types, types_of_reads
+from gpulearn.simt.joins import RETURNED, Types, types_of_reads
 from gpulearn.simt.source import KernelSource
 
 __all__ = ["UNDEFINED", "LocalFunction", "Translation", "translate"]
@@ -101,7 +101,7 @@ class _Statements(Expressions):
         if isinstance(target, ast.Name):
             fixed = self.types.get((target.id, target.lineno))
             if fixed is not None and self.chosen:
-                text = f"cast({text}, {self.constant(fixed)})"
+                text = f"settle({text}, {self.constant(fixed)})"
             self.say(f"v_{target.id} = m.put(v_{target.id}, {text})")
         elif isinstance(target, ast.Tuple | ast.List):
             if any(isinstance(e, ast.Starred) for e in target.elts):
@@ -203,6 +203,9 @@ class _Statements(Expressions):
     def _do_Return(self, node: ast.Return) -> None:  # noqa: N802
         self.at(node)
         value = self.expression(node.value) if node.value else "None"
+        fixed = self.types.get((RETURNED, 0))
+        if fixed is not None:
+            value = f"settle({value}, {self.constant(fixed)})"
         self.say(f"m.give_back(_f, {value})")
 
     def _do_Break(self, node: ast.Break) -> None:  # noqa: N802

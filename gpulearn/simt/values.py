@@ -118,13 +118,18 @@ def merge_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     return np.promote_types(a, b)
 
 
-def settle(value: Value, dtype: np.dtype[Any] | None, *, join: bool = False) -> Value:
-    """A number in the type that it has where paths meet; anything else as it is.
+def settle(value: Value, dtype: Any, *, join: bool = False) -> Value:
+    """A number, or a tuple of them, in the type that it has where paths meet.
 
     With `join`, in the common type of its own and `dtype`.
     """
     if dtype is None:
         return value
+    if isinstance(dtype, tuple):
+        if not isinstance(value, tuple) or len(value) != len(dtype):
+            return value
+        items = [settle(v, d) for v, d in zip(value, dtype, strict=True)]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if not isinstance(value, np.ndarray | np.generic | int | float):
         return value
     own = dtype_of(value)

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from gpulearn.simt.findings import Finding, Stop
+from gpulearn.simt.joins import CHOSEN, RETURNED, Types
 from gpulearn.simt.memory import Record, View
 from gpulearn.simt.names import Intrinsic, Namespace, python_function
 from gpulearn.simt.reasons import reason
 
 __all__ = ["device_types", "judge", "number_dtypes"]
 
-Types = dict[tuple[str, int], np.dtype[Any]]  # of assignments, by name and line
 _CC = (8, 0)
 _verdicts: dict[tuple[Any, ...], tuple[Finding | None, Types]] = {}
 _device: dict[int, tuple[Any, Any]] = {}
@@ -135,6 +135,16 @@ def number_dtypes(signature: Any) -> list[np.dtype[Any] | None] | None:
     return None if arguments is None else [_dtype(a) for a in arguments]
 
 
+def _kind(numba_type: Any) -> Any:
+    """The dtype of a number, a tuple of dtypes for a tuple of numbers, None for the rest."""
+    from numba import types
+
+    if isinstance(numba_type, types.BaseTuple):
+        kinds = tuple(_kind(t) for t in numba_type.types)
+        return None if any(k is None for k in kinds) else kinds
+    return _dtype(numba_type)
+
+
 def _dtype(numba_type: Any) -> np.dtype[Any] | None:
     from numba import types
 
@@ -201,10 +211,12 @@ def _variables(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
 
     Numba numbers the versions of a variable (`acc`, `acc.1`) and copies a version into the
     one that paths share; such copies are no assignments of the source. Arguments have line 0.
+    What `a if c else b` gives on a line is under CHOSEN, if all on that line give one type.
     """
     from numba.core import ir
 
-    found: dict[tuple[str, int], np.dtype[Any]] = {}
+    found: Types = {}
+    phis: dict[tuple[str, int], dict[bool, Any]] = {}
     doubtful = set()
     for block in annotation.blocks.values():
         for statement in block.body:
@@ -212,13 +224,22 @@ def _variables(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
                 continue
             name, value = statement.target.name.split(".")[0], statement.value
             copied = isinstance(value, ir.Var) or type(value).__name__ == "Var"
+            dtype = _kind(annotation.typemap[statement.target.name])
+            if name.startswith("$phi"):
+                if copied and dtype is not None and dtype != np.bool_:
+                    joined = value.name.split(".")[0] == name
+                    phis.setdefault((name, statement.loc.line), {})[joined] = dtype
+                continue
             if not name.isidentifier() or (copied and value.name.split(".")[0] == name):
                 continue
             line = 0 if type(value).__name__ == "Arg" else statement.loc.line
-            dtype = _dtype(annotation.typemap[statement.target.name])
             key = (name, line)
             if dtype is None or found.setdefault(key, dtype) != dtype:
                 doubtful.add(key)
+    for (_, line), kinds in phis.items():  # several versions are copied into the joined one
+        key, dtype = (CHOSEN, line), kinds.get(True, kinds.get(False))
+        if found.setdefault(key, dtype) != dtype:
+            doubtful.add(key)
     return {key: dtype for key, dtype in found.items() if key not in doubtful}
 
 
@@ -230,6 +251,9 @@ def device_types(function: Callable[..., Any]) -> Types:
     for compiled in getattr(real, "overloads", {}).values():
         try:
             variables = _variables(compiled.type_annotation)
+            result = _kind(compiled.signature.return_type)
+            if result is not None:
+                variables[RETURNED, 0] = result
         except (AttributeError, KeyError, ImportError):
             continue
         for key, dtype in variables.items():

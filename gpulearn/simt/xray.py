@@ -42,6 +42,18 @@ def xray(kernel: Any, *, block: int | tuple[int, ...] = 0) -> XRay:
 
     Raises:
         BadInput: if `kernel` is none of these.
+
+    Example:
+        >>> import numpy as np
+        >>> from gpulearn import cuda
+        >>> @cuda.jit
+        ... def double(a):
+        ...     i = cuda.grid(1)
+        ...     if i < a.size:
+        ...         a[i] = 2 * a[i]
+        >>> report = xray(double)[2, 32](cuda.to_device(np.arange(40)))
+        >>> report.ok, report.totals.divergent_branches, report.arrays["a"].global_load_sectors
+        (True, 1, 10)
     """
     if isinstance(kernel, Kernel):
         return XRay(kernel, block)

@@ -17,7 +17,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from . import grammar, reference, sources
+from . import grammar, reference, reference_types, sources
 from .harness import launch, xray
 
 Run = Callable[..., Any]
@@ -60,6 +60,7 @@ def difference(program: grammar.Program, cases: list[tuple[int, Run]]) -> str | 
         wrong = _compare(got, want)
         if wrong:
             return f"{run.__name__.strip('_')}, data {seed}: {wrong}"
+    reference_types.forget()
     return None
 
 

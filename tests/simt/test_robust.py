@@ -160,7 +160,7 @@ def test_canaries_survive_an_unchecked_launch(kernel: Any, bad: int) -> None:
 
 def test_an_endless_loop_ends_in_an_unchecked_launch() -> None:
     with gl.unchecked(), pytest.raises(gl.KernelError):
-        cuda.jit(endless_for_one)[1, 32](cuda.to_device(np.zeros(32, np.float32)))
+        cuda.jit(endless_without_a_body)[1, 32](cuda.to_device(np.zeros(32, np.float32)))
 
 
 def test_host_memory_round_a_numpy_view_survives() -> None:

@@ -16,13 +16,33 @@ from gpulearn import cuda
 from . import reference, sources
 from .harness import launch, xray
 
-HEAD = "def kernel(a, b, out, n):\n    i = cuda.grid(1)\n"
+HEAD = """
+@cuda.jit(device=True)
+def pick(x, c):
+    if c:
+        return x
+    return 0.5
+
+@cuda.jit(device=True)
+def triple(x):
+    return x * x * x
+
+def kernel(a, b, out, n):
+    i = cuda.grid(1)
+"""
 JOINS = {
     "if": "    r = 0.0\n    if {c}:\n        r = a[i]\n",
     "if else": "    if {c}:\n        r = a[i]\n    else:\n        r = 0.5\n",
     "int and float32": "    r = 3\n    if {c}:\n        r = a[i]\n",
     "int32 and int64": "    r = 5\n    if {c}:\n        r = b[i]\n    r = r << 31\n",
     "ternary": "    r = a[i] if {c} else 0.5\n",
+    "ternary in a sum": "    r = (a[i] if {c} else 0.5) * a[i]\n",
+    "ternary of ternaries": "    r = (a[i] if {c} else (0.5 if n > 2 else a[i])) * a[i]\n",
+    "ternary as an index's value": "    r = (a[i], 0.5 if {c} else a[i])[1] * a[i]\n",
+    "tuple": "    p = (a[i], 1)\n    if {c}:\n        p = (0.5, 2)\n    r = p[0] * a[i] * p[1]\n",
+    "result of a function": "    r = pick(a[i], {c}) * a[i]\n",
+    "argument of a function": "    r = triple(a[i] if {c} else 0.5)\n",
+    "or": "    r = (b[i] or n) << 31\n",
     "for": "    r = 0.0\n    for q in range(n):\n        r = a[i]\n",
     "for and break": (
         "    r = 0.0\n    for q in range(n):\n        r = a[i]\n"

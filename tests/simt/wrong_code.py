@@ -140,3 +140,21 @@ def float64_accumulator(a, out):
 def float32_times_an_index(a, out):
     i = cuda.grid(1)
     out[i] = a[i] * i
+
+
+WIDTH = 8
+
+
+@CASES.add(1, 32, lambda: (f4(32),), "not-a-kernel", "cuda.shared.array")
+def computed_shape(out):
+    s = cuda.shared.array((WIDTH, WIDTH + 1), float32)
+    t = cuda.threadIdx.x
+    s[t // 8, t % 8] = out[t]
+    out[t] = s[t // 8, t % 8]
+
+
+@CASES.add(1, 32, lambda: (f4(32), 4), "not-a-kernel", "cuda.local.array")
+def shape_from_an_argument(out, n):
+    box = cuda.local.array(n, float32)
+    box[0] = out[cuda.grid(1)]
+    out[cuda.grid(1)] = box[0]
