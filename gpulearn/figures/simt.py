@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gpulearn.errors import BadInput
 from gpulearn.figures.show import Picture, show
 from gpulearn.figures.style import figure
 from gpulearn.simt.trace import IDLE, Touch
+from gpulearn.simt.traffic import AWAY, SECTOR, bank_passes, sectors
 
 if TYPE_CHECKING:
     from gpulearn.simt.report import Report
 
 __all__ = ["memory_figure", "sentence"]
 
-SECTOR = 32
 BANKS = 32
 WORD = 4
 
@@ -40,23 +42,19 @@ def _requests(report: Report, array: str | None) -> list[tuple[int, Touch, int]]
 
 def sentence(touch: Touch, warp: int) -> str:
     """What one request of a warp costs, in words."""
-    lanes = [(lane, e) for lane, e in enumerate(touch.warp(warp)) if e != IDLE]
+    elements = np.asarray(touch.warp(warp))
+    active = elements != IDLE
+    addresses = np.where(active, elements * touch.size, AWAY)[None, :]
     verb = {"load": "reads", "store": "writes", "atomic": "updates"}[touch.kind]
-    start = f"Warp {warp} {verb} {touch.array} with {len(lanes)} lanes"
+    start = f"Warp {warp} {verb} {touch.array} with {active.sum()} lanes"
     if touch.space == "shared":
-        words = {e * touch.size // WORD for _, e in lanes}
-        banks: dict[int, int] = {}
-        for word in words:
-            banks[word % BANKS] = banks.get(word % BANKS, 0) + 1
-        worst = max(banks.values())
-        if worst == 1:
-            return f"{start}: {len(words)} words in {len(banks)} banks, no conflict."
-        return f"{start}: up to {worst} words in one bank, so it takes {worst} passes."
-    sectors = {e * touch.size // SECTOR for _, e in lanes}
-    used = len({e for _, e in lanes}) * touch.size
-    share = 100 * used / (len(sectors) * SECTOR)
-    count = f"{len(sectors)} sector{'s' * (len(sectors) != 1)}"
-    return f"{start}: {count} of 32 bytes move, {share:.0f} % of them is used."
+        passes, least = (int(counts[0]) for counts in bank_passes(addresses, touch.size))
+        if passes == least:
+            return f"{start}: {passes} pass{'es' * (passes != 1)}, no bank conflict."
+        return f"{start}: {passes} passes where {least} would do, since words share a bank."
+    moved = int(sectors(addresses, touch.size)[0])
+    share = 100 * len(set(elements[active].tolist())) * touch.size / (moved * SECTOR)
+    return f"{start}: {moved} sector{'s' * (moved != 1)} of 32 bytes, {share:.0f} % of them used."
 
 
 def memory_figure(report: Report, array: str | None = None, *, request: int = 0) -> Picture:

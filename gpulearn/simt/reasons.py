@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -34,8 +35,8 @@ def reason(function: Callable[..., Any], error: Exception) -> Finding | None:
     if not refused and kind not in ("NameError", "UntypedAttributeError", "NotDefinedError"):
         return None
     text = str(error)
-    line = _line_of(function, text)
-    return Finding("not-a-kernel", line, _sentence(text))
+    line = _line_of(function, text) or _line_in_frames(function, error)
+    return Finding("not-a-kernel", line, _plain(text) or _sentence(text))
 
 
 def _line_of(function: Callable[..., Any], text: str) -> int | None:
@@ -49,6 +50,66 @@ def _line_of(function: Callable[..., Any], text: str) -> int | None:
         count = 1
     inside = [n for n in lines if first < n < first + count]
     return next(iter(inside or lines), None)
+
+
+def _line_in_frames(function: Callable[..., Any], error: Exception) -> int | None:
+    """The line of the typing constraint that Numba was at when it refused.
+
+    Some of its messages name no place; the constraint, a local of the frames that the error
+    passed through, always does.
+    """
+    home, found = function.__code__.co_filename, None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        place = getattr(frame.f_locals.get("constraint"), "loc", None)
+        if place is not None and place.filename == home:
+            found = place.line
+    return found
+
+
+# what Numba says of the commonest mistakes, and what it means
+_INDEX = re.compile(r"(?:set|get)item\(array\((\w+), (\d)d, \w+\), (.+)\)$", re.MULTILINE)
+_MEANINGS = (
+    (re.compile(r"float\d+\b"), "an index must be a whole number, this one is a float: // divides"),
+    (re.compile(r"Dim3\b"), "an index must be a number, and this one has three parts: write .x"),
+    (re.compile(r"Function\(|type\("), "a function stands where an index must: call it, with ()"),
+    (re.compile(r"str\b|unicode"), "an index must be a number, not a string"),
+)
+
+
+def _plain(text: str) -> str | None:
+    """A plain sentence for the commonest mistakes; None for all others."""
+    if re.search(r"No conversion from .* to none for", text):
+        return "a kernel cannot return a value: write it to an array"
+    if re.search(r">>> array\(.*, class\(", text):
+        return "the shape of shared.array and local.array must be a constant, known at compile time"
+    if "failed to unpack" in text:
+        return "one number cannot be taken apart into several"
+    if found := re.search(r">>> syncthreads_(\w+)\(bool\)", text):
+        return f"syncthreads_{found[1]} takes a whole number, not a truth value: write int(...)"
+    found = _INDEX.search(text)
+    if found is None:
+        return None
+    dimensions, index = int(found[2]), _shorter(found[3])
+    count = _count(index)
+    if count > dimensions:
+        return f"too many indices: the array has {dimensions} dimension{'s' * (dimensions != 1)}"
+    return next((said for kind, said in _MEANINGS if kind.match(index)), _value(index))
+
+
+def _count(index: str) -> int:
+    """How many indices a Numba type stands for."""
+    if many := re.match(r"UniTuple\(\w+ x (\d+)\)", index):
+        return int(many[1])
+    if several := re.match(r"Tuple\(([^()]*)\)", index):
+        return len(several[1].split(","))
+    return 1
+
+
+def _value(rest: str) -> str | None:
+    """What is wrong with the value of `a[i] = value`, from the types after the array's."""
+    if re.search(r", array\(", rest):
+        return "an array cannot be stored in one element"
+    return None
 
 
 def _sentence(text: str) -> str:

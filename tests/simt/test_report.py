@@ -13,6 +13,7 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 
+from . import sources
 from .harness import line, xray
 
 FIELDS = """
@@ -109,3 +110,31 @@ def test_an_array_can_be_drawn() -> None:
     assert report_of(column_copy).plot("a") is not None
     with pytest.raises(gl.GpulearnError):
         report_of(column_copy).plot("no_such_array")
+
+
+@pytest.mark.parametrize(
+    ("index", "dtype", "said"),
+    [
+        ("t", np.float32, "1 pass, no bank conflict"),
+        ("t * 2 % 64", np.float32, "2 passes where 1 would do"),
+        ("t", np.float64, "2 passes, no bank conflict"),
+        ("t * 0", np.float64, "2 passes, no bank conflict"),
+    ],
+)
+def test_the_picture_says_what_the_counters_say(index: str, dtype: type, said: str) -> None:
+    """Of one store to shared memory, by the words under the picture and by the counters."""
+    pytest.importorskip("matplotlib")
+    body = f"""def kernel(out):
+    s = cuda.shared.array(64, {dtype.__name__})
+    t = cuda.threadIdx.x
+    s[{index}] = t
+    cuda.syncthreads()
+    out[t] = s[0]
+"""
+    kernel = sources.module(body.replace(", float", ", numba.float"), cuda).kernel
+    report = gl.xray(kernel)[1, 32](cuda.to_device(np.zeros(32, dtype)))
+    assert said in report.plot("s").alt
+    passes = int(said.split()[0])
+    assert report.totals.shared_store_wavefronts == passes
+    conflicts = passes - (2 if dtype is np.float64 else 1)
+    assert report.totals.shared_store_conflicts == conflicts
