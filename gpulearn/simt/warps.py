@@ -52,13 +52,20 @@ def _active(m: Machine, mask: Value) -> Rows:
 
 
 def _meet(m: Machine, mask: Value, name: str) -> None:
-    """Stops the launch if `mask` names a thread of the warp that is not here."""
+    """Stops the launch if `mask` names a thread of the warp that is not here.
+
+    CUDA asks for all threads in the mask that have not left the kernel; a shuffle that reads
+    from one that has left gets an undefined value, so there it counts as missing too.
+    """
     if m.mask is None or m.mask is EMPTY:
         return
     shape = (m.blocks, m.threads)
     here = _rows(m, np.broadcast_to(m.mask, shape))
     named = np.where(here, _rows(m, np.broadcast_to(cast(mask, INT64), shape)), 0)
-    missing = _rows(m, np.broadcast_to(~np.asarray(m.mask), shape))
+    away = ~np.asarray(m.mask)
+    if not name.startswith("shfl"):
+        away = away & ~returned(m)
+    missing = _rows(m, np.broadcast_to(away, shape))
     wanted = np.bitwise_or.reduce(named, axis=1)[:, None] >> np.arange(WARP) & 1
     rows, lanes = np.nonzero(missing & wanted.astype(bool))
     if not len(rows):

@@ -119,10 +119,24 @@ def returns_early(out):
     i = cuda.threadIdx.x
     if i == 40:
         return
-    out[i] = cuda.ballot_sync(FULL, 1)
+    out[i] = cuda.shfl_sync(FULL, i, 0)
 
 
-def test_a_mask_that_names_a_lane_that_has_returned() -> None:
+def votes_after_some_left(out):
+    i = cuda.threadIdx.x
+    if i >= 40:
+        return
+    cuda.syncwarp()
+    out[i] = cuda.popc(cuda.ballot_sync(FULL, 1))
+
+
+def test_votes_wait_only_for_threads_that_have_not_left() -> None:
+    out = np.zeros(64, np.int64)
+    assert not xray(votes_after_some_left, 1, 64, out).findings
+    assert out.tolist() == [32] * 32 + [8] * 8 + [0] * 24
+
+
+def test_a_shuffle_whose_mask_names_a_lane_that_has_returned() -> None:
     found = only(xray(returns_early, 1, 64, np.zeros(64, np.int64)), "barrier-divergence")
     assert threads(found) == [((0, 0, 0), (32, 0, 0)), ((0, 0, 0), (40, 0, 0))]
     assert found.message.endswith("names lane 8, which is not here: "
