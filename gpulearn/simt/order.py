@@ -1,8 +1,8 @@
 """Which accesses of a launch come after which: barriers, fences, atomics.
 
 Every access has a *time*, a running number. A barrier orders the threads of a block,
-`syncwarp` those of a warp, a whole-grid sync all; a fence followed by an atomic publishes
-what a block wrote to the blocks whose own atomic comes later.
+`syncwarp` the lanes of a warp that meet, a whole-grid sync all; a fence followed by an
+atomic publishes what a block wrote to the blocks whose own atomic comes later.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpulearn.simt.handover import HandOver, in_order
-from gpulearn.simt.masks import Mask
+from gpulearn.simt.meetings import Meetings
 from gpulearn.simt.shadow import Shadow
 from gpulearn.simt.values import Value
 
@@ -33,7 +33,7 @@ class Order:
         self.grid_sync = 0
         self.block_sync: Value = 0  # time, or one per block of the chunk
         self.floor = 0  # all blocks of the chunk have passed a barrier at this time
-        self.warp_sync: Value = 0  # time, or one per thread
+        self.warps = Meetings()
         self.shadows: list[Shadow] = []
         # made by the first fence
         self.blocks = blocks
@@ -43,7 +43,7 @@ class Order:
     def new_chunk(self) -> None:
         """Other blocks begin: their barriers have nothing to do with the last ones'."""
         self.block_sync = self.floor = self.time
-        self.warp_sync = 0
+        self.warps = Meetings()
         self.within_blocks = None
         self.shadows = [s for s in self.shadows if s.allocation.space != "shared"]
         for shadow in self.shadows:
@@ -66,10 +66,6 @@ class Order:
             if shadow.allocation.space == "shared":
                 shadow.noted.clear()
                 shadow.entered.clear()
-
-    def warp_barrier(self, mask: Mask) -> None:
-        """`syncwarp` by the threads in the mask."""
-        self.warp_sync = self.time if mask is None else np.where(mask, self.time, self.warp_sync)
 
     def whole_grid(self) -> None:
         """A barrier of all blocks."""
@@ -113,10 +109,9 @@ class Order:
             block_sync = np.broadcast_to(self.block_sync, shape).ravel()[lane]
         else:
             block_sync = self.block_sync
-        if isinstance(self.warp_sync, np.ndarray):
-            warp_sync = np.broadcast_to(self.warp_sync, shape).ravel()[lane]
-        else:
-            warp_sync = self.warp_sync
+        inside = lane % size
+        warp = lane // size * m.warps + inside // 32
+        warp_sync = self.warps.until(warp, inside % 32, other % size % 32)
         ordered = (
             (me == other)
             | (same_block & (when <= block_sync))

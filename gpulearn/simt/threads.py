@@ -14,7 +14,7 @@ from gpulearn.simt.values import Value, truth
 if TYPE_CHECKING:
     from gpulearn.simt.machine import Machine
 
-__all__ = ["barrier"]
+__all__ = ["barrier", "returned"]
 
 
 def _nothing(m: Machine) -> None:
@@ -71,18 +71,21 @@ def barrier(m: Machine) -> None:
         m.hazards.barrier(blocks)
 
 
+def returned(m: Machine) -> Any:
+    """Which threads (blocks, threads per block) have returned from the kernel."""
+    left = m.frames[0].left
+    gone = left if isinstance(left, np.ndarray) else left is None
+    return np.broadcast_to(gone, (m.blocks, m.threads))
+
+
 def _divergence(m: Machine, mask: Any, block: int) -> Finding:
     waiting = np.flatnonzero(mask[block])
     missing = np.flatnonzero(~mask[block])
-    left = m.frames[0].left
-    gone = np.zeros(m.threads, bool)
-    if left is not EMPTY:
-        gone = np.broadcast_to(True if left is None else left, mask.shape)[block]
-    returned = missing[gone[missing]]
+    gone = missing[returned(m)[block, missing]]
     base = block * m.threads
-    if len(returned):
-        other = int(returned[0])
-        story = f"{len(returned)} of {m.threads} threads of the block returned before this barrier"
+    if len(gone):
+        other = int(gone[0])
+        story = f"{len(gone)} of {m.threads} threads of the block returned before this barrier"
     else:
         other = int(missing[0])
         story = (
@@ -91,7 +94,7 @@ def _divergence(m: Machine, mask: Any, block: int) -> Finding:
         )
     here, there = m.thread_name(base + int(waiting[0])), m.thread_name(base + other)
     words = m.pair_text(here, there)
-    verb = "has left" if len(returned) else "does not come"
+    verb = "has left" if len(gone) else "does not come"
     message = f"{story}: {words[0]} waits, {words[1]} {verb}"
     return Finding("barrier-divergence", m.here(), message, [here, there])
 

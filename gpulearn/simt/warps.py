@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.masks import EMPTY
 from gpulearn.simt.names import intrinsic
+from gpulearn.simt.threads import returned
 from gpulearn.simt.values import INT64, Value, cast, cast_up, dtype_of, normal, truth, where
 
 if TYPE_CHECKING:
@@ -49,6 +51,38 @@ def _active(m: Machine, mask: Value) -> Rows:
     return result
 
 
+def _meet(m: Machine, mask: Value, name: str) -> None:
+    """Stops the launch if `mask` names a thread of the warp that is not here.
+
+    CUDA asks for all threads in the mask that have not left the kernel; a shuffle that reads
+    from one that has left gets an undefined value, so there it counts as missing too.
+    """
+    if m.mask is None or m.mask is EMPTY:
+        return
+    shape = (m.blocks, m.threads)
+    here = _rows(m, np.broadcast_to(m.mask, shape))
+    named = np.where(here, _rows(m, np.broadcast_to(cast(mask, INT64), shape)), 0)
+    away = ~np.asarray(m.mask)
+    if not name.startswith("shfl"):
+        away = away & ~returned(m)
+    missing = _rows(m, np.broadcast_to(away, shape))
+    wanted = np.bitwise_or.reduce(named, axis=1)[:, None] >> np.arange(WARP) & 1
+    rows, lanes = np.nonzero(missing & wanted.astype(bool))
+    if not len(rows):
+        return
+    row, lane = int(rows[0]), int(lanes[0])
+    caller = int(np.flatnonzero(named[row] >> lane & 1)[0])
+    base = row // m.warps * m.threads + row % m.warps * WARP
+    here_name, there = m.thread_name(base + caller), m.thread_name(base + lane)
+    words = m.pair_text(here_name, there)
+    verb = "has left" if returned(m).ravel()[base + lane] else "took another path"
+    message = (
+        f"the mask of {name} names lane {lane}, which is not here: "
+        f"{words[0]} waits, {words[1]} {verb}"
+    )
+    raise Stop(Finding("barrier-divergence", m.here(), message, [here_name, there]))
+
+
 def _shuffle(m: Machine, value: Value, source: Rows) -> Value:
     """Each lane takes the value of the lane that `source` names; out of range, its own."""
     if not isinstance(value, np.ndarray) or value.shape[1] == 1:
@@ -66,24 +100,28 @@ def _operand(m: Machine, value: Value) -> Rows:
 @intrinsic("shfl_sync")
 def shfl_sync(m: Machine, mask: Value, value: Value, src_lane: Value) -> Value:
     """`cuda.shfl_sync`: the value of lane `src_lane`."""
+    _meet(m, mask, "shfl_sync")
     return _shuffle(m, value, _operand(m, src_lane) % WARP)
 
 
 @intrinsic("shfl_up_sync")
 def shfl_up_sync(m: Machine, mask: Value, value: Value, delta: Value) -> Value:
     """`cuda.shfl_up_sync`: the value of the lane `delta` below."""
+    _meet(m, mask, "shfl_up_sync")
     return _shuffle(m, value, np.arange(WARP) - _operand(m, delta))
 
 
 @intrinsic("shfl_down_sync")
 def shfl_down_sync(m: Machine, mask: Value, value: Value, delta: Value) -> Value:
     """`cuda.shfl_down_sync`: the value of the lane `delta` above."""
+    _meet(m, mask, "shfl_down_sync")
     return _shuffle(m, value, np.arange(WARP) + _operand(m, delta))
 
 
 @intrinsic("shfl_xor_sync")
 def shfl_xor_sync(m: Machine, mask: Value, value: Value, lane_mask: Value) -> Value:
     """`cuda.shfl_xor_sync`: the value of the lane whose number differs in these bits."""
+    _meet(m, mask, "shfl_xor_sync")
     return _shuffle(m, value, np.arange(WARP) ^ _operand(m, lane_mask))
 
 
@@ -92,6 +130,7 @@ def shfl_sync_intrinsic(
     m: Machine, mask: Value, mode: int, value: Value, operand: Value, clamp: Value
 ) -> Value:
     """What the four shuffles are made of: (value, whether its lane was in range)."""
+    _meet(m, mask, "shfl_sync_intrinsic")
     lane = np.arange(WARP)
     chosen = _operand(m, operand)
     source = (chosen % WARP, lane - chosen, lane + chosen, lane ^ chosen)[mode]
@@ -105,30 +144,36 @@ def _spread(m: Machine, per_warp: Any) -> Rows:
 
 
 def _votes(m: Machine, mask: Value, predicate: Value) -> tuple[Rows, Rows]:
+    """The lanes that said yes, and those that said no, of each lane's own mask: as bits."""
     here = _active(m, mask)
     said = _rows(m, np.broadcast_to(truth(predicate), (m.blocks, m.threads)))
-    return here, said
+    named = np.asarray(cast(mask, INT64))
+    yes, no = (_spread(m, _bits(r & here, INT64)) & named for r in (said, ~said))
+    return yes, no
 
 
 @intrinsic("all_sync")
 def all_sync(m: Machine, mask: Value, predicate: Value) -> Value:
     """Whether the predicate holds for all lanes that take part."""
-    here, said = _votes(m, mask, predicate)
-    return _spread(m, (said | ~here).all(axis=1))
+    _meet(m, mask, "all_sync")
+    _, no = _votes(m, mask, predicate)
+    return no == 0
 
 
 @intrinsic("any_sync")
 def any_sync(m: Machine, mask: Value, predicate: Value) -> Value:
     """Whether the predicate holds for any lane that takes part."""
-    here, said = _votes(m, mask, predicate)
-    return _spread(m, (said & here).any(axis=1))
+    _meet(m, mask, "any_sync")
+    yes, _ = _votes(m, mask, predicate)
+    return yes != 0
 
 
 @intrinsic("eq_sync")
 def eq_sync(m: Machine, mask: Value, predicate: Value) -> Value:
     """Whether the predicate is the same for all lanes that take part."""
-    here, said = _votes(m, mask, predicate)
-    return _spread(m, (said | ~here).all(axis=1) | ~(said & here).any(axis=1))
+    _meet(m, mask, "eq_sync")
+    yes, no = _votes(m, mask, predicate)
+    return (yes == 0) | (no == 0)
 
 
 def _bits(rows: Rows, dtype: np.dtype[Any]) -> Rows:
@@ -141,8 +186,8 @@ def _bits(rows: Rows, dtype: np.dtype[Any]) -> Rows:
 @intrinsic("ballot_sync")
 def ballot_sync(m: Machine, mask: Value, predicate: Value) -> Value:
     """One bit per lane: its predicate. An int32, as in Numba."""
-    here, said = _votes(m, mask, predicate)
-    return _spread(m, _bits(said & here, INT32))
+    _meet(m, mask, "ballot_sync")
+    return _votes(m, mask, predicate)[0].astype(INT32)
 
 
 @intrinsic("activemask")
@@ -158,39 +203,54 @@ def lanemask_lt(m: Machine) -> Value:
     return ((np.int64(1) << lane) - 1).astype(UINT32)
 
 
-@intrinsic("match_any_sync")
-def match_any_sync(m: Machine, mask: Value, value: Value) -> Value:
-    """One bit for each lane that holds the same value as this one."""
+def _matches(m: Machine, mask: Value, value: Value) -> tuple[Rows, Rows]:
+    """Of each lane's own mask, the lanes with its value, and all that take part: as bits."""
     here = _active(m, mask)
     rows = _rows(m, np.broadcast_to(value, (m.blocks, m.threads)))
     same = (rows[:, :, None] == rows[:, None, :]) & here[:, None, :] & here[:, :, None]
     weights = np.left_shift(np.int64(1), np.arange(WARP))
-    return _flat(m, (same * weights).sum(axis=2).astype(INT32))
+    named = np.asarray(cast(mask, INT64))
+    equal = _flat(m, (same * weights).sum(axis=2))
+    return equal & named, _spread(m, _bits(here, INT64)) & named
+
+
+@intrinsic("match_any_sync")
+def match_any_sync(m: Machine, mask: Value, value: Value) -> Value:
+    """One bit for each lane that holds the same value as this one."""
+    _meet(m, mask, "match_any_sync")
+    return _matches(m, mask, value)[0].astype(INT32)
 
 
 @intrinsic("match_all_sync")
 def match_all_sync(m: Machine, mask: Value, value: Value) -> Value:
     """(the lanes, True) if all that take part hold one value, else (0, False)."""
-    here = _active(m, mask)
-    rows = _rows(m, np.broadcast_to(value, (m.blocks, m.threads)))
-    first = rows[np.arange(len(rows)), here.argmax(axis=1)]
-    agree = ((rows == first[:, None]) | ~here).all(axis=1)
-    lanes = np.where(agree, _bits(here, INT32), 0).astype(INT32)
-    return _spread(m, lanes), _spread(m, agree)
+    _meet(m, mask, "match_all_sync")
+    same, everyone = _matches(m, mask, value)
+    agree = same == everyone
+    return np.where(agree, everyone, 0).astype(INT32), agree
 
 
 @intrinsic("vote_sync_intrinsic")
 def vote_sync_intrinsic(m: Machine, mask: Value, mode: int, predicate: Value) -> Value:
     """What the four votes are made of: (ballot, answer)."""
+    _meet(m, mask, "vote_sync_intrinsic")
     said = (all_sync, any_sync, eq_sync)[mode](m, mask, predicate) if mode < 3 else False
     return ballot_sync(m, mask, predicate), said
 
 
 @intrinsic("syncwarp")
 def syncwarp(m: Machine, mask: Value = 0xFFFFFFFF) -> None:
-    """Waits for the lanes of the warp, and orders what they did to memory."""
-    if m.hazards is not None and m.mask is not EMPTY:
-        m.hazards.warp_barrier(m.mask)
+    """Waits for the lanes in the mask, and orders what they did to memory."""
+    _meet(m, mask, "syncwarp")
+    if m.hazards is None or m.mask is EMPTY:
+        return
+    whole = not isinstance(mask, np.ndarray) and int(mask) & 0xFFFFFFFF == 0xFFFFFFFF
+    if whole and m.mask is None:
+        m.hazards.warps.all_meet(m.hazards.time)
+        return
+    named = _rows(m, np.broadcast_to(cast(mask, INT64) & 0xFFFFFFFF, (m.blocks, m.threads)))
+    exists = _rows(m, np.ones((m.blocks, m.threads), bool))
+    m.hazards.warps.meet(_active(m, mask), named, exists, m.hazards.time)
 
 
 # --- bits

@@ -1,0 +1,316 @@
+"""What the mask of a warp function promises: who must come, who is heard, who is ordered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import float32, int32
+
+from gpulearn import cuda
+
+from .harness import findings, launch, line, only, threads, xray
+
+FULL = 0xFFFFFFFF
+
+
+def shuffle_down(out):
+    i = cuda.threadIdx.x
+    if i < 20:
+        out[i] = cuda.shfl_down_sync(FULL, i, 4)
+
+
+def shuffle_up(out):
+    i = cuda.threadIdx.x
+    if i < 20:
+        out[i] = cuda.shfl_up_sync(FULL, i, 4)
+
+
+def shuffle_xor(out):
+    i = cuda.threadIdx.x
+    if i < 20:
+        out[i] = cuda.shfl_xor_sync(FULL, i, 1)
+
+
+def shuffle(out):
+    i = cuda.threadIdx.x
+    if i < 20:
+        out[i] = cuda.shfl_sync(FULL, i, 1)
+
+
+def ballot(out):
+    i = cuda.threadIdx.x
+    if i < 20:
+        out[i] = cuda.ballot_sync(FULL, 1)
+
+
+def every(out):
+    i = cuda.threadIdx.x
+    if i < 20:
+        out[i] = 1 if cuda.all_sync(FULL, 1) else 0
+
+
+def some(out):
+    i = cuda.threadIdx.x
+    if i < 20:
+        out[i] = 1 if cuda.any_sync(FULL, 1) else 0
+
+
+def agreed(out):
+    i = cuda.threadIdx.x
+    if i < 20:
+        out[i] = 1 if cuda.eq_sync(FULL, 1) else 0
+
+
+def match_any(out):
+    i = cuda.threadIdx.x
+    if i < 20:
+        out[i] = cuda.match_any_sync(FULL, 1)
+
+
+def match_all(out):
+    i = cuda.threadIdx.x
+    if i < 20:
+        out[i] = cuda.match_all_sync(FULL, 1)[0]
+
+
+def wait(out):
+    i = cuda.threadIdx.x
+    if i < 20:
+        cuda.syncwarp()
+        out[i] = 1
+
+
+MEETINGS = {
+    "shfl_down_sync": shuffle_down,
+    "shfl_up_sync": shuffle_up,
+    "shfl_xor_sync": shuffle_xor,
+    "shfl_sync": shuffle,
+    "ballot_sync": ballot,
+    "all_sync": every,
+    "any_sync": some,
+    "eq_sync": agreed,
+    "match_any_sync": match_any,
+    "match_all_sync": match_all,
+    "syncwarp": wait,
+}
+
+
+@pytest.mark.parametrize("name", MEETINGS)
+def test_a_mask_that_names_a_lane_on_another_path(name: str) -> None:
+    kernel = MEETINGS[name]
+    found = only(xray(kernel, 2, 64, np.zeros(64, np.int64)), "barrier-divergence")
+    assert found.line == line(kernel, f"cuda.{name}(")
+    assert threads(found) == [((0, 0, 0), (0, 0, 0)), ((0, 0, 0), (20, 0, 0))]
+    assert found.message == (
+        f"the mask of {name} names lane 20, which is not here: "
+        "thread 0 of block 0 waits, thread 20 took another path"
+    )
+
+
+@pytest.mark.parametrize("name", MEETINGS)
+@pytest.mark.parametrize("block", [16, 20])
+def test_lanes_that_the_block_does_not_have_need_not_come(name: str, block: int) -> None:
+    launch(MEETINGS[name], 2, block, np.zeros(64, np.int64))
+
+
+def returns_early(out):
+    i = cuda.threadIdx.x
+    if i == 40:
+        return
+    out[i] = cuda.shfl_sync(FULL, i, 0)
+
+
+def votes_after_some_left(out):
+    i = cuda.threadIdx.x
+    if i >= 40:
+        return
+    cuda.syncwarp()
+    out[i] = cuda.popc(cuda.ballot_sync(FULL, 1))
+
+
+def test_votes_wait_only_for_threads_that_have_not_left() -> None:
+    out = np.zeros(64, np.int64)
+    assert not xray(votes_after_some_left, 1, 64, out).findings
+    assert out.tolist() == [32] * 32 + [8] * 8 + [0] * 24
+
+
+def test_a_shuffle_whose_mask_names_a_lane_that_has_returned() -> None:
+    found = only(xray(returns_early, 1, 64, np.zeros(64, np.int64)), "barrier-divergence")
+    assert threads(found) == [((0, 0, 0), (32, 0, 0)), ((0, 0, 0), (40, 0, 0))]
+    assert found.message.endswith("names lane 8, which is not here: "
+                                  "thread 32 of block 0 waits, thread 40 has left")  # fmt: skip
+
+
+def active_only(out):
+    i = cuda.threadIdx.x
+    if i % 3 == 0:
+        mask = cuda.activemask()
+        cuda.syncwarp(mask)
+        out[i] = cuda.popc(cuda.ballot_sync(mask, 1))
+
+
+def whole_warps_only(out):
+    i = cuda.threadIdx.x
+    if i >= 32:
+        out[i] = cuda.popc(cuda.ballot_sync(FULL, 1))
+
+
+def test_masks_of_those_who_come() -> None:
+    for kernel, want in (
+        (active_only, np.where(np.arange(64) % 3, 0, 11)),
+        (whole_warps_only, np.repeat([0, 32], 32)),
+    ):
+        out = np.zeros(64, np.int64)
+        launch(kernel, 1, 64, out)
+        np.testing.assert_array_equal(out, want)
+
+
+def two_groups(out):
+    """Both halves of a warp vote in one statement, each among its own."""
+    i = cuda.threadIdx.x
+    mask = 0xFFFF if i < 16 else 0xFFFF0000
+    out[0, i] = cuda.ballot_sync(mask, i % 2) & FULL
+    out[1, i] = 1 if cuda.all_sync(mask, i < 16) else 0
+    out[2, i] = 1 if cuda.any_sync(mask, i < 16) else 0
+    out[3, i] = 1 if cuda.eq_sync(mask, i < 16) else 0
+    out[4, i] = cuda.match_any_sync(mask, i % 2) & FULL
+    out[5, i] = cuda.match_all_sync(mask, i < 16)[0] & FULL
+
+
+def test_votes_hear_only_the_lanes_of_their_mask() -> None:
+    out = np.zeros((6, 32), np.int64)
+    launch(two_groups, 1, 32, out)
+    low = np.arange(32) < 16
+    odd = np.arange(32) % 2 == 1
+    group = np.where(low, 0xFFFF, 0xFFFF0000)
+    want = [
+        group & 0xAAAAAAAA, low, low, np.ones(32),
+        group & np.where(odd, 0xAAAAAAAA, 0x55555555), group,
+    ]  # fmt: skip
+    np.testing.assert_array_equal(out, np.array(want).astype(np.int64))
+
+
+# --- what syncwarp orders
+
+
+def waits_for_half_of_the_warp(out):
+    s = cuda.shared.array(32, int32)
+    i = cuda.threadIdx.x
+    s[i] = i
+    if i < 16:
+        cuda.syncwarp(0xFFFF)
+        out[i] = s[i + 16]
+
+
+def half_exchanges(out):
+    s = cuda.shared.array(32, int32)
+    i = cuda.threadIdx.x
+    s[i] = i
+    if i < 16:
+        cuda.syncwarp(0xFFFF)
+        out[i] = s[15 - i]
+
+
+def test_syncwarp_does_not_order_a_lane_that_did_not_come() -> None:
+    report = xray(waits_for_half_of_the_warp, 1, 32, np.zeros(32, np.int64))
+    found = only(report, "race")
+    assert found.line == line(waits_for_half_of_the_warp, "s[i + 16]")
+    (_, a), (_, b) = threads(found)
+    assert abs(a[0] - b[0]) == 16
+
+
+def test_syncwarp_orders_the_lanes_that_came() -> None:
+    out = np.zeros(32, np.int64)
+    launch(half_exchanges, 1, 32, out)
+    np.testing.assert_array_equal(out[:16], np.arange(16)[::-1])
+
+
+def scripted(kinds, masks, out):
+    s = cuda.shared.array(16, int32)
+    i = cuda.threadIdx.x
+    place = i % 16
+    if i < 16:
+        s[i] = 0
+    cuda.syncthreads()
+    for step in range(kinds.shape[0]):
+        if kinds[step, i] == 1:
+            out[i] += s[place]
+        elif kinds[step, i] == 2:
+            s[place] = 100 * step + i + 1
+        if masks[step, i] != 0:
+            cuda.syncwarp(masks[step, i])
+
+
+def races(kinds: np.ndarray, masks: np.ndarray) -> bool:
+    """By keeping, for each lane, the accesses that it knows to be over."""
+    known: list[set[tuple[int, int]]] = [set() for _ in range(32)]
+    for step, row in enumerate(kinds):
+        for lane in np.flatnonzero(row):
+            known[lane].add((step, int(lane)))
+        for lane in np.flatnonzero(row):
+            other = (int(lane) + 16) % 32
+            for before in range(step + 1):
+                there = kinds[before, other]
+                harmless = there == 0 or 2 not in (there, row[lane])
+                if not harmless and (before, other) not in known[lane]:
+                    return True
+        for mask in set(masks[step].tolist()) - {0}:
+            group = [k for k in range(32) if mask >> k & 1]
+            together = set().union(*(known[k] for k in group))
+            for k in group:
+                known[k] = set(together)
+    return False
+
+
+def test_syncwarp_of_any_groups_by_exhaustive_search() -> None:
+    """Two lanes share each word; knowledge passes from group to group."""
+    seen = set()
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        steps = int(rng.integers(2, 7))
+        kinds = np.zeros((steps, 32), np.int64)
+        for _ in range(int(rng.integers(2, 6))):
+            kinds[rng.integers(steps), rng.choice([3, 19, 7, 23])] = rng.integers(1, 3)
+        masks = np.zeros((steps, 32), np.int64)
+        for row in masks:
+            label = rng.integers(0, int(rng.integers(1, 4)), 32)
+            for k in range(3):
+                if k or rng.random() < 0.5:
+                    row[label == k] = int((1 << np.flatnonzero(label == k)).sum())
+        want = races(kinds, masks)
+        seen.add(want)
+        report = xray(scripted, 1, 32, kinds, masks, np.zeros(32, np.int64))
+        found = findings(report, "race")
+        assert bool(found) is want, f"seed {seed}: {report.findings}"
+    assert seen == {True, False}
+
+
+# --- fences, and memory that nobody has written
+
+
+def fence_without_a_signal(a, out):
+    b = cuda.blockIdx.x
+    a[b] = b + 1
+    cuda.threadfence()
+    out[b] = a[1 - b]
+
+
+def test_a_fence_alone_does_not_order_blocks() -> None:
+    args: tuple[Any, ...] = (np.zeros(2, np.int64), np.zeros(2, np.int64))
+    found = only(xray(fence_without_a_signal, 2, 1, *args), "race")
+    assert found.array == "a"
+
+
+def reads_too_early(out):
+    s = cuda.shared.array(32, float32)
+    i = cuda.threadIdx.x
+    out[i] = s[i] * float32(0)
+    s[i] = 1
+
+
+def test_what_nobody_has_written_is_not_a_number() -> None:
+    out = np.zeros(32, np.float32)
+    assert findings(xray(reads_too_early, 1, 32, out), "uninitialised-read")
+    assert np.isnan(out).all()
