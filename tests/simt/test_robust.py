@@ -83,6 +83,26 @@ def test_recursion_without_end_is_an_error() -> None:
         launch(endless_recursion, 1, 32, np.zeros(32, np.float32))
 
 
+def recursive_inside_a_function():
+    @cuda.jit(device=True)
+    def fact(n):
+        if n <= 1:
+            return 1
+        return n * fact(n - 1)
+
+    def factorials(out):
+        i = cuda.grid(1)
+        out[i] = fact(i)
+
+    return factorials
+
+
+def test_a_device_function_inside_a_function_may_call_itself() -> None:
+    out = np.zeros(6, np.int64)
+    launch(recursive_inside_a_function(), 1, 6, out)
+    assert out.tolist() == [1, 1, 2, 6, 24, 120]
+
+
 def nan_index(x, out):
     i = cuda.grid(1)
     out[int(x[i])] = 1
@@ -200,6 +220,11 @@ def test_dynamic_shared_memory_that_was_not_asked_for_is_out_of_bounds() -> None
     with pytest.raises(gl.KernelError) as caught:
         launch(dynamic, 1, 32, np.zeros(32, np.float32), shared=64)  # 16 floats
     assert caught.value.report.findings[0].kind == "out-of-bounds"
+
+
+def test_forgotten_dynamic_shared_memory_is_told_where_to_give_it() -> None:
+    with pytest.raises(gl.KernelError, match=r"kernel\[grid, block, stream, bytes\]"):
+        launch(dynamic, 1, 32, np.zeros(32, np.float32))
 
 
 NASTY = textwrap.dedent(
