@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,6 +62,7 @@ class Chunk:
         self.mask: Mask = None
         self.line = 0
         self.steps = 0
+        self.begun = time.monotonic()
         self.written = 0  # stores so far; while a loop is watched, those that changed something
         self.watching = False
         self.frames: list[Any] = []

@@ -60,7 +60,7 @@ class Configured:
         if stopped is not None:
             raise _error(stopped, report) from None
         for finding in report.findings:
-            if finding.severity == "error":
+            if finding.severity == "error" or finding.kind == "negative-index":
                 warnings.warn(str(finding), SimtWarning, stacklevel=2)
 
 

@@ -26,7 +26,7 @@ KINDS = {
 
 
 class SimtWarning(UserWarning):
-    """A launch finished, but what it computed cannot be trusted."""
+    """A launch finished, but what it computed may not be what was meant."""
 
 
 # Python shows a warning once per line; a cell that is run again must warn again. Appended,

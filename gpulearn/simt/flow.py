@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpulearn.simt import limits
 from gpulearn.simt.arithmetic import COMPARE
 from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.masks import EMPTY, Mask, split, union
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Loop", "Range", "Repeat", "iterate"]
 
-WHILE_LIMIT = 1_000_000  # iterations of one `while` loop
-SLOW = 100_000, 15.0  # fewer, if so many have taken so many seconds
+WHILE_LIMIT = 1 << 30  # iterations of one `while` loop
+FEW = 10_000  # iterations that no loop is refused for, however long they take
+CLOCK = 1_000  # iterations between two looks at the clock, and at what changes
+HOPELESS_LIMIT = 100_000  # iterations of one whose condition nothing can change
 WAIT_LIMIT = 1_000  # iterations of one that changes nothing
 
 
@@ -83,18 +86,29 @@ class _Waiting:
 
 
 class Repeat(_Waiting):
-    """`while`: `again()` begins an iteration, `test(condition)` says who takes part."""
+    """`while`: `again()` begins an iteration, `test(condition)` says who takes part.
 
-    def __init__(self, machine: Machine, place: int, leaves: bool, waits: bool) -> None:
+    A loop ends with a finding when it has shown that it is endless: an iteration leaves
+    every variable and all memory as they were. Anything else may only be slow, and has time.
+    """
+
+    def __init__(
+        self, machine: Machine, place: int, leaves: bool, waits: bool, hopeless: bool = False
+    ) -> None:
         super().__init__(machine, place, leaves)
         self.count = 0
         self.begun = time.monotonic()
         self.waits = waits  # nothing is assigned inside: only memory can end it
+        self.hopeless = hopeless  # nothing inside can change the condition or leave
+        self.sample: tuple[Any, ...] | None = None
         self.written = -1
         self.since = 0
 
-    def again(self) -> bool:
-        """Begins an iteration; False when nobody is left."""
+    def again(self, *state: Any) -> bool:
+        """Begins an iteration; False when nobody is left.
+
+        `state` holds the variables that the loop assigns.
+        """
         machine = self.machine
         machine.mask = mask = self.gathered()
         if mask is EMPTY:
@@ -104,11 +118,35 @@ class Repeat(_Waiting):
         self.count += 1
         if self.waits:
             self._watch()
-        if self.count % SLOW[0] == 0 and (
-            self.count >= WHILE_LIMIT or time.monotonic() - self.begun > SLOW[1]
-        ):
-            self._stuck(f"this loop is still running after {self.count:,} iterations")
+        elif self.sample is not None:
+            self._compare(state)
+        if self.count % CLOCK == 0:
+            self._look(state)
         return True
+
+    def _look(self, state: tuple[Any, ...]) -> None:
+        """Ends what has run for too long; else notes what the next iteration begins with."""
+        machine = self.machine
+        if self.hopeless and self.count >= HOPELESS_LIMIT:
+            self._stuck(
+                f"this loop never ends: after {self.count:,} iterations, nothing in it has "
+                "changed its condition"
+            )
+        spent = time.monotonic() - self.begun
+        if self.count >= WHILE_LIMIT or (self.count >= FEW and spent > limits.SECONDS):
+            self._stuck(limits.slow(f"this loop is still running after {self.count:,} iterations"))
+        if self.waits:
+            return
+        machine.watching = True
+        self.written = machine.written
+        self.sample = (machine.mask, *(_copy(value) for value in state))
+
+    def _compare(self, state: tuple[Any, ...]) -> None:
+        machine = self.machine
+        sample, self.sample = self.sample, None
+        machine.watching = False
+        if machine.written == self.written and _same(sample, (machine.mask, *state)):
+            self._stuck("this loop never ends: an iteration of it changes nothing")
 
     def _watch(self) -> None:
         machine = self.machine
@@ -225,6 +263,21 @@ class Elements:
     def __iter__(self) -> Iterator[Any]:
         for i in range(int(self.view.shape[0])):
             yield self.machine.load(self.view, i)
+
+
+def _copy(value: Any) -> Any:
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two values are certainly the same."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    if isinstance(a, bool | int | float | complex | np.generic):
+        return type(a) is type(b) and bool(a == b)
+    return a is b
 
 
 def make_range(*bounds: Value) -> Range:

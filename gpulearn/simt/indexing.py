@@ -110,6 +110,10 @@ class Indexing(Chunk):
             f"{self.text(who)} accesses {element}, out of bounds{dimension}: "
             f"{view.name} has {size}{more}"
         )
+        if view.space == "shared" and shape == (0,):
+            message += (
+                "; give its bytes as the fourth launch value, kernel[grid, block, stream, bytes]"
+            )
         threads = [self.thread_name(int(n)) for n in np.flatnonzero(
             np.broadcast_to(beyond, (self.blocks, self.threads)))[:2]]  # fmt: skip
         return Finding(

@@ -1,4 +1,4 @@
-"""How large a launch may be, as the hardware has it."""
+"""How large a launch may be, as the hardware has it, and how long it may take here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from gpulearn.simt.findings import Finding, Stop
 
-__all__ = ["MAX_LOCAL", "MAX_SHARED", "check_shape"]
+__all__ = ["MAX_LOCAL", "MAX_SHARED", "SECONDS", "check_shape", "slow"]
 
 Triple = tuple[int, int, int]
 MAX_THREADS = 1024
@@ -20,6 +20,14 @@ MAX_GRID: Triple = ((1 << 31) - 1, 65_535, 65_535)
 
 MAX_SHARED = 48 * 1024  # bytes of a block
 MAX_LOCAL = 512 * 1024  # bytes of a thread
+
+
+SECONDS = 120.0  # what a loop may take that changes something all the time
+
+
+def slow(message: str) -> str:
+    """The message for what may be endless and may be slow, with what to try."""
+    return f"{message}; if it is only slow, use more threads"
 
 
 def _triple(shape: Any, what: str) -> Triple:

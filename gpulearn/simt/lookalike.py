@@ -176,7 +176,7 @@ vectorize, guvectorize = _later("vectorize"), _later("guvectorize")
 reduce = Reduce = _later("Reduce")
 
 
-class _Random:
+class _Random(Namespace):
     """`cuda.random`: one xoroshiro128+ generator per thread, as Numba has it."""
 
     @staticmethod
@@ -196,7 +196,7 @@ class _Random:
         return getattr(random, name)
 
 
-random = _Random()
+random = _Random("random")
 
 
 def __getattr__(name: str) -> Any:

@@ -8,10 +8,12 @@ launch and the active mask; the memory it touches, what it counts and what it ch
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
 
+from gpulearn.simt import limits
 from gpulearn.simt.choice import Choice
 from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.flow import Loop, Repeat, iterate
@@ -24,7 +26,7 @@ from gpulearn.simt.values import Value, cast, truth
 
 __all__ = ["Frame", "Machine"]
 
-STEP_LIMIT = 4_000_000  # iterations of all loops in one chunk
+STEP_LIMIT = 4_000_000  # iterations of all loops in one chunk; beyond, the clock decides
 DEPTH_LIMIT = 64  # device functions inside device functions
 
 
@@ -99,9 +101,9 @@ class Machine(Logic):
 
     # --- branches and loops
 
-    def loop(self, place: int, leaves: bool, waits: bool) -> Repeat:
+    def loop(self, place: int, leaves: bool, waits: bool, hopeless: bool) -> Repeat:
         """A `while` loop."""
-        return Repeat(self, place, leaves, waits)
+        return Repeat(self, place, leaves, waits, hopeless)
 
     def each(self, iterable: Any, place: int, leaves: bool) -> Loop:
         """A `for` loop."""
@@ -110,8 +112,10 @@ class Machine(Logic):
     def step(self) -> None:
         """Counts an iteration, so that no launch goes on for ever."""
         self.steps += 1
-        if self.steps > STEP_LIMIT:
-            message = f"still running after {STEP_LIMIT:,} loop iterations"
+        if self.steps > STEP_LIMIT and self.steps % 1024 == 0:
+            if time.monotonic() - self.begun < limits.SECONDS:
+                return
+            message = limits.slow(f"still running after {self.steps:,} loop iterations")
             raise Stop(Finding("no-progress", self.here(), message, self.who(self.mask)))
 
     # --- conditions

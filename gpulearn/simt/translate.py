@@ -61,6 +61,23 @@ def _leaves(statement: ast.stmt, *, inside_loop: bool = False) -> bool:
     return False
 
 
+_PLAIN = (
+    ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp,
+    ast.expr_context, ast.cmpop, ast.boolop, ast.operator, ast.unaryop,
+)  # fmt: skip
+
+
+def _hopeless(loop: ast.While, assigned: set[str]) -> bool:
+    """Whether a thread that has begun a loop can never leave it."""
+    test = list(ast.walk(loop.test))
+    inside = [n for s in loop.body for n in ast.walk(s)]
+    return (
+        all(isinstance(n, _PLAIN) for n in test)
+        and not assigned & {n.id for n in test if isinstance(n, ast.Name)}
+        and not any(isinstance(n, ast.Break | ast.Return | ast.Raise) for n in inside)
+    )
+
+
 class _Statements(Expressions):
     """Writes the text of one translation and collects the constants that it names."""
 
@@ -271,8 +288,12 @@ class _Statements(Expressions):
         inside = [n for s in node.body for n in ast.walk(s)]
         waits = not any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) for n in inside)
         leaves = self.loop_leaves(node)
-        self.say(f"{loop} = m.loop({self.place(node)}, {leaves}, {waits})")
-        self.say(f"while {loop}.again() and {loop}.test({self.expression(node.test)}):")
+        state = sorted(_bound([node]))
+        hopeless = _hopeless(node, set(state))
+        self.say(f"{loop} = m.loop({self.place(node)}, {leaves}, {waits}, {hopeless})")
+        test = self.expression(node.test)
+        names = ", ".join(f"v_{name}" for name in state)
+        self.say(f"while {loop}.again({names}) and {loop}.test({test}):")
         self.loops.append(loop)
         self.indented(node.body)
         self.loops.pop()

@@ -322,9 +322,19 @@ def _real(thing: Any, seen: dict[int, Any]) -> Any:
             for name, value in list(inner.__globals__.items()):
                 if value is shell:  # a function that calls itself
                     inner.__globals__[name] = made
+            for cell in inner.__closure__ or ():  # the same, defined inside a function
+                if _holds(cell, shell):
+                    cell.cell_contents = made
             _device[id(thing)] = (thing, made)
         return _device[id(thing)][1]
     return thing
+
+
+def _holds(cell: python_types.CellType, thing: Any) -> bool:
+    try:
+        return cell.cell_contents is thing
+    except ValueError:  # an empty cell
+        return False
 
 
 # --- Numba's reasons, boiled down

@@ -26,7 +26,8 @@ CASES: list[Mistake] = [
     *wrong_code.CASES,
 ]
 STOPPING = [case for case in CASES if case.stops]
-WARNING = [case for case in CASES if case.kind in ("race", "uninitialised-read") and not case.stops]
+WARNED = ("race", "uninitialised-read", "negative-index")
+WARNING = [case for case in CASES if case.kind in WARNED and not case.stops]
 
 
 def name(case: Mistake) -> str:

@@ -96,6 +96,22 @@ def test_random_numbers() -> None:
     assert (other != uniform).any()
 
 
+def test_random_numbers_by_their_full_name() -> None:
+    import numba.cuda.random  # noqa: F401 - with a GPU, this makes `cuda.random`
+
+    @cuda.jit
+    def draw(states, out):
+        i = cuda.grid(1)
+        out[i] = cuda.random.xoroshiro128p_uniform_float32(states, i)
+
+    states = cuda.random.create_xoroshiro128p_states(32, seed=7)
+    out = cuda.device_array(32, np.float32)
+    draw[1, 32](states, out)
+    drawn = out.copy_to_host()
+    assert ((drawn >= 0) & (drawn < 1)).all()
+    assert len(np.unique(drawn)) == 32
+
+
 @pytest.mark.parametrize(
     ("call", "start", "want"),
     [

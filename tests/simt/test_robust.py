@@ -18,6 +18,7 @@ from numba import float32
 
 import gpulearn as gl
 from gpulearn import cuda
+from gpulearn.simt import limits, machine
 
 from .harness import launch, to_device
 
@@ -60,6 +61,76 @@ def test_a_long_loop_is_not_called_endless() -> None:
     assert out[0] == 20_000
 
 
+def test_a_loop_of_more_than_a_million_iterations_ends_as_it_should() -> None:
+    out = np.zeros(1, np.int64)
+    launch(long_loop, 1, 1, out, 1_200_000)
+    assert out[0] == 1_200_000
+
+
+def add_alone(n, x, y):
+    i = 0
+    while i < n:
+        y[i] = x[i] + y[i]
+        i += 1
+
+
+def test_one_thread_may_do_all_the_work() -> None:
+    x, y = np.ones(30_000, np.float32), np.full(30_000, 2, np.float32)
+    launch(add_alone, 1, 1, 30_000, x, y)
+    assert (y == 3).all()
+
+
+def counts_for_ever(out):
+    k = 0
+    while k >= 0:
+        k += 1
+    out[0] = k
+
+
+def test_a_loop_that_changes_something_has_time_but_not_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "SECONDS", 0.5)
+    with pytest.raises(gl.KernelError, match="still running.*if it is only slow, use more threads"):
+        launch(counts_for_ever, 1, 1, np.zeros(1, np.int64))
+
+
+def many_steps(out, n):
+    for _ in range(n):
+        for _ in range(1000):
+            pass
+    out[0] = 1
+
+
+def test_for_loops_of_many_steps_end_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "STEP_LIMIT", 100_000)
+    out = np.zeros(1, np.int64)
+    launch(many_steps, 1, 1, out, 300)
+    assert out[0] == 1
+    monkeypatch.setattr(limits, "SECONDS", 0.0)
+    with pytest.raises(gl.KernelError, match="use more threads"):
+        launch(many_steps, 1, 1, out, 300)
+
+
+def search_that_stands_still(a, out):
+    lo, hi = 0, a.size
+    while lo < hi:
+        middle = (lo + hi) // 2
+        if a[middle] < 3:
+            lo = middle
+        else:
+            hi = middle
+        out[cuda.grid(1)] = middle
+
+
+@pytest.mark.parametrize("grid", [1, 2])
+def test_a_loop_that_stands_still_is_found_at_once(grid: int) -> None:
+    start = time.monotonic()
+    with pytest.raises(gl.KernelError, match="an iteration of it changes nothing"):
+        launch(search_that_stands_still, grid, 32, np.arange(16), np.zeros(64))
+    assert time.monotonic() - start < 5
+
+
 def long_loop(out, n):
     k = 0
     while k < n:
@@ -81,6 +152,26 @@ def endless_recursion(out):
 def test_recursion_without_end_is_an_error() -> None:
     with pytest.raises(gl.KernelError):
         launch(endless_recursion, 1, 32, np.zeros(32, np.float32))
+
+
+def recursive_inside_a_function():
+    @cuda.jit(device=True)
+    def fact(n):
+        if n <= 1:
+            return 1
+        return n * fact(n - 1)
+
+    def factorials(out):
+        i = cuda.grid(1)
+        out[i] = fact(i)
+
+    return factorials
+
+
+def test_a_device_function_inside_a_function_may_call_itself() -> None:
+    out = np.zeros(6, np.int64)
+    launch(recursive_inside_a_function(), 1, 6, out)
+    assert out.tolist() == [1, 1, 2, 6, 24, 120]
 
 
 def nan_index(x, out):
@@ -200,6 +291,11 @@ def test_dynamic_shared_memory_that_was_not_asked_for_is_out_of_bounds() -> None
     with pytest.raises(gl.KernelError) as caught:
         launch(dynamic, 1, 32, np.zeros(32, np.float32), shared=64)  # 16 floats
     assert caught.value.report.findings[0].kind == "out-of-bounds"
+
+
+def test_forgotten_dynamic_shared_memory_is_told_where_to_give_it() -> None:
+    with pytest.raises(gl.KernelError, match=r"kernel\[grid, block, stream, bytes\]"):
+        launch(dynamic, 1, 32, np.zeros(32, np.float32))
 
 
 NASTY = textwrap.dedent(
