@@ -22,7 +22,7 @@ MAX_SHARED = 48 * 1024  # bytes of a block
 MAX_LOCAL = 512 * 1024  # bytes of a thread
 
 
-SECONDS = 120.0  # what a loop may take that changes something all the time
+SECONDS = 60.0  # for loops that change something at each round, in one chunk of blocks
 
 
 def slow(message: str) -> str:
