@@ -95,7 +95,11 @@ class Counts:
 
     @property
     def arithmetic_intensity(self) -> float:
-        """Floating-point operations per byte moved between L1 and the rest of memory."""
+        """Floating-point operations per byte that loads and stores of global memory move.
+
+        Bytes as the warps ask for them, in whole sectors, before any cache; those of atomics
+        are not among them. A roofline over DRAM counts fewer bytes where caches hit.
+        """
         return _ratio(self.flops32 + self.flops64, self.bytes_moved)
 
 
