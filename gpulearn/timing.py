@@ -121,14 +121,11 @@ def measure(
     _require.above_zero("seconds", seconds)
     _require.choice("clock", clock, ("host", "events"))
     torch = _require.package("torch", "gl.measure")
-    has_gpu = torch.cuda.is_available()
-    if clock == "events" and not has_gpu:
+    if clock == "events" and not torch.cuda.is_available():
         raise BadInput("clock='events' reads a GPU's timers, and torch sees no GPU: use 'host'.")
-    wait = torch.cuda.synchronize if has_gpu else _nothing_to_wait_for
-    start = perf_counter()
+    start = _clock()
     function()
-    wait()
-    first = perf_counter() - start
+    first = _clock() - start
     repeat = event_times if clock == "events" else _host_times
     with watch_neighbours() as neighbours:
         times = repeat(function, seconds, torch)
@@ -148,8 +145,13 @@ def takes_nothing(function: Callable[..., object]) -> bool:
     return True
 
 
-def _nothing_to_wait_for() -> None:
-    pass
+def _clock() -> float:
+    """The time in seconds, read once the GPU, where torch sees one, has nothing left to do."""
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return perf_counter()
 
 
 def _where(torch: Any) -> str:
@@ -162,15 +164,10 @@ def _where(torch: Any) -> str:
 def _host_times(function: Callable[[], object], seconds: float, torch: Any) -> list[float]:
     from torch.utils.benchmark import Timer
 
-    def clock() -> float:
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
-        return perf_counter()
-
     timer = Timer(
         "function()",
         globals={"function": function},
-        timer=clock,
+        timer=_clock,
         num_threads=torch.get_num_threads(),
     )
     found = timer.adaptive_autorange(threshold=0.1, min_run_time=seconds / 3, max_run_time=seconds)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def cpu_times(
             device.cpu_name(),
             seconds,
         )
-    return Series(f"{how}, {dtype}", series.sizes, series.seconds, series.provenance)
+    return replace(series, name=f"{how}, {dtype}")
 
 
 def gpu_times(
@@ -92,7 +93,7 @@ def modelled_times(
         roofline.matmul_seconds(n, n, n, gpu=model, dtype=dtype, copies=copies) for n in sizes
     ]
     where = Provenance("modelled", f"the {model}'s roofline")
-    return Series(_gpu_name(dtype, copies), tuple(sizes), tuple(seconds), where)
+    return Series(_gpu_name(dtype, copies), sizes, tuple(seconds), where)
 
 
 def _gpu_name(dtype: str, copies: bool) -> str:
@@ -157,7 +158,7 @@ def live_times(
 
     with float32_products(torch, dtype == "tf32"):
         found = _timed(sizes, prepare, where, seconds)
-    return Series(name or f"torch, {dtype}", found.sizes, found.seconds, found.provenance)
+    return replace(found, name=name or f"torch, {dtype}")
 
 
 def peak_rate(n: int = 2048) -> float:
