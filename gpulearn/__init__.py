@@ -24,8 +24,10 @@ if TYPE_CHECKING:
         RecordingError,
         WrongAnswer,
     )
+    from gpulearn.figures.counters import compare_reports
     from gpulearn.figures.matmul import compare_gpus, plot_rates, plot_times, rates
     from gpulearn.figures.matmul_explorer import matmul_explorer
+    from gpulearn.figures.photo import photo, show_images
     from gpulearn.figures.show import show
     from gpulearn.figures.table import table
     from gpulearn.kernels.matmul import matmul_flops, matmul_loops
@@ -52,8 +54,10 @@ _HOMES = {
         "RecordingError",
         "WrongAnswer",
     ),
+    "gpulearn.figures.counters": ("compare_reports",),
     "gpulearn.figures.matmul": ("compare_gpus", "plot_rates", "plot_times", "rates"),
     "gpulearn.figures.matmul_explorer": ("matmul_explorer",),
+    "gpulearn.figures.photo": ("photo", "show_images"),
     "gpulearn.figures.show": ("show",),
     "gpulearn.figures.table": ("table",),
     "gpulearn.kernels.matmul": ("matmul_flops", "matmul_loops"),
@@ -84,6 +88,7 @@ __all__ = [
     "banner",
     "check",
     "compare_gpus",
+    "compare_reports",
     "cpu_times",
     "crossover",
     "exercises",
@@ -94,6 +99,7 @@ __all__ = [
     "matmul_loops",
     "measure",
     "peak_rate",
+    "photo",
     "plot_rates",
     "plot_times",
     "progress",
@@ -102,6 +108,7 @@ __all__ = [
     "round_mantissa",
     "seed",
     "show",
+    "show_images",
     "solution",
     "table",
     "time_correctly",

@@ -1,0 +1,47 @@
+"""The photograph, and pictures side by side."""
+
+import re
+
+import numpy as np
+import pytest
+
+from gpulearn import BadInput, photo, show_images
+
+
+def test_a_photograph_has_the_size_asked_for():
+    image = photo(33, 65)
+    assert image.shape == (33, 65, 3)
+    assert image.dtype == np.uint8
+    assert image.std() > 30  # something is to be seen
+
+
+def test_a_small_photograph_shows_the_same_picture():
+    blocks = photo(600, 400).reshape(12, 50, 8, 50, 3).mean(axis=(1, 3))
+    assert np.abs(blocks - photo(12, 8)).mean() < 10
+    assert np.abs(blocks[::-1] - photo(12, 8)).mean() > 40
+
+
+def test_another_shape_is_cut_out_not_stretched():
+    whole, wide = photo(600, 512), photo(300, 512)
+    top = min(range(300), key=lambda row: np.abs(whole[row : row + 300] - wide.astype(int)).mean())
+    assert np.abs(whole[top : top + 300] - wide.astype(int)).mean() < 3
+
+
+@pytest.mark.parametrize("size", [(0, 4), (4, -1), (2.5, 4)])
+def test_a_size_must_be_whole(size):
+    with pytest.raises(BadInput, match="whole number"):
+        photo(*size)
+
+
+def test_pictures_carry_their_sentence():
+    grey = photo(40, 30)[:, :, 0]
+    torn = np.where(np.arange(30) % 7, grey / 255, np.nan)
+    picture = show_images("The right one has gaps.", {"whole": grey, "torn": torn})
+    assert re.search(r'<img alt="The right one has gaps\."', picture._repr_html_())
+    assert picture.png.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("images", [{}, [np.ones((2, 2))], {"flat": np.ones(5)}])
+def test_what_is_no_picture_is_refused(images):
+    with pytest.raises(BadInput):
+        show_images("Nothing is to be seen here.", images)
