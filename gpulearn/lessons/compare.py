@@ -9,7 +9,7 @@ import numpy as np
 
 from gpulearn._require import shown
 
-__all__ = ["arrays", "numbers_or_none", "tolerance"]
+__all__ = ["alike", "arrays", "numbers_or_none", "tolerance"]
 
 NOTHING = "it returns nothing (None): does it end with return?"
 
@@ -48,6 +48,13 @@ def tolerance(dtype: np.dtype[Any]) -> float:
     return float(256 * np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
 
 
+def alike(got: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Where two arrays of one shape agree, relative to the largest expected element."""
+    finite = np.abs(expected[np.isfinite(expected)])
+    allowed = tolerance(expected.dtype) * float(finite.max(initial=0))
+    return np.asarray(np.isclose(got, expected, rtol=0, atol=allowed, equal_nan=True))
+
+
 def arrays(got: Any, expected: np.ndarray) -> str | None:
     """Compare two arrays of numbers: shape first, then the first element that differs."""
     if got is None:
@@ -61,10 +68,7 @@ def arrays(got: Any, expected: np.ndarray) -> str | None:
         return f"it returns an array of {got.dtype}, expected numbers"
     if got.shape != expected.shape:
         return f"it returns shape {got.shape}, expected {expected.shape}"
-    scale = np.abs(expected).max(initial=0)
-    close = np.isclose(
-        got, expected, rtol=0, atol=tolerance(expected.dtype) * scale, equal_nan=True
-    )
+    close = alike(got, expected)
     if close.all():
         return None
     where = tuple(int(i) for i in np.argwhere(~close)[0])

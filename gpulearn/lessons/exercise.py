@@ -6,7 +6,7 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from gpulearn import _require, lessons
@@ -79,7 +79,10 @@ class Exercise:
         run: tries an answer on a case and returns what came out.
         expect: what should come out; the reference's result unless said otherwise.
         difference: one sentence on how a result differs from the expected one, or None.
-        demand: what else is asked of an answer with right results: one sentence, or None.
+        demand: what else is asked of an answer with right results, from the answer and what
+            came out of each case: one sentence, or None.
+        kinships: when two results are the same behaviour, from the strictest view to the
+            loosest; if empty, when there is no difference between them.
     """
 
     name: str
@@ -91,7 +94,8 @@ class Exercise:
     run: Callable[[Answer, Case], Any] = call
     expect: Callable[[Case], Any] | None = None
     difference: Callable[[Any, Any], str | None] = compare.numbers_or_none
-    demand: Callable[[Answer], str | None] = field(default=lambda answer: None)
+    demand: Callable[[Answer, Sequence[Any]], str | None] = lambda answer, outcomes: None
+    kinships: Sequence[Callable[[Any, Any], bool]] = ()
 
     def expected(self, case: Case) -> Any:
         """What should come out of a case."""

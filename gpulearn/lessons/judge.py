@@ -8,8 +8,8 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -108,7 +108,7 @@ def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> st
             for case in cases:
                 outcomes.append(_try(exercise, answer, case))
             failures = _failures(exercise, cases, outcomes)
-            demanded = None if failures else exercise.demand(answer)
+            demanded = None if failures else exercise.demand(answer, outcomes)
     except TimeoutError:
         label = cases[min(len(outcomes), len(cases) - 1)].label
         return (
@@ -117,14 +117,30 @@ def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> st
         )
     if not failures:
         return demanded
-    for known in exercise.answers.wrongs:
-        if all(
-            _alike(exercise, outcome, _try(exercise, known.answer, case))
-            for outcome, case in zip(outcomes, exercise.cases(), strict=True)
-        ):
-            return known.hint
     case, sentence = failures[0]
+    if hint := _hint(exercise, outcomes):
+        evidence = getattr(outcomes[cases.index(case)], "evidence", "")
+        if not evidence:
+            return hint
+        return f"for {case.label}, {evidence} {hint[:1].upper()}{hint[1:]}"
     return f"for {case.label}, {sentence.rstrip('.?!')}."
+
+
+def _hint(exercise: Exercise, outcomes: Sequence[Any]) -> str | None:
+    """The hint of the known wrong answer that behaves like this one on every case."""
+    for same in exercise.kinships or (_without(exercise.difference),):
+        for known in exercise.answers.wrongs:
+            cases = exercise.cases()
+            if all(
+                _alike(same, outcome, _try(exercise, known.answer, case))
+                for outcome, case in zip(outcomes, cases, strict=True)
+            ):
+                return known.hint
+    return None
+
+
+def _without(difference: Callable[[Any, Any], str | None]) -> Callable[[Any, Any], bool]:
+    return lambda one, other: difference(one, other) is None
 
 
 def _unread_cell(name: str, answer: Answer) -> str | None:
@@ -168,7 +184,7 @@ def _fault_of_signature(exercise: Exercise, answer: Answer) -> str | None:
 
 def _try(exercise: Exercise, answer: Answer, case: Case) -> Any:
     """What comes out of one case; an exception is an outcome as well."""
-    fresh = Case(case.label, copy.deepcopy(case.args))
+    fresh = replace(case, args=copy.deepcopy(case.args))
     try:
         got = exercise.run(answer, fresh)
     except (KeyboardInterrupt, TimeoutError):
@@ -178,9 +194,15 @@ def _try(exercise: Exercise, answer: Answer, case: Case) -> Any:
     except BaseException as error:
         return Raised(type(error).__name__, _sentence_of(error, answer))
     for before, after in zip(case.args, fresh.args, strict=True):
-        if isinstance(before, np.ndarray | list) and not np.array_equal(before, after):
+        if isinstance(before, np.ndarray | list) and not _unchanged(before, after):
             return Raised(Refused.__name__, "it changes its input; work on a copy")
     return got
+
+
+def _unchanged(before: Any, after: Any) -> bool:
+    if isinstance(before, np.ndarray) and before.dtype.kind == "f":
+        return np.array_equal(before, after, equal_nan=True)
+    return np.array_equal(before, after)
 
 
 def _sentence_of(error: BaseException, answer: Answer) -> str:
@@ -222,7 +244,7 @@ def _failures(
     return found
 
 
-def _alike(exercise: Exercise, one: Any, other: Any) -> bool:
+def _alike(same: Callable[[Any, Any], bool], one: Any, other: Any) -> bool:
     """Whether two outcomes are the same behaviour."""
     if isinstance(one, Raised) and isinstance(other, Raised):
         rule = Refused.__name__
@@ -232,6 +254,6 @@ def _alike(exercise: Exercise, one: Any, other: Any) -> bool:
     if one is None or other is None:
         return one is other
     try:
-        return exercise.difference(one, other) is None
+        return same(one, other)
     except (TypeError, ValueError, AttributeError):
         return False

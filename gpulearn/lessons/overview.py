@@ -70,7 +70,7 @@ def solution(name: str) -> Solution:
 
 
 def notebook_source(function: Any) -> str:
-    """The source of a function without decorators, docstring and type hints."""
+    """The source of a function without docstring, type hints and decorators but `cuda.jit`."""
     source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
     node = ast.parse(source).body[0]
     assert isinstance(node, ast.FunctionDef)
@@ -80,11 +80,11 @@ def notebook_source(function: Any) -> str:
         name=node.name,
         args=without_hints(node.args),
         body=[ast.Pass()],
-        decorator_list=[],
+        decorator_list=[d for d in node.decorator_list if ast.unparse(d).startswith("cuda.jit")],
         lineno=1,
     )
-    head = ast.unparse(bare).splitlines()[0]
+    *head, _ = ast.unparse(bare).splitlines()
     body = source.splitlines()[(first.end_lineno or 0) if has_docstring else first.lineno - 1 :]
     while body and not body[0].strip():
         del body[0]
-    return "\n".join([head, *body]).rstrip()
+    return "\n".join([*head, *body]).rstrip()

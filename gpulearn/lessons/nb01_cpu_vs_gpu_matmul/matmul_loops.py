@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ def cases() -> list[Case]:
     return cases
 
 
-def hidden_loops(answer: Callable[..., Any]) -> str | None:
+def hidden_loops(answer: Callable[..., Any], outcomes: Sequence[Any]) -> str | None:
     """Whether a library's matrix product did the work that the loops were to do."""
     products: list[str] = []
 

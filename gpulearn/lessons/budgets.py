@@ -1,0 +1,186 @@
+"""What a kernel may cost: budgets on the counters of the SIMT machine, each with its advice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from gpulearn.simt.counters import Counts
+from gpulearn.simt.trace import IDLE
+
+if TYPE_CHECKING:
+    from gpulearn.lessons.kernel_exercise import Launch
+    from gpulearn.simt.report import Report
+
+__all__ = [
+    "Budget",
+    "atomics",
+    "bank_conflicts",
+    "barriers",
+    "bytes_moved",
+    "divergence",
+    "float64",
+    "sectors_per_request",
+    "shared_memory",
+]
+
+WARP = 32
+SLACK = 1e-6  # so that a mean that equals the budget is within it
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A limit on a cost, and what to do about it.
+
+    Attributes:
+        excess: what is too much about a launch, as the end of a sentence, or None.
+        advice: one or two sentences; the hint of every known answer that exceeds it.
+    """
+
+    excess: Callable[[Report, Launch], str | None]
+    advice: str
+
+
+def sectors_per_request(limit: float, *, advice: str, only: str = "") -> Budget:
+    """At most so many 32-byte sectors per global load or store request, on each line.
+
+    `only` may be "load" or "store".
+    """
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        for kind in ("load", "store"):
+            if only in ("", kind):
+                means = {n: getattr(c, f"sectors_per_{kind}") for n, c in report.lines.items()}
+                worst = max(means, key=lambda n: means[n], default=0)
+                if means.get(worst, 0) > limit + SLACK:
+                    return (
+                        f"{_line(report, worst)} moves {means[worst]:.3g} sectors per {kind} "
+                        f"request, the budget is {limit:g}{_spacing(report, worst, kind)}"
+                    )
+        return None
+
+    return Budget(excess, advice)
+
+
+def bank_conflicts(limit: float, *, advice: str) -> Budget:
+    """At most so many shared-memory bank conflicts per request, on each line."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        means = {n: _conflicts(c) for n, c in report.lines.items()}
+        worst = max(means, key=lambda n: means[n], default=0)
+        if means.get(worst, 0) <= limit + SLACK:
+            return None
+        return (
+            f"{_line(report, worst)} meets {means[worst]:.3g} bank conflicts per request, "
+            f"the budget is {limit:g}"
+        )
+
+    return Budget(excess, advice)
+
+
+def _conflicts(counts: Counts) -> float:
+    conflicts = counts.shared_load_conflicts + counts.shared_store_conflicts
+    passes = counts.shared_load_wavefronts + counts.shared_store_wavefronts
+    return conflicts / (passes - conflicts) if conflicts else 0.0
+
+
+def barriers(limit: int | Callable[[Launch], int], *, advice: str) -> Budget:
+    """At most so many barriers that each block passes."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        blocks, threads = (x * y * z for x, y, z in (report.grid, report.block))
+        count = report.totals.barriers / (blocks * -(-threads // WARP))
+        allowed = limit(launch) if callable(limit) else limit
+        if count <= allowed + SLACK:
+            return None
+        return f"each block passes {count:.3g} barriers, the budget is {allowed}"
+
+    return Budget(excess, advice)
+
+
+def bytes_moved(limit: Callable[[Launch], int], *, advice: str) -> Budget:
+    """At most so many bytes to and from global memory, in whole sectors."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        moved, allowed = report.totals.bytes_moved, limit(launch)
+        if moved <= allowed:
+            return None
+        return f"it moves {moved:,} bytes of global memory, the budget is {allowed:,}"
+
+    return Budget(excess, advice)
+
+
+def atomics(limit: Callable[[Launch], int], *, of: int, advice: str) -> Budget:
+    """At most so many atomic operations on the argument at position `of`."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        name = launch.names(report)[of]
+        count, allowed = report.arrays[name].atomics, limit(launch)
+        if count <= allowed:
+            return None
+        return f"it does {count:,} atomic operations on {name}, the budget is {allowed:,}"
+
+    return Budget(excess, advice)
+
+
+def divergence(limit: Callable[[Launch], int], *, advice: str) -> Budget:
+    """At most so many branches at which the lanes of a warp part."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        count, allowed = report.totals.divergent_branches, limit(launch)
+        if count <= allowed:
+            return None
+        worst = max(report.lines, key=lambda n: report.lines[n].divergent_branches)
+        return (
+            f"warps part {count:,} times, most often in {_line(report, worst)}, "
+            f"the budget is {allowed:,}"
+        )
+
+    return Budget(excess, advice)
+
+
+def shared_memory(*, advice: str) -> Budget:
+    """Shared memory has to be used."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        if report.totals.shared_store_wavefronts:
+            return None
+        return "it never writes to shared memory"
+
+    return Budget(excess, advice)
+
+
+def float64(*, advice: str) -> Budget:
+    """No float64 arithmetic."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        if not report.totals.flops64:
+            return None
+        worst = max(report.lines, key=lambda n: report.lines[n].flops64)
+        count = report.lines[worst].flops64
+        return f"{_line(report, worst)} does {count:,} operations in float64, the budget is none"
+
+    return Budget(excess, advice)
+
+
+def _line(report: Report, number: int) -> str:
+    text = report.source.get(number, "").strip()
+    return f"line {number} (`{text}`)" if text else f"line {number}"
+
+
+def _spacing(report: Report, line: int, kind: str) -> str:
+    """How far apart neighbouring lanes read or write in a line, where it is one distance."""
+    for step in report.steps or ():
+        for touch in step.touches:
+            if (step.line, touch.kind, touch.space) == (line, kind, "global"):
+                lanes = [e for e in touch.warp(touch.warps()[0]) if e != IDLE]
+                gaps = {abs(b - a) * touch.size for a, b in pairwise(lanes)}
+                if len(gaps) == 1 and (gap := gaps.pop()) > touch.size:
+                    return f": neighbouring lanes are {_bytes(gap)} apart"
+    return ""
+
+
+def _bytes(count: int) -> str:
+    return f"{count // 1024} KB" if count % 1024 == 0 else f"{count:,} bytes"

@@ -1,0 +1,226 @@
+"""Exercises whose answer is a kernel: tried on the SIMT machine, and on the GPU if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpulearn import device
+from gpulearn.lessons import compare, gpu_trial, patterns
+from gpulearn.lessons.budgets import Budget
+from gpulearn.lessons.exercise import Answer, Answers, Case, Exercise, Refused
+from gpulearn.simt import lookalike
+from gpulearn.simt.findings import Finding
+from gpulearn.simt.report import Report
+from gpulearn.simt.settings import seed
+from gpulearn.simt.xray import xray
+
+__all__ = ["Launch", "Outcome", "kernel_exercise", "poison"]
+
+Array = np.ndarray[Any, Any]
+Shape = int | tuple[int, ...]
+
+# Outcomes that hardware allows and that an answer must survive: each gives another order of
+# blocks, and another winner where threads race.
+SEEDS = (0, 1)
+
+
+@dataclass(frozen=True)
+class Launch(Case):
+    """One adversarial launch: a kernel's arguments, and the shape that it is launched with.
+
+    Attributes:
+        grid: blocks, as in `kernel[grid, block]`.
+        block: threads per block.
+        outputs: positions of the arguments that the kernel must fill; they start poisoned.
+        updated: positions of the arguments that it reads and changes; they start as given.
+        measured: whether access budgets are held against this launch; if no launch of an
+            exercise is, they are held against all.
+    """
+
+    grid: Shape = field(kw_only=True)
+    block: Shape = field(kw_only=True)
+    outputs: tuple[int, ...] = field(default=(), kw_only=True)
+    updated: tuple[int, ...] = field(default=(), kw_only=True)
+    measured: bool = field(default=False, kw_only=True)
+
+    @property
+    def results(self) -> tuple[int, ...]:
+        """Positions of all arguments that the kernel may write, in order."""
+        return tuple(sorted({*self.outputs, *self.updated}))
+
+    def names(self, report: Report) -> dict[int, str]:
+        """Position of each array among the arguments → what the kernel calls it."""
+        positions = [p for p, a in enumerate(self.args) if isinstance(a, np.ndarray)]
+        return dict(zip(positions, report.arrays, strict=False))  # the arguments come first
+
+    def arguments(self) -> list[Any]:
+        """Fresh host arguments, with poisoned outputs."""
+        fresh = [a.copy() if isinstance(a, np.ndarray) else a for a in self.args]
+        for position in self.outputs:
+            fresh[position][...] = poison(fresh[position].dtype)
+        return fresh
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a kernel did: the arrays that it left behind, and the machine's report."""
+
+    results: tuple[Array, ...]
+    report: Report
+    launch: Launch
+
+    @property
+    def finding(self) -> Finding | None:
+        """The first finding that makes the launch wrong."""
+        return next((f for f in self.report.findings if f.severity == "error"), None)
+
+    @property
+    def evidence(self) -> str:
+        """The finding as a sentence with the line that it quotes, or ""."""
+        found = self.finding
+        if found is None:
+            return ""
+        text = self.report.source.get(found.line or 0, "").strip()
+        quoted = f" (`{text}`)" if text and not found.function else ""
+        where = str(found).partition(": ")[0] + quoted + ": " if found.line else ""
+        return f"{where}{found.message}."
+
+
+def poison(dtype: np.dtype[Any]) -> Any:
+    """The value that an output holds before anybody has written it."""
+    return np.iinfo(dtype).max // 3 | 1 if dtype.kind in "iu" else np.nan
+
+
+def kernel_exercise(
+    *,
+    name: str,
+    notebook: str,
+    task: str,
+    reference: Answer,
+    cases: Callable[[], Sequence[Launch]],
+    expect: Callable[..., tuple[Array, ...]],
+    answers: Answers,
+    budgets: Sequence[Budget] = (),
+) -> Exercise:
+    """An exercise whose answer is a kernel.
+
+    Args:
+        name: the kernel's name, and the exercise's.
+        notebook: the notebook that sets it, such as "03_threads_blocks_grids".
+        task: one sentence.
+        reference: the tested kernel that is its solution.
+        cases: makes the launches anew for each check.
+        expect: the specification in NumPy: takes the kernel's arguments and returns what each
+            output and each updated argument must hold, in order.
+        answers: known answers, as plain functions or kernels.
+        budgets: what a right kernel may cost; the first that is exceeded is told.
+    """
+    return Exercise(
+        name=name,
+        notebook=notebook,
+        task=task,
+        reference=reference,
+        cases=cases,
+        answers=answers,
+        run=run,
+        expect=lambda case: expect(*(np.copy(a) if np.ndim(a) else a for a in case.args)),
+        difference=difference,
+        demand=lambda answer, outcomes: over_budget(budgets, outcomes),
+        kinships=(same_results, same_finding),
+    )
+
+
+def run(answer: Answer, case: Case) -> Outcome:
+    """Launch an answer under the SIMT machine, once per seed; stop where it goes wrong.
+
+    On a computer with a GPU, an answer without findings runs there as well.
+
+    Raises:
+        Refused: it writes to an argument that is an input, or its results change from seed
+            to seed.
+    """
+    assert isinstance(case, Launch)
+    outcomes: list[Outcome] = []
+    for number in SEEDS:
+        with seed(number):
+            outcomes.append(simulate(answer, case))
+        if outcomes[-1].finding:
+            return outcomes[-1]
+    if device.current().kind == "gpu":
+        outcomes.append(Outcome(gpu_trial.run(answer, case), outcomes[0].report, case))
+    for other in outcomes[1:]:
+        if difference(other, outcomes[0].results):
+            raise Refused(
+                "its result depends on the order in which blocks and threads happen to run"
+            )
+    return outcomes[0]
+
+
+def simulate(answer: Answer, launch: Launch) -> Outcome:
+    """One launch on the SIMT machine, with everything on."""
+    given = launch.arguments()
+    there = [lookalike.to_device(a) if isinstance(a, np.ndarray) else a for a in given]
+    report = xray(answer)[launch.grid, launch.block](*there)
+    for position, (before, after) in enumerate(zip(given, there, strict=True)):
+        if position in launch.results or not isinstance(before, np.ndarray):
+            continue
+        if not np.array_equal(before, after.copy_to_host(), equal_nan=before.dtype.kind == "f"):
+            raise Refused(f"it writes to its argument number {position + 1}, an input")
+    return Outcome(tuple(there[p].copy_to_host() for p in launch.results), report, launch)
+
+
+def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
+    """What is wrong with an outcome: its finding, or how its first wrong result differs."""
+    assert isinstance(got, Outcome)
+    if got.finding:
+        return got.evidence
+    for position, array, wanted in zip(got.launch.results, got.results, expected, strict=True):
+        if compare.arrays(array, wanted):
+            empty = poison(array.dtype) if position in got.launch.outputs else None
+            return patterns.describe(array, wanted, got.launch, position, empty)
+    return None
+
+
+def same_results(one: Any, other: Any) -> bool:
+    """Whether two outcomes have the same finding, if any, and the same results."""
+    if not isinstance(one, Outcome) or not isinstance(other, Outcome):
+        return False
+    if (one.finding or other.finding) and not same_finding(one, other):
+        return False
+    pairs = zip(one.results, other.results, strict=True)
+    return all(compare.arrays(a, b) is None for a, b in pairs)
+
+
+def same_finding(one: Any, other: Any) -> bool:
+    """Whether two outcomes went wrong in the same way, if not to the same effect."""
+    if not isinstance(one, Outcome) or not isinstance(other, Outcome):
+        return False
+    if one.finding is None or other.finding is None:
+        return one.finding is other.finding and same_results(one, other)
+    return _trait(one, one.finding) == _trait(other, other.finding)
+
+
+def _trait(outcome: Outcome, found: Finding) -> tuple[Any, ...]:
+    """What of a finding does not depend on names and lines."""
+    if found.kind == "out-of-bounds":
+        return found.kind, found.index, found.count
+    if found.kind == "race":
+        return found.kind, found.array in outcome.launch.names(outcome.report).values()
+    return (found.kind,)
+
+
+def over_budget(budgets: Sequence[Budget], outcomes: Sequence[Any]) -> str | None:
+    """The first budget that the outcomes exceed, in one or two sentences."""
+    chosen = [o for o in outcomes if o.launch.measured] or outcomes
+    for budget in budgets:
+        for outcome in chosen:
+            if excess := budget.excess(outcome.report, outcome.launch):
+                return (
+                    f"the results are right, but for {outcome.launch.label}, {excess}. "
+                    f"{budget.advice}"
+                )
+    return None

@@ -1,0 +1,288 @@
+"""How an exercise is judged whose answer is a kernel."""
+
+import numpy as np
+import pytest
+
+from gpulearn import cuda
+from gpulearn.lessons import budgets, gpu_trial, stubs
+from gpulearn.lessons.exercise import Answers, Refused
+from gpulearn.lessons.judge import diagnose
+from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise, poison
+from gpulearn.lessons.overview import notebook_source
+from gpulearn.simt import lookalike
+
+NEIGHBOURS = "Let neighbouring threads read neighbouring elements."
+answers = Answers()
+
+
+@cuda.jit
+def scale(a, factor, out):
+    i, j = cuda.grid(2)
+    if j < a.shape[0] and i < a.shape[1]:
+        out[j, i] = factor * a[j, i]
+
+
+@answers.wrong("the block index is never used: every block does the work of block 0.")
+def block_ignored(a, factor, out):
+    i, j = cuda.threadIdx.x, cuda.threadIdx.y
+    if j < a.shape[0] and i < a.shape[1]:
+        out[j, i] = factor * a[j, i]
+
+
+@answers.wrong("a column too many: the columns are 0 to shape[1] - 1.")
+def guard_off_by_one(a, factor, out):
+    i, j = cuda.grid(2)
+    if j < a.shape[0] and i <= a.shape[1]:
+        out[j, i] = factor * a[j, i]
+
+
+@answers.wrong("nothing is computed: the kernel is empty.")
+def nothing(a, factor, out):
+    pass
+
+
+@answers.wrong(NEIGHBOURS)
+def down_the_columns(a, factor, out):
+    i, j = cuda.grid(2)
+    while i < a.shape[0]:
+        k = j
+        while k < a.shape[1]:
+            out[i, k] = factor * a[i, k]
+            k += cuda.gridsize(2)[1]
+        i += cuda.gridsize(2)[0]
+
+
+def cases():
+    rng = np.random.default_rng(0)
+    made = []
+    for m, n, grid in ((33, 40, (2, 5)), (64, 32, (1, 8)), (5, 70, (3, 1))):
+        a = rng.normal(size=(m, n)).astype(np.float32)
+        made.append(
+            Launch(
+                f"a of shape ({m}, {n})",
+                (a, np.float32(3), np.empty_like(a)),
+                grid=grid,
+                block=(32, 8),
+                outputs=(2,),
+                measured=n == 32,
+            )
+        )
+    return made
+
+
+SCALE = kernel_exercise(
+    name="scale",
+    notebook="03",
+    task="Multiply.",
+    reference=scale,
+    cases=cases,
+    expect=lambda a, factor, out: (factor * a,),
+    answers=answers,
+    budgets=(budgets.sectors_per_request(4, advice=NEIGHBOURS),),
+)
+
+
+@pytest.mark.parametrize("wrong", answers.wrongs, ids=lambda w: w.answer.__name__)
+def test_known_mistakes_get_their_hint(wrong):
+    assert diagnose(SCALE, wrong.answer).lower().endswith(wrong.hint.lower())
+
+
+def test_the_solution_passes_as_a_kernel_and_as_a_plain_function():
+    assert diagnose(SCALE, scale) is None
+    assert diagnose(SCALE, scale.py_func) is None
+
+
+def test_a_finding_is_told_with_its_line_threads_and_the_known_hint():
+    said = diagnose(SCALE, guard_off_by_one)
+    line = guard_off_by_one.__code__.co_firstlineno + 4
+    assert said == (
+        f"for a of shape (33, 40), line {line} (`out[j, i] = factor * a[j, i]`): thread (8, 0) of "
+        "block (1, 0) accesses a[0, 40], out of bounds in dimension 1: a has shape (33, 40) (and "
+        "32 more threads). A column too many: the columns are 0 to shape[1] - 1."
+    )
+
+
+def test_a_budget_says_what_the_line_moves_and_how_far_lanes_are_apart():
+    said = diagnose(SCALE, down_the_columns)
+    assert "(`out[i, k] = factor * a[i, k]`) moves 32 sectors per load request, " in said
+    assert "the budget is 4: neighbouring lanes are 128 bytes apart. " + NEIGHBOURS in said
+
+
+def unknown(kernel):
+    return diagnose(SCALE, kernel)
+
+
+def test_unknown_mistakes_are_described():
+    def constant(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = 7.5
+
+    def unchanged(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = a[j, i]
+
+    def every_other(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1] and i % 2 == 0:
+            out[j, i] = factor * a[j, i]
+
+    def shifted(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = factor * a[j, i] + 1
+
+    assert "every element of out is 7.5" in unknown(constant)
+    assert "out equals argument number 1, unchanged" in unknown(unchanged)
+    assert "660 of 1,320 elements of out are never written, first out[0, 1]" in unknown(every_other)
+    assert "1,320 of 1,320 elements of out differ, first out[0, 0] is" in unknown(shifted)
+
+
+def test_swapped_rows_and_columns_are_named():
+    def turned(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = factor * a[i % a.shape[0], j % a.shape[1]]
+
+    assert "rows and columns of out are swapped" in unknown(turned)
+
+
+def test_inputs_must_stay_as_they_are():
+    def in_place(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            a[j, i] *= factor
+            out[j, i] = a[j, i]
+
+    assert "it writes to its argument number 1, an input" in unknown(in_place)
+
+
+def test_what_is_no_kernel_is_said_in_numbas_place():
+    def prints(a, factor, out):
+        out[0, 0] = a.nonsense
+
+    assert "(`out[0, 0] = a.nonsense`): " in unknown(prints)
+
+
+def test_the_result_must_not_depend_on_the_order_of_blocks():
+    def last_block_wins(a, factor, out):
+        out[0, 0] = cuda.blockIdx.x
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1] and i + j > 0:
+            out[j, i] = factor * a[j, i]
+
+    assert "race" in unknown(last_block_wins) or "order" in unknown(last_block_wins)
+
+
+def test_outputs_are_poisoned_and_updated_arguments_are_not():
+    a, b = np.ones(3, np.float32), np.ones(3, np.int32)
+    launch = Launch("", (a, b, 2), grid=1, block=1, outputs=(0,), updated=(1,))
+    fresh = launch.arguments()
+    assert np.isnan(fresh[0]).all()
+    assert fresh[1].tolist() == [1, 1, 1]
+    assert fresh[1] is not b
+    assert launch.results == (0, 1)
+    assert poison(np.dtype(np.uint8)) == 85
+
+
+def test_a_stub_is_a_stub_under_its_decorator():
+    @cuda.jit
+    def stub(a, factor, out):
+        out[0, 0] = ...
+
+    assert stubs.is_stub(stub)
+    assert not stubs.is_stub(scale)
+
+
+def test_the_solution_of_a_kernel_is_shown_as_a_kernel():
+    assert notebook_source(scale).startswith("@cuda.jit\ndef scale(a, factor, out):\n    i, j = ")
+
+
+def test_on_a_gpu_the_same_arrays_lie_between_canaries():
+    launch = cases()[0]
+    (out,) = gpu_trial.run(scale, launch, cuda=lookalike)
+    np.testing.assert_allclose(out, 3 * launch.args[0], rtol=1e-6)
+
+
+def test_a_dead_canary_is_noticed():
+    class Overrun:
+        """A GPU on which a kernel writes one element past the end."""
+
+        synchronize = staticmethod(lookalike.synchronize)
+
+        def __init__(self):
+            self.sent = []
+
+        def to_device(self, array):
+            self.sent.append(lookalike.to_device(array))
+            return self.sent[-1]
+
+        def jit(self, function):
+            return self
+
+        def __getitem__(self, shape):
+            def launch(a, factor, out):
+                self.sent[-1][-gpu_trial.PAD : -gpu_trial.PAD + 1] = np.float32(1)
+
+            return launch
+
+    with pytest.raises(Refused, match="beside its argument number 3"):
+        gpu_trial.run(scale, cases()[0], cuda=Overrun())
+
+
+def counted(kernel, block, *args):
+    from gpulearn import xray
+
+    there = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in args]
+    launch = Launch("", args, grid=1, block=block)
+    return xray(kernel)[1, block](*there), launch
+
+
+def tile(a, out):
+    s = cuda.shared.array((32, 32), np.float32)
+    i, j = cuda.grid(2)
+    s[j, i] = a[j, i]
+    cuda.syncthreads()
+    if j % 2 == 0:
+        out[j, i] = s[i, j] * 2.0
+        cuda.atomic.add(out, (0, 0), 1)
+
+
+def test_other_budgets():
+    ones = np.ones((32, 32), np.float32)
+    report, launch = counted(tile, (32, 32), ones, ones)
+
+    def said(make, *args, **kwargs):
+        return make(*args, advice="", **kwargs).excess(report, launch)
+
+    assert "(`out[j, i] = s[i, j] * 2.0`) meets 31 bank conflicts per request" in said(
+        budgets.bank_conflicts, 0
+    )
+    assert said(budgets.bank_conflicts, 31) is None
+    assert "each block passes 1 barriers, the budget is 0" in said(budgets.barriers, 0)
+    assert said(budgets.barriers, 1) is None
+    assert "does 512 atomic operations on out, the budget is 3" in said(
+        budgets.atomics, lambda launch: 3, of=1
+    )
+    assert said(budgets.atomics, lambda launch: 512, of=1) is None
+    assert "moves 6,144 bytes" in said(budgets.bytes_moved, lambda launch: 6143)
+    assert said(budgets.bytes_moved, lambda launch: 6144) is None
+    assert said(budgets.shared_memory) is None
+    assert "(`out[j, i] = s[i, j] * 2.0`) does 512 operations in float64" in said(budgets.float64)
+    assert said(budgets.divergence, lambda launch: 0) is None
+
+
+def test_budgets_that_need_another_kernel():
+    def part(a, out):
+        i = cuda.threadIdx.x
+        if i % 2 == 0:
+            out[i] = a[i]
+
+    ones = np.ones(64, np.float32)
+    report, launch = counted(part, 64, ones, ones)
+    said = budgets.divergence(lambda launch: 1, advice="").excess(report, launch)
+    assert "warps part 2 times, most often in line 2" in said
+    said = budgets.shared_memory(advice="").excess(report, launch)
+    assert said == "it never writes to shared memory"
+    assert budgets.float64(advice="").excess(report, launch) is None
