@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from gpulearn.accelerators import accelerator
+    from gpulearn.choosing import Offer, cheapest_gpu_that_fits, offers
     from gpulearn.device import banner
     from gpulearn.errors import (
         BadInput,
@@ -24,17 +25,23 @@ if TYPE_CHECKING:
         RecordingError,
         WrongAnswer,
     )
+    from gpulearn.estimates import Estimate, estimate
     from gpulearn.figures.counters import compare_reports
     from gpulearn.figures.matmul import compare_gpus, plot_rates, plot_times, rates
     from gpulearn.figures.matmul_explorer import matmul_explorer
     from gpulearn.figures.photo import photo, show_images
+    from gpulearn.figures.roofline import compare_points, compare_roofs, plot_roofline
+    from gpulearn.figures.roofline_explorer import roofline_explorer
     from gpulearn.figures.show import show
     from gpulearn.figures.table import table
+    from gpulearn.gpus import GpuSpec, gpu_spec
     from gpulearn.kernels.matmul import matmul_flops, matmul_loops
     from gpulearn.kernels.matmul_times import cpu_times, gpu_times, peak_rate
     from gpulearn.kernels.precision import relative_error, round_mantissa
     from gpulearn.lessons.judge import check
     from gpulearn.lessons.overview import exercises, progress, solution
+    from gpulearn.machine import RoofPoint, copy_bandwidth, measured_roof, roof_point
+    from gpulearn.roofline import Roof, arithmetic_intensity, attainable, ridge_point, roof
     from gpulearn.series import Provenance, Series, crossover
     from gpulearn.simt.settings import seed, unchecked
     from gpulearn.simt.xray import xray
@@ -43,6 +50,7 @@ if TYPE_CHECKING:
 # the module that defines them -> public names
 _HOMES = {
     "gpulearn.accelerators": ("accelerator",),
+    "gpulearn.choosing": ("Offer", "cheapest_gpu_that_fits", "offers"),
     "gpulearn.device": ("banner",),
     "gpulearn.errors": (
         "BadInput",
@@ -54,17 +62,23 @@ _HOMES = {
         "RecordingError",
         "WrongAnswer",
     ),
+    "gpulearn.estimates": ("Estimate", "estimate"),
     "gpulearn.figures.counters": ("compare_reports",),
     "gpulearn.figures.matmul": ("compare_gpus", "plot_rates", "plot_times", "rates"),
     "gpulearn.figures.matmul_explorer": ("matmul_explorer",),
     "gpulearn.figures.photo": ("photo", "show_images"),
+    "gpulearn.figures.roofline": ("compare_points", "compare_roofs", "plot_roofline"),
+    "gpulearn.figures.roofline_explorer": ("roofline_explorer",),
     "gpulearn.figures.show": ("show",),
     "gpulearn.figures.table": ("table",),
+    "gpulearn.gpus": ("GpuSpec", "gpu_spec"),
     "gpulearn.kernels.matmul": ("matmul_flops", "matmul_loops"),
     "gpulearn.kernels.matmul_times": ("cpu_times", "gpu_times", "peak_rate"),
     "gpulearn.kernels.precision": ("relative_error", "round_mantissa"),
     "gpulearn.lessons.judge": ("check",),
     "gpulearn.lessons.overview": ("exercises", "progress", "solution"),
+    "gpulearn.machine": ("RoofPoint", "copy_bandwidth", "measured_roof", "roof_point"),
+    "gpulearn.roofline": ("Roof", "arithmetic_intensity", "attainable", "ridge_point", "roof"),
     "gpulearn.series": ("Provenance", "Series", "crossover"),
     "gpulearn.simt.settings": ("seed", "unchecked"),
     "gpulearn.simt.xray": ("xray",),
@@ -75,36 +89,56 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "BadInput",
     "DeviceError",
+    "Estimate",
+    "GpuSpec",
     "GpulearnError",
     "KernelError",
     "Measurement",
     "MissingPackage",
     "NotSolvedYet",
+    "Offer",
     "Provenance",
     "RecordingError",
+    "Roof",
+    "RoofPoint",
     "Series",
     "WrongAnswer",
     "accelerator",
+    "arithmetic_intensity",
+    "attainable",
     "banner",
+    "cheapest_gpu_that_fits",
     "check",
     "compare_gpus",
+    "compare_points",
     "compare_reports",
+    "compare_roofs",
+    "copy_bandwidth",
     "cpu_times",
     "crossover",
+    "estimate",
     "exercises",
     "format_seconds",
+    "gpu_spec",
     "gpu_times",
     "matmul_explorer",
     "matmul_flops",
     "matmul_loops",
     "measure",
+    "measured_roof",
+    "offers",
     "peak_rate",
     "photo",
     "plot_rates",
+    "plot_roofline",
     "plot_times",
     "progress",
     "rates",
     "relative_error",
+    "ridge_point",
+    "roof",
+    "roof_point",
+    "roofline_explorer",
     "round_mantissa",
     "seed",
     "show",

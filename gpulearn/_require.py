@@ -20,10 +20,12 @@ __all__ = [
     "OPTIONAL",
     "above_zero",
     "ascending",
+    "checked",
     "choice",
     "install_command",
     "installed",
     "package",
+    "positive",
     "same_length",
     "shapes",
     "shorten",
@@ -180,6 +182,29 @@ def sizes(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     def check(given: dict[str, Any]) -> None:
         given.update({name: whole(name, given[name]) for name in names})
+
+    return _before_each_call(check)
+
+
+def positive(
+    *names: str, or_zero: tuple[str, ...] = ()
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Check before each call that the named arguments are numbers above zero, or may be zero."""
+
+    def check(given: dict[str, Any]) -> None:
+        for name in (*names, *or_zero):
+            if name in names or given[name] != 0:
+                above_zero(name, given[name])
+
+    return _before_each_call(check)
+
+
+def checked(**judges: Callable[[object], None]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a judge of its own look at each named argument before each call."""
+
+    def check(given: dict[str, Any]) -> None:
+        for name, judge in judges.items():
+            judge(given[name])
 
     return _before_each_call(check)
 

@@ -1,4 +1,4 @@
-"""How long work could take at best on a named GPU: the roofline model.
+"""How long work could take at best: the roofline model.
 
 Work of F operations that moves B bytes takes at least max(F / peak, B / bandwidth)
 seconds (Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009).
@@ -6,66 +6,147 @@ seconds (Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpulearn import _require
 from gpulearn.errors import BadInput
+from gpulearn.gpus import BYTES, gpu_spec
+from gpulearn.series import Provenance
 
-__all__ = ["GPUS", "GpuSpec", "gpu_spec", "matmul_seconds"]
+__all__ = [
+    "COPY_SECONDS",
+    "LAUNCH_SECONDS",
+    "Roof",
+    "arithmetic_intensity",
+    "attainable",
+    "matmul_seconds",
+    "ridge_point",
+    "roof",
+]
 
 # Assumed for every GPU, and said wherever a model's time is shown: what it costs the host
 # to launch one kernel or to start one copy.
 LAUNCH_SECONDS = 5e-6
 COPY_SECONDS = 10e-6
 
-BYTES = {"float64": 8, "float32": 4, "tf32": 4, "bfloat16": 2, "float16": 2}
+
+@_require.positive("bytes_moved", or_zero=("flops",))
+def arithmetic_intensity(flops: float, bytes_moved: float) -> float:
+    """Operations for each byte that is moved between memory and processor: F / B.
+
+    Raises:
+        BadInput: a number is below zero, or no byte is moved.
+
+    >>> arithmetic_intensity(flops=2e6, bytes_moved=12e6)
+    0.16666666666666666
+    """
+    return flops / bytes_moved
+
+
+@_require.positive("peak", "bandwidth")
+def ridge_point(peak: float, bandwidth: float) -> float:
+    """The arithmetic intensity from which arithmetic is the limit, in operations per byte.
+
+    Args:
+        peak: operations per second.
+        bandwidth: bytes per second.
+
+    Raises:
+        BadInput: a number is not above zero.
+
+    >>> ridge_point(peak=8e12, bandwidth=320e9)
+    25.0
+    """
+    return peak / bandwidth
+
+
+@_require.positive("intensity", "peak", "bandwidth")
+def attainable(intensity: float, peak: float, bandwidth: float) -> float:
+    """The most operations per second that work of this intensity can reach.
+
+    min(peak, intensity · bandwidth): the roofline itself.
+
+    Args:
+        intensity: operations per byte.
+        peak: operations per second.
+        bandwidth: bytes per second.
+
+    Raises:
+        BadInput: a number is not above zero.
+
+    >>> attainable(intensity=2.0, peak=8e12, bandwidth=320e9)
+    640000000000.0
+    """
+    return min(peak, intensity * bandwidth)
 
 
 @dataclass(frozen=True)
-class GpuSpec:
-    """A GPU by its data sheet.
+class Roof:
+    """One roofline: `peak` in operations per second, `bandwidth` in bytes per second.
 
-    `peak` is operations per second by arithmetic (dense, no sparsity), `bandwidth` and
-    `link` (to the host, one direction) are bytes per second.
+    Raises:
+        BadInput: a number is not above zero.
     """
 
     name: str
-    peak: Mapping[str, float]
+    peak: float
     bandwidth: float
-    link: float
-    source: str
+    provenance: Provenance
+
+    def __post_init__(self) -> None:
+        _require.above_zero("peak", self.peak)
+        _require.above_zero("bandwidth", self.bandwidth)
+
+    @property
+    def ridge(self) -> float:
+        """The ridge point, in operations per byte."""
+        return ridge_point(self.peak, self.bandwidth)
+
+    def attainable(self, intensity: float) -> float:
+        """The most operations per second at an intensity (operations per byte)."""
+        return attainable(intensity, self.peak, self.bandwidth)
+
+    def seconds(self, flops: float, bytes_moved: float) -> float:
+        """The least seconds for work of `flops` operations that moves `bytes_moved` bytes."""
+        return max(flops / self.peak, bytes_moved / self.bandwidth)
+
+    def limit(self, flops: float, bytes_moved: float) -> str:
+        """What those seconds are spent on: "memory" or "arithmetic"."""
+        return "memory" if flops / self.peak < bytes_moved / self.bandwidth else "arithmetic"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name}: {self.peak / 1e9:,.4g} GFLOP/s, {self.bandwidth / 1e9:,.4g} GB/s, "
+            f"ridge at {self.ridge:.3g} FLOP per byte ({self.provenance})"
+        )
+
+    __repr__ = __str__
 
 
-GPUS = {
-    spec.name: spec
-    for spec in (
-        GpuSpec(
-            name="T4",
-            peak={"float32": 8.1e12, "float16": 65e12, "float64": 8.1e12 / 32},
-            bandwidth=320e9,
-            link=15.75e9,  # PCIe 3.0, 16 lanes
-            source="NVIDIA T4 data sheet; bandwidth: Turing white paper (2018)",
-        ),
-        GpuSpec(
-            name="H200",
-            peak={"float64": 67e12, "float32": 67e12, "tf32": 494.5e12, "bfloat16": 989e12}
-            | {"float16": 989e12},  # the sheet's tensor-core rates are for sparse matrices: half
-            bandwidth=4.8e12,
-            link=63e9,  # PCIe 5.0, 16 lanes
-            source="NVIDIA H200 data sheet (SXM version)",
-        ),
-    )
-}
+def roof(gpu: str, dtype: str = "float32", units: str = "any") -> Roof:
+    """The roofline of a named GPU by its data sheet.
 
-
-def gpu_spec(name: str) -> GpuSpec:
-    """Look a GPU up by name.
+    Args:
+        gpu: one of `gpulearn.gpus.GPUS`.
+        dtype: the arithmetic.
+        units: "any" (tensor cores where they are faster) or "vector" (the ordinary units only,
+            which is what a kernel of our own uses).
 
     Raises:
-        BadInput: the name is not in `GPUS`; the nearest is named.
+        BadInput: the GPU, its arithmetic or `units` is not known.
+
+    >>> roof("T4").ridge
+    25.3125
     """
-    return GPUS[_require.choice("GPU", name, GPUS)]
+    spec = gpu_spec(gpu)
+    _require.choice("kind of units", units, ("any", "vector"))
+    rates = spec.peak if units == "any" else spec.vector
+    if dtype not in rates:
+        raise BadInput(f"The {gpu} has no {dtype} arithmetic: choose from {', '.join(rates)}.")
+    name = gpu if dtype == "float32" else f"{gpu}, {dtype}"
+    return Roof(
+        name, rates[dtype], spec.bandwidth, Provenance("modelled", f"the {gpu}'s data sheet")
+    )
 
 
 def matmul_seconds(
@@ -80,12 +161,10 @@ def matmul_seconds(
     Raises:
         BadInput: a size is not above zero, or the GPU or its arithmetic is unknown.
     """
-    spec = gpu_spec(gpu)
-    if dtype not in spec.peak:
-        raise BadInput(f"The {gpu} has no {dtype} arithmetic: choose from {', '.join(spec.peak)}.")
     m, n, p = (_require.whole(name, size) for name, size in (("m", m), ("n", n), ("p", p)))
+    best = roof(gpu, dtype)
     moved = (m * n + n * p + m * p) * BYTES[dtype]
-    seconds = LAUNCH_SECONDS + max(2 * m * n * p / spec.peak[dtype], moved / spec.bandwidth)
+    seconds = LAUNCH_SECONDS + best.seconds(2 * m * n * p, moved)
     if copies:
-        seconds += 3 * COPY_SECONDS + moved / spec.link
+        seconds += 3 * COPY_SECONDS + moved / gpu_spec(gpu).link
     return seconds

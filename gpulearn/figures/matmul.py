@@ -11,19 +11,19 @@ from gpulearn.errors import BadInput
 from gpulearn.figures.show import Picture, show
 from gpulearn.figures.style import LINES, figure
 from gpulearn.figures.table import Table, table
+from gpulearn.gpus import gpu_spec
 from gpulearn.kernels.matmul import matmul_flops
-from gpulearn.roofline import GPUS
 from gpulearn.series import Series, crossover
 from gpulearn.timing import format_seconds
 
 __all__ = ["compare_at", "compare_gpus", "plot_rates", "plot_times", "rates"]
 
 
-def compare_gpus(peak: float, bandwidth: float) -> Table:
-    """This CPU as measured (operations per second, bytes per second) beside the named GPUs.
+def compare_gpus(peak: float, bandwidth: float, gpus: Sequence[str] = ("T4", "H200")) -> Table:
+    """This CPU as measured (operations per second, bytes per second) beside named GPUs.
 
     Raises:
-        BadInput: a number is not above zero.
+        BadInput: a number is not above zero, or a GPU is not known.
     """
     above_zero("peak", peak)
     above_zero("bandwidth", bandwidth)
@@ -35,7 +35,7 @@ def compare_gpus(peak: float, bandwidth: float) -> Table:
             "source": "measured here: product, copy of an array",
         }
     ]
-    for gpu in GPUS.values():
+    for gpu in map(gpu_spec, gpus):
         rows.append(
             {
                 "device": f"{gpu.name} GPU",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 
-from gpulearn import _require, roofline
+from gpulearn import _require, gpus
 from gpulearn.errors import BadInput
 from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.matmul import compare_at, plot_times
@@ -45,7 +45,7 @@ def dtypes(gpu: str) -> Sequence[str]:
     """The arithmetic that a GPU offers, widest first; "as above", what every GPU has."""
     if gpu == BEST:
         return ("float64", "float32")
-    return [dtype for dtype in roofline.BYTES if dtype in roofline.gpu_spec(gpu).peak]
+    return [dtype for dtype in gpus.BYTES if dtype in gpus.gpu_spec(gpu).peak]
 
 
 def matmul_explorer(*cpu: Series) -> Explorer:
@@ -69,7 +69,7 @@ def matmul_explorer(*cpu: Series) -> Explorer:
             continuous_update=False,
             readout=False,  # could be typed into; the sentence below says n
         ),
-        "gpu": widgets.Dropdown(options=[BEST, *roofline.GPUS], description="GPU"),
+        "gpu": widgets.Dropdown(options=[BEST, *gpus.GPUS], description="GPU"),
         "dtype": widgets.Dropdown(options=dtypes(BEST), value="float32", description="arithmetic"),
         "copies": widgets.Checkbox(value=False, description="count the copies"),
     }

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn import _require, device, recordings, roofline, timing
+from gpulearn import _require, device, gpus, recordings, roofline, timing
 from gpulearn.kernels.matmul import matmul_flops, matmul_loops
 from gpulearn.series import Provenance, Series
 
@@ -71,7 +71,7 @@ def gpu_times(
     Raises:
         BadInput: the dtype or the GPU's name is not known.
     """
-    _require.choice("dtype", dtype, roofline.BYTES)
+    _require.choice("dtype", dtype, gpus.BYTES)
     sizes = _require.ascending("sizes", sizes)
     kind = "pageable" if copies else "none"
     if _live(dtype):
@@ -137,7 +137,7 @@ def live_times(
         BadInput: an argument is none of these.
     """
     torch = _require.package("torch", "Timing matrix products")
-    known = [name for name in roofline.BYTES if on == "cuda" or name != "tf32"]
+    known = [name for name in gpus.BYTES if on == "cuda" or name != "tf32"]
     _require.choice(f"dtype for torch on {on}", dtype, known)
     _require.choice("way to copy", copies, COPIES)
     kind = torch.float32 if dtype == "tf32" else getattr(torch, dtype)

@@ -1,0 +1,162 @@
+"""The figures of notebook 02: rooflines, and measured work under them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpulearn import _require
+from gpulearn.errors import BadInput
+from gpulearn.figures.show import Picture, show
+from gpulearn.figures.style import LINES, figure
+from gpulearn.figures.table import Table, table
+from gpulearn.machine import RoofPoint
+from gpulearn.roofline import Roof
+from gpulearn.timing import format_seconds
+
+__all__ = ["compare_points", "compare_roofs", "plot_roofline", "said_of_point"]
+
+# The points share the figure with few lines, so they have markers of their own.
+MARKERS = "osD^vP*X"
+
+
+def plot_roofline(
+    *roofs: Roof, points: Sequence[RoofPoint] = (), intensity: float | None = None
+) -> Picture:
+    """Draw rooflines over the arithmetic intensity, and timed work as points.
+
+    Args:
+        roofs: the first is what the points are compared with in the alternative text.
+        points: what `roof_point` returned.
+        intensity: a place on the axis, in operations per byte, to mark with a line.
+
+    Raises:
+        BadInput: there is no roof, or something is of another kind.
+    """
+    _need(roofs, Roof, "roof", "gl.measured_roof and gl.roof return")
+    _need(points, RoofPoint, "point", "gl.roof_point returns")
+    if not roofs:
+        raise BadInput("There is nothing to plot: give at least one roof.")
+    if len(roofs) > len(LINES) or len(points) > len(MARKERS):
+        raise BadInput(f"That is too much to tell apart: give {len(LINES)} of a kind at most.")
+    low, high = _span(roofs, points, intensity)
+    with figure(7.6, 4.6) as (fig, axes):
+        for one, look in zip(roofs, LINES, strict=False):
+            xs = [low, one.ridge, high]
+            ys = [one.attainable(x) / 1e9 for x in xs]
+            axes.plot(xs, ys, linestyle=look["linestyle"], label=_label(one))
+        for number, point in enumerate(points):
+            axes.plot(
+                [point.intensity],
+                [point.rate / 1e9],
+                linestyle="none",
+                marker=MARKERS[number],
+                markersize=8,
+                color=f"C{(len(roofs) + number) % 10}",
+                markeredgecolor="black",
+                label=f"{point.name} ({point.share(roofs[0]):.0%} of its roof)",
+            )
+        if intensity is not None:
+            axes.axvline(intensity, color="grey", linestyle=":", linewidth=1.5)
+        _finish(axes, low, high)
+    said = [_said_of_roof(one) for one in roofs]
+    said += [said_of_point(point, roofs[0]) for point in points]
+    return show(fig, f"GFLOP/s over operations per byte, both axes logarithmic: {'; '.join(said)}.")
+
+
+def _need(values: Sequence[Any], kind: type, word: str, maker: str) -> None:
+    for value in values:
+        if not isinstance(value, kind):
+            raise BadInput(f"{_require.shown(value)} is no {word}: give what {maker}.")
+
+
+def _span(
+    roofs: Sequence[Roof], points: Sequence[RoofPoint], intensity: float | None
+) -> tuple[float, float]:
+    """From left of everything to right of everything, in operations per byte."""
+    found = [one.ridge for one in roofs] + [p.intensity for p in points]
+    found += [intensity] if intensity is not None else []
+    return min(0.1, min(found) / 2), max(100.0, max(found) * 3)
+
+
+def _finish(axes: Any, low: float, high: float) -> None:
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(low, high)
+    axes.set_xlabel("arithmetic intensity (operations per byte)")
+    axes.set_ylabel("rate (GFLOP/s)")
+    axes.legend(fontsize=8.5, loc="center left", bbox_to_anchor=(1.01, 0.5))
+
+
+def _label(one: Roof) -> str:
+    return (
+        f"{one.name}\n({one.provenance})"
+        if one.provenance.kind == "modelled"
+        else (f"{one.name}\n(measured here)")
+    )
+
+
+def _said_of_roof(one: Roof) -> str:
+    return (
+        f"the roof of {one.name} rises to {one.peak / 1e9:,.4g} GFLOP/s at "
+        f"{one.ridge:.3g} operations per byte"
+    )
+
+
+def said_of_point(point: RoofPoint, roof: Roof) -> str:
+    """One clause on where a point lies under a roof."""
+    best = roof.attainable(point.intensity)
+    limit = roof.limit(point.flops, point.bytes_moved)
+    return (
+        f"{point.name} at {point.intensity:.3g} reaches {point.rate / 1e9:,.3g} of "
+        f"{best / 1e9:,.3g} GFLOP/s, limited by {limit}"
+    )
+
+
+def compare_points(roof: Roof, *points: RoofPoint) -> Table:
+    """A table of timed work: what it needs, what it reached, what a roof allows.
+
+    Raises:
+        BadInput: there is no point, or something is of another kind.
+    """
+    _need([roof], Roof, "roof", "gl.measured_roof returns")
+    _need(points, RoofPoint, "point", "gl.roof_point returns")
+    if not points:
+        raise BadInput("There is nothing to compare: give at least one point.")
+    rows = [
+        {
+            "work": point.name,
+            "FLOP per byte": f"{point.intensity:.3g}",
+            "limit": roof.limit(point.flops, point.bytes_moved),
+            "time": format_seconds(point.seconds),
+            "GFLOP/s": f"{point.rate / 1e9:.3g}",
+            "roof": f"{roof.attainable(point.intensity) / 1e9:.3g}",
+            "reached": f"{point.share(roof):.0%}",
+        }
+        for point in points
+    ]
+    busy = ", while busy" if any(point.provenance.busy for point in points) else ""
+    return table(rows, caption=f"Times: measured here{busy}. Roof: {roof}.")
+
+
+def compare_roofs(*roofs: Roof) -> Table:
+    """A table of rooflines: peak, bandwidth, ridge point, and where they are from.
+
+    Raises:
+        BadInput: there is no roof, or something is of another kind.
+    """
+    _need(roofs, Roof, "roof", "gl.measured_roof and gl.roof return")
+    if not roofs:
+        raise BadInput("There is nothing to compare: give at least one roof.")
+    return table(
+        [
+            {
+                "machine": one.name,
+                "peak (TFLOP/s)": f"{one.peak / 1e12:.3g}",
+                "memory (GB/s)": f"{one.bandwidth / 1e9:,.4g}",
+                "ridge (FLOP per byte)": f"{one.ridge:.3g}",
+                "from": str(one.provenance),
+            }
+            for one in roofs
+        ]
+    )
