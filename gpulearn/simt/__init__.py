@@ -4,7 +4,8 @@ From a function to something that runs:
 
 - `source` finds the text, `names` what its names mean, `scope`, `expressions` and `translate`
   turn it into a Python function over arrays (`joins`: with the types that variables have);
-- `verdict` asks Numba whether it is a kernel at all, `reasons` says why not;
+- `verdict` asks Numba whether it is a kernel at all, with its code `rebound` to Numba's names
+  (which is also how it becomes PTX); `reasons` says why not;
 - `program` holds a kernel with its device functions, `launch` runs a grid of them.
 
 The executor, one layer on the other: `chunk` (the threads), `indexing`, `own_arrays`,

@@ -1,4 +1,4 @@
-"""Numba is the judge of what is a kernel: the one module that touches its internals.
+"""Numba is the judge of what is a kernel; with `rebound`, what touches its internals.
 
 Before a kernel runs with new argument types, Numba's own CUDA type inference sees it. What
 Numba refuses, the machine refuses, with Numba's reason; what Numba fixed as the type of a
@@ -9,7 +9,6 @@ said once, and the machine goes on without the verdict.
 from __future__ import annotations
 
 import inspect
-import types as python_types
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -19,14 +18,12 @@ import numpy as np
 from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.joins import CHOSEN, RETURNED, Types
 from gpulearn.simt.memory import Record, View
-from gpulearn.simt.names import Intrinsic, Namespace, python_function
 from gpulearn.simt.reasons import reason
+from gpulearn.simt.rebound import CAPABILITY, any_device, real_device_function, real_function
 
 __all__ = ["device_types", "judge", "number_dtypes"]
 
-_CC = (8, 0)
 _verdicts: dict[tuple[Any, ...], tuple[Finding | None, Types]] = {}
-_device: dict[int, tuple[Any, Any]] = {}
 _said: list[str] = []
 
 
@@ -174,7 +171,6 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Find
 
 def _compile(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     try:
-        from numba.cuda import dispatcher
         from numba.cuda.compiler import compile_cuda
 
         try:
@@ -188,22 +184,10 @@ def _compile(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
             void = core.void
     except ImportError as error:
         raise _Moved(error) from None
-    real = _rebuilt(function, {})
     names = inspect.signature(compile_cuda).parameters
-    options = {"cc": _CC} if "cc" in names else {}
-    # compiling a device function asks which GPU there is; any answer will do
-    before = getattr(dispatcher, "get_current_device", None)
-    if before is not None:
-        dispatcher.get_current_device = _AnyDevice
-    try:
-        return compile_cuda(real, void, arguments, **options)
-    finally:
-        if before is not None:
-            dispatcher.get_current_device = before
-
-
-class _AnyDevice:
-    compute_capability = _CC
+    options = {"cc": CAPABILITY} if "cc" in names else {}
+    with any_device():
+        return compile_cuda(real_function(function), void, arguments, **options)
 
 
 def _variables(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
@@ -245,7 +229,7 @@ def _variables(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
 
 def device_types(function: Callable[..., Any]) -> Types:
     """The same for a device function, as far as all its uses so far agree."""
-    real = next((made for thing, made in _device.values() if thing.py_func is function), None)
+    real = real_device_function(function)
     found: Types = {}
     doubtful = set()
     for compiled in getattr(real, "overloads", {}).values():
@@ -260,81 +244,3 @@ def device_types(function: Callable[..., Any]) -> Types:
             if found.setdefault(key, dtype) != dtype:
                 doubtful.add(key)
     return {key: dtype for key, dtype in found.items() if key not in doubtful}
-
-
-# --- the function with numba.cuda in place of the look-alike
-
-
-def _rebuilt(function: Callable[..., Any], seen: dict[int, Any]) -> Callable[..., Any]:
-    """The same code with its globals and closure led to `numba.cuda`."""
-    code = function.__code__
-    names = _global_names(code)
-    module = function.__globals__
-    scope = {n: _real(module[n], seen) for n in names if n in module}
-    scope["__builtins__"] = module.get("__builtins__", __builtins__)
-    scope["__name__"] = module.get("__name__", "kernel")
-    closure = None
-    if function.__closure__:
-        cells = []
-        for cell in function.__closure__:
-            try:
-                cells.append(python_types.CellType(_real(cell.cell_contents, seen)))
-            except ValueError:
-                cells.append(python_types.CellType())
-        closure = tuple(cells)
-    made = python_types.FunctionType(code, scope, code.co_name, function.__defaults__, closure)
-    made.__module__ = getattr(function, "__module__", "kernel")
-    made.__qualname__ = getattr(function, "__qualname__", code.co_name)
-    return made
-
-
-def _global_names(code: python_types.CodeType) -> set[str]:
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, python_types.CodeType):
-            names |= _global_names(constant)
-    return names
-
-
-def _real(thing: Any, seen: dict[int, Any]) -> Any:
-    """`numba.cuda`'s own object for one of the look-alike's; anything else unchanged."""
-    import numba.cuda
-
-    if isinstance(thing, python_types.ModuleType):
-        ours = thing.__name__ in ("gpulearn.cuda", "gpulearn.simt.lookalike")
-        return numba.cuda if ours else thing
-    if isinstance(thing, Intrinsic | Namespace):
-        path = thing.name if isinstance(thing, Intrinsic) else thing.__name__
-        found: Any = numba.cuda
-        for part in path.split("."):
-            found = getattr(found, part, None)
-        return found if found is not None else thing
-    if type(thing).__module__ == "gpulearn.simt.dispatch" and python_function(thing):
-        if id(thing) not in _device:
-            if id(thing) in seen:
-                return seen[id(thing)]
-            shell = python_types.SimpleNamespace()
-            seen[id(thing)] = shell
-            inner = _rebuilt(thing.py_func, seen)
-            made = numba.cuda.jit(device=True)(inner)
-            if len(_device) > 256:
-                _device.clear()
-            for name, value in list(inner.__globals__.items()):
-                if value is shell:  # a function that calls itself
-                    inner.__globals__[name] = made
-            for cell in inner.__closure__ or ():  # the same, defined inside a function
-                if _holds(cell, shell):
-                    cell.cell_contents = made
-            _device[id(thing)] = (thing, made)
-        return _device[id(thing)][1]
-    return thing
-
-
-def _holds(cell: python_types.CellType, thing: Any) -> bool:
-    try:
-        return cell.cell_contents is thing
-    except ValueError:  # an empty cell
-        return False
-
-
-# --- Numba's reasons, boiled down
