@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         WrongAnswer,
     )
     from gpulearn.estimates import Estimate, estimate
+    from gpulearn.figures.access_explorer import access, access_explorer
     from gpulearn.figures.counters import compare_reports
     from gpulearn.figures.matmul import compare_gpus, plot_rates, plot_times, rates
     from gpulearn.figures.matmul_explorer import matmul_explorer
@@ -63,6 +64,7 @@ _HOMES = {
         "WrongAnswer",
     ),
     "gpulearn.estimates": ("Estimate", "estimate"),
+    "gpulearn.figures.access_explorer": ("access", "access_explorer"),
     "gpulearn.figures.counters": ("compare_reports",),
     "gpulearn.figures.matmul": ("compare_gpus", "plot_rates", "plot_times", "rates"),
     "gpulearn.figures.matmul_explorer": ("matmul_explorer",),
@@ -104,6 +106,8 @@ __all__ = [
     "Series",
     "WrongAnswer",
     "accelerator",
+    "access",
+    "access_explorer",
     "arithmetic_intensity",
     "attainable",
     "banner",

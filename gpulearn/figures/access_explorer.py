@@ -1,0 +1,188 @@
+"""The access-pattern explorer of notebook 04: which sectors one request of a warp touches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpulearn import _require
+from gpulearn.errors import BadInput
+from gpulearn.figures.explorer import Explorer
+from gpulearn.figures.show import Picture, show
+from gpulearn.figures.style import figure
+from gpulearn.simt.traffic import SECTOR, WARP, sectors
+
+__all__ = ["DTYPES", "Access", "access", "access_explorer", "draw"]
+
+DTYPES = ("uint8", "float16", "float32", "float64")
+STRIDES, OFFSETS = (-4, 33), (0, 32)
+
+
+@dataclass(frozen=True)
+class Access:
+    """One request: all 32 lanes of a warp load or store an element of an array at once.
+
+    Attributes:
+        stride: elements from one lane to the next; 0 points all at the same one, and with a
+            negative stride the last lane has the lowest element.
+        offset: the lowest element, counted from the start of a sector.
+        dtype: NumPy's name for what an element is.
+    """
+
+    stride: int = 1
+    offset: int = 0
+    dtype: str = "float32"
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return np.dtype(self.dtype).itemsize
+
+    @property
+    def addresses(self) -> np.ndarray[Any, Any]:
+        """The first byte of each lane's element, shape (32,)."""
+        made: np.ndarray[Any, Any] = (self.first + self.stride * np.arange(WARP)) * self.size
+        return made
+
+    @property
+    def first(self) -> int:
+        """The element of lane 0."""
+        return self.offset - min(0, (WARP - 1) * self.stride)
+
+    @property
+    def sectors(self) -> int:
+        """How many different sectors of 32 bytes the 32 elements lie in."""
+        return int(sectors(self.addresses[None, :], self.size)[0])
+
+    @property
+    def bytes_used(self) -> int:
+        """Bytes of all different elements that the lanes point at."""
+        return len(set(self.addresses.tolist())) * self.size
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes of all sectors: 32 for each."""
+        return self.sectors * SECTOR
+
+    @property
+    def used_share(self) -> float:
+        """The part of the moved bytes that some lane asked for, from 0 to 1."""
+        return self.bytes_used / self.bytes_moved
+
+
+def access(stride: int = 1, offset: int = 0, dtype: str = "float32") -> Access:
+    """Count the sectors of one request in which neighbouring lanes are `stride` elements apart.
+
+    The array starts at the beginning of a sector, as every allocation of CUDA does.
+
+    Args:
+        stride: elements from one lane to the next; negative is backwards, 0 the same for all.
+        offset: the lowest element that a lane touches.
+        dtype: one of `DTYPES`.
+
+    Raises:
+        BadInput: stride or offset is no whole number, or the dtype is none of these.
+
+    >>> access().sectors, access(stride=2).sectors, access(stride=8).sectors
+    (4, 8, 32)
+    >>> access(offset=1).sectors, access(stride=-1).sectors, access(stride=0).sectors
+    (5, 4, 1)
+    >>> access(stride=2).used_share
+    0.5
+    """
+    for name, value in (("stride", stride), ("offset", offset)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise BadInput(f"{name} is {value!r}: give a whole number of elements.")
+    return Access(int(stride), int(offset), _require.choice("dtype", dtype, DTYPES))
+
+
+def draw(stride: int, offset: int, dtype: str) -> tuple[Picture, str]:
+    """The picture of one request and its sentence; the explorer's whole logic."""
+    one = access(stride, offset, dtype)
+    best = access(1, 0, dtype).sectors
+    used = f"{100 * one.used_share:.3g}%"
+    said = (
+        f"{dtype}, stride {stride}, offset {offset}: {_sectors(one.sectors)} for one request of "
+        f"a warp, {used} of {one.bytes_moved:,} bytes used. "
+        f"Neighbours from offset 0 need {_sectors(best)}."
+    )
+    with figure(9.5, 3.0) as (made, axes):
+        _lanes(axes, one)
+        axes.set_title(f"one request: lane k touches a[{_index(one)}]", loc="left")
+    elements = one.bytes_used // one.size
+    alt = (
+        f"Lines lead from 32 lanes to {elements} element{'s' * (elements > 1)} of {dtype} in "
+        f"{_sectors(one.sectors)}; {used} of the sectors' bytes are asked for."
+    )
+    return show(made, alt), said
+
+
+def _sectors(count: int) -> str:
+    return f"{count} sector{'s' * (count != 1)}"
+
+
+def _index(one: Access) -> str:
+    """How the index reads in Python, for lane k."""
+    walk = {0: "", 1: "k"}.get(abs(one.stride), f"{abs(one.stride)} * k")
+    if one.stride < 0:
+        return f"{one.first} - {walk}"
+    return " + ".join(part for part in (walk, str(one.first) if one.first else "") if part) or "0"
+
+
+def _lanes(axes: Any, one: Access) -> None:
+    """Lanes above; below, each touched sector with the bytes that were asked for filled."""
+    from matplotlib.patches import Rectangle
+
+    touched = sorted(set((one.addresses // SECTOR).tolist()))
+    wide = min(2.0, WARP / len(touched))  # few sectors look like few, and wide enough to read
+    left = (WARP - wide * len(touched)) / 2
+    place = {sector: left + wide * k for k, sector in enumerate(touched)}
+
+    def box(x: float, y: float, width: float, height: float, **look: Any) -> None:
+        axes.add_patch(Rectangle((x, y), width, height, **look))
+
+    for byte in sorted({sector * SECTOR for sector in touched}):
+        x = place[byte // SECTOR]
+        box(x, 0, wide, 0.3, facecolor="none", edgecolor="0.7", hatch="////", linewidth=0)
+        axes.text(x + wide / 2, -0.06, str(byte // SECTOR), ha="center", va="top", fontsize=7)
+    for byte in sorted(set(one.addresses.tolist())):
+        start = place[byte // SECTOR] + wide * (byte % SECTOR) / SECTOR
+        box(start, 0, wide * one.size / SECTOR, 0.3, facecolor="C0", edgecolor="white",
+            linewidth=0.3 if one.size > 1 else 0)  # fmt: skip
+    for x in place.values():
+        box(x, 0, wide, 0.3, facecolor="none", edgecolor="0.2", linewidth=1.2)
+    for lane, byte in enumerate(one.addresses.tolist()):
+        x = place[byte // SECTOR] + wide * (byte % SECTOR + one.size / 2) / SECTOR
+        box(lane + 0.04, 1, 0.92, 0.24, facecolor="C0", edgecolor="0.2")
+        axes.text(lane + 0.5, 1.12, str(lane), ha="center", va="center", fontsize=7,
+                  color="white")  # fmt: skip
+        axes.plot([lane + 0.5, x], [1, 0.3], color="C0", linewidth=0.7, alpha=0.8)
+    axes.set_xlim(-0.2, WARP + 0.2)
+    axes.set_ylim(-0.25, 1.3)
+    axes.set_yticks([0.15, 1.12], ["sectors of\n32 bytes", "lanes"])
+    axes.tick_params(length=0)
+    axes.set_xticks([])
+    axes.spines[["left", "bottom"]].set_visible(False)
+    axes.grid(visible=False)
+    axes.set_xlabel("filled: asked for; hatched: moved and not used; below: the sector's number")
+
+
+def access_explorer() -> Explorer:
+    """Explore what one request of a warp costs, by stride, offset and dtype.
+
+    The sliders move with the arrow keys. Sectors are counted as the SIMT machine counts them.
+    """
+    widgets = _require.package("ipywidgets", "gl.access_explorer")
+
+    def slider(name: str, value: int, span: tuple[int, int]) -> Any:
+        least, most = span
+        return widgets.IntSlider(value=value, min=least, max=most, description=name)
+
+    controls = {
+        "stride": slider("stride", 2, STRIDES),
+        "offset": slider("offset", 0, OFFSETS),
+        "dtype": widgets.Dropdown(options=DTYPES, value="float32", description="dtype"),
+    }
+    return Explorer(draw, controls)

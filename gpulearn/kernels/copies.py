@@ -1,0 +1,133 @@
+"""One number per thread, copied: the same work in every order that memory can be walked.
+
+A warp is 32 threads that run each line together. One load or store of a warp is a request;
+memory answers in sectors of 32 bytes, so 32 float32 (128 bytes) need 4 of them at best and
+32 at worst. What decides is where the neighbouring lanes point, not what the thread does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda
+
+__all__ = [
+    "copy_by_columns",
+    "copy_by_rows",
+    "copy_coalesced",
+    "copy_gather",
+    "copy_in_runs",
+    "copy_strided",
+]
+
+Array = np.ndarray[Any, Any]
+
+
+@cuda.jit
+def copy_strided(source: Array, target: Array, stride: int) -> None:
+    """target[i] = source[i·stride], a thread per element of `target` (n,).
+
+    Launch: at least n threads in x; `source` has at least (n − 1)·stride + 1 elements. With
+    float32 a request reads min(4·stride, 32) sectors for the strides 1, 2, 4, 8, …
+
+    >>> a, b = np.arange(10, dtype=np.float32), np.zeros(5, np.float32)
+    >>> copy_strided[1, 32](cuda.to_device(a), d := cuda.to_device(b), 2)
+    >>> d.copy_to_host()
+    array([0., 2., 4., 6., 8.], dtype=float32)
+    """
+    i = cuda.grid(1)
+    if i < target.size:
+        target[i] = source[i * stride]
+
+
+@cuda.jit
+def copy_gather(source: Array, index: Array, target: Array) -> None:
+    """target[i] = source[index[i]], a thread per element of `target` and `index` (n,).
+
+    Launch: at least n threads in x. The order in `index` decides what a request of float32
+    costs: 4 sectors forwards, backwards, and in any order among the 32 elements of a warp;
+    5 where the 32 elements begin within a sector; almost 32 at random.
+
+    >>> a, b = np.arange(5, dtype=np.float32), np.zeros(3, np.float32)
+    >>> order = cuda.to_device(np.array([4, 0, 2]))
+    >>> copy_gather[1, 32](cuda.to_device(a), order, d := cuda.to_device(b))
+    >>> d.copy_to_host()
+    array([4., 0., 2.], dtype=float32)
+    """
+    i = cuda.grid(1)
+    if i < target.size:
+        target[i] = source[index[i]]
+
+
+@cuda.jit
+def copy_by_columns(image: Array, out: Array) -> None:
+    """Copy a picture with x as the row: right, and the slow way round.
+
+    `image` and `out` have shape (rows, columns). Launch: x covers the rows, y the columns.
+    Neighbouring lanes differ in x, so they walk down a column, a whole row apart in memory:
+    32 sectors per request with blocks of (32, y), 16 with (16, 16).
+
+    >>> a, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.zeros((2, 3), np.float32)
+    >>> copy_by_columns[1, (32, 8)](cuda.to_device(a), d := cuda.to_device(b))
+    >>> bool((d.copy_to_host() == a).all())
+    True
+    """
+    i, j = cuda.grid(2)
+    if i < out.shape[0] and j < out.shape[1]:
+        out[i, j] = image[i, j]
+
+
+@cuda.jit
+def copy_by_rows(image: Array, out: Array) -> None:
+    """Copy a picture with x as the column: neighbouring lanes are neighbours in memory.
+
+    `image` and `out` have shape (rows, columns). Launch: x covers the columns, y the rows.
+    4 sectors per request of float32, where a row is a multiple of 32 bytes long.
+
+    >>> a, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.zeros((2, 3), np.float32)
+    >>> copy_by_rows[1, (32, 8)](cuda.to_device(a), d := cuda.to_device(b))
+    >>> bool((d.copy_to_host() == a).all())
+    True
+    """
+    column, row = cuda.grid(2)
+    if row < out.shape[0] and column < out.shape[1]:
+        out[row, column] = image[row, column]
+
+
+@cuda.jit
+def copy_in_runs(source: Array, target: Array) -> None:
+    """Copy (n,) with fewer threads than elements, each thread a run of neighbours.
+
+    Launch: any number of threads in x. This is how a program for a CPU shares out its work.
+    Here neighbouring lanes are a whole run apart: 32 sectors per request of float32 where a
+    run has 8 elements or more.
+
+    >>> a, b = np.arange(5, dtype=np.float32), np.zeros(5, np.float32)
+    >>> copy_in_runs[1, 2](cuda.to_device(a), d := cuda.to_device(b))
+    >>> bool((d.copy_to_host() == a).all())
+    True
+    """
+    start = cuda.grid(1)
+    run = (source.size + cuda.gridsize(1) - 1) // cuda.gridsize(1)
+    for i in range(start * run, min((start + 1) * run, source.size)):
+        target[i] = source[i]
+
+
+@cuda.jit
+def copy_coalesced(source: Array, target: Array) -> None:
+    """Copy (n,) with fewer threads than elements, neighbouring lanes on neighbours.
+
+    Launch: any number of threads in x. In each round the threads of the grid take as many
+    elements as there are threads, side by side: 4 sectors per request of float32.
+
+    >>> a, b = np.arange(5, dtype=np.float32), np.zeros(5, np.float32)
+    >>> copy_coalesced[1, 2](cuda.to_device(a), d := cuda.to_device(b))
+    >>> bool((d.copy_to_host() == a).all())
+    True
+    """
+    start = cuda.grid(1)
+    threads = cuda.gridsize(1)
+    for i in range(start, source.size, threads):
+        target[i] = source[i]

@@ -1,0 +1,49 @@
+"""The transpose: out[column, row] = image[row, column]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda
+
+__all__ = ["transpose_naive", "transpose_to_rows"]
+
+Array = np.ndarray[Any, Any]
+
+
+@cuda.jit
+def transpose_naive(image: Array, out: Array) -> None:
+    """Transpose, a thread per element: `image` (rows, columns), `out` (columns, rows).
+
+    Launch: x covers the columns of `image`, y its rows. Lanes that are neighbours along a row
+    of `image` write down a column of `out`: with float32 and blocks of (32, y), 4 sectors per
+    request are read and 32 written. One side must lose as long as a number goes straight from
+    the load to the store.
+
+    >>> a, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.zeros((3, 2), np.float32)
+    >>> transpose_naive[1, (32, 8)](cuda.to_device(a), d := cuda.to_device(b))
+    >>> bool((d.copy_to_host() == a.T).all())
+    True
+    """
+    column, row = cuda.grid(2)
+    if row < image.shape[0] and column < image.shape[1]:
+        out[column, row] = image[row, column]
+
+
+@cuda.jit
+def transpose_to_rows(image: Array, out: Array) -> None:
+    """Transpose, a thread per element: `image` (rows, columns), `out` (columns, rows).
+
+    Launch: x covers the columns of `out`, y its rows. Here the lanes write along a row of
+    `out` and read down a column of `image`: 32 sectors per request are read and 4 written.
+
+    >>> a, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.zeros((3, 2), np.float32)
+    >>> transpose_to_rows[1, (32, 8)](cuda.to_device(a), d := cuda.to_device(b))
+    >>> bool((d.copy_to_host() == a.T).all())
+    True
+    """
+    column, row = cuda.grid(2)
+    if row < out.shape[0] and column < out.shape[1]:
+        out[row, column] = image[column, row]

@@ -1,0 +1,64 @@
+"""Warps and lanes, and the same work with and without lanes that part."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gpulearn import cuda, xray
+from gpulearn.kernels.warps import stripes, warps_and_lanes
+
+SIGNATURES = {
+    warps_and_lanes: "void(int32[:, ::1], int32[:, ::1])",
+    stripes: "void(float32[:, ::1], float32[:, ::1], int64)",
+}
+
+
+@pytest.mark.parametrize("block", [(32, 2), (16, 4), (5, 7), (33, 1)])
+def test_threads_are_counted_with_x_fastest(block):
+    x, y = block
+    warp, lane = (cuda.to_device(np.full((2 * y, 3 * x), -1, np.int32)) for _ in range(2))
+    report = xray(warps_and_lanes)[(3, 2), block](warp, lane)
+    assert not report.findings, report
+    number = np.tile(np.arange(x * y).reshape(y, x), (2, 3))
+    np.testing.assert_array_equal(warp.copy_to_host(), number // 32)
+    np.testing.assert_array_equal(lane.copy_to_host(), number % 32)
+
+
+def test_a_thread_more_is_a_warp_more():
+    counts = []
+    for threads in (32, 33, 64):
+        places = (cuda.to_device(np.zeros((1, threads), np.int32)) for _ in range(2))
+        counts.append(xray(warps_and_lanes)[1, (threads, 1)](*places).totals)
+    assert counts[1].instructions == counts[2].instructions == 2 * counts[0].instructions
+    assert [c.lanes_per_instruction for c in counts] == [32, 16.5, 32]
+
+
+def launched(image, width):
+    out = cuda.to_device(np.full_like(image, np.nan))
+    rows, columns = image.shape
+    grid = (-(-columns // 32), -(-rows // 8))
+    report = xray(stripes)[grid, (32, 8)](cuda.to_device(image), out, width)
+    assert not report.findings, report
+    return report, out.copy_to_host()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (9, 33), (64, 128)])
+@pytest.mark.parametrize("width", [1, 3, 32, 100])
+def test_equals_numpy(shape, width):
+    image = np.random.default_rng(width).random(shape, dtype=np.float32)
+    _, out = launched(image, width)
+    dark = np.arange(shape[1]) // width % 2 == 0
+    np.testing.assert_array_equal(out, np.where(dark, image / 2, 1 - image))
+
+
+def test_every_warp_parts_or_none():
+    image = np.zeros((64, 128), np.float32)
+    narrow, _ = launched(image, 1)
+    wide, _ = launched(image, 32)
+    assert narrow.totals.divergent_branches == 64 * 128 // 32
+    assert wide.totals.divergent_branches == 0
+    assert wide.totals.lanes_per_instruction == 32 > narrow.totals.lanes_per_instruction
+    assert narrow.totals.instructions > wide.totals.instructions
+    assert narrow.totals.bytes_requested == wide.totals.bytes_requested
+    assert narrow.totals.global_store_sectors == 2 * wide.totals.global_store_sectors
