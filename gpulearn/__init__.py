@@ -15,16 +15,7 @@ if TYPE_CHECKING:
     from gpulearn.accelerators import accelerator
     from gpulearn.choosing import Offer, cheapest_gpu_that_fits, offers
     from gpulearn.device import banner
-    from gpulearn.errors import (
-        BadInput,
-        DeviceError,
-        GpulearnError,
-        KernelError,
-        MissingPackage,
-        NotSolvedYet,
-        RecordingError,
-        WrongAnswer,
-    )
+    from gpulearn.errors import BadInput, DeviceError, GpulearnError, KernelError, MissingPackage, NotSolvedYet, RecordingError, WrongAnswer
     from gpulearn.estimates import Estimate, estimate
     from gpulearn.figures.access_explorer import access, access_explorer
     from gpulearn.figures.counters import compare_reports
@@ -35,7 +26,9 @@ if TYPE_CHECKING:
     from gpulearn.figures.roofline_explorer import roofline_explorer
     from gpulearn.figures.show import show
     from gpulearn.figures.table import table
+    from gpulearn.figures.thread_explorer import thread_explorer
     from gpulearn.gpus import GpuSpec, gpu_spec
+    from gpulearn.kernels.indexing import blocks_for
     from gpulearn.kernels.matmul import matmul_flops, matmul_loops
     from gpulearn.kernels.matmul_times import cpu_times, gpu_times, peak_rate
     from gpulearn.kernels.precision import relative_error, round_mantissa
@@ -53,16 +46,7 @@ _HOMES = {
     "gpulearn.accelerators": ("accelerator",),
     "gpulearn.choosing": ("Offer", "cheapest_gpu_that_fits", "offers"),
     "gpulearn.device": ("banner",),
-    "gpulearn.errors": (
-        "BadInput",
-        "DeviceError",
-        "GpulearnError",
-        "KernelError",
-        "MissingPackage",
-        "NotSolvedYet",
-        "RecordingError",
-        "WrongAnswer",
-    ),
+    "gpulearn.errors": ("BadInput", "DeviceError", "GpulearnError", "KernelError", "MissingPackage", "NotSolvedYet", "RecordingError", "WrongAnswer"),
     "gpulearn.estimates": ("Estimate", "estimate"),
     "gpulearn.figures.access_explorer": ("access", "access_explorer"),
     "gpulearn.figures.counters": ("compare_reports",),
@@ -73,7 +57,9 @@ _HOMES = {
     "gpulearn.figures.roofline_explorer": ("roofline_explorer",),
     "gpulearn.figures.show": ("show",),
     "gpulearn.figures.table": ("table",),
+    "gpulearn.figures.thread_explorer": ("thread_explorer",),
     "gpulearn.gpus": ("GpuSpec", "gpu_spec"),
+    "gpulearn.kernels.indexing": ("blocks_for",),
     "gpulearn.kernels.matmul": ("matmul_flops", "matmul_loops"),
     "gpulearn.kernels.matmul_times": ("cpu_times", "gpu_times", "peak_rate"),
     "gpulearn.kernels.precision": ("relative_error", "round_mantissa"),
@@ -111,6 +97,7 @@ __all__ = [
     "arithmetic_intensity",
     "attainable",
     "banner",
+    "blocks_for",
     "cheapest_gpu_that_fits",
     "check",
     "compare_gpus",
@@ -149,6 +136,7 @@ __all__ = [
     "show_images",
     "solution",
     "table",
+    "thread_explorer",
     "time_correctly",
     "unchecked",
     "xray",

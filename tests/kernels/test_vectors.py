@@ -1,0 +1,60 @@
+"""Kernels on vectors, against NumPy on sizes that no block divides."""
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.kernels.indexing import blocks_for
+from gpulearn.kernels.vectors import saxpy_grid_stride, vector_add
+
+SIGNATURES = {
+    vector_add: "void(float32[::1], float32[::1], float32[::1])",
+    saxpy_grid_stride: "void(float32, float32[::1], float32[::1], float32[::1])",
+}
+
+
+def vectors(n, dtype=np.float32):
+    rng = np.random.default_rng(n)
+    x, y = (9 * rng.normal(size=(2, n))).astype(dtype)
+    return x, y, np.full(n, 77, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("n", [1, 31, 128, 129, 1000])
+def test_sum_equals_numpy(n, dtype):
+    a, b, out = vectors(n, dtype)
+    vector_add[blocks_for(n, 128), 128](a, b, out)
+    np.testing.assert_array_equal(out, a + b)
+
+
+@pytest.mark.parametrize("launch", [(1, 1), (1, 7), (3, 32), (5, 200), (40, 32)])
+@pytest.mark.parametrize("n", [1, 97, 1000])
+def test_saxpy_equals_numpy_for_every_launch(n, launch):
+    x, y, out = vectors(n)
+    saxpy_grid_stride[launch](np.float32(2.5), x, y, out)
+    np.testing.assert_allclose(out, np.float32(2.5) * x + y, rtol=1e-6)
+
+
+def test_sum_under_the_lens():
+    a, b, out = map(cuda.to_device, vectors(500))
+    report = gl.xray(vector_add)[4, 128](a, b, out)
+    assert not report.findings
+    assert (report.totals.flops32, report.totals.flops64) == (500, 0)
+    assert report.totals.divergent_branches == 1  # 500 ends inside a warp
+    assert report.totals.bytes_requested == 3 * 4 * 500
+
+
+def test_saxpy_under_the_lens():
+    x, y, out = map(cuda.to_device, vectors(1024))
+    report = gl.xray(saxpy_grid_stride)[2, 64](np.float32(2), x, y, out)
+    assert not report.findings
+    assert (report.totals.flops32, report.totals.flops64) == (2 * 1024, 0)
+    # neighbouring threads do neighbouring elements, so every request is a full one
+    assert report.totals.sectors_per_load == report.totals.sectors_per_store == 4
+
+
+def test_a_python_float_leaks_float64():
+    x, y, out = map(cuda.to_device, vectors(64))
+    report = gl.xray(saxpy_grid_stride)[1, 64](2.0, x, y, out)
+    assert [f.kind for f in report.findings] == ["float64-leak"]
