@@ -1,0 +1,86 @@
+"""Threads of one block that exchange values: a stretch reversed, a stretch summed.
+
+Both kernels expect blocks of `BLOCK` threads, one for each element, and a grid that covers
+the array. A block works on its own stretch of `BLOCK` elements; the last may be shorter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda
+
+__all__ = ["BLOCK", "block_sum", "reverse_block"]
+
+BLOCK = 128  # threads in a block, and elements in a block's stretch; a power of two
+
+Vector = np.ndarray[tuple[int], Any]
+
+
+@cuda.jit
+def reverse_block(a: Vector) -> None:
+    """Reverse each stretch of `BLOCK` elements, in place.
+
+    Every thread writes where another thread reads. Between the two stands one barrier: it
+    lets nobody write before everybody has read.
+
+    Args:
+        a: float32 vector (n,); stretch b is a[b·BLOCK : (b + 1)·BLOCK].
+
+    Launch: ceil(n / BLOCK) blocks of BLOCK threads.
+    Cost: n reads and n writes, one barrier per block, no bank conflict.
+
+    >>> a = cuda.to_device(np.arange(130, dtype=np.float32))
+    >>> reverse_block[2, BLOCK](a)
+    >>> a.copy_to_host()[[0, 127, 128, 129]].tolist()
+    [127.0, 0.0, 129.0, 128.0]
+    """
+    stretch = cuda.shared.array(BLOCK, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    length = min(BLOCK, a.size - start)
+    if t < length:
+        stretch[t] = a[start + t]
+    cuda.syncthreads()
+    if t < length:
+        a[start + t] = stretch[length - 1 - t]
+
+
+@cuda.jit
+def block_sum(a: Vector, out: Vector) -> None:
+    """Sum each stretch of `BLOCK` elements: out[b] = Σ a[b·BLOCK : (b + 1)·BLOCK].
+
+    The upper half of the values is added to the lower half until one value is left. Each
+    round reads what other threads wrote in the round before, so a barrier stands before each
+    round; none stands after the last, whose result is read by the thread that wrote it.
+
+    Args:
+        a: float32 vector (n,).
+        out: float32 vector (ceil(n / BLOCK),), one sum for each block.
+
+    Launch: ceil(n / BLOCK) blocks of BLOCK threads.
+    Cost: n reads, log₂(BLOCK) barriers per block, no bank conflict.
+
+    >>> out = cuda.to_device(np.zeros(2, np.float32))
+    >>> block_sum[2, BLOCK](cuda.to_device(np.ones(130, np.float32)), out)
+    >>> out.copy_to_host().tolist()
+    [128.0, 2.0]
+    """
+    partial = cuda.shared.array(BLOCK, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.blockIdx.x * BLOCK + t
+    # a thread without an element brings a zero, so that every cell of `partial` is written
+    if i < a.size:
+        partial[t] = a[i]
+    else:
+        partial[t] = 0
+    half = BLOCK // 2
+    while half > 0:
+        cuda.syncthreads()
+        if t < half:
+            partial[t] += partial[t + half]
+        half //= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = partial[0]

@@ -1,0 +1,78 @@
+"""A 1-D stencil: each output is made of neighbouring inputs, first read alone, then shared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda
+from gpulearn.kernels.blocks import BLOCK
+
+__all__ = ["RADIUS", "WINDOW", "stencil_1d", "stencil_1d_naive"]
+
+RADIUS = 3  # neighbours on each side
+WINDOW = BLOCK + 2 * RADIUS  # inputs that a block's outputs need: its stretch and both halos
+
+Vector = np.ndarray[tuple[int], Any]
+
+
+@cuda.jit
+def stencil_1d_naive(a: Vector, out: Vector) -> None:
+    """Add up each element and its `RADIUS` neighbours on both sides; beyond the ends is zero.
+
+    Args:
+        a: float32 vector (n,).
+        out: float32 vector (n,); out[i] = Σ a[i + k] for k = −RADIUS … RADIUS.
+
+    Launch: ceil(n / BLOCK) blocks of BLOCK threads.
+    Cost: 2·RADIUS + 1 reads of global memory for each output.
+
+    >>> out = cuda.to_device(np.zeros(6, np.float32))
+    >>> stencil_1d_naive[1, BLOCK](cuda.to_device(np.ones(6, np.float32)), out)
+    >>> out.copy_to_host().tolist()
+    [4.0, 5.0, 6.0, 6.0, 5.0, 4.0]
+    """
+    i = cuda.grid(1)
+    if i < out.size:
+        total = np.float32(0)
+        for k in range(-RADIUS, RADIUS + 1):
+            if 0 <= i + k < a.size:
+                total += a[i + k]
+        out[i] = total
+
+
+@cuda.jit
+def stencil_1d(a: Vector, out: Vector) -> None:
+    """As `stencil_1d_naive`; each block brings what it needs to shared memory first.
+
+    The window of a block is its stretch with RADIUS more elements on each side: its halo.
+    There are more cells than threads, so that some threads load a second one.
+
+    Args:
+        a: float32 vector (n,).
+        out: float32 vector (n,).
+
+    Launch: ceil(n / BLOCK) blocks of BLOCK threads.
+    Cost: (BLOCK + 2·RADIUS) / BLOCK reads of global memory for each output, one barrier.
+
+    >>> out = cuda.to_device(np.zeros(6, np.float32))
+    >>> stencil_1d[1, BLOCK](cuda.to_device(np.ones(6, np.float32)), out)
+    >>> out.copy_to_host().tolist()
+    [4.0, 5.0, 6.0, 6.0, 5.0, 4.0]
+    """
+    window = cuda.shared.array(WINDOW, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    for cell in range(t, WINDOW, BLOCK):
+        i = start + cell - RADIUS
+        if 0 <= i < a.size:
+            window[cell] = a[i]
+        else:
+            window[cell] = 0
+    cuda.syncthreads()
+    if start + t < out.size:
+        total = np.float32(0)
+        for k in range(2 * RADIUS + 1):
+            total += window[t + k]
+        out[start + t] = total

@@ -1,0 +1,52 @@
+"""Kernels that exchange values inside a block, against NumPy and under the machine."""
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.kernels.blocks import BLOCK, block_sum, reverse_block
+
+SIGNATURES = {
+    reverse_block: "void(float32[::1])",
+    block_sum: "void(float32[::1], float32[::1])",
+}
+SIZES = [1, 31, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK, 1000]
+WARPS = BLOCK // 32
+
+
+def stretches(a):
+    return [a[start : start + BLOCK] for start in range(0, a.size, BLOCK)]
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_each_stretch_is_reversed(n):
+    a = np.random.default_rng(n).normal(size=n).astype(np.float32)
+    there = cuda.to_device(a)
+    report = gl.xray(reverse_block)[-(-n // BLOCK), BLOCK](there)
+    expected = np.concatenate([s[::-1] for s in stretches(a)])
+    assert not report.findings
+    np.testing.assert_array_equal(there.copy_to_host(), expected)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_each_stretch_is_summed(n):
+    a = np.random.default_rng(n).normal(size=n).astype(np.float32)
+    blocks = -(-n // BLOCK)
+    out = cuda.to_device(np.full(blocks, np.nan, np.float32))
+    report = gl.xray(block_sum)[blocks, BLOCK](cuda.to_device(a), out)
+    expected = [s.astype(np.float64).sum() for s in stretches(a)]
+    assert not report.findings
+    np.testing.assert_allclose(out.copy_to_host(), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_costs():
+    a = cuda.to_device(np.ones(10 * BLOCK, np.float32))
+    turned = gl.xray(reverse_block)[10, BLOCK](a).totals
+    assert (turned.sectors_per_load, turned.sectors_per_store) == (4, 4)
+    assert turned.barriers == 10 * WARPS
+    summed = gl.xray(block_sum)[10, BLOCK](a, cuda.to_device(np.zeros(10, np.float32))).totals
+    assert summed.barriers == 10 * WARPS * 7  # log₂ 128
+    for totals in (turned, summed):
+        assert totals.shared_load_conflicts == totals.shared_store_conflicts == 0
+        assert totals.flops64 == 0
