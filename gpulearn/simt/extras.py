@@ -114,6 +114,13 @@ _OWN: dict[str, Any] = {
 }  # fmt: skip
 
 
+# the same bits as another type: from -> to
+_BITS = {
+    "int_as_float": (np.int32, np.float32), "float_as_int": (np.float32, np.int32),
+    "longlong_as_double": (np.int64, np.float64), "double_as_longlong": (np.float64, np.int64),
+}  # fmt: skip
+
+
 def type_like(value: Any, number: float) -> Any:
     """A number in the type of another."""
     return value.dtype.type(number)
@@ -144,6 +151,14 @@ def _libdevice(thing: Any) -> Intrinsic | None:
     if getattr(thing, "__module__", None) != "numba.cuda.libdevice":
         return None
     name = thing.__name__
+    if name in _BITS:
+        given, wanted = (np.dtype(t) for t in _BITS[name])
+
+        def reinterpret(m: Machine, value: Value) -> Value:
+            bits = np.asarray(cast(value, given)).view(wanted)
+            return bits if bits.ndim else normal(bits[()])
+
+        return Intrinsic(f"libdevice.{name}", reinterpret)
     found = _libdevice_function(name)
 
     def run(m: Machine, *values: Value) -> Value:
