@@ -15,13 +15,23 @@ if TYPE_CHECKING:
     from gpulearn.accelerators import accelerator
     from gpulearn.choosing import Offer, cheapest_gpu_that_fits, offers
     from gpulearn.device import banner
-    from gpulearn.errors import BadInput, DeviceError, GpulearnError, KernelError, MissingPackage, NotSolvedYet, RecordingError, WrongAnswer
+    from gpulearn.errors import (
+        BadInput,
+        DeviceError,
+        GpulearnError,
+        KernelError,
+        MissingPackage,
+        NotSolvedYet,
+        RecordingError,
+        WrongAnswer,
+    )
     from gpulearn.estimates import Estimate, estimate
     from gpulearn.figures.access_explorer import access, access_explorer
     from gpulearn.figures.counters import compare_reports
     from gpulearn.figures.matmul import compare_gpus, plot_rates, plot_times, rates
     from gpulearn.figures.matmul_explorer import matmul_explorer
     from gpulearn.figures.photo import photo, show_images
+    from gpulearn.figures.reduction_player import reduction_player
     from gpulearn.figures.roofline import compare_points, compare_roofs, plot_roofline
     from gpulearn.figures.roofline_explorer import roofline_explorer
     from gpulearn.figures.show import show
@@ -46,13 +56,23 @@ _HOMES = {
     "gpulearn.accelerators": ("accelerator",),
     "gpulearn.choosing": ("Offer", "cheapest_gpu_that_fits", "offers"),
     "gpulearn.device": ("banner",),
-    "gpulearn.errors": ("BadInput", "DeviceError", "GpulearnError", "KernelError", "MissingPackage", "NotSolvedYet", "RecordingError", "WrongAnswer"),
+    "gpulearn.errors": (
+        "BadInput",
+        "DeviceError",
+        "GpulearnError",
+        "KernelError",
+        "MissingPackage",
+        "NotSolvedYet",
+        "RecordingError",
+        "WrongAnswer",
+    ),
     "gpulearn.estimates": ("Estimate", "estimate"),
     "gpulearn.figures.access_explorer": ("access", "access_explorer"),
     "gpulearn.figures.counters": ("compare_reports",),
     "gpulearn.figures.matmul": ("compare_gpus", "plot_rates", "plot_times", "rates"),
     "gpulearn.figures.matmul_explorer": ("matmul_explorer",),
     "gpulearn.figures.photo": ("photo", "show_images"),
+    "gpulearn.figures.reduction_player": ("reduction_player",),
     "gpulearn.figures.roofline": ("compare_points", "compare_roofs", "plot_roofline"),
     "gpulearn.figures.roofline_explorer": ("roofline_explorer",),
     "gpulearn.figures.show": ("show",),
@@ -125,6 +145,7 @@ __all__ = [
     "plot_times",
     "progress",
     "rates",
+    "reduction_player",
     "relative_error",
     "ridge_point",
     "roof",

@@ -114,7 +114,7 @@ class Counters:
         self.recorder = recorder
         self.lines: dict[int, Counts] = {}
         self.arrays: dict[str, Counts] = {}
-        self._activity: tuple[Mask, tuple[int, int]] = (EMPTY, (0, 0))
+        self._activity: tuple[Any, Mask, tuple[int, int]] = (None, EMPTY, (0, 0))
         self._patterns: dict[tuple[bytes, int], tuple[int, int]] = {}
 
     def restart(self) -> None:
@@ -151,8 +151,9 @@ class Counters:
     def activity(self, m: Chunk) -> tuple[int, int]:
         """(warps with an active lane, active lanes) under the current mask."""
         mask = m.mask
-        if self._activity[0] is mask and mask is not EMPTY:
-            return self._activity[1]
+        # "all lanes" is one mask for every chunk, and the last chunk has fewer
+        if self._activity[0] is m and self._activity[1] is mask and mask is not EMPTY:
+            return self._activity[2]
         if mask is None:
             found = (m.blocks * m.warps, m.blocks * m.threads)
         elif mask is EMPTY:
@@ -160,7 +161,7 @@ class Counters:
         else:
             lanes = self.per_warp(m, mask)
             found = (int(np.count_nonzero(lanes)), int(lanes.sum()))
-        self._activity = (mask, found)
+        self._activity = (m, mask, found)
         return found
 
     def per_warp(self, m: Chunk, mask: Lanes) -> Lanes:

@@ -292,3 +292,10 @@ def test_totals_are_the_sum_of_lines_and_of_arrays() -> None:
         assert total > 0
         assert sum(getattr(c, name) for c in report.lines.values()) == total
         assert sum(getattr(c, name) for c in report.arrays.values()) == total
+
+
+def test_a_last_chunk_of_fewer_blocks_counts_for_no_more() -> None:
+    """Blocks run 32,768 threads at a time; 300 blocks of 256 are two chunks and a third."""
+    report = xray(loop_and_update, 300, 256, np.ones(1, "f4"), np.zeros(300 * 256, "f4"), 1)
+    assert stores(report) == (300 * 8, 300 * 32)
+    assert report.totals.instructions == 300 * 8 * 4  # index, loop: begin and step, update

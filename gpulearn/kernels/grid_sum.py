@@ -1,0 +1,94 @@
+"""One sum over all blocks: what a single launch can do about it.
+
+A barrier holds for one block only, so no block knows when the others have finished. Two
+launches of `reduction.sum_blocks` need no such knowledge, since a launch begins when the one
+before it has ended. The kernels here do it in one launch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda
+from gpulearn.kernels.reduction import THREADS
+
+__all__ = ["grid_sum_atomic", "grid_sum_cooperative"]
+
+Vector = np.ndarray[tuple[int], Any]
+
+
+@cuda.jit
+def grid_sum_atomic(values: Vector, total: Vector) -> None:
+    """Each block sums its part; its first thread adds that to the total, atomically.
+
+    Args:
+        values: float32, shape (n,).
+        total: float32, shape (1,); must hold 0 before the launch.
+
+    Launch: any grid; blocks of at most `THREADS` threads, a power of two. Blocks end in no
+    fixed order, so the rounding of a float sum may change from run to run.
+
+    >>> total = np.zeros(1, np.float32)
+    >>> grid_sum_atomic[4, 32](np.ones(1000, np.float32), total)
+    >>> total
+    array([1000.], dtype=float32)
+    """
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    mine = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        mine += values[i]
+    s[t] = mine
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        cuda.atomic.add(total, 0, s[0])
+
+
+@cuda.jit
+def grid_sum_cooperative(values: Vector, sums: Vector, total: Vector) -> None:
+    """Each block sums its part; all blocks wait for each other; block 0 adds the sums up.
+
+    Args:
+        values: float32, shape (n,).
+        sums: float32, one element for each block, at most `THREADS` of them.
+        total: float32, shape (1,).
+
+    Launch: blocks of `THREADS` threads or fewer, a power of two, and no more blocks than the
+    GPU holds at once (`.max_cooperative_grid_blocks` of the compiled kernel): those that wait
+    never make room for one that has not begun.
+
+    >>> total = np.zeros(1, np.float32)
+    >>> grid_sum_cooperative[4, 32](np.ones(1000, np.float32), np.zeros(4, np.float32), total)
+    >>> total
+    array([1000.], dtype=float32)
+    """
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    everybody = cuda.cg.this_grid()
+    mine = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        mine += values[i]
+    s[t] = mine
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+    everybody.sync()
+    if cuda.grid(1) == 0:
+        mine = np.float32(0)
+        for b in range(sums.size):
+            mine += sums[b]
+        total[0] = mine

@@ -1,0 +1,95 @@
+"""A histogram by many threads: counts[v] is how often the value v occurs.
+
+Every thread brings one value or more, and they must share the counts. First without any care
+(wrong), then with an atomic update for each value, then with counts that each block keeps for
+itself in shared memory and merges at the end.
+
+Source of the last form: J. Gómez-Luna et al., "An optimized approach to histogram computation
+on GPU", Machine Vision and Applications 24 (2013), which calls it replication.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda
+
+__all__ = ["BINS", "histogram_global", "histogram_racy", "histogram_shared"]
+
+BINS = 256  # one for each value of a byte; what a block keeps in shared memory
+Vector = np.ndarray[tuple[int], Any]
+
+
+@cuda.jit
+def histogram_racy(values: Vector, counts: Vector) -> None:
+    """Count with a plain `+= 1`: wrong as soon as two threads meet in one bin.
+
+    The update is a read, an addition and a write. A thread that reads before another has
+    written loses that one's update.
+
+    Args:
+        values: n whole numbers in [0, bins).
+        counts: int32, one bin for each value; must hold zeros before the launch.
+
+    Launch: at least n threads. Costs a load and a store of `counts` for each value.
+
+    >>> counts = np.zeros(BINS, np.int32)
+    >>> histogram_racy[1, 3](np.array([7, 8, 9], np.uint8), counts)  # no two values alike
+    >>> counts[7:10]
+    array([1, 1, 1], dtype=int32)
+    """
+    i = cuda.grid(1)
+    if i < values.size:
+        counts[values[i]] += 1
+
+
+@cuda.jit
+def histogram_global(values: Vector, counts: Vector) -> None:
+    """Count with one atomic update of global memory for each value.
+
+    Args:
+        values: n whole numbers in [0, bins).
+        counts: int32, one bin for each value; must hold zeros before the launch.
+
+    Launch: at least n threads. Costs n atomic updates of global memory; those that meet in
+    one bin wait for each other.
+
+    >>> counts = np.zeros(BINS, np.int32)
+    >>> histogram_global[1, 32](np.array([7, 7, 9], np.uint8), counts)
+    >>> counts[7:10]
+    array([2, 0, 1], dtype=int32)
+    """
+    i = cuda.grid(1)
+    if i < values.size:
+        cuda.atomic.add(counts, values[i], 1)
+
+
+@cuda.jit
+def histogram_shared(values: Vector, counts: Vector) -> None:
+    """Count in a private copy for each block, in shared memory, and merge the copies.
+
+    Args:
+        values: n whole numbers in [0, counts.size).
+        counts: int32, at most `BINS` bins; must hold zeros before the launch.
+
+    Launch: any grid and block, since the threads stride over the values and over the bins.
+    Costs n atomic updates of shared memory, which are near, and bins × blocks of global
+    memory: choose few blocks, so that each merges once for many values.
+
+    >>> counts = np.zeros(10, np.int32)
+    >>> histogram_shared[2, 32](np.arange(100) % 10, counts)
+    >>> counts
+    array([10, 10, 10, 10, 10, 10, 10, 10, 10, 10], dtype=int32)
+    """
+    private = cuda.shared.array(BINS, np.int32)
+    first = cuda.threadIdx.x
+    for b in range(first, counts.size, cuda.blockDim.x):
+        private[b] = 0
+    cuda.syncthreads()
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        cuda.atomic.add(private, values[i], 1)
+    cuda.syncthreads()
+    for b in range(first, counts.size, cuda.blockDim.x):
+        cuda.atomic.add(counts, b, private[b])

@@ -1,0 +1,219 @@
+"""The sum of the values of each block, four ways; each keeps more lanes at useful work.
+
+All four take the same arguments and the same launch: blocks of at most `THREADS` threads, a
+power of two, one value for each thread, `sums` with one element for each block. They differ in
+who adds what to whom. Where a thread has no value it brings 0, so that nobody leaves before a
+barrier. Applied twice, such a kernel sums up to `THREADS`² values; `grid_sum` has other ways.
+
+Source of the ladder: M. Harris, "Optimizing Parallel Reduction in CUDA" (NVIDIA, 2007).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda
+
+__all__ = [
+    "FULL_WARP",
+    "THREADS",
+    "WARP",
+    "block_sums_interleaved",
+    "block_sums_packed",
+    "block_sums_sequential",
+    "block_sums_shuffle",
+    "sum_blocks",
+    "warp_sum",
+]
+
+WARP = 32  # lanes of a warp
+THREADS = 256  # the most threads of a block; what is reserved in shared memory
+FULL_WARP = 0xFFFFFFFF  # the mask of a shuffle in which all 32 lanes take part
+Vector = np.ndarray[tuple[int], Any]
+
+
+@cuda.jit
+def block_sums_interleaved(values: Vector, sums: Vector) -> None:
+    """In round r every 2ʳ⁺¹-th thread adds its neighbour's sum to its own.
+
+    Args:
+        values: float32, shape (n,).
+        sums: float32, one element for each block.
+
+    Launch: at least n threads; blocks of at most `THREADS` threads, a power of two. The active
+    lanes thin out in every warp alike: each warp diverges in each round.
+
+    >>> sums = np.zeros(2, np.float32)
+    >>> block_sums_interleaved[2, 4](np.arange(8, dtype=np.float32), sums)
+    >>> sums
+    array([ 6., 22.], dtype=float32)
+    """
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t] = values[i] if i < values.size else np.float32(0)
+    cuda.syncthreads()
+    step = 1
+    while step < cuda.blockDim.x:
+        if t % (2 * step) == 0:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step *= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@cuda.jit
+def block_sums_packed(values: Vector, sums: Vector) -> None:
+    """The same tree, but its additions are given to the first threads of the block.
+
+    Args:
+        values: float32, shape (n,).
+        sums: float32, one element for each block.
+
+    Launch: as above. Whole warps are idle instead of most lanes of each, but neighbouring
+    threads now use words that lie 2·step apart: their banks collide.
+
+    >>> sums = np.zeros(2, np.float32)
+    >>> block_sums_packed[2, 4](np.arange(8, dtype=np.float32), sums)
+    >>> sums
+    array([ 6., 22.], dtype=float32)
+    """
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t] = values[i] if i < values.size else np.float32(0)
+    cuda.syncthreads()
+    step = 1
+    while step < cuda.blockDim.x:
+        place = 2 * step * t
+        if place < cuda.blockDim.x:
+            s[place] += s[place + step]
+        cuda.syncthreads()
+        step *= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@cuda.jit
+def block_sums_sequential(values: Vector, sums: Vector) -> None:
+    """In each round the first half of the sums takes the second half on: sequential addressing.
+
+    Args:
+        values: float32, shape (n,).
+        sums: float32, one element for each block.
+
+    Launch: as above. Active threads are neighbours, and so are the words that they use: no
+    bank conflict, and a warp diverges only when less than one warp is left.
+
+    >>> sums = np.zeros(2, np.float32)
+    >>> block_sums_sequential[2, 4](np.arange(8, dtype=np.float32), sums)
+    >>> sums
+    array([ 6., 22.], dtype=float32)
+    """
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t] = values[i] if i < values.size else np.float32(0)
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@cuda.jit
+def block_sums_shuffle(values: Vector, sums: Vector) -> None:
+    """Each warp sums by shuffles, from register to register; one warp sums the warps' sums.
+
+    Args:
+        values: float32, shape (n,).
+        sums: float32, one element for each block.
+
+    Launch: at least n threads; blocks of whole warps, at most 32 of them. One word of shared
+    memory for each warp and one barrier are all that is left of the tree.
+
+    >>> sums = np.zeros(2, np.float32)
+    >>> block_sums_shuffle[2, 64](np.ones(100, np.float32), sums)
+    >>> sums
+    array([64., 36.], dtype=float32)
+    """
+    of_warp = cuda.shared.array(WARP, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    total = values[i] if i < values.size else np.float32(0)
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if t % WARP == 0:
+        of_warp[t // WARP] = total
+    cuda.syncthreads()
+    if t < WARP:
+        total = of_warp[t] if t < cuda.blockDim.x // WARP else np.float32(0)
+        for step in (16, 8, 4, 2, 1):
+            total += cuda.shfl_down_sync(FULL_WARP, total, step)
+        if t == 0:
+            sums[cuda.blockIdx.x] = total
+
+
+@cuda.jit
+def sum_blocks(values: Vector, sums: Vector) -> None:
+    """As `block_sums_sequential`, with as many values for each thread as the grid leaves it.
+
+    Args:
+        values: float32, shape (n,); n may be 0.
+        sums: float32, one element for each block.
+
+    Launch: any grid; blocks of at most `THREADS` threads, a power of two. Each thread first
+    adds up the values that lie one grid apart, with no barrier; the tree comes once.
+
+    >>> sums = np.zeros(2, np.float32)
+    >>> sum_blocks[2, 32](np.ones(1000, np.float32), sums)
+    >>> sums.sum()
+    np.float32(1000.0)
+    """
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@cuda.jit
+def warp_sum(values: Vector, sums: Vector) -> None:
+    """The sum of each 32 neighbouring values, by shuffles alone.
+
+    Args:
+        values: float32, shape (n,); the last warp's part may be shorter.
+        sums: float32, shape (⌈n / 32⌉,).
+
+    Launch: at least n threads; blocks of whole warps. No shared memory, no barrier.
+
+    >>> sums = np.zeros(2, np.float32)
+    >>> warp_sum[1, 64](np.ones(40, np.float32), sums)
+    >>> sums
+    array([32.,  8.], dtype=float32)
+    """
+    i = cuda.grid(1)
+    total = np.float32(0)
+    if i < values.size:
+        total = values[i]
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = total

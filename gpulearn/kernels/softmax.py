@@ -1,0 +1,117 @@
+"""Reductions with another operator than the sum: the place of the largest value, and softmax.
+
+softmax(x)ᵢ = exp(xᵢ) / Σⱼ exp(xⱼ). It does not change when the same number is taken from every
+x, so the row's maximum is taken first: then no exp exceeds 1, and nothing overflows.
+Source: P. Blanchard, D. J. Higham, N. J. Higham, "Accurately computing the log-sum-exp and
+softmax functions", IMA J. Numer. Anal. 41 (2021).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda
+from gpulearn.kernels.reduction import FULL_WARP, WARP
+
+__all__ = ["argmax_rows", "softmax_rows", "softmax_unsafe"]
+
+Matrix = np.ndarray[tuple[int, int], Any]
+Vector = np.ndarray[tuple[int], Any]
+
+
+@cuda.jit
+def argmax_rows(scores: Matrix, places: Vector) -> None:
+    """The column of the largest value of each row; of equals, the first. One warp for a row.
+
+    Args:
+        scores: float32, shape (m, n), n ≥ 1.
+        places: int32, shape (m,).
+
+    Launch: at least 32·m threads; blocks of whole warps. The lanes reduce pairs (value,
+    column): a pair is larger if its value is, or its value is equal and its column smaller.
+
+    >>> places = np.zeros(2, np.int32)
+    >>> argmax_rows[1, 64](np.array([[3, 9, 9], [5, 1, 2]], np.float32), places)
+    >>> places
+    array([1, 0], dtype=int32)
+    """
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return  # a row is a whole warp, so nobody waits for those who leave
+    best = np.float32(-math.inf)
+    where = scores.shape[1]
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        if scores[row, j] > best or where == scores.shape[1]:
+            best = scores[row, j]
+            where = j
+    for step in (16, 8, 4, 2, 1):
+        other = cuda.shfl_xor_sync(FULL_WARP, best, step)
+        there = cuda.shfl_xor_sync(FULL_WARP, where, step)
+        if other > best or (other == best and there < where):
+            best = other
+            where = there
+    if cuda.laneid == 0:
+        places[row] = where
+
+
+@cuda.jit
+def softmax_unsafe(scores: Matrix, out: Matrix) -> None:
+    """The softmax of each row as its formula reads: exp overflows in float32 beyond 88.7.
+
+    Args:
+        scores: float32, shape (m, n).
+        out: float32, shape (m, n).
+
+    Launch: at least 32·m threads; blocks of whole warps.
+
+    >>> out = np.zeros((1, 2), np.float32)
+    >>> softmax_unsafe[1, 32](np.zeros((1, 2), np.float32), out)
+    >>> out
+    array([[0.5, 0.5]], dtype=float32)
+    """
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return
+    total = np.float32(0)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        total += math.exp(scores[row, j])
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_xor_sync(FULL_WARP, total, step)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        out[row, j] = math.exp(scores[row, j]) / total
+
+
+@cuda.jit
+def softmax_rows(scores: Matrix, out: Matrix) -> None:
+    """The softmax of each row, safe for any finite scores. One warp for a row.
+
+    Args:
+        scores: float32, shape (m, n).
+        out: float32, shape (m, n); each row is positive and sums to 1.
+
+    Launch: at least 32·m threads; blocks of whole warps. Two reductions, for the maximum and
+    for the sum, in which every lane gets the result; each score is read three times.
+
+    >>> out = np.zeros((1, 2), np.float32)
+    >>> softmax_rows[1, 32](np.array([[1000, 1000]], np.float32), out)
+    >>> out
+    array([[0.5, 0.5]], dtype=float32)
+    """
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return
+    largest = np.float32(-math.inf)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        largest = max(largest, scores[row, j])
+    for step in (16, 8, 4, 2, 1):
+        largest = max(largest, cuda.shfl_xor_sync(FULL_WARP, largest, step))
+    total = np.float32(0)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        total += math.exp(scores[row, j] - largest)
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_xor_sync(FULL_WARP, total, step)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        out[row, j] = math.exp(scores[row, j] - largest) / total

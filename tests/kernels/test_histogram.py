@@ -1,0 +1,66 @@
+"""Histograms: right for odd sizes, and what the atomics cost."""
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.kernels.histogram import BINS, histogram_global, histogram_racy, histogram_shared
+
+SIGNATURES = {
+    histogram_racy: "void(uint8[::1], int32[::1])",
+    histogram_global: "void(uint8[::1], int32[::1])",
+    histogram_shared: "void(uint8[::1], int32[::1])",
+}
+
+
+def values(n: int, bins: int = BINS, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, bins, n).astype(np.uint8)
+
+
+def xrayed(kernel, grid, block, given, bins=BINS):
+    counts = cuda.to_device(np.zeros(bins, np.int32))
+    report = gl.xray(kernel)[grid, block](cuda.to_device(given), counts)
+    return report, counts.copy_to_host()
+
+
+@pytest.mark.parametrize("n", [0, 1, 31, 257, 1000, 4099])
+@pytest.mark.parametrize("kernel", [histogram_global, histogram_shared])
+def test_counts_equal_numpys(kernel, n):
+    report, counts = xrayed(kernel, max(1, -(-n // 96)), 96, values(n))
+    assert not report.findings
+    np.testing.assert_array_equal(counts, np.bincount(values(n), minlength=BINS))
+
+
+@pytest.mark.parametrize(("grid", "block"), [(1, 1), (3, 32), (2, 300), (7, 64)])
+@pytest.mark.parametrize("bins", [1, 10, 256])
+def test_the_private_counts_fit_any_launch(grid, block, bins):
+    given = values(3001, bins)
+    report, counts = xrayed(histogram_shared, grid, block, given, bins)
+    assert not report.findings
+    np.testing.assert_array_equal(counts, np.bincount(given, minlength=bins))
+
+
+def test_without_atomics_updates_are_lost_and_the_race_is_found():
+    given = values(4096)
+    report, counts = xrayed(histogram_racy, 16, 256, given)
+    assert {f.kind for f in report.findings} == {"race"}
+    assert {f.array for f in report.findings} == {"counts"}
+    assert counts.sum() < given.size
+
+
+def test_merging_private_counts_takes_one_atomic_for_each_bin_and_block():
+    given = values(100_000)
+    everywhere, _ = xrayed(histogram_global, 391, 256, given)
+    few, _ = xrayed(histogram_shared, 16, 256, given)
+    many, _ = xrayed(histogram_shared, 391, 256, given)
+    assert everywhere.arrays["counts"].atomics == 100_000
+    assert few.arrays["counts"].atomics == 16 * BINS
+    assert few.arrays["private"].atomics == 100_000
+    assert many.arrays["counts"].atomics == 391 * BINS > 100_000  # a block for 256 values
+
+
+def test_contention_is_the_crowd_in_one_bin():
+    same, different = np.full(512, 7, np.uint8), np.arange(512).astype(np.uint8)
+    assert xrayed(histogram_global, 2, 256, same)[0].totals.atomic_contention == 32
+    assert xrayed(histogram_global, 2, 256, different)[0].totals.atomic_contention == 1

@@ -1,0 +1,131 @@
+"""Sums of blocks, warps and grids: right for odd sizes, and the cost of each form."""
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.kernels import grid_sum, reduction
+from gpulearn.kernels.grid_sum import grid_sum_atomic, grid_sum_cooperative
+from gpulearn.kernels.reduction import (
+    block_sums_interleaved,
+    block_sums_packed,
+    block_sums_sequential,
+    block_sums_shuffle,
+    sum_blocks,
+    warp_sum,
+)
+
+LADDER = (
+    block_sums_interleaved,
+    block_sums_packed,
+    block_sums_sequential,
+    block_sums_shuffle,
+)
+SIGNATURES = {
+    **dict.fromkeys((*LADDER, sum_blocks, warp_sum), "void(float32[::1], float32[::1])"),
+    grid_sum_atomic: "void(float32[::1], float32[::1])",
+    grid_sum_cooperative: "void(float32[::1], float32[::1], float32[::1])",
+}
+
+
+def values(n: int) -> np.ndarray:
+    """Small whole numbers, whose float32 sums are exact in any order."""
+    return np.random.default_rng(n).integers(-99, 99, n).astype(np.float32)
+
+
+def xrayed(kernel, grid, block, given, outputs):
+    out = cuda.to_device(np.full(outputs, np.nan, np.float32))
+    report = gl.xray(kernel)[grid, block](cuda.to_device(given), out)
+    assert not report.findings
+    return report, out.copy_to_host()
+
+
+@pytest.mark.parametrize("kernel", LADDER)
+@pytest.mark.parametrize(("n", "block"), [(1, 32), (100, 32), (1000, 128), (1024, 256)])
+def test_each_block_sums_its_part(kernel, n, block):
+    blocks = -(-n // block)
+    _, sums = xrayed(kernel, blocks, block, values(n), blocks)
+    padded = np.pad(values(n), (0, blocks * block - n)).reshape(blocks, block)
+    np.testing.assert_array_equal(sums, padded.sum(axis=1))
+
+
+@pytest.mark.parametrize(("n", "grid", "block"), [(0, 2, 32), (1, 1, 1), (999, 3, 64)])
+def test_sum_blocks_takes_any_number_of_values(n, grid, block):
+    _, sums = xrayed(sum_blocks, grid, block, values(n), grid)
+    assert sums.sum() == values(n).sum()
+
+
+@pytest.mark.parametrize("n", [1, 32, 33, 500])
+def test_warp_sum(n):
+    _, sums = xrayed(warp_sum, -(-n // 128), 128, values(n), -(-n // 32))
+    assert sums.tolist() == [values(n)[k : k + 32].sum() for k in range(0, n, 32)]
+
+
+def test_two_launches_sum_a_million_values():
+    given = np.ones(1_000_000, np.float32)
+    sums, total = (cuda.to_device(np.zeros(k, np.float32)) for k in (128, 1))
+    sum_blocks[128, 256](cuda.to_device(given), sums)
+    sum_blocks[1, 128](sums, total)
+    assert total.copy_to_host()[0] == 1_000_000
+
+
+@pytest.mark.parametrize("n", [0, 1, 999, 5000])
+def test_one_launch_sums_the_grid(n):
+    total = cuda.to_device(np.zeros(1, np.float32))
+    report = gl.xray(grid_sum_atomic)[5, 64](cuda.to_device(values(n)), total)
+    assert not report.findings
+    assert total.copy_to_host()[0] == values(n).sum()
+    assert report.arrays["total"].atomics == 5
+
+    total = cuda.to_device(np.full(1, np.nan, np.float32))
+    sums = cuda.to_device(np.full(5, np.nan, np.float32))
+    report = gl.xray(grid_sum_cooperative)[5, 64](cuda.to_device(values(n)), sums, total)
+    assert not report.findings
+    assert total.copy_to_host()[0] == values(n).sum()
+
+
+def test_an_atomic_float_sum_depends_on_the_order_of_the_blocks_and_a_tree_does_not():
+    given = np.random.default_rng(5).random(20_000, np.float32)
+
+    def totals(launch):
+        found = set()
+        for number in range(6):
+            with gl.seed(number):
+                found.add(launch())
+        return found
+
+    def atomic():
+        total = cuda.to_device(np.zeros(1, np.float32))
+        grid_sum_atomic[64, 64](cuda.to_device(given), total)
+        return float(total.copy_to_host()[0])
+
+    def tree():
+        sums, total = (cuda.to_device(np.zeros(k, np.float32)) for k in (64, 1))
+        sum_blocks[64, 64](cuda.to_device(given), sums)
+        sum_blocks[1, 64](sums, total)
+        return float(total.copy_to_host()[0])
+
+    assert len(totals(atomic)) > 1
+    assert len(totals(tree)) == 1
+
+
+def test_the_ladder_wins_at_each_rung_what_it_says():
+    costs = {k: xrayed(k, 4, 256, values(1024), 4)[0].totals for k in LADDER}
+    interleaved, packed, sequential, shuffle = (costs[k] for k in LADDER)
+
+    def conflicts(c):
+        return c.shared_load_conflicts + c.shared_store_conflicts
+
+    assert interleaved.divergent_branches > 4 * packed.divergent_branches
+    assert conflicts(interleaved) == 0 < conflicts(packed)
+    assert conflicts(sequential) == 0
+    assert sequential.divergent_branches == packed.divergent_branches
+    assert interleaved.barriers == packed.barriers == sequential.barriers == 4 * 8 * 9
+    assert shuffle.barriers == 4 * 8
+    assert shuffle.shared_load_wavefronts < sequential.shared_load_wavefronts / 10
+    assert all(c.flops64 == 0 for c in costs.values())
+
+
+def test_constants_of_the_two_modules_agree():
+    assert grid_sum.THREADS is reduction.THREADS

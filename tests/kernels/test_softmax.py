@@ -1,0 +1,60 @@
+"""Argmax and softmax of rows: equal to NumPy's, and safe where the formula overflows."""
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.kernels.softmax import argmax_rows, softmax_rows, softmax_unsafe
+
+SIGNATURES = {
+    argmax_rows: "void(float32[:, ::1], int32[::1])",
+    softmax_unsafe: "void(float32[:, ::1], float32[:, ::1])",
+    softmax_rows: "void(float32[:, ::1], float32[:, ::1])",
+}
+SHAPES = [(1, 1), (3, 5), (7, 33), (5, 200)]
+
+
+def scores(shape, scale=3.0):
+    return np.random.default_rng(1).normal(0, scale, shape).astype(np.float32)
+
+
+def softmax(x):
+    e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def xrayed(kernel, given, out):
+    out = cuda.to_device(out)
+    report = gl.xray(kernel)[-(-len(given) // 4), 128](cuda.to_device(given), out)
+    assert not report.findings
+    return report, out.copy_to_host()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kernel", [softmax_rows, softmax_unsafe])
+def test_softmax_equals_numpys(kernel, shape):
+    report, out = xrayed(kernel, scores(shape), np.full(shape, np.nan, np.float32))
+    np.testing.assert_allclose(out, softmax(scores(shape)), rtol=1e-5)
+    assert report.totals.flops64 == 0
+
+
+def test_only_the_safe_form_bears_large_scores():
+    given = scores((4, 40), 100.0)
+    _, safe = xrayed(softmax_rows, given, np.zeros_like(given))
+    _, unsafe = xrayed(softmax_unsafe, given, np.zeros_like(given))
+    np.testing.assert_allclose(safe, softmax(given), rtol=1e-4, atol=1e-30)
+    assert np.isnan(unsafe).any()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_argmax_equals_numpys(shape):
+    given = np.round(scores(shape))  # with ties
+    _, places = xrayed(argmax_rows, given, np.full(len(given), -1, np.int32))
+    np.testing.assert_array_equal(places, given.argmax(axis=1))
+
+
+def test_argmax_of_equal_and_of_infinite_scores():
+    given = np.array([[2.0] * 50, [-np.inf] * 50, [0.0] * 49 + [np.inf]], np.float32)
+    _, places = xrayed(argmax_rows, given, np.full(3, -1, np.int32))
+    assert places.tolist() == [0, 0, 49]
