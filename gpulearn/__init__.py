@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from gpulearn.kernels.precision import relative_error, round_mantissa
     from gpulearn.lessons.judge import check
     from gpulearn.lessons.overview import exercises, progress, solution
-    from gpulearn.machine import RoofPoint, copy_bandwidth, measured_roof, roof_point
+    from gpulearn.machine import RoofPoint, measured_roof, memory_bandwidth, roof_point
     from gpulearn.roofline import Roof, arithmetic_intensity, attainable, ridge_point, roof
     from gpulearn.series import Provenance, Series, crossover
     from gpulearn.simt.settings import seed, unchecked
@@ -85,7 +85,7 @@ _HOMES = {
     "gpulearn.kernels.precision": ("relative_error", "round_mantissa"),
     "gpulearn.lessons.judge": ("check",),
     "gpulearn.lessons.overview": ("exercises", "progress", "solution"),
-    "gpulearn.machine": ("RoofPoint", "copy_bandwidth", "measured_roof", "roof_point"),
+    "gpulearn.machine": ("RoofPoint", "measured_roof", "memory_bandwidth", "roof_point"),
     "gpulearn.roofline": ("Roof", "arithmetic_intensity", "attainable", "ridge_point", "roof"),
     "gpulearn.series": ("Provenance", "Series", "crossover"),
     "gpulearn.simt.settings": ("seed", "unchecked"),
@@ -124,7 +124,6 @@ __all__ = [
     "compare_points",
     "compare_reports",
     "compare_roofs",
-    "copy_bandwidth",
     "cpu_times",
     "crossover",
     "estimate",
@@ -137,6 +136,7 @@ __all__ = [
     "matmul_loops",
     "measure",
     "measured_roof",
+    "memory_bandwidth",
     "offers",
     "peak_rate",
     "photo",

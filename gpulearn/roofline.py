@@ -20,6 +20,7 @@ __all__ = [
     "arithmetic_intensity",
     "attainable",
     "matmul_seconds",
+    "plain",
     "ridge_point",
     "roof",
 ]
@@ -102,6 +103,13 @@ class Roof:
         """The ridge point, in operations per byte."""
         return ridge_point(self.peak, self.bandwidth)
 
+    @property
+    def origin(self) -> str:
+        """The provenance without the name of the machine, which is the roof's own."""
+        if self.provenance.kind == "modelled":
+            return str(self.provenance)
+        return "measured here" + (", while busy" if self.provenance.busy else "")
+
     def attainable(self, intensity: float) -> float:
         """The most operations per second at an intensity (operations per byte)."""
         return attainable(intensity, self.peak, self.bandwidth)
@@ -116,11 +124,16 @@ class Roof:
 
     def __str__(self) -> str:
         return (
-            f"{self.name}: {self.peak / 1e9:,.4g} GFLOP/s, {self.bandwidth / 1e9:,.4g} GB/s, "
-            f"ridge at {self.ridge:.3g} FLOP per byte ({self.provenance})"
+            f"{self.name}: {plain(self.peak / 1e9)} GFLOP/s, {plain(self.bandwidth / 1e9)} GB/s, "
+            f"ridge at {self.ridge:.3g} FLOP per byte ({self.origin})"
         )
 
     __repr__ = __str__
+
+
+def plain(value: float) -> str:
+    """A rate without exponent: three digits, or all whole ones."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def roof(gpu: str, dtype: str = "float32", units: str = "any") -> Roof:

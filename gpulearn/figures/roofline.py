@@ -11,7 +11,7 @@ from gpulearn.figures.show import Picture, show
 from gpulearn.figures.style import LINES, figure
 from gpulearn.figures.table import Table, table
 from gpulearn.machine import RoofPoint
-from gpulearn.roofline import Roof
+from gpulearn.roofline import Roof, plain
 from gpulearn.timing import format_seconds
 
 __all__ = ["compare_points", "compare_roofs", "plot_roofline", "said_of_point"]
@@ -89,16 +89,12 @@ def _finish(axes: Any, low: float, high: float) -> None:
 
 
 def _label(one: Roof) -> str:
-    return (
-        f"{one.name}\n({one.provenance})"
-        if one.provenance.kind == "modelled"
-        else (f"{one.name}\n(measured here)")
-    )
+    return f"{one.name}\n({one.origin})"
 
 
 def _said_of_roof(one: Roof) -> str:
     return (
-        f"the roof of {one.name} rises to {one.peak / 1e9:,.4g} GFLOP/s at "
+        f"the roof of {one.name} rises to {plain(one.peak / 1e9)} GFLOP/s at "
         f"{one.ridge:.3g} operations per byte"
     )
 
@@ -108,8 +104,8 @@ def said_of_point(point: RoofPoint, roof: Roof) -> str:
     best = roof.attainable(point.intensity)
     limit = roof.limit(point.flops, point.bytes_moved)
     return (
-        f"{point.name} at {point.intensity:.3g} reaches {point.rate / 1e9:,.3g} of "
-        f"{best / 1e9:,.3g} GFLOP/s, limited by {limit}"
+        f"{point.name} at {point.intensity:.3g} reaches {plain(point.rate / 1e9)} of "
+        f"{plain(best / 1e9)} GFLOP/s, limited by {limit}"
     )
 
 
@@ -129,8 +125,8 @@ def compare_points(roof: Roof, *points: RoofPoint) -> Table:
             "FLOP per byte": f"{point.intensity:.3g}",
             "limit": roof.limit(point.flops, point.bytes_moved),
             "time": format_seconds(point.seconds),
-            "GFLOP/s": f"{point.rate / 1e9:.3g}",
-            "roof": f"{roof.attainable(point.intensity) / 1e9:.3g}",
+            "GFLOP/s": plain(point.rate / 1e9),
+            "roof": plain(roof.attainable(point.intensity) / 1e9),
             "reached": f"{point.share(roof):.0%}",
         }
         for point in points
@@ -152,10 +148,10 @@ def compare_roofs(*roofs: Roof) -> Table:
         [
             {
                 "machine": one.name,
-                "peak (TFLOP/s)": f"{one.peak / 1e12:.3g}",
-                "memory (GB/s)": f"{one.bandwidth / 1e9:,.4g}",
-                "ridge (FLOP per byte)": f"{one.ridge:.3g}",
-                "from": str(one.provenance),
+                "peak (TFLOP/s)": plain(one.peak / 1e12),
+                "memory (GB/s)": plain(one.bandwidth / 1e9),
+                "ridge (FLOP per byte)": plain(one.ridge),
+                "from": one.origin,
             }
             for one in roofs
         ]

@@ -10,7 +10,7 @@ from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.roofline import plot_roofline
 from gpulearn.figures.show import Picture
 from gpulearn.machine import RoofPoint
-from gpulearn.roofline import Roof, roof
+from gpulearn.roofline import Roof, plain, roof
 from gpulearn.timing import format_seconds
 
 __all__ = ["draw_roofs", "roofline_explorer"]
@@ -38,11 +38,11 @@ def said(here: Roof, there: Roof, intensity: float) -> str:
         limit = one.limit(intensity * work, work)
         seconds = format_seconds(one.seconds(intensity * work, work))
         clauses.append(
-            f"{name} reaches at best {one.attainable(intensity) / 1e9:,.3g} GFLOP/s, limited by "
+            f"{name} reaches at best {plain(one.attainable(intensity) / 1e9)} GFLOP/s, limited by "
             f"{limit}, and needs {seconds} for each GB"
         )
     gain = there.attainable(intensity) / here.attainable(intensity)
-    return f"At {intensity:.3g} FLOP per byte, {'; '.join(clauses)}: {gain:,.3g} times as fast."
+    return f"At {intensity:.3g} FLOP per byte, {'; '.join(clauses)}: {plain(gain)} times as fast."
 
 
 def dtypes(gpu: str) -> list[str]:

@@ -1,14 +1,16 @@
 """The roofline's formulas by hand, the data sheets, and this machine's own roof."""
 
 import re
+from contextlib import contextmanager
 
 import pytest
 
-from gpulearn import machine
+from gpulearn import device, machine
 from gpulearn.errors import BadInput
 from gpulearn.gpus import GPUS, Price, gpu_spec
+from gpulearn.neighbours import Neighbours
 from gpulearn.roofline import Roof, arithmetic_intensity, attainable, ridge_point, roof
-from gpulearn.series import Provenance
+from gpulearn.series import Provenance, Series
 from gpulearn.timing import Measurement
 
 HERE = Provenance("measured", "here")
@@ -38,8 +40,7 @@ def test_a_roof_turns_work_into_seconds_and_a_limit():
     assert (PAPER.seconds(100.0, 50.0), PAPER.limit(100.0, 50.0)) == (1.0, "memory")
     assert (PAPER.seconds(5000.0, 50.0), PAPER.limit(5000.0, 50.0)) == (5.0, "arithmetic")
     assert str(PAPER) == (
-        "a machine on paper: 1e-06 GFLOP/s, 5e-08 GB/s, ridge at 20 FLOP per byte "
-        "(measured here on here)"
+        "a machine on paper: 1e-06 GFLOP/s, 5e-08 GB/s, ridge at 20 FLOP per byte (measured here)"
     )
 
 
@@ -132,25 +133,79 @@ def fake_measure(times):
     return lambda f: (f(), Measurement(times, 1.0, HERE))[1]
 
 
-def test_bandwidth_counts_what_is_read_and_what_is_written(monkeypatch):
-    monkeypatch.setattr("gpulearn.timing.measure", fake_measure((4.0, 2.0)))
-    assert machine.copy_bandwidth(1000) == 2 * 4000 / 2.0
+@pytest.mark.parametrize(
+    ("copy", "add", "bandwidth"),
+    [((4.0, 2.0), (9.0, 9.0), 8000 / 2.0), ((4.0, 2.0), (2.0, 2.4), 12000 / 2.0)],
+)
+def test_bandwidth_counts_what_is_read_and_what_is_written(monkeypatch, copy, add, bandwidth):
+    times = iter([copy, add])
+    monkeypatch.setattr("gpulearn.timing.measure", lambda f: fake_measure(next(times))(f))
+    assert machine.memory_bandwidth(1000) == bandwidth
 
 
-def test_this_machine_has_a_roof(monkeypatch):
-    monkeypatch.setattr(machine, "peak_rate", lambda: 2e11)
-    monkeypatch.setattr(machine, "copy_bandwidth", lambda on: 2e10)
+@pytest.fixture
+def neighbours(monkeypatch):
+    """Says for each round whether other programs disturb; None left is an error."""
+    rounds = []
+
+    @contextmanager
+    def watch():
+        yield Neighbours(1.0 if rounds.pop(0) else 0.0)
+
+    monkeypatch.setattr(machine, "watch_neighbours", watch)
+    monkeypatch.setattr(machine, "peak_rate", lambda: 1e11 * (1 + len(rounds)))
+    monkeypatch.setattr(machine, "memory_bandwidth", lambda on: 2e10)
+    return rounds
+
+
+def test_this_machine_has_a_roof(neighbours):
+    neighbours += [False]
     found = machine.measured_roof()
-    assert found.ridge == 10.0
-    assert found.provenance.kind == "measured"
+    assert found.ridge == 1e11 / 2e10
+    assert found.origin == "measured here"
+    assert device.cpu_name() in found.name
 
 
-def test_a_copy_is_measured():
-    assert 1e8 < machine.copy_bandwidth(2**20) < 1e13
+def test_a_disturbed_roof_is_measured_again(neighbours):
+    neighbours += [True, False]
+    assert machine.measured_roof().origin == "measured here"
+    assert neighbours == []
+
+
+def test_the_best_of_disturbed_rounds_is_labelled(neighbours):
+    neighbours += [True, True, True]
+    found = machine.measured_roof()
+    assert found.origin == "measured here, while busy"
+    assert found.peak == 3e11
+
+
+def test_the_roof_of_a_gpu_uses_the_gpu(monkeypatch, neighbours):
+    import torch
+
+    neighbours += [False]
+    asked = []
+    times = Series("", (4096,), (2 * 4096**3 / 5e13,), HERE)
+    monkeypatch.setattr(machine, "live_times", lambda sizes, on: asked.append(on) or times)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a fake GPU")
+    found = machine.measured_roof("cuda")
+    assert (found.name, found.peak, asked) == ("a fake GPU", pytest.approx(5e13), ["cuda"])
+
+
+def test_work_is_timed_and_placed(monkeypatch):
+    monkeypatch.setattr("gpulearn.timing.measure", lambda f, seconds: fake_measure((4.0, 2.0))(f))
+    found = machine.roof_point("work", lambda: None, flops=400.0, bytes_moved=100.0)
+    assert (found.intensity, found.rate) == (4.0, 200.0)  # the fastest run
+    assert found.share(PAPER) == 1.0  # 4 · 50
+    with pytest.raises(BadInput, match="bytes_moved is 0"):
+        machine.roof_point("work", lambda: None, flops=400.0, bytes_moved=0)
+
+
+def test_bandwidth_is_measured():
+    assert 1e8 < machine.memory_bandwidth(2**20) < 1e13
 
 
 def test_only_known_devices_are_measured():
     with pytest.raises(BadInput, match="no device 'gpu'"):
         machine.measured_roof("gpu")
     with pytest.raises(BadInput, match="n is 0"):
-        machine.copy_bandwidth(0)
+        machine.memory_bandwidth(0)
