@@ -91,7 +91,7 @@ _SPECS = (
         name="T4",
         vector={"float32": 8.1e12, "float64": 8.1e12 / 32},
         tensor={"float16": 65e12},
-        bandwidth=320e9,  # 256 bits at 10 Gbit/s; the T4's web page rounds down to 300
+        bandwidth=320e9,  # 256 bits at 10 Gbit/s
         link=PCIE3,
         memory=16e9,
         power=70,
@@ -123,7 +123,7 @@ _SPECS = (
     GpuSpec(
         name="RTX 3090",
         vector={"float32": 35.6e12, "float64": 35.6e12 / 64},
-        tensor=_halves(71e12, tf32=35.6e12),
+        tensor=_halves(71e12, tf32=35.6e12),  # summed in float32; half of float16's 142
         bandwidth=936e9,
         link=PCIE4,
         memory=24e9,

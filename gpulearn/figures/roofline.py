@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,7 +59,8 @@ def plot_roofline(
             )
         if intensity is not None:
             axes.axvline(intensity, color="grey", linestyle=":", linewidth=1.5)
-        _finish(axes, low, high)
+        rates = [one.attainable(x) for one in roofs for x in (low, high)]
+        _finish(axes, (low, high), [*rates, *(point.rate for point in points)])
     said = [_said_of_roof(one) for one in roofs]
     said += [said_of_point(point, roofs[0]) for point in points]
     return show(fig, f"GFLOP/s over operations per byte, both axes logarithmic: {'; '.join(said)}.")
@@ -79,10 +81,13 @@ def _span(
     return min(0.1, min(found) / 2), max(100.0, max(found) * 3)
 
 
-def _finish(axes: Any, low: float, high: float) -> None:
+def _finish(axes: Any, span: tuple[float, float], rates: Sequence[float]) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlim(low, high)
+    axes.set_xlim(*span)
+    # whole decades, so that the axis has round numbers
+    lowest, highest = (math.log10(limit(rates) / 1e9) for limit in (min, max))
+    axes.set_ylim(10 ** math.floor(lowest), 10 ** math.ceil(highest + 0.02))
     axes.set_xlabel("arithmetic intensity (operations per byte)")
     axes.set_ylabel("rate (GFLOP/s)")
     axes.legend(fontsize=8.5, loc="center left", bbox_to_anchor=(1.01, 0.5))
@@ -132,7 +137,7 @@ def compare_points(roof: Roof, *points: RoofPoint) -> Table:
         for point in points
     ]
     busy = ", while busy" if any(point.provenance.busy for point in points) else ""
-    return table(rows, caption=f"Times: measured here{busy}. Roof: {roof}.")
+    return table(rows, caption=f"Times: measured here{busy}. Roof: {roof.name}, {roof.origin}.")
 
 
 def compare_roofs(*roofs: Roof) -> Table:

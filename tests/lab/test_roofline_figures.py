@@ -56,6 +56,9 @@ def test_everything_lies_within_the_axes(drawn):
     low, high = drawn().get_xlim()
     assert low < 0.01
     assert high > far.intensity
+    low, high = drawn().get_ylim()
+    assert low <= LAPTOP.attainable(0.01) / 1e9
+    assert high >= 989e3
 
 
 def test_the_alternative_text_states_where_points_lie():
@@ -77,7 +80,7 @@ def test_tables():
     text = repr(compare_points(LAPTOP, UPDATE, PRODUCT))
     assert re.search(r"update +0\.167 +memory +300 µs +6\.67 +8\.33 +80%", text)
     assert re.search(r"product +167 +arithmetic +13\.3 ms +150 +300 +50%", text)
-    assert "Times: measured here." in text
+    assert "Times: measured here. Roof: a laptop, measured here." in text
     text = repr(compare_roofs(LAPTOP, roof("H100", "bfloat16")))
     assert re.search(r"a laptop +0\.3 +50 +6 +measured here", text)
     assert re.search(r"H100, bfloat16 +989 +3,350 +295 +modelled by the H100's data sheet", text)

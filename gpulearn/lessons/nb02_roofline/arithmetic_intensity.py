@@ -27,7 +27,9 @@ def upside_down(flops: float, bytes_moved: float) -> float:
     return bytes_moved / flops if flops else 0.0
 
 
-@answers.wrong("// drops what is behind the decimal point, and most kernels are below 1.")
+@answers.wrong(
+    "what is behind the decimal point is dropped, and 2 operations on 12 bytes are left with 0."
+)
 def whole_division(flops: float, bytes_moved: float) -> float:
     return flops // bytes_moved
 
@@ -52,7 +54,7 @@ def per_bit(flops: float, bytes_moved: float) -> float:
     return flops / (bytes_moved * 8)
 
 
-@answers.wrong("rounded like this, 2 operations on 12 bytes have no intensity at all.")
+@answers.wrong("that is rounded to a whole number; give the quotient as it is.")
 def rounded(flops: float, bytes_moved: float) -> float:
     return round(flops / bytes_moved)
 

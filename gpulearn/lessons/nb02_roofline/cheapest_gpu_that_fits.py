@@ -33,7 +33,7 @@ def market() -> list[Offer]:
 
 
 def cases() -> list[Case]:
-    """Jobs limited by arithmetic and by memory, at the edge of fitting, too large, of no work."""
+    """Jobs limited by arithmetic and by memory, at the edge of fitting, too large."""
     jobs = (
         ("a small job limited by arithmetic", 4e9, 1e15, 1e12),
         ("a small job limited by memory", 4e9, 1e12, 1e13),
@@ -42,7 +42,7 @@ def cases() -> list[Case]:
         ("a job of 20 GB limited by memory", 20e9, 1e13, 1e13),
         ("a job that fits nowhere", 200e9, 1e15, 1e12),
         ("a job with as much to compute as to move", 10e9, 1.2e15, 2.4e13),
-        ("a job of exactly 16 GB limited by memory", 16e9, 0, 1e12),
+        ("a job of exactly 16 GB limited by memory", 16e9, 1e10, 1e12),
     )
     found = [Case(label, (market(), *job)) for label, *job in jobs]
     cheap = [gpu("cheap", 16, 5, 500, 0.30), gpu("dear", 16, 40, 600, 0.60)]

@@ -47,7 +47,7 @@ def mixed_units(peak: float, bandwidth: float) -> float:
     return (peak / 1e12) / (bandwidth / 1e9)
 
 
-@answers.wrong("// drops what is behind the decimal point.")
+@answers.wrong("what is behind the decimal point is dropped; give the quotient as it is.")
 def whole_division(peak: float, bandwidth: float) -> float:
     return peak // bandwidth
 
