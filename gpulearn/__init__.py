@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from gpulearn.estimates import Estimate, estimate
     from gpulearn.figures.access_explorer import access, access_explorer
+    from gpulearn.figures.bank_explorer import BankRequest, bank_explorer, bank_request
     from gpulearn.figures.counters import compare_reports
     from gpulearn.figures.matmul import compare_gpus, plot_rates, plot_times, rates
     from gpulearn.figures.matmul_explorer import matmul_explorer
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from gpulearn.figures.show import show
     from gpulearn.figures.table import table
     from gpulearn.figures.thread_explorer import thread_explorer
+    from gpulearn.figures.tiles import show_halo, show_tile
     from gpulearn.gpus import GpuSpec, gpu_spec
     from gpulearn.kernels.indexing import blocks_for
     from gpulearn.kernels.matmul import matmul_flops, matmul_loops
@@ -68,6 +70,7 @@ _HOMES = {
     ),
     "gpulearn.estimates": ("Estimate", "estimate"),
     "gpulearn.figures.access_explorer": ("access", "access_explorer"),
+    "gpulearn.figures.bank_explorer": ("BankRequest", "bank_explorer", "bank_request"),
     "gpulearn.figures.counters": ("compare_reports",),
     "gpulearn.figures.matmul": ("compare_gpus", "plot_rates", "plot_times", "rates"),
     "gpulearn.figures.matmul_explorer": ("matmul_explorer",),
@@ -78,6 +81,7 @@ _HOMES = {
     "gpulearn.figures.show": ("show",),
     "gpulearn.figures.table": ("table",),
     "gpulearn.figures.thread_explorer": ("thread_explorer",),
+    "gpulearn.figures.tiles": ("show_halo", "show_tile"),
     "gpulearn.gpus": ("GpuSpec", "gpu_spec"),
     "gpulearn.kernels.indexing": ("blocks_for",),
     "gpulearn.kernels.matmul": ("matmul_flops", "matmul_loops"),
@@ -96,6 +100,7 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BadInput",
+    "BankRequest",
     "DeviceError",
     "Estimate",
     "GpuSpec",
@@ -116,6 +121,8 @@ __all__ = [
     "access_explorer",
     "arithmetic_intensity",
     "attainable",
+    "bank_explorer",
+    "bank_request",
     "banner",
     "blocks_for",
     "cheapest_gpu_that_fits",
@@ -154,7 +161,9 @@ __all__ = [
     "round_mantissa",
     "seed",
     "show",
+    "show_halo",
     "show_images",
+    "show_tile",
     "solution",
     "table",
     "thread_explorer",

@@ -20,15 +20,15 @@ Matrix = np.ndarray[tuple[int, int], Any]
 
 
 @cuda.jit
-def transpose_conflicts(a: Matrix, out: Matrix) -> None:
-    """Write the transpose of `a` to `out`; each block turns one tile in shared memory.
+def transpose_conflicts(image: Matrix, out: Matrix) -> None:
+    """Write the transpose of `image` to `out`; each block turns one tile in shared memory.
 
     Rows of the tile are read and rows of `out` are written, both by neighbouring lanes. The
     turn takes place in between: a warp reads a column of the tile, and all 32 words of a
     column lie in one bank.
 
     Args:
-        a: float32 (h, w).
+        image: float32 (h, w).
         out: float32 (w, h).
 
     Launch: blocks of (TILE, TILE) threads in a grid of (ceil(w / TILE), ceil(h / TILE)).
@@ -44,21 +44,21 @@ def transpose_conflicts(a: Matrix, out: Matrix) -> None:
     tile = cuda.shared.array((TILE, TILE), np.float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
-    if y0 + ty < a.shape[0] and x0 + tx < a.shape[1]:
-        tile[ty, tx] = a[y0 + ty, x0 + tx]
+    if y0 + ty < image.shape[0] and x0 + tx < image.shape[1]:
+        tile[ty, tx] = image[y0 + ty, x0 + tx]
     cuda.syncthreads()
     if x0 + ty < out.shape[0] and y0 + tx < out.shape[1]:
         out[x0 + ty, y0 + tx] = tile[tx, ty]
 
 
 @cuda.jit
-def transpose_tiled(a: Matrix, out: Matrix) -> None:
+def transpose_tiled(image: Matrix, out: Matrix) -> None:
     """As `transpose_conflicts`; rows of the tile are one float longer than they need to be.
 
     So each row begins one bank further on, and the words of a column lie in 32 banks.
 
     Args:
-        a: float32 (h, w).
+        image: float32 (h, w).
         out: float32 (w, h).
 
     Launch: blocks of (TILE, TILE) threads in a grid of (ceil(w / TILE), ceil(h / TILE)).
@@ -73,8 +73,8 @@ def transpose_tiled(a: Matrix, out: Matrix) -> None:
     tile = cuda.shared.array((TILE, PADDED), np.float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
-    if y0 + ty < a.shape[0] and x0 + tx < a.shape[1]:
-        tile[ty, tx] = a[y0 + ty, x0 + tx]
+    if y0 + ty < image.shape[0] and x0 + tx < image.shape[1]:
+        tile[ty, tx] = image[y0 + ty, x0 + tx]
     cuda.syncthreads()
     if x0 + ty < out.shape[0] and y0 + tx < out.shape[1]:
         out[x0 + ty, y0 + tx] = tile[tx, ty]

@@ -20,10 +20,13 @@ __all__ = [
     "bank_conflicts",
     "barriers",
     "bytes_moved",
+    "contention",
     "divergence",
     "float64",
+    "operations",
     "sectors_per_request",
     "shared_memory",
+    "shared_passes",
 ]
 
 WARP = 32
@@ -125,6 +128,19 @@ def atomics(limit: Callable[[Launch], int], *, of: int, advice: str) -> Budget:
     return Budget(excess, advice)
 
 
+def contention(limit: int, *, advice: str) -> Budget:
+    """At most so many lanes of one request at one address, on each line with atomics."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        worst = max(report.lines, key=lambda n: report.lines[n].atomic_contention, default=0)
+        crowd = report.lines[worst].atomic_contention
+        if crowd <= limit:
+            return None
+        return f"{_line(report, worst)} sends {crowd} lanes to one address, the budget is {limit}"
+
+    return Budget(excess, advice)
+
+
 def divergence(limit: Callable[[Launch], int], *, advice: str) -> Budget:
     """At most so many branches at which the lanes of a warp part."""
 
@@ -152,6 +168,20 @@ def shared_memory(*, advice: str) -> Budget:
     return Budget(excess, advice)
 
 
+def shared_passes(limit: int, *, advice: str) -> Budget:
+    """At most so many passes over shared memory for each block, loads and stores together."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        x, y, z = report.grid
+        t = report.totals
+        passes = (t.shared_load_wavefronts + t.shared_store_wavefronts) / (x * y * z)
+        if passes <= limit + SLACK:
+            return None
+        return f"each block passes over shared memory {passes:,.0f} times, the budget is {limit}"
+
+    return Budget(excess, advice)
+
+
 def float64(*, advice: str) -> Budget:
     """No float64 arithmetic."""
 
@@ -161,6 +191,18 @@ def float64(*, advice: str) -> Budget:
         worst = max(report.lines, key=lambda n: report.lines[n].flops64)
         count = report.lines[worst].flops64
         return f"{_line(report, worst)} does {count:,} operations in float64, the budget is none"
+
+    return Budget(excess, advice)
+
+
+def operations(limit: Callable[[Launch], int], *, advice: str) -> Budget:
+    """At most so many floating-point operations, of both sizes together."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        count, allowed = report.totals.flops32 + report.totals.flops64, limit(launch)
+        if count <= allowed:
+            return None
+        return f"it does {count:,} floating-point operations, the budget is {allowed:,}"
 
     return Budget(excess, advice)
 

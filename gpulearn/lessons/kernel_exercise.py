@@ -181,7 +181,8 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
     for position, array, wanted in zip(got.launch.results, got.results, expected, strict=True):
         if compare.arrays(array, wanted):
             empty = poison(array.dtype) if position in got.launch.outputs else None
-            return patterns.describe(array, wanted, got.launch, position, empty)
+            name = got.launch.names(got.report).get(position, f"argument number {position + 1}")
+            return patterns.describe(array, wanted, got.launch, position, empty, name)
     return None
 
 

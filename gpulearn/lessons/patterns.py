@@ -17,7 +17,9 @@ __all__ = ["describe"]
 Array = np.ndarray[Any, Any]
 
 
-def describe(got: Array, expected: Array, launch: Launch, position: int, empty: Any) -> str:
+def describe(
+    got: Array, expected: Array, launch: Launch, position: int, empty: Any, name: str
+) -> str:
     """Say in one sentence what is wrong with one result.
 
     Args:
@@ -26,8 +28,8 @@ def describe(got: Array, expected: Array, launch: Launch, position: int, empty: 
         launch: the launch.
         position: which argument it is.
         empty: the value of elements that nobody has written, or None if they had others.
+        name: what the kernel calls it.
     """
-    name = "out" if len(launch.results) == 1 else f"argument number {position + 1}"
     if empty is not None:
         unwritten = np.isnan(got) if isinstance(empty, float) else got == empty
         if sentence := _holes(got, expected, unwritten, name, launch):

@@ -3,7 +3,8 @@
 From a function to something that runs:
 
 - `source` finds the text, `names` what its names mean, `scope`, `expressions` and `translate`
-  turn it into a Python function over arrays (`joins`: with the types that variables have);
+  turn it into a Python function over arrays (`joins`: with the types that variables have,
+  `paths`: with a watch on those that a path may not have set);
 - `verdict` asks Numba whether it is a kernel at all, with its code `rebound` to Numba's names
   (which is also how it becomes PTX); `reasons` says why not;
 - `program` holds a kernel with its device functions, `launch` runs a grid of them.

@@ -122,9 +122,11 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
         device = device_copy(host)
         if (direction is None or direction.copy_out) and host.flags.writeable:
             made.back.append(lambda: np.copyto(host, device._array))
+        view = device.as_view(name)
+        view.allocation.frozen = not host.flags.writeable
         if direction is None:
             made.copied.append((name, host.nbytes))
-        return device.as_view(name)
+        return view
     if type(arg) is int and -(1 << 63) <= arg < 1 << 64:
         return arg if arg < 1 << 63 else np.uint64(arg)
     if isinstance(arg, np.void):

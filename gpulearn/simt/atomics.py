@@ -87,15 +87,16 @@ def _atomic(
     if m.counters is not None:
         m.counters.access(m, array, slot, "atomic")
     lane, slots = m.active_slots(array, slot, m.mask)
-    if m.order is not None:
-        turn = np.argsort(m.order[lane])
-        lane, slots = lane[turn], slots[turn]
     given = tuple(
         np.ascontiguousarray(
             np.broadcast_to(m.active_values(cast(v, array.dtype), lane), slots.shape)
         )
         for v in values
     )
+    if m.order is not None:
+        turn = np.argsort(m.order[lane])
+        lane, slots = lane[turn], slots[turn]
+        given = tuple(v[turn] for v in given)
     if m.hazards is not None:
         if array.space != "global":
             m.check_written(array, slot, place)

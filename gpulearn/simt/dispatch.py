@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpulearn.errors import KernelError
@@ -50,13 +50,15 @@ class Configured:
         self.grid, self.block = parts[0], parts[1]
         self.sharedmem = int(parts[3]) if len(parts) > 3 else 0
 
-    def __call__(self, *args: Any) -> None:
-        """Launches the kernel.
+    def __call__(self, *args: Any, **named: Any) -> None:
+        """Launches the kernel; like Numba's, it takes its arguments by position.
 
         Raises:
             KernelError: when the kernel cannot go on; it carries the report as `.report`.
         """
-        report, stopped = run(self.kernel, self.grid, self.block, args, self.sharedmem, xray=False)
+        report, stopped = run(
+            self.kernel, self.grid, self.block, args, self.sharedmem, xray=False, named=named
+        )
         if stopped is not None:
             raise _error(stopped, report) from None
         for finding in report.findings:
@@ -79,6 +81,7 @@ def run(
     *,
     xray: bool,
     watch: int | tuple[int, ...] = 0,
+    named: Mapping[str, Any] | None = None,
 ) -> tuple[Report, Finding | None]:
     """One launch: its report, and the finding that stopped it if any did."""
     function = kernel.py_func
@@ -96,6 +99,8 @@ def run(
         shape = check_shape(grid, block, sharedmem)
         if counters is not None and counters.recorder is not None:
             counters.recorder.block = block_number(watch, shape[0])
+        if named:
+            raise Stop(_by_position(source.name, source.parameters, list(named)))
         dtypes = kernel.argument_dtypes()
         marshalled = marshal(source.parameters, args, source.name, dtypes)
         refused = front.refused
@@ -117,6 +122,14 @@ def run(
     if marshalled is not None and xray:
         result.findings += _copies(marshalled)
     return make_report(result, *shape), result.stopped
+
+
+def _by_position(kernel: str, parameters: list[str], named: list[str]) -> Finding:
+    message = (
+        f"{kernel} takes its arguments by position only: write "
+        f"{kernel}[blocks, threads]({', '.join(parameters)}), without {named[0]}="
+    )
+    return Finding("not-a-kernel", None, message)
 
 
 def _copies(marshalled: Marshalled) -> list[Finding]:

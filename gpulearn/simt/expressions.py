@@ -18,7 +18,7 @@ __all__ = ["REFUSED", "UNDEFINED", "Expressions", "LocalFunction"]
 
 
 def _simple(node: ast.expr) -> bool:
-    """Whether evaluating it for threads that do not need it can do no harm."""
+    """Whether it is made of variables, numbers and operators only."""
     return all(
         isinstance(
             n,
@@ -133,11 +133,15 @@ class Expressions(Scope):
         self.lazy += 1
         texts = [first, *(self.expression(v) for v in node.values[1:])]
         self.lazy -= 1
-        text, simple = texts[-1], _simple(node.values[-1])
+        text, simple = texts[-1], self.simple(node.values[-1])
         for value, here in zip(node.values[-2::-1], texts[-2::-1], strict=True):
             text = self.chained(word, here, text, simple)
-            simple = simple and _simple(value)
+            simple = simple and self.simple(value)
         return text
+
+    def simple(self, node: ast.expr) -> bool:
+        """Whether evaluating it for threads that do not need it can do no harm."""
+        return _simple(node) and not any(n in self.doubtful for n in ast.walk(node))
 
     def chained(self, word: str, first: str, second: str, simple: bool) -> str:
         """`and` or `or`, the second part only by those who need it."""
@@ -157,10 +161,10 @@ class Expressions(Scope):
                 right = f"({name} := {right})"
             parts.append(self.compare(node, op, left, right))
             left = name
-        text, simple = parts[-1], _simple(node.comparators[-1])
+        text, simple = parts[-1], self.simple(node.comparators[-1])
         for part, comparator in zip(parts[-2::-1], node.comparators[-2::-1], strict=True):
             text = self.chained("both", part, text, simple)
-            simple = simple and _simple(comparator)
+            simple = simple and self.simple(comparator)
         return text
 
     def compare(self, node: ast.AST, op: ast.cmpop, left: str, right: str) -> str:
@@ -188,7 +192,11 @@ class Expressions(Scope):
             what = f"`{ast.unparse(node)}` where not all threads may evaluate it"
             raise self.refuse(node, what, "unsupported")
         name = f"v_{node.target.id}"
-        return f"({name} := m.put({name}, {self.expression(node.value)}))"
+        text = f"({name} := m.put({name}, {self.expression(node.value)}))"
+        if node.target.id in self.watched:
+            known = f"d_{node.target.id}"
+            text = f"({text}, {known} := union({known}, m.mask))[0]"
+        return text
 
     def _on_IfExp(self, node: ast.IfExp) -> str:  # noqa: N802
         test = self.expression(node.test)

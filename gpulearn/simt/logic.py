@@ -15,9 +15,25 @@ from gpulearn.simt.flow import Range
 from gpulearn.simt.masks import EMPTY, Mask, split, union
 from gpulearn.simt.memory import Record, View
 from gpulearn.simt.names import DeviceFunction, Intrinsic
-from gpulearn.simt.values import BOOL, Value, dtype_of, normal, settle, truth, where
+from gpulearn.simt.values import BOOL, Value, cast, dtype_of, normal, settle, truth, where
 
 __all__ = ["Logic"]
+
+
+def _zero(kind: Any) -> Any:
+    """The 0 of a dtype, or a tuple of them; None if the type is not known."""
+    if isinstance(kind, tuple):
+        return tuple(_zero(k) for k in kind)
+    return None if kind is None else cast(0, kind)
+
+
+def _zero_like(value: Any) -> Any:
+    """The 0 that stands beside a value; None if it is no number."""
+    if isinstance(value, tuple):
+        items = [_zero_like(v) for v in value]
+        return None if any(i is None for i in items) else tuple(items)
+    number = isinstance(value, np.ndarray | np.generic | bool | int | float | complex)
+    return cast(0, dtype_of(value)) if number else None
 
 
 class Logic(Access):
@@ -122,6 +138,32 @@ class Logic(Access):
         if self.mask is None or old is UNDEFINED or new is old:
             return new
         return self.merged(old, new)
+
+    def assigned(self, value: Any, known: Mask, name: str, kind: Any) -> Any:
+        """A variable's value where some path leads to the read without an assignment.
+
+        `known` are the threads that have set it. For the others it is a finding and, as
+        Numba has it, the number 0.
+        """
+        if known is None or known is self.mask:
+            return value
+        _, missing = (EMPTY, self.mask) if known is EMPTY else split(self.mask, known)
+        if missing is EMPTY:
+            return value
+        zero = _zero(kind) if value is UNDEFINED else _zero_like(value)
+        who, count = self.who(missing), len(self.lanes(missing))
+        message = (
+            f"{self.text(who[0])} reads {name}, to which nothing was assigned on the path that "
+            f"this thread took: {'it is not set' if zero is None else 'on a GPU it is 0'}"
+        )
+        finding = Finding("uninitialised-read", self.here(), message, who, name, count=count)
+        finding.function = self.elsewhere()
+        if zero is None:
+            raise Stop(finding)
+        key = ("uninitialised-read", name, self.line)
+        if self.hazards is not None and not self.findings.again(key, count):
+            self.findings.add(key, finding)
+        return zero if value is UNDEFINED else self.merged(zero, value, known)
 
     def merged(self, old: Any, new: Any, mask: Mask = None) -> Any:
         """`new` for the threads in the mask, `old` for the others."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from gpulearn.simt.values import FLOAT32, FLOAT64, Value, cast, cast_up, dtype_o
 if TYPE_CHECKING:
     from gpulearn.simt.machine import Machine
 
-__all__ = ["float_type"]
+__all__ = ["float_type", "ufunc_loop"]
 
 _NARROW = {np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "float32")}
 
@@ -125,18 +126,42 @@ def _frexp(m: Machine, value: Value) -> Value:
     return tuple(normal(part) for part in np.frexp(cast_up(value, float_type(value))))
 
 
+@cache
+def ufunc_loop(ufunc: np.ufunc, given: tuple[np.dtype[Any], ...]) -> tuple[np.dtype[Any], ...]:
+    """The types to which Numba converts a ufunc's operands.
+
+    Of NumPy's own loops, the first that every operand can be cast to without loss, but for
+    two things: Numba has no float16 loops, and beside a float or complex number an integer
+    of any width fits into any of those (`numba.np.numpy_support.ufunc_can_cast`).
+
+    >>> ufunc_loop(np.power, (np.dtype("float32"), np.dtype("int64")))
+    (dtype('float32'), dtype('float32'))
+    """
+    mixed = any(d.kind in "iu" for d in given) and any(d.kind in "fc" for d in given)
+
+    def fits(dtype: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+        loose = mixed and dtype.kind in "iu" and wanted.kind in "fc"
+        return loose or np.can_cast(dtype, wanted, "safe")
+
+    for loop in ufunc.types:
+        letters = loop[: ufunc.nin]
+        if set(letters) & set("eOmM"):
+            continue
+        wanted = tuple(np.dtype(letter) for letter in letters)
+        if len(wanted) == len(given) and all(map(fits, given, wanted)):
+            return wanted
+    return given
+
+
 @converter
 def _ufunc(thing: Any) -> Intrinsic | None:
-    """A NumPy ufunc: float32 and narrow integers stay float32, as in NumPy's own loops."""
+    """A NumPy ufunc, in the type in which Numba computes it."""
     if not isinstance(thing, np.ufunc):
         return None
 
     def run(m: Machine, *values: Value) -> Value:
-        strong = [v if isinstance(v, np.ndarray) else dtype_of(v).type(v) for v in values]
-        dtypes = (*(v.dtype for v in strong), *[None] * thing.nout)
-        if thing.resolve_dtypes(dtypes)[-1] == np.float16:
-            strong = [v.astype(FLOAT32) for v in strong]  # Numba has no float16 loops
-        result = thing(*strong)
+        loop = ufunc_loop(thing, tuple(dtype_of(v) for v in values))
+        result = thing(*(cast_up(v, dtype) for v, dtype in zip(values, loop, strict=True)))
         return tuple(map(normal, result)) if isinstance(result, tuple) else normal(result)
 
     return Intrinsic(thing.__name__, run)

@@ -48,7 +48,8 @@ class Allocation:
         self.address = self.number << 40  # virtual; far from any other allocation
         self.offset = 0  # of a shared array within its block's shared memory
         self.shadow: Shadow | None = None
-        self.readonly = False
+        self.readonly = False  # this kernel does not write it
+        self.frozen = False  # no kernel may write it: a read-only array of NumPy's
         self._words: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}
 
     def words(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

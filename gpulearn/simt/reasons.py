@@ -53,16 +53,17 @@ def _line_of(function: Callable[..., Any], text: str) -> int | None:
 
 
 def _line_in_frames(function: Callable[..., Any], error: Exception) -> int | None:
-    """The line of the typing constraint that Numba was at when it refused.
+    """The line of the typing constraint, or the instruction, that Numba was at when it refused.
 
-    Some of its messages name no place; the constraint, a local of the frames that the error
-    passed through, always does.
+    Some of its messages name no place; the constraint, or the instruction, a local of the
+    frames that the error passed through, always does.
     """
     home, found = function.__code__.co_filename, None
     for frame, _ in traceback.walk_tb(error.__traceback__):
-        place = getattr(frame.f_locals.get("constraint"), "loc", None)
-        if place is not None and place.filename == home:
-            found = place.line
+        for name in ("constraint", "inst"):
+            place = getattr(frame.f_locals.get(name), "loc", None)
+            if place is not None and place.filename == home:
+                found = place.line
     return found
 
 
@@ -80,8 +81,24 @@ def _plain(text: str) -> str | None:
     """A plain sentence for the commonest mistakes; None for all others."""
     if re.search(r"No conversion from .* to none for", text):
         return "a kernel cannot return a value: write it to an array"
+    if "_array_allocate" in text or "NRT required" in text:
+        return (
+            "a kernel cannot make a new array, as arithmetic on whole arrays does: "
+            "compute single elements, such as a[i] + b[i]"
+        )
     if re.search(r">>> array\(.*, class\(", text):
         return "the shape of shared.array and local.array must be a constant, known at compile time"
+    if "Cannot modify readonly array" in text:
+        return (
+            "this writes to an array that is read-only in NumPy: hand over a copy of it, a.copy()"
+        )
+    if found := re.search(r"[Vv]ariable '(\w+)' is not defined", text):
+        return f"{found[1]} is used before anything was assigned to it"
+    if found := re.search(r"Cannot unify (.+) and (.+) for '(\w+)(?:\.\d+)*'", text):
+        one, other = (_in_words(found[k]) for k in (1, 2))
+        return f"{found[3]} is {one} on one path and {other} on another: it needs one type"
+    if found := re.search(r">>> getitem\(((?:float|u?int|bool)\d*)\b", _bare(text)):
+        return f"only arrays and tuples can be indexed, and this is {_in_words(found[1])}"
     if "failed to unpack" in text:
         return "one number cannot be taken apart into several"
     if found := re.search(r">>> syncthreads_(\w+)\(bool\)", text):
@@ -94,6 +111,17 @@ def _plain(text: str) -> str | None:
     if count > dimensions:
         return f"too many indices: the array has {dimensions} dimension{'s' * (dimensions != 1)}"
     return next((said for kind, said in _MEANINGS if kind.match(index)), _value(index))
+
+
+def _in_words(kind: str) -> str:
+    """A Numba type as a reader would say it."""
+    kind = _shorter(kind).strip()
+    if array := re.match(r"(?:readonly )?array\((\w+), (\d)d, \w+\)", kind):
+        return f"a {array[2]}-dimensional array of {array[1]}"
+    if re.match(r"(?:Uni)?Tuple\(", kind):
+        return "a tuple"
+    kind = "int64" if kind == "int" else kind
+    return f"{'an' if kind[:1] in 'aio' else 'a'} {kind}"
 
 
 def _count(index: str) -> int:
@@ -126,6 +154,11 @@ def _sentence(text: str) -> str:
     return f"Numba cannot compile this for a GPU: {_shorter(first)}"
 
 
+def _bare(text: str) -> str:
+    """Without the values of constants: Literal[int](3) is an int."""
+    return re.sub(r"Literal\[(\w+)\]\([^)]*\)", r"\1", text)
+
+
 def _shorter(text: str) -> str:
-    text = re.sub(r"Literal\[(\w+)\]\([^)]*\)", r"\1", " ".join(text.split()))
+    text = _bare(" ".join(text.split()))
     return text if len(text) <= 220 else text[:217] + "..."

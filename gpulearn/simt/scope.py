@@ -15,6 +15,7 @@ from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.joins import Types
 from gpulearn.simt.masks import EMPTY, union
 from gpulearn.simt.names import Intrinsic, callee, is_namespace
+from gpulearn.simt.paths import doubtful_reads
 from gpulearn.simt.source import LINE_BITS, MISSING, KernelSource
 from gpulearn.simt.values import cast, settle
 
@@ -82,6 +83,8 @@ class Scope:
         self.loops: list[str] = []
         self.lazy = 0  # how many lambdas deep the current expression is
         self.reads: dict[ast.Name, Any] = {}  # see `joins`
+        self.doubtful = doubtful_reads(source)
+        self.watched = {name.id for name in self.doubtful}
         self.chosen = False  # the value of the current assignment depends on the path
         self.target = ""  # the variable that the current statement assigns to
         self.unused: ast.expr | None = None  # the expression whose value nobody uses
@@ -159,7 +162,15 @@ class Scope:
         """A local variable, in the type that it has at this place."""
         dtype = self.reads.get(node)
         name = f"v_{node.id}"
+        if node in self.doubtful:
+            kind = self.constant(dtype or self.one_kind(node.id))
+            name = f"m.assigned({name}, d_{node.id}, {node.id!r}, {kind})"
         return name if dtype is None else f"settle({name}, {self.constant(dtype)})"
+
+    def one_kind(self, name: str) -> Any:
+        """The type of a variable that has only one; None if it has more, or is no number."""
+        kinds = {kind for (known, _), kind in self.types.items() if known == name}
+        return kinds.pop() if len(kinds) == 1 else None
 
     def number(self, value: Any) -> str:
         """The text of a Python number."""

@@ -120,6 +120,8 @@ class _Statements(Expressions):
             if fixed is not None and self.chosen:
                 text = f"settle({text}, {self.constant(fixed)})"
             self.say(f"v_{target.id} = m.put(v_{target.id}, {text})")
+            if target.id in self.watched:
+                self.say(f"d_{target.id} = union(d_{target.id}, m.mask)")
         elif isinstance(target, ast.Tuple | ast.List):
             if any(isinstance(e, ast.Starred) for e in target.elts):
                 raise self.refuse(target, "a starred target")
@@ -208,6 +210,8 @@ class _Statements(Expressions):
             if not isinstance(target, ast.Name):
                 raise self.refuse(node, f"`{ast.unparse(node)}`")
             self.say(f"v_{target.id} = UNDEFINED")
+            if target.id in self.watched:
+                self.say(f"d_{target.id} = EMPTY")
 
     def _do_Assert(self, node: ast.Assert) -> None:  # noqa: N802
         self.at(node)
@@ -313,6 +317,9 @@ class _Statements(Expressions):
         unset = sorted(_bound(tree.body) - set(parameters))
         if unset:
             head.append("    " + " = ".join(f"v_{name}" for name in unset) + " = UNDEFINED")
+        watched = sorted(self.watched)
+        if watched:  # which threads have set them
+            head.append("    " + " = ".join(f"d_{name}" for name in watched) + " = EMPTY")
         text = "\n".join([*head, *self.lines, "    return m.exit(_f)", ""])
         exec(compile(text, f"<simt {self.source.name}>", "exec"), self.names)
         run: Translation = self.names["run"]

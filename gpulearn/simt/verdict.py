@@ -79,7 +79,10 @@ def _type_of(value: Any) -> Any:
         except NotImplementedError:
             message = f"{view.name} holds {view.dtype}, which a kernel cannot hold"
             raise Stop(Finding("not-a-kernel", None, message, array=view.name)) from None
-        return types.Array(element, view.ndim, _layout(view)) if value is view else element
+        if value is not view:
+            return element
+        frozen = view.allocation.frozen
+        return types.Array(element, view.ndim, _layout(view), readonly=frozen)
     if isinstance(value, tuple):
         items = tuple(_type_of(v) for v in value)
         if hasattr(value, "_fields"):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 WARP = 32
+FULL = 0xFFFFFFFF
 INT32 = np.dtype(np.int32)
 UINT32 = np.dtype(np.uint32)
 Rows = np.ndarray[Any, Any]
@@ -52,12 +53,15 @@ def _active(m: Machine, mask: Value) -> Rows:
 
 
 def _meet(m: Machine, mask: Value, name: str) -> None:
-    """Stops the launch if `mask` names a thread of the warp that is not here.
+    """Stops the launch if `mask` names a thread of the warp that is not here, or not the caller.
 
     CUDA asks for all threads in the mask that have not left the kernel; a shuffle that reads
     from one that has left gets an undefined value, so there it counts as missing too.
     """
-    if m.mask is None or m.mask is EMPTY:
+    if m.mask is EMPTY:
+        return
+    _name_themselves(m, mask, name)
+    if m.mask is None:
         return
     shape = (m.blocks, m.threads)
     here = _rows(m, np.broadcast_to(m.mask, shape))
@@ -81,6 +85,24 @@ def _meet(m: Machine, mask: Value, name: str) -> None:
         f"{words[0]} waits, {words[1]} {verb}"
     )
     raise Stop(Finding("barrier-divergence", m.here(), message, [here_name, there]))
+
+
+def _name_themselves(m: Machine, mask: Value, name: str) -> None:
+    """Stops the launch if a thread calls with a mask that does not name it: undefined in CUDA."""
+    if not isinstance(mask, np.ndarray) and int(mask) & FULL == FULL:
+        return
+    shape = (m.blocks, m.threads)
+    here = _rows(m, np.broadcast_to(True if m.mask is None else m.mask, shape))
+    unnamed = here & ~_active(m, mask)
+    if not unnamed.any():
+        return
+    row, lane = (int(n[0]) for n in np.nonzero(unnamed))
+    caller = m.thread_name(row // m.warps * m.threads + row % m.warps * WARP + lane)
+    message = (
+        f"{m.text(caller)} calls {name}, and its mask does not name it: "
+        f"the bit of lane {lane} must be set"
+    )
+    raise Stop(Finding("barrier-divergence", m.here(), message, [caller]))
 
 
 def _shuffle(m: Machine, value: Value, source: Rows) -> Value:

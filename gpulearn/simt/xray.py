@@ -23,10 +23,10 @@ class XRay:
     def __getitem__(self, configuration: Any) -> Callable[..., Report]:
         configured = Configured(self._kernel, configuration)
 
-        def launch(*args: Any) -> Report:
+        def launch(*args: Any, **named: Any) -> Report:
             report, _ = run(
                 self._kernel, configured.grid, configured.block, args, configured.sharedmem,
-                xray=True, watch=self._block,
+                xray=True, watch=self._block, named=named,
             )  # fmt: skip
             return report
 

@@ -286,3 +286,23 @@ def test_budgets_that_need_another_kernel():
     said = budgets.shared_memory(advice="").excess(report, launch)
     assert said == "it never writes to shared memory"
     assert budgets.float64(advice="").excess(report, launch) is None
+
+
+def test_budgets_for_crowds_and_for_passes_over_shared_memory():
+    def crowd(a, out):
+        s = cuda.shared.array(32, np.float32)
+        t = cuda.threadIdx.x
+        s[t % 32] = 0
+        cuda.syncthreads()
+        cuda.atomic.add(s, t % 4, a[t])
+        cuda.syncthreads()
+        out[t] = s[t % 32]
+
+    ones = np.ones(32, np.float32)
+    report, launch = counted(crowd, 32, ones, ones)
+    said = budgets.contention(1, advice="").excess(report, launch)
+    assert "(`cuda.atomic.add(s, t % 4, a[t])`) sends 8 lanes to one address" in said
+    assert budgets.contention(8, advice="").excess(report, launch) is None
+    said = budgets.shared_passes(1, advice="").excess(report, launch)
+    assert said == "each block passes over shared memory 2 times, the budget is 1"
+    assert budgets.shared_passes(2, advice="").excess(report, launch) is None

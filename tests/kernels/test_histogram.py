@@ -64,3 +64,10 @@ def test_contention_is_the_crowd_in_one_bin():
     same, different = np.full(512, 7, np.uint8), np.arange(512).astype(np.uint8)
     assert xrayed(histogram_global, 2, 256, same)[0].totals.atomic_contention == 32
     assert xrayed(histogram_global, 2, 256, different)[0].totals.atomic_contention == 1
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_every_order_of_threads_gives_the_same_counts(number):
+    with gl.seed(number):
+        _, counts = xrayed(histogram_shared, 4, 100, values(3001, 200), 200)
+    np.testing.assert_array_equal(counts, np.bincount(values(3001, 200), minlength=200))

@@ -1,4 +1,4 @@
-"""Random right kernels: no race, no index out of bounds, no undefined number.
+"""Random right kernels: no race, no index out of bounds; an unset variable is 0, as in Numba.
 
 `program(choose)` writes one kernel as source; `choose(n)` picks below n, so that both
 hypothesis (which then shrinks) and a plain generator can drive it. Every thread owns
@@ -110,13 +110,21 @@ class Writer(Expressions):
 
     def branch(self, scope: Scope, depth: int) -> None:
         self.say(f"if {self.condition(scope)}:")
-        self.block(scope.inner(), depth - 1, 2)
+        inner = scope.inner()
+        self.block(inner, depth - 1, 2)
         if self.choose(3) == 0:
             self.say(f"elif {self.condition(scope)}:")
             self.block(scope.inner(), depth - 1, 2)
         if self.choose(2):
             self.say("else:")
             self.block(scope.inner(), depth - 1, 2)
+        self.escape(inner, scope)
+
+    def escape(self, inner: Scope, scope: Scope) -> None:
+        """Now and then, later statements use a variable that only some threads have set."""
+        if self.choose(4) == 0:
+            scope.ints += inner.ints[len(scope.ints) :]
+            scope.floats += inner.floats[len(scope.floats) :]
 
     def loop(self, scope: Scope, depth: int) -> None:
         inner = scope.inner(loop=True)
@@ -142,6 +150,7 @@ class Writer(Expressions):
         if form != 4 and self.choose(4) == 0:
             self.say("else:")
             self.block(scope.inner(), depth - 1, 1)
+        self.escape(inner, scope)
 
     def atomic(self, scope: Scope) -> None:
         slot = f"({self.integer(scope, 1)}) % 8"

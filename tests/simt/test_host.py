@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
 from numba import float32
 
-from gpulearn import cuda
+import gpulearn as gl
+from gpulearn import KernelError, cuda
 
 
 @cuda.jit
@@ -278,3 +280,39 @@ def test_what_a_notebook_asks_about_the_device() -> None:
     assert device.name
     assert cuda.gpus[0] is not None
     assert len(device.compute_capability) == 2
+
+
+def read_only(values: np.ndarray) -> np.ndarray:
+    values.flags.writeable = False
+    return values
+
+
+@pytest.mark.parametrize("wrap", [lambda a: a, cuda.In])
+def test_a_read_only_array_can_be_read_and_not_written(wrap: Any) -> None:
+    """Numba refuses to compile the kernel for such an array."""
+
+    @cuda.jit
+    def copy(a, b):
+        i = cuda.grid(1)
+        b[i] = a[i]
+
+    source, target = np.arange(8.0), np.zeros(8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        copy[1, 8](wrap(read_only(source.copy())), target)
+        np.testing.assert_array_equal(target, source)
+        with pytest.raises(KernelError, match="read-only in NumPy"):
+            copy[1, 8](source, wrap(read_only(target)))
+    copy[1, 8](cuda.to_device(source), cuda.to_device(target))  # a copy may be written
+
+
+def test_arguments_go_by_position() -> None:
+    @cuda.jit
+    def fill(a, n):
+        a[cuda.grid(1)] = n
+
+    a = cuda.to_device(np.zeros(4))
+    said = r"fill takes its arguments by position only: write fill\[blocks, threads\]\(a, n\)"
+    with pytest.raises(KernelError, match=said + ", without n="):
+        fill[1, 4](a, n=3)
+    assert "without n=" in gl.xray(fill)[1, 4](a, n=3).findings[0].message

@@ -200,3 +200,16 @@ def test_a_race_between_blocks_far_apart_is_seen() -> None:
     race = findings(report, "race")[0]
     blocks = [t["block"][0] for t in race.threads]
     assert blocks[0] != blocks[1]
+
+
+def scattered_additions(a, out):
+    i = cuda.grid(1)
+    cuda.atomic.add(out, i % out.size, a[i])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_with_any_seed_an_atomic_adds_each_threads_own_value(seed: int) -> None:
+    a, out = np.arange(128, dtype=np.int64), np.zeros(7, np.int64)
+    with gl.seed(seed):
+        assert not xray(scattered_additions, 4, 32, a, out).findings
+    assert out.tolist() == [sum(range(k, 128, 7)) for k in range(7)]

@@ -10,8 +10,10 @@ from typing import Any
 import numba.cuda
 import numpy as np
 import pytest
+from numba.np.numpy_support import from_dtype, ufunc_find_matching_loop
 
 from gpulearn import cuda
+from gpulearn.simt.mathematics import ufunc_loop
 
 from . import reference, sources
 from .harness import launch, xray
@@ -170,3 +172,27 @@ def leak(a, out):
 def test_a_leak_through_a_join_is_reported() -> None:
     report = xray(leak, 1, 32, np.ones(32, np.float32), np.zeros(32, np.float32))
     assert [f.kind for f in report.findings] == ["float64-leak"]
+
+
+MIXTURE = ["bool", "int8", "int64", "uint32", "float32", "float64", "complex64"]
+UFUNCS = [np.add, np.multiply, np.true_divide, np.power, np.maximum, np.arctan2, np.hypot, np.sqrt]
+
+
+@pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda u: u.__name__)
+def test_a_ufunc_is_computed_in_the_type_that_numba_chooses(ufunc: np.ufunc) -> None:
+    for kinds in itertools.product(MIXTURE, repeat=ufunc.nin):
+        given = tuple(np.dtype(k) for k in kinds)
+        numbas = ufunc_find_matching_loop(ufunc, tuple(map(from_dtype, given)))
+        if numbas is not None:  # arctan2 has no loop for complex numbers
+            letters = numbas.ufunc_sig[: ufunc.nin]
+            assert ufunc_loop(ufunc, given) == tuple(map(np.dtype, letters))
+
+
+def test_a_ufunc_of_a_float32_and_an_int64_stays_float32() -> None:
+    """The sum 2**24 + 1 tells the two types apart."""
+    source = "def kernel(a, n, out):\n    i = cuda.grid(1)\n    out[i] = np.add(a[i], n[i])\n"
+    a, n = np.full(4, 2**24, np.float32), np.arange(4)
+    kernel, out = sources.module(source, cuda).kernel, np.zeros(4)
+    launch(kernel, 1, 4, a, n, out)
+    np.testing.assert_array_equal(out, np.add(a, n.astype(np.float32)))
+    assert out[1] == 2**24

@@ -216,7 +216,18 @@ def test_an_argument_that_is_no_number_or_array_is_refused(argument: Any) -> Non
         ("out['x'] = 1", "an index must be a number, not a string"),
         ("out[i, 0] = 1", "too many indices: the array has 1 dimension"),
         ("out[i] = out[0:2]", "an array cannot be stored in one element"),
+        (
+            "x = out[i]; out[i] = x[0]",
+            "arrays and tuples can be indexed, and this is a float32",
+        ),
+        ("x = 3; out[i] = x[0]", "only arrays and tuples can be indexed, and this is an int64"),
+        ("x += out[i]; out[i] = x", "x is used before anything was assigned to it"),
+        (
+            "x = 1\n    if i > 3: x = out\n    out[i] = x",
+            "x is an int64 on one path and a 1-dimensional array of float32 on another",
+        ),
         ("return out[i]", "a kernel cannot return a value: write it to an array"),
+        ("out[:] = out + out", "compute single elements, such as a[i] + b[i]"),
         ("a, b = i", "one number cannot be taken apart into several"),
         ("out[i] = cuda.syncthreads_count(i < 3)", "syncthreads_count takes a whole number"),
         ("out[0] = cuda.shared.array(i, numba.float32)[0]", "shared.array"),

@@ -314,3 +314,35 @@ def test_what_nobody_has_written_is_not_a_number() -> None:
     out = np.zeros(32, np.float32)
     assert findings(xray(reads_too_early, 1, 32, out), "uninitialised-read")
     assert np.isnan(out).all()
+
+
+def half_a_mask(out):
+    i = cuda.threadIdx.x
+    out[i] = cuda.shfl_down_sync(0xFFFF, i, 1)
+
+
+def mask_of_others(out):
+    i = cuda.threadIdx.x
+    if i < 40:
+        out[i] = cuda.popc(cuda.ballot_sync(~(1 << cuda.laneid), 1))
+
+
+@pytest.mark.parametrize(("kernel", "lane"), [(half_a_mask, 16), (mask_of_others, 0)])
+def test_a_mask_that_does_not_name_its_caller(kernel: Any, lane: int) -> None:
+    """Undefined in CUDA: each calling thread must have its own bit set."""
+    found = only(xray(kernel, 1, 64, np.zeros(64, np.int64)), "barrier-divergence")
+    assert threads(found) == [((0, 0, 0), (lane, 0, 0))]
+    assert f"thread {lane} of block 0 calls" in found.message
+    assert found.message.endswith(f"its mask does not name it: the bit of lane {lane} must be set")
+
+
+def two_halves_with_their_own_masks(out):
+    i = cuda.threadIdx.x
+    mask = 0xFFFF if i % 32 < 16 else 0xFFFF0000
+    out[i] = cuda.shfl_xor_sync(mask, i, 1)
+
+
+def test_halves_of_a_warp_may_have_masks_of_their_own() -> None:
+    out = np.zeros(64, np.int64)
+    assert not xray(two_halves_with_their_own_masks, 1, 64, out).findings
+    assert out.tolist() == [i ^ 1 for i in range(64)]

@@ -296,6 +296,54 @@ def local_memory_that_nobody_wrote(out):
 
 @CASES.add(
     1,
+    64,
+    lambda: (f4(64),),
+    "uninitialised-read",
+    "out[t] = found",
+    guilty=each(lambda t: t >= 40),
+    array="found",
+    stops=False,
+)
+def variable_that_one_path_never_sets(out):
+    t = cuda.threadIdx.x
+    if t < 40:
+        found = 2 * out[t]
+    out[t] = found
+
+
+@CASES.add(
+    1,
+    32,
+    lambda: (f4(32),),
+    "uninitialised-read",
+    "out[t] = last",
+    guilty=each(lambda t: t == 0),
+    stops=False,
+)
+def loop_variable_of_a_loop_that_never_runs(out):
+    t = cuda.threadIdx.x
+    for k in range(t):
+        last = k
+    out[t] = last
+
+
+@CASES.add(
+    1,
+    32,
+    lambda: (f4(32),),
+    "uninitialised-read",
+    "row[0] = 1",
+    guilty=each(lambda t: t >= 4),
+)
+def array_that_one_path_never_names(out):
+    t = cuda.threadIdx.x
+    if t < 4:
+        row = out[t : t + 1]
+    row[0] = 1
+
+
+@CASES.add(
+    1,
     32,
     lambda: (f4(32),),
     "uninitialised-read",
