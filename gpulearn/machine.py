@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpulearn import _require, device, timing
+from gpulearn import _require, device
+from gpulearn.fastest import fastest
 from gpulearn.kernels.matmul import matmul_flops
-from gpulearn.kernels.matmul_times import live_times, peak_rate
+from gpulearn.kernels.matmul_times import float32_products, random_matrix
 from gpulearn.neighbours import watch_neighbours
 from gpulearn.roofline import Roof, arithmetic_intensity
 from gpulearn.series import Provenance
 
-__all__ = ["RoofPoint", "measured_roof", "memory_bandwidth", "roof_point"]
+__all__ = ["RoofPoint", "measured_roof", "memory_bandwidth", "product_rate", "roof_point"]
 
-ROUNDS = 3  # at most, if other programs disturb
+ROUNDS = 2  # at most, if other programs disturb
+SIZES = {"cpu": (512, 1024, 2048), "cuda": (4096, 8192)}
 
 
 @dataclass(frozen=True)
@@ -77,18 +80,18 @@ def roof_point(
     """
     _require.above_zero("flops", flops)
     _require.above_zero("bytes_moved", bytes_moved)
-    timed = timing.measure(function, seconds=0.5)
-    return RoofPoint(name, flops, bytes_moved, min(timed.times), timed.provenance)
+    seconds, origin = fastest(function)
+    return RoofPoint(name, flops, bytes_moved, seconds, origin)
 
 
 @_require.sizes("n")
-def memory_bandwidth(n: int = 2**25, on: str = "cpu") -> float:
+def memory_bandwidth(n: int = 2**24, on: str = "cpu") -> float:
     """The most bytes per second that this machine moves from and to its main memory.
 
     The fastest of all repeats of a copy b ← a, which reads and writes 8·n bytes, and of a sum
     a ← a + b, which reads and writes 12·n. Many CPUs read the target of a copy before they
     write it; no count sees that, and the sum, which has read its target, does not pay for it.
-    The default, 128 MiB twice, is more than the caches of most processors hold.
+    The default, 64 MiB twice, is more than the caches of most processors hold.
 
     Args:
         n: how many float32 numbers an array has.
@@ -101,8 +104,8 @@ def memory_bandwidth(n: int = 2**25, on: str = "cpu") -> float:
     torch = _require.package("torch", "gl.memory_bandwidth")
     _require.choice("device", on, ("cpu", "cuda"))
     a, b = torch.ones(n, device=on), torch.zeros(n, device=on)
-    copy = min(timing.measure(lambda: b.copy_(a)).times)
-    add = min(timing.measure(lambda: a.add_(b)).times)
+    copy, _ = fastest(lambda: b.copy_(a), seconds=0.5)
+    add, _ = fastest(lambda: a.add_(b), seconds=0.5)
     return max(8 * n / copy, 12 * n / add)
 
 
@@ -111,7 +114,7 @@ def measured_roof(on: str = "cpu") -> Roof:
 
     The roof is the fastest run of a large matrix product, the slope that of a large copy or sum:
     what the machine does when nothing is in its way. Where other programs disturb, it tries
-    again, twice at most.
+    once again.
 
     Args:
         on: "cpu", or "cuda" for a GPU that torch can use.
@@ -125,7 +128,7 @@ def measured_roof(on: str = "cpu") -> Roof:
     peak = bandwidth = 0.0
     for _ in range(ROUNDS):
         with watch_neighbours() as neighbours:
-            peak = max(peak, _product_rate(on))
+            peak = max(peak, product_rate(on))
             bandwidth = max(bandwidth, memory_bandwidth(on=on))
         if not neighbours.disturb:
             break
@@ -137,9 +140,18 @@ def _cpu() -> str:
     return f"{device.cpu_name()}, {device.cores()} cores"
 
 
-def _product_rate(on: str) -> float:
-    """Operations per second in a large float32 product."""
-    if on == "cpu":
-        return peak_rate()
-    n = 4096
-    return matmul_flops(n, n, n) / live_times([n], on="cuda").seconds[0]
+def product_rate(on: str = "cpu") -> float:
+    """The most operations per second in a float32 product of large matrices, by torch.
+
+    Several sizes are tried: a larger product is more efficient, a smaller one is likelier to get
+    through undisturbed.
+    """
+    torch = _require.package("torch", "gl.measured_roof")
+    best = 0.0
+    for n in SIZES[on]:
+        a, b = (torch.from_numpy(random_matrix(n, seed)).to(on) for seed in (1, 2))
+        c = torch.empty_like(a)
+        with float32_products(torch, tf32=False):
+            seconds, _ = fastest(functools.partial(torch.matmul, a, b, out=c), seconds=0.5)
+        best = max(best, matmul_flops(n, n, n) / seconds)
+    return best

@@ -13,7 +13,7 @@ from gpulearn.errors import BadInput
 from gpulearn.neighbours import watch_neighbours
 from gpulearn.series import Provenance
 
-__all__ = ["Measurement", "format_seconds", "measure", "time_correctly"]
+__all__ = ["Measurement", "format_seconds", "measure", "now", "place", "time_correctly"]
 
 REPEATS = 3  # at least, however slow a call is
 
@@ -123,13 +123,13 @@ def measure(
     torch = _require.package("torch", "gl.measure")
     if clock == "events" and not torch.cuda.is_available():
         raise BadInput("clock='events' reads a GPU's timers, and torch sees no GPU: use 'host'.")
-    start = _clock()
+    start = now()
     function()
-    first = _clock() - start
+    first = now() - start
     repeat = event_times if clock == "events" else _host_times
     with watch_neighbours() as neighbours:
         times = repeat(function, seconds, torch)
-    where = where or _where(torch)
+    where = where or place()
     origin = Provenance("measured", where, busy=neighbours.disturb)
     return Measurement(tuple(times), first, origin)
 
@@ -145,7 +145,7 @@ def takes_nothing(function: Callable[..., object]) -> bool:
     return True
 
 
-def _clock() -> float:
+def now() -> float:
     """The time in seconds, read once the GPU, where torch sees one, has nothing left to do."""
     import torch
 
@@ -154,8 +154,9 @@ def _clock() -> float:
     return perf_counter()
 
 
-def _where(torch: Any) -> str:
+def place() -> str:
     """What may have done the work: the CPU, and the GPU if this process has used it."""
+    torch = _require.package("torch", "gl.measure")
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         return f"{device.cpu_name()} with {torch.cuda.get_device_name()}"
     return device.cpu_name()
@@ -167,7 +168,7 @@ def _host_times(function: Callable[[], object], seconds: float, torch: Any) -> l
     timer = Timer(
         "function()",
         globals={"function": function},
-        timer=_clock,
+        timer=now,
         num_threads=torch.get_num_threads(),
     )
     found = timer.adaptive_autorange(threshold=0.1, min_run_time=seconds / 3, max_run_time=seconds)

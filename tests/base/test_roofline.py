@@ -7,10 +7,11 @@ import pytest
 
 from gpulearn import device, machine
 from gpulearn.errors import BadInput
+from gpulearn.fastest import fastest
 from gpulearn.gpus import GPUS, Price, gpu_spec
 from gpulearn.neighbours import Neighbours
 from gpulearn.roofline import Roof, arithmetic_intensity, attainable, ridge_point, roof
-from gpulearn.series import Provenance, Series
+from gpulearn.series import Provenance
 from gpulearn.timing import Measurement
 
 HERE = Provenance("measured", "here")
@@ -129,17 +130,13 @@ def test_data_sheets_agree_with_counts_of_units():
 # --- this machine
 
 
-def fake_measure(times):
-    return lambda f: (f(), Measurement(times, 1.0, HERE))[1]
-
-
 @pytest.mark.parametrize(
     ("copy", "add", "bandwidth"),
     [((4.0, 2.0), (9.0, 9.0), 8000 / 2.0), ((4.0, 2.0), (2.0, 2.4), 12000 / 2.0)],
 )
 def test_bandwidth_counts_what_is_read_and_what_is_written(monkeypatch, copy, add, bandwidth):
     times = iter([copy, add])
-    monkeypatch.setattr("gpulearn.timing.measure", lambda f: fake_measure(next(times))(f))
+    monkeypatch.setattr(machine, "fastest", lambda f, seconds: (f(), (min(next(times)), HERE))[1])
     assert machine.memory_bandwidth(1000) == bandwidth
 
 
@@ -153,7 +150,7 @@ def neighbours(monkeypatch):
         yield Neighbours(1.0 if rounds.pop(0) else 0.0)
 
     monkeypatch.setattr(machine, "watch_neighbours", watch)
-    monkeypatch.setattr(machine, "peak_rate", lambda: 1e11 * (1 + len(rounds)))
+    monkeypatch.setattr(machine, "product_rate", lambda on: 1e11 * (1 + len(rounds)))
     monkeypatch.setattr(machine, "memory_bandwidth", lambda on: 2e10)
     return rounds
 
@@ -173,10 +170,10 @@ def test_a_disturbed_roof_is_measured_again(neighbours):
 
 
 def test_the_best_of_disturbed_rounds_is_labelled(neighbours):
-    neighbours += [True, True, True]
+    neighbours += [True, True]
     found = machine.measured_roof()
     assert found.origin == "measured here, while busy"
-    assert found.peak == 3e11
+    assert found.peak == 2e11
 
 
 def test_the_roof_of_a_gpu_uses_the_gpu(monkeypatch, neighbours):
@@ -184,20 +181,55 @@ def test_the_roof_of_a_gpu_uses_the_gpu(monkeypatch, neighbours):
 
     neighbours += [False]
     asked = []
-    times = Series("", (4096,), (2 * 4096**3 / 5e13,), HERE)
-    monkeypatch.setattr(machine, "live_times", lambda sizes, on: asked.append(on) or times)
+    monkeypatch.setattr(machine, "memory_bandwidth", lambda on: asked.append(on) or 2e10)
+    monkeypatch.setattr(machine, "product_rate", lambda on: asked.append(on) or 5e13)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a fake GPU")
     found = machine.measured_roof("cuda")
-    assert (found.name, found.peak, asked) == ("a fake GPU", pytest.approx(5e13), ["cuda"])
+    assert (found.name, found.peak, asked) == ("a fake GPU", 5e13, ["cuda", "cuda"])
+
+
+def test_the_best_of_all_sizes_of_products_counts(monkeypatch):
+    times = iter([1e-3, 1.0])
+    monkeypatch.setattr(machine, "SIZES", {"cpu": (8, 16)})
+    monkeypatch.setattr(machine, "fastest", lambda f, seconds: (f(), (next(times), HERE))[1])
+    assert machine.product_rate() == 2 * 8**3 / 1e-3
 
 
 def test_work_is_timed_and_placed(monkeypatch):
-    monkeypatch.setattr("gpulearn.timing.measure", lambda f, seconds: fake_measure((4.0, 2.0))(f))
+    monkeypatch.setattr(machine, "fastest", lambda f: (2.0, HERE))
     found = machine.roof_point("work", lambda: None, flops=400.0, bytes_moved=100.0)
-    assert (found.intensity, found.rate) == (4.0, 200.0)  # the fastest run
+    assert (found.intensity, found.rate) == (4.0, 200.0)
     assert found.share(PAPER) == 1.0  # 4 · 50
     with pytest.raises(BadInput, match="bytes_moved is 0"):
         machine.roof_point("work", lambda: None, flops=400.0, bytes_moved=0)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that only the timed call moves, by the next of these seconds."""
+    steps, time = [], [0.0]
+    monkeypatch.setattr("gpulearn.timing.now", lambda: time[0])
+
+    def call():
+        time[0] += steps.pop(0)
+
+    return steps, call
+
+
+def test_a_long_call_is_timed_one_by_one(clock):
+    steps, call = clock
+    steps += [9.0, 3.0, 2.5, 4.0, 3.0, 2.0, 4.0, 1.0]
+    # a first call, three to see how long it is, then 8 seconds of them: 3, 2 and 4
+    assert fastest(call, seconds=8.0)[0] == 2.0
+    assert steps == [1.0]
+
+
+def test_a_short_call_is_timed_in_blocks(clock, monkeypatch):
+    steps, call = clock
+    steps += [9.0, 3e-6, 3e-6, 3e-6]
+    blocks = Measurement((2e-6, 1e-6), 9.0, HERE)
+    monkeypatch.setattr("gpulearn.timing.measure", lambda f, seconds: blocks)
+    assert fastest(call) == (1e-6, HERE)
 
 
 def test_bandwidth_is_measured():
