@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gpulearn.figures.access_explorer import access, access_explorer
     from gpulearn.figures.bank_explorer import BankRequest, bank_explorer, bank_request
     from gpulearn.figures.counters import compare_reports
+    from gpulearn.figures.ladder import compare_rungs, ladder_explorer
     from gpulearn.figures.matmul import compare_gpus, plot_rates, plot_times, rates
     from gpulearn.figures.matmul_explorer import matmul_explorer
     from gpulearn.figures.photo import photo, show_images
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from gpulearn.figures.tiles import show_halo, show_tile
     from gpulearn.gpus import GpuSpec, gpu_spec
     from gpulearn.kernels.indexing import blocks_for
+    from gpulearn.kernels.ladder import ladder_reports
+    from gpulearn.kernels.ladder_rates import kernel_roofs, ladder_rates
     from gpulearn.kernels.matmul import matmul_flops, matmul_loops
     from gpulearn.kernels.matmul_times import cpu_times, gpu_times, peak_rate
     from gpulearn.kernels.precision import relative_error, round_mantissa
@@ -72,6 +75,7 @@ _HOMES = {
     "gpulearn.figures.access_explorer": ("access", "access_explorer"),
     "gpulearn.figures.bank_explorer": ("BankRequest", "bank_explorer", "bank_request"),
     "gpulearn.figures.counters": ("compare_reports",),
+    "gpulearn.figures.ladder": ("compare_rungs", "ladder_explorer"),
     "gpulearn.figures.matmul": ("compare_gpus", "plot_rates", "plot_times", "rates"),
     "gpulearn.figures.matmul_explorer": ("matmul_explorer",),
     "gpulearn.figures.photo": ("photo", "show_images"),
@@ -84,6 +88,8 @@ _HOMES = {
     "gpulearn.figures.tiles": ("show_halo", "show_tile"),
     "gpulearn.gpus": ("GpuSpec", "gpu_spec"),
     "gpulearn.kernels.indexing": ("blocks_for",),
+    "gpulearn.kernels.ladder": ("ladder_reports",),
+    "gpulearn.kernels.ladder_rates": ("kernel_roofs", "ladder_rates"),
     "gpulearn.kernels.matmul": ("matmul_flops", "matmul_loops"),
     "gpulearn.kernels.matmul_times": ("cpu_times", "gpu_times", "peak_rate"),
     "gpulearn.kernels.precision": ("relative_error", "round_mantissa"),
@@ -131,6 +137,7 @@ __all__ = [
     "compare_points",
     "compare_reports",
     "compare_roofs",
+    "compare_rungs",
     "cpu_times",
     "crossover",
     "estimate",
@@ -138,6 +145,10 @@ __all__ = [
     "format_seconds",
     "gpu_spec",
     "gpu_times",
+    "kernel_roofs",
+    "ladder_explorer",
+    "ladder_rates",
+    "ladder_reports",
     "matmul_explorer",
     "matmul_flops",
     "matmul_loops",

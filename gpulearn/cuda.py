@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpulearn import device
 
 __all__: list[str] = []
 
+if TYPE_CHECKING:
+    jit: Any  # stated, since a checker that goes round a cycle of imports overlooks __getattr__
 
 _HOME = "numba.cuda" if device.current().kind == "gpu" else "gpulearn.simt.lookalike"
 _module = importlib.import_module(_HOME)

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from gpulearn import _require, device, recordings
+from gpulearn.kernels.ladder_rates import live_rates
+from gpulearn.kernels.matmul import matmul_flops
 from gpulearn.kernels.matmul_times import live_times
 from gpulearn.recordings import Recording
 
-__all__ = ["main", "record_matmul"]
+__all__ = ["main", "record_ladder", "record_matmul"]
 
 SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+LADDER_SIZE = 4096
 DTYPES = ("float64", "float32", "tf32", "bfloat16", "float16")
 
 
@@ -33,6 +36,23 @@ def record_matmul(
         versions=recordings.versions_here(),
         command="make record",
         rows=list(_rows(sizes, dtypes, copies, on)),
+    )
+
+
+def record_ladder(n: int = LADDER_SIZE) -> Recording:
+    """Time every rung of the ladder of notebook 06, and the library, on n × n products."""
+    torch = _require.package("torch", "Recording")
+    gpu = torch.cuda.is_available()
+    seconds = {
+        name: matmul_flops(n, n, n) / rate.flops_per_second for name, rate in live_rates(n).items()
+    }
+    return Recording(
+        name="ladder",
+        device=torch.cuda.get_device_name() if gpu else device.cpu_name(),
+        date=datetime.date.today().isoformat(),
+        versions=recordings.versions_here(),
+        command="make record",
+        rows=[{"n": n, "rung": name, "seconds": took} for name, took in seconds.items()],
     )
 
 
@@ -55,7 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not device.torch_gpu():
         print(f"make record needs a GPU that torch can use: {device.current().reason}.")
         return 1
-    print(f"recorded {recordings.save(record_matmul(), folder)}")
+    for recording in (record_matmul(), record_ladder()):
+        print(f"recorded {recordings.save(recording, folder)}")
     return 0
 
 

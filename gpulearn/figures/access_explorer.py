@@ -10,6 +10,7 @@ import numpy as np
 from gpulearn import _require
 from gpulearn.errors import BadInput
 from gpulearn.figures.explorer import Explorer
+from gpulearn.figures.requests import draw_request
 from gpulearn.figures.show import Picture, show
 from gpulearn.figures.style import figure
 from gpulearn.simt.traffic import SECTOR, WARP, sectors
@@ -102,14 +103,14 @@ def draw(stride: int, offset: int, dtype: str) -> tuple[Picture, str]:
     """The picture of one request and its sentence; the explorer's whole logic."""
     one = access(stride, offset, dtype)
     best = access(1, 0, dtype).sectors
-    used = f"{100 * one.used_share:.3g}%"
+    used = f"{100 * one.used_share:.3g} %"
     said = (
         f"{dtype}, stride {stride}, offset {offset}: {_sectors(one.sectors)} for one request of "
         f"a warp, {used} of {one.bytes_moved:,} bytes used. "
         f"Neighbours from offset 0 need {_sectors(best)}."
     )
     with figure(9.5, 3.0) as (made, axes):
-        _lanes(axes, one)
+        draw_request(axes, one.addresses, one.size)
         axes.set_title(f"one request: lane k touches a[{_index(one)}]", loc="left")
     elements = one.bytes_used // one.size
     alt = (
@@ -129,44 +130,6 @@ def _index(one: Access) -> str:
     if one.stride < 0:
         return f"{one.first} - {walk}"
     return " + ".join(part for part in (walk, str(one.first) if one.first else "") if part) or "0"
-
-
-def _lanes(axes: Any, one: Access) -> None:
-    """Lanes above; below, each touched sector with the bytes that were asked for filled."""
-    from matplotlib.patches import Rectangle
-
-    touched = sorted(set((one.addresses // SECTOR).tolist()))
-    wide = min(2.0, WARP / len(touched))  # few sectors look like few, and wide enough to read
-    left = (WARP - wide * len(touched)) / 2
-    place = {sector: left + wide * k for k, sector in enumerate(touched)}
-
-    def box(x: float, y: float, width: float, height: float, **look: Any) -> None:
-        axes.add_patch(Rectangle((x, y), width, height, **look))
-
-    for byte in sorted({sector * SECTOR for sector in touched}):
-        x = place[byte // SECTOR]
-        box(x, 0, wide, 0.3, facecolor="none", edgecolor="0.7", hatch="////", linewidth=0)
-        axes.text(x + wide / 2, -0.06, str(byte // SECTOR), ha="center", va="top", fontsize=7)
-    for byte in sorted(set(one.addresses.tolist())):
-        start = place[byte // SECTOR] + wide * (byte % SECTOR) / SECTOR
-        box(start, 0, wide * one.size / SECTOR, 0.3, facecolor="C0", edgecolor="white",
-            linewidth=0.3 if one.size > 1 else 0)  # fmt: skip
-    for x in place.values():
-        box(x, 0, wide, 0.3, facecolor="none", edgecolor="0.2", linewidth=1.2)
-    for lane, byte in enumerate(one.addresses.tolist()):
-        x = place[byte // SECTOR] + wide * (byte % SECTOR + one.size / 2) / SECTOR
-        box(lane + 0.04, 1, 0.92, 0.24, facecolor="C0", edgecolor="0.2")
-        axes.text(lane + 0.5, 1.12, str(lane), ha="center", va="center", fontsize=7,
-                  color="white")  # fmt: skip
-        axes.plot([lane + 0.5, x], [1, 0.3], color="C0", linewidth=0.7, alpha=0.8)
-    axes.set_xlim(-0.2, WARP + 0.2)
-    axes.set_ylim(-0.25, 1.3)
-    axes.set_yticks([0.15, 1.12], ["sectors of\n32 bytes", "lanes"])
-    axes.tick_params(length=0)
-    axes.set_xticks([])
-    axes.spines[["left", "bottom"]].set_visible(False)
-    axes.grid(visible=False)
-    axes.set_xlabel("filled: asked for; hatched: moved and not used; below: the sector's number")
 
 
 def access_explorer() -> Explorer:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpulearn.errors import BadInput
+from gpulearn.figures.requests import draw_request
 from gpulearn.figures.show import Picture, show
 from gpulearn.figures.style import figure
 from gpulearn.simt.trace import IDLE, Touch
@@ -54,7 +55,7 @@ def sentence(touch: Touch, warp: int) -> str:
         return f"{start}: {passes} passes where {least} would do, since words share a bank."
     moved = int(sectors(addresses, touch.size)[0])
     share = 100 * len(set(elements[active].tolist())) * touch.size / (moved * SECTOR)
-    return f"{start}: {moved} sector{'s' * (moved != 1)} of 32 bytes, {share:.0f} % of them used."
+    return f"{start}: {moved} sector{'s' * (moved != 1)} of 32 bytes, {share:.3g} % of them used."
 
 
 def memory_figure(report: Report, array: str | None = None, *, request: int = 0) -> Picture:
@@ -99,18 +100,8 @@ def _frame(axes: Any, below: str) -> None:
 
 
 def _sectors(axes: Any, touch: Touch, warp: int) -> None:
-    lanes = touch.warp(warp)
-    active = {n for n, e in enumerate(lanes) if e != IDLE}
-    numbers = sorted({lanes[n] * touch.size // SECTOR for n in active})
-    count = len(numbers)
-    step = 32 / max(count, 1)
-    place = {s: step * (k + 0.5) - 0.5 for k, s in enumerate(numbers)}
-    _boxes(axes, [float(n) for n in range(32)], 1, active, [str(n) for n in range(32)])
-    _boxes(axes, [place[s] for s in numbers], 0, set(range(count)), [str(s) for s in numbers])
-    for n in sorted(active):
-        target = place[lanes[n] * touch.size // SECTOR]
-        axes.plot([n, target], [0.88, 0.12], color="C0", linewidth=0.8, alpha=0.7)
-    _frame(axes, "sector\n(32 bytes)")
+    elements = np.asarray(touch.warp(warp))
+    draw_request(axes, np.where(elements != IDLE, elements * touch.size, AWAY), touch.size)
 
 
 def _banks(axes: Any, touch: Touch, warp: int) -> None:

@@ -157,13 +157,22 @@ def thread_explorer(width: int = 20, height: int = 1) -> Explorer:
     def slider(name: str, value: int, least: int, most: int) -> Any:
         return widgets.IntSlider(value=min(value, most), min=least, max=most, description=name)
 
-    controls: dict[str, Any] = {}
-    for axis, size in sizes.items():
-        most = 16 if height == 1 else 8
-        blocks = min(blocks_for(size, block[axis]), MOST_BLOCKS)
-        controls[f"block_{axis}"] = slider(f"block {axis}", block[axis], 1, most)
-        controls[f"grid_{axis}"] = slider(f"grid {axis}", blocks, 1, MOST_BLOCKS)
-        controls[axis] = slider(f"go to {axis}", chosen[axis], 0, blocks * block[axis] - 1)
+    blocks = {axis: min(blocks_for(sizes[axis], block[axis]), MOST_BLOCKS) for axis in sizes}
+    most = 16 if height == 1 else 8
+    names = {"x": ""} if height == 1 else {"x": " x", "y": " y"}
+    # by kind, so that x and y stand side by side
+    controls = {
+        f"block_{axis}": slider(f"block{name}", block[axis], 1, most)
+        for axis, name in names.items()
+    }
+    controls |= {
+        f"grid_{axis}": slider(f"grid{name}", blocks[axis], 1, MOST_BLOCKS)
+        for axis, name in names.items()
+    }
+    controls |= {
+        axis: slider(f"go to{name or ' i'}", chosen[axis], 0, blocks[axis] * block[axis] - 1)
+        for axis, name in names.items()
+    }
 
     def stretch(change: object) -> None:
         """Let the sliders that choose a thread reach the last one."""

@@ -19,6 +19,7 @@ from gpulearn.simt.limits import check_shape
 from gpulearn.simt.program import Program
 from gpulearn.simt.report import Report, make_report
 from gpulearn.simt.settings import checking, current_seed
+from gpulearn.simt.source import KernelSource
 from gpulearn.simt.trace import Recorder, block_number
 
 __all__ = ["Configured", "Kernel", "jit", "run"]
@@ -26,13 +27,15 @@ __all__ = ["Configured", "Kernel", "jit", "run"]
 _programs: dict[tuple[Any, ...], Program] = {}
 
 
-def _program(function: Callable[..., Any], key: Any, types: Types) -> Program:
+def _program(
+    function: Callable[..., Any], key: Any, types: Types, source: KernelSource | None = None
+) -> Program:
     """The translated kernel for these argument types; a changed cell is a new function."""
     found = _programs.get((function, key))
     if found is None:
         if len(_programs) > 256:
             _programs.clear()
-        found = _programs[function, key] = Program(function, types)
+        found = _programs[function, key] = Program(function, types, source)
     return found
 
 
@@ -109,7 +112,7 @@ def run(
         key, types = verdict.judge(function, marshalled.values, kernel.signature)
         if refused is not None:  # Numba could compile it, the machine cannot run it
             raise Stop(refused)
-        program = _program(function, key, types)
+        program = _program(function, key, types, source)
         if counters is not None:
             counters.expect(marshalled.values)
         result = launch(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import types
 from typing import Any
 
 import numpy as np
@@ -268,7 +269,7 @@ class Expressions(Scope):
         if not can_call(found):
             name = ast.unparse(node.func)
             hint = ""
-            if hasattr(function, "__code__"):
+            if isinstance(function, types.FunctionType):
                 hint = f"; decorate {name} with @cuda.jit(device=True)"
             message = f"{name}() cannot be called in a kernel{hint}"
             raise Stop(Finding("not-a-kernel", node.lineno, message))

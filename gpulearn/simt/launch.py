@@ -131,6 +131,8 @@ def _misuse(m: Chunk, error: Exception) -> Finding:
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
     if "undefined" in text.lower():
         text = "a variable is used before anything was assigned to it"
+    if "View" in text:
+        text = "a whole array stands where one number is needed"
     return Finding("not-a-kernel", m.here(), f"this line does not work in a kernel: {text}")
 
 

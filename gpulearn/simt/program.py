@@ -33,8 +33,13 @@ __all__ = ["Program"]
 class Program:
     """A kernel with the device functions that it calls, translated on demand."""
 
-    def __init__(self, function: Callable[..., Any], types: Types | None = None) -> None:
-        self.source = read(function)
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        types: Types | None = None,
+        source: KernelSource | None = None,
+    ) -> None:
+        self.source = source or read(function)
         self.types = types or {}
         self._translations: dict[tuple[int, bool], Translation] = {}
         self._sources: dict[int, KernelSource] = {id(function): self.source}

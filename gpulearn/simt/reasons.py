@@ -10,7 +10,12 @@ from typing import Any
 
 from gpulearn.simt.findings import Finding
 
-__all__ = ["reason"]
+__all__ = ["NEW_ARRAY", "reason"]
+
+NEW_ARRAY = (
+    "a kernel cannot make a new array, as arithmetic on whole arrays does: "
+    "compute single elements, such as a[i] + b[i]"
+)
 
 _PLACE = re.compile(r'File "([^"]*)", line (\d+)|\bat (.+?) \((\d+)\)\s*$', re.MULTILINE)
 
@@ -82,10 +87,7 @@ def _plain(text: str) -> str | None:
     if re.search(r"No conversion from .* to none for", text):
         return "a kernel cannot return a value: write it to an array"
     if "_array_allocate" in text or "NRT required" in text:
-        return (
-            "a kernel cannot make a new array, as arithmetic on whole arrays does: "
-            "compute single elements, such as a[i] + b[i]"
-        )
+        return NEW_ARRAY
     if re.search(r">>> array\(.*, class\(", text):
         return "the shape of shared.array and local.array must be a constant, known at compile time"
     if "Cannot modify readonly array" in text:

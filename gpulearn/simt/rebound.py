@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
+import threading
 import types as python_types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,9 +23,11 @@ __all__ = [
     "compiler_fault",
     "real_device_function",
     "real_function",
+    "type_annotation",
 ]
 
 CAPABILITY = (8, 0)  # the compute capability that kernels are compiled for without a GPU
+_patching = threading.RLock()  # what stands in for parts of Numba is put back by who put it
 _device: dict[int, tuple[Any, Any]] = {}  # the look-alike's device functions and Numba's
 
 
@@ -58,7 +62,7 @@ def compile_to_ptx(
 def _ptx(function: Callable[..., Any], signature: str, capability: tuple[int, int]) -> str:
     from numba import cuda
 
-    with any_device():
+    with _patching, any_device():
         return str(cuda.compile_ptx(function, signature, cc=capability)[0])
 
 
@@ -75,6 +79,66 @@ def compiler_fault() -> str | None:
 
 def _nothing() -> None:
     """A kernel."""
+
+
+def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """What Numba's type inference finds out about a kernel: `.blocks` and `.typemap`.
+
+    Args:
+        kernel: what either `cuda.jit` made, or a plain function.
+        arguments: the Numba types of its arguments.
+
+    Raises:
+        ImportError: something of Numba's is not where it used to be.
+        numba.core.errors.NumbaError: Numba refuses the kernel.
+    """
+    from numba.core import types
+    from numba.cuda import compiler
+
+    function = real_function(kernel)
+    names = inspect.signature(compiler.compile_cuda).parameters
+    options = {"cc": CAPABILITY} if "cc" in names else {}
+    with _patching, any_device(), _before_code(function):
+        try:
+            compiled = compiler.compile_cuda(function, types.void, arguments, **options)
+        except _Typed as typed:
+            return typed.annotation
+    return compiled.type_annotation
+
+
+class _Typed(Exception):  # noqa: N818 - ends a compilation, is no error
+    def __init__(self, annotation: Any) -> None:
+        super().__init__()
+        self.annotation = annotation
+
+
+@contextlib.contextmanager
+def _before_code(function: Callable[..., Any]) -> Iterator[None]:
+    """Compiling `function` ends where its types are known: code would take as long again.
+
+    The functions that it calls are compiled whole. Where Numba's pass is not found, so is
+    `function`.
+    """
+    from numba.cuda import compiler
+
+    passes = (getattr(compiler, n, None) for n in ("CUDANativeLowering", "NativeLowering"))
+    lowering = next((found for found in passes if found is not None), None)
+    if lowering is None:
+        yield
+        return
+    home = next(c for c in lowering.__mro__ if "run_pass" in vars(c))
+    run_pass = home.run_pass
+
+    def stop(self: Any, state: Any) -> Any:
+        if state.func_id.func is function:
+            raise _Typed(state.type_annotation)
+        return run_pass(self, state)
+
+    home.run_pass = stop
+    try:
+        yield
+    finally:
+        home.run_pass = run_pass
 
 
 @contextlib.contextmanager

@@ -8,7 +8,6 @@ said once, and the machine goes on without the verdict.
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -18,8 +17,8 @@ import numpy as np
 from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.joins import CHOSEN, RETURNED, Types
 from gpulearn.simt.memory import Record, View
-from gpulearn.simt.reasons import reason
-from gpulearn.simt.rebound import CAPABILITY, any_device, real_device_function, real_function
+from gpulearn.simt.reasons import NEW_ARRAY, reason
+from gpulearn.simt.rebound import real_device_function, type_annotation
 
 __all__ = ["device_types", "judge", "number_dtypes"]
 
@@ -160,37 +159,31 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Find
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compiled = _compile(function, arguments)
-    except _Moved as moved:
+            annotation = type_annotation(function, arguments)
+    except ImportError as moved:
         _give_up(moved)
         return None, {}
     except Exception as error:
         return reason(function, error), {}
     try:
-        return None, _variables(compiled.type_annotation)
+        return _new_array(annotation), _variables(annotation)
     except (AttributeError, KeyError, ImportError):  # the verdict stands without the types
         return None, {}
 
 
-def _compile(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    try:
-        from numba.cuda.compiler import compile_cuda
+_MAKERS = ("arrayexpr", "binop", "inplace_binop", "unary")
 
-        try:
-            from numba.cuda import types
-        except ImportError:
-            from numba.core import types
-        void = getattr(types, "void", None)
-        if void is None:
-            from numba.core import types as core
 
-            void = core.void
-    except ImportError as error:
-        raise _Moved(error) from None
-    names = inspect.signature(compile_cuda).parameters
-    options = {"cc": CAPABILITY} if "cc" in names else {}
-    with any_device():
-        return compile_cuda(real_function(function), void, arguments, **options)
+def _new_array(annotation: Any) -> Finding | None:
+    """Arithmetic on whole arrays: it has a type, and no kernel has memory for the result."""
+    for block in annotation.blocks.values():
+        for statement in block.body:
+            made = getattr(statement, "value", None)
+            if getattr(made, "op", None) in _MAKERS and hasattr(statement, "target"):
+                kind = annotation.typemap[statement.target.name]
+                if type(kind).__name__ == "Array":
+                    return Finding("not-a-kernel", statement.loc.line, NEW_ARRAY)
+    return None
 
 
 def _variables(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:

@@ -139,7 +139,7 @@ class Notebook:
 
     def cell(self, text: str):
         """The code cell whose source begins with `text`."""
-        begins = re.compile("^" + re.sub(r"([(.])", r"\\\1", text))
+        begins = re.compile("^" + re.sub(r"([().])", r"\\\1", text))
         source = self.page.locator(".cm-content").filter(has_text=begins)
         return self.page.locator(".jp-CodeCell").filter(has=source)
 

@@ -15,6 +15,7 @@ SIGNATURES = {
     matmul_ladder.matmul_coalesced: FLOAT,
     matmul_ladder.matmul_tiled: FLOAT,
     matmul_registers.matmul_register_strip: FLOAT,
+    matmul_registers.matmul_register_patch: FLOAT,
     matmul_registers.matmul_register_tiled: FLOAT,
     matmul_pairs.matmul_vectorised: FLOAT.replace("float32", "int64"),
 }

@@ -6,6 +6,7 @@ The types come from the tests beside this file: each `test_*.py` may hold
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import os
@@ -58,13 +59,18 @@ def test_module(path: Path) -> ModuleType:
         assert spec is not None
         assert spec.loader is not None
         made = sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(made)
+        try:
+            spec.loader.exec_module(made)
+        except BaseException:
+            del sys.modules[name]
+            raise
     return sys.modules[name]
 
 
 test_module.__test__ = False  # type: ignore[attr-defined]
 
 
+@functools.cache
 def signatures() -> dict[int, str]:
     """The signatures that the tests state, by the identity of the kernel."""
     found: dict[int, str] = {}

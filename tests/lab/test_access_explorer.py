@@ -7,6 +7,9 @@ import pytest
 
 from gpulearn import BadInput, access, access_explorer, cuda, xray
 from gpulearn.figures.access_explorer import DTYPES, OFFSETS, STRIDES, draw
+from gpulearn.figures.requests import draw_request
+from gpulearn.figures.style import figure
+from gpulearn.simt.traffic import AWAY
 
 
 @cuda.jit
@@ -52,15 +55,15 @@ def test_refuses():
 def test_the_sentence_and_the_alt_state_the_finding():
     picture, said = draw(2, 0, "float32")
     assert said == (
-        "float32, stride 2, offset 0: 8 sectors for one request of a warp, 50% of 256 bytes "
+        "float32, stride 2, offset 0: 8 sectors for one request of a warp, 50 % of 256 bytes "
         "used. Neighbours from offset 0 need 4 sectors."
     )
     assert picture.alt == (
-        "Lines lead from 32 lanes to 32 elements of float32 in 8 sectors; 50% of the sectors' "
+        "Lines lead from 32 lanes to 32 elements of float32 in 8 sectors; 50 % of the sectors' "
         "bytes are asked for."
     )
-    assert "12.5% of 1,024" in draw(8, 0, "float32")[1]
-    assert "to 1 element of uint8 in 1 sector; 3.12%" in draw(0, 0, "uint8")[0].alt
+    assert "12.5 % of 1,024" in draw(8, 0, "float32")[1]
+    assert "to 1 element of uint8 in 1 sector; 3.12 %" in draw(0, 0, "uint8")[0].alt
 
 
 @pytest.mark.parametrize(
@@ -105,3 +108,16 @@ def test_reads_without_being_touched():
     bundle = access_explorer()._repr_mimebundle_()
     assert bundle["text/plain"].startswith("[interactive figure: float32, stride 2, offset 0: 8")
     assert "<img alt=" in bundle["text/html"]
+
+
+def test_lanes_that_take_no_part_and_words_across_two_sectors_are_drawn():
+    with figure() as (_, axes):
+        addresses = np.full(32, AWAY)
+        addresses[[3, 4]] = 28, 100_000
+        draw_request(axes, addresses, 8)
+    assert len(axes.lines) == 2
+    labels = [text.get_text() for text in axes.texts]
+    assert labels[:3] == ["0", "1", "3125"]  # bytes 28 to 35 lie in sectors 0 and 1
+    with figure() as (_, axes):
+        draw_request(axes, np.full(32, AWAY), 4)
+    assert not axes.lines

@@ -100,7 +100,7 @@ def test_narrow_cells_have_no_labels():
 def test_the_sliders_reach_every_thread_and_no_other():
     explorer = thread_explorer(20, 10)
     controls = explorer.controls
-    assert list(controls) == ["block_x", "grid_x", "x", "block_y", "grid_y", "y"]
+    assert list(controls) == ["block_x", "block_y", "grid_x", "grid_y", "x", "y"]
     assert (controls["x"].max, controls["y"].max) == (23, 11)
     controls["x"].value = 23
     controls["grid_x"].value = 1

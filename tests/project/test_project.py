@@ -58,7 +58,9 @@ def test_links_carry_a_new_address(tmp_path):
     links.main(tmp_path)
     for name in ("README.md", *_notebooks()):
         text = (tmp_path / name).read_text(encoding="utf-8")
-        assert "github/u/course/blob/main/notebooks/01_" in text
+        assert (
+            f"github/u/course/blob/main/{name if name != 'README.md' else 'notebooks/01_'}" in text
+        )
         assert PROJECT["urls"]["Repository"].removeprefix("https://") not in text
     assert (
         "git clone https://github.com/u/course && cd course" in (tmp_path / "README.md").read_text()

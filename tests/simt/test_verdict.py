@@ -220,6 +220,11 @@ def test_an_argument_that_is_no_number_or_array_is_refused(argument: Any) -> Non
             "x = out[i]; out[i] = x[0]",
             "arrays and tuples can be indexed, and this is a float32",
         ),
+        ("x = out + out; out[i] = x[i]", "a kernel cannot make a new array"),
+        ("out[:] = 2 * out", "a kernel cannot make a new array"),
+        ("x = -out; out[i] = x[i]", "a kernel cannot make a new array"),
+        ("out[i] = max(out)", "a whole array stands where one number is needed"),
+        ("x = np.exp(out); out[i] = x[i]", "a whole array stands where one number is needed"),
         ("x = 3; out[i] = x[0]", "only arrays and tuples can be indexed, and this is an int64"),
         ("x += out[i]; out[i] = x", "x is used before anything was assigned to it"),
         (

@@ -207,7 +207,7 @@ def first_32_columns(scores: Any, out: Any) -> None:
         largest = max(largest, cuda.shfl_xor_sync(FULL_WARP, largest, step))
     total = np.float32(0)
     if j < scores.shape[1]:
-        total = math.exp(scores[row, j] - largest)
+        total += math.exp(scores[row, j] - largest)
     for step in (16, 8, 4, 2, 1):
         total += cuda.shfl_xor_sync(FULL_WARP, total, step)
     if j < scores.shape[1]:

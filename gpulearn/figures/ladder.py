@@ -1,0 +1,187 @@
+"""The ladder chart of notebook 06: each rung by a counter or by its rate, published ones beside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpulearn import _require
+from gpulearn.errors import BadInput
+from gpulearn.figures.explorer import Explorer
+from gpulearn.figures.show import Picture, show
+from gpulearn.figures.style import figure
+from gpulearn.figures.table import Table, table
+from gpulearn.gpus import GPUS
+from gpulearn.kernels.ladder import LADDER, PUBLISHED, PUBLISHED_SOURCE
+from gpulearn.kernels.ladder_rates import LIBRARY, Rate, ladder_rates
+
+if TYPE_CHECKING:
+    from gpulearn.simt.counters import Counts
+    from gpulearn.simt.report import Report
+
+__all__ = ["MEASURES", "compare_rungs", "draw_ladder", "ladder_explorer"]
+
+WARP = 32
+RATE, SHARE = "rate", "share of torch.matmul"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a bar can stand for: `value` from a rung's counters, or None for a rate."""
+
+    label: str
+    better: str
+    value: Callable[[Counts], float] | None = None
+
+
+MEASURES = {
+    SHARE: Measure("share of torch.matmul's rate (%)", "more"),
+    RATE: Measure("rate (GFLOP/s)", "more"),
+    "FLOP per byte": Measure(
+        "operations for each byte that is moved", "more", lambda t: t.arithmetic_intensity
+    ),
+    "sectors per load": Measure(
+        "sectors for each load request", "fewer", lambda t: t.sectors_per_load
+    ),
+    "load requests": Measure(
+        "load requests to global memory (thousands)",
+        "fewer",
+        lambda t: t.global_load_requests / 1e3,
+    ),
+    "shared loads per product": Measure(
+        "passes over shared memory for each product of a warp",
+        "fewer",
+        lambda t: t.shared_load_wavefronts * 2 * WARP / (t.flops32 + t.flops64),
+    ),
+}
+
+
+def draw_ladder(
+    reports: Mapping[str, Report], rates: Mapping[str, Rate], measure: str
+) -> tuple[Picture, str]:
+    """Draw one measure of every rung, with the published shares beside it.
+
+    Args:
+        reports: what `gl.ladder_reports` returned.
+        rates: what `gl.ladder_rates` returned.
+        measure: one of `MEASURES`.
+
+    Returns:
+        The picture, and a sentence with all of its numbers.
+    """
+    chosen = MEASURES[measure]
+    ours = _values(reports, rates, measure)
+    origin = _origin(rates) if chosen.value is None else "counted by the SIMT machine"
+    names = [*reports, LIBRARY]
+    published = {**PUBLISHED, LIBRARY: 1.0}
+    with figure(9.5, 3.9) as (fig, axes):
+        axes.remove()
+        left, right = fig.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+        _bars(left, names, ours, "C0", "")
+        _bars(right, names, {n: 100 * published[n] for n in names if n in published}, "C1", "///")
+        left.set_xlabel(f"{chosen.label}; {chosen.better} is better", fontsize=9)
+        left.set_title(f"these kernels, {origin}", loc="left", fontsize=9)
+        right.set_xlabel("share of cuBLAS's rate (%); more is better", fontsize=9)
+        right.set_title("published: CUDA C++, RTX A6000", loc="left", fontsize=9)
+        left.invert_yaxis()
+    said = ", ".join(f"{name} {_number(value)}" for name, value in ours.items())
+    sentence = f"{chosen.label[0].upper()}{chosen.label[1:]}, {origin}: {said}."
+    elsewhere = ", ".join(f"{name} {100 * share:.3g}" for name, share in PUBLISHED.items())
+    alt = f"{sentence} Published shares of cuBLAS in %, {PUBLISHED_SOURCE}: {elsewhere}."
+    return show(fig, alt), sentence
+
+
+def _values(
+    reports: Mapping[str, Report], rates: Mapping[str, Rate], measure: str
+) -> dict[str, float]:
+    value = MEASURES[measure].value
+    if value is not None:
+        return {name: value(report.totals) for name, report in reports.items()}
+    names = [*(name for name in reports if name in rates), LIBRARY]
+    unit = 1e9 if measure == RATE else rates[LIBRARY].flops_per_second / 100
+    return {name: rates[name].flops_per_second / unit for name in names}
+
+
+def _origin(rates: Mapping[str, Rate]) -> str:
+    return str(rates[LIBRARY].provenance)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value < 1 else f"{value:.3g}"
+
+
+def _bars(
+    axes: Any, names: list[str], values: Mapping[str, float], colour: str, hatch: str
+) -> None:
+    drawn = [values.get(name, 0.0) for name in names]
+    bars = axes.barh(names, drawn, color=colour, hatch=hatch, edgecolor="white", height=0.62)
+    labels = [f" {_number(values[n])}" if n in values else " not counted" for n in names]
+    axes.bar_label(bars, labels=labels, fontsize=9)
+    axes.set_xlim(0, 1.22 * max(drawn, default=1.0))
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="both", labelsize=9)
+
+
+def ladder_explorer(reports: Mapping[str, Report]) -> Explorer:
+    """The ladder chart: choose what the bars stand for, and for a rate which GPU is modelled.
+
+    Args:
+        reports: what `gl.ladder_reports` returned.
+
+    Raises:
+        BadInput: `reports` has other names than the rungs of the ladder.
+    """
+    widgets = _require.package("ipywidgets", "gl.ladder_explorer")
+    _need(reports)
+    here = ladder_rates(reports)
+    kind = here[LIBRARY].provenance
+    first = [] if kind.kind == "modelled" else [(str(kind), "")]
+    models = [(f"modelled: {name}", name) for name in GPUS]
+    controls = {
+        "measure": widgets.Dropdown(options=list(MEASURES), value=SHARE, description="bars show"),
+        "gpu": widgets.Dropdown(
+            options=[*first, *models], value=first[0][1] if first else "T4", description="GPU"
+        ),
+    }
+
+    def draw(measure: str, gpu: str) -> tuple[Picture, str]:
+        rates = ladder_rates(reports, gpu) if gpu else here
+        return draw_ladder(reports, rates, measure)
+
+    return Explorer(draw, controls)
+
+
+def compare_rungs(reports: Mapping[str, Report], gpu: str | None = None) -> Table:
+    """The ladder as a table: rate, share of the library, what limits it, and the published share.
+
+    Args:
+        reports: what `gl.ladder_reports` returned.
+        gpu: a GPU to model; by default what is live or recorded, else a T4's model.
+
+    Raises:
+        BadInput: `reports` has other names than the rungs, or the GPU is not known.
+    """
+    _need(reports)
+    rates = ladder_rates(reports, gpu)
+    best = rates[LIBRARY].flops_per_second
+    rows = [
+        {
+            "rung": name,
+            "GFLOP/s": _number(rates[name].flops_per_second / 1e9),
+            "% of torch.matmul": _number(100 * rates[name].flops_per_second / best),
+            "limit": rates[name].limit or "–",
+            "published, % of cuBLAS": f"{100 * PUBLISHED[name]:.3g}" if name in PUBLISHED else "–",
+        }
+        for name in (*reports, LIBRARY)
+        if name in rates
+    ]
+    caption = f"GFLOP/s: {_origin(rates)}. Published: {PUBLISHED_SOURCE}."
+    return table(rows, caption)
+
+
+def _need(reports: Any) -> None:
+    if not isinstance(reports, Mapping) or set(reports) != set(LADDER):
+        raise BadInput(
+            f"reports is {_require.shown(reports)}: give what gl.ladder_reports() returns."
+        )

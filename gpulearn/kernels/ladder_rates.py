@@ -1,0 +1,139 @@
+"""How fast each rung is: live on a GPU, recorded on one, or modelled from its counters.
+
+The model has three roofs. Memory: FLOP per byte moved × bandwidth. Arithmetic: the peak rate of
+the ordinary units. Shared memory: a multiprocessor makes one pass over its 32 banks of 4 bytes in
+each clock cycle (CUDA C++ Programming Guide, "Shared Memory"), while its float32 lanes, 64 or 128
+of them by architecture (the same guide, "Compute Capabilities"), do a multiplication and an
+addition each. A kernel runs at best at the lowest of the three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gpulearn import _require, cuda, device, recordings, timing
+from gpulearn.errors import BadInput
+from gpulearn.gpus import gpu_spec
+from gpulearn.kernels.ladder import LADDER, ladder_reports
+from gpulearn.kernels.matmul import matmul_flops
+from gpulearn.kernels.matmul_times import float32_products, random_matrix
+from gpulearn.roofline import roof
+from gpulearn.series import Provenance
+
+if TYPE_CHECKING:
+    from gpulearn.simt.report import Report
+
+__all__ = ["LIBRARY", "Rate", "kernel_roofs", "ladder_rates", "live_rates", "modelled_rates"]
+
+LIBRARY = "torch.matmul"
+LIVE_SIZE = 2048  # large enough for every multiprocessor, small enough for the lowest rung
+
+# float32 lanes of a multiprocessor: 64 on Volta, Turing and the A100, 128 on the others
+LANES = {"T4": 64, "V100": 64, "A100 40GB": 64, "A100 80GB": 64}
+OTHER_LANES = 128
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Operations per second of one rung; `limit` is the lowest roof, if it is modelled."""
+
+    flops_per_second: float
+    provenance: Provenance
+    limit: str = ""
+
+
+def kernel_roofs(report: Report, gpu: str = "T4") -> dict[str, float]:
+    """The most operations per second that each of three resources of a GPU lets a kernel do.
+
+    Args:
+        report: what `gl.xray` returned.
+        gpu: one of `gpulearn.gpus.GPUS`.
+
+    Returns:
+        "memory", "shared memory" and "arithmetic" → operations per second; a resource that the
+        kernel does not use is left out.
+
+    Raises:
+        BadInput: the launch did no arithmetic, or the GPU is not known.
+
+    >>> roofs = kernel_roofs(ladder_reports(64)["shared tile"], "T4")
+    >>> [f"{name} {rate / 1e9:,.0f}" for name, rate in roofs.items()]
+    ['arithmetic 8,100', 'memory 2,048', 'shared memory 1,964']
+    """
+    totals: Any = getattr(report, "totals", None)
+    work = getattr(totals, "flops32", 0) + getattr(totals, "flops64", 0)
+    if not work:
+        raise BadInput(f"{_require.shown(report)} counts no operations: give a kernel's report.")
+    spec, best = gpu_spec(gpu), roof(gpu, units="vector")
+    seconds = totals.flops32 / best.peak + totals.flops64 / spec.vector["float64"]
+    roofs = {"arithmetic": work / seconds}
+    if totals.bytes_moved:
+        roofs["memory"] = best.bandwidth * work / totals.bytes_moved
+    if passes := totals.shared_load_wavefronts + totals.shared_store_wavefronts:
+        passes_per_second = best.peak / (2 * LANES.get(gpu, OTHER_LANES))
+        roofs["shared memory"] = passes_per_second * work / passes
+    return roofs
+
+
+def modelled_rates(reports: Mapping[str, Report], gpu: str = "T4") -> dict[str, Rate]:
+    """Each rung's rate at best, the library's at the peak of the ordinary units."""
+    where = Provenance("modelled", f"three roofs of the {gpu}")
+    found = {}
+    for name, report in reports.items():
+        roofs = kernel_roofs(report, gpu)
+        limit = min(roofs, key=lambda r: roofs[r])
+        found[name] = Rate(roofs[limit], where, limit)
+    peak = roof(gpu, units="vector").peak
+    return found | {LIBRARY: Rate(peak, where, "arithmetic")}
+
+
+def ladder_rates(
+    reports: Mapping[str, Report] | None = None, gpu: str | None = None
+) -> dict[str, Rate]:
+    """Each rung's rate and the library's, in true float32.
+
+    Live where there is a GPU, else recorded where there is a recording, else modelled for a T4.
+
+    Args:
+        reports: what `gl.ladder_reports` returned; needed for the model alone.
+        gpu: a GPU to model, whatever is here.
+
+    Raises:
+        BadInput: the GPU is not known.
+    """
+    if gpu is None:
+        if device.current().kind == "gpu":
+            return live_rates()
+        if (recording := recordings.find("ladder")) is not None:
+            return {
+                row["rung"]: Rate(
+                    matmul_flops(*[row["n"]] * 3) / row["seconds"], recording.provenance
+                )
+                for row in recording.rows
+            }
+    return modelled_rates(reports or ladder_reports(), gpu or "T4")
+
+
+def live_rates(n: int = LIVE_SIZE, seconds: float = 0.3) -> dict[str, Rate]:
+    """Time every rung and `torch.matmul` on this machine's GPU, matrices already there.
+
+    Args:
+        n: rows and columns of the matrices, even.
+        seconds: the most time to spend on the repeats of one rung.
+    """
+    torch = _require.package("torch", "Timing the ladder")
+    name = torch.cuda.get_device_name() if torch.cuda.is_available() else device.cpu_name()
+    a, b = (random_matrix(n, seed) for seed in (1, 2))
+    factors = cuda.to_device(a), cuda.to_device(b)
+    c = cuda.device_array((n, n), a.dtype)
+    flops, found = matmul_flops(n, n, n), {}
+    for rung in LADDER.values():
+        took = timing.measure(partial(rung.launch, *factors, c), seconds=seconds, where=name)
+        found[rung.name] = Rate(flops / took.median, took.provenance)
+    x, y = (torch.from_numpy(m).to("cuda" if torch.cuda.is_available() else "cpu") for m in (a, b))
+    with float32_products(torch, tf32=False):
+        took = timing.measure(lambda: x @ y, seconds=seconds, where=name)
+    return found | {LIBRARY: Rate(flops / took.median, took.provenance)}

@@ -1,0 +1,83 @@
+"""Notebook 05 in JupyterLab: its figures, its two widgets by keyboard, and an exercise."""
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def notebook(open_notebook):
+    """Notebook 05, opened, with all its cells run."""
+    opened = open_notebook("05_shared_memory_and_barriers")
+    opened.run_all()
+    return opened
+
+
+# one-line branches, so that the editor's indentation stays where it is
+ANSWER = [
+    "@cuda.jit",
+    "def reverse_block(a):",
+    "stretch = cuda.shared.array(BLOCK, np.float32)",
+    "t = cuda.threadIdx.x",
+    "start = cuda.blockIdx.x * BLOCK",
+    "length = min(BLOCK, a.size - start)",
+    "if t < length: stretch[t] = a[start + t]",
+    "cuda.syncthreads()",
+    "if t < length: a[start + t] = stretch[length - 1 - t]",
+]
+
+
+def test_a_learner_works_through_notebook_05(notebook):
+    errors = [
+        text.strip()
+        for text in notebook.page.locator(
+            ".jp-mod-error, .jp-OutputArea-output[data-mime-type*=stderr]"
+        ).all_inner_texts()
+    ]
+    assert [e.split(":")[0] for e in errors] == ["NotSolvedYet"] * 5
+    assert all("\n" not in error for error in errors)
+
+    stub = notebook.cell("@cuda.jitdef reverse_block")
+    check = notebook.cell('gl.check("reverse_block"')
+    notebook.type_into(stub, [line for line in ANSWER if "syncthreads" not in line])
+    assert notebook.run(stub) == ""
+    said = notebook.run(check)
+    assert said.startswith("WrongAnswer: reverse_block: for 384 elements in 3 full blocks")
+    assert "race on stretch[127] in shared memory" in said
+    assert "no barrier stands between the line that fills" in said.lower()
+    notebook.screenshot("05-wrong-answer")
+
+    notebook.type_into(stub, ANSWER)
+    assert notebook.run(stub) == ""
+    assert notebook.run(check).startswith("✓ reverse_block is right in all 5 cases")
+    notebook.screenshot("05-right-answer")
+
+
+def test_the_bank_explorer_moves_by_keyboard(notebook):
+    output = notebook.cell("gl.bank_explorer(").locator(".jp-OutputArea")
+    picture, sentence = output.locator("img"), output.locator("p[role=status]")
+    source = picture.get_attribute("src")
+    assert "no bank conflict" in sentence.inner_text()
+
+    output.get_by_role("slider").first.focus()
+    notebook.page.keyboard.press("ArrowRight")
+    expect(sentence).to_contain_text("Stride 2")
+    expect(sentence).to_contain_text("1 bank conflict")
+    expect(picture).not_to_have_attribute("src", source)
+    notebook.screenshot("05-banks")
+
+
+def test_the_player_shows_who_loads_the_halo(notebook):
+    output = notebook.cell("seen.play(").locator(".jp-OutputArea")
+    sentence = output.locator("p[role=status]")
+    assert "Step 1 of" in sentence.inner_text()
+    output.get_by_role("slider").focus()
+    for _ in range(40):
+        if "window[cell] =" in sentence.inner_text() and "1 of 32 lanes" in sentence.inner_text():
+            break
+        said = sentence.inner_text()
+        notebook.page.keyboard.press("ArrowRight")
+        expect(sentence).not_to_have_text(said)
+    expect(sentence).to_contain_text("with 1 of 32 lanes")
+    notebook.screenshot("05-halo")

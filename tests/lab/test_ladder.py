@@ -1,0 +1,198 @@
+"""The ladder's rates, its chart and table, and the kernel with other tiles."""
+
+import re
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda, record, recordings
+from gpulearn.errors import BadInput
+from gpulearn.figures.ladder import MEASURES, draw_ladder
+from gpulearn.gpus import GPUS, gpu_spec
+from gpulearn.kernels import ladder_rates as rates_module
+from gpulearn.kernels.ladder import LADDER, PUBLISHED
+from gpulearn.kernels.ladder_rates import LIBRARY, kernel_roofs, live_rates, modelled_rates
+from gpulearn.kernels.matmul_registers import matmul_register_patch
+from gpulearn.kernels.matmul_tuning import TILES, register_tiled
+from gpulearn.series import Provenance
+
+
+@pytest.fixture(scope="module")
+def reports():
+    return gl.ladder_reports(128)
+
+
+@pytest.fixture
+def nothing_here(monkeypatch):
+    """No recording, as on a machine without a GPU."""
+    monkeypatch.setattr(recordings, "find", lambda name: None)
+
+
+def test_the_lowest_of_three_roofs_is_the_rate(reports):
+    for gpu in GPUS:
+        for name, rate in modelled_rates(reports, gpu).items():
+            if name == LIBRARY:
+                assert rate.flops_per_second == gpu_spec(gpu).vector["float32"]
+                continue
+            roofs = kernel_roofs(reports[name], gpu)
+            assert rate.flops_per_second == min(roofs.values()) == roofs[rate.limit]
+            assert rate.provenance == Provenance("modelled", f"three roofs of the {gpu}")
+
+
+def test_two_roofs_are_those_of_the_estimate(reports):
+    for report in reports.values():
+        estimate, roofs = gl.estimate(report, "A100 40GB"), kernel_roofs(report, "A100 40GB")
+        work = report.totals.flops32
+        assert roofs["memory"] == pytest.approx(work / estimate.memory)
+        assert roofs["arithmetic"] == pytest.approx(work / estimate.arithmetic)
+
+
+def test_shared_memory_makes_one_pass_in_the_time_of_a_warps_products(reports):
+    # T4: 64 lanes do 2 products of a warp in a cycle, shared memory makes 1 pass
+    tiled = reports["shared tile"]
+    passes = tiled.totals.shared_load_wavefronts + tiled.totals.shared_store_wavefronts
+    cycles_of_products = tiled.totals.flops32 / 2 / 64
+    share = kernel_roofs(tiled, "T4")["shared memory"] / kernel_roofs(tiled, "T4")["arithmetic"]
+    assert share == pytest.approx(cycles_of_products / passes)
+    # a multiprocessor with twice the lanes waits twice as long, measured in its own peak
+    on_3090 = kernel_roofs(tiled, "RTX 3090")
+    assert on_3090["shared memory"] / on_3090["arithmetic"] == pytest.approx(share / 2)
+
+
+def test_float64_lowers_the_roof_of_arithmetic():
+    def doubles(a, out):
+        i = cuda.grid(1)
+        out[i] = a[i] * 2.0
+
+    report = gl.xray(doubles)[1, 32](np.ones(32, np.float32), np.ones(32, np.float32))
+    roof = kernel_roofs(report, "T4")["arithmetic"]
+    assert roof == pytest.approx(gpu_spec("T4").vector["float64"])
+
+
+def test_a_report_without_arithmetic_has_no_roofs():
+    with pytest.raises(BadInput, match="counts no operations"):
+        kernel_roofs("no report")
+
+
+def test_each_rung_is_at_least_as_fast_as_the_one_below(reports):
+    for gpu in GPUS:
+        found = [rate.flops_per_second for rate in modelled_rates(reports, gpu).values()]
+        assert found == sorted(found)
+
+
+@pytest.mark.usefixtures("nothing_here")
+def test_rates_are_modelled_where_there_is_nothing_else(reports, monkeypatch):
+    monkeypatch.setattr(rates_module.device, "current", lambda: type("D", (), {"kind": "cpu"}))
+    assert gl.ladder_rates(reports) == modelled_rates(reports, "T4")
+    assert gl.ladder_rates(reports, "H200") == modelled_rates(reports, "H200")
+
+
+def test_a_recording_comes_before_a_model(reports, monkeypatch):
+    rows = [{"n": 100, "rung": name, "seconds": 0.5} for name in (*LADDER, LIBRARY)]
+    made = recordings.Recording("ladder", "NVIDIA H200", "2026-11-01", {}, "make record", rows)
+    monkeypatch.setattr(recordings, "find", lambda name: made if name == "ladder" else None)
+    monkeypatch.setattr(rates_module.device, "current", lambda: type("D", (), {"kind": "cpu"}))
+    found = gl.ladder_rates(reports)
+    assert {rate.flops_per_second for rate in found.values()} == {4e6}
+    assert str(found["naive"].provenance) == "recorded on NVIDIA H200, 2026-11-01"
+    assert gl.ladder_rates(reports, "T4")["naive"].provenance.kind == "modelled"
+
+
+def test_live_rates_run_every_rung_and_the_library(monkeypatch):
+    monkeypatch.setattr(rates_module.device, "current", lambda: type("D", (), {"kind": "gpu"}))
+    monkeypatch.setattr(rates_module, "live_rates", lambda: live_rates(16, seconds=0.001))
+    found = gl.ladder_rates()
+    assert list(found) == [*LADDER, LIBRARY]
+    assert all(rate.flops_per_second > 0 for rate in found.values())
+    assert {rate.provenance.kind for rate in found.values()} == {"measured"}
+
+
+def test_a_recording_is_made_of_live_rates(monkeypatch, tmp_path):
+    monkeypatch.setattr(record, "live_rates", lambda n: live_rates(n, seconds=0.001))
+    made = record.record_ladder(16)
+    assert recordings.load(recordings.save(made, tmp_path)) == made
+    assert [row["rung"] for row in made.rows] == [*LADDER, LIBRARY]
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_chart_says_every_number_and_the_published_ones(reports, measure):
+    picture, sentence = draw_ladder(reports, modelled_rates(reports, "T4"), measure)
+    assert picture.png.startswith(b"\x89PNG")
+    assert all(name in sentence for name in LADDER)
+    assert sentence in picture.alt
+    assert "naive 1.3, coalesced 8.5, shared tile 12.8" in picture.alt
+    modelled = MEASURES[measure].value is None
+    assert ("modelled by three roofs of the T4" in sentence) == modelled
+    assert ("counted by the SIMT machine" in sentence) != modelled
+
+
+def test_the_explorer_follows_its_controls(reports):
+    explorer = gl.ladder_explorer(reports)
+    assert "naive" in repr(explorer)
+    explorer.controls["gpu"].value = "H200"
+    assert "three roofs of the H200" in explorer.picture.value
+    explorer.controls["measure"].value = "sectors per load"
+    assert "naive 16.5, coalesced 2.5, shared tile 4" in explorer.picture.value
+    assert explorer.faults.outputs == ()
+
+
+def test_the_table_holds_ours_and_the_published(reports):
+    text = repr(gl.compare_rungs(reports, "T4"))
+    assert re.search(r"shared tile +1,964 +24.2 +shared memory +12.8", text)
+    assert re.search(r"torch.matmul +8,100 +100 +arithmetic +–", text)
+    assert "modelled by three roofs of the T4" in text
+    assert "RTX A6000" in text
+
+
+@pytest.mark.parametrize("take", [gl.ladder_explorer, gl.compare_rungs])
+def test_other_reports_are_refused(take):
+    with pytest.raises(BadInput, match=r"what gl\.ladder_reports\(\) returns"):
+        take({"naive": None})
+
+
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_the_same_code_with_other_tiles_is_right(tile):
+    rung = register_tiled(*tile)
+    rng = np.random.default_rng(sum(tile))
+    a, b = rng.integers(-9, 10, (70, 35)), rng.integers(-9, 10, (35, 130))
+    c = cuda.to_device(np.full((70, 130), np.nan, np.float32))
+    there = [cuda.to_device(x.astype(np.float32)) for x in (a, b)]
+    report = rung.report(*there, c)
+    assert report.findings == []
+    np.testing.assert_array_equal(c.copy_to_host(), a @ b)
+
+
+def test_other_tiles_leave_the_kernel_itself_alone(reports):
+    register_tiled(32, 32, 8, 4, 4)
+    again = gl.ladder_reports(128)["register tile"]
+    assert again.totals == reports["register tile"].totals
+
+
+@pytest.mark.parametrize(
+    ("tile", "said"),
+    [
+        ((60, 64, 8, 8, 8), "cannot be shared out"),
+        ((64, 60, 8, 8, 8), "cannot be shared out"),
+        ((128, 128, 8, 2, 2), "more than the 1,024"),
+        ((128, 128, 64, 8, 8), "exceed a block's 48 KB"),
+        ((0, 64, 8, 8, 8), "rows"),
+    ],
+    ids=str,
+)
+def test_tiles_that_cannot_be_are_refused(tile, said):
+    with pytest.raises(BadInput, match=said):
+        register_tiled(*tile)
+
+
+def test_a_patch_is_right_and_meets_conflicts():
+    a, b = np.random.default_rng(2).integers(-9, 10, (2, 70, 70)).astype(np.float32)
+    c = cuda.to_device(np.full((70, 70), np.nan, np.float32))
+    report = gl.xray(matmul_register_patch)[(2, 2), (8, 8)](cuda.to_device(a), cuda.to_device(b), c)
+    np.testing.assert_array_equal(c.copy_to_host(), a @ b)
+    assert report.findings == []
+    assert report.totals.shared_load_conflicts > 0
+
+
+def test_the_published_shares_are_those_of_the_source():
+    assert list(PUBLISHED.values()) == [0.013, 0.085, 0.128, 0.365, 0.687, 0.784]
