@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -164,7 +166,8 @@ def simulate(answer: Answer, launch: Launch) -> Outcome:
     """One launch on the SIMT machine, with everything on."""
     given = launch.arguments()
     there = [lookalike.to_device(a) if isinstance(a, np.ndarray) else a for a in given]
-    report = xray(answer)[launch.grid, launch.block](*there)
+    with contextlib.redirect_stdout(io.StringIO()):  # thousands of threads may print
+        report = xray(answer)[launch.grid, launch.block](*there)
     for position, (before, after) in enumerate(zip(given, there, strict=True)):
         if position in launch.results or not isinstance(before, np.ndarray):
             continue

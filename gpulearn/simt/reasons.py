@@ -13,8 +13,8 @@ from gpulearn.simt.findings import Finding
 __all__ = ["NEW_ARRAY", "reason"]
 
 NEW_ARRAY = (
-    "a kernel cannot make a new array, as arithmetic on whole arrays does: "
-    "compute single elements, such as a[i] + b[i]"
+    "a kernel cannot make a new array, as arithmetic on whole arrays or rows does: "
+    "compute single elements, with all their indices"
 )
 
 _PLACE = re.compile(r'File "([^"]*)", line (\d+)|\bat (.+?) \((\d+)\)\s*$', re.MULTILINE)
@@ -88,6 +88,8 @@ def _plain(text: str) -> str | None:
         return "a kernel cannot return a value: write it to an array"
     if "_array_allocate" in text or "NRT required" in text:
         return NEW_ARRAY
+    if re.search(r"Invalid use of u?int\d+ with parameters \(\)", text):
+        return "a number is called like a function: leave out the ()"
     if re.search(r">>> array\(.*, class\(", text):
         return "the shape of shared.array and local.array must be a constant, known at compile time"
     if "Cannot modify readonly array" in text:
@@ -107,7 +109,7 @@ def _plain(text: str) -> str | None:
         return f"syncthreads_{found[1]} takes a whole number, not a truth value: write int(...)"
     found = _INDEX.search(text)
     if found is None:
-        return None
+        return _operand(text)
     dimensions, index = int(found[2]), _shorter(found[3])
     count = _count(index)
     if count > dimensions:
@@ -124,6 +126,17 @@ def _in_words(kind: str) -> str:
         return "a tuple"
     kind = "int64" if kind == "int" else kind
     return f"{'an' if kind[:1] in 'aio' else 'a'} {kind}"
+
+
+def _operand(text: str) -> str | None:
+    """What is wrong with an operand or an argument, from the call that Numba has no version of."""
+    call = re.search(r">>> (.*)$", text, re.MULTILINE)
+    arguments = re.sub(r"^[^(]*<[^>]*>|^\w+", "", call[1]) if call else ""
+    if "Dim3" in arguments:
+        return "blockIdx, blockDim, threadIdx and gridDim have three parts each: write .x"
+    if "Function(" in arguments:
+        return "a function stands where a number must: call it, with ()"
+    return None
 
 
 def _count(index: str) -> int:

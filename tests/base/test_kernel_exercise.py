@@ -165,6 +165,17 @@ def test_what_is_no_kernel_is_said_in_numbas_place():
     assert "(`out[0, 0] = a.nonsense`): " in unknown(prints)
 
 
+def test_a_kernel_that_prints_does_not_fill_the_notebook(capsys):
+    def talkative(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            print(i, j)
+            out[j, i] = factor * a[j, i]
+
+    assert unknown(talkative) is None
+    assert capsys.readouterr().out == ""
+
+
 def test_the_result_must_not_depend_on_the_order_of_blocks():
     def last_block_wins(a, factor, out):
         out[0, 0] = cuda.blockIdx.x

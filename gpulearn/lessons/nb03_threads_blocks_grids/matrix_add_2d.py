@@ -127,6 +127,13 @@ def guard_with_or(a: Matrix, b: Matrix, out: Matrix) -> None:
         out[y, x] = a[y, x] + b[y, x]
 
 
+@answers.wrong("& binds more tightly than <, so this compares with shape[1] & y: write and.")
+def guard_with_ampersand(a: Matrix, b: Matrix, out: Matrix) -> None:
+    x, y = cuda.grid(2)
+    if x < out.shape[1] & y < out.shape[0]:
+        out[y, x] = a[y, x] + b[y, x]
+
+
 @answers.wrong("the guard lets one too many in: the last row is shape[0] − 1, so < and not <=.")
 def guard_too_wide(a: Matrix, b: Matrix, out: Matrix) -> None:
     x, y = cuda.grid(2)
@@ -153,6 +160,14 @@ def diagonal(a: Matrix, b: Matrix, out: Matrix) -> None:
     i = cuda.grid(1)
     if i < out.shape[0] and i < out.shape[1]:
         out[i, i] = a[i, i] + b[i, i]
+
+
+@answers.wrong("one index for a matrix: cuda.grid(1) counts in x alone. Take x, y = cuda.grid(2).")
+def x_alone(a: Matrix, b: Matrix, out: Matrix) -> None:
+    i = cuda.grid(1)
+    if i < out.size:
+        y, x = i // out.shape[1], i % out.shape[1]
+        out[y, x] = a[y, x] + b[y, x]
 
 
 @answers.wrong(NO_FLOAT64)
