@@ -1,4 +1,4 @@
-"""A 1-D stencil: each output is made of neighbouring inputs, first read alone, then shared."""
+"""1-D stencils: each output is made of neighbouring inputs, read alone or shared."""
 
 from __future__ import annotations
 
@@ -9,12 +9,44 @@ import numpy as np
 from gpulearn import cuda
 from gpulearn.kernels.blocks import BLOCK
 
-__all__ = ["RADIUS", "WINDOW", "stencil_1d", "stencil_1d_naive"]
+__all__ = ["CELLS", "RADIUS", "WINDOW", "edges", "stencil_1d", "stencil_1d_naive"]
 
+CELLS = BLOCK + 1  # pixels that a block of `edges` needs: its own, and the next one
 RADIUS = 3  # neighbours on each side
 WINDOW = BLOCK + 2 * RADIUS  # inputs that a block's outputs need: its stretch and both halos
 
 Vector = np.ndarray[tuple[int], Any]
+Matrix = np.ndarray[tuple[int, int], Any]
+
+
+@cuda.jit
+def edges(image: Matrix, out: Matrix) -> None:
+    """Find edges: the size of the difference between each pixel and its right neighbour.
+
+    A block brings its pixels and a halo of one to shared memory.
+
+    Args:
+        image: float32 (rows, columns).
+        out: float32 (rows, columns − 1).
+
+    Launch: blocks of BLOCK threads in a grid of (ceil(columns / BLOCK), rows).
+    Cost: (BLOCK + 1) / BLOCK reads of global memory for each pixel, one barrier.
+
+    >>> image = cuda.to_device(np.array([[1, 4, 2]], np.float32))
+    >>> out = cuda.to_device(np.zeros((1, 2), np.float32))
+    >>> edges[(1, 1), BLOCK](image, out)
+    >>> out.copy_to_host().tolist()
+    [[3.0, 2.0]]
+    """
+    window = cuda.shared.array(CELLS, np.float32)
+    t, row = cuda.threadIdx.x, cuda.blockIdx.y
+    start = cuda.blockIdx.x * BLOCK
+    for cell in range(t, CELLS, BLOCK):
+        if start + cell < image.shape[1]:
+            window[cell] = image[row, start + cell]
+    cuda.syncthreads()
+    if start + t < out.shape[1]:
+        out[row, start + t] = abs(window[t + 1] - window[t])
 
 
 @cuda.jit

@@ -1,6 +1,6 @@
-"""The transpose through a tile of shared memory, first with bank conflicts, then without.
+"""The transpose through a tile of shared memory, for matrices of any size.
 
-Both take the arguments of `transpose_naive`, for matrices of any size.
+It takes the arguments of `transpose_naive`; `transpose_steps` holds the steps between the two.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from gpulearn import cuda
 
-__all__ = ["PADDED", "TILE", "transpose_conflicts", "transpose_tiled"]
+__all__ = ["PADDED", "TILE", "transpose_tiled"]
 
 TILE = 32  # rows and columns of a tile: a warp for each row
 PADDED = TILE + 1  # floats in a row of the tile, one of them never used
@@ -20,42 +20,15 @@ Matrix = np.ndarray[tuple[int, int], Any]
 
 
 @cuda.jit
-def transpose_conflicts(image: Matrix, out: Matrix) -> None:
+def transpose_tiled(image: Matrix, out: Matrix) -> None:
     """Write the transpose of `image` to `out`; each block turns one tile in shared memory.
 
-    Rows of the tile are read and rows of `out` are written, both by neighbouring lanes. The
-    turn takes place in between: a warp reads a column of the tile, and all 32 words of a
-    column lie in one bank.
+    Rows of the image are read and rows of `out` are written, both by neighbouring lanes. The
+    turn takes place in between: a warp writes a row of the tile, and reads a column. Rows of
+    the tile are one float longer than they need to be, so that each begins one bank further
+    on and the words of a column lie in 32 banks.
 
-    Args:
-        image: float32 (h, w).
-        out: float32 (w, h).
-
-    Launch: blocks of (TILE, TILE) threads in a grid of (ceil(w / TILE), ceil(h / TILE)).
-    Cost: 4 sectors for each load and each store, one barrier, 31 conflicts for each read of
-    the tile.
-
-    >>> a = np.arange(6, dtype=np.float32).reshape(2, 3)
-    >>> out = cuda.device_array((3, 2), np.float32)
-    >>> transpose_conflicts[1, (TILE, TILE)](cuda.to_device(a), out)
-    >>> out.copy_to_host().tolist()
-    [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
-    """
-    tile = cuda.shared.array((TILE, TILE), np.float32)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
-    if y0 + ty < image.shape[0] and x0 + tx < image.shape[1]:
-        tile[ty, tx] = image[y0 + ty, x0 + tx]
-    cuda.syncthreads()
-    if x0 + ty < out.shape[0] and y0 + tx < out.shape[1]:
-        out[x0 + ty, y0 + tx] = tile[tx, ty]
-
-
-@cuda.jit
-def transpose_tiled(image: Matrix, out: Matrix) -> None:
-    """As `transpose_conflicts`; rows of the tile are one float longer than they need to be.
-
-    So each row begins one bank further on, and the words of a column lie in 32 banks.
+    Load and store have a guard each, made of the indices that they use; the barrier has none.
 
     Args:
         image: float32 (h, w).

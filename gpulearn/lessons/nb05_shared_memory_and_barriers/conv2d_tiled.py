@@ -334,6 +334,13 @@ def filter_cut(image: Matrix, weights: Matrix, out: Matrix) -> None:
         out[y, x] = total
 
 
+@answers.wrong("every pixel of out is zero: the sums are never stored, or taken over zeros.")
+def constant(image: Matrix, weights: Matrix, out: Matrix) -> None:
+    x, y = cuda.grid(2)
+    if y < out.shape[0] and x < out.shape[1]:
+        out[y, x] = 0
+
+
 @answers.wrong("nothing is written: out is left as it was.")
 def empty(image: Matrix, weights: Matrix, out: Matrix) -> None:
     pass

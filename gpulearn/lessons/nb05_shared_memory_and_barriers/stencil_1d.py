@@ -297,6 +297,42 @@ def block_ignored(a: Vector, out: Vector) -> None:
         out[i] = total
 
 
+@answers.wrong("that is the mean of the neighbours: out[i] is their sum, so do not divide.")
+def mean(a: Vector, out: Vector) -> None:
+    window = cuda.shared.array(WINDOW, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    fill(window, a, start)
+    cuda.syncthreads()
+    if start + t < out.size:
+        total = np.float32(0)
+        for k in range(2 * RADIUS + 1):
+            total += window[t + k]
+        out[start + t] = total / np.float32(2 * RADIUS + 1)
+
+
+@answers.wrong("the element in the middle is left out: its own cell belongs to the sum.")
+def without_itself(a: Vector, out: Vector) -> None:
+    window = cuda.shared.array(WINDOW, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    fill(window, a, start)
+    cuda.syncthreads()
+    if start + t < out.size:
+        total = np.float32(0)
+        for k in range(2 * RADIUS + 1):
+            if k != RADIUS:
+                total += window[t + k]
+        out[start + t] = total
+
+
+@answers.wrong("every element of out is zero: the sums are never stored, or taken over zeros.")
+def constant(a: Vector, out: Vector) -> None:
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = 0
+
+
 @answers.wrong("nothing is written: out is left as it was.")
 def empty(a: Vector, out: Vector) -> None:
     pass
