@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gpulearn.figures.matmul import compare_gpus, plot_rates, plot_times, rates
     from gpulearn.figures.matmul_explorer import matmul_explorer
     from gpulearn.figures.photo import photo, show_images
+    from gpulearn.figures.product_scheme import product_scheme
     from gpulearn.figures.reduction_player import reduction_player
     from gpulearn.figures.roofline import compare_points, compare_roofs, plot_roofline
     from gpulearn.figures.roofline_explorer import roofline_explorer
@@ -79,6 +80,7 @@ _HOMES = {
     "gpulearn.figures.matmul": ("compare_gpus", "plot_rates", "plot_times", "rates"),
     "gpulearn.figures.matmul_explorer": ("matmul_explorer",),
     "gpulearn.figures.photo": ("photo", "show_images"),
+    "gpulearn.figures.product_scheme": ("product_scheme",),
     "gpulearn.figures.reduction_player": ("reduction_player",),
     "gpulearn.figures.roofline": ("compare_points", "compare_roofs", "plot_roofline"),
     "gpulearn.figures.roofline_explorer": ("roofline_explorer",),
@@ -161,6 +163,7 @@ __all__ = [
     "plot_rates",
     "plot_roofline",
     "plot_times",
+    "product_scheme",
     "progress",
     "rates",
     "reduction_player",

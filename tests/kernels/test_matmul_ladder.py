@@ -1,5 +1,7 @@
 """The rungs of the ladder: right for every size, and as cheap as their lesson says."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn.kernels import matmul_ladder, matmul_pairs, matmul_registers
 from gpulearn.kernels.ladder import LADDER, PUBLISHED, ladder_reports
+from gpulearn.simt.rebound import compile_to_ptx, compiler_fault
 
 FLOAT = "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])"
 SIGNATURES = {
@@ -146,3 +149,44 @@ def test_published_numbers_belong_to_the_rungs():
 def test_odd_sizes_have_no_pairs():
     with pytest.raises(BadInput, match="n is 31: give an even n"):
         ladder_reports(31)
+
+
+def ptx(kernel):
+    """The kernel as Numba compiles it; skips where its compiler is not installed."""
+    if fault := compiler_fault():
+        pytest.skip(fault)
+    return compile_to_ptx(kernel, SIGNATURES[kernel])
+
+
+@pytest.mark.parametrize("kernel", SIGNATURES, ids=lambda kernel: kernel.__name__)
+def test_sums_stay_in_registers(kernel):
+    assert not re.search(r"\b(ld|st)\.local\b", ptx(kernel))
+
+
+def test_wide_loads_are_instructions_of_8_bytes():
+    text = ptx(matmul_pairs.matmul_vectorised)
+    loads = re.findall(r"\bld\.(?:global|shared)\S*", text)
+    assert loads
+    assert all(load.endswith("64") for load in loads)
+    products = len(re.findall(r"\bfma\.rn\.f32", text))
+    narrow = ptx(matmul_registers.matmul_register_tiled)
+
+    def shared_loads(text):
+        return len(re.findall(r"\bld\.shared", text))
+
+    # the same work in half as many loads from shared memory
+    assert products / shared_loads(text) == 8
+    assert len(re.findall(r"\bfma\.rn\.f32", narrow)) / shared_loads(narrow) == 4
+
+
+def test_a_complex_number_is_loaded_in_two_parts():
+    # why the sixth rung takes int64: what looks like one load of 8 bytes is none
+    def real_part(words, out):
+        i = cuda.grid(1)
+        value = words[i]
+        out[i] = value.real + value.imag
+
+    if fault := compiler_fault():
+        pytest.skip(fault)
+    text = compile_to_ptx(cuda.jit(real_part), "void(complex64[::1], float32[::1])")
+    assert len(re.findall(r"\bld\.global\.f32", text)) == 2

@@ -196,3 +196,15 @@ def test_a_patch_is_right_and_meets_conflicts():
 
 def test_the_published_shares_are_those_of_the_source():
     assert list(PUBLISHED.values()) == [0.013, 0.085, 0.128, 0.365, 0.687, 0.784]
+
+
+@pytest.mark.parametrize("rung", ["shared tile", "register tile"])
+def test_the_schemes_say_what_they_show(rung):
+    picture = gl.product_scheme(rung)
+    assert picture.png.startswith(b"\x89PNG")
+    assert len(picture.alt.split()) > 20
+
+
+def test_there_is_no_scheme_of_other_rungs():
+    with pytest.raises(BadInput, match="shared tile"):
+        gl.product_scheme("naive")

@@ -1,0 +1,80 @@
+"""Notebook 06 in JupyterLab: an exercise typed in, the ladder chart by keyboard."""
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+RIGHT = [
+    "@cuda.jit",
+    "def matmul_coalesced(a, b, c):",
+    "j, i = cuda.grid(2)",
+    "if i < c.shape[0] and j < c.shape[1]:",
+    "total = np.float32(0)",
+    "for k in range(a.shape[1]):",
+    "total += a[i, k] * b[k, j]",
+    "\bc[i, j] = total",
+]
+WRONG = [line.replace("j, i = cuda", "i, j = cuda") for line in RIGHT]
+
+
+@pytest.fixture(scope="module")
+def notebook(open_notebook):
+    """Notebook 06, opened, with all its cells run."""
+    opened = open_notebook("06_matmul_ladder")
+    opened.run_all(300)
+    return opened
+
+
+def type_in(notebook, stub, lines):
+    """Type a kernel; a line that begins with a backspace leaves a block first."""
+    notebook.type_into(stub, lines[:1])
+    for line in lines[1:]:
+        notebook.page.keyboard.press("Enter")
+        for _ in range(line.count("\b")):
+            notebook.page.keyboard.press("Backspace")
+        notebook.page.keyboard.type(line.lstrip("\b"))
+    notebook.page.keyboard.press("Escape")
+
+
+def test_a_learner_works_through_notebook_06(notebook):
+    errors = [
+        text.strip()
+        for text in notebook.page.locator(
+            ".jp-mod-error, .jp-OutputArea-output[data-mime-type*=stderr]"
+        ).all_inner_texts()
+    ]
+    assert [e.split(":")[0] for e in errors] == ["NotSolvedYet"] * 4
+    assert all("\n" not in error for error in errors)
+
+    stub = notebook.cell("@cuda.jitdef matmul_coalesced")
+    check = notebook.cell('gl.check("matmul_coalesced"')
+    type_in(notebook, stub, WRONG)
+    notebook.run(stub)
+    said = notebook.run(check)
+    assert said.startswith("WrongAnswer: matmul_coalesced: the results are right, but for")
+    assert "16.5 sectors per load request, the budget is 4" in said
+    assert said.endswith("let x be the column, the last index of B and of C.")
+    assert "Traceback" not in said
+    notebook.screenshot("06-wrong-answer")
+    type_in(notebook, stub, RIGHT)
+    notebook.run(stub)
+    assert notebook.run(check).startswith("✓ matmul_coalesced is right in all 5 cases")
+    notebook.screenshot("06-right-answer")
+
+
+def test_the_ladder_moves_by_keyboard(notebook):
+    output = notebook.cell("ladder = gl.ladder_reports").locator(".jp-OutputArea")
+    picture, sentence = output.locator("img"), output.locator("p[role=status]")
+    expect(sentence).to_contain_text("Share of torch.matmul")
+    source = picture.get_attribute("src")
+    assert "RTX A6000" in picture.get_attribute("alt")
+
+    output.get_by_role("combobox").first.focus()
+    notebook.page.keyboard.press("ArrowDown")
+    expect(sentence).to_contain_text("Rate (GFLOP/s), modelled by three roofs of the T4")
+    expect(picture).not_to_have_attribute("src", source)
+    output.get_by_role("combobox").nth(1).focus()
+    notebook.page.keyboard.press("ArrowDown")
+    expect(sentence).to_contain_text("three roofs of the L4")
+    notebook.screenshot("06-ladder")
