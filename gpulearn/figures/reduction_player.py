@@ -118,7 +118,7 @@ def reduction_player() -> Explorer:
         options=[(NAMES[name], name) for name in FORMS],
         value=FORMS[0],
         description="form",
-        layout={"width": "32em"},
+        layout={"width": "38em"},
     )
     number = widgets.IntSlider(value=1, min=1, max=last, description="round")
     play = widgets.Play(value=1, min=1, max=last, interval=1200, description="play")
