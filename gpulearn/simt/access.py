@@ -69,6 +69,8 @@ class Access(OwnArrays):
                 raise Stop(Finding("out-of-bounds", self.here(), message))
             return np.choose(np.clip(wrapped, 0, len(thing) - 1), thing)
         message = f"{type(thing).__name__} cannot be indexed in a kernel"
+        if isinstance(thing, list):
+            message = "a list cannot be used in a kernel: hand it over as an array, or as a tuple"
         raise Stop(Finding("not-a-kernel", self.here(), message))
 
     def store(self, view: Any, index: Any, value: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import types
 from typing import Any
 
@@ -12,7 +13,7 @@ from gpulearn.simt.arithmetic import BINARY
 from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.joins import CHOSEN
 from gpulearn.simt.names import Intrinsic, callee, can_call
-from gpulearn.simt.scope import REFUSED, UNDEFINED, LocalFunction, Scope, Site
+from gpulearn.simt.scope import REFUSED, UNDEFINED, LocalFunction, Scope, Site, undefined
 from gpulearn.simt.source import MISSING
 
 __all__ = ["REFUSED", "UNDEFINED", "Expressions", "LocalFunction"]
@@ -52,6 +53,21 @@ def _kind(node: ast.expr) -> np.dtype[Any] | None:
     return None
 
 
+_NEW_ARRAYS = {"zeros", "ones", "empty", "full", "array", "arange", "zeros_like", "empty_like"}
+
+
+def _instead(function: object, name: str) -> str:
+    """What to do instead of calling a function that no kernel can call."""
+    home = str(getattr(function, "__module__", ""))
+    if home.startswith("numpy"):
+        if name.rpartition(".")[2] in _NEW_ARRAYS:
+            return "; a thread's own memory is a cuda.local.array, a block's a cuda.shared.array"
+        return ": it works on whole arrays, and a thread computes with single elements"
+    if isinstance(function, types.FunctionType):
+        return f"; decorate {name} with @cuda.jit(device=True)"
+    return ""
+
+
 class Expressions(Scope):
     """Writes expressions."""
 
@@ -80,7 +96,7 @@ class Expressions(Scope):
             return self.variable(node)
         value = self.source.lookup(node.id)
         if value is MISSING:
-            raise Stop(Finding("not-a-kernel", node.lineno, f"name '{node.id}' is not defined"))
+            raise Stop(Finding("not-a-kernel", node.lineno, undefined(node.id)))
         return self.known(node, value)
 
     def _on_Attribute(self, node: ast.Attribute) -> str:  # noqa: N802
@@ -218,6 +234,30 @@ class Expressions(Scope):
         parts = [self.expression(p) if p else "None" for p in (node.lower, node.upper, node.step)]
         return f"slice({', '.join(parts)})"
 
+    def check_arguments(self, node: ast.Call, found: Intrinsic) -> None:
+        """A call must have as many arguments as the function takes."""
+        given = [*node.args, *(k.value for k in node.keywords)]
+        if any(isinstance(a, ast.Starred) for a in given):
+            return
+        signature = inspect.signature(found.run)
+        hidden = 1 + found.site
+        try:
+            named = {k.arg: None for k in node.keywords if k.arg}
+            signature.bind(*[None] * (hidden + len(node.args)), **named)
+        except TypeError:
+            names = [
+                p.name
+                for p in list(signature.parameters.values())[hidden:]
+                if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
+            ]
+            if not names:
+                return
+            message = (
+                f"{ast.unparse(node.func)} takes {len(names)} "
+                f"argument{'s' * (len(names) != 1)} ({', '.join(names)}), {len(given)} given"
+            )
+            raise Stop(Finding("not-a-kernel", node.lineno, message)) from None
+
     def check_shape(self, node: ast.Call, name: str) -> None:
         """The shape of an array of the kernel's own must be fixed before it runs."""
         shapes = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "shape")]
@@ -249,8 +289,7 @@ class Expressions(Scope):
         if function is MISSING and isinstance(node.func, ast.Name):
             name = node.func.id
             if name not in self.locals:
-                message = f"name '{name}' is not defined"
-                raise Stop(Finding("not-a-kernel", node.lineno, message))
+                raise Stop(Finding("not-a-kernel", node.lineno, undefined(name)))
         if function is MISSING:
             if isinstance(node.func, ast.Attribute):
                 base = self.expression(node.func.value)
@@ -261,6 +300,7 @@ class Expressions(Scope):
             if found.name.startswith("atomic.") and self.unused is node:
                 inner += ", used=False"
             text = f"{self.constant(found.run)}(m{inner})"
+            self.check_arguments(node, found)
             if found.site:
                 self.check_shape(node, found.name)
                 site = self.constant(Site(self.target or found.name.split(".")[0]))
@@ -268,9 +308,7 @@ class Expressions(Scope):
             return f"m.flop({text})" if self.counting and found.flop else text
         if not can_call(found):
             name = ast.unparse(node.func)
-            hint = ""
-            if isinstance(function, types.FunctionType):
-                hint = f"; decorate {name} with @cuda.jit(device=True)"
+            hint = _instead(function, name)
             message = f"{name}() cannot be called in a kernel{hint}"
             raise Stop(Finding("not-a-kernel", node.lineno, message))
         return f"m.call({self.constant(found)}{inner})"

@@ -12,6 +12,7 @@ __all__ = ["KINDS", "Finding", "SimtWarning", "Stop"]
 KINDS = {
     "out-of-bounds": "error",
     "negative-index": "warning",
+    "no-effect": "warning",
     "launch-limit": "error",
     "race": "error",
     "barrier-divergence": "error",

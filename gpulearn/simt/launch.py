@@ -231,7 +231,9 @@ def launch(
     except Stop as stop:
         result.stopped = stop.finding
         log.add(("stop",), stop.finding)
-    result.findings = log.findings
+    parameters = zip(program.source.parameters, args, strict=False)
+    idle = program.idle(frozenset(name for name, arg in parameters if _views(arg)))
+    result.findings = [*idle, *log.findings]
     return result
 
 

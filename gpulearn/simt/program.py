@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from gpulearn.simt import (  # noqa: F401 - they register what kernels can call
     warps,
 )
 from gpulearn.simt.findings import Finding, Stop
+from gpulearn.simt.idle import idle_lines
 from gpulearn.simt.joins import Types
 from gpulearn.simt.limits import MAX_SHARED
 from gpulearn.simt.names import DeviceFunction, callee
@@ -43,6 +45,7 @@ class Program:
         self.types = types or {}
         self._translations: dict[tuple[int, bool], Translation] = {}
         self._sources: dict[int, KernelSource] = {id(function): self.source}
+        self._idle: dict[frozenset[str], list[Finding]] = {}
         self.counting = False
 
     def kernel(self, *, counting: bool) -> Translation:
@@ -87,6 +90,12 @@ class Program:
         except Stop as stop:
             return stop.finding
         return None
+
+    def idle(self, names: frozenset[str]) -> list[Finding]:
+        """The lines of the kernel that do nothing; `names` are the parameters that hold arrays."""
+        if names not in self._idle:
+            self._idle[names] = list(idle_lines(self.source, names))
+        return [replace(finding) for finding in self._idle[names]]
 
     def sources(self) -> Iterator[KernelSource]:
         """The kernel's source and, as far as names show, its device functions'."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,12 +15,12 @@ from gpulearn.simt.arithmetic import BINARY, COMPARE, UNARY
 from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.joins import Types
 from gpulearn.simt.masks import EMPTY, union
-from gpulearn.simt.names import Intrinsic, callee, is_namespace
+from gpulearn.simt.names import Intrinsic, callee, intrinsics, is_namespace
 from gpulearn.simt.paths import doubtful_reads
 from gpulearn.simt.source import LINE_BITS, MISSING, KernelSource
 from gpulearn.simt.values import cast, settle
 
-__all__ = ["REFUSED", "UNDEFINED", "LocalFunction", "Scope", "Site"]
+__all__ = ["REFUSED", "UNDEFINED", "LocalFunction", "Scope", "Site", "undefined"]
 
 
 class _Undefined:
@@ -60,6 +61,19 @@ class LocalFunction:
 
     def __init__(self, run: Callable[..., Any]) -> None:
         self.run = run
+
+
+def _meant(base: Any, node: ast.Attribute) -> str:
+    """The name in `base` that a misspelt one is nearest to, as part of a sentence."""
+    names = {name.lower(): name for name in dir(base) if not name.startswith("_")}
+    near = difflib.get_close_matches(node.attr.lower(), names, n=1, cutoff=0.75)
+    return f"; did you mean {ast.unparse(node.value)}.{names[near[0]]}?" if near else ""
+
+
+def undefined(name: str) -> str:
+    """The sentence for a name that stands for nothing."""
+    home = "cuda" if name in intrinsics() else "math" if hasattr(math, name) else ""
+    return f"name '{name}' is not defined" + (f"; did you mean {home}.{name}?" if home else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +155,8 @@ class Scope:
                 found = getattr(base, node.attr, MISSING)
                 if found is MISSING:
                     name = ast.unparse(node)
-                    raise Stop(Finding("not-a-kernel", node.lineno, f"there is no {name}"))
+                    message = f"there is no {name}{_meant(base, node)}"
+                    raise Stop(Finding("not-a-kernel", node.lineno, message))
                 return callee(found)
         return MISSING
 

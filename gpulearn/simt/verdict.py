@@ -17,7 +17,8 @@ import numpy as np
 from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.joins import CHOSEN, RETURNED, Types
 from gpulearn.simt.memory import Record, View
-from gpulearn.simt.reasons import NEW_ARRAY, reason
+from gpulearn.simt.phrases import NEW_ARRAY
+from gpulearn.simt.reasons import reason
 from gpulearn.simt.rebound import real_device_function, type_annotation
 
 __all__ = ["device_types", "judge", "number_dtypes"]

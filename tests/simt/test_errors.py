@@ -10,6 +10,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gpulearn as gl
@@ -152,3 +153,17 @@ def test_the_warning_comes_at_every_launch() -> None:
         timeout=60,
     )
     assert done.stderr.count("race on s[") == 3, done.stderr
+
+
+def count_without_atomics(bins, x):
+    bins[x[cuda.grid(1)]] += 1
+
+
+def test_a_plain_launch_says_once_what_is_wrong_with_a_line() -> None:
+    """The update races by its read and by its write: a learner needs one sentence."""
+    bins, x = np.zeros(4, np.int32), np.arange(128, dtype=np.int32) % 4
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cuda.jit(count_without_atomics)[2, 64](*to_device((bins, x)))
+    assert len(caught) == 1
+    assert len(findings(xray(count_without_atomics, 2, 64, bins, x), "race")) == 2

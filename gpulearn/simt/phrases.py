@@ -1,0 +1,173 @@
+"""What Numba says of the commonest mistakes, and what it means in plain words."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["NEW_ARRAY", "bare", "in_words", "plain", "shorter"]
+
+NEW_ARRAY = (
+    "a kernel cannot make a new array, as arithmetic on whole arrays does: "
+    "compute single elements, such as a[i] + b[i]"
+)
+
+_INDEX = re.compile(r"(?:set|get)item\(array\((\w+), (\d)d, \w+\), (.+)\)$", re.MULTILINE)
+_MEANINGS = (
+    (re.compile(r"float\d+\b"), "an index must be a whole number, this one is a float: // divides"),
+    (re.compile(r"Dim3\b"), "an index must be a number, and this one has three parts: write .x"),
+    (re.compile(r"Function\(|type\("), "a function stands where an index must: call it, with ()"),
+    (re.compile(r"str\b|unicode"), "an index must be a number, not a string"),
+)
+
+
+_OPERATORS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+    "pow": "**", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
+    "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
+_OPERATION = re.compile(rf">>> i?({'|'.join(_OPERATORS)})\((.*)\)$", re.MULTILINE)
+_COMMA = re.compile(r", (?![^()]*\))")  # between arguments, not inside one
+_NUMBER = r"(?:float|u?int|bool|complex)\d*"
+
+# a pattern in what Numba says, and the sentence for it, which may name the pattern's groups
+_SENTENCES = (
+    (r"No conversion from .* to none for", "a kernel cannot return a value: write it to an array"),
+    (r"_array_allocate|NRT required", NEW_ARRAY),
+    (
+        r"Cannot modify readonly array",
+        "this array may only be read: it is a global one, or read-only in NumPy; "
+        "a kernel writes to arrays that are its arguments",
+    ),
+    (r"[Vv]ariable '(\w+)' is not defined", "{0} is used before anything was assigned to it"),
+    (
+        r"Cannot unify (.+) and (.+) for '(\w+)(?:\.\d+)*'",
+        "{2} is {0} on one path and {1} on another: it needs one type",
+    ),
+    (
+        r"Untyped global name '(\w+)'.*type of <class '(?:\w+\.)*(\w+)'>",
+        "{0} is a {1}, which a kernel cannot use: it takes numbers, tuples and arrays",
+    ),
+    (
+        r"Unknown attribute '(\w+)' of type array",
+        "an array has no attribute {0} in a kernel; it has shape, size, ndim and dtype",
+    ),
+    (r"Invalid use of getiter", "a number cannot be looped over: range(n) counts up to it"),
+    (
+        rf"Invalid use of {_NUMBER} with parameters",
+        "a number is called here as if it were a function: leave out the ()",
+    ),
+    (
+        r"Invalid use of (?:array|Uni|Tuple).* with parameters",
+        "an array or tuple is called here like a function: its elements are in [ ], not ( )",
+    ),
+    (
+        r">>> getitem\(type\(CUDADispatcher",
+        "a kernel cannot launch a kernel: only the host writes kernel[blocks, threads](...)",
+    ),
+    (
+        r">>> array\(.*, Function\(|>>> array\(.*, str\)",
+        "the dtype of an array in a kernel is a type such as numba.float32 or np.float32",
+    ),
+    (
+        r">>> array\(.*, class\(",
+        "the shape of shared.array and local.array must be a constant, known at compile time",
+    ),
+    (
+        rf">>> (?:get|set)item\(({_NUMBER})\b",
+        "only arrays and tuples can be indexed, and this is {0}",
+    ),
+    (
+        r">>> setitem\((array\([^()]*\)), .*, (none|str|unicode_type|complex\d+)\)$",
+        "{1} cannot be stored in {0}",
+    ),
+    (r"failed to unpack", "one number cannot be taken apart into several"),
+    (
+        r">>> syncthreads_(\w+)\(bool\)",
+        "syncthreads_{0} takes a whole number, not a truth value: write int(...)",
+    ),
+    (
+        r">>> range\(.*(?:Uni)?Tuple",
+        "range() takes whole numbers, and this is a tuple: a.shape[0] is its first number",
+    ),
+    (
+        rf">>> i?(?:{'|'.join(_OPERATORS)})\(.*Dim3",
+        "cuda.threadIdx, blockIdx, blockDim and gridDim have three parts each: write .x",
+    ),
+    (
+        rf">>> i?(?:{'|'.join(_OPERATORS)})\((?:UniTuple.*|.*, UniTuple.*)\)$",
+        "several numbers stand where one is needed: x, y = cuda.grid(2) takes them apart",
+    ),
+    (
+        r">>> (?:bool|not_)\(array\(",
+        "a whole array cannot be true or false: ask about one element, such as a[i]",
+    ),
+    (
+        r">>> (\w+)\(array\([^()]*\)\)$",
+        "{0}() takes a number, and this is a whole array: write a[i]",
+    ),
+)
+
+
+def plain(text: str) -> str | None:
+    """A plain sentence for the commonest mistakes; None for all others."""
+    text = bare(text)
+    for pattern, sentence in _SENTENCES:
+        if found := re.search(pattern, text, re.MULTILINE):
+            return sentence.format(*(in_words(part) for part in found.groups()))
+    if found := _OPERATION.search(text):
+        sides = " and ".join(in_words(side) for side in _COMMA.split(found[2]))
+        return f"{_OPERATORS[found[1]]} does not work between {sides}"
+    found = _INDEX.search(text)
+    if found is None:
+        return None
+    dimensions, index = int(found[2]), shorter(found[3])
+    count = _count(index)
+    if count > dimensions:
+        return f"too many indices: the array has {dimensions} dimension{'s' * (dimensions != 1)}"
+    return next((said for kind, said in _MEANINGS if kind.match(index)), _value(index))
+
+
+def in_words(kind: str) -> str:
+    """A Numba type as a reader would say it; anything else as it is."""
+    kind = shorter(kind).strip()
+    if array := re.match(r"(?:readonly )?array\((\w+), (\d)d, \w+\)", kind):
+        return f"a {array[2]}-dimensional array of {array[1]}"
+    if re.match(r"(?:Uni)?Tuple\(", kind):
+        return "a tuple"
+    if kind in ("str", "unicode_type"):
+        return "a string"
+    if kind.startswith(("Function(", "type(")):
+        return "a function"
+    if kind == "none":
+        return "None"
+    if not re.match(_NUMBER + "$", kind):
+        return kind
+    kind = "int64" if kind == "int" else kind
+    return f"{'an' if kind[:1] == 'i' else 'a'} {kind}"
+
+
+def _count(index: str) -> int:
+    """How many indices a Numba type stands for."""
+    if many := re.match(r"UniTuple\(\w+ x (\d+)\)", index):
+        return int(many[1])
+    if several := re.match(r"Tuple\(([^()]*)\)", index):
+        return len(several[1].split(","))
+    return 1
+
+
+def _value(rest: str) -> str | None:
+    """What is wrong with the value of `a[i] = value`, from the types after the array's."""
+    if re.search(r", array\(", rest):
+        return "an array cannot be stored in one element"
+    return None
+
+
+def bare(text: str) -> str:
+    """Without the values of constants: Literal[int](3) is an int."""
+    return re.sub(r"(?:Literal|literal)\[(\w+)\]\([^)]*\)", r"\1", text)
+
+
+def shorter(text: str) -> str:
+    """On one line, and not too long."""
+    text = bare(" ".join(text.split()))
+    return text if len(text) <= 220 else text[:217] + "..."
