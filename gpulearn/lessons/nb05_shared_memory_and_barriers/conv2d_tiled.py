@@ -142,8 +142,8 @@ def early_return(image: Matrix, weights: Matrix, out: Matrix) -> None:
 
 
 @answers.wrong(
-    "the halo is missing: each thread loads its own pixel, and the REACH pixels around the tile "
-    "are loaded by nobody."
+    "a part of the halo is loaded by nobody: a tile with its halo has more rows and more columns "
+    "than the block has threads, so that both need a second round."
 )
 def no_halo(image: Matrix, weights: Matrix, out: Matrix) -> None:
     tile = cuda.shared.array((SIDE, SIDE), np.float32)
@@ -157,8 +157,8 @@ def no_halo(image: Matrix, weights: Matrix, out: Matrix) -> None:
 
 
 @answers.wrong(
-    "the lower part of the tile is never loaded: a tile with its halo has more rows than the "
-    "block, so the rows need a second round as the columns do."
+    "the lower part of the halo is never loaded: the rows of the tile need a second round as the "
+    "columns do."
 )
 def rows_once(image: Matrix, weights: Matrix, out: Matrix) -> None:
     tile = cuda.shared.array((SIDE, SIDE), np.float32)
@@ -202,7 +202,7 @@ def wraps_around(image: Matrix, weights: Matrix, out: Matrix) -> None:
         for j in range(cuda.threadIdx.x, SIDE, TILE):
             row = cuda.blockIdx.y * TILE + i - REACH
             column = cuda.blockIdx.x * TILE + j - REACH
-            if -image.shape[0] <= row < image.shape[0] and column < image.shape[1]:
+            if row < image.shape[0] and column < image.shape[1]:
                 tile[i, j] = image[row, column]
             else:
                 tile[i, j] = 0
@@ -339,6 +339,23 @@ def constant(image: Matrix, weights: Matrix, out: Matrix) -> None:
     x, y = cuda.grid(2)
     if y < out.shape[0] and x < out.shape[1]:
         out[y, x] = 0
+
+
+@answers.wrong(
+    "only the 3 × 3 weights in the middle are used: with REACH 2 the filter has 5 × 5, i and j "
+    "from 0 to 4."
+)
+def three_by_three(image: Matrix, weights: Matrix, out: Matrix) -> None:
+    tile = cuda.shared.array((SIDE, SIDE), np.float32)
+    x, y = cuda.grid(2)
+    fill(tile, image, cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE)
+    cuda.syncthreads()
+    if y < out.shape[0] and x < out.shape[1]:
+        total = np.float32(0)
+        for i in range(1, FILTER - 1):
+            for j in range(1, FILTER - 1):
+                total += weights[i, j] * tile[cuda.threadIdx.y + i, cuda.threadIdx.x + j]
+        out[y, x] = total
 
 
 @answers.wrong("nothing is written: out is left as it was.")

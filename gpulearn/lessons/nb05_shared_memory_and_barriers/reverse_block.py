@@ -11,16 +11,21 @@ from gpulearn.kernels.blocks import BLOCK, reverse_block
 from gpulearn.lessons import budgets
 from gpulearn.lessons.exercise import Answers
 from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
+from gpulearn.simt.report import Report
 
 __all__ = ["EXERCISE"]
 
 Vector = np.ndarray[tuple[int], Any]
 answers = Answers()
 
+WARP = 32
+
 NO_TILE = (
     "Bring the stretch to a shared array first and write back from there: the later exercises "
     "build on it."
 )
+FOR_SHOW = "Store in a what stands in the shared array: that is where the elements change places."
+ALONE = "One thread does the work of all: let each thread load one element and store one."
 BARRIERS = (
     "One barrier is enough: after the shared array is filled. Nobody touches it again after "
     "it has been read."
@@ -43,6 +48,19 @@ def cases() -> list[Launch]:
         launch(50, "one block"),
         launch(BLOCK + 50, "3 blocks, the last of them with nothing to do", spare=1),
     ]
+
+
+def never_read(report: Report, launch: Launch) -> str | None:
+    """Whether shared memory is filled for show."""
+    return None if report.totals.shared_load_wavefronts else "it never reads from shared memory"
+
+
+def one_by_one(report: Report, launch: Launch) -> str | None:
+    """Whether elements are loaded one after the other, not 32 by a warp at once."""
+    requests, allowed = report.totals.global_load_requests / report.grid[0], 2 * BLOCK // WARP
+    if requests <= allowed:
+        return None
+    return f"each block makes {requests:.3g} requests to load, the budget is {allowed}"
 
 
 def reversed_stretches(a: Vector) -> tuple[Vector]:
@@ -203,6 +221,33 @@ def by_register(a: Vector) -> None:
         a[start + length - 1 - t] = mine
 
 
+@answers.wrong(FOR_SHOW)
+def tile_unused(a: Vector) -> None:
+    stretch = cuda.shared.array(BLOCK, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    length = min(BLOCK, a.size - start)
+    mine = np.float32(0)
+    if t < length:
+        stretch[t] = 0
+        mine = a[start + length - 1 - t]
+    cuda.syncthreads()
+    if t < length:
+        a[start + t] = mine
+
+
+@answers.wrong(ALONE)
+def one_thread(a: Vector) -> None:
+    stretch = cuda.shared.array(BLOCK, np.float32)
+    start = cuda.blockIdx.x * BLOCK
+    length = min(BLOCK, a.size - start)
+    if cuda.threadIdx.x == 0:
+        for k in range(length):
+            stretch[k] = a[start + k]
+        for k in range(length):
+            a[start + k] = stretch[length - 1 - k]
+
+
 @answers.wrong(BARRIERS)
 def two_barriers(a: Vector) -> None:
     stretch = cuda.shared.array(BLOCK, np.float32)
@@ -256,6 +301,8 @@ EXERCISE = kernel_exercise(
     answers=answers,
     budgets=(
         budgets.shared_memory(advice=NO_TILE),
+        budgets.Budget(never_read, FOR_SHOW),
+        budgets.Budget(one_by_one, ALONE),
         budgets.barriers(1, advice=BARRIERS),
     ),
 )

@@ -129,8 +129,8 @@ def early_return(a: Vector, out: Vector) -> None:
 
 
 @answers.wrong(
-    "the halo is missing: only the block's own BLOCK cells of the window are loaded, the RADIUS "
-    "cells on each side are not."
+    "a part of the halo is loaded by nobody: the window has RADIUS cells more than the block on "
+    "each side."
 )
 def no_halo(a: Vector, out: Vector) -> None:
     window = cuda.shared.array(WINDOW, np.float32)
@@ -331,6 +331,37 @@ def constant(a: Vector, out: Vector) -> None:
     i = cuda.grid(1)
     if i < out.size:
         out[i] = 0
+
+
+@answers.wrong(
+    "one neighbour is missing on each side: an output takes 2·RADIUS + 1 cells, from window[t] to "
+    "window[t + 2·RADIUS]."
+)
+def narrow(a: Vector, out: Vector) -> None:
+    window = cuda.shared.array(WINDOW, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    fill(window, a, start)
+    cuda.syncthreads()
+    if start + t < out.size:
+        total = np.float32(0)
+        for k in range(1, 2 * RADIUS):
+            total += window[t + k]
+        out[start + t] = total
+
+
+@answers.wrong(
+    "the vector is bent to a ring: what lies beyond one end is taken from the other. Beyond the "
+    "ends is zero."
+)
+def ring(a: Vector, out: Vector) -> None:
+    window = cuda.shared.array(WINDOW, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    for cell in range(t, WINDOW, BLOCK):
+        window[cell] = a[(start + cell - RADIUS) % a.size]
+    cuda.syncthreads()
+    add_up(window, out, start)
 
 
 @answers.wrong("nothing is written: out is left as it was.")
