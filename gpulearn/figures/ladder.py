@@ -138,10 +138,17 @@ def ladder_explorer(reports: Mapping[str, Report]) -> Explorer:
     kind = here[LIBRARY].provenance
     first = [] if kind.kind == "modelled" else [(str(kind), "")]
     models = [(f"modelled: {name}", name) for name in GPUS]
+    # sliders, since the arrow keys of a list belong to JupyterLab; the sentence says the choice
+    look = {"continuous_update": False, "readout": False}
     controls = {
-        "measure": widgets.Dropdown(options=list(MEASURES), value=SHARE, description="bars show"),
-        "gpu": widgets.Dropdown(
-            options=[*first, *models], value=first[0][1] if first else "T4", description="GPU"
+        "measure": widgets.SelectionSlider(
+            options=list(MEASURES), value=SHARE, description="bars show", **look
+        ),
+        "gpu": widgets.SelectionSlider(
+            options=[*first, *models],
+            value=first[0][1] if first else "T4",
+            description="GPU",
+            **look,
         ),
     }
 

@@ -17,10 +17,14 @@ import numpy as np
 from gpulearn import cuda
 
 __all__ = [
+    "ALONG",
     "COLUMNS",
     "DEPTH",
+    "DOWN",
+    "HIGH",
     "ROWS",
     "STRIP",
+    "WIDE",
     "matmul_register_patch",
     "matmul_register_strip",
     "matmul_register_tiled",

@@ -7,8 +7,8 @@ import re
 __all__ = ["NEW_ARRAY", "bare", "in_words", "plain", "shorter"]
 
 NEW_ARRAY = (
-    "a kernel cannot make a new array, as arithmetic on whole arrays does: "
-    "compute single elements, such as a[i] + b[i]"
+    "a kernel cannot make a new array, as arithmetic on whole arrays or rows does: "
+    "compute single elements, with all their indices, such as a[i] + b[i]"
 )
 
 _INDEX = re.compile(r"(?:set|get)item\(array\((\w+), (\d)d, \w+\), (.+)\)$", re.MULTILINE)
@@ -104,6 +104,10 @@ _SENTENCES = (
     (
         r">>> (\w+)\(array\([^()]*\)\)$",
         "{0}() takes a number, and this is a whole array: write a[i]",
+    ),
+    (
+        rf">>> (?!(?:get|set)item|i?(?:{'|'.join(_OPERATORS)})\()\w+\(.*\bFunction\(",
+        "a function stands where a number must: call it, with ()",
     ),
 )
 

@@ -31,6 +31,8 @@ def notes(counts: Counts) -> list[str]:
         found.append(f"{_ratio(counts.sectors_per_load)} sectors/load")
     if counts.global_store_requests:
         found.append(f"{_ratio(counts.sectors_per_store)} sectors/store")
+    if passes := counts.shared_load_wavefronts + counts.shared_store_wavefronts:
+        found.append(f"{passes:,} shared pass{'es' * (passes > 1)}")
     if counts.shared_load_conflicts + counts.shared_store_conflicts:
         conflicts = counts.shared_load_conflicts + counts.shared_store_conflicts
         found.append(f"{conflicts:,} bank conflict{'s' * (conflicts > 1)}")

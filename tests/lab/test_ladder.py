@@ -1,6 +1,7 @@
 """The ladder's rates, its chart and table, and the kernel with other tiles."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -208,3 +209,12 @@ def test_the_schemes_say_what_they_show(rung):
 def test_there_is_no_scheme_of_other_rungs():
     with pytest.raises(BadInput, match="shared tile"):
         gl.product_scheme("naive")
+
+
+def test_the_profilers_names_are_those_of_the_counters():
+    from gpulearn.simt import counters
+
+    path = Path(__file__).parents[2] / "notebooks" / "06_matmul_ladder.ipynb"
+    named = set(re.findall(r"\b(?:l1tex|smsp)__\w+(?:\.sum)?", path.read_text(encoding="utf-8")))
+    assert len(named) == 5
+    assert all(name in counters.__doc__ for name in named)

@@ -137,8 +137,10 @@ def saxpy_chunks(alpha, x, y, out):
     for k in range(rounds):
         i = k * everybody + me
         out[i if i < out.size else me] = (
-            alpha * x[i] + y[i] if i < out.size else alpha * x[me] + y[me]
-        ) if me < out.size else np.float32(0)
+            (alpha * x[i] + y[i] if i < out.size else alpha * x[me] + y[me])
+            if me < out.size
+            else np.float32(0)
+        )
 
 
 def saxpy_contiguous(alpha, x, y, out):

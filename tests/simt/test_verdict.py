@@ -259,7 +259,10 @@ def test_an_argument_that_is_no_number_or_array_is_refused(argument: Any) -> Non
         ),
         ("return out[i]", "a kernel cannot return a value: write it to an array"),
         ("out[:] = out + out", "compute single elements, with all their indices"),
-        ("out[i] = out.size()", "a number is called like a function: leave out the ()"),
+        (
+            "out[i] = out.size()",
+            "a number is called here as if it were a function: leave out the ()",
+        ),
         ("out[i] = i * cuda.blockDim", "have three parts each: write .x"),
         ("for k in range(0, 9, cuda.gridsize):\n        out[k] = 1", "a function stands where"),
         ("a, b = i", "one number cannot be taken apart into several"),

@@ -16,7 +16,7 @@ Matrix = np.ndarray[Any, Any]
 Pair = tuple[int, int]
 
 FLOAT64 = (
-    "A plain 0.0 is a float64, and so is every sum that begins with it: begin with np.float32(0)."
+    "A plain 0 or 0.0 makes every sum that begins with it a float64: begin with np.float32(0)."
 )
 NO_FLOAT64 = budgets.float64(advice=FLOAT64)
 

@@ -18,8 +18,9 @@ COMB = (
     "y + r · DOWN."
 )
 TEETH = (
-    "Rows that lie HIGH apart in tile_a share their banks: let neighbours in y take neighbouring "
-    "rows, y + r · DOWN."
+    "The lanes of a warp differ in x and, every 8 lanes, in y: what they touch in one step must "
+    "lie in different banks, and words that lie a multiple of 32 apart share one. Rows "
+    "y + r · DOWN of tile_a are spread well, rows y · HIGH + r are not."
 )
 KEEP = (
     "Load each element of a tile once for each step along k, into a variable or a local array, "

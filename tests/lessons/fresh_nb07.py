@@ -1,0 +1,809 @@
+"""Answers to the exercises of notebook 07 by another hand than the catalogue's."""
+
+import math
+from math import exp
+
+import numpy as np
+from numba import cuda as numba_cuda
+from numba import float32, int32
+
+from gpulearn import cuda
+from gpulearn.kernels.histogram import BINS
+from gpulearn.kernels.reduction import FULL_WARP, THREADS, WARP
+from gpulearn.kernels.scan import SCAN_THREADS
+
+ALL = 0xFFFFFFFF
+HALVES = (16, 8, 4, 2, 1)
+TWICE = 2 * SCAN_THREADS
+LINE = SCAN_THREADS + 1
+sync = cuda.syncthreads
+
+
+@cuda.jit(device=True)
+def warp_total(value):
+    for distance in HALVES:
+        value += cuda.shfl_down_sync(FULL_WARP, value, distance)
+    return value
+
+
+@cuda.jit(device=True)
+def all_add(value):
+    offset = 1
+    while offset < 32:
+        value += cuda.shfl_xor_sync(ALL, value, offset)
+        offset *= 2
+    return value
+
+
+@cuda.jit(device=True)
+def all_max(value):
+    for offset in HALVES:
+        other = cuda.shfl_xor_sync(ALL, value, offset)
+        if other > value:
+            value = other
+    return value
+
+
+def counted_in_turns(values, counts):
+    mine = cuda.shared.array(BINS, dtype=int32)
+    me = cuda.threadIdx.x
+    slot = me
+    while slot < BINS:
+        mine[slot] = 0
+        slot += cuda.blockDim.x
+    sync()
+    i = cuda.blockIdx.x * cuda.blockDim.x + me
+    while i < len(values):
+        cuda.atomic.add(mine, values[i], 1)
+        i += cuda.gridDim.x * cuda.blockDim.x
+    sync()
+    slot = me
+    while slot < counts.shape[0]:
+        if mine[slot] > 0:
+            cuda.atomic.add(counts, slot, mine[slot])
+        slot += cuda.blockDim.x
+
+
+@numba_cuda.jit
+def counted_runs_of_blocks(values, counts):
+    box = numba_cuda.shared.array(BINS, int32)
+    t, wide = numba_cuda.threadIdx.x, numba_cuda.blockDim.x
+    for b in range(t, counts.size, wide):
+        box[b] = int32(0)
+    numba_cuda.syncthreads()
+    share = (values.size + numba_cuda.gridDim.x - 1) // numba_cuda.gridDim.x
+    begin = numba_cuda.blockIdx.x * share
+    for i in range(begin + t, min(begin + share, values.size), wide):
+        numba_cuda.atomic.add(box, values[i], int32(1))
+    numba_cuda.syncthreads()
+    for b in range(t, counts.size, wide):
+        numba_cuda.atomic.add(counts, b, box[b])
+
+
+def summed_by_warps(values, sums):
+    part = cuda.shared.array(WARP, float32)
+    t = cuda.threadIdx.x
+    mine = float32(0)
+    i = cuda.grid(1)
+    while i < values.size:
+        mine += values[i]
+        i += cuda.gridsize(1)
+    mine = warp_total(mine)
+    if t % WARP == 0:
+        part[t // WARP] = mine
+    cuda.syncthreads()
+    if t < WARP:
+        mine = part[t] if t < cuda.blockDim.x // WARP else float32(0)
+        mine = warp_total(mine)
+        if t == 0:
+            sums[cuda.blockIdx.x] = mine
+
+
+def summed_tree_down(values, sums):
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    s[t] = 0
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        s[t] += values[i]
+    step = cuda.blockDim.x >> 1
+    while step:
+        cuda.syncthreads()
+        if t < step:
+            s[t] += s[t + step]
+        step >>= 1
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[t]
+
+
+def warp_butterfly(values, sums):
+    i = cuda.grid(1)
+    own = values[i] if i < values.size else np.float32(0)
+    own = all_add(own)
+    if cuda.laneid == 0 and i < values.size:
+        sums[i // WARP] = own
+
+
+def warp_up(values, sums):
+    i = cuda.grid(1)
+    own = np.float32(0)
+    if i < len(values):
+        own = values[i]
+    for step in (1, 2, 4, 8, 16):
+        below = cuda.shfl_up_sync(ALL, own, step)
+        if cuda.laneid >= step:
+            own += below
+    if i % 32 == 31 and i // 32 < sums.size:
+        sums[i // 32] = own
+
+
+def warp_whole_warps_leave(values, sums):
+    i = cuda.grid(1)
+    warp = i // WARP
+    if warp >= sums.shape[0]:
+        return
+    total = np.float32(0)
+    if i < values.shape[0]:
+        total = values[i]
+    total = warp_total(total)
+    if i == warp * WARP:
+        sums[warp] = total
+
+
+def scanned_two_buffers(values, out):
+    both = cuda.shared.array((2, SCAN_THREADS), np.int32)
+    t = cuda.threadIdx.x
+    now = 0
+    both[0, t] = values[t - 1] if t > 0 and t - 1 < values.size else 0
+    cuda.syncthreads()
+    step = 1
+    while step < cuda.blockDim.x:
+        both[1 - now, t] = both[now, t] + (both[now, t - step] if t >= step else 0)
+        now = 1 - now
+        step *= 2
+        cuda.syncthreads()
+    if t < out.size:
+        out[t] = both[now, t]
+
+
+def scanned_minus_own(values, out):
+    s = cuda.shared.array(SCAN_THREADS, int32)
+    t = cuda.threadIdx.x
+    own = values[t] if t < values.size else int32(0)
+    s[t] = own
+    sync()
+    gap = 1
+    while gap < values.size:
+        add = int32(0)
+        if t >= gap:
+            add = s[t - gap]
+        sync()
+        s[t] += add
+        sync()
+        gap <<= 1
+    if t < out.size:
+        out[t] = s[t] - own
+
+
+def scanned_by_warps(values, out):
+    ends = cuda.shared.array(WARP, np.int32)
+    t = cuda.threadIdx.x
+    lane, warp = t % WARP, t // WARP
+    own = values[t] if t < values.size else np.int32(0)
+    total = own
+    for step in (1, 2, 4, 8, 16):
+        below = cuda.shfl_up_sync(ALL, total, step)
+        if lane >= step:
+            total += below
+    if lane == WARP - 1:
+        ends[warp] = total
+    cuda.syncthreads()
+    before = 0
+    for w in range(warp):
+        before += ends[w]
+    if t < out.size:
+        out[t] = before + total - own
+
+
+def softmax_by_helpers(scores, out):
+    row, lane = cuda.grid(1) // WARP, cuda.threadIdx.x % WARP
+    if row < scores.shape[0]:
+        top = float32(-math.inf)
+        for j in range(lane, scores.shape[1], 32):
+            if scores[row, j] > top:
+                top = scores[row, j]
+        top = all_max(top)
+        whole = float32(0)
+        for j in range(lane, scores.shape[1], 32):
+            e = exp(scores[row, j] - top)
+            out[row, j] = e
+            whole += e
+        whole = all_add(whole)
+        for j in range(lane, scores.shape[1], 32):
+            out[row, j] /= whole
+
+
+def softmax_online(scores, out):
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return
+    lane = cuda.laneid
+    top, whole = np.float32(-math.inf), np.float32(0)
+    j = lane
+    while j < scores.shape[1]:
+        s = scores[row, j]
+        if s > top:
+            whole = whole * math.exp(top - s)
+            top = s
+        whole += math.exp(s - top)
+        j += WARP
+    best = all_max(top)
+    if whole > 0:
+        whole *= math.exp(top - best)
+    whole = all_add(whole)
+    for j in range(lane, scores.shape[1], WARP):
+        out[row, j] = math.exp(scores[row, j] - best) / whole
+
+
+def softmax_rows_in_strides(scores, out):
+    row = cuda.grid(1) // WARP
+    warps = cuda.gridsize(1) // WARP
+    while row < scores.shape[0]:
+        top = scores[row, 0]
+        for j in range(cuda.laneid, scores.shape[1], WARP):
+            top = max(top, scores[row, j])
+        top = all_max(top)
+        whole = np.float32(0)
+        for j in range(cuda.laneid, scores.shape[1], WARP):
+            whole += math.exp(scores[row, j] - top)
+        whole = all_add(whole)
+        for j in range(cuda.laneid, scores.shape[1], WARP):
+            out[row, j] = math.exp(scores[row, j] - top) / whole
+        row += warps
+
+
+RIGHT = {
+    "histogram_shared": (counted_in_turns, counted_runs_of_blocks),
+    "sum_blocks": (summed_by_warps, summed_tree_down),
+    "warp_sum": (warp_butterfly, warp_up, warp_whole_warps_leave),
+    "exclusive_scan": (scanned_two_buffers, scanned_minus_own, scanned_by_warps),
+    "softmax_rows": (softmax_by_helpers, softmax_online, softmax_rows_in_strides),
+}
+
+
+def counted_plainly(values, counts):
+    mine = cuda.shared.array(BINS, np.int32)
+    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
+        mine[b] = 0
+    cuda.syncthreads()
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        mine[values[i]] += 1
+    cuda.syncthreads()
+    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
+        cuda.atomic.add(counts, b, mine[b])
+
+
+def counted_global(values, counts):
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        cuda.atomic.add(counts, values[i], 1)
+
+
+def counted_merge_plain(values, counts):
+    mine = cuda.shared.array(BINS, np.int32)
+    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
+        mine[b] = 0
+    cuda.syncthreads()
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        cuda.atomic.add(mine, values[i], 1)
+    cuda.syncthreads()
+    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
+        counts[b] += mine[b]
+
+
+def counted_uncleared(values, counts):
+    mine = cuda.shared.array(BINS, np.int32)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        cuda.atomic.add(mine, values[i], 1)
+    cuda.syncthreads()
+    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
+        cuda.atomic.add(counts, b, mine[b])
+
+
+def counted_a_bin_per_thread(values, counts):
+    mine = cuda.shared.array(BINS, np.int32)
+    t = cuda.threadIdx.x
+    if t < counts.size:
+        mine[t] = 0
+    cuda.syncthreads()
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        cuda.atomic.add(mine, values[i], 1)
+    cuda.syncthreads()
+    if t < counts.size:
+        cuda.atomic.add(counts, t, mine[t])
+
+
+def counted_thread_zero_merges_no_barrier(values, counts):
+    mine = cuda.shared.array(BINS, np.int32)
+    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
+        mine[b] = 0
+    cuda.syncthreads()
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        cuda.atomic.add(mine, values[i], 1)
+    if cuda.threadIdx.x == 0:
+        for b in range(counts.size):
+            cuda.atomic.add(counts, b, mine[b])
+
+
+def counted_each_block_all(values, counts):
+    mine = cuda.shared.array(BINS, np.int32)
+    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
+        mine[b] = 0
+    cuda.syncthreads()
+    for i in range(cuda.threadIdx.x, values.size, cuda.blockDim.x):
+        cuda.atomic.add(mine, values[i], 1)
+    cuda.syncthreads()
+    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
+        cuda.atomic.add(counts, b, mine[b])
+
+
+def counted_one_value(values, counts):
+    mine = cuda.shared.array(BINS, np.int32)
+    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
+        mine[b] = 0
+    cuda.syncthreads()
+    i = cuda.grid(1)
+    if i < values.size:
+        cuda.atomic.add(mine, values[i], 1)
+    cuda.syncthreads()
+    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
+        cuda.atomic.add(counts, b, mine[b])
+
+
+def counted_each_thread_a_bin(values, counts):
+    # a thread looks for its own bin in all values
+    for b in range(cuda.grid(1), counts.size, cuda.gridsize(1)):
+        for i in range(values.size):
+            if values[i] == b:
+                counts[b] += 1
+
+
+def counted_one_thread(values, counts):
+    if cuda.grid(1) == 0:
+        for i in range(values.size):
+            counts[values[i]] += 1
+
+
+def summed_atomically(values, sums):
+    s = cuda.shared.array(1, np.float32)
+    if cuda.threadIdx.x == 0:
+        s[0] = 0
+    cuda.syncthreads()
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        cuda.atomic.add(s, 0, values[i])
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+def summed_one_each(values, sums):
+    s = cuda.shared.array(THREADS, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    s[t] = values[i] if i < values.size else np.float32(0)
+    step = cuda.blockDim.x // 2
+    while step:
+        cuda.syncthreads()
+        if t < step:
+            s[t] += s[t + step]
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+def summed_doubles(values, sums):
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = 0.0
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    step = cuda.blockDim.x // 2
+    while step:
+        cuda.syncthreads()
+        if t < step:
+            s[t] += s[t + step]
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+def summed_last_warp_unsynced(values, sums):
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 16:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t < 16:
+        s[t] += s[t + 16]
+        s[t] += s[t + 8]
+        s[t] += s[t + 4]
+        s[t] += s[t + 2]
+        s[t] += s[t + 1]
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+def summed_all_in_first(values, sums):
+    if cuda.threadIdx.x == 0:
+        total = np.float32(0)
+        for k in range(cuda.blockDim.x):
+            i = cuda.blockIdx.x * cuda.blockDim.x + k
+            while i < values.size:
+                total += values[i]
+                i += cuda.gridsize(1)
+        sums[cuda.blockIdx.x] = total
+
+
+def summed_odd_even(values, sums):
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    step = 1
+    while step < cuda.blockDim.x:
+        cuda.syncthreads()
+        if t % (2 * step) == 0:
+            s[t] += s[t + step]
+        step *= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+def summed_total_everywhere(values, sums):
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(t, values.size, cuda.blockDim.x):
+        total += values[i]
+    s[t] = total
+    step = cuda.blockDim.x // 2
+    while step:
+        cuda.syncthreads()
+        if t < step:
+            s[t] += s[t + step]
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+def warp_with_shared(values, sums):
+    s = cuda.shared.array(THREADS, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    s[t] = values[i] if i < values.size else np.float32(0)
+    cuda.syncthreads()
+    if t % 32 == 0 and i < values.size:
+        total = np.float32(0)
+        for k in range(32):
+            total += s[t + k]
+        sums[i // 32] = total
+
+
+def warp_shuffle_in_guard(values, sums):
+    i = cuda.grid(1)
+    if i < values.size:
+        total = values[i]
+        for step in HALVES:
+            total += cuda.shfl_down_sync(FULL_WARP, total, step)
+        if i % 32 == 0:
+            sums[i // 32] = total
+
+
+def warp_four_rounds(values, sums):
+    i = cuda.grid(1)
+    total = values[i] if i < values.size else np.float32(0)
+    for step in (8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i % 32 == 0 and i < values.size:
+        sums[i // 32] = total
+
+
+def warp_every_lane_writes(values, sums):
+    i = cuda.grid(1)
+    total = values[i] if i < values.size else np.float32(0)
+    for step in HALVES:
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i < values.size:
+        sums[i // 32] = total
+
+
+def warp_thread_number(values, sums):
+    i = cuda.grid(1)
+    total = values[i] if i < values.size else np.float32(0)
+    for step in HALVES:
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i % 32 == 0 and i < values.size:
+        sums[cuda.threadIdx.x // 32] = total
+
+
+def warp_serial(values, sums):
+    i = cuda.grid(1)
+    if i % 32 == 0 and i < values.size:
+        total = np.float32(0)
+        for k in range(i, min(i + 32, values.size)):
+            total += values[k]
+        sums[i // 32] = total
+
+
+def warp_atomic(values, sums):
+    i = cuda.grid(1)
+    if i < values.size:
+        cuda.atomic.add(sums, i // 32, values[i])
+
+
+def warp_unguarded_write(values, sums):
+    i = cuda.grid(1)
+    total = values[i] if i < values.size else np.float32(0)
+    for step in HALVES:
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i % 32 == 0:
+        sums[i // 32] = total
+
+
+def scanned_inclusively(values, out):
+    s = cuda.shared.array(SCAN_THREADS, np.int32)
+    t = cuda.threadIdx.x
+    s[t] = values[t] if t < values.size else 0
+    cuda.syncthreads()
+    step = 1
+    while step < cuda.blockDim.x:
+        before = s[t - step] if t >= step else 0
+        cuda.syncthreads()
+        s[t] += before
+        cuda.syncthreads()
+        step *= 2
+    if t < out.size:
+        out[t] = s[t]
+
+
+def scanned_one_barrier(values, out):
+    s = cuda.shared.array(SCAN_THREADS, np.int32)
+    t = cuda.threadIdx.x
+    s[t] = values[t - 1] if 0 < t <= values.size else 0
+    cuda.syncthreads()
+    step = 1
+    while step < cuda.blockDim.x:
+        if t >= step:
+            s[t] += s[t - step]
+        cuda.syncthreads()
+        step *= 2
+    if t < out.size:
+        out[t] = s[t]
+
+
+def scanned_by_thread_zero(values, out):
+    if cuda.threadIdx.x == 0:
+        total = 0
+        for i in range(out.size):
+            out[i] = total
+            total += values[i]
+
+
+def scanned_each_for_itself(values, out):
+    t = cuda.threadIdx.x
+    if t < out.size:
+        total = 0
+        for i in range(t):
+            total += values[i]
+        out[t] = total
+
+
+def scanned_eight_rounds_always_128(values, out):
+    s = cuda.shared.array(SCAN_THREADS, np.int32)
+    t = cuda.threadIdx.x
+    s[t] = values[t - 1] if 0 < t <= values.size else 0
+    cuda.syncthreads()
+    for step in (1, 2, 4, 8, 16, 32, 64):
+        before = s[t - step] if t >= step else 0
+        cuda.syncthreads()
+        s[t] += before
+        cuda.syncthreads()
+    if t < out.size:
+        out[t] = s[t]
+
+
+def scanned_negative_reads(values, out):
+    s = cuda.shared.array(SCAN_THREADS, np.int32)
+    t = cuda.threadIdx.x
+    s[t] = values[t - 1] if t <= values.size else 0
+    cuda.syncthreads()
+    step = 1
+    while step < cuda.blockDim.x:
+        before = s[t - step] if t >= step else 0
+        cuda.syncthreads()
+        s[t] += before
+        cuda.syncthreads()
+        step *= 2
+    if t < out.size:
+        out[t] = s[t]
+
+
+def softmax_unsafe(scores, out):
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return
+    whole = np.float32(0)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        whole += math.exp(scores[row, j])
+    whole = all_add(whole)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        out[row, j] = math.exp(scores[row, j]) / whole
+
+
+def softmax_down_only(scores, out):
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return
+    top = np.float32(-math.inf)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        top = max(top, scores[row, j])
+    for step in HALVES:
+        top = max(top, cuda.shfl_down_sync(FULL_WARP, top, step))
+    whole = np.float32(0)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        whole += math.exp(scores[row, j] - top)
+    for step in HALVES:
+        whole += cuda.shfl_down_sync(FULL_WARP, whole, step)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        out[row, j] = math.exp(scores[row, j] - top) / whole
+
+
+def softmax_32_columns(scores, out):
+    row, j = cuda.grid(1) // WARP, cuda.laneid
+    if row >= scores.shape[0]:
+        return
+    own = scores[row, j] if j < scores.shape[1] else np.float32(-math.inf)
+    top = all_max(own)
+    e = math.exp(own - top)
+    whole = all_add(e)
+    if j < scores.shape[1]:
+        out[row, j] = e / whole
+
+
+def softmax_max_from_zero(scores, out):
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return
+    top = np.float32(0)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        top = max(top, scores[row, j])
+    top = all_max(top)
+    whole = np.float32(0)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        whole += math.exp(scores[row, j] - top)
+    whole = all_add(whole)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        out[row, j] = math.exp(scores[row, j] - top) / whole
+
+
+def softmax_row_per_thread(scores, out):
+    row = cuda.grid(1)
+    if row < scores.shape[0]:
+        top = scores[row, 0]
+        for j in range(scores.shape[1]):
+            top = max(top, scores[row, j])
+        whole = np.float32(0)
+        for j in range(scores.shape[1]):
+            whole += math.exp(scores[row, j] - top)
+        for j in range(scores.shape[1]):
+            out[row, j] = math.exp(scores[row, j] - top) / whole
+
+
+def softmax_every_lane_all(scores, out):
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return
+    top = scores[row, 0]
+    for j in range(scores.shape[1]):
+        top = max(top, scores[row, j])
+    whole = np.float32(0)
+    for j in range(scores.shape[1]):
+        whole += math.exp(scores[row, j] - top)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        out[row, j] = math.exp(scores[row, j] - top) / whole
+
+
+def softmax_row_of_block(scores, out):
+    row = cuda.blockIdx.x
+    if row >= scores.shape[0]:
+        return
+    top = np.float32(-math.inf)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        top = max(top, scores[row, j])
+    top = all_max(top)
+    whole = np.float32(0)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        whole += math.exp(scores[row, j] - top)
+    whole = all_add(whole)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        out[row, j] = math.exp(scores[row, j] - top) / whole
+
+
+def softmax_doubles(scores, out):
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return
+    top = np.float32(-math.inf)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        top = max(top, scores[row, j])
+    top = all_max(top)
+    whole = 0.0
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        whole += math.exp(scores[row, j] - top)
+    whole = all_add(whole)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        out[row, j] = math.exp(scores[row, j] - top) / whole
+
+
+WRONG = [
+    (name, answer, "")
+    for name, answers in {
+        "histogram_shared": (
+            counted_plainly,
+            counted_global,
+            counted_merge_plain,
+            counted_uncleared,
+            counted_a_bin_per_thread,
+            counted_thread_zero_merges_no_barrier,
+            counted_each_block_all,
+            counted_one_value,
+            counted_each_thread_a_bin,
+            counted_one_thread,
+        ),
+        "sum_blocks": (
+            summed_atomically,
+            summed_one_each,
+            summed_doubles,
+            summed_last_warp_unsynced,
+            summed_all_in_first,
+            summed_odd_even,
+            summed_total_everywhere,
+        ),
+        "warp_sum": (
+            warp_with_shared,
+            warp_shuffle_in_guard,
+            warp_four_rounds,
+            warp_every_lane_writes,
+            warp_thread_number,
+            warp_serial,
+            warp_atomic,
+            warp_unguarded_write,
+        ),
+        "exclusive_scan": (
+            scanned_inclusively,
+            scanned_one_barrier,
+            scanned_by_thread_zero,
+            scanned_each_for_itself,
+            scanned_eight_rounds_always_128,
+            scanned_negative_reads,
+        ),
+        "softmax_rows": (
+            softmax_unsafe,
+            softmax_down_only,
+            softmax_32_columns,
+            softmax_max_from_zero,
+            softmax_row_per_thread,
+            softmax_every_lane_all,
+            softmax_row_of_block,
+            softmax_doubles,
+        ),
+    }.items()
+    for answer in answers
+]
