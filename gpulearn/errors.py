@@ -9,6 +9,7 @@ from typing import Any
 
 __all__ = [
     "BadInput",
+    "BadLaunch",
     "DeviceError",
     "GpulearnError",
     "KernelError",
@@ -47,6 +48,13 @@ class KernelError(GpulearnError, RuntimeError):
     """A kernel did something that cannot go on; `report` is what the launch left behind."""
 
     report: Any = None
+
+
+class BadLaunch(KernelError, ValueError, TypeError):  # noqa: N818 - a learner's word
+    """A kernel was called without `[blocks, threads]`, or with what is no such shape.
+
+    Numba raises a ValueError or a TypeError here.
+    """
 
 
 class NotSolvedYet(GpulearnError):  # noqa: N818 - a learner's word

@@ -92,6 +92,9 @@ class Access(OwnArrays):
             raise Stop(Finding("not-a-kernel", self.here(), message, array=view.name))
         if view.dtype.kind == "V":
             return self._store_record(view, place, value)
+        if value is None:
+            message = f"None cannot be stored in {view.name}: a function ended without a return"
+            raise Stop(Finding("not-a-kernel", self.here(), message, array=view.name))
         value = cast(value, view.dtype)
         if not self.watching or self._changes(view, slot, value):
             self.written += 1

@@ -71,6 +71,9 @@ def marshal(
         need = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
         message = f"{kernel} takes {need}, {len(args)} given"
         raise Stop(Finding("not-a-kernel", None, message))
+    if types is not None and len(types) != len(names):
+        message = f"{kernel} takes {len(names)} arguments, and its signature has {len(types)}"
+        raise Stop(Finding("not-a-kernel", None, message))
     made = Marshalled()
     values = []
     for position, (name, arg) in enumerate(zip(names, args, strict=True)):

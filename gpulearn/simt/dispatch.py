@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gpulearn.errors import KernelError
+from gpulearn.errors import BadLaunch, KernelError
 from gpulearn.simt import verdict
 from gpulearn.simt.arguments import Marshalled, marshal
 from gpulearn.simt.counters import Counters
@@ -45,8 +45,13 @@ class Configured:
     def __init__(self, kernel: Kernel, configuration: Any) -> None:
         self.kernel = kernel
         parts = configuration if isinstance(configuration, tuple) else (configuration,)
+        if len(parts) == 1:
+            raise BadLaunch(
+                f"{kernel.__name__}[{parts[0]!r}] says nothing of the threads: write "
+                f"{kernel.__name__}[blocks, threads_per_block](...)"
+            )
         if not 2 <= len(parts) <= 4:
-            raise ValueError(
+            raise BadLaunch(
                 f"{kernel.__name__}[grid, block, stream, sharedmem] takes 2 to 4 values, "
                 f"got {len(parts)}"
             )
@@ -173,7 +178,7 @@ class Kernel:
 
     def __getitem__(self, configuration: Any) -> Configured:
         if self.device:
-            raise TypeError(f"{self.__name__} is a device function: only kernels can call it")
+            raise BadLaunch(f"{self.__name__} is a device function: only kernels can call it")
         return Configured(self, configuration)
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Any:
@@ -197,11 +202,11 @@ class Kernel:
         """Kernels need a shape, device functions a kernel.
 
         Raises:
-            ValueError: always.
+            BadLaunch: always.
         """
         if self.device:
-            raise TypeError(f"{self.__name__} is a device function: only kernels can call it")
-        raise ValueError(
+            raise BadLaunch(f"{self.__name__} is a device function: only kernels can call it")
+        raise BadLaunch(
             f"{self.__name__} was called without a launch configuration: "
             f"write {self.__name__}[blocks, threads_per_block](...)"
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn.errors import BadLaunch
 from gpulearn.simt.findings import Finding, Stop
 
 __all__ = ["MAX_LOCAL", "MAX_SHARED", "SECONDS", "check_shape", "slow"]
@@ -37,13 +38,15 @@ def _triple(shape: Any, what: str) -> Triple:
     if several and all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in shape):
         full = (*map(int, shape), 1, 1)[:3]
         return (full[0], full[1], full[2])
-    raise TypeError(f"{what} must be an integer or a tuple of 1 to 3 integers, got {shape!r}")
+    hint = "; // divides whole numbers" if isinstance(shape, float) else ""
+    raise BadLaunch(f"{what} must be an integer or a tuple of 1 to 3 integers, got {shape!r}{hint}")
 
 
 def check_shape(grid: Any, block: Any, dynamic: int = 0) -> tuple[Triple, Triple]:
     """The shape of a launch in full, (x, y, z) each.
 
     Raises:
+        BadLaunch: if one of them is no shape at all.
         Stop: with the finding `launch-limit`.
     """
     g, b = _triple(grid, "the grid"), _triple(block, "the block")

@@ -58,8 +58,14 @@ class Machine(Logic):
 
     def give_back(self, frame: Frame, value: Any) -> None:
         """`return value` for the active threads."""
-        if frame.result is UNDEFINED or self.mask is None:
+        if value is UNDEFINED:  # `raise`: these threads end without an answer
+            pass
+        elif frame.result is UNDEFINED or self.mask is None:
             frame.result = value
+        elif (value is None) is not (frame.result is None):
+            who = self.who(self.mask if value is None else frame.left)
+            message = f"this function returns None for {self.text(who[0])}, a value for others"
+            raise Stop(Finding("not-a-kernel", self.here(), message, who))
         else:
             frame.result = self.merged(frame.result, value)
         frame.left = union(frame.left, self.mask)
@@ -69,7 +75,16 @@ class Machine(Logic):
         """Ends a function: all who entered go on, with what they returned."""
         self.frames.pop()
         self.mask = frame.entered
-        return None if frame.result is UNDEFINED else frame.result
+        if frame.result is None or frame.result is UNDEFINED:
+            return None
+        if frame.left is None or frame.left is self.mask or self.mask is EMPTY:
+            return frame.result
+        _, missing = split(self.mask, frame.left)
+        if missing is not EMPTY:
+            who = self.who(missing)
+            message = f"this function came to its end without a return for {self.text(who[0])}"
+            raise Stop(Finding("not-a-kernel", self.here(), message, who))
+        return frame.result
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """Calls a device function, or an intrinsic held in a variable."""
@@ -84,7 +99,8 @@ class Machine(Logic):
             if 0 < missing <= len(defaults):
                 args = (*args, *defaults[-missing:])
             if kwargs or len(args) != len(names):
-                message = f"{found.__name__}() takes {len(names)} arguments, {len(args)} given"
+                need = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
+                message = f"{found.__name__}() takes {need}, {len(args)} given"
                 raise Stop(Finding("not-a-kernel", self.here(), message))
             place = self.line
             result = self.program.translation(found)(self, *args)

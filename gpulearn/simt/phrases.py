@@ -11,6 +11,8 @@ NEW_ARRAY = (
     "compute single elements, with all their indices, such as a[i] + b[i]"
 )
 
+TRUTH = "a whole array cannot be true or false: ask about one element, such as a[i]"
+
 _INDEX = re.compile(r"(?:set|get)item\(array\((\w+), (\d)d, \w+\), (.+)\)$", re.MULTILINE)
 _MEANINGS = (
     (re.compile(r"float\d+\b"), "an index must be a whole number, this one is a float: // divides"),
@@ -32,7 +34,7 @@ _NUMBER = r"(?:float|u?int|bool|complex)\d*"
 # a pattern in what Numba says, and the sentence for it, which may name the pattern's groups
 _SENTENCES = (
     (r"No conversion from .* to none for", "a kernel cannot return a value: write it to an array"),
-    (r"_array_allocate|NRT required", NEW_ARRAY),
+    (r"_array_allocate|NRT required|>>> (?:neg|pos|invert)\(array", NEW_ARRAY),
     (
         r"Cannot modify readonly array",
         "this array may only be read: it is a global one, or read-only in NumPy; "
@@ -50,6 +52,10 @@ _SENTENCES = (
     (
         r"Unknown attribute '(\w+)' of type array",
         "an array has no attribute {0} in a kernel; it has shape, size, ndim and dtype",
+    ),
+    (
+        r"Cannot bind 'args=.*' to signature '\(([^']*)\)' due to \"TypeError: (.*?)\"",
+        "the function called here takes ({0}): {1}",
     ),
     (r"Invalid use of getiter", "a number cannot be looped over: range(n) counts up to it"),
     (
@@ -99,7 +105,7 @@ _SENTENCES = (
     ),
     (
         r">>> (?:bool|not_)\(array\(",
-        "a whole array cannot be true or false: ask about one element, such as a[i]",
+        TRUTH,
     ),
     (
         r">>> (\w+)\(array\([^()]*\)\)$",
@@ -119,6 +125,8 @@ def plain(text: str) -> str | None:
         if found := re.search(pattern, text, re.MULTILINE):
             return sentence.format(*(in_words(part) for part in found.groups()))
     if found := _OPERATION.search(text):
+        if "array(" in found[2]:  # what numba by itself says; numba-cuda lets it pass
+            return TRUTH if found[1] in ("lt", "le", "gt", "ge", "eq", "ne") else NEW_ARRAY
         sides = " and ".join(in_words(side) for side in _COMMA.split(found[2]))
         return f"{_OPERATORS[found[1]]} does not work between {sides}"
     found = _INDEX.search(text)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.util
 import inspect
 import threading
 import types as python_types
@@ -69,11 +70,14 @@ def _ptx(function: Callable[..., Any], signature: str, capability: tuple[int, in
 @functools.cache
 def compiler_fault() -> str | None:
     """Why Numba cannot compile to PTX here, in one sentence; None if it can."""
+    brings = "pip install 'gpulearn[ptx]' brings it"
+    if importlib.util.find_spec("numba_cuda") is None:
+        return f"numba-cuda is not here, and the target that numba itself has is old; {brings}"
     try:
         _ptx(_nothing, "void()", CAPABILITY)
     except Exception as error:  # what a missing compiler raises differs between versions
         said = next(iter(str(error).split("\n")), "") or type(error).__name__
-        return f"no CUDA compiler here, pip install 'gpulearn[ptx]' brings it ({said})"
+        return f"no CUDA compiler here ({said}); {brings}"
     return None
 
 

@@ -219,7 +219,7 @@ class _Statements(Expressions):
 
     def _do_Raise(self, node: ast.Raise) -> None:  # noqa: N802
         self.at(node)
-        self.say("m.give_back(_f, None)")
+        self.say("m.give_back(_f, UNDEFINED)")
 
     def _do_Return(self, node: ast.Return) -> None:  # noqa: N802
         self.at(node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpulearn.errors import BadInput
+from gpulearn.errors import BadInput, BadLaunch
 from gpulearn.simt.dispatch import Configured, Kernel, run
 from gpulearn.simt.names import python_function
 from gpulearn.simt.report import Report
@@ -19,6 +19,15 @@ class XRay:
     def __init__(self, kernel: Kernel, block: int | tuple[int, ...]) -> None:
         self._kernel = kernel
         self._block = block
+
+    def __call__(self, *args: Any) -> None:
+        """A launch needs a shape.
+
+        Raises:
+            BadLaunch: always.
+        """
+        name = self._kernel.__name__
+        raise BadLaunch(f"a launch needs a shape: write gl.xray({name})[blocks, threads](...)")
 
     def __getitem__(self, configuration: Any) -> Callable[..., Report]:
         configured = Configured(self._kernel, configuration)
@@ -61,5 +70,8 @@ def xray(kernel: Any, *, block: int | tuple[int, ...] = 0) -> XRay:
     if function is None and callable(kernel) and hasattr(kernel, "__code__"):
         function = kernel
     if function is None:
-        raise BadInput(f"xray needs a kernel or a function, got {type(kernel).__name__}")
+        raise BadInput(
+            f"xray needs a kernel or a function, got {type(kernel).__name__}: "
+            "write gl.xray(kernel)[blocks, threads](...)"
+        )
     return XRay(Kernel(function), block)

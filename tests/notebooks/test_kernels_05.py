@@ -1,4 +1,4 @@
-"""Kernels and sizes that notebook 05 defines are those of the package, tested beside this file."""
+"""Kernels and sizes that notebook 05 defines are those of the package, tested in tests/kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernels that notebook 04 defines are those of the package, which the tests here cover."""
+"""The kernels that notebook 04 defines are those of the package, tested in tests/kernels."""
 
 from __future__ import annotations
 

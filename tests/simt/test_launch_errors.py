@@ -1,0 +1,118 @@
+"""A launch that is written wrong is told so in one line, and names what to write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.errors import BadLaunch
+
+from .harness import launch, line, only, xray
+
+
+@cuda.jit
+def fill(a, n):
+    a[cuda.grid(1)] = n
+
+
+@cuda.jit("void(float32[:])")
+def signed(a, n):
+    a[0] = n
+
+
+@cuda.jit(device=True)
+def helper(x):
+    return x
+
+
+def array() -> Any:
+    return cuda.to_device(np.zeros(32, np.float32))
+
+
+LAUNCHES = [
+    (lambda: fill(array(), 3), r"fill was called without a launch configuration: write fill\["),
+    (lambda: fill[1](array(), 3), r"fill\[1\] says nothing of the threads: write fill\["),
+    (lambda: fill[1, 2, 0, 0, 0](array(), 3), "takes 2 to 4 values, got 5"),
+    (lambda: fill[32 / 32, 32](array(), 3), "got 1.0; // divides whole numbers"),
+    (lambda: fill[(1, 1, 1, 1), 32](array(), 3), "a tuple of 1 to 3 integers"),
+    (lambda: helper[1, 32](array()), "helper is a device function: only kernels can call it"),
+    (lambda: gl.xray(fill)(array(), 3), r"write gl.xray\(fill\)\[blocks, threads\]"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "said"), LAUNCHES)
+def test_a_launch_without_a_shape_is_one_line(wrong: Any, said: str) -> None:
+    with pytest.raises(BadLaunch, match=said) as caught:
+        wrong()
+    assert isinstance(caught.value, gl.KernelError)
+    assert isinstance(caught.value, (ValueError, TypeError))  # what Numba raises
+    assert len(caught.value._render_traceback_()) == 1
+
+
+@pytest.mark.parametrize("given", [3, None, fill[1, 32]])
+def test_xray_says_how_it_is_written(given: Any) -> None:
+    with pytest.raises(gl.GpulearnError, match=r"write gl.xray\(kernel\)\[blocks, threads\]"):
+        gl.xray(given)
+
+
+def test_a_signature_for_another_number_of_arguments() -> None:
+    with pytest.raises(gl.KernelError, match="takes 2 arguments, and its signature has 1"):
+        signed[1, 1](array(), 3)
+
+
+@cuda.jit(device=True)  # noqa: RET503 - the mistake
+def only_for_large(x):
+    if x > 3:
+        return x
+
+
+def some_without_an_answer(a, out):
+    i = cuda.grid(1)
+    out[i] = only_for_large(a[i])
+
+
+@pytest.mark.parametrize("first", [0, -100])
+def test_a_function_that_returns_for_some_threads_only(first: int) -> None:
+    a = np.arange(first, first + 32, dtype=np.float32)
+    found = only(xray(some_without_an_answer, 1, 32, a, np.zeros(32)), "not-a-kernel")
+    assert "without a return" in found.message
+
+
+@cuda.jit(device=True)
+def none_for_small(x):
+    if x <= 3:
+        return None
+    return x
+
+
+def some_get_none(a, out):
+    i = cuda.grid(1)
+    out[i] = none_for_small(a[i])
+
+
+@pytest.mark.parametrize("first", [0, -100])
+def test_a_function_that_returns_none_for_some_threads_only(first: int) -> None:
+    a = np.arange(first, first + 32, dtype=np.float32)
+    found = only(xray(some_get_none, 1, 32, a, np.zeros(32)), "not-a-kernel")
+    assert "None" in found.message
+
+
+def test_a_function_that_returns_for_all_threads() -> None:
+    a, out = np.arange(4, 36, dtype=np.float32), np.zeros(32)
+    launch(some_without_an_answer, 1, 32, a, out)
+    np.testing.assert_array_equal(out, a)
+
+
+def one_argument_missing(a, out):
+    out[0] = only_for_large()
+
+
+def test_a_missing_argument_of_a_device_function_is_named() -> None:
+    found = only(xray(one_argument_missing, 1, 1, np.ones(1), np.ones(1)), "not-a-kernel")
+    assert "takes" in found.message
+    assert "(x)" in found.message
+    assert found.line == line(one_argument_missing, "out[0]")
