@@ -40,7 +40,7 @@ def compare_gpus(peak: float, bandwidth: float, gpus: Sequence[str] = ("T4", "H2
             {
                 "device": f"{gpu.name} GPU",
                 "float32 (TFLOP/s)": f"{gpu.peak['float32'] / 1e12:.3g}",
-                "memory (GB/s)": f"{gpu.bandwidth / 1e9:g}",
+                "memory (GB/s)": f"{gpu.bandwidth / 1e9:,.0f}",
                 "source": gpu.source,
             }
         )

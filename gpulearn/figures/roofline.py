@@ -85,9 +85,9 @@ def _finish(axes: Any, span: tuple[float, float], rates: Sequence[float]) -> Non
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(*span)
-    # whole decades, so that the axis has round numbers
+    # whole decades, so that the axis has round numbers, and room for the markers at the edge
     lowest, highest = (math.log10(limit(rates) / 1e9) for limit in (min, max))
-    axes.set_ylim(10 ** math.floor(lowest), 10 ** math.ceil(highest + 0.02))
+    axes.set_ylim(10 ** math.floor(lowest - 0.1), 10 ** math.ceil(highest + 0.1))
     axes.set_xlabel("arithmetic intensity (operations per byte)")
     axes.set_ylabel("rate (GFLOP/s)")
     axes.legend(fontsize=8.5, loc="center left", bbox_to_anchor=(1.01, 0.5))
@@ -131,7 +131,7 @@ def compare_points(roof: Roof, *points: RoofPoint) -> Table:
             "limit": roof.limit(point.flops, point.bytes_moved),
             "time": format_seconds(point.seconds),
             "GFLOP/s": plain(point.rate / 1e9),
-            "roof": plain(roof.attainable(point.intensity) / 1e9),
+            "roof (GFLOP/s)": plain(roof.attainable(point.intensity) / 1e9),
             "reached": f"{point.share(roof):.0%}",
         }
         for point in points

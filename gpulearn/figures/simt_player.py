@@ -82,7 +82,10 @@ def frame(report: Report, step: int, warp: int = 0) -> tuple[Frame, str]:
         cells = ", ".join(
             f"{lane}→{touch.array}[{e}]" for lane, e in enumerate(touch.warp(warp)) if e != IDLE
         )
-        memory += f"<p style='margin:4px 0'><b>{touch.kind}</b> {escape(cells)}</p>"
+        memory += (
+            f"<p style='margin:4px 0'><b>{touch.kind}</b>, lane → element, counted in the order "
+            f"of memory: {escape(cells)}</p>"
+        )
     html = f"{rows}<p style='margin:6px 0 2px'>active lanes</p>{_boxes(active)}{memory}"
     return Frame(html, said), said
 
@@ -99,16 +102,16 @@ def player(report: Report) -> Explorer:
     if steps is None or not len(steps):
         raise BadInput("this report holds no steps to play")
     widgets = _require.package("ipywidgets", "The step-by-step player")
-    last = len(steps) - 1
+    last = len(steps)
     warps = [(f"warp {w}", w) for w in range(-(-steps.threads // WARP))]
-    slider = widgets.IntSlider(min=0, max=last, description="step", continuous_update=True)
+    slider = widgets.IntSlider(value=1, min=1, max=last, description="step", continuous_update=True)
     choice = widgets.Dropdown(options=warps, value=0, description="show")
 
     def draw(step: int, warp: int) -> Any:
-        return frame(report, step, warp)
+        return frame(report, step - 1, warp)  # the slider counts as the sentence does: from 1
 
     made = Explorer(draw, {"step": slider, "warp": choice})
-    play = widgets.Play(min=0, max=last, interval=600, description="play")
+    play = widgets.Play(value=1, min=1, max=last, interval=600, description="play")
     widgets.jslink((play, "value"), (slider, "value"))
     made.widget.children = (widgets.HBox([play]), *made.widget.children)
     return made

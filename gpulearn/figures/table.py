@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -13,6 +14,8 @@ from gpulearn.errors import BadInput
 __all__ = ["Table", "table"]
 
 
+# a number with a short unit or sign, several of them, or none
+NUMBER = re.compile(r"[–-]?|[^\w]*\d[\d.,:e+ ()×/–-]*.{0,8}")
 CAPTION = "caption-side:bottom;text-align:left;white-space:nowrap;padding-top:0.5em"
 
 
@@ -35,10 +38,18 @@ class Table:
         return "\n".join([*lines, self.caption] if self.caption else lines)
 
     def _repr_html_(self) -> str:
-        head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in self.headings)
+        # numbers end in one line, words begin in one line, and headings stand over them
+        sides = ["left", *map(_side, zip(*(row[1:] for row in self.rows), strict=True))]
+        head = "".join(
+            f'<th scope="col" style="text-align:{side}">{escape(cell)}</th>'
+            for cell, side in zip(self.headings, sides, strict=True)
+        )
         body = "".join(
             f'<tr><th scope="row" style="text-align:left">{escape(row[0])}</th>'
-            + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
+            + "".join(
+                f'<td style="text-align:{side}">{escape(cell)}</td>'
+                for cell, side in zip(row[1:], sides[1:], strict=True)
+            )
             + "</tr>"
             for row in self.rows
         )
@@ -46,6 +57,11 @@ class Table:
             f'<caption style="{CAPTION}">{escape(self.caption)}</caption>' if self.caption else ""
         )
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _side(column: tuple[str, ...]) -> str:
+    """Where the cells of a column stand: numbers with their units right, words left."""
+    return "right" if all(map(NUMBER.fullmatch, column)) else "left"
 
 
 def table(rows: Sequence[Mapping[str, Any]], caption: str = "") -> Table:

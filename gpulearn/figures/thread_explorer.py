@@ -72,12 +72,13 @@ def draw(launch: Launch, x: int, y: int) -> tuple[Drawing, str]:
         _frame(0, 0, launch.width, launch.height, cell, tall, "#111", 3),
         _frame(chosen.x, chosen.y, 1, 1, cell, tall, "#c91f16", 4),
     ]
+    numbers = "In the cells: threadIdx. " if cell >= ROOM else ""
     svg = (
         f'<svg class="gl-threads" role="img" aria-label="{escape(said)}" '
         f'viewBox="0 0 {size[0]:g} {size[1]:g}" style="max-width:{size[0]:g}px;width:100%;'
         f'background:white" xmlns="http://www.w3.org/2000/svg"><style>{STYLE}</style>'
         f"{''.join(parts)}"
-        f'<text x="8" y="{size[1] - 12:g}">In the cells: threadIdx. Framed: the array. '
+        f'<text x="8" y="{size[1] - 12:g}">{numbers}Framed: the array. '
         f"×: a thread with no element. ?: an element with no thread. "
         f"Thick red: the chosen thread.</text></svg>"
     )

@@ -123,7 +123,8 @@ def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> st
         if not evidence:
             return hint
         return f"for {case.label}, {evidence} {hint[:1].upper()}{hint[1:]}"
-    return f"for {case.label}, {sentence.rstrip('.?!')}."
+    end = "?" if sentence.endswith("?") else "."
+    return f"for {case.label}, {sentence.rstrip('.?!')}{end}"
 
 
 def _hint(exercise: Exercise, outcomes: Sequence[Any]) -> str | None:

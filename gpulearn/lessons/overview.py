@@ -24,22 +24,28 @@ def exercises() -> Table:
 
 
 def progress() -> Table:
-    """What you have solved so far, exercise by exercise."""
+    """What you have solved so far and what is still open, notebook by notebook."""
     state = _progress.load()
     solved = state.solved or {}
-    rows = [
-        {"exercise": name, "notebook": e.notebook, "solved": _when(solved, name)}
-        for name, e in catalogue().items()
-    ]
+    notebooks: dict[str, list[str]] = {}
+    for name, exercise in catalogue().items():
+        notebooks.setdefault(exercise.notebook, []).append(name)
+    rows = [_row(notebook, names, solved) for notebook, names in notebooks.items()]
     done = sum(name in solved for name in catalogue())
-    caption = f"{done} of {len(rows)} solved."
+    caption = f"{done} of {len(catalogue())} exercises solved."
     if state.solved is None:
         caption = f"Progress is not known: {state.fault}. Checks work all the same."
     return table(rows, caption)
 
 
-def _when(solved: dict[str, str], name: str) -> str:
-    return f"✓ {solved[name]}" if name in solved else "–"
+def _row(notebook: str, names: list[str], solved: dict[str, str]) -> dict[str, str]:
+    dates = [solved[name] for name in names if name in solved]
+    return {
+        "notebook": notebook,
+        "solved": f"{len(dates)} of {len(names)}",
+        "last": f"✓ {max(dates)}" if dates else "–",
+        "still open": ", ".join(name for name in names if name not in solved) or "none",
+    }
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from gpulearn.simt.report_text import LEGEND, cost, headline, notes, summary, worst_line
+from gpulearn.simt.report_text import cost, headline, legend, notes, summary, worst_line
 
 if TYPE_CHECKING:
     from gpulearn.simt.report import Diff, Report
@@ -99,7 +99,7 @@ def as_html(report: Report) -> str:
     parts = [f'<p style="margin:4px 0"><b>{escape(headline(report))}</b></p>', _findings(report)]
     if report.totals.instructions:
         parts.append(_facts(report))
-        parts.append(f'<p style="margin:4px 0;opacity:.75"><small>{LEGEND}</small></p>')
+        parts.append(f'<p style="margin:4px 0;opacity:.75"><small>{legend(report)}</small></p>')
     if report.source:
         parts.append(_source(report))
     return f'<div role="group" aria-label="kernel report">{"".join(parts)}</div>'

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
 
 LEGEND = (
     "A warp is 32 threads, its lanes, that run each line together. Memory moves in sectors of "
-    "32 bytes: the fewer for one load or store of a warp, the better. A bank conflict makes a "
-    "warp wait for another pass over shared memory."
+    "32 bytes: the fewer for one load or store of a warp, the better."
 )
+BANKS = "A bank conflict makes a warp wait for another pass over shared memory."
+# a warp that reads neighbours asks for 32 · size bytes, in sectors of 32
+NEIGHBOURS = "best: as many as a number has bytes, 4 for float32"
 
-__all__ = ["LEGEND", "as_text", "diff_text", "notes", "summary", "worst_line"]
+__all__ = ["as_text", "diff_text", "legend", "notes", "summary", "worst_line"]
 
 _SIGN = {"error": "✗", "warning": "!"}
 
@@ -24,13 +26,24 @@ def _ratio(value: float) -> str:
     return f"{value:.0f}" if abs(value - round(value)) < 0.05 else f"{value:.1f}"
 
 
+def legend(report: Report) -> str:
+    """The words that the report uses, explained: those of its own kernel only."""
+    shared = report.totals.shared_load_wavefronts + report.totals.shared_store_wavefronts
+    return f"{LEGEND} {BANKS}" if shared else LEGEND
+
+
+def _sectors(value: float, verb: str) -> str:
+    number = _ratio(value)
+    return f"{number} sector{'s' * (number != '1')}/{verb}"
+
+
 def notes(counts: Counts) -> list[str]:
     """The few facts about a line that matter, in words."""
     found = []
     if counts.global_load_requests:
-        found.append(f"{_ratio(counts.sectors_per_load)} sectors/load")
+        found.append(_sectors(counts.sectors_per_load, "load"))
     if counts.global_store_requests:
-        found.append(f"{_ratio(counts.sectors_per_store)} sectors/store")
+        found.append(_sectors(counts.sectors_per_store, "store"))
     if passes := counts.shared_load_wavefronts + counts.shared_store_wavefronts:
         found.append(f"{passes:,} shared pass{'es' * (passes > 1)}")
     if counts.shared_load_conflicts + counts.shared_store_conflicts:
@@ -73,21 +86,9 @@ def summary(report: Report) -> list[tuple[str, str, str]]:
     t = report.totals
     rows = [("active lanes", f"{_ratio(t.lanes_per_instruction)} of 32", "best: 32")]
     if t.global_load_requests:
-        rows.append(
-            (
-                "sectors per load",
-                _ratio(t.sectors_per_load),
-                "best: 4 for 4-byte words, 8 for 8-byte",
-            )
-        )
+        rows.append(("sectors per load", _ratio(t.sectors_per_load), NEIGHBOURS))
     if t.global_store_requests:
-        rows.append(
-            (
-                "sectors per store",
-                _ratio(t.sectors_per_store),
-                "best: 4 for 4-byte words, 8 for 8-byte",
-            )
-        )
+        rows.append(("sectors per store", _ratio(t.sectors_per_store), NEIGHBOURS))
     if t.bytes_moved:
         rows.append(
             ("bytes moved", f"{t.bytes_moved:,}", f"the lanes asked for {t.bytes_requested:,}")

@@ -29,6 +29,13 @@ def test_solved_is_kept(path):
     assert "✓ 20" in repr(show_progress())
 
 
+def test_a_row_for_each_notebook_names_what_is_open(path):
+    progress.record("matmul_flops")
+    row = next(row for row in show_progress().rows if row[0] == "01_cpu_vs_gpu_matmul")
+    assert row[1] == "1 of 4"
+    assert row[3] == "matmul_loops, crossover, time_correctly"
+
+
 def test_the_first_date_stays(path):
     path.parent.mkdir()
     path.write_text('{"matmul_flops": "2026-01-01"}')

@@ -118,9 +118,16 @@ def test_table_reads_as_text_and_html():
     shown = table([{"n": 8, "x<y": "a&b"}], caption="from here")
     assert repr(shown) == "n  x<y\n-  ---\n8  a&b\nfrom here"
     html = shown._repr_html_()
-    assert '<th scope="col">x&lt;y</th>' in html
-    assert "<td>a&amp;b</td>" in html
+    assert '<th scope="col" style="text-align:left">x&lt;y</th>' in html
+    assert '<td style="text-align:left">a&amp;b</td>' in html
     assert "<caption" in html
+
+
+def test_table_sets_numbers_right_and_words_left():
+    row = {"n": 8, "time": "9.4 ms", "shape": "(32, 8)", "gain": "–", "from": "2 data sheets"}
+    html = table([row, row | {"gain": "<1×"}])._repr_html_()
+    for heading, side in zip(row, ["left", "right", "right", "right", "left"], strict=True):
+        assert f'text-align:{side}">{heading}</th>' in html
 
 
 @pytest.mark.parametrize("rows", [[], None, [1, 2], [{"a": 1}, {"b": 2}], "abc"])

@@ -24,7 +24,7 @@ def cases() -> list[Case]:
 
 @answers.wrong("that is bytes per operation, upside down: divide the operations by the bytes.")
 def upside_down(flops: float, bytes_moved: float) -> float:
-    return bytes_moved / flops if flops else 0.0
+    return bytes_moved / flops
 
 
 @answers.wrong(

@@ -43,6 +43,11 @@ def swapped(block: int, block_size: int, thread: int) -> float:
     return thread * block_size + block
 
 
+@answers.wrong("the block's size is added and the thread multiplied: it is the other way round.")
+def size_added(block: int, block_size: int, thread: int) -> float:
+    return block * thread + block_size
+
+
 @answers.wrong("the block is counted from 1: the first block is block 0.")
 def block_from_one(block: int, block_size: int, thread: int) -> float:
     return (block - 1) * block_size + thread

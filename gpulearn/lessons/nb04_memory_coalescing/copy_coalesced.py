@@ -143,7 +143,7 @@ def back_to_front(source: Any, target: Any) -> None:
         target[i] = source[source.size - 1 - i]
 
 
-@answers.wrong("nothing is copied: the kernel is empty.")
+@answers.wrong("nothing is written to the elements of target.")
 def empty(source: Any, target: Any) -> None:
     pass
 

@@ -126,7 +126,7 @@ def constant(image: Any, out: Any) -> None:
         out[column, row] = image[0, 0]
 
 
-@answers.wrong("nothing is written: the kernel is empty.")
+@answers.wrong("nothing is written to the elements of out.")
 def empty(image: Any, out: Any) -> None:
     pass
 
