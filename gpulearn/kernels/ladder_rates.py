@@ -1,10 +1,11 @@
 """How fast each rung is: live on a GPU, recorded on one, or modelled from its counters.
 
 The model has three roofs. Memory: FLOP per byte moved × bandwidth. Arithmetic: the peak rate of
-the ordinary units. Shared memory: a multiprocessor makes one pass over its 32 banks of 4 bytes in
-each clock cycle (CUDA C++ Programming Guide, "Shared Memory"), while its float32 lanes, 64 or 128
-of them by architecture (the same guide, "Compute Capabilities"), do a multiplication and an
-addition each. A kernel runs at best at the lowest of the three.
+the ordinary units. Shared memory: in each clock cycle a multiprocessor moves 128 bytes, one pass
+over its 32 banks of 4 bytes (CUDA C++ Programming Guide, "Shared Memory"); on Turing it moves 64,
+half a pass (NVIDIA, "Ampere GA102 GPU Architecture", 2020, which compares the two). Meanwhile its
+float32 lanes, 64 or 128 of them by architecture (the same guide, "Compute Capabilities"), do a
+multiplication and an addition each. A kernel runs at best at the lowest of the three.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ LIVE_SIZE = 2048  # large enough for every multiprocessor, small enough for the 
 # float32 lanes of a multiprocessor: 64 on Volta, Turing and the A100, 128 on the others
 LANES = {"T4": 64, "V100": 64, "A100 40GB": 64, "A100 80GB": 64}
 OTHER_LANES = 128
+# clock cycles that a pass over all banks takes: two on Turing, one on the others
+CYCLES = {"T4": 2}
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ def kernel_roofs(report: Report, gpu: str = "T4") -> dict[str, float]:
 
     >>> roofs = kernel_roofs(ladder_reports(64)["shared tile"], "T4")
     >>> [f"{name} {rate / 1e9:,.0f}" for name, rate in roofs.items()]
-    ['arithmetic 8,100', 'memory 2,048', 'shared memory 1,964']
+    ['arithmetic 8,100', 'memory 2,048', 'shared memory 982']
     """
     totals: Any = getattr(report, "totals", None)
     work = getattr(totals, "flops32", 0) + getattr(totals, "flops64", 0)
@@ -73,7 +76,8 @@ def kernel_roofs(report: Report, gpu: str = "T4") -> dict[str, float]:
     if totals.bytes_moved:
         roofs["memory"] = best.bandwidth * work / totals.bytes_moved
     if passes := totals.shared_load_wavefronts + totals.shared_store_wavefronts:
-        passes_per_second = best.peak / (2 * LANES.get(gpu, OTHER_LANES))
+        clock = best.peak / (2 * LANES.get(gpu, OTHER_LANES))  # times the multiprocessors
+        passes_per_second = clock / CYCLES.get(gpu, 1)
         roofs["shared memory"] = passes_per_second * work / passes
     return roofs
 
