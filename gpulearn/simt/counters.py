@@ -16,7 +16,7 @@ of its active lanes: nothing here is estimated.
 | atomics | atomic operations, per lane | smsp__inst_executed_op_global_red/atom (per warp) |
 | atomic_contention | the most lanes of one request that hit one address | (none) |
 | bytes_requested | bytes that the active lanes asked of global memory | smsp__sass_data_bytes_mem_global |
-| bytes_moved | 32 bytes for each sector | l1tex__t_bytes_pipe_lsu_mem_global |
+| bytes_moved | 32 bytes for each sector | l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum plus …_st.sum |
 | flops32, flops64 | float operations per active lane; a fused multiply-add counts 2 | smsp__sass_thread_inst_executed_op_fadd/fmul/ffma_pred_on (dadd…) |
 
 Atomics are counted apart from loads and stores and move no sectors here; local arrays are

@@ -69,7 +69,7 @@ def _source(report: Report) -> str:
                 else (f"<b>{escape(wrong[number].kind)}</b>")
             )
         elif number == worst:
-            mark, extra = "►", "<b>costs most</b>: "
+            mark, extra = "►", "<b>costs most</b>: " if said else "<b>costs most</b>"
         edge = ";border-left:3px solid currentColor" if mark else ""
         rows.append(
             f'<tr><td style="{_NUMBER}">{number}</td>'

@@ -192,6 +192,50 @@ def only_lane_0_knows(scores: Any, out: Any) -> None:
 
 
 @answers.wrong(
+    "after shfl_down_sync only lane 0 knows the largest score of the row, and the other lanes take "
+    "away less: use shfl_xor_sync for the maximum too."
+)
+def only_lane_0_knows_the_maximum(scores: Any, out: Any) -> None:
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return
+    largest = np.float32(-math.inf)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        largest = max(largest, scores[row, j])
+    for step in (16, 8, 4, 2, 1):
+        largest = max(largest, cuda.shfl_down_sync(FULL_WARP, largest, step))
+    total = np.float32(0)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        total += math.exp(scores[row, j] - largest)
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_xor_sync(FULL_WARP, total, step)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        out[row, j] = math.exp(scores[row, j] - largest) / total
+
+
+@answers.wrong(
+    "after shfl_down_sync only lane 0 has the maximum, and later the sum: use shfl_xor_sync for "
+    "both, after which every lane has them."
+)
+def only_lane_0_knows_both(scores: Any, out: Any) -> None:
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return
+    largest = np.float32(-math.inf)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        largest = max(largest, scores[row, j])
+    for step in (16, 8, 4, 2, 1):
+        largest = max(largest, cuda.shfl_down_sync(FULL_WARP, largest, step))
+    total = np.float32(0)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        total += math.exp(scores[row, j] - largest)
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        out[row, j] = math.exp(scores[row, j] - largest) / total
+
+
+@answers.wrong(
     "only the first 32 columns are handled: each lane goes on 32 columns further until the row "
     "ends."
 )
