@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gpulearn.simt.report import Report
 
 __all__ = [
+    "ALONE",
     "Budget",
     "atomics",
     "bank_conflicts",
@@ -23,6 +24,7 @@ __all__ = [
     "contention",
     "divergence",
     "float64",
+    "lanes",
     "operations",
     "sectors_per_request",
     "shared_memory",
@@ -31,6 +33,11 @@ __all__ = [
 
 WARP = 32
 SLACK = 1e-6  # so that a mean that equals the budget is within it
+LANES = 2.5  # of a warp: a kernel whose lanes work comes to 25 and more, one of single threads to 2
+ALONE = (
+    "One thread does the work of many, one element after the other: let each thread find its own "
+    "share by its number."
+)
 
 
 @dataclass(frozen=True)
@@ -157,13 +164,16 @@ def divergence(limit: Callable[[Launch], int], *, advice: str) -> Budget:
     return Budget(excess, advice)
 
 
-def shared_memory(*, advice: str) -> Budget:
-    """Shared memory has to be used."""
+def shared_memory(*, advice: str, read: bool = True) -> Budget:
+    """Shared memory has to be used: written to and, unless `read` is false, read."""
 
     def excess(report: Report, launch: Launch) -> str | None:
-        if report.totals.shared_store_wavefronts:
-            return None
-        return "it never writes to shared memory"
+        t = report.totals
+        if not t.shared_store_wavefronts:
+            return "it never writes to shared memory"
+        if read and not t.shared_load_wavefronts:
+            return "it never reads what it writes to shared memory"
+        return None
 
     return Budget(excess, advice)
 
@@ -178,6 +188,18 @@ def shared_passes(limit: int, *, advice: str) -> Budget:
         if passes <= limit + SLACK:
             return None
         return f"each block passes over shared memory {passes:,.0f} times, the budget is {limit}"
+
+    return Budget(excess, advice)
+
+
+def lanes(*, advice: str) -> Budget:
+    """More than a lane or two of each warp have to work, on average over the launch."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        mean = report.totals.lanes_per_instruction
+        if mean >= min(LANES, report.block[0] * report.block[1] * report.block[2]):
+            return None
+        return f"on average only {mean:.2g} of a warp's lanes is at work"
 
     return Budget(excess, advice)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import inspect
 import re
 import sys
@@ -129,14 +130,16 @@ def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> st
 
 def _hint(exercise: Exercise, outcomes: Sequence[Any]) -> str | None:
     """The hint of the known wrong answer that behaves like this one on every case."""
+    cases = exercise.cases()
+
+    @functools.cache  # a second kinship looks at the same outcomes
+    def known(number: int, case: int) -> Any:
+        return _try(exercise, exercise.answers.wrongs[number].answer, cases[case])
+
     for same in exercise.kinships or (_without(exercise.difference),):
-        for known in exercise.answers.wrongs:
-            cases = exercise.cases()
-            if all(
-                _alike(same, outcome, _try(exercise, known.answer, case))
-                for outcome, case in zip(outcomes, cases, strict=True)
-            ):
-                return known.hint
+        for number, wrong in enumerate(exercise.answers.wrongs):
+            if all(_alike(same, one, known(number, case)) for case, one in enumerate(outcomes)):
+                return wrong.hint
     return None
 
 

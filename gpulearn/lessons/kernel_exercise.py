@@ -12,7 +12,7 @@ import numpy as np
 
 from gpulearn import device
 from gpulearn.lessons import compare, gpu_trial, patterns
-from gpulearn.lessons.budgets import Budget
+from gpulearn.lessons.budgets import ALONE, Budget, lanes
 from gpulearn.lessons.exercise import Answer, Answers, Case, Exercise, Refused
 from gpulearn.simt import lookalike
 from gpulearn.simt.findings import Finding
@@ -81,9 +81,25 @@ class Outcome:
         return next((f for f in self.report.findings if f.severity == "error"), None)
 
     @property
+    def touched(self) -> tuple[bool, ...]:
+        """Of each result whether anything is written to it, even if that leaves it as it was."""
+        names = self.launch.names(self.report)
+        counts = [self.report.arrays[names[p]] for p in self.launch.results]
+        return tuple(bool(c.global_store_requests + c.atomics) for c in counts)
+
+    @property
     def evidence(self) -> str:
         """The finding as a sentence with the line that it quotes, or ""."""
-        found = self.finding
+        return self._said(self.finding)
+
+    @property
+    def suspicion(self) -> str:
+        """A negative index, which is allowed but explains wrong results, as a sentence, or ""."""
+        found = next((f for f in self.report.findings if f.kind == "negative-index"), None)
+        said = self._said(found)
+        return said[:1].upper() + said[1:]
+
+    def _said(self, found: Finding | None) -> str:
         if found is None:
             return ""
         text = self.report.source.get(found.line or 0, "").strip()
@@ -107,6 +123,7 @@ def kernel_exercise(
     expect: Callable[..., tuple[Array, ...]],
     answers: Answers,
     budgets: Sequence[Budget] = (),
+    alone: str = ALONE,
 ) -> Exercise:
     """An exercise whose answer is a kernel.
 
@@ -120,6 +137,7 @@ def kernel_exercise(
             output and each updated argument must hold, in order.
         answers: known answers, as plain functions or kernels.
         budgets: what a right kernel may cost; the first that is exceeded is told.
+        alone: the advice to a right kernel in which single threads do everything.
     """
     return Exercise(
         name=name,
@@ -131,7 +149,7 @@ def kernel_exercise(
         run=run,
         expect=lambda case: expect(*(np.copy(a) if np.ndim(a) else a for a in case.args)),
         difference=difference,
-        demand=lambda answer, outcomes: over_budget(budgets, outcomes),
+        demand=lambda answer, outcomes: over_budget([lanes(advice=alone), *budgets], outcomes),
         kinships=(same_results, same_finding),
     )
 
@@ -185,8 +203,21 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
         if compare.arrays(array, wanted):
             empty = poison(array.dtype) if position in got.launch.outputs else None
             name = got.launch.names(got.report).get(position, f"argument number {position + 1}")
-            return patterns.describe(array, wanted, got.launch, position, empty, name)
+            if empty is not None and reads_first(got, name) and patterns.blank(array, empty).any():
+                return (
+                    f"{name} is read, or added to, before anything is written to it: what it "
+                    f"holds at the start means nothing"
+                )
+            said = patterns.describe(array, wanted, got.launch, position, empty, name)
+            return f"{said}. {got.suspicion}" if got.suspicion else said
     return None
+
+
+def reads_first(outcome: Outcome, name: str) -> bool:
+    """Whether a kernel both reads and writes an array, as `+=` and an atomic update do."""
+    counts = outcome.report.arrays[name]
+    loads = counts.global_load_requests + counts.atomics
+    return bool(loads and counts.global_store_requests + counts.atomics)
 
 
 def same_results(one: Any, other: Any) -> bool:
@@ -194,6 +225,8 @@ def same_results(one: Any, other: Any) -> bool:
     if not isinstance(one, Outcome) or not isinstance(other, Outcome):
         return False
     if (one.finding or other.finding) and not same_finding(one, other):
+        return False
+    if one.touched != other.touched:
         return False
     pairs = zip(one.results, other.results, strict=True)
     return all(compare.arrays(a, b) is None for a, b in pairs)
@@ -212,8 +245,11 @@ def _trait(outcome: Outcome, found: Finding) -> tuple[Any, ...]:
     """What of a finding does not depend on names and lines."""
     if found.kind == "out-of-bounds":
         return found.kind, found.index, found.count
-    if found.kind == "race":
-        return found.kind, found.array in outcome.launch.names(outcome.report).values()
+    if found.kind == "race":  # the same two threads meet in the same element
+        names = outcome.launch.names(outcome.report).values()
+        threads = tuple(tuple(sorted(t.items())) for t in found.threads)
+        one_line = found.line == found.other_line
+        return found.kind, found.array in names, found.index, threads, one_line
     return (found.kind,)
 
 

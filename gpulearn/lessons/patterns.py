@@ -12,7 +12,7 @@ from gpulearn.lessons import compare
 if TYPE_CHECKING:
     from gpulearn.lessons.kernel_exercise import Launch
 
-__all__ = ["describe"]
+__all__ = ["blank", "describe"]
 
 Array = np.ndarray[Any, Any]
 
@@ -31,12 +31,17 @@ def describe(
         name: what the kernel calls it.
     """
     if empty is not None:
-        unwritten = np.isnan(got) if isinstance(empty, float) else got == empty
+        unwritten = blank(got, empty)
         if sentence := _holes(got, expected, unwritten, name, launch):
             return sentence
     elif np.array_equal(got, launch.args[position]):
         return f"{name} is left as it was: nothing is written to it"
     return _look(got, expected, name, launch) or _first(got, expected, name)
+
+
+def blank(got: Array, empty: Any) -> Array:
+    """Where a result still holds what marks an element that nobody has written."""
+    return np.asarray(np.isnan(got) if isinstance(empty, float) else got == empty)
 
 
 def _holes(got: Array, expected: Array, unwritten: Array, name: str, launch: Launch) -> str | None:
@@ -54,7 +59,19 @@ def _holes(got: Array, expected: Array, unwritten: Array, name: str, launch: Lau
             f"only the elements of block 0 are written, the first {shown_block(launch)}: "
             f"is the block index used?"
         )
+    for axis, other in ((1, 0), (0, 1)) if got.ndim == 2 else ():
+        count = int(written.any(axis=other).sum())
+        side = np.arange(got.shape[axis]) < count
+        band = np.broadcast_to(side if axis else side[:, None], got.shape)
+        if count in (x, y) and np.array_equal(written, band):
+            what = "columns" if axis else "rows"
+            return (
+                f"only the first {count} {what} of {name} are written: is the block index used "
+                f"along both axes?"
+            )
     where = tuple(int(i) for i in np.argwhere(unwritten)[0])
+    if unwritten.sum() == 1:
+        return f"{name}[{_index(where)}] is never written; all others are right"
     return (
         f"{unwritten.sum():,} of {got.size:,} elements of {name} are never written, "
         f"first {name}[{_index(where)}]; those that are written are right"
@@ -70,6 +87,8 @@ def _look(got: Array, expected: Array, name: str, launch: Launch) -> str | None:
             continue
         if value.shape == got.shape and _close(got, value):
             return f"{name} equals argument number {other + 1}, unchanged"
+    if sentence := _steady(got, expected, name):
+        return sentence
     if got.ndim == 2:
         if got.shape[0] == got.shape[1] and _close(got, expected.T):
             return f"rows and columns of {name} are swapped"
@@ -82,14 +101,38 @@ def _look(got: Array, expected: Array, name: str, launch: Launch) -> str | None:
     return None
 
 
+def _steady(got: Array, expected: Array, name: str) -> str | None:
+    """One factor, or one number too much, throughout."""
+    if got.size < 2 or not np.isfinite(got).all() or expected.min() == expected.max():
+        return None
+    most = np.unravel_index(np.abs(expected).argmax(), expected.shape)
+    factor = float(got[most]) / float(expected[most])
+    if factor and _close((got / factor).astype(expected.dtype), expected):
+        return f"every element of {name} is {factor:.4g} times what it should be"
+    more = float(got.flat[0]) - float(expected.flat[0])
+    if _close((got - more).astype(expected.dtype), expected):
+        way = "large" if more > 0 else "small"
+        return f"every element of {name} is too {way} by {abs(more):.4g}"
+    return None
+
+
 def _first(got: Array, expected: Array, name: str) -> str:
     close = compare.alike(got, expected)
     where = tuple(int(i) for i in np.argwhere(~close)[0])
     count = int((~close).sum())
-    many = f"{count:,} of {close.size:,} elements of {name} differ, first " if count > 1 else ""
+    of = f"all {count:,}" if count == close.size else f"{count:,} of {close.size:,}"
+    edges = " (only at the edges)" if _edges(close) else ""
+    many = f"{of} elements of {name} differ{edges}, first " if count > 1 else ""
     return (
         f"{many}{name}[{_index(where)}] is {shown(got[where])}, expected {shown(expected[where])}"
     )
+
+
+def _edges(close: Array) -> bool:
+    """Whether a few elements at the ends, or a narrow frame, are all that differs."""
+    widths = [side // 8 for side in close.shape]
+    inner = tuple(slice(w, side - w) for w, side in zip(widths, close.shape, strict=True))
+    return min(widths, default=0) > 0 and bool(close[inner].all())
 
 
 def _close(got: Array, expected: Array) -> bool:

@@ -21,6 +21,8 @@ READ_ALONG_ROWS = (
     "it is the write that loses."
 )
 
+ONE_EACH = "A thread moves one pixel, its own, and each pixel is moved once."
+
 answers = Answers()
 
 
@@ -165,5 +167,9 @@ EXERCISE = kernel_exercise(
     cases=cases,
     expect=transposed,
     answers=answers,
-    budgets=(budgets.sectors_per_request(4, only="load", advice=READ_ALONG_ROWS),),
+    budgets=(
+        budgets.sectors_per_request(4, only="load", advice=READ_ALONG_ROWS),
+        # reads move whole sectors; each number that is written moves one of its own
+        budgets.bytes_moved(lambda launch: 4 * 9 * launch.args[0].size, advice=ONE_EACH),
+    ),
 )

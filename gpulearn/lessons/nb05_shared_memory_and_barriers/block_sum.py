@@ -455,6 +455,7 @@ EXERCISE = kernel_exercise(
     cases=cases,
     expect=sums,
     answers=answers,
+    alone=TREE,
     budgets=(
         budgets.Budget(one_after_the_other, TREE),
         budgets.float64(advice=SINGLE),

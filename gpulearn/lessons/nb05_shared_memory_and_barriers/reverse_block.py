@@ -299,8 +299,9 @@ EXERCISE = kernel_exercise(
     cases=cases,
     expect=reversed_stretches,
     answers=answers,
+    alone=ALONE,
     budgets=(
-        budgets.shared_memory(advice=NO_TILE),
+        budgets.shared_memory(advice=NO_TILE, read=False),
         budgets.Budget(never_read, FOR_SHOW),
         budgets.Budget(one_by_one, ALONE),
         budgets.barriers(1, advice=BARRIERS),

@@ -18,6 +18,7 @@ from gpulearn.lessons.nb06_matmul_ladder.products import product as expect
 from gpulearn.lessons.nb06_matmul_ladder.register_answers import (
     COMB,
     KEEP,
+    SHARE,
     SINGLE,
     TEETH,
     TWO,
@@ -70,6 +71,7 @@ EXERCISE = kernel_exercise(
     answers=answers,
     budgets=(
         budgets.float64(advice=SINGLE),
+        budgets.shared_memory(advice=SHARE),
         budgets.sectors_per_request(4, advice=COMB),
         budgets.bank_conflicts(0, advice=TEETH),
         Budget(too_many_loads, KEEP),

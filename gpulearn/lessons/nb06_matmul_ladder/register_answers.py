@@ -17,6 +17,7 @@ COMB = (
     "Let lanes next to each other write next to each other: column x + s · ALONG of the tile, row "
     "y + r · DOWN."
 )
+SHARE = "Let the threads of a block fetch each tile together, and read it from shared memory."
 TEETH = (
     "The lanes of a warp differ in x and, every 8 lanes, in y: what they touch in one step must "
     "lie in different banks, and words that lie a multiple of 32 apart share one. Rows "

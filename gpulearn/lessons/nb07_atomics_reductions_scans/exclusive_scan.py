@@ -386,6 +386,7 @@ EXERCISE = kernel_exercise(
     cases=cases,
     expect=running_sums,
     answers=answers,
+    alone=ONE_BY_ONE,
     budgets=(
         budgets.barriers(20, advice=FEW_ROUNDS),
         budgets.bytes_moved(lambda launch: 2 * 4 * 256 + 320, advice=READ_ONCE),

@@ -297,6 +297,7 @@ EXERCISE = kernel_exercise(
     expect=counted,
     answers=answers,
     budgets=(
+        budgets.shared_memory(advice=FEW_GLOBAL),
         budgets.atomics(
             lambda launch: launch.args[1].size * int(launch.grid),  # type: ignore[arg-type]
             of=1,

@@ -17,6 +17,10 @@ from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
 __all__ = ["EXERCISE"]
 
 FLOAT32 = "A literal such as 0.0 is float64: start sums with np.float32(0)."
+SHARE_OUT = (
+    "Each lane goes along its own part of the row, every 32nd score, and shuffles bring the lanes' "
+    "results together."
+)
 NEIGHBOURS = "Let the 32 lanes of a warp take 32 neighbouring columns of one row."
 
 answers = Answers()
@@ -448,5 +452,6 @@ EXERCISE = kernel_exercise(
     budgets=(
         budgets.float64(advice=FLOAT32),
         budgets.sectors_per_request(4, advice=NEIGHBOURS),
+        budgets.bytes_moved(lambda launch: 8 * launch.args[0].nbytes, advice=SHARE_OUT),
     ),
 )

@@ -427,6 +427,7 @@ EXERCISE = kernel_exercise(
     cases=cases,
     expect=sums_of_blocks,
     answers=answers,
+    alone=TREE,
     budgets=(
         budgets.float64(advice=FLOAT32),
         budgets.contention(1, advice=QUEUE),

@@ -278,6 +278,7 @@ EXERCISE = kernel_exercise(
     cases=cases,
     expect=sums_of_warps,
     answers=answers,
+    alone=ONCE,
     budgets=(
         budgets.float64(advice=FLOAT32),
         budgets.shared_passes(0, advice=REGISTERS),

@@ -1,0 +1,281 @@
+"""Answers to the exercises of notebook 03 by another hand than the catalogue's."""
+
+import numba
+import numpy as np
+import pytest
+from numba import cuda as numba_cuda
+from numba import float32, int32
+
+from gpulearn import cuda
+from gpulearn.kernels.images import BLUE, GREEN, RED
+from gpulearn.lessons.exercise import find
+from gpulearn.lessons.judge import diagnose
+
+WEIGHTS = (RED, GREEN, BLUE)
+
+
+@cuda.jit(device=True)
+def my_place(axis):
+    if axis == 0:
+        return cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    return cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y
+
+
+@cuda.jit(device=True)
+def inside(array, r, c):
+    return 0 <= r < array.shape[0] and 0 <= c < array.shape[1]
+
+
+def index_keywords(block, block_size, thread):
+    here = 0
+    while block > 0:
+        here += block_size
+        block -= 1
+        if here > 10**6:  # far out: the rest at once
+            here += block * block_size
+            break
+    return here + thread
+
+
+def index_sum_of_range(block, block_size, thread):
+    return sum((block * block_size, thread))
+
+
+def blocks_with_if(n, block_size):
+    whole = n // block_size
+    if n - whole * block_size > 0:
+        whole += 1
+    return whole
+
+
+def blocks_from_range(n, block_size):
+    return len(range(0, n, block_size))
+
+
+@cuda.jit
+def add_early_return(first, second, result):
+    me = my_place(0)
+    if me >= len(result):
+        return
+    result[me] = first[me] + second[me]
+
+
+@numba_cuda.jit
+def add_numbas_decorator(a, b, out):
+    t = numba_cuda.threadIdx.x
+    i = t + numba_cuda.blockIdx.x * numba_cuda.blockDim.x
+    if i < out.shape[0]:
+        out[i] = float32(a[i]) + float32(b[i])
+
+
+def add_once_while(a, b, out):
+    i = cuda.grid(1)
+    while i < out.size:
+        out[i] = a[i] + b[i]
+        break
+
+
+@cuda.jit("void(float32[:], float32[:], float32[:])")
+def add_signature(a, b, out):
+    tid = cuda.threadIdx.x
+    bid = cuda.blockIdx.x
+    width = cuda.blockDim.x
+    position = int32(bid * width + tid)
+    if position < a.size and position < b.size and position < out.size:
+        out[position] = a[position] + b[position]
+
+
+def matrix_flat_helper(a, b, out):
+    r, c = my_place(1), my_place(0)
+    if inside(out, r, c):
+        spot = r, c
+        out[spot] = a[spot] + b[spot]
+
+
+def matrix_two_returns(a, b, out):
+    where = cuda.grid(2)
+    if where[0] >= a.shape[1]:
+        return
+    if where[1] >= a.shape[0]:
+        return
+    out[where[1], where[0]] = b[where[1], where[0]] + a[where[1], where[0]]
+
+
+def gray_locals(rgb, gray):
+    col, row = cuda.grid(2)
+    tall, wide = gray.shape
+    if row < tall and col < wide:
+        parts = cuda.local.array(3, numba.float32)
+        for k in range(3):
+            parts[k] = rgb[row, col, k]
+        gray[row, col] = parts[0] * RED + parts[1] * GREEN + parts[2] * BLUE
+
+
+def gray_row_view(rgb, gray):
+    col, row = cuda.grid(2)
+    if row < rgb.shape[0]:
+        far = col >= rgb.shape[1]
+        if not far:
+            pixel = rgb[row, col]
+            total = np.float32(0)
+            for k in range(pixel.size):
+                total += WEIGHTS[k] * pixel[k]
+            gray[row, col] = total
+
+
+def gray_in_strides(rgb, gray):
+    col, row = cuda.grid(2)
+    for r in range(row, gray.shape[0], cuda.blockDim.y * cuda.gridDim.y):
+        for c in range(col, gray.shape[1], cuda.blockDim.x * cuda.gridDim.x):
+            gray[r, c] = RED * rgb[r, c, 0]
+            gray[r, c] += GREEN * rgb[r, c, 1]
+            gray[r, c] += BLUE * rgb[r, c, 2]
+
+
+def saxpy_contiguous(alpha, x, y, out):
+    share = (out.size + cuda.gridsize(1) - 1) // cuda.gridsize(1)
+    for i in range(cuda.grid(1) * share, min(out.size, (cuda.grid(1) + 1) * share)):
+        out[i] = alpha * x[i] + y[i]
+
+
+def saxpy_while_true(alpha, x, y, out):
+    i = cuda.grid(1)
+    while True:
+        if i >= out.size:
+            break
+        out[i] = alpha * x[i] + y[i]
+        i += cuda.gridsize(1)
+
+
+def saxpy_downwards(alpha, x, y, out):
+    i = out.size - 1 - cuda.grid(1)
+    while i >= 0:
+        ax = alpha * x[i]
+        out[i] = ax + y[i]
+        i -= cuda.gridsize(1)
+
+
+def index_prints(block, block_size, thread):
+    print(block * block_size + thread)
+
+
+def index_float(block, block_size, thread):
+    return np.float32(block) * np.float32(block_size) + np.float32(thread)
+
+
+def add_accumulates(a, b, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] += a[i] + b[i]
+
+
+def add_serial(a, b, out):
+    if cuda.grid(1) == 0:
+        for i in range(out.size):
+            out[i] = a[i] + b[i]
+
+
+def add_guard_skips_first(a, b, out):
+    i = cuda.grid(1)
+    if 0 < i < out.size:
+        out[i] = a[i] + b[i]
+
+
+def add_floats(a, b, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = float(a[i]) + float(b[i])
+
+
+def add_shifted(a, b, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = a[i] + b[i - 1]
+
+
+def add_index_from_one(a, b, out):
+    i = cuda.grid(1) + 1
+    if i <= out.size:
+        out[i] = a[i] + b[i]
+
+
+def matrix_size_guard(a, b, out):
+    x, y = cuda.grid(2)
+    if x * y < out.size:
+        out[y, x] = a[y, x] + b[y, x]
+
+
+def matrix_numbered(a, b, out):
+    x, y = cuda.grid(2)
+    i = y * cuda.gridDim.x * cuda.blockDim.x + x
+    if i < out.size:
+        out[i // out.shape[1], i % out.shape[1]] = (
+            a[i // out.shape[1], i % out.shape[1]] + b[i // out.shape[1], i % out.shape[1]]
+        )
+
+
+def gray_scaled(rgb, gray):
+    x, y = cuda.grid(2)
+    if x < gray.shape[1] and y < gray.shape[0]:
+        s = RED * rgb[y, x, 0] + GREEN * rgb[y, x, 1] + BLUE * rgb[y, x, 2]
+        gray[y, x] = s / np.float32(255)
+
+
+def saxpy_step_of_grid_dim(alpha, x, y, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridDim.x):
+        out[i] = alpha * x[i] + y[i]
+
+
+def saxpy_plus_out(alpha, x, y, out):
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = alpha * x[i] + out[i]
+
+
+def saxpy_one_thread(alpha, x, y, out):
+    if cuda.grid(1) == 0:
+        for i in range(out.size):
+            out[i] = alpha * x[i] + y[i]
+
+
+RIGHT = {
+    "global_index": (index_keywords, index_sum_of_range),
+    "blocks_for": (blocks_with_if, blocks_from_range),
+    "vector_add": (
+        add_early_return,
+        add_numbas_decorator,
+        add_once_while,
+        add_signature,
+        add_floats,
+    ),
+    "matrix_add_2d": (matrix_flat_helper, matrix_two_returns, matrix_numbered),
+    "rgb_to_gray": (gray_locals, gray_row_view, gray_in_strides),
+    "saxpy_grid_stride": (saxpy_contiguous, saxpy_while_true, saxpy_downwards),
+}
+
+
+WRONG = [
+    ("global_index", index_prints, "does it end with return?"),
+    ("global_index", index_float, "expected 17179869189"),
+    ("vector_add", add_serial, "of a warp's lanes is at work"),
+    ("vector_add", add_accumulates, "before anything is written to it"),
+    ("vector_add", add_shifted, "accesses b[-1]: a negative index counts from the end"),
+    ("vector_add", add_guard_skips_first, "out[0] is never written; all others are right"),
+    ("vector_add", add_index_from_one, "accesses a[97], out of bounds"),
+    ("matrix_add_2d", matrix_size_guard, "accesses a[29, 0], out of bounds"),
+    ("rgb_to_gray", gray_scaled, "every element of gray is 0.003922 times what it should be"),
+    ("saxpy_grid_stride", saxpy_plus_out, "before anything is written to it"),
+    ("saxpy_grid_stride", saxpy_one_thread, "of a warp's lanes is at work"),
+    ("saxpy_grid_stride", saxpy_step_of_grid_dim, "Elements are done by several threads"),
+]
+
+
+@pytest.mark.parametrize(("name", "answer"), [(n, a) for n, many in RIGHT.items() for a in many])
+def test_right_answers_pass(name, answer):
+    assert diagnose(find(name), answer) is None
+
+
+@pytest.mark.parametrize(("name", "answer", "said"), WRONG)
+def test_wrong_answers_are_told_what_they_do(name, answer, said):
+    found = diagnose(find(name), answer) or "nothing"
+    # what ends a sentence ends the diagnosis: no hint for another mistake follows
+    assert found.endswith(said) if said.endswith(".") else said in found
