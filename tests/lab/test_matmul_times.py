@@ -1,5 +1,7 @@
 """Where a product's time comes from: live before recorded before modelled, always labelled."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -205,8 +207,11 @@ def test_record_writes_a_file(no_gpu, monkeypatch, capsys):
     rows = [{"n": 8, "dtype": "float32", "copies": "none", "seconds": 1e-5}]
     monkeypatch.setattr(device, "torch_gpu", lambda: True)
     monkeypatch.setattr(record, "record_matmul", lambda: a_recording(rows))
+    ladder = replace(a_recording([{"n": 8, "rung": "naive", "seconds": 1e-5}]), name="ladder")
+    monkeypatch.setattr(record, "record_ladder", lambda: ladder)
     assert record.main(["--folder", str(no_gpu)]) == 0
     assert recordings.find("matmul", no_gpu) == a_recording(rows)
+    assert recordings.find("ladder", no_gpu) == ladder
     assert "recorded" in capsys.readouterr().out
 
 
