@@ -199,7 +199,10 @@ def lanes(*, advice: str) -> Budget:
         mean = report.totals.lanes_per_instruction
         if mean >= min(LANES, report.block[0] * report.block[1] * report.block[2]):
             return None
-        return f"on average only {mean:.2g} of a warp's lanes is at work"
+        return (
+            f"on average only {mean:.2g} of a warp's lanes is at work, "
+            f"the budget is {LANES:g} or more"
+        )
 
     return Budget(excess, advice)
 
