@@ -200,8 +200,7 @@ def lanes(*, advice: str) -> Budget:
         if mean >= min(LANES, report.block[0] * report.block[1] * report.block[2]):
             return None
         return (
-            f"on average only {mean:.2g} of a warp's lanes is at work, "
-            f"the budget is {LANES:g} or more"
+            f"of 32 threads on average only {mean:.2g} are at work, the budget is {LANES:g} or more"
         )
 
     return Budget(excess, advice)

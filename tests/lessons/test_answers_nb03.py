@@ -256,7 +256,7 @@ RIGHT = {
 WRONG = [
     ("global_index", index_prints, "does it end with return?"),
     ("global_index", index_float, "expected 17179869189"),
-    ("vector_add", add_serial, "of a warp's lanes is at work"),
+    ("vector_add", add_serial, "are at work"),
     ("vector_add", add_accumulates, "before anything is written to it"),
     ("vector_add", add_shifted, "accesses b[-1]: a negative index counts from the end"),
     ("vector_add", add_guard_skips_first, "out[0] is never written; all others are right"),
@@ -264,7 +264,7 @@ WRONG = [
     ("matrix_add_2d", matrix_size_guard, "accesses a[29, 0], out of bounds"),
     ("rgb_to_gray", gray_scaled, "every element of gray is 0.003922 times what it should be"),
     ("saxpy_grid_stride", saxpy_plus_out, "before anything is written to it"),
-    ("saxpy_grid_stride", saxpy_one_thread, "of a warp's lanes is at work"),
+    ("saxpy_grid_stride", saxpy_one_thread, "are at work"),
     ("saxpy_grid_stride", saxpy_step_of_grid_dim, "Elements are done by several threads"),
 ]
 

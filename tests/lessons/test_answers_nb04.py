@@ -221,15 +221,15 @@ def transpose_guard_by_out_wrong(image, out):
 
 
 WRONG = [
-    ("copy_coalesced", copy_serial, "of a warp's lanes is at work"),
+    ("copy_coalesced", copy_serial, "are at work"),
     ("copy_coalesced", copy_even_stride, "neighbouring lanes are 8 bytes apart"),
     ("copy_coalesced", copy_skips_round, "424 of 1,000 elements of target are never written"),
-    ("column_sums", sums_one_thread, "of a warp's lanes is at work"),
+    ("column_sums", sums_one_thread, "are at work"),
     ("column_sums", sums_in_out_from_zero, "in a variable of the thread"),
     ("column_sums", sums_return_inside, "all 37 elements of out differ"),
-    ("soa_norms", norms_one_thread, "of a warp's lanes is at work"),
+    ("soa_norms", norms_one_thread, "are at work"),
     ("soa_norms", norms_abs, "out[0] is nan"),
-    ("transpose_naive", transpose_whole, "results go to the elements of out"),
+    ("transpose_naive", transpose_whole, "nothing is written to the elements of out"),
     ("transpose_naive", transpose_x_block_only, "only the first 8 columns of out are written"),
     ("transpose_naive", transpose_guard_by_out_wrong, "swapped in the guard"),
 ]

@@ -350,14 +350,14 @@ def blur_negative_wraps(image, weights, out):
 
 
 WRONG = [
-    ("reverse_block", reverse_one_thread, "of a warp's lanes is at work"),
+    ("reverse_block", reverse_one_thread, "are at work"),
     ("reverse_block", reverse_shared_unused, "Store in a what stands in the shared array"),
     ("reverse_block", reverse_early_return, "thread 37 has left. Guard the load"),
     ("stencil_1d", stencil_wraps, "the vector is bent to a ring"),
     ("stencil_1d", stencil_halo_by_thread_zero, "no barrier between them."),
     ("transpose_tiled", turned_same_guard, "which nobody has written"),
     ("block_sum", sum_atomic_shared, "The additions happen one after the other"),
-    ("block_sum", sum_from_global_serial, "of a warp's lanes is at work"),
+    ("block_sum", sum_from_global_serial, "are at work"),
     ("block_sum", sum_atomic_global, "before anything is written to it"),
     ("block_sum", sum_plain_update, "All threads add to one cell of shared memory"),
     ("conv2d_tiled", blur_negative_wraps, "an index below zero is not guarded"),
