@@ -31,27 +31,29 @@ class Measure:
     """What a bar can stand for: `value` from a rung's counters, or None for a rate."""
 
     label: str
-    better: str
+    best: str
     value: Callable[[Counts], float] | None = None
 
 
 MEASURES = {
-    SHARE: Measure("share of torch.matmul's rate (%)", "more"),
-    RATE: Measure("rate (GFLOP/s)", "more"),
+    SHARE: Measure("share of torch.matmul's rate (%)", "more is better"),
+    RATE: Measure("rate (GFLOP/s)", "more is better"),
     "FLOP per byte": Measure(
-        "operations for each byte that is moved", "more", lambda t: t.arithmetic_intensity
+        "operations for each byte that is moved", "more is better", lambda t: t.arithmetic_intensity
     ),
     "sectors per load": Measure(
-        "sectors for each load request", "fewer", lambda t: t.sectors_per_load
+        "sectors for each load request",
+        "best: 4 for 4-byte words, 8 for 8-byte",
+        lambda t: t.sectors_per_load,
     ),
     "load requests": Measure(
         "load requests to global memory (thousands)",
-        "fewer",
+        "fewer is better",
         lambda t: t.global_load_requests / 1e3,
     ),
     "shared loads per product": Measure(
         "passes over shared memory for each product of a warp",
-        "fewer",
+        "fewer is better",
         lambda t: t.shared_load_wavefronts * 2 * WARP / (t.flops32 + t.flops64),
     ),
 }
@@ -80,7 +82,7 @@ def draw_ladder(
         left, right = fig.subplots(1, 2, sharey=True, width_ratios=(3, 2))
         _bars(left, names, ours, "C0", "")
         _bars(right, names, {n: 100 * published[n] for n in names if n in published}, "C1", "///")
-        left.set_xlabel(f"{chosen.label}; {chosen.better} is better", fontsize=9)
+        left.set_xlabel(f"{chosen.label}; {chosen.best}", fontsize=9)
         left.set_title(f"these kernels, {origin}", loc="left", fontsize=9)
         right.set_xlabel("share of cuBLAS's rate (%); more is better", fontsize=9)
         right.set_title("published: CUDA C++, RTX A6000", loc="left", fontsize=9)
