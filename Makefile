@@ -49,7 +49,7 @@ links: $(STAMP)
 
 # on a machine with an NVIDIA GPU: measures what the notebooks show elsewhere
 record: $(STAMP)
-	$(BIN)/python -m gpulearn.record $(ARGS)
+	$(BIN)/python -m gpulearn.performance.record $(ARGS)
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m gpulearn.install

@@ -13,7 +13,6 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from gpulearn.accelerators import accelerator
-    from gpulearn.choosing import Offer, cheapest_gpu_that_fits, offers
     from gpulearn.device import banner
     from gpulearn.errors import (
         BadInput,
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
         RecordingError,
         WrongAnswer,
     )
-    from gpulearn.estimates import Estimate, estimate
     from gpulearn.figures.access_explorer import access, access_explorer
     from gpulearn.figures.bank_explorer import BankRequest, bank_explorer, bank_request
     from gpulearn.figures.counters import compare_reports
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
     from gpulearn.figures.table import table
     from gpulearn.figures.thread_explorer import thread_explorer
     from gpulearn.figures.tiles import show_halo, show_tile
-    from gpulearn.gpus import GpuSpec, gpu_spec
     from gpulearn.kernels.indexing import blocks_for
     from gpulearn.kernels.ladder import ladder_reports
     from gpulearn.kernels.ladder_rates import kernel_roofs, ladder_rates
@@ -50,17 +47,25 @@ if TYPE_CHECKING:
     from gpulearn.kernels.precision import relative_error, round_mantissa
     from gpulearn.lessons.judge import check
     from gpulearn.lessons.overview import exercises, progress, solution
-    from gpulearn.machine import RoofPoint, measured_roof, memory_bandwidth, roof_point
-    from gpulearn.roofline import Roof, arithmetic_intensity, attainable, ridge_point, roof
-    from gpulearn.series import Provenance, Series, crossover
+    from gpulearn.performance.choosing import Offer, cheapest_gpu_that_fits, offers
+    from gpulearn.performance.estimates import Estimate, estimate
+    from gpulearn.performance.gpus import GpuSpec, gpu_spec
+    from gpulearn.performance.machine import RoofPoint, measured_roof, memory_bandwidth, roof_point
+    from gpulearn.performance.roofline import (
+        Roof,
+        arithmetic_intensity,
+        attainable,
+        ridge_point,
+        roof,
+    )
+    from gpulearn.performance.series import Provenance, Series, crossover
+    from gpulearn.performance.timing import Measurement, format_seconds, measure, time_correctly
     from gpulearn.simt.settings import seed, unchecked
     from gpulearn.simt.xray import xray
-    from gpulearn.timing import Measurement, format_seconds, measure, time_correctly
 
 # the module that defines them -> public names
 _HOMES = {
     "gpulearn.accelerators": ("accelerator",),
-    "gpulearn.choosing": ("Offer", "cheapest_gpu_that_fits", "offers"),
     "gpulearn.device": ("banner",),
     "gpulearn.errors": (
         "BadInput",
@@ -72,7 +77,6 @@ _HOMES = {
         "RecordingError",
         "WrongAnswer",
     ),
-    "gpulearn.estimates": ("Estimate", "estimate"),
     "gpulearn.figures.access_explorer": ("access", "access_explorer"),
     "gpulearn.figures.bank_explorer": ("BankRequest", "bank_explorer", "bank_request"),
     "gpulearn.figures.counters": ("compare_reports",),
@@ -88,7 +92,6 @@ _HOMES = {
     "gpulearn.figures.table": ("table",),
     "gpulearn.figures.thread_explorer": ("thread_explorer",),
     "gpulearn.figures.tiles": ("show_halo", "show_tile"),
-    "gpulearn.gpus": ("GpuSpec", "gpu_spec"),
     "gpulearn.kernels.indexing": ("blocks_for",),
     "gpulearn.kernels.ladder": ("ladder_reports",),
     "gpulearn.kernels.ladder_rates": ("kernel_roofs", "ladder_rates"),
@@ -97,12 +100,26 @@ _HOMES = {
     "gpulearn.kernels.precision": ("relative_error", "round_mantissa"),
     "gpulearn.lessons.judge": ("check",),
     "gpulearn.lessons.overview": ("exercises", "progress", "solution"),
-    "gpulearn.machine": ("RoofPoint", "measured_roof", "memory_bandwidth", "roof_point"),
-    "gpulearn.roofline": ("Roof", "arithmetic_intensity", "attainable", "ridge_point", "roof"),
-    "gpulearn.series": ("Provenance", "Series", "crossover"),
+    "gpulearn.performance.choosing": ("Offer", "cheapest_gpu_that_fits", "offers"),
+    "gpulearn.performance.estimates": ("Estimate", "estimate"),
+    "gpulearn.performance.gpus": ("GpuSpec", "gpu_spec"),
+    "gpulearn.performance.machine": (
+        "RoofPoint",
+        "measured_roof",
+        "memory_bandwidth",
+        "roof_point",
+    ),
+    "gpulearn.performance.roofline": (
+        "Roof",
+        "arithmetic_intensity",
+        "attainable",
+        "ridge_point",
+        "roof",
+    ),
+    "gpulearn.performance.series": ("Provenance", "Series", "crossover"),
+    "gpulearn.performance.timing": ("Measurement", "format_seconds", "measure", "time_correctly"),
     "gpulearn.simt.settings": ("seed", "unchecked"),
     "gpulearn.simt.xray": ("xray",),
-    "gpulearn.timing": ("Measurement", "format_seconds", "measure", "time_correctly"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -11,10 +11,10 @@ from gpulearn.errors import BadInput
 from gpulearn.figures.show import Picture, show
 from gpulearn.figures.style import LINES, figure
 from gpulearn.figures.table import Table, table
-from gpulearn.gpus import gpu_spec
 from gpulearn.kernels.matmul import matmul_flops
-from gpulearn.series import Series, crossover
-from gpulearn.timing import format_seconds
+from gpulearn.performance.gpus import gpu_spec
+from gpulearn.performance.series import Series, crossover
+from gpulearn.performance.timing import format_seconds
 
 __all__ = ["compare_at", "compare_gpus", "plot_rates", "plot_times", "rates"]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 
-from gpulearn import _require, gpus
+from gpulearn import _require
 from gpulearn.errors import BadInput
 from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.matmul import compare_at, plot_times
 from gpulearn.figures.show import Picture
 from gpulearn.kernels.matmul_times import gpu_times, modelled_times
-from gpulearn.series import Series
+from gpulearn.performance import gpus
+from gpulearn.performance.series import Series
 
 __all__ = ["draw", "matmul_explorer"]
 

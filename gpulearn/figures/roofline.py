@@ -11,9 +11,9 @@ from gpulearn.errors import BadInput
 from gpulearn.figures.show import Picture, show
 from gpulearn.figures.style import LINES, figure
 from gpulearn.figures.table import Table, table
-from gpulearn.machine import RoofPoint
-from gpulearn.roofline import Roof, plain
-from gpulearn.timing import format_seconds
+from gpulearn.performance.machine import RoofPoint
+from gpulearn.performance.roofline import Roof, plain
+from gpulearn.performance.timing import format_seconds
 
 __all__ = ["compare_points", "compare_roofs", "plot_roofline", "said_of_point"]
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpulearn import _require, gpus
+from gpulearn import _require
 from gpulearn.errors import BadInput
 from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.roofline import plot_roofline
 from gpulearn.figures.show import Picture
-from gpulearn.machine import RoofPoint
-from gpulearn.roofline import Roof, plain, roof
-from gpulearn.timing import format_seconds
+from gpulearn.performance import gpus
+from gpulearn.performance.machine import RoofPoint
+from gpulearn.performance.roofline import Roof, plain, roof
+from gpulearn.performance.timing import format_seconds
 
 __all__ = ["draw_roofs", "roofline_explorer"]
 

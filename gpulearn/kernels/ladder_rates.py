@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gpulearn import _require, cuda, device, recordings, timing
+from gpulearn import _require, cuda, device
 from gpulearn.errors import BadInput
-from gpulearn.gpus import gpu_spec
 from gpulearn.kernels.ladder import LADDER, ladder_reports
 from gpulearn.kernels.matmul import matmul_flops
 from gpulearn.kernels.matmul_times import float32_products, random_matrix
-from gpulearn.roofline import roof
-from gpulearn.series import Provenance
+from gpulearn.performance import recordings, timing
+from gpulearn.performance.gpus import gpu_spec
+from gpulearn.performance.roofline import roof
+from gpulearn.performance.series import Provenance
 
 if TYPE_CHECKING:
     from gpulearn.simt.report import Report
@@ -53,7 +54,7 @@ def kernel_roofs(report: Report, gpu: str = "T4") -> dict[str, float]:
 
     Args:
         report: what `gl.xray` returned.
-        gpu: one of `gpulearn.gpus.GPUS`.
+        gpu: one of `gpulearn.performance.gpus.GPUS`.
 
     Returns:
         "memory", "shared memory" and "arithmetic" → operations per second; a resource that the

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn import _require, device, gpus, recordings, roofline, timing
+from gpulearn import _require, device
 from gpulearn.kernels.matmul import matmul_flops, matmul_loops
-from gpulearn.series import Provenance, Series
+from gpulearn.performance import gpus, recordings, roofline, timing
+from gpulearn.performance.series import Provenance, Series
 
 __all__ = ["CONTENDERS", "cpu_times", "gpu_times", "live_times", "modelled_times", "peak_rate"]
 

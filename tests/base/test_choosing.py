@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gpulearn import Offer, cheapest_gpu_that_fits, offers
 from gpulearn.errors import BadInput
-from gpulearn.gpus import GPUS
+from gpulearn.performance.gpus import GPUS
 
 SMALL = Offer("small", 16e9, 10e12, 300e9, 70.0, price=0.4)
 LARGE = Offer("large", 80e9, 100e12, 3000e9, 700.0, price=2.0)

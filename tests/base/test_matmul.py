@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from gpulearn.errors import BadInput
-from gpulearn.gpus import GPUS, gpu_spec
 from gpulearn.kernels.matmul import matmul_flops, matmul_loops
 from gpulearn.kernels.precision import relative_error, round_mantissa
-from gpulearn.roofline import LAUNCH_SECONDS, matmul_seconds
+from gpulearn.performance.gpus import GPUS, gpu_spec
+from gpulearn.performance.roofline import LAUNCH_SECONDS, matmul_seconds
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 4), (5, 1, 2), (4, 4, 4)])

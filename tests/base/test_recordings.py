@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from gpulearn import recordings
 from gpulearn.errors import RecordingError
-from gpulearn.recordings import Recording
+from gpulearn.performance import recordings
+from gpulearn.performance.recordings import Recording
 
 GOOD = Recording(
     name="matmul",

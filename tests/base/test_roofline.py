@@ -5,14 +5,15 @@ from contextlib import contextmanager
 
 import pytest
 
-from gpulearn import device, machine
+from gpulearn import device
 from gpulearn.errors import BadInput
-from gpulearn.fastest import fastest
-from gpulearn.gpus import GPUS, Price, gpu_spec
-from gpulearn.neighbours import Neighbours
-from gpulearn.roofline import Roof, arithmetic_intensity, attainable, ridge_point, roof
-from gpulearn.series import Provenance
-from gpulearn.timing import Measurement
+from gpulearn.performance import machine
+from gpulearn.performance.fastest import fastest
+from gpulearn.performance.gpus import GPUS, Price, gpu_spec
+from gpulearn.performance.neighbours import Neighbours
+from gpulearn.performance.roofline import Roof, arithmetic_intensity, attainable, ridge_point, roof
+from gpulearn.performance.series import Provenance
+from gpulearn.performance.timing import Measurement
 
 HERE = Provenance("measured", "here")
 PAPER = Roof("a machine on paper", peak=1000.0, bandwidth=50.0, provenance=HERE)
@@ -208,7 +209,7 @@ def test_work_is_timed_and_placed(monkeypatch):
 def clock(monkeypatch):
     """A clock that only the timed call moves, by the next of these seconds."""
     steps, time = [], [0.0]
-    monkeypatch.setattr("gpulearn.timing.now", lambda: time[0])
+    monkeypatch.setattr("gpulearn.performance.timing.now", lambda: time[0])
 
     def call():
         time[0] += steps.pop(0)
@@ -228,7 +229,7 @@ def test_a_short_call_is_timed_in_blocks(clock, monkeypatch):
     steps, call = clock
     steps += [9.0, 3e-6, 3e-6, 3e-6]
     blocks = Measurement((2e-6, 1e-6), 9.0, HERE)
-    monkeypatch.setattr("gpulearn.timing.measure", lambda f, seconds: blocks)
+    monkeypatch.setattr("gpulearn.performance.timing.measure", lambda f, seconds: blocks)
     assert fastest(call) == (1e-6, HERE)
 
 

@@ -11,7 +11,7 @@ from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.matmul import compare_gpus, plot_rates, plot_times, rates
 from gpulearn.figures.matmul_explorer import BEST, draw, gpu_series
 from gpulearn.figures.style import figure
-from gpulearn.series import Provenance, Series
+from gpulearn.performance.series import Provenance, Series
 
 HERE = Provenance("measured", "a laptop")
 SIZES = (64, 128, 256)

@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 
 import gpulearn as gl
-from gpulearn import cuda, record, recordings
+from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn.figures.ladder import MEASURES, draw_ladder
-from gpulearn.gpus import GPUS, gpu_spec
 from gpulearn.kernels import ladder_rates as rates_module
 from gpulearn.kernels.ladder import LADDER, PUBLISHED
 from gpulearn.kernels.ladder_rates import LIBRARY, kernel_roofs, live_rates, modelled_rates
 from gpulearn.kernels.matmul_registers import matmul_register_patch
 from gpulearn.kernels.matmul_tuning import TILES, register_tiled
-from gpulearn.series import Provenance
+from gpulearn.performance import record, recordings
+from gpulearn.performance.gpus import GPUS, gpu_spec
+from gpulearn.performance.series import Provenance
 
 
 @pytest.fixture(scope="module")

@@ -5,15 +5,16 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gpulearn import device, record, recordings
+from gpulearn import device
 from gpulearn.device import Gpu
 from gpulearn.errors import BadInput
 from gpulearn.kernels import matmul_times
 from gpulearn.kernels.matmul_times import cpu_times, gpu_times, live_times
-from gpulearn.recordings import Recording
-from gpulearn.roofline import matmul_seconds
-from gpulearn.series import Provenance, Series
-from gpulearn.timing import Measurement
+from gpulearn.performance import record, recordings
+from gpulearn.performance.recordings import Recording
+from gpulearn.performance.roofline import matmul_seconds
+from gpulearn.performance.series import Provenance, Series
+from gpulearn.performance.timing import Measurement
 
 SIZES = [8, 16]
 T4 = Gpu("Tesla T4", 2**34, (7, 5), "12.4")
@@ -79,7 +80,7 @@ def test_one_disturbed_size_labels_the_series(monkeypatch):
         origin = Provenance("measured", "here", busy=next(busy))
         return Measurement((1.0,), 1.0, origin)
 
-    monkeypatch.setattr("gpulearn.timing.measure", measured)
+    monkeypatch.setattr("gpulearn.performance.timing.measure", measured)
     assert cpu_times(SIZES, "numpy").provenance.busy
 
 
@@ -113,7 +114,7 @@ def test_copies_go_there_and_back(monkeypatch):
 def test_peak_is_the_fastest_of_all(monkeypatch):
     times = iter([(4.0, 2.0), (3.0, 8.0)])
     monkeypatch.setattr(
-        "gpulearn.timing.measure",
+        "gpulearn.performance.timing.measure",
         lambda f: Measurement(next(times), 1.0, Provenance("measured", "here")),
     )
     assert matmul_times.peak_rate(8) == 2 * 8**3 / 2.0

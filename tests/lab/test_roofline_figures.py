@@ -9,9 +9,9 @@ from gpulearn.errors import BadInput
 from gpulearn.figures.roofline import said_of_point
 from gpulearn.figures.roofline_explorer import INTENSITIES, draw_roofs
 from gpulearn.figures.show import show
-from gpulearn.machine import RoofPoint
-from gpulearn.roofline import Roof
-from gpulearn.series import Provenance
+from gpulearn.performance.machine import RoofPoint
+from gpulearn.performance.roofline import Roof
+from gpulearn.performance.series import Provenance
 
 HERE = Provenance("measured", "here")
 LAPTOP = Roof("a laptop", 300e9, 50e9, HERE)

@@ -12,11 +12,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulearn import _require, device, neighbours, timing
+from gpulearn import _require, device
 from gpulearn.errors import BadInput, MissingPackage
-from gpulearn.neighbours import Neighbours, watch_neighbours
-from gpulearn.series import Provenance, Series, crossover
-from gpulearn.timing import Measurement, format_seconds, measure
+from gpulearn.performance import neighbours, timing
+from gpulearn.performance.neighbours import Neighbours, watch_neighbours
+from gpulearn.performance.series import Provenance, Series, crossover
+from gpulearn.performance.timing import Measurement, format_seconds, measure
 
 
 def test_a_sleep_takes_as_long_as_it_sleeps():

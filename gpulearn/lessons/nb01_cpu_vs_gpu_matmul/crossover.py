@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.lessons.exercise import Answers, Case, Exercise
-from gpulearn.series import crossover
+from gpulearn.performance.series import crossover
 
 __all__ = ["EXERCISE"]
 

@@ -16,7 +16,7 @@ from gpulearn.lessons.virtual_gpu import (
     slower_and_slower,
     zigzag,
 )
-from gpulearn.timing import time_correctly
+from gpulearn.performance.timing import time_correctly
 
 __all__ = ["EXERCISE"]
 

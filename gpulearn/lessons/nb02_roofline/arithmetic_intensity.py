@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulearn.lessons.exercise import Answers, Case, Exercise
-from gpulearn.roofline import arithmetic_intensity
+from gpulearn.performance.roofline import arithmetic_intensity
 
 __all__ = ["EXERCISE"]
 

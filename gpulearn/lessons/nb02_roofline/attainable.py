@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gpulearn.gpus import gpu_spec
 from gpulearn.lessons.exercise import Answers, Case, Exercise
-from gpulearn.roofline import attainable
+from gpulearn.performance.gpus import gpu_spec
+from gpulearn.performance.roofline import attainable
 
 __all__ = ["EXERCISE"]
 

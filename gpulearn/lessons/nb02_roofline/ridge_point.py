@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gpulearn.gpus import gpu_spec
 from gpulearn.lessons.exercise import Answers, Case, Exercise
-from gpulearn.roofline import ridge_point
+from gpulearn.performance.gpus import gpu_spec
+from gpulearn.performance.roofline import ridge_point
 
 __all__ = ["EXERCISE"]
 

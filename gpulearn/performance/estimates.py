@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from gpulearn import _require
 from gpulearn.errors import BadInput
-from gpulearn.gpus import gpu_spec
-from gpulearn.roofline import LAUNCH_SECONDS
-from gpulearn.series import Provenance
-from gpulearn.timing import format_seconds
+from gpulearn.performance.gpus import gpu_spec
+from gpulearn.performance.roofline import LAUNCH_SECONDS
+from gpulearn.performance.series import Provenance
+from gpulearn.performance.timing import format_seconds
 
 if TYPE_CHECKING:
     from gpulearn.simt.report import Report
@@ -129,7 +129,7 @@ def estimate(report: Report, gpu: str = "T4") -> Estimate:
 
     Args:
         report: what `gl.xray` returned.
-        gpu: one of `gpulearn.gpus.GPUS`.
+        gpu: one of `gpulearn.performance.gpus.GPUS`.
 
     Raises:
         BadInput: `report` is no report, its launch was stopped, or the GPU is not known.

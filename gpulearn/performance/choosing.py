@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from gpulearn import _require
 from gpulearn.errors import BadInput
-from gpulearn.gpus import GPUS
-from gpulearn.roofline import roof
+from gpulearn.performance.gpus import GPUS
+from gpulearn.performance.roofline import roof
 
 __all__ = ["Offer", "cheapest_gpu_that_fits", "offers"]
 
@@ -39,7 +39,7 @@ class Offer:
 
 
 def offers(dtype: str = "float32", price: str = "low") -> list[Offer]:
-    """Every GPU of `gpulearn.gpus.GPUS` that has an arithmetic, with one price.
+    """Every GPU of `gpulearn.performance.gpus.GPUS` that has an arithmetic, with one price.
 
     Args:
         dtype: the arithmetic whose peak counts. "half" is bfloat16, or float16 where a GPU has

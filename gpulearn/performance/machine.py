@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpulearn import _require, device
-from gpulearn.fastest import fastest
 from gpulearn.kernels.matmul import matmul_flops
 from gpulearn.kernels.matmul_times import float32_products, random_matrix
-from gpulearn.neighbours import watch_neighbours
-from gpulearn.roofline import Roof, arithmetic_intensity
-from gpulearn.series import Provenance
+from gpulearn.performance.fastest import fastest
+from gpulearn.performance.neighbours import watch_neighbours
+from gpulearn.performance.roofline import Roof, arithmetic_intensity
+from gpulearn.performance.series import Provenance
 
 __all__ = ["RoofPoint", "measured_roof", "memory_bandwidth", "product_rate", "roof_point"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from gpulearn import _require, device
 from gpulearn.errors import BadInput
-from gpulearn.neighbours import watch_neighbours
-from gpulearn.series import Provenance
+from gpulearn.performance.neighbours import watch_neighbours
+from gpulearn.performance.series import Provenance
 
 __all__ = ["Measurement", "format_seconds", "measure", "now", "place", "time_correctly"]
 

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpulearn import _require, device, recordings
+from gpulearn import _require, device
 from gpulearn.kernels.ladder_rates import live_rates
 from gpulearn.kernels.matmul import matmul_flops
 from gpulearn.kernels.matmul_times import live_times
-from gpulearn.recordings import Recording
+from gpulearn.performance import recordings
+from gpulearn.performance.recordings import Recording
 
 __all__ = ["main", "record_ladder", "record_matmul"]
 
@@ -68,7 +69,9 @@ def _rows(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Record everything; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m gpulearn.record", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m gpulearn.performance.record", description=__doc__
+    )
     parser.add_argument("--folder", type=Path, default=recordings.FOLDER)
     folder = parser.parse_args(arguments).folder
     _require.package("torch", "make record")

@@ -15,7 +15,7 @@ from typing import Any
 
 from gpulearn import _require
 from gpulearn.errors import RecordingError
-from gpulearn.series import Provenance
+from gpulearn.performance.series import Provenance
 
 __all__ = [
     "FOLDER",

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from gpulearn import _require
 from gpulearn.errors import BadInput
-from gpulearn.gpus import BYTES, gpu_spec
-from gpulearn.series import Provenance
+from gpulearn.performance.gpus import BYTES, gpu_spec
+from gpulearn.performance.series import Provenance
 
 __all__ = [
     "COPY_SECONDS",
@@ -140,7 +140,7 @@ def roof(gpu: str, dtype: str = "float32", units: str = "any") -> Roof:
     """The roofline of a named GPU by its data sheet.
 
     Args:
-        gpu: one of `gpulearn.gpus.GPUS`.
+        gpu: one of `gpulearn.performance.gpus.GPUS`.
         dtype: the arithmetic.
         units: "any" (tensor cores where they are faster) or "vector" (the ordinary units only,
             which is what a kernel of our own uses).

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpulearn import _require, timing
-from gpulearn.neighbours import watch_neighbours
-from gpulearn.series import Provenance
+from gpulearn import _require
+from gpulearn.performance import timing
+from gpulearn.performance.neighbours import watch_neighbours
+from gpulearn.performance.series import Provenance
 
 __all__ = ["fastest"]
 
