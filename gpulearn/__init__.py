@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from gpulearn.figures.tiles import show_halo, show_tile
     from gpulearn.kernels.indexing import blocks_for
     from gpulearn.kernels.ladder import ladder_reports
-    from gpulearn.kernels.ladder_rates import kernel_roofs, ladder_rates
     from gpulearn.kernels.matmul import matmul_flops, matmul_loops
-    from gpulearn.kernels.matmul_times import cpu_times, gpu_times, peak_rate
     from gpulearn.kernels.precision import relative_error, round_mantissa
     from gpulearn.lessons.judge import check
     from gpulearn.lessons.overview import exercises, progress, solution
     from gpulearn.performance.choosing import Offer, cheapest_gpu_that_fits, offers
     from gpulearn.performance.estimates import Estimate, estimate
     from gpulearn.performance.gpus import GpuSpec, gpu_spec
+    from gpulearn.performance.ladder_rates import kernel_roofs, ladder_rates
     from gpulearn.performance.machine import RoofPoint, measured_roof, memory_bandwidth, roof_point
+    from gpulearn.performance.matmul_times import cpu_times, gpu_times, peak_rate
     from gpulearn.performance.roofline import (
         Roof,
         arithmetic_intensity,
@@ -94,21 +94,21 @@ _HOMES = {
     "gpulearn.figures.tiles": ("show_halo", "show_tile"),
     "gpulearn.kernels.indexing": ("blocks_for",),
     "gpulearn.kernels.ladder": ("ladder_reports",),
-    "gpulearn.kernels.ladder_rates": ("kernel_roofs", "ladder_rates"),
     "gpulearn.kernels.matmul": ("matmul_flops", "matmul_loops"),
-    "gpulearn.kernels.matmul_times": ("cpu_times", "gpu_times", "peak_rate"),
     "gpulearn.kernels.precision": ("relative_error", "round_mantissa"),
     "gpulearn.lessons.judge": ("check",),
     "gpulearn.lessons.overview": ("exercises", "progress", "solution"),
     "gpulearn.performance.choosing": ("Offer", "cheapest_gpu_that_fits", "offers"),
     "gpulearn.performance.estimates": ("Estimate", "estimate"),
     "gpulearn.performance.gpus": ("GpuSpec", "gpu_spec"),
+    "gpulearn.performance.ladder_rates": ("kernel_roofs", "ladder_rates"),
     "gpulearn.performance.machine": (
         "RoofPoint",
         "measured_roof",
         "memory_bandwidth",
         "roof_point",
     ),
+    "gpulearn.performance.matmul_times": ("cpu_times", "gpu_times", "peak_rate"),
     "gpulearn.performance.roofline": (
         "Roof",
         "arithmetic_intensity",

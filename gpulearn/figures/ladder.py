@@ -13,8 +13,8 @@ from gpulearn.figures.show import Picture, show
 from gpulearn.figures.style import figure
 from gpulearn.figures.table import Table, table
 from gpulearn.kernels.ladder import LADDER, PUBLISHED, PUBLISHED_SOURCE
-from gpulearn.kernels.ladder_rates import LIBRARY, Rate, ladder_rates
 from gpulearn.performance.gpus import GPUS
+from gpulearn.performance.ladder_rates import LIBRARY, Rate, ladder_rates
 
 if TYPE_CHECKING:
     from gpulearn.simt.counters import Counts

@@ -10,8 +10,8 @@ from gpulearn.errors import BadInput
 from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.matmul import compare_at, plot_times
 from gpulearn.figures.show import Picture
-from gpulearn.kernels.matmul_times import gpu_times, modelled_times
 from gpulearn.performance import gpus
+from gpulearn.performance.matmul_times import gpu_times, modelled_times
 from gpulearn.performance.series import Series
 
 __all__ = ["draw", "matmul_explorer"]

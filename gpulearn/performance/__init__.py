@@ -5,5 +5,7 @@
 - modelled: `gpus` (data sheets), `roofline`, `estimates` (from the SIMT machine's counters),
   `machine` (this computer's own roofline), `choosing` (which GPU for a job).
 
-`series` holds times with their provenance, so that the three are never mixed up.
+`series` holds times with their provenance, so that the three are never mixed up;
+`matmul_times` and `ladder_rates` choose among them for the matrix product. The kernels
+themselves, in `gpulearn.kernels`, know nothing of time.
 """

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpulearn import _require, device
+from gpulearn.errors import BadInput
 from gpulearn.kernels.matmul import matmul_flops
-from gpulearn.kernels.matmul_times import float32_products, random_matrix
 from gpulearn.performance.fastest import fastest
+from gpulearn.performance.matmul_times import float32_products, random_matrix
 from gpulearn.performance.neighbours import watch_neighbours
 from gpulearn.performance.roofline import Roof, arithmetic_intensity
 from gpulearn.performance.series import Provenance
@@ -78,6 +79,10 @@ def roof_point(
         BadInput: `function` cannot be called, or a number is not above zero.
         MissingPackage: torch, which does the timing, is not installed.
     """
+    if not callable(function):
+        raise BadInput(
+            f"function is {_require.shown(function)}: give what can be called without arguments."
+        )
     _require.above_zero("flops", flops)
     _require.above_zero("bytes_moved", bytes_moved)
     seconds, origin = fastest(function)

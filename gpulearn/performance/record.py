@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from gpulearn import _require, device
-from gpulearn.kernels.ladder_rates import live_rates
 from gpulearn.kernels.matmul import matmul_flops
-from gpulearn.kernels.matmul_times import live_times
 from gpulearn.performance import recordings
+from gpulearn.performance.ladder_rates import live_rates
+from gpulearn.performance.matmul_times import live_times
 from gpulearn.performance.recordings import Recording
 
 __all__ = ["main", "record_ladder", "record_matmul"]

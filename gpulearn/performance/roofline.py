@@ -154,8 +154,9 @@ def roof(gpu: str, dtype: str = "float32", units: str = "any") -> Roof:
     spec = gpu_spec(gpu)
     _require.choice("kind of units", units, ("any", "vector"))
     rates = spec.peak if units == "any" else spec.vector
-    if dtype not in rates:
-        raise BadInput(f"The {gpu} has no {dtype} arithmetic: choose from {', '.join(rates)}.")
+    if not isinstance(dtype, str) or dtype not in rates:
+        said = dtype if isinstance(dtype, str) else _require.shown(dtype)
+        raise BadInput(f"The {gpu} has no {said} arithmetic: choose from {', '.join(rates)}.")
     name = gpu if dtype == "float32" else f"{gpu}, {dtype}"
     return Roof(
         name, rates[dtype], spec.bandwidth, Provenance("modelled", f"the {gpu}'s data sheet")

@@ -10,13 +10,13 @@ import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn.figures.ladder import MEASURES, draw_ladder
-from gpulearn.kernels import ladder_rates as rates_module
 from gpulearn.kernels.ladder import LADDER, PUBLISHED
-from gpulearn.kernels.ladder_rates import LIBRARY, kernel_roofs, live_rates, modelled_rates
 from gpulearn.kernels.matmul_registers import matmul_register_patch
 from gpulearn.kernels.matmul_tuning import TILES, register_tiled
+from gpulearn.performance import ladder_rates as rates_module
 from gpulearn.performance import record, recordings
 from gpulearn.performance.gpus import GPUS, gpu_spec
+from gpulearn.performance.ladder_rates import LIBRARY, kernel_roofs, live_rates, modelled_rates
 from gpulearn.performance.series import Provenance
 
 
@@ -156,6 +156,8 @@ def test_the_table_holds_ours_and_the_published(reports):
 def test_other_reports_are_refused(take):
     with pytest.raises(BadInput, match=r"what gl\.ladder_reports\(\) returns"):
         take({"naive": None})
+    with pytest.raises(BadInput, match="reports is 3: give what"):
+        gl.ladder_rates(3)
 
 
 @pytest.mark.parametrize("tile", TILES, ids=str)

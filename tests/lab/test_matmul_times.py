@@ -8,9 +8,8 @@ import torch
 from gpulearn import device
 from gpulearn.device import Gpu
 from gpulearn.errors import BadInput
-from gpulearn.kernels import matmul_times
-from gpulearn.kernels.matmul_times import cpu_times, gpu_times, live_times
-from gpulearn.performance import record, recordings
+from gpulearn.performance import matmul_times, record, recordings
+from gpulearn.performance.matmul_times import cpu_times, gpu_times, live_times
 from gpulearn.performance.recordings import Recording
 from gpulearn.performance.roofline import matmul_seconds
 from gpulearn.performance.series import Provenance, Series

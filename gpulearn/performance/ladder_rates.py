@@ -19,9 +19,9 @@ from gpulearn import _require, cuda, device
 from gpulearn.errors import BadInput
 from gpulearn.kernels.ladder import LADDER, ladder_reports
 from gpulearn.kernels.matmul import matmul_flops
-from gpulearn.kernels.matmul_times import float32_products, random_matrix
 from gpulearn.performance import recordings, timing
 from gpulearn.performance.gpus import gpu_spec
+from gpulearn.performance.matmul_times import float32_products, random_matrix
 from gpulearn.performance.roofline import roof
 from gpulearn.performance.series import Provenance
 
@@ -107,8 +107,12 @@ def ladder_rates(
         gpu: a GPU to model, whatever is here.
 
     Raises:
-        BadInput: the GPU is not known.
+        BadInput: the GPU is not known, or `reports` is something else.
     """
+    if reports is not None and not isinstance(reports, Mapping):
+        raise BadInput(
+            f"reports is {_require.shown(reports)}: give what gl.ladder_reports() returns."
+        )
     if gpu is None:
         if device.current().kind == "gpu":
             return live_rates()
