@@ -102,12 +102,13 @@ def shorten(text: str, most: int = 60) -> str:
 def shown(value: Any) -> str:
     """A value as it can stand in a sentence: short, on one line, whatever it is."""
     kind = type(value).__name__
-    if getattr(value, "ndim", 0):
+    is_class = isinstance(value, type)  # np.float32 has the attributes of an array
+    if getattr(value, "ndim", 0) and not is_class:
         return f"an array of shape {tuple(value.shape)}"
     if getattr(type(value), "__repr__", None) is object.__repr__:
         return f"an object of type {kind}"
     try:
-        text = repr(value.item() if hasattr(value, "item") else value)
+        text = repr(value.item() if hasattr(value, "item") and not is_class else value)
     except Exception:
         return f"an object of type {kind}"
     return shorten(" ".join(text.split()))

@@ -95,7 +95,7 @@ def bank_request(stride: int = 1, offset: int = 0, word_bytes: int = 4) -> BankR
     for name, value in (("stride", stride), ("offset", offset)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
             raise BadInput(f"{name} is {value!r}: give a whole number of words, 0 or more.")
-    if word_bytes not in (1, 2, 4, 8, 16):
+    if not isinstance(word_bytes, int) or word_bytes not in (1, 2, 4, 8, 16):
         raise BadInput(f"word_bytes is {word_bytes!r}: give 1, 2, 4, 8 or 16.")
     return BankRequest(int(stride), int(offset), word_bytes)
 

@@ -32,12 +32,18 @@ def compare_reports(
         caption: a sentence below the table.
 
     Raises:
-        BadInput: there is no report, no column, or an unknown name.
+        BadInput: there is no report, no column, an unknown name, or something is no report.
     """
     from gpulearn.simt.counters import Counts
 
     if not isinstance(reports, Mapping) or not reports:
         raise BadInput(f'reports is {shown(reports)}: give {{"name": report, …}}.')
+    for name, report in reports.items():
+        if not hasattr(report, "totals"):
+            raise BadInput(
+                f"{name} is {shown(report)}: give the report that gl.xray(kernel)[grid, block](…) "
+                f"returns."
+            )
     known = [name for name in dir(Counts) if not name.startswith("_")]
     known = sorted({*known, "findings"} - {"add", "as_dict"})
     if not columns:

@@ -60,7 +60,7 @@ def show_images(alt: str, images: Mapping[str, Any]) -> Picture:
             0 to 1; NaN is hatched), or (h, w, 3) in colour.
 
     Raises:
-        BadInput: there is no picture, or an array has another shape.
+        BadInput: there is no picture, or an array has another shape or holds no numbers.
     """
     if not isinstance(images, Mapping) or not images:
         raise BadInput(f'images is {shown(images)}: give {{"title": array, …}}.')
@@ -70,6 +70,8 @@ def show_images(alt: str, images: Mapping[str, Any]) -> Picture:
             raise BadInput(
                 f"The picture {title!r} has the shape {image.shape}: give (h, w) or (h, w, 3)."
             )
+        if image.dtype.kind not in "buif":
+            raise BadInput(f"The picture {title!r} holds {image.dtype}: give real numbers.")
     tallest = max(image.shape[0] for image in arrays.values())
     widths = [image.shape[1] for image in arrays.values()]
     scale = min(9.5 / (sum(widths) + 0.05 * tallest * len(widths)), 4.0 / tallest)

@@ -32,10 +32,15 @@ def plot_roofline(
         intensity: a place on the axis, in operations per byte, to mark with a line.
 
     Raises:
-        BadInput: there is no roof, or something is of another kind.
+        BadInput: there is no roof, something is of another kind, or `intensity` is not above
+            zero.
     """
     _need(roofs, Roof, "roof", "gl.measured_roof and gl.roof return")
+    if not isinstance(points, Sequence):
+        raise BadInput(f"points is {_require.shown(points)}: give a list of points.")
     _need(points, RoofPoint, "point", "gl.roof_point returns")
+    if intensity is not None:
+        _require.above_zero("intensity", intensity)
     if not roofs:
         raise BadInput("There is nothing to plot: give at least one roof.")
     if len(roofs) > len(LINES) or len(points) > len(MARKERS):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpulearn import _require, cuda
+from gpulearn.errors import BadInput
 from gpulearn.kernels import matmul_ladder, matmul_pairs, matmul_registers
 from gpulearn.simt.xray import xray
 
@@ -117,8 +118,6 @@ def ladder_reports(n: int = 256) -> dict[str, Report]:
     """
     n = _require.whole("n", n)
     if n % 2:
-        from gpulearn.errors import BadInput
-
         raise BadInput(f"n is {n}: give an even n, since the last rung loads pairs.")
     rng = np.random.default_rng(0)
     a, b = (cuda.to_device(rng.standard_normal((n, n), dtype=np.float32)) for _ in "ab")

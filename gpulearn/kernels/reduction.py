@@ -42,8 +42,9 @@ def block_sums_interleaved(values: Vector, sums: Vector) -> None:
         values: float32, shape (n,).
         sums: float32, one element for each block.
 
-    Launch: at least n threads; blocks of at most `THREADS` threads, a power of two. The active
-    lanes thin out in every warp alike: each warp diverges in each round.
+    Launch: at least n threads; blocks of at most `THREADS` threads, a power of two. In the
+    first five rounds the active lanes thin out in every warp alike, and each warp diverges;
+    after them every second warp falls idle from round to round.
 
     >>> sums = np.zeros(2, np.float32)
     >>> block_sums_interleaved[2, 4](np.arange(8, dtype=np.float32), sums)

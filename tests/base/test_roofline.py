@@ -67,6 +67,8 @@ def test_roofs_of_data_sheets():
         (lambda: Roof("x", 1.0, 0.0, HERE), "bandwidth is 0.0"),
         (lambda: roof("T5"), "There is no GPU 'T5'"),
         (lambda: roof("T4", "tf32"), "The T4 has no tf32 arithmetic: choose from float32"),
+        (lambda: roof("T4", ["tf32"]), "The T4 has no ['tf32'] arithmetic"),
+        (lambda: machine.roof_point("work", 3, 1, 1), "function is 3: give what can be called"),
         (lambda: roof("H100", "bfloat16", units="vector"), "The H100 has no bfloat16 arithmetic"),
         (lambda: roof("H100", units="scalar"), "There is no kind of units 'scalar'"),
     ],

@@ -5,7 +5,6 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels import grid_sum, reduction
 from gpulearn.kernels.grid_sum import grid_sum_atomic, grid_sum_cooperative
 from gpulearn.kernels.reduction import (
     block_sums_interleaved,
@@ -125,7 +124,3 @@ def test_the_ladder_wins_at_each_rung_what_it_says():
     assert shuffle.barriers == 4 * 8
     assert shuffle.shared_load_wavefronts < sequential.shared_load_wavefronts / 10
     assert all(c.flops64 == 0 for c in costs.values())
-
-
-def test_constants_of_the_two_modules_agree():
-    assert grid_sum.THREADS is reduction.THREADS

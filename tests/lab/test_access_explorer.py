@@ -50,6 +50,8 @@ def test_refuses():
         access(1, True)
     with pytest.raises(BadInput, match="float32"):
         access(dtype="flaot32")
+    with pytest.raises(BadInput, match="numpy.float32"):
+        access(dtype=np.float32)
 
 
 def test_the_sentence_and_the_alt_state_the_finding():

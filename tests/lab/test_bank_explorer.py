@@ -83,5 +83,6 @@ def test_whole_numbers_from_zero(bad):
 
 
 def test_words_have_a_size_that_a_lane_can_read():
-    with pytest.raises(BadInput, match="word_bytes is 3"):
-        gl.bank_request(word_bytes=3)
+    for size in (3, 4.0):
+        with pytest.raises(BadInput, match=f"word_bytes is {size}"):
+            gl.bank_request(word_bytes=size)

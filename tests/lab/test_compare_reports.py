@@ -47,3 +47,5 @@ def test_unknown_names_are_named():
         gl.compare_reports(one, "atomics", array="b")
     with pytest.raises(BadInput, match="give"):
         gl.compare_reports({}, "atomics")
+    with pytest.raises(BadInput, match="k is 3: give the report"):
+        gl.compare_reports({"k": 3}, "atomics")

@@ -41,7 +41,9 @@ def test_pictures_carry_their_sentence():
     assert picture.png.startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("images", [{}, [np.ones((2, 2))], {"flat": np.ones(5)}])
+@pytest.mark.parametrize(
+    "images", [{}, [np.ones((2, 2))], {"flat": np.ones(5)}, {"words": np.array([["a"]])}]
+)
 def test_what_is_no_picture_is_refused(images):
     with pytest.raises(BadInput):
         show_images("Nothing is to be seen here.", images)

@@ -97,6 +97,8 @@ def test_a_disturbed_point_is_labelled():
         (lambda: plot_roofline(), "nothing to plot"),
         (lambda: plot_roofline(UPDATE), "is no roof: give what gl.measured_roof"),
         (lambda: plot_roofline(LAPTOP, points=[LAPTOP]), "is no point: give what gl.roof_point"),
+        (lambda: plot_roofline(LAPTOP, points=UPDATE), "points is .*: give a list"),
+        (lambda: plot_roofline(LAPTOP, intensity=0), "intensity is 0: give a number above zero"),
         (lambda: plot_roofline(*[LAPTOP] * 9), "too much to tell apart: give 8"),
         (lambda: compare_points(LAPTOP), "nothing to compare"),
         (lambda: compare_roofs(), "nothing to compare"),
