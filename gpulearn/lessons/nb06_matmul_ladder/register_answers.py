@@ -1,4 +1,8 @@
-"""Known answers to the exercise on the register-tiled matrix product, wrong ones first."""
+"""Known answers to the exercise on the register-tiled matrix product, wrong ones first.
+
+What an answer does as the solution does it is a call of `register_parts`; what it does in its
+own way stands in its own lines.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from gpulearn import cuda
 from gpulearn.kernels.matmul_registers import ALONG, COLUMNS, DEPTH, DOWN, HIGH, ROWS, WIDE
 from gpulearn.lessons.exercise import Answers
 from gpulearn.lessons.nb06_matmul_ladder.products import Matrix
+from gpulearn.lessons.nb06_matmul_ladder.register_parts import add, begin, fetch, write
 
 __all__ = ["COMB", "KEEP", "SINGLE", "TEETH", "TWO", "answers"]
 
@@ -36,34 +41,13 @@ def no_barrier_before(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
-    column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
-        for q in range(DEPTH):
-            for r in range(HIGH):
-                column[r] = tile_a[y + r * DOWN, q]
-            for s in range(WIDE):
-                factor = tile_b[q, x + s * ALONG]
-                for r in range(HIGH):
-                    total[r, s] += column[r] * factor
+        fetch(tile_a, tile_b, a, b, top, left, k)
+        add(total, tile_a, tile_b)
         cuda.syncthreads()
-    for r in range(HIGH):
-        for s in range(WIDE):
-            i, j = top + y + r * DOWN, left + x + s * ALONG
-            if i < c.shape[0] and j < c.shape[1]:
-                c[i, j] = total[r, s]
+    write(c, total, top, left)
 
 
 @answers.wrong(
@@ -73,34 +57,13 @@ def no_barrier_after(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
-    column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
-        for q in range(DEPTH):
-            for r in range(HIGH):
-                column[r] = tile_a[y + r * DOWN, q]
-            for s in range(WIDE):
-                factor = tile_b[q, x + s * ALONG]
-                for r in range(HIGH):
-                    total[r, s] += column[r] * factor
-    for r in range(HIGH):
-        for s in range(WIDE):
-            i, j = top + y + r * DOWN, left + x + s * ALONG
-            if i < c.shape[0] and j < c.shape[1]:
-                c[i, j] = total[r, s]
+        add(total, tile_a, tile_b)
+    write(c, total, top, left)
 
 
 @answers.wrong(
@@ -110,37 +73,17 @@ def left_early(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
-    column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
     if top + y >= c.shape[0] or left + x >= c.shape[1]:
         return
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
-        for q in range(DEPTH):
-            for r in range(HIGH):
-                column[r] = tile_a[y + r * DOWN, q]
-            for s in range(WIDE):
-                factor = tile_b[q, x + s * ALONG]
-                for r in range(HIGH):
-                    total[r, s] += column[r] * factor
+        add(total, tile_a, tile_b)
         cuda.syncthreads()
-    for r in range(HIGH):
-        for s in range(WIDE):
-            i, j = top + y + r * DOWN, left + x + s * ALONG
-            if i < c.shape[0] and j < c.shape[1]:
-                c[i, j] = total[r, s]
+    write(c, total, top, left)
 
 
 @answers.wrong("the sums never begin: set all HIGH × WIDE of them to 0 before the first tile.")
@@ -148,32 +91,13 @@ def no_zeros(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
-    column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
-        for q in range(DEPTH):
-            for r in range(HIGH):
-                column[r] = tile_a[y + r * DOWN, q]
-            for s in range(WIDE):
-                factor = tile_b[q, x + s * ALONG]
-                for r in range(HIGH):
-                    total[r, s] += column[r] * factor
+        add(total, tile_a, tile_b)
         cuda.syncthreads()
-    for r in range(HIGH):
-        for s in range(WIDE):
-            i, j = top + y + r * DOWN, left + x + s * ALONG
-            if i < c.shape[0] and j < c.shape[1]:
-                c[i, j] = total[r, s]
+    write(c, total, top, left)
 
 
 @answers.wrong("the sums begin anew with each tile: set them to 0 once, before the loop over k.")
@@ -181,35 +105,14 @@ def zeros_in_the_loop(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
-    column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
-        for r in range(HIGH):
-            for s in range(WIDE):
-                total[r, s] = zero
-        for q in range(DEPTH):
-            for r in range(HIGH):
-                column[r] = tile_a[y + r * DOWN, q]
-            for s in range(WIDE):
-                factor = tile_b[q, x + s * ALONG]
-                for r in range(HIGH):
-                    total[r, s] += column[r] * factor
+        begin(total)
+        add(total, tile_a, tile_b)
         cuda.syncthreads()
-    for r in range(HIGH):
-        for s in range(WIDE):
-            i, j = top + y + r * DOWN, left + x + s * ALONG
-            if i < c.shape[0] and j < c.shape[1]:
-                c[i, j] = total[r, s]
+    write(c, total, top, left)
 
 
 @answers.wrong(
@@ -219,29 +122,13 @@ def guard_off_by_one(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
-    column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
-        for q in range(DEPTH):
-            for r in range(HIGH):
-                column[r] = tile_a[y + r * DOWN, q]
-            for s in range(WIDE):
-                factor = tile_b[q, x + s * ALONG]
-                for r in range(HIGH):
-                    total[r, s] += column[r] * factor
+        add(total, tile_a, tile_b)
         cuda.syncthreads()
     for r in range(HIGH):
         for s in range(WIDE):
@@ -255,29 +142,13 @@ def one_sum_written(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
-    column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
-        for q in range(DEPTH):
-            for r in range(HIGH):
-                column[r] = tile_a[y + r * DOWN, q]
-            for s in range(WIDE):
-                factor = tile_b[q, x + s * ALONG]
-                for r in range(HIGH):
-                    total[r, s] += column[r] * factor
+        add(total, tile_a, tile_b)
         cuda.syncthreads()
     i, j = top + y, left + x
     if i < c.shape[0] and j < c.shape[1]:
@@ -291,29 +162,13 @@ def sums_swapped(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
-    column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
-        for q in range(DEPTH):
-            for r in range(HIGH):
-                column[r] = tile_a[y + r * DOWN, q]
-            for s in range(WIDE):
-                factor = tile_b[q, x + s * ALONG]
-                for r in range(HIGH):
-                    total[r, s] += column[r] * factor
+        add(total, tile_a, tile_b)
         cuda.syncthreads()
     for r in range(HIGH):
         for s in range(WIDE):
@@ -329,29 +184,13 @@ def patch_written(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
-    column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
-        for q in range(DEPTH):
-            for r in range(HIGH):
-                column[r] = tile_a[y + r * DOWN, q]
-            for s in range(WIDE):
-                factor = tile_b[q, x + s * ALONG]
-                for r in range(HIGH):
-                    total[r, s] += column[r] * factor
+        add(total, tile_a, tile_b)
         cuda.syncthreads()
     for r in range(HIGH):
         for s in range(WIDE):
@@ -365,35 +204,14 @@ def block_ignored(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
-    column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = 0, 0
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
-        for q in range(DEPTH):
-            for r in range(HIGH):
-                column[r] = tile_a[y + r * DOWN, q]
-            for s in range(WIDE):
-                factor = tile_b[q, x + s * ALONG]
-                for r in range(HIGH):
-                    total[r, s] += column[r] * factor
+        add(total, tile_a, tile_b)
         cuda.syncthreads()
-    for r in range(HIGH):
-        for s in range(WIDE):
-            i, j = top + y + r * DOWN, left + x + s * ALONG
-            if i < c.shape[0] and j < c.shape[1]:
-                c[i, j] = total[r, s]
+    write(c, total, top, left)
 
 
 @answers.wrong(
@@ -403,29 +221,13 @@ def square_guard(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
-    column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
-        for q in range(DEPTH):
-            for r in range(HIGH):
-                column[r] = tile_a[y + r * DOWN, q]
-            for s in range(WIDE):
-                factor = tile_b[q, x + s * ALONG]
-                for r in range(HIGH):
-                    total[r, s] += column[r] * factor
+        add(total, tile_a, tile_b)
         cuda.syncthreads()
     for r in range(HIGH):
         for s in range(WIDE):
@@ -456,20 +258,11 @@ def patch(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
     column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
         for q in range(DEPTH):
             for r in range(HIGH):
@@ -492,20 +285,11 @@ def swapped(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
     column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
         for q in range(DEPTH):
             for r in range(HIGH):
@@ -528,20 +312,11 @@ def rows_as_a_patch(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
     column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
         for q in range(DEPTH):
             for r in range(HIGH):
@@ -563,31 +338,18 @@ def nothing_kept(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
-    zero = np.float32(0)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
         for q in range(DEPTH):
             for s in range(WIDE):
                 for r in range(HIGH):
                     total[r, s] += tile_a[y + r * DOWN, q] * tile_b[q, x + s * ALONG]
         cuda.syncthreads()
-    for r in range(HIGH):
-        for s in range(WIDE):
-            i, j = top + y + r * DOWN, left + x + s * ALONG
-            if i < c.shape[0] and j < c.shape[1]:
-                c[i, j] = total[r, s]
+    write(c, total, top, left)
 
 
 @answers.wrong(TWO)
@@ -596,20 +358,11 @@ def a_barrier_for_each_step(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
     column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
         for q in range(DEPTH):
             for r in range(HIGH):
@@ -619,11 +372,7 @@ def a_barrier_for_each_step(a: Matrix, b: Matrix, c: Matrix) -> None:
                 for r in range(HIGH):
                     total[r, s] += column[r] * factor
             cuda.syncthreads()
-    for r in range(HIGH):
-        for s in range(WIDE):
-            i, j = top + y + r * DOWN, left + x + s * ALONG
-            if i < c.shape[0] and j < c.shape[1]:
-                c[i, j] = total[r, s]
+    write(c, total, top, left)
 
 
 @answers.wrong(SINGLE)
@@ -631,35 +380,14 @@ def sums_in_float64(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float64)
-    column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
-        for q in range(DEPTH):
-            for r in range(HIGH):
-                column[r] = tile_a[y + r * DOWN, q]
-            for s in range(WIDE):
-                factor = tile_b[q, x + s * ALONG]
-                for r in range(HIGH):
-                    total[r, s] += column[r] * factor
+        add(total, tile_a, tile_b)
         cuda.syncthreads()
-    for r in range(HIGH):
-        for s in range(WIDE):
-            i, j = top + y + r * DOWN, left + x + s * ALONG
-            if i < c.shape[0] and j < c.shape[1]:
-                c[i, j] = total[r, s]
+    write(c, total, top, left)
 
 
 @answers.right
@@ -668,20 +396,11 @@ def row_kept(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
     row = cuda.local.array(WIDE, np.float32)
-    zero = np.float32(0)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
         for q in range(DEPTH):
             for s in range(WIDE):
@@ -691,11 +410,7 @@ def row_kept(a: Matrix, b: Matrix, c: Matrix) -> None:
                 for s in range(WIDE):
                     total[r, s] += factor * row[s]
         cuda.syncthreads()
-    for r in range(HIGH):
-        for s in range(WIDE):
-            i, j = top + y + r * DOWN, left + x + s * ALONG
-            if i < c.shape[0] and j < c.shape[1]:
-                c[i, j] = total[r, s]
+    write(c, total, top, left)
 
 
 @answers.right
@@ -704,20 +419,11 @@ def cut_short(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
     column = cuda.local.array(HIGH, np.float32)
-    zero = np.float32(0)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
-    for r in range(HIGH):
-        for s in range(WIDE):
-            total[r, s] = zero
+    begin(total)
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
         for q in range(min(DEPTH, a.shape[1] - k)):
             for r in range(HIGH):
@@ -748,13 +454,7 @@ def both_kept_in_flat_sums(a: Matrix, b: Matrix, c: Matrix) -> None:
     for n in range(SUMS):
         total[n] = zero
     for k in range(0, a.shape[1], DEPTH):
-        for n in range(y * ALONG + x, ROWS * DEPTH, ALONG * DOWN):
-            i, q = top + n // DEPTH, k + n % DEPTH
-            tile_a[n // DEPTH, n % DEPTH] = a[i, q] if i < a.shape[0] and q < a.shape[1] else zero
-        for n in range(y * ALONG + x, DEPTH * COLUMNS, ALONG * DOWN):
-            q, j = k + n // COLUMNS, left + n % COLUMNS
-            inside = q < b.shape[0] and j < b.shape[1]
-            tile_b[n // COLUMNS, n % COLUMNS] = b[q, j] if inside else zero
+        fetch(tile_a, tile_b, a, b, top, left, k)
         cuda.syncthreads()
         for q in range(DEPTH):
             for r in range(HIGH):
