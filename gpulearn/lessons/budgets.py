@@ -11,7 +11,7 @@ from gpulearn.simt.counters import Counts
 from gpulearn.simt.trace import IDLE
 
 if TYPE_CHECKING:
-    from gpulearn.lessons.kernel_exercise import Launch
+    from gpulearn.lessons.launches import Launch
     from gpulearn.simt.report import Report
 
 __all__ = [

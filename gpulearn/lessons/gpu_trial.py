@@ -10,7 +10,7 @@ import numpy as np
 from gpulearn.lessons.exercise import Answer, Refused
 
 if TYPE_CHECKING:
-    from gpulearn.lessons.kernel_exercise import Launch
+    from gpulearn.lessons.launches import Launch
 
 __all__ = ["run"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,57 +14,20 @@ from gpulearn import device
 from gpulearn.lessons import compare, gpu_trial, patterns
 from gpulearn.lessons.budgets import ALONE, Budget, lanes
 from gpulearn.lessons.exercise import Answer, Answers, Case, Exercise, Refused
+from gpulearn.lessons.launches import Launch, poison
 from gpulearn.simt import lookalike
 from gpulearn.simt.findings import Finding
 from gpulearn.simt.report import Report
 from gpulearn.simt.settings import seed
 from gpulearn.simt.xray import xray
 
-__all__ = ["Launch", "Outcome", "kernel_exercise", "poison"]
+__all__ = ["Launch", "Outcome", "kernel_exercise"]
 
 Array = np.ndarray[Any, Any]
-Shape = int | tuple[int, ...]
 
 # Outcomes that hardware allows and that an answer must survive: each gives another order of
 # blocks, and another winner where threads race.
 SEEDS = (0, 1)
-
-
-@dataclass(frozen=True)
-class Launch(Case):
-    """One adversarial launch: a kernel's arguments, and the shape that it is launched with.
-
-    Attributes:
-        grid: blocks, as in `kernel[grid, block]`.
-        block: threads per block.
-        outputs: positions of the arguments that the kernel must fill; they start poisoned.
-        updated: positions of the arguments that it reads and changes; they start as given.
-        measured: whether access budgets are held against this launch; if no launch of an
-            exercise is, they are held against all.
-    """
-
-    grid: Shape = field(kw_only=True)
-    block: Shape = field(kw_only=True)
-    outputs: tuple[int, ...] = field(default=(), kw_only=True)
-    updated: tuple[int, ...] = field(default=(), kw_only=True)
-    measured: bool = field(default=False, kw_only=True)
-
-    @property
-    def results(self) -> tuple[int, ...]:
-        """Positions of all arguments that the kernel may write, in order."""
-        return tuple(sorted({*self.outputs, *self.updated}))
-
-    def names(self, report: Report) -> dict[int, str]:
-        """Position of each array among the arguments → what the kernel calls it."""
-        positions = [p for p, a in enumerate(self.args) if isinstance(a, np.ndarray)]
-        return dict(zip(positions, report.arrays, strict=False))  # the arguments come first
-
-    def arguments(self) -> list[Any]:
-        """Fresh host arguments, with poisoned outputs."""
-        fresh = [a.copy() if isinstance(a, np.ndarray) else a for a in self.args]
-        for position in self.outputs:
-            fresh[position][...] = poison(fresh[position].dtype)
-        return fresh
 
 
 @dataclass(frozen=True)
@@ -106,11 +69,6 @@ class Outcome:
         quoted = f" (`{text}`)" if text and not found.function else ""
         where = str(found).partition(": ")[0] + quoted + ": " if found.line else ""
         return f"{where}{found.message}."
-
-
-def poison(dtype: np.dtype[Any]) -> Any:
-    """The value that an output holds before anybody has written it."""
-    return np.iinfo(dtype).max // 3 | 1 if dtype.kind in "iu" else np.nan
 
 
 def kernel_exercise(

@@ -10,7 +10,7 @@ from gpulearn._require import shown
 from gpulearn.lessons import compare
 
 if TYPE_CHECKING:
-    from gpulearn.lessons.kernel_exercise import Launch
+    from gpulearn.lessons.launches import Launch
 
 __all__ = ["blank", "describe"]
 

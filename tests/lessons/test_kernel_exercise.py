@@ -7,7 +7,8 @@ from gpulearn import cuda
 from gpulearn.lessons import budgets, gpu_trial, stubs
 from gpulearn.lessons.exercise import Answers, Refused
 from gpulearn.lessons.judge import diagnose
-from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise, poison
+from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
+from gpulearn.lessons.launches import poison
 from gpulearn.lessons.overview import notebook_source
 from gpulearn.simt import lookalike
 

@@ -1,0 +1,59 @@
+"""One launch of a kernel under trial: its arguments, its shape, and what it may write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpulearn.lessons.exercise import Case
+
+if TYPE_CHECKING:
+    from gpulearn.simt.report import Report
+
+__all__ = ["Launch", "poison"]
+
+Shape = int | tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Launch(Case):
+    """One adversarial launch: a kernel's arguments, and the shape that it is launched with.
+
+    Attributes:
+        grid: blocks, as in `kernel[grid, block]`.
+        block: threads per block.
+        outputs: positions of the arguments that the kernel must fill; they start poisoned.
+        updated: positions of the arguments that it reads and changes; they start as given.
+        measured: whether access budgets are held against this launch; if no launch of an
+            exercise is, they are held against all.
+    """
+
+    grid: Shape = field(kw_only=True)
+    block: Shape = field(kw_only=True)
+    outputs: tuple[int, ...] = field(default=(), kw_only=True)
+    updated: tuple[int, ...] = field(default=(), kw_only=True)
+    measured: bool = field(default=False, kw_only=True)
+
+    @property
+    def results(self) -> tuple[int, ...]:
+        """Positions of all arguments that the kernel may write, in order."""
+        return tuple(sorted({*self.outputs, *self.updated}))
+
+    def names(self, report: Report) -> dict[int, str]:
+        """Position of each array among the arguments → what the kernel calls it."""
+        positions = [p for p, a in enumerate(self.args) if isinstance(a, np.ndarray)]
+        return dict(zip(positions, report.arrays, strict=False))  # the arguments come first
+
+    def arguments(self) -> list[Any]:
+        """Fresh host arguments, with poisoned outputs."""
+        fresh = [a.copy() if isinstance(a, np.ndarray) else a for a in self.args]
+        for position in self.outputs:
+            fresh[position][...] = poison(fresh[position].dtype)
+        return fresh
+
+
+def poison(dtype: np.dtype[Any]) -> Any:
+    """The value that an output holds before anybody has written it."""
+    return np.iinfo(dtype).max // 3 | 1 if dtype.kind in "iu" else np.nan
