@@ -5,6 +5,7 @@ A message quotes what the caller gave, says what was expected and what to try.
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 __all__ = [
@@ -19,13 +20,24 @@ __all__ = [
     "WrongAnswer",
 ]
 
+WIDTH = 96  # characters that fit beside JupyterLab's file browser on a small screen
+
 
 class GpulearnError(Exception):
     """The root of the tree."""
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a stack trace: the name and the message."""
-        return [f"\x1b[1m{type(self).__name__}\x1b[0m: {self}"]
+        """What IPython shows in place of a stack trace: the name and the message, in lines.
+
+        Notebooks break a line that is too long in the middle of a word, so it is broken here.
+        """
+        name = type(self).__name__
+        lines = [
+            part
+            for line in f"{name}: {self}".splitlines()
+            for part in textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
+        ]
+        return [f"\x1b[1m{name}\x1b[0m{lines[0].removeprefix(name)}", *lines[1:]]
 
 
 class BadInput(GpulearnError, ValueError):  # noqa: N818 - a learner's word

@@ -22,7 +22,7 @@ __all__ = ["SIZES", "BankRequest", "bank_explorer", "bank_request", "draw"]
 
 SIZES = {"4 bytes (float32)": 4, "8 bytes (float64)": 8, "2 bytes (float16)": 2}
 STRIDES, OFFSETS = (0, 40), (0, 31)
-ROWS = 12  # drawn at least, so that rows of few are not drawn too high
+ROWS = 6  # the fewest that are drawn, so that cells do not grow out of proportion
 
 
 @dataclass(frozen=True)

@@ -51,3 +51,15 @@ def test_errors_form_one_tree_and_show_one_line():
         assert len(lines) == 1
         assert name in lines[0]
         assert "what happened" in lines[0]
+
+
+def test_a_long_message_is_broken_between_words():
+    from gpulearn.errors import WIDTH, WrongAnswer
+
+    message = "sum: " + "tile[threadIdx.y, threadIdx.x] and so on, " * 9 + "\nlast line"
+    lines = WrongAnswer(message)._render_traceback_()
+    assert " ".join(lines).replace("\x1b[1m", "").replace("\x1b[0m", "").split() == (
+        f"WrongAnswer: {message}".split()
+    )
+    assert all(len(line) <= WIDTH + len("\x1b[1m\x1b[0m") for line in lines)
+    assert lines[-1] == "last line"

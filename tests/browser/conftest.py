@@ -156,12 +156,13 @@ class Notebook:
         self.page.keyboard.press("Escape")
 
     def run(self, cell) -> str:
-        """Run one cell and return what stands under it."""
+        """Run one cell and return what stands under it, as one line."""
         cell.locator(".cm-content").click()
         self.page.keyboard.press("Control+Enter")
         self.page.wait_for_timeout(300)
         self.wait_for_idle()
-        return "\n".join(cell.locator(".jp-OutputArea-output").all_inner_texts()).strip()
+        outputs = cell.locator(".jp-OutputArea-output").all_inner_texts()
+        return " ".join(" ".join(outputs).split())
 
     def screenshot(self, name: str) -> None:
         """Keep a picture where GPULEARN_SCREENSHOTS names a folder."""

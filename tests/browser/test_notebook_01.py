@@ -23,7 +23,7 @@ def test_a_learner_works_through_notebook_01(notebook):
         ).all_inner_texts()
     ]
     assert [e.split(":")[0] for e in errors] == ["NotSolvedYet"] * 4
-    assert all("\n" not in error for error in errors)
+    assert all(len(error.splitlines()) <= 3 for error in errors)  # and no stack trace
 
     # a wrong answer is told what it does, the right one passes
     stub = notebook.cell("def matmul_flops")

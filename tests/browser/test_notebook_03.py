@@ -27,7 +27,7 @@ def test_a_learner_writes_a_kernel(notebook):
         ).all_inner_texts()
     ]
     assert [e.split(":")[0] for e in errors] == ["NotSolvedYet"] * 6
-    assert all("\n" not in error for error in errors)
+    assert all(len(error.splitlines()) <= 3 for error in errors)  # and no stack trace
 
     # a kernel without a guard is told its line and threads, with a guard it passes
     stub = notebook.cell("@cuda.jitdef vector_add")

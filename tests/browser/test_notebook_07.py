@@ -31,7 +31,7 @@ def test_a_learner_works_through_notebook_07(notebook):
         ).all_inner_texts()
     ]
     assert [e.split(":")[0] for e in errors] == ["NotSolvedYet"] * 5
-    assert all("\n" not in error for error in errors)
+    assert all(len(error.splitlines()) <= 3 for error in errors)  # and no stack trace
 
     stub = notebook.cell("@cuda.jitdef warp_sum")
     check = notebook.cell('gl.check("warp_sum"')

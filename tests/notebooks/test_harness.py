@@ -113,7 +113,9 @@ def test_checks_that_do_not_report_an_unsolved_exercise(tmp_path) -> None:
         CHECK.replace(f" {EXERCISE})", " 3)"): (
             "the unsolved exercise reports BadInput: NotSolvedYet is expected"
         ),
-        three_lines: r"the unsolved exercise reports in \d+ lines: one is expected",
+        three_lines: (
+            r"the unsolved exercise reports in \d+ lines: a sentence is expected, no stack trace"
+        ),
         f"with __import__('ipywidgets').Output():\n    {CHECK}\n{CHECK}": (
             "the unsolved exercise reports 2 errors: one is expected"
         ),

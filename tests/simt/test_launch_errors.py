@@ -45,12 +45,12 @@ LAUNCHES = [
 
 
 @pytest.mark.parametrize(("wrong", "said"), LAUNCHES)
-def test_a_launch_without_a_shape_is_one_line(wrong: Any, said: str) -> None:
+def test_a_launch_without_a_shape_is_a_sentence(wrong: Any, said: str) -> None:
     with pytest.raises(BadLaunch, match=said) as caught:
         wrong()
     assert isinstance(caught.value, gl.KernelError)
     assert isinstance(caught.value, (ValueError, TypeError))  # what Numba raises
-    assert len(caught.value._render_traceback_()) == 1
+    assert len(caught.value._render_traceback_()) <= 3
 
 
 @pytest.mark.parametrize("given", [3, None, fill[1, 32]])
