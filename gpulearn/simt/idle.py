@@ -71,6 +71,6 @@ def _renamed(node: ast.Assign, arrays: set[str], tree: ast.AST) -> str | None:
 
 
 def _read_later(tree: ast.AST, name: str, assignment: ast.Assign) -> bool:
-    end = assignment.end_lineno or assignment.lineno
+    end = assignment.end_lineno or assignment.lineno, assignment.end_col_offset or 0
     names = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == name]
-    return any(isinstance(n.ctx, ast.Load) and n.lineno > end for n in names)
+    return any(isinstance(n.ctx, ast.Load) and (n.lineno, n.col_offset) > end for n in names)

@@ -10,7 +10,7 @@ from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn.kernels import matmul_ladder, matmul_pairs, matmul_registers
 from gpulearn.kernels.ladder import LADDER, PUBLISHED, ladder_reports
-from gpulearn.simt.rebound import compile_to_ptx, compiler_fault
+from gpulearn.simt.rebound import compile_to_ptx
 
 FLOAT = "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])"
 SIGNATURES = {
@@ -152,17 +152,17 @@ def test_odd_sizes_have_no_pairs():
 
 
 def ptx(kernel):
-    """The kernel as Numba compiles it; skips where its compiler is not installed."""
-    if fault := compiler_fault():
-        pytest.skip(fault)
+    """The kernel as Numba compiles it."""
     return compile_to_ptx(kernel, SIGNATURES[kernel])
 
 
+@pytest.mark.usefixtures("_compiler")
 @pytest.mark.parametrize("kernel", SIGNATURES, ids=lambda kernel: kernel.__name__)
 def test_sums_stay_in_registers(kernel):
     assert not re.search(r"\b(ld|st)\.local\b", ptx(kernel))
 
 
+@pytest.mark.usefixtures("_compiler")
 def test_wide_loads_are_instructions_of_8_bytes():
     text = ptx(matmul_pairs.matmul_vectorised)
     loads = re.findall(r"\bld\.(?:global|shared)\S*", text)
@@ -179,6 +179,7 @@ def test_wide_loads_are_instructions_of_8_bytes():
     assert len(re.findall(r"\bfma\.rn\.f32", narrow)) / shared_loads(narrow) == 4
 
 
+@pytest.mark.usefixtures("_compiler")
 def test_a_complex_number_is_loaded_in_two_parts():
     # why the sixth rung takes int64: what looks like one load of 8 bytes is none
     def real_part(words, out):
@@ -186,7 +187,5 @@ def test_a_complex_number_is_loaded_in_two_parts():
         value = words[i]
         out[i] = value.real + value.imag
 
-    if fault := compiler_fault():
-        pytest.skip(fault)
     text = compile_to_ptx(cuda.jit(real_part), "void(complex64[::1], float32[::1])")
     assert len(re.findall(r"\bld\.global\.f32", text)) == 2

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
-import os
 import pkgutil
 import re
 import sys
@@ -23,7 +22,7 @@ import pytest
 
 import gpulearn.kernels
 from gpulearn import cuda
-from gpulearn.simt.rebound import compile_to_ptx, compiler_fault
+from gpulearn.simt.rebound import compile_to_ptx
 
 HERE = Path(__file__)
 WIDTH = 33
@@ -132,17 +131,6 @@ SIGNATURES = {
 }
 
 KERNELS = package_kernels() | kernels_of(sys.modules[__name__])
-
-
-@pytest.fixture
-def _compiler() -> None:
-    """Numba's CUDA compiler; a run that requires it fails without, a person's run skips."""
-    fault = compiler_fault()
-    if fault is None:
-        return
-    if os.environ.get("GPULEARN_REQUIRE_PTX"):
-        pytest.fail(fault)
-    pytest.skip(fault)
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -28,6 +28,7 @@ NOT_IDLE = [
     "n = n + 1; out[i] = n",
     "out = out[i:]; out[0] = 1",
     "a = out; a[i] = 1",
+    "a = a[i];out[i] = a",  # in one line
     "i = 3",
     "...",
 ]
