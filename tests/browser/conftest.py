@@ -164,6 +164,13 @@ class Notebook:
         outputs = cell.locator(".jp-OutputArea-output").all_inner_texts()
         return " ".join(" ".join(outputs).split())
 
+    def has_only_unsolved(self, count: int) -> None:
+        """Every exercise reports in a few lines that it is unsolved, and nothing else fails."""
+        failed = ".jp-mod-error, .jp-OutputArea-output[data-mime-type*=stderr]"
+        errors = [text.strip() for text in self.page.locator(failed).all_inner_texts()]
+        assert [error.split(":")[0] for error in errors] == ["NotSolvedYet"] * count
+        assert all(len(error.splitlines()) <= 3 for error in errors)  # and no stack trace
+
     def screenshot(self, name: str) -> None:
         """Keep a picture where GPULEARN_SCREENSHOTS names a folder."""
         if folder := os.environ.get("GPULEARN_SCREENSHOTS"):
