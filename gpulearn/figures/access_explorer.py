@@ -9,6 +9,7 @@ import numpy as np
 
 from gpulearn import _require
 from gpulearn.errors import BadInput
+from gpulearn.figures.controls import slider
 from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.requests import draw_request
 from gpulearn.figures.show import Picture, show
@@ -138,14 +139,9 @@ def access_explorer() -> Explorer:
     The sliders move with the arrow keys. Sectors are counted as the SIMT machine counts them.
     """
     widgets = _require.package("ipywidgets", "gl.access_explorer")
-
-    def slider(name: str, value: int, span: tuple[int, int]) -> Any:
-        least, most = span
-        return widgets.IntSlider(value=value, min=least, max=most, description=name)
-
     controls = {
-        "stride": slider("stride", 2, STRIDES),
-        "offset": slider("offset", 0, OFFSETS),
+        "stride": slider("stride", 2, *STRIDES),
+        "offset": slider("offset", 0, *OFFSETS),
         "dtype": widgets.Dropdown(options=DTYPES, value="float32", description="dtype"),
     }
     return Explorer(draw, controls)

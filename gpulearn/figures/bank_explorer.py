@@ -13,6 +13,7 @@ import numpy as np
 
 from gpulearn import _require
 from gpulearn.errors import BadInput
+from gpulearn.figures.controls import slider
 from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.show import Picture, show
 from gpulearn.figures.style import figure
@@ -178,14 +179,9 @@ def bank_explorer() -> Explorer:
     The sliders move with the arrow keys. Passes are counted as the SIMT machine counts them.
     """
     widgets = _require.package("ipywidgets", "gl.bank_explorer")
-
-    def slider(name: str, value: int, span: tuple[int, int]) -> Any:
-        least, most = span
-        return widgets.IntSlider(value=value, min=least, max=most, description=name)
-
     controls = {
-        "stride": slider("stride", 1, STRIDES),
-        "offset": slider("offset", 0, OFFSETS),
+        "stride": slider("stride", 1, *STRIDES),
+        "offset": slider("offset", 0, *OFFSETS),
         "word_bytes": widgets.Dropdown(options=SIZES, value=4, description="word"),
     }
     return Explorer(draw, controls)

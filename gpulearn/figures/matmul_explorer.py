@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from gpulearn import _require
 from gpulearn.errors import BadInput
+from gpulearn.figures import controls
 from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.matmul import compare_at, plot_times
 from gpulearn.figures.show import Picture
@@ -46,7 +47,7 @@ def dtypes(gpu: str) -> Sequence[str]:
     """The arithmetic that a GPU offers, widest first; "as above", what every GPU has."""
     if gpu == BEST:
         return ("float64", "float32")
-    return [dtype for dtype in gpus.BYTES if dtype in gpus.gpu_spec(gpu).peak]
+    return controls.dtypes(gpu)
 
 
 def matmul_explorer(*cpu: Series) -> Explorer:
@@ -62,7 +63,7 @@ def matmul_explorer(*cpu: Series) -> Explorer:
     sizes = cpu[0].sizes
     if any(one.sizes != sizes for one in cpu):
         raise BadInput("The series have other sizes: time all of them at the same.")
-    controls = {
+    made = {
         "n": widgets.SelectionSlider(
             options=sizes,
             value=sizes[len(sizes) // 2],
@@ -70,16 +71,8 @@ def matmul_explorer(*cpu: Series) -> Explorer:
             continuous_update=False,
             readout=False,  # could be typed into; the sentence below says n
         ),
-        "gpu": widgets.Dropdown(options=[BEST, *gpus.GPUS], description="GPU"),
-        "dtype": widgets.Dropdown(options=dtypes(BEST), value="float32", description="arithmetic"),
+        **controls.gpu_and_dtype([BEST, *gpus.GPUS], BEST, dtypes),
         "copies": widgets.Checkbox(value=False, description="count the copies"),
     }
 
-    def offer(change: object) -> None:
-        kept = controls["dtype"].value
-        offered = dtypes(controls["gpu"].value)
-        controls["dtype"].options = offered
-        controls["dtype"].value = kept if kept in offered else "float32"
-
-    controls["gpu"].observe(offer, names="value")
-    return Explorer(lambda **values: draw(by_dtype, **values), controls)
+    return Explorer(lambda **values: draw(by_dtype, **values), made)

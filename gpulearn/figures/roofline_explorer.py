@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from gpulearn import _require
 from gpulearn.errors import BadInput
+from gpulearn.figures.controls import gpu_and_dtype
 from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.roofline import plot_roofline
 from gpulearn.figures.show import Picture
-from gpulearn.performance import gpus
+from gpulearn.performance.gpus import GPUS
 from gpulearn.performance.machine import RoofPoint
 from gpulearn.performance.roofline import Roof, plain, roof
 from gpulearn.performance.timing import format_seconds
@@ -46,11 +47,6 @@ def said(here: Roof, there: Roof, intensity: float) -> str:
     return f"At {intensity:.3g} FLOP per byte, {'; '.join(clauses)}: {plain(gain)} times as fast."
 
 
-def dtypes(gpu: str) -> list[str]:
-    """The arithmetic that a GPU offers, widest first."""
-    return [dtype for dtype in gpus.BYTES if dtype in gpus.gpu_spec(gpu).peak]
-
-
 def roofline_explorer(here: Roof, points: Sequence[RoofPoint] = ()) -> Explorer:
     """Compare this machine's roofline with a GPU's interactively.
 
@@ -65,8 +61,7 @@ def roofline_explorer(here: Roof, points: Sequence[RoofPoint] = ()) -> Explorer:
     if not isinstance(here, Roof):
         raise BadInput(f"{_require.shown(here)} is no roof: give what gl.measured_roof returns.")
     controls = {
-        "gpu": widgets.Dropdown(options=list(gpus.GPUS), value="T4", description="GPU"),
-        "dtype": widgets.Dropdown(options=dtypes("T4"), value="float32", description="arithmetic"),
+        **gpu_and_dtype(list(GPUS), "T4"),
         "intensity": widgets.SelectionSlider(
             options=[(f"{value:.3g}", value) for value in INTENSITIES],
             value=1.0,
@@ -75,12 +70,4 @@ def roofline_explorer(here: Roof, points: Sequence[RoofPoint] = ()) -> Explorer:
             readout=False,  # could be typed into; the sentence below says it
         ),
     }
-
-    def offer(change: object) -> None:
-        kept = controls["dtype"].value
-        offered = dtypes(controls["gpu"].value)
-        controls["dtype"].options = offered
-        controls["dtype"].value = kept if kept in offered else "float32"
-
-    controls["gpu"].observe(offer, names="value")
     return Explorer(lambda **values: draw_roofs(here, points, **values), controls)

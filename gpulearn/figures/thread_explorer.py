@@ -12,6 +12,7 @@ from typing import Any
 
 from gpulearn import _require
 from gpulearn.errors import BadInput
+from gpulearn.figures.controls import slider
 from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.thread_grid import Launch
 from gpulearn.kernels.indexing import blocks_for
@@ -145,7 +146,7 @@ def thread_explorer(width: int = 20, height: int = 1) -> Explorer:
     Raises:
         BadInput: a size is not a whole number above zero, or the array is too large to draw.
     """
-    widgets = _require.package("ipywidgets", "gl.thread_explorer")
+    _require.package("ipywidgets", "gl.thread_explorer")
     width, height = _require.whole("width", width), _require.whole("height", height)
     if width > LARGEST[0] or height > LARGEST[1]:
         raise BadInput(
@@ -154,9 +155,6 @@ def thread_explorer(width: int = 20, height: int = 1) -> Explorer:
         )
     sizes = {"x": width} if height == 1 else {"x": width, "y": height}
     chosen, block = {"x": 11, "y": 2}, {"x": 8, "y": 4}
-
-    def slider(name: str, value: int, least: int, most: int) -> Any:
-        return widgets.IntSlider(value=min(value, most), min=least, max=most, description=name)
 
     blocks = {axis: min(blocks_for(sizes[axis], block[axis]), MOST_BLOCKS) for axis in sizes}
     most = 16 if height == 1 else 8
