@@ -85,7 +85,8 @@ def access(stride: int = 1, offset: int = 0, dtype: str = "float32") -> Access:
         dtype: one of `DTYPES`.
 
     Raises:
-        BadInput: stride or offset is no whole number, or the dtype is none of these.
+        BadInput: stride or offset is no whole number, the offset is negative, or the dtype is
+            none of these.
 
     >>> access().sectors, access(stride=2).sectors, access(stride=8).sectors
     (4, 8, 32)
@@ -97,6 +98,8 @@ def access(stride: int = 1, offset: int = 0, dtype: str = "float32") -> Access:
     for name, value in (("stride", stride), ("offset", offset)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise BadInput(f"{name} is {value!r}: give a whole number of elements.")
+    if offset < 0:
+        raise BadInput(f"offset is {offset}: no element lies before the first; give 0 or more.")
     return Access(int(stride), int(offset), _require.choice("dtype", dtype, DTYPES))
 
 

@@ -88,7 +88,8 @@ class Launch:
             ends.append(f"{count} thread{'s fall' if count != 1 else ' falls'} off the end")
         if count := self.missed:
             ends.append(f"{count} element{'s have' if count != 1 else ' has'} no thread")
-        return f"{shape} elements; {' and '.join(ends) or 'each element has its thread'}."
+        elements = "element" if self.width * self.height == 1 else "elements"
+        return f"{shape} {elements}; {' and '.join(ends) or 'each element has its thread'}."
 
     def told(self, place: Place) -> str:
         """What a thread's indices are and which element it does, in one sentence."""

@@ -6,6 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+import numpy as np
+
+from gpulearn._require import shown
+from gpulearn.errors import BadInput
+
 __all__ = ["checking", "current_seed", "seed", "unchecked"]
 
 _checked: ContextVar[bool] = ContextVar("gpulearn_checked", default=True)
@@ -43,10 +48,15 @@ def unchecked() -> Iterator[None]:
 def seed(number: int) -> Iterator[None]:
     """Launches choose another allowed outcome: the order of blocks, and who wins a race.
 
+    Raises:
+        BadInput: the number is not whole, or below zero.
+
     >>> with seed(3):
     ...     current_seed()
     3
     """
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
+        raise BadInput(f"seed is {shown(number)}: give a whole number, 0 or more.")
     token = _seed.set(int(number))
     try:
         yield

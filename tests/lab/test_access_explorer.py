@@ -46,6 +46,8 @@ def test_an_element_in_each_sector_uses_little_of_it():
 def test_refuses():
     with pytest.raises(BadInput, match=r"stride is 1\.5: give a whole number of elements"):
         access(1.5)
+    with pytest.raises(BadInput, match="offset is -3: no element lies before the first"):
+        access(1, -3)
     with pytest.raises(BadInput, match="offset is True"):
         access(1, True)
     with pytest.raises(BadInput, match="float32"):

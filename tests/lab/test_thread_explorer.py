@@ -71,6 +71,12 @@ def test_places_are_those_of_a_launch():
             "Grid 1, block 8: 8 threads for 8 elements; each element has its thread. "
             "Thread 0 of block 0: i = 0 × 8 + 0 = 0, so it does element [0].",
         ),
+        (
+            Launch(1, 1, (1, 1), (2, 1)),
+            (1, 0),
+            "Grid 1, block 2: 2 threads for 1 element; 1 thread falls off the end. "
+            "Thread 1 of block 0: i = 0 × 2 + 1 = 1, and there is no element [1].",
+        ),
     ],
 )
 def test_what_is_said(launch, thread, sentence):

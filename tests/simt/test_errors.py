@@ -167,3 +167,9 @@ def test_a_plain_launch_says_once_what_is_wrong_with_a_line() -> None:
         cuda.jit(count_without_atomics)[2, 64](*to_device((bins, x)))
     assert len(caught) == 1
     assert len(findings(xray(count_without_atomics, 2, 64, bins, x), "race")) == 2
+
+
+@pytest.mark.parametrize("number", ["a", 1.5, -1, True])
+def test_a_seed_is_a_whole_number(number: object) -> None:
+    with pytest.raises(gl.BadInput, match=f"seed is {number!r}: give a whole number, 0 or more"):
+        gl.seed(number).__enter__()
