@@ -33,7 +33,7 @@ def softmax(scores: Any, out: Any) -> tuple[Any]:
 
 
 def cases() -> list[Launch]:
-    """Rows longer than a warp and shorter, scores far up and far down, warps without a row."""
+    """Rows longer than a warp and shorter, scores far up, far down, far apart, warps too many."""
     rng = np.random.default_rng(7)
     shapes = (
         ("7 rows of 70 scores, 2 blocks of 128", 7, 70, 0.0, 2, 128),
@@ -43,7 +43,7 @@ def cases() -> list[Launch]:
         ("3 rows of 5 scores, 3 blocks of 32", 3, 5, 0.0, 3, 32),
         ("1 row of 1 score, one block of 32", 1, 1, 0.0, 1, 32),
     )
-    return [
+    made = [
         Launch(
             label,
             (
@@ -57,6 +57,18 @@ def cases() -> list[Launch]:
         )
         for label, m, n, middle, grid, block in shapes
     ]
+    # neither another score of the row nor the largest of another row will do for its maximum
+    far_apart = 400 * np.arange(-2, 3)[:, None] + rng.uniform(-150, 150, (5, 40))
+    made.append(
+        Launch(
+            "5 rows of 40 scores from −950 to 950, 2 blocks of 96",
+            (far_apart.astype(np.float32), np.empty((5, 40), np.float32)),
+            grid=2,
+            block=96,
+            outputs=(1,),
+        )
+    )
+    return made
 
 
 @answers.wrong(
@@ -74,6 +86,23 @@ def no_maximum(scores: Any, out: Any) -> None:
         total += cuda.shfl_xor_sync(FULL_WARP, total, step)
     for j in range(cuda.laneid, scores.shape[1], WARP):
         out[row, j] = math.exp(scores[row, j]) / total
+
+
+@answers.wrong(
+    "the row's first score is taken from all, and not its largest: a score that lies 89 above the "
+    "first still overflows."
+)
+def first_score_taken(scores: Any, out: Any) -> None:
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return
+    total = np.float32(0)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        total += math.exp(scores[row, j] - scores[row, 0])
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_xor_sync(FULL_WARP, total, step)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        out[row, j] = math.exp(scores[row, j] - scores[row, 0]) / total
 
 
 @answers.wrong(

@@ -36,13 +36,13 @@ def sums_of_blocks(values: Any, sums: Any) -> tuple[Any]:
 
 
 def cases() -> list[Launch]:
-    """More values than threads, fewer, none; whole numbers, whose sums are exact."""
+    """More values than threads, fewer, none; quarters, whose sums are exact."""
     rng = np.random.default_rng(7)
     shapes = ((2_000, 3), (512, 2), (100, 1), (70, 2), (0, 1))
     return [
         Launch(
             f"{n:,} values in {grid} block{'s' * (grid > 1)} of {THREADS}",
-            (rng.integers(1, 50, n).astype(np.float32), np.empty(grid, np.float32)),
+            ((rng.integers(-200, 200, n) / 4).astype(np.float32), np.empty(grid, np.float32)),
             grid=grid,
             block=THREADS,
             outputs=(1,),

@@ -34,7 +34,10 @@ def cases() -> list[Launch]:
     return [
         Launch(
             f"{n} values in {grid} block{'s' * (grid > 1)} of {block}",
-            (rng.integers(1, 50, n).astype(np.float32), np.empty(-(-n // WARP), np.float32)),
+            (
+                (rng.integers(-200, 200, n) / 4).astype(np.float32),
+                np.empty(-(-n // WARP), np.float32),
+            ),
             grid=grid,
             block=block,
             outputs=(1,),
