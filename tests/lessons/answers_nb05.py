@@ -346,7 +346,23 @@ def blur_negative_wraps(image, weights, out):
         out[r, c] = s
 
 
+def summed_sizes(a, out):
+    partial = cuda.shared.array(128, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    partial[t] = abs(a[i]) if i < a.size else np.float32(0)
+    half = 64
+    while half > 0:
+        cuda.syncthreads()
+        if t < half:
+            partial[t] += partial[t + half]
+        half //= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = partial[0]
+
+
 WRONG = [
+    ("block_sum", summed_sizes, "out differ, first out[0]"),
     ("reverse_block", reverse_one_thread, "are at work"),
     ("reverse_block", reverse_shared_unused, "Store in a what stands in the shared array"),
     ("reverse_block", reverse_early_return, "thread 37 has left. Guard the load"),

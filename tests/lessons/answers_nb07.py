@@ -394,7 +394,25 @@ def softmax_every_lane_all(scores, out):
         out[row, j] = math.exp(scores[row, j] - top) / whole
 
 
+def summed_in_whole_numbers(values, sums):
+    s = cuda.shared.array(THREADS, np.int32)
+    t = cuda.threadIdx.x
+    s[t] = 0
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        s[t] += int(values[i])
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
 WRONG = [
+    ("sum_blocks", summed_in_whole_numbers, "sums differ, first sums[0]"),
     ("histogram_shared", counted_thread_zero_merges_no_barrier, "no barrier between them."),
     ("histogram_shared", counted_merge_plain, "the merge needs cuda.atomic.add as well"),
     ("sum_blocks", summed_last_warp_unsynced, "no barrier between them."),

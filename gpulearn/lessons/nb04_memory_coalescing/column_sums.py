@@ -47,7 +47,7 @@ def cases() -> list[Launch]:
     rng = np.random.default_rng(4)
     made = []
     for rows, columns in ((70, 37), (37, 70), (40, 40), (1, 5), (48, 128)):
-        matrix = (1 + rng.random((rows, columns))).astype(np.float32)
+        matrix = rng.uniform(-1, 2, (rows, columns)).astype(np.float32)
         label = f"a matrix of shape ({rows}, {columns})"
         args = (matrix, np.empty(columns, np.float32))
         grid, measured = -(-columns // 32) + 1, columns == 128

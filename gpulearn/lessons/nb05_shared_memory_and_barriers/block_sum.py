@@ -41,7 +41,7 @@ def cases() -> list[Launch]:
     rng = np.random.default_rng(8)
 
     def launch(n: int, label: str) -> Launch:
-        a = rng.uniform(1, 2, size=n).astype(np.float32)
+        a = rng.uniform(-1, 2, size=n).astype(np.float32)
         blocks = -(-n // BLOCK)
         args = a, np.empty(blocks, np.float32)
         return Launch(f"{n} elements in {label}", args, grid=blocks, block=BLOCK, outputs=(1,))

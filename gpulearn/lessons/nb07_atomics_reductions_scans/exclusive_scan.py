@@ -38,7 +38,7 @@ def cases() -> list[Launch]:
     return [
         Launch(
             f"{n} value{'s' * (n != 1)} in a block of {threads}",
-            (rng.integers(1, 50, n).astype(np.int32), np.empty(n, np.int32)),
+            (rng.integers(-50, 50, n).astype(np.int32), np.empty(n, np.int32)),
             grid=1,
             block=threads,
             outputs=(1,),
