@@ -119,7 +119,7 @@ def run(answer: Answer, case: Case) -> Outcome:
 
     Raises:
         Refused: it writes to an argument that is an input, or its results change from seed
-            to seed.
+            to seed, or are others on the GPU.
     """
     assert isinstance(case, Launch)
     outcomes: list[Outcome] = []
@@ -128,13 +128,15 @@ def run(answer: Answer, case: Case) -> Outcome:
             outcomes.append(simulate(answer, case))
         if outcomes[-1].finding:
             return outcomes[-1]
-    if device.current().kind == "gpu":
-        outcomes.append(Outcome(gpu_trial.run(answer, case), outcomes[0].report, case))
     for other in outcomes[1:]:
         if difference(other, outcomes[0].results):
             raise Refused(
                 "its result depends on the order in which blocks and threads happen to run"
             )
+    if device.current().kind == "gpu":
+        there = Outcome(gpu_trial.run(answer, case), outcomes[0].report, case)
+        if said := difference(there, outcomes[0].results):
+            raise Refused(f"on the GPU its result is another than on the SIMT machine: {said}")
     return outcomes[0]
 
 

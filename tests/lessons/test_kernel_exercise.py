@@ -1,9 +1,11 @@
 """How an exercise is judged whose answer is a kernel."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from gpulearn import cuda
+from gpulearn import cuda, device
 from gpulearn.lessons import budgets, gpu_trial, stubs
 from gpulearn.lessons.exercise import Answers, Refused
 from gpulearn.lessons.judge import diagnose
@@ -217,6 +219,17 @@ def test_on_a_gpu_the_same_arrays_lie_between_canaries():
     np.testing.assert_allclose(out, 3 * launch.args[0], rtol=1e-6)
 
 
+def test_where_there_is_a_gpu_the_answer_runs_there_as_well(monkeypatch):
+    here = device.current()
+    monkeypatch.setattr(device, "current", lambda: dataclasses.replace(here, kind="gpu"))
+    monkeypatch.setattr(gpu_trial, "run", lambda answer, case: (3 * case.args[0],))
+    assert diagnose(SCALE, scale) is None
+    monkeypatch.setattr(
+        gpu_trial, "run", lambda answer, case: ((2 if answer is scale else 3) * case.args[0],)
+    )
+    assert "on the GPU its result is another than on the SIMT" in diagnose(SCALE, scale)
+
+
 def test_a_dead_canary_is_noticed():
     class Overrun:
         """A GPU on which a kernel writes one element past the end."""
@@ -294,7 +307,7 @@ def test_budgets_that_need_another_kernel():
     ones = np.ones(64, np.float32)
     report, launch = counted(part, 64, ones, ones)
     said = budgets.divergence(lambda launch: 1, advice="").excess(report, launch)
-    assert "warps part 2 times, most often in line 2" in said
+    assert "warps part 2 times, most often in line" in said
     said = budgets.shared_memory(advice="").excess(report, launch)
     assert said == "it never writes to shared memory"
     assert budgets.float64(advice="").excess(report, launch) is None
