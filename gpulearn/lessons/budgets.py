@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpulearn.simt.counters import Counts
 from gpulearn.simt.trace import IDLE
+from gpulearn.simt.traffic import WARP
 
 if TYPE_CHECKING:
     from gpulearn.lessons.launches import Launch
@@ -31,7 +32,6 @@ __all__ = [
     "shared_passes",
 ]
 
-WARP = 32
 SLACK = 1e-6  # so that a mean that equals the budget is within it
 LANES = 2.5  # of a warp: a kernel whose lanes work comes to 25 and more, one of single threads to 2
 ALONE = (
