@@ -13,15 +13,19 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from gpulearn.accelerators import accelerator
+    from gpulearn.data.digits import Digits, digits
     from gpulearn.device import banner
     from gpulearn.errors import (
         BadInput,
+        CheckpointError,
+        DataError,
         DeviceError,
         GpulearnError,
         KernelError,
         MissingPackage,
         NotSolvedYet,
         RecordingError,
+        TrainingError,
         WrongAnswer,
     )
     from gpulearn.figures.access_explorer import access, access_explorer
@@ -66,15 +70,19 @@ if TYPE_CHECKING:
 # the module that defines them -> public names
 _HOMES = {
     "gpulearn.accelerators": ("accelerator",),
+    "gpulearn.data.digits": ("Digits", "digits"),
     "gpulearn.device": ("banner",),
     "gpulearn.errors": (
         "BadInput",
+        "CheckpointError",
+        "DataError",
         "DeviceError",
         "GpulearnError",
         "KernelError",
         "MissingPackage",
         "NotSolvedYet",
         "RecordingError",
+        "TrainingError",
         "WrongAnswer",
     ),
     "gpulearn.figures.access_explorer": ("access", "access_explorer"),
@@ -126,7 +134,10 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "BadInput",
     "BankRequest",
+    "CheckpointError",
+    "DataError",
     "DeviceError",
+    "Digits",
     "Estimate",
     "GpuSpec",
     "GpulearnError",
@@ -140,6 +151,7 @@ __all__ = [
     "Roof",
     "RoofPoint",
     "Series",
+    "TrainingError",
     "WrongAnswer",
     "accelerator",
     "access",
@@ -159,6 +171,7 @@ __all__ = [
     "compare_rungs",
     "cpu_times",
     "crossover",
+    "digits",
     "estimate",
     "exercises",
     "format_seconds",

@@ -43,6 +43,8 @@ OPTIONAL = {
     "jupyterlab": ("opening the notebooks", "lab"),
     "matplotlib": ("figures", "lab"),
     "ipywidgets": ("interactive figures", "lab"),
+    "tqdm": ("progress bars", "lab"),
+    "tensorboard": ("TensorBoard's logs", "lab"),
 }
 
 

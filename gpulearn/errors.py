@@ -11,12 +11,15 @@ from typing import Any
 __all__ = [
     "BadInput",
     "BadLaunch",
+    "CheckpointError",
+    "DataError",
     "DeviceError",
     "GpulearnError",
     "KernelError",
     "MissingPackage",
     "NotSolvedYet",
     "RecordingError",
+    "TrainingError",
     "WrongAnswer",
 ]
 
@@ -54,6 +57,18 @@ class MissingPackage(GpulearnError, ImportError):  # noqa: N818 - a learner's wo
 
 class RecordingError(GpulearnError, ValueError):
     """A recording is missing, damaged or of another schema."""
+
+
+class DataError(GpulearnError, ValueError):
+    """A data set that comes with the package is damaged."""
+
+
+class CheckpointError(GpulearnError, ValueError):
+    """A checkpoint is missing, cut short, or of another model; the last good one stays."""
+
+
+class TrainingError(GpulearnError, RuntimeError):
+    """Training cannot go on: the loss is no finite number, or a batch does not fit the model."""
 
 
 class KernelError(GpulearnError, RuntimeError):

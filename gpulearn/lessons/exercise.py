@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpulearn import _require, lessons
+from gpulearn.errors import MissingPackage
 from gpulearn.lessons import compare
 
 __all__ = ["Answers", "Case", "Exercise", "Refused", "Wrong", "catalogue", "find"]
@@ -103,14 +104,24 @@ class Exercise:
 
 
 @functools.cache
-def catalogue() -> dict[str, Exercise]:
-    """All exercises by name, in the order of the course: each `nb…` package's `EXERCISES`."""
+def lessons_here() -> tuple[dict[str, Exercise], dict[str, MissingPackage]]:
+    """All exercises by name, and the lessons whose exercises need a package that is not here."""
     found: dict[str, Exercise] = {}
+    absent: dict[str, MissingPackage] = {}
     for module in sorted(m.name for m in pkgutil.iter_modules(lessons.__path__)):
         if module.startswith("nb"):
-            lesson = importlib.import_module(f"gpulearn.lessons.{module}")
-            found |= {exercise.name: exercise for exercise in lesson.EXERCISES}
-    return found
+            try:
+                lesson = importlib.import_module(f"gpulearn.lessons.{module}")
+            except MissingPackage as missing:
+                absent[module.removeprefix("nb")] = missing
+            else:
+                found |= {exercise.name: exercise for exercise in lesson.EXERCISES}
+    return found, absent
+
+
+def catalogue() -> dict[str, Exercise]:
+    """All exercises by name, in the order of the course: each `nb…` package's `EXERCISES`."""
+    return lessons_here()[0]
 
 
 def find(name: object) -> Exercise:
@@ -118,5 +129,13 @@ def find(name: object) -> Exercise:
 
     Raises:
         BadInput: there is none of that name; the nearest is named.
+        MissingPackage: there is none of that name here, and some lessons lack a package.
     """
-    return catalogue()[_require.choice("exercise", name, catalogue())]
+    found, absent = lessons_here()
+    if absent and name not in found:
+        lesson, missing = next(iter(absent.items()))
+        raise MissingPackage(
+            f"There is no exercise {_require.shown(name)} here; those of {lesson} are left out: "
+            f"{missing}"
+        )
+    return found[_require.choice("exercise", name, found)]

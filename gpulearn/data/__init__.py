@@ -1,0 +1,1 @@
+"""Data that comes with the package, as NumPy arrays."""
