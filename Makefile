@@ -1,5 +1,5 @@
 # make lab    JupyterLab with the notebooks      PORT=8890 ARGS="--no-browser" pass through
-# make test   every test                         ARGS="-k matmul" passes through
+# make test   every test, on up to 4 cores       ARGS="-n 0 -k matmul" passes through
 # make check  format, lint, types, tests: what has to hold before a change lands
 # make bench  how fast the SIMT machine is, as ratios measured in one run
 PORT ?= 8888
@@ -13,6 +13,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 endif
 STAMP := .venv/installed
+# worksteal keeps neighbours together: tests of one file share what is slow to set up
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 CLEAN := --remove-empty-cells --preserve-cell-metadata-field tags
 # JupyterLab refuses to run as root unless told so, and a container is root.
 ROOT_OK := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
@@ -25,14 +27,14 @@ lab: $(STAMP)
 	$(BIN)/jupyter lab --notebook-dir=notebooks --port=$(PORT) $(ROOT_OK) $(NO_BROWSER) $(ARGS)
 
 test: $(STAMP)
-	$(BIN)/python -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/nb-clean check $(CLEAN) notebooks
 	$(BIN)/mypy
-	$(BIN)/python -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
 
 # ARGS=--long adds thousands of random kernels
 bench: $(STAMP)
