@@ -14,6 +14,22 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from gpulearn.accelerators import accelerator
     from gpulearn.data.digits import Digits, digits
+    from gpulearn.descent.adaptive import adagrad_step, adam_step, adamw_step, rmsprop_step
+    from gpulearn.descent.landscapes import quadratic
+    from gpulearn.descent.numerical import largest_stable_step, numerical_gradient
+    from gpulearn.descent.optimizers import gradient_step, momentum_step, nesterov_step
+    from gpulearn.descent.plateau import plateau_step
+    from gpulearn.descent.range_test import rate_range_test
+    from gpulearn.descent.schedules import (
+        constant_rate,
+        cosine_rate,
+        exponential_rate,
+        step_rate,
+        warm_up_cosine_rate,
+        warm_up_rate,
+    )
+    from gpulearn.descent.surfaces import surface
+    from gpulearn.descent.trajectories import descend
     from gpulearn.device import banner
     from gpulearn.errors import (
         BadInput,
@@ -71,6 +87,22 @@ if TYPE_CHECKING:
 _HOMES = {
     "gpulearn.accelerators": ("accelerator",),
     "gpulearn.data.digits": ("Digits", "digits"),
+    "gpulearn.descent.adaptive": ("adagrad_step", "adam_step", "adamw_step", "rmsprop_step"),
+    "gpulearn.descent.landscapes": ("quadratic",),
+    "gpulearn.descent.numerical": ("largest_stable_step", "numerical_gradient"),
+    "gpulearn.descent.optimizers": ("gradient_step", "momentum_step", "nesterov_step"),
+    "gpulearn.descent.plateau": ("plateau_step",),
+    "gpulearn.descent.range_test": ("rate_range_test",),
+    "gpulearn.descent.schedules": (
+        "constant_rate",
+        "cosine_rate",
+        "exponential_rate",
+        "step_rate",
+        "warm_up_cosine_rate",
+        "warm_up_rate",
+    ),
+    "gpulearn.descent.surfaces": ("surface",),
+    "gpulearn.descent.trajectories": ("descend",),
     "gpulearn.device": ("banner",),
     "gpulearn.errors": (
         "BadInput",
@@ -156,6 +188,9 @@ __all__ = [
     "accelerator",
     "access",
     "access_explorer",
+    "adagrad_step",
+    "adam_step",
+    "adamw_step",
     "arithmetic_intensity",
     "attainable",
     "bank_explorer",
@@ -169,36 +204,49 @@ __all__ = [
     "compare_reports",
     "compare_roofs",
     "compare_rungs",
+    "constant_rate",
+    "cosine_rate",
     "cpu_times",
     "crossover",
+    "descend",
     "digits",
     "estimate",
     "exercises",
+    "exponential_rate",
     "format_seconds",
     "gpu_spec",
     "gpu_times",
+    "gradient_step",
     "kernel_roofs",
     "ladder_explorer",
     "ladder_rates",
     "ladder_reports",
+    "largest_stable_step",
     "matmul_explorer",
     "matmul_flops",
     "matmul_loops",
     "measure",
     "measured_roof",
     "memory_bandwidth",
+    "momentum_step",
+    "nesterov_step",
+    "numerical_gradient",
     "offers",
     "peak_rate",
     "photo",
+    "plateau_step",
     "plot_rates",
     "plot_roofline",
     "plot_times",
     "product_scheme",
     "progress",
+    "quadratic",
+    "rate_range_test",
     "rates",
     "reduction_player",
     "relative_error",
     "ridge_point",
+    "rmsprop_step",
     "roof",
     "roof_point",
     "roofline_explorer",
@@ -209,10 +257,14 @@ __all__ = [
     "show_images",
     "show_tile",
     "solution",
+    "step_rate",
+    "surface",
     "table",
     "thread_explorer",
     "time_correctly",
     "unchecked",
+    "warm_up_cosine_rate",
+    "warm_up_rate",
     "xray",
 ]
 

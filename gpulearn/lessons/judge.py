@@ -171,18 +171,23 @@ def _unread_cell(name: str, answer: Answer) -> str | None:
 
 
 def _fault_of_signature(exercise: Exercise, answer: Answer) -> str | None:
-    """Whether an answer can be called as the exercise calls it, by position."""
-    wanted = inspect.signature(exercise.reference)
+    """Whether an answer can be called as the exercise calls it.
+
+    That is by position, but for what the solution takes by name only. An input check of the
+    solution may add arguments that the solution itself does not have.
+    """
+    wanted = inspect.signature(stubs.unwrapped(exercise.reference)).parameters.values()
+    named = [p.name for p in wanted if p.kind is p.KEYWORD_ONLY]
+    placed = [p.name for p in wanted if p.name not in named]
     try:
         given = inspect.signature(answer)
     except Exception:  # some built-in functions have none, some objects a broken one
         return None
     try:
-        given.bind(*wanted.parameters)
+        given.bind(*placed, **dict.fromkeys(named))
     except TypeError:
-        return (
-            f"it takes {given}, and is called with ({', '.join(wanted.parameters)}), by position."
-        )
+        by_name = f", and {', '.join(named)} by name" if named else ""
+        return f"it takes {given}, and is called with ({', '.join(placed)}), by position{by_name}."
     return None
 
 

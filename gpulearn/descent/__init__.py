@@ -1,0 +1,1 @@
+"""Gradient descent on arrays: steps, schedules, surfaces to walk on, and the paths taken."""

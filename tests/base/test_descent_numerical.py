@@ -1,0 +1,75 @@
+"""Numerical gradients and step limits against what calculus says."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpulearn as gl
+from gpulearn.errors import BadInput
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (4,), (2, 3), (2, 1, 2), (0,)])
+@pytest.mark.parametrize(("dtype", "allowed"), [(np.float64, 1e-9), (np.float32, 1e-4)])
+def test_gradients_of_any_shape(shape, dtype, allowed):
+    x = np.random.default_rng(1).uniform(-2, 2, size=shape).astype(dtype)
+    before = x.copy()
+    gradient = gl.numerical_gradient(lambda x: (np.sin(x) + x**3).sum(), x)
+    assert gradient == pytest.approx(np.cos(x) + 3 * x**2, abs=allowed)
+    assert np.shape(gradient) == shape
+    assert np.array_equal(x, before)
+    if shape:
+        assert gradient.dtype == dtype
+
+
+@given(st.floats(-1e12, 1e12))
+@settings(max_examples=50)
+def test_the_step_grows_with_the_place(x):
+    slope = gl.numerical_gradient(lambda x: 3 * x**2, x)
+    assert slope == pytest.approx(6 * x, rel=1e-7, abs=1e-7)
+
+
+def test_whole_numbers_are_taken_as_reals():
+    assert gl.numerical_gradient(lambda x: (x**2).sum(), [1, 2]) == pytest.approx([2, 4])
+    assert gl.numerical_gradient(lambda x: x**2, 3) == pytest.approx(6)
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "said"),
+    [
+        (3.0, np.ones(2), "function is 3.0: give the function itself"),
+        (lambda x: x, np.ones(2), "returns an array of shape (2,): it must return one number"),
+        (lambda x: None, np.ones(2), "the function returns None"),
+        (lambda x: x.sum(), ["a"], "x is ['a']: give real numbers"),
+    ],
+)
+def test_what_has_no_gradient(function, x, said):
+    with pytest.raises(BadInput) as caught:
+        gl.numerical_gradient(function, x)
+    assert said in str(caught.value)
+
+
+@given(st.integers(1, 6), st.integers(0, 1000))
+@settings(max_examples=30)
+def test_the_limit_comes_from_the_largest_eigenvalue(n, seed):
+    rng = np.random.default_rng(seed)
+    eigenvalues = rng.normal(size=n)
+    basis, _ = np.linalg.qr(rng.normal(size=(n, n)))
+    limit = gl.largest_stable_step(basis @ np.diag(eigenvalues) @ basis.T)
+    most = eigenvalues.max()
+    assert limit == (pytest.approx(2 / most, rel=1e-9) if most > 0 else np.inf)
+
+
+@pytest.mark.parametrize(
+    ("hessian", "said"),
+    [
+        (np.ones((2, 3)), "shape (2, 3): it must be square"),
+        (np.ones(3), "shape (3,): it must be square"),
+        (np.array([[1.0, 2.0], [3.0, 1.0]]), "is not symmetric: entry (i, j)"),
+        (np.array([[1.0, np.nan], [np.nan, 1.0]]), "no finite number"),
+    ],
+)
+def test_what_is_no_hessian(hessian, said):
+    with pytest.raises(BadInput) as caught:
+        gl.largest_stable_step(hessian)
+    assert said in str(caught.value)

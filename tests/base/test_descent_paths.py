@@ -1,0 +1,139 @@
+"""Descents as data, and what the theory of quadratics says of them.
+
+Polyak, "Introduction to optimization", 1987, sections 1.4 and 3.2.
+"""
+
+import functools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpulearn as gl
+from gpulearn.errors import BadInput
+
+SPECTRA = st.lists(st.floats(0.1, 100), min_size=1, max_size=4)
+
+
+def shrinkage(path, after):
+    """By how much the distance from zero shrinks in a step, as the mean of the later ones."""
+    distances = np.linalg.norm(path.points, axis=1)
+    count = path.steps - after
+    return (distances[-1] / distances[after]) ** (1 / count)
+
+
+@given(SPECTRA, st.floats(0.05, 1.95))
+@settings(max_examples=30)
+def test_a_quadratic_converges_up_to_two_over_the_largest_curvature(curvatures, part):
+    rate = part / max(curvatures)
+    loss = gl.quadratic(*curvatures)
+    path = gl.descend(loss, np.ones(len(curvatures)), gl.gradient_step, rate=rate, steps=50)
+    factors = 1 - rate * np.array(curvatures)
+    assert (np.abs(factors) < 1).all()
+    assert path.points[-1] == pytest.approx(factors**50, rel=1e-9, abs=1e-12)
+    assert (np.diff(path.values) <= 0).all()
+    assert not path.diverged
+
+
+@given(SPECTRA, st.floats(2.05, 40))
+@settings(max_examples=30)
+def test_a_quadratic_diverges_beyond(curvatures, part):
+    rate = part / max(curvatures)
+    loss = gl.quadratic(*curvatures)
+    path = gl.descend(loss, np.ones(len(curvatures)), gl.gradient_step, rate=rate, steps=2000)
+    assert path.diverged
+    assert path.outcome.startswith(f"Diverged after {path.steps} steps: the loss rose from ")
+    assert len(path.points) == len(path.values) == len(path.gradient_norms) == path.steps + 1
+    assert path.steps < 2000
+    assert np.isfinite(path.points).all()
+    assert np.isfinite(path.values).all()
+    assert (path.values < 1e12).all()
+
+
+@pytest.mark.parametrize(("most", "steps"), [(2.0, 60), (10.0, 100), (40.0, 600)])
+def test_the_best_rate_of_plain_descent(most, steps):
+    best = 2 / (1 + most)
+    loss = gl.quadratic(1.0, most)
+    run = functools.partial(gl.descend, loss, [1.0, 1.0], gl.gradient_step, steps=steps)
+    assert shrinkage(run(rate=best), steps // 2) == pytest.approx(
+        (most - 1) / (most + 1), rel=1e-12
+    )
+    for other in (0.97 * best, 1.03 * best):
+        assert shrinkage(run(rate=other), steps // 2) > shrinkage(run(rate=best), steps // 2)
+
+
+@pytest.mark.parametrize("most", [4.0, 100.0])
+def test_the_best_heavy_ball(most):
+    """(√κ − 1)/(√κ + 1) a step, with η = 4/(√λmin + √λmax)² in the form v ← μ·v + g."""
+    factor = (np.sqrt(most) - 1) / (np.sqrt(most) + 1)
+    path = gl.descend(
+        gl.quadratic(1.0, most),
+        [1.0, 1.0],
+        gl.momentum_step,
+        rate=4 / (1 + np.sqrt(most)) ** 2,
+        momentum=factor**2,
+        steps=300 if most > 50 else 60,
+    )
+    # the two roots coincide there, so that distances shrink like t·factorᵗ
+    distances = np.linalg.norm(path.points, axis=1)
+    t = path.steps
+    measured = (distances[t] / t / (distances[t // 2] / (t // 2))) ** (1 / (t - t // 2))
+    assert measured == pytest.approx(factor, rel=0.01)
+    assert measured < 0.9 * (most - 1) / (most + 1)
+
+
+def test_a_path_is_what_its_steps_say():
+    surface = gl.surface("Rosenbrock")
+    path = gl.descend(surface, surface.start, gl.adam_step, rate=0.02, steps=30, beta1=0.8)
+    theta, state = np.array(surface.start), None
+    for i in range(30):
+        assert np.array_equal(path.points[i], theta)
+        theta, state = gl.adam_step(theta, surface.gradient(theta), state, rate=0.02, beta1=0.8)
+    assert np.array_equal(path.points[30], theta)
+    assert path.values == pytest.approx(surface.value(path.points), rel=1e-14)
+    slopes = surface.gradient(path.points)
+    assert path.gradient_norms == pytest.approx(np.linalg.norm(slopes, axis=1), rel=1e-14)
+    assert path.rates.tolist() == [0.02] * 30
+
+
+def test_a_rate_may_be_a_schedule():
+    path = gl.descend(
+        gl.surface("bowl"), [1.0, 0.0], gl.gradient_step, rate=lambda i: 0.1 / (i + 1), steps=3
+    )
+    assert path.rates == pytest.approx([0.1, 0.05, 0.1 / 3])
+    assert path.points[:, 0] == pytest.approx(np.cumprod([1, 0.9, 0.95, 1 - 0.1 / 3]))
+
+
+def test_a_descent_that_overflows_at_once_says_so_without_warnings():
+    path = gl.descend(gl.surface("Beale"), [3.0, 3.0], gl.gradient_step, rate=1e200, steps=9)
+    assert path.diverged
+    assert path.steps == 0
+    assert path.points.shape == (1, 2)
+    assert path.outcome.startswith("Diverged after 0 steps")
+
+
+def test_the_saddle_holds_a_descent_that_begins_on_its_ridge():
+    surface = gl.surface("saddle")
+    run = functools.partial(gl.descend, surface, step=gl.gradient_step, rate=0.1, steps=300)
+    assert run(start=[-1.5, 0.0]).points[-1] == pytest.approx([0, 0], abs=1e-9)
+    assert run(start=[-1.5, 1e-6]).points[-1] == pytest.approx([0, 1], abs=1e-9)
+    assert run(start=[-1.5, -1e-6]).points[-1] == pytest.approx([0, -1], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"start": [np.nan, 0.0]}, "the loss at start, [nan, 0.0], is nan"),
+        ({"start": [1.0, 2.0, 3.0]}, "the bowl takes points of shape (…, 2)"),
+        ({"steps": 0}, "steps is 0"),
+        ({"rate": -1}, "rate is -1"),
+        ({"rate": lambda step: None}, "rate is None"),
+        ({"momentum": 0.9}, "There is no option 'momentum'"),
+    ],
+)
+def test_bad_input_gets_a_sentence(change, said):
+    given = {"start": [1.0, 2.0], "rate": 0.1, "steps": 5} | change
+    with pytest.raises(BadInput) as caught:
+        gl.descend(gl.surface("bowl"), step=gl.gradient_step, **given)
+    assert said in str(caught.value)

@@ -1,0 +1,106 @@
+"""What the step functions promise whatever torch does: purity, dtypes, clear complaints."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn.errors import BadInput
+
+RULES = [
+    gl.gradient_step,
+    gl.momentum_step,
+    gl.nesterov_step,
+    gl.adagrad_step,
+    gl.rmsprop_step,
+    gl.adam_step,
+    gl.adamw_step,
+]
+every_rule = pytest.mark.parametrize("step", RULES, ids=lambda s: s.__name__)
+
+
+def parts(state):
+    return [np.array(x) for x in (state if isinstance(state, tuple) else (state,))]
+
+
+@every_rule
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_inputs_stay_as_they_are(step, dtype):
+    rng = np.random.default_rng(0)
+    theta, state = rng.normal(size=(2, 3)).astype(dtype), None
+    for _ in range(3):
+        gradient = rng.normal(size=(2, 3))  # takes the dtype of theta
+        given = [theta.copy(), gradient.copy(), parts(state)]
+        new, following = step(theta, gradient, state, rate=np.float64(0.1), weight_decay=0.1)
+        assert np.array_equal(theta, given[0])
+        assert np.array_equal(gradient, given[1])
+        assert all(map(np.array_equal, parts(state), given[2]))
+        assert new.dtype == dtype
+        assert all(x.dtype == dtype for x in parts(following) if x.ndim)
+        theta, state = new, following
+
+
+@every_rule
+def test_a_number_is_treated_like_an_array_of_one(step):
+    number, array, state, states = 3.0, np.array([3.0]), None, None
+    for _ in range(4):
+        number, state = step(number, 2 * number, state, rate=0.1, weight_decay=0.3)
+        array, states = step(array, 2 * array, states, rate=0.1, weight_decay=0.3)
+        assert number == pytest.approx(array[0], rel=1e-15)
+
+
+@every_rule
+def test_every_rule_has_the_same_signature(step):
+    parameters = inspect.signature(step).parameters
+    assert list(parameters)[:4] == ["theta", "gradient", "state", "rate"]
+    assert all(p.kind is p.KEYWORD_ONLY for p in list(parameters.values())[3:])
+    assert "weight_decay" in parameters
+
+
+@every_rule
+@pytest.mark.parametrize(
+    ("arguments", "options", "said"),
+    [
+        ((np.ones(2), np.ones(3)), {"rate": 0.1}, "theta has shape (2,), and gradient (3,)"),
+        ((np.ones(2), np.ones(2)), {"rate": -0.1}, "rate is -0.1: give a number that is not below"),
+        ((np.ones(2), np.ones(2)), {"rate": float("nan")}, "rate is nan"),
+        ((np.ones(2), np.ones(2)), {"rate": "0.1"}, "rate is '0.1'"),
+        ((np.ones(2), np.ones(2)), {"rate": True}, "rate is True"),
+        ((np.ones(2), np.ones(2)), {}, "needs a rate: add rate=0.1, say"),
+        ((np.ones(2), np.ones(2)), {"rate": 0.1, "weight_decay": -1}, "weight_decay is -1"),
+        ((np.ones(2), np.ones(2)), {"rate": 0.1, "weight_decoy": 1}, "did you mean 'weight_decay'"),
+        ((["a"], ["b"]), {"rate": 0.1}, "theta is ['a']: give real numbers"),
+        (([[1], [1, 2]], [1]), {"rate": 0.1}, "its rows differ in length"),
+    ],
+)
+def test_bad_input_gets_a_sentence(step, arguments, options, said):
+    with pytest.raises(BadInput) as caught:
+        step(*arguments, **options)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("step", "option"),
+    [(gl.momentum_step, "momentum"), (gl.rmsprop_step, "alpha"), (gl.adam_step, "beta2")],
+)
+def test_what_is_kept_of_the_past_is_below_one(step, option):
+    with pytest.raises(BadInput, match=f"{option} is 1.0: give a number from 0 to below 1"):
+        step(1.0, 1.0, rate=0.1, **{option: 1.0})
+
+
+@pytest.mark.parametrize("step", [gl.momentum_step, gl.adam_step])
+def test_a_state_of_other_parameters_is_refused(step):
+    _, state = step(np.ones(3), np.ones(3), rate=0.1)
+    with pytest.raises(BadInput, match=r"state is for parameters of shape \(3,\), and theta has"):
+        step(np.ones(2), np.ones(2), state, rate=0.1)
+
+
+def test_decay_that_is_decoupled_is_not_divided():
+    """Without slopes, AdamW shrinks by rate·decay; Adam goes a whole rate, as for any slope."""
+    zero = np.zeros(2)
+    theta = np.array([1.0, 100.0])
+    shrunk, _ = gl.adamw_step(theta, zero, rate=0.5, weight_decay=0.1)
+    stepped, _ = gl.adam_step(theta, zero, rate=0.5, weight_decay=0.1)
+    assert shrunk == pytest.approx(0.95 * theta, rel=1e-15)
+    assert stepped == pytest.approx(theta - 0.5, rel=1e-6)
