@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from gpulearn.accelerators import accelerator
+    from gpulearn.autograd import Variable
     from gpulearn.data.digits import Digits, digits
     from gpulearn.descent.adaptive import adagrad_step, adam_step, adamw_step, rmsprop_step
     from gpulearn.descent.landscapes import quadratic
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
 # the module that defines them -> public names
 _HOMES = {
     "gpulearn.accelerators": ("accelerator",),
+    "gpulearn.autograd": ("Variable",),
     "gpulearn.data.digits": ("Digits", "digits"),
     "gpulearn.descent.adaptive": ("adagrad_step", "adam_step", "adamw_step", "rmsprop_step"),
     "gpulearn.descent.landscapes": ("quadratic",),
@@ -184,6 +186,7 @@ __all__ = [
     "RoofPoint",
     "Series",
     "TrainingError",
+    "Variable",
     "WrongAnswer",
     "accelerator",
     "access",

@@ -27,10 +27,12 @@ __all__ = [
     "package",
     "positive",
     "same_length",
+    "same_shape",
     "shapes",
     "shorten",
     "shown",
     "sizes",
+    "together",
     "whole",
 ]
 
@@ -210,6 +212,27 @@ def checked(**judges: Callable[[object], None]) -> Callable[[Callable[P, R]], Ca
             judge(given[name])
 
     return _before_each_call(check)
+
+
+def same_shape(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Check before each call that the named arguments are arrays of numbers of one shape."""
+
+    def check(given: dict[str, Any]) -> None:
+        for name in names:
+            if getattr(getattr(given[name], "dtype", None), "kind", "?") not in "iufbcO":
+                raise BadInput(f"{name} is {shown(given[name])}: give an array of numbers.")
+        if len({given[name].shape for name in names}) > 1:
+            said = ", ".join(f"{name} has shape {given[name].shape}" for name in names)
+            raise BadInput(f"{said}: they must be the same.")
+
+    return _before_each_call(check)
+
+
+def together(
+    judge: Callable[[dict[str, Any]], None],
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a judge of its own look at all arguments by name before each call."""
+    return _before_each_call(judge)
 
 
 def shapes(**expected: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
