@@ -83,6 +83,11 @@ if TYPE_CHECKING:
     from gpulearn.performance.timing import Measurement, format_seconds, measure, time_correctly
     from gpulearn.simt.settings import seed, unchecked
     from gpulearn.simt.xray import xray
+    from gpulearn.train.evaluate import evaluate, predict
+    from gpulearn.train.logs import read_log
+    from gpulearn.train.loop import fit
+    from gpulearn.train.models import MLP, LeNet
+    from gpulearn.train.step import train_step
 
 # the module that defines them -> public names
 _HOMES = {
@@ -162,10 +167,16 @@ _HOMES = {
     "gpulearn.performance.timing": ("Measurement", "format_seconds", "measure", "time_correctly"),
     "gpulearn.simt.settings": ("seed", "unchecked"),
     "gpulearn.simt.xray": ("xray",),
+    "gpulearn.train.evaluate": ("evaluate", "predict"),
+    "gpulearn.train.logs": ("read_log",),
+    "gpulearn.train.loop": ("fit",),
+    "gpulearn.train.models": ("LeNet", "MLP"),
+    "gpulearn.train.step": ("train_step",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "MLP",
     "BadInput",
     "BankRequest",
     "CheckpointError",
@@ -176,6 +187,7 @@ __all__ = [
     "GpuSpec",
     "GpulearnError",
     "KernelError",
+    "LeNet",
     "Measurement",
     "MissingPackage",
     "NotSolvedYet",
@@ -214,8 +226,10 @@ __all__ = [
     "descend",
     "digits",
     "estimate",
+    "evaluate",
     "exercises",
     "exponential_rate",
+    "fit",
     "format_seconds",
     "gpu_spec",
     "gpu_times",
@@ -241,11 +255,13 @@ __all__ = [
     "plot_rates",
     "plot_roofline",
     "plot_times",
+    "predict",
     "product_scheme",
     "progress",
     "quadratic",
     "rate_range_test",
     "rates",
+    "read_log",
     "reduction_player",
     "relative_error",
     "ridge_point",
@@ -265,6 +281,7 @@ __all__ = [
     "table",
     "thread_explorer",
     "time_correctly",
+    "train_step",
     "unchecked",
     "warm_up_cosine_rate",
     "warm_up_rate",

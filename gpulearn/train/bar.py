@@ -1,0 +1,22 @@
+"""The progress bar: in a notebook and in a terminal, not in a log file."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from gpulearn import _require
+
+__all__ = ["progress_bar"]
+
+
+def progress_bar(show: bool, total: int, done: int) -> contextlib.AbstractContextManager[Any]:
+    """A bar over `total` steps of which `done` are done; None without tqdm."""
+    if not show or _require.installed("tqdm") is None:
+        return contextlib.nullcontext()
+    tqdm = _require.package("tqdm.auto", "A progress bar").tqdm
+    # disable=None shows no bar where the output is no terminal: a bar fills a log with its lines
+    bar: contextlib.AbstractContextManager[Any] = tqdm(
+        total=total, initial=done, disable=None, unit="step", desc="training"
+    )
+    return bar

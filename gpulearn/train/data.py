@@ -1,0 +1,132 @@
+"""The data of a run: checked once against the model, then handed out in shuffled batches."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from gpulearn import _require
+from gpulearn.errors import BadInput
+from gpulearn.train.evaluate import device_of
+
+__all__ = ["TrainingData", "make_loader", "place", "training_data"]
+
+
+class TrainingData(NamedTuple):
+    """Images (n, …) float32 and labels (n,) int64, to train on and to test on."""
+
+    train_images: Tensor
+    train_labels: Tensor
+    test_images: Tensor
+    test_labels: Tensor
+
+    def fingerprint(self) -> int:
+        """A number that changes with the labels and their order, to know the data again."""
+        return zlib.crc32(self.train_labels.numpy().tobytes())
+
+
+def training_data(data: Any, model: nn.Module) -> TrainingData:
+    """Bring four arrays or tensors into shape, and try one image on the model.
+
+    Raises:
+        BadInput: something is missing, empty or does not fit, or a label is no class.
+    """
+    if not isinstance(data, (tuple, list)) or len(data) != 4:
+        raise BadInput(
+            f"data is {_require.shown(data)}: give gl.digits(), or four arrays (training images "
+            f"and labels, test images and labels)."
+        )
+    found = TrainingData(
+        *(_tensor(*entry) for entry in zip(TrainingData._fields, data, strict=True))
+    )
+    for part in ("train", "test"):
+        images, labels = getattr(found, f"{part}_images"), getattr(found, f"{part}_labels")
+        if len(images) != len(labels) or len(labels) == 0:
+            raise BadInput(
+                f"There are {len(images)} {part} images and {len(labels)} {part} labels: give as "
+                f"many of each, and at least one."
+            )
+    if found.train_images.shape[1:] != found.test_images.shape[1:]:
+        raise BadInput(
+            f"Training images have shape {tuple(found.train_images.shape[1:])} and test images "
+            f"{tuple(found.test_images.shape[1:])}: they must be alike."
+        )
+    classes = _classes(model, found.train_images[:1])
+    for name in ("train_labels", "test_labels"):
+        low, high = getattr(found, name).min().item(), getattr(found, name).max().item()
+        if low < 0 or high >= classes:
+            raise BadInput(
+                f"{name} holds {low if low < 0 else high}, but the model tells {classes} classes "
+                f"apart: labels go from 0 to {classes - 1}."
+            )
+    return found
+
+
+def make_loader(
+    data: TrainingData, batch: int, generator: torch.Generator, device: torch.device
+) -> DataLoader[tuple[Tensor, ...]]:
+    """Batches of images, labels and the images' numbers, in an order drawn anew each epoch.
+
+    Pinned memory lets a GPU fetch a batch while the host goes on.
+    """
+    numbered = TensorDataset(data.train_images, data.train_labels, torch.arange(len(data[0])))
+    return DataLoader(
+        numbered,
+        batch_size=batch,
+        shuffle=True,
+        generator=generator,
+        pin_memory=device.type == "cuda",
+    )
+
+
+def place(device: torch.device, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """Copy tensors to the device: images and labels both, or the loss mixes two devices."""
+    return tuple(tensor.to(device, non_blocking=True) for tensor in tensors)
+
+
+def _tensor(name: str, value: Any) -> Tensor:
+    """An array or a tensor on the CPU, in the dtype that its name asks for."""
+    is_label = name.endswith("labels")
+    try:
+        tensor = (
+            value.detach().cpu() if isinstance(value, Tensor) else torch.from_numpy(np.array(value))
+        )
+    except (TypeError, ValueError):
+        raise BadInput(f"{name} is {_require.shown(value)}: give an array of numbers.") from None
+    if is_label and (tensor.ndim != 1 or tensor.is_floating_point() or tensor.is_complex()):
+        raise BadInput(
+            f"{name} has shape {tuple(tensor.shape)} and dtype {str(tensor.dtype)[6:]}: give one "
+            f"whole number an image."
+        )
+    if not is_label and (tensor.ndim < 2 or tensor.is_complex()):
+        raise BadInput(
+            f"{name} has shape {tuple(tensor.shape)}: give images of real numbers, (n, …)."
+        )
+    return tensor.long() if is_label else tensor.float()
+
+
+def _classes(model: nn.Module, image: Tensor) -> int:
+    """How many classes the model tells apart, by its scores for one image."""
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            scores = model(image.to(device_of(model)))
+    except (RuntimeError, ValueError, IndexError) as error:
+        said = str(error).splitlines()[0]
+        raise BadInput(
+            f"The model takes no images of shape {tuple(image.shape[1:])}: torch says {said!r}."
+        ) from None
+    finally:
+        model.train(was_training)
+    if not isinstance(scores, Tensor) or scores.ndim != 2 or len(scores) != 1:
+        raise BadInput(
+            f"The model gives {_require.shown(scores)} for one image: it must give scores of "
+            f"shape (1, classes)."
+        )
+    return scores.shape[1]

@@ -1,0 +1,142 @@
+"""A run in progress: everything that the next step depends on, in one place."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import torch
+from torch import nn
+
+from gpulearn.errors import CheckpointError
+from gpulearn.train.data import TrainingData
+from gpulearn.train.history import Epoch, Step
+from gpulearn.train.precision import Precision
+from gpulearn.train.seeding import random_state, set_random_state
+from gpulearn.train.settings import Settings
+
+__all__ = ["Run"]
+
+# what a run's state holds
+STATE = {"shapes", "settings", "labels", "model", "optimizer", "precision", "order", "random"}
+STATE |= {"epoch", "batches", "steps", "epochs"}
+
+
+class Run:
+    """Model, optimiser, loss scale, data order and position of a run, as they are now.
+
+    Attributes:
+        generator: draws the order of the data, once an epoch.
+        order: the generator's state at the start of this epoch, from which a run that goes on
+            in the middle of the epoch draws the same order again.
+        epoch: the number of this epoch, from 1.
+        batches: how many batches of it are done.
+    """
+
+    def __init__(
+        self, model: nn.Module, settings: Settings, data: TrainingData, device: torch.device
+    ) -> None:
+        self.model, self.settings, self.device = model, settings, device
+        self.labels = data.fingerprint()
+        self.generator = torch.Generator().manual_seed(settings.seed)
+        self.order = self.generator.get_state()
+        self.epoch, self.batches = 1, 0
+        self.steps: list[Step] = []
+        self.epochs: list[Epoch] = []
+
+    def start(self, state: dict[str, Any] | None = None) -> None:
+        """Move the model to the device, make what trains it, and go on from a checked state."""
+        self.model.to(self.device)
+        self.optimizer = self.settings.make_optimizer(self.model)
+        self.precision = Precision(self.settings.precision, self.device)
+        if state is not None:
+            self._restore(state)
+
+    def end_step(self, step: Step) -> None:
+        """Note a step that was taken."""
+        self.steps.append(step)
+        self.batches += 1
+
+    def end_epoch(self, epoch: Epoch) -> None:
+        """Note an epoch that is over; the next one draws its order from here."""
+        self.epochs.append(epoch)
+        self.epoch, self.batches = self.epoch + 1, 0
+        self.order = self.generator.get_state()
+
+    def state(self) -> dict[str, Any]:
+        """Everything that the next step depends on, as tensors and plain values."""
+        return {
+            **self._identity(),
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "precision": self.precision.state_dict(),
+            "order": self.order,
+            "random": random_state(self.device),
+            "epoch": self.epoch,
+            "batches": self.batches,
+            "steps": [dataclasses.astuple(step) for step in self.steps],
+            "epochs": [dataclasses.astuple(epoch) for epoch in self.epochs],
+        }
+
+    def check(self, state: dict[str, Any], where: str) -> None:
+        """Check that a state is one of this run.
+
+        Raises:
+            CheckpointError: it is of another model, other data or other settings.
+        """
+        mine = self._identity()
+        if STATE - state.keys():
+            raise CheckpointError(f"{where} is no checkpoint of gl.fit: give another file.")
+        if state["shapes"] != mine["shapes"]:
+            raise CheckpointError(
+                f"{where} is of another model: {_difference(state['shapes'], mine['shapes'])}."
+            )
+        for name, value in mine["settings"].items():
+            if state["settings"][name] != value:
+                raise CheckpointError(
+                    f"{where} was written with {name}={state['settings'][name]!r}, this run has "
+                    f"{value!r}: give the same, or leave `resume` out."
+                )
+        if state["labels"] != mine["labels"]:
+            raise CheckpointError(
+                f"{where} was written with other training data: give the same, or leave `resume` "
+                f"out."
+            )
+        if len(state["epochs"]) > self.settings.epochs:
+            raise CheckpointError(
+                f"{where} has {len(state['epochs'])} epochs behind it, and this run is to have "
+                f"{self.settings.epochs}: give more epochs."
+            )
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.precision.load_state_dict(state["precision"])
+        self.order = state["order"]
+        self.generator.set_state(self.order)
+        set_random_state(self.device, state["random"])
+        self.epoch, self.batches = state["epoch"], state["batches"]
+        self.steps = self.steps_of(state)
+        self.epochs = [Epoch(*epoch) for epoch in state["epochs"]]
+        self.model.load_state_dict(state["model"])
+
+    @staticmethod
+    def steps_of(state: dict[str, Any] | None) -> list[Step]:
+        """The steps that were taken before a state was saved."""
+        return [] if state is None else [Step(*step) for step in state["steps"]]
+
+    def _identity(self) -> dict[str, Any]:
+        return {
+            "shapes": {name: list(value.shape) for name, value in self.model.state_dict().items()},
+            "settings": self.settings.identity(),
+            "labels": self.labels,
+        }
+
+
+def _difference(there: dict[str, list[int]], here: dict[str, list[int]]) -> str:
+    """Which parameter is first in only one of two models, or has two shapes."""
+    name = next(name for name in [*here, *there] if here.get(name) != there.get(name))
+    if name not in there:
+        return f"it has no {name}"
+    if name not in here:
+        return f"it has a {name}, which the model has not"
+    return f"{name} has shape {tuple(there[name])} in it and {tuple(here[name])} in the model"

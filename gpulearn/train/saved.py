@@ -1,0 +1,131 @@
+"""Which tensors a forward pass keeps for the backward pass, told from shapes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from torch import nn
+
+from gpulearn import _require
+from gpulearn.errors import BadInput
+from gpulearn.train.precision import PRECISIONS
+from gpulearn.train.recompute import Stages
+from gpulearn.train.saved_rules import RULES, Ledger, Saved, storage_number
+
+__all__ = ["saved_for_backward"]
+
+
+def saved_for_backward(
+    model: nn.Module, batch: tuple[int, ...], precision: str = "float32"
+) -> list[Saved]:
+    """List what is kept for the backward pass of a batch's mean cross-entropy.
+
+    Only shapes go through the model (on torch's meta device, which has no memory). What each
+    kind of layer keeps is written down as a rule: its input, its output, or both, the places of
+    the largest elements, the mask. A tensor that two layers keep is listed once; parameters,
+    which are there anyway, are not. Where stages are recomputed, the list is that of the
+    moment in the backward pass at which most is kept.
+
+    Args:
+        model: layers that are modules, in a chain; the loss follows its logits, (n, classes).
+        batch: the shape of a batch of images, such as (64, 1, 8, 8).
+        precision: "float32", "bfloat16" or "float16", as for `Precision`.
+
+    Raises:
+        BadInput: the batch does not fit the model, or a layer has no rule here.
+
+    >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10))
+    >>> for saved in saved_for_backward(model, (32, 1, 8, 8)):
+    ...     print(saved.layer, saved.what, saved.shape, saved.nbytes)
+    1 input (32, 64) 8192
+    loss probabilities (32, 10) 1280
+    loss labels (32,) 256
+    loss sum of weights () 4
+    """
+    _require.choice("precision", precision, PRECISIONS)
+    device = next((p.device.type for p in model.parameters()), "cpu")
+    ledger = Ledger(precision, device)
+    stages = [s for m in model.modules() if isinstance(m, Stages) and m.recompute for s in m]
+    moments: list[dict[Any, Saved]] = []
+    open_stages: list[dict[Any, Saved]] = []  # what was kept when a stage began
+
+    def begin(stage: nn.Module, args: tuple[Any, ...]) -> None:
+        ledger.keep("stages", "input", args[0])
+        open_stages.append(dict(ledger.kept))
+
+    def end(stage: nn.Module, args: tuple[Any, ...], output: torch.Tensor) -> None:
+        moments.append(dict(ledger.kept))
+        ledger.kept = open_stages.pop()
+
+    def note(name: str) -> Callable[..., None]:
+        def keep(layer: nn.Module, args: tuple[Any, ...], output: torch.Tensor) -> None:
+            _apply(ledger, name, layer, args[0], output)
+
+        return keep
+
+    with ExitStack() as hooks:
+        for stage in stages:
+            hooks.callback(stage.register_forward_pre_hook(begin).remove)
+        for name, layer in _leaves(model):
+            hooks.callback(layer.register_forward_hook(note(name)).remove)
+        for stage in stages:  # after its layers' own hooks, of which it may be one
+            hooks.callback(stage.register_forward_hook(end).remove)
+        logits = _shapes(model, batch, ledger)
+    moments.append(_with_loss(ledger, logits))
+    return list(max(moments, key=lambda kept: sum(s.nbytes for s in kept.values())).values())
+
+
+def _leaves(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    """The layers that have a rule of their own; those without are refused."""
+    for name, layer in model.named_modules():
+        if type(layer) in RULES:
+            yield name, layer
+        elif not any(True for _ in layer.children()):
+            known = ", ".join(kind.__name__ for kind in RULES)
+            raise BadInput(
+                f"What the layer {name or 'model'} ({type(layer).__name__}) keeps is not known "
+                f"here: use {known}."
+            )
+
+
+def _apply(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Tensor) -> None:
+    if storage_number(x) not in ledger.dtypes:
+        raise BadInput(
+            f"The input of {name} comes from no layer: write what is before it as a module too, "
+            f"such as torch.nn.ReLU()."
+        )
+    multiplies = isinstance(layer, nn.Linear | nn.Conv2d)
+    ledger.know(y, ledger.low if multiplies else ledger.dtypes[storage_number(x)])
+    if y.requires_grad:
+        RULES[type(layer)](ledger, name, layer, x, y)
+
+
+def _shapes(model: nn.Module, batch: tuple[int, ...], ledger: Ledger) -> torch.Tensor:
+    """Send shapes through the model, without memory or arithmetic; its hooks are called."""
+    images = torch.empty(batch, device="meta")
+    ledger.know(images, torch.float32)
+    tensors = [*model.named_parameters(), *model.named_buffers()]
+    meta = {
+        name: torch.empty_like(t, device="meta").requires_grad_(t.requires_grad)
+        for name, t in tensors
+    }
+    try:
+        with torch.enable_grad():
+            logits = torch.func.functional_call(model, meta, (images,))
+    except (RuntimeError, TypeError) as error:
+        said = _require.shorten(str(error).strip().partition("\n")[0], 120)
+        raise BadInput(f"A batch of shape {tuple(batch)} does not fit the model: {said}") from None
+    if logits.ndim != 2:
+        raise BadInput(f"The model gives shape {tuple(logits.shape)}: it must be (n, classes).")
+    return logits  # type: ignore[no-any-return]
+
+
+def _with_loss(ledger: Ledger, logits: torch.Tensor) -> dict[Any, Saved]:
+    """What cross-entropy keeps: its output before the mean, in float32, and the labels."""
+    ledger.add("loss", "probabilities", logits.shape, torch.float32)
+    ledger.add("loss", "labels", logits.shape[:1], torch.int64)
+    ledger.add("loss", "sum of weights", torch.Size(()), torch.float32)
+    return ledger.kept

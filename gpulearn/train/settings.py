@@ -1,0 +1,159 @@
+"""What a training run is asked to do, checked before anything is touched."""
+
+from __future__ import annotations
+
+import functools
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from gpulearn import _require, device
+from gpulearn.errors import BadInput, DeviceError
+from gpulearn.train.precision import PRECISIONS
+from gpulearn.train.seeding import checked_seed
+
+__all__ = ["OPTIMIZERS", "SCHEDULES", "Settings", "find_device"]
+
+OptimizerFactory = Callable[..., torch.optim.Optimizer]
+
+OPTIMIZERS: Mapping[str, OptimizerFactory] = {
+    "sgd": torch.optim.SGD,
+    "momentum": functools.partial(torch.optim.SGD, momentum=0.9),
+    "nesterov": functools.partial(torch.optim.SGD, momentum=0.9, nesterov=True),
+    "rmsprop": torch.optim.RMSprop,
+    "adagrad": torch.optim.Adagrad,
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+}
+WARM_UP = 0.1  # share of the steps over which the rate rises
+
+
+def _constant(step: int, steps: int) -> float:
+    return 1.0
+
+
+def _cosine(step: int, steps: int) -> float:
+    return 0.5 * (1 + math.cos(math.pi * step / steps))
+
+
+def _warm_up(step: int, steps: int) -> float:
+    rising = math.ceil(WARM_UP * steps)
+    return (step + 1) / rising if step < rising else _cosine(step - rising, steps - rising)
+
+
+# name -> the share of the rate at a step, from 0, of so many
+SCHEDULES: Mapping[str, Callable[[int, int], float]] = {
+    "constant": _constant,
+    "cosine": _cosine,
+    "warm-up": _warm_up,
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides the numbers of a run.
+
+    Raises:
+        BadInput: one of them makes no sense.
+    """
+
+    epochs: int
+    rate: float
+    batch: int
+    optimizer: str | OptimizerFactory
+    schedule: str | Callable[[int], float]
+    clip: float | None
+    accumulate: int
+    precision: str
+    seed: int
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch", "accumulate"):
+            object.__setattr__(self, name, _require.whole(name, getattr(self, name)))
+        _require.above_zero("rate", self.rate)
+        if self.clip is not None:
+            _require.above_zero("clip", self.clip)
+        if self.accumulate > self.batch:
+            raise BadInput(
+                f"accumulate is {self.accumulate}, but a batch has {self.batch} images: split it "
+                f"into {self.batch} micro-batches at most."
+            )
+        if not callable(self.optimizer):
+            _require.choice("optimiser", self.optimizer, OPTIMIZERS)
+        if not callable(self.schedule):
+            _require.choice("schedule", self.schedule, SCHEDULES)
+        _require.choice("precision", self.precision, PRECISIONS)
+        object.__setattr__(self, "seed", checked_seed(self.seed))
+
+    @property
+    def micro_batch(self) -> int:
+        """The most images that go through the model at once."""
+        return math.ceil(self.batch / self.accumulate)
+
+    def make_optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
+        """The optimiser over the model's parameters, at the highest rate.
+
+        Raises:
+            BadInput: the function that was given makes no optimiser.
+        """
+        known = self.optimizer if callable(self.optimizer) else OPTIMIZERS[self.optimizer]
+        made: object = known(model.parameters(), lr=self.rate)
+        if not isinstance(made, torch.optim.Optimizer):
+            raise BadInput(
+                f"optimizer gave {_require.shown(made)}: give a name, such as 'adamw', or a "
+                f"function that returns a torch optimiser."
+            )
+        return made
+
+    def rate_at(self, step: int, steps: int) -> float:
+        """The learning rate of a step, from 0, of `steps`.
+
+        Raises:
+            BadInput: the schedule gave something that is no rate.
+        """
+        if not callable(self.schedule):
+            return self.rate * SCHEDULES[self.schedule](step, steps)
+        rate = self.schedule(step)
+        if not _is_rate(rate):
+            raise BadInput(f"schedule gave {_require.shown(rate)} for step {step}: give a rate.")
+        return float(rate)
+
+    def identity(self) -> dict[str, Any]:
+        """What a resumed run must share with the one before it, as names and numbers.
+
+        The rest may be changed, such as the rate after an explosion.
+        """
+        name = getattr(self.optimizer, "__qualname__", type(self.optimizer).__name__)
+        return {
+            "batch": self.batch,
+            "optimizer": name if callable(self.optimizer) else self.optimizer,
+            "precision": self.precision,
+            "seed": self.seed,
+        }
+
+
+def find_device(wanted: str | torch.device | None) -> torch.device:
+    """The device to train on; None is the GPU where torch can use one, else the CPU.
+
+    Raises:
+        DeviceError: there is no such device here.
+    """
+    try:
+        found = torch.device(wanted or ("cuda" if device.torch_gpu() else "cpu"))
+        torch.zeros(1, device=found).item()  # "meta" has no numbers
+    except (RuntimeError, AssertionError, TypeError):
+        raise DeviceError(
+            f"There is no device {_require.shown(wanted)} here that torch can use: leave `device` "
+            f"out, or give 'cpu'."
+        ) from None
+    return found
+
+
+def _is_rate(value: object) -> bool:
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return is_number and 0 <= float(value) < math.inf  # type: ignore[arg-type]

@@ -1,0 +1,218 @@
+"""The memory of a training step: what the layers' rules predict is what torch keeps."""
+
+import copy
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from gpulearn.errors import BadInput
+from gpulearn.train import measured
+from gpulearn.train.measured import measured_memory
+from gpulearn.train.memory import STATES, MemoryBudget, memory_budget
+from gpulearn.train.models import MLP, LeNet
+from gpulearn.train.peak import Live, peak_memory
+from gpulearn.train.precision import PRECISIONS
+from gpulearn.train.recompute import in_stages
+from gpulearn.train.saved import saved_for_backward
+
+
+def batch(count):
+    return torch.rand(count, 1, 8, 8), torch.arange(count) % 10
+
+
+def network(kind, recompute):
+    model = kind(seed=0)
+    model.recompute = recompute
+    return model
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("kind", [LeNet, MLP])
+@pytest.mark.parametrize("count", [1, 64, 500])
+def test_activations_are_predicted_to_the_byte(kind, count, precision, recompute):
+    model = network(kind, recompute)
+    found = measured_memory(model, *batch(count), "sgd", precision)
+    assert memory_budget(model, (count, 1, 8, 8), "sgd", precision) == found
+
+
+@pytest.mark.parametrize("optimizer", STATES)
+@pytest.mark.parametrize("kind", [LeNet, MLP])
+def test_state_is_predicted_but_for_the_counts_of_steps(kind, optimizer):
+    model = network(kind, recompute=False)
+    predicted = memory_budget(model, (8, 1, 8, 8), optimizer, "float32")
+    found = measured_memory(model, *batch(8), optimizer, "float32")
+    counts = found.state - predicted.state
+    assert counts in (0, 4 * len(list(model.parameters())))
+    assert predicted._replace(state=0) == found._replace(state=0)
+    assert abs(predicted.total - found.total) <= 0.05 * found.total
+
+
+@pytest.mark.parametrize("kind", [LeNet, MLP])
+def test_what_each_remedy_saves(kind):
+    model = network(kind, recompute=False)
+
+    def activations(count, precision="float32"):
+        return memory_budget(model, (count, 1, 8, 8), "sgd", precision).activations
+
+    large = activations(256)
+    assert activations(64) == pytest.approx(large / 4, rel=1e-4)
+    assert large / 2 < activations(256, "bfloat16") < large
+    model.recompute = True
+    # a linear layer and its ReLU keep nothing but what the next stage takes in any case
+    assert activations(256) == large if kind is MLP else activations(256) < 0.7 * large
+
+
+FLAT = ("linear", "relu", "sigmoid", "tanh", "gelu", "dropout", "identity")
+FLAT_LAYERS = st.lists(st.sampled_from(FLAT), max_size=5)
+IMAGE = ("conv", "frozen conv", "relu", "in-place relu", "max", "average", "dropout", "gelu")
+IMAGE_LAYERS = st.lists(st.sampled_from(IMAGE), max_size=6)
+
+
+def layer(kind, width):
+    if kind == "linear":
+        return nn.Linear(width, width, bias=False)
+    if "conv" in kind:
+        return nn.Conv2d(3, 3, 3, padding=1).requires_grad_(kind == "conv")
+    plain = {
+        "relu": nn.ReLU(),
+        "in-place relu": nn.ReLU(inplace=True),
+        "sigmoid": nn.Sigmoid(),
+        "tanh": nn.Tanh(),
+        "gelu": nn.GELU(),
+        "dropout": nn.Dropout(0.3),
+        "identity": nn.Identity(),
+        "max": nn.MaxPool2d(3, stride=1, padding=1),
+        "average": nn.AvgPool2d(3, stride=1, padding=1),
+    }
+    return plain[kind]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    IMAGE_LAYERS,
+    FLAT_LAYERS,
+    st.sampled_from(list(PRECISIONS)),
+    st.integers(0, 3),
+    st.booleans(),
+    st.integers(1, 5),
+)
+def test_any_chain_of_known_layers_is_predicted(images, flat, precision, stages, training, count):
+    # torch refuses to overwrite what another layer, or a stage, keeps
+    before = zip(["conv", *images], images, strict=False)
+    images = [k for last, k in before if "in-place" not in k or (last == "conv" and not stages)]
+    layers = [nn.Conv2d(1, 3, 3, padding=1), *(layer(kind, 0) for kind in images), nn.Flatten()]
+    layers += [nn.Linear(192, 7), *(layer(kind, 7) for kind in flat), nn.Linear(7, 10)]
+    model = nn.Sequential(*layers)
+    if stages:
+        model = in_stages(model, stages)
+        model.recompute = True
+    model.train(training)
+    shape = (count, 1, 8, 8)
+    predicted = memory_budget(model, shape, "adam", precision)
+    found = measured_memory(model, *batch(count), "adam", precision)
+    assert predicted._replace(state=0) == found._replace(state=0)
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("kind", [LeNet, MLP])
+def test_by_an_allocator_it_is_the_same_within_5_percent(monkeypatch, kind, precision, recompute):
+    """The way of a GPU, forced here: all memory in use before and after."""
+    model = network(kind, recompute)
+    predicted = memory_budget(model, (64, 1, 8, 8), "sgd", precision).activations
+    passes = measured.Precision(precision)
+    with Live() as live:
+        monkeypatch.setattr(measured, "in_use", lambda: live.now)
+        found = measured._activations(copy.deepcopy(model), *batch(64), passes, measured.InUse)
+    assert found == pytest.approx(predicted, rel=0.05)
+
+
+def step_of(model, images, labels):
+    return lambda: nn.functional.cross_entropy(model(images), labels).backward()
+
+
+def test_the_peak_of_a_whole_step_falls_where_stages_are_many_and_alike():
+    layers = [nn.Conv2d(1, 8, 3, padding=1), nn.ReLU()]
+    for _ in range(15):
+        layers += [nn.Conv2d(8, 8, 3, padding=1), nn.ReLU()]
+    model = in_stages(nn.Sequential(*layers, nn.Flatten(), nn.Linear(512, 10)), 4)
+    peak, kept = {}, {}
+    for model.recompute in (False, True):
+        model.zero_grad()
+        kept[model.recompute] = memory_budget(model, (64, 1, 8, 8), "sgd", "float32").activations
+        peak[model.recompute] = peak_memory(step_of(model, *batch(64)))
+    assert peak[True] < 0.5 * peak[False]
+    assert kept[True] < 0.4 * kept[False]
+    assert all(kept[recompute] < peak[recompute] for recompute in (False, True))
+
+
+def test_the_peak_counts_what_is_alive_at_once():
+    ones = torch.ones(1000)
+    assert peak_memory(lambda: ones.add_(1)) == 0
+    assert peak_memory(lambda: [ones * 2 for _ in range(5)]) == 20_000
+    assert peak_memory(lambda: [(ones * 2).sum().item() for _ in range(5)]) == 4004
+
+
+def test_nothing_is_left_changed():
+    model = network(LeNet, recompute=True)
+    before, random = copy.deepcopy(model.state_dict()), torch.get_rng_state()
+    memory_budget(model, (8, 1, 8, 8), "adam", "float16")
+    measured_memory(model, *batch_of_ones(8), "adam", "float16")
+    assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
+    assert torch.equal(torch.get_rng_state(), random)
+    assert all(p.grad is None for p in model.parameters())
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
+
+
+def batch_of_ones(count):
+    return torch.ones(count, 1, 8, 8), torch.arange(count) % 10
+
+
+def test_a_budget_reads_as_a_table():
+    budget = MemoryBudget(4000, 4000, 8000, 123456)
+    assert budget.total == 139456
+    assert repr(budget).splitlines()[-2:] == [
+        "activations  123,456 bytes",
+        "total        139,456 bytes",
+    ]
+    assert '<td style="text-align:right">139,456</td>' in budget._repr_html_()
+
+
+class Hidden(nn.Module):
+    """Calls a function between its layers, which no hook sees."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = nn.Linear(64, 8), nn.Linear(8, 10)
+
+    def forward(self, x):
+        return self.two(torch.relu(self.one(x.flatten(1))))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((Hidden(), (2, 1, 8, 8), "sgd", "float32"), "The input of two comes from no layer"),
+        ((nn.Sequential(nn.LSTM(8, 8)), (2, 8), "sgd", "float32"), r"the layer 0 \(LSTM\) keeps"),
+        ((MLP(), (2, 1, 9, 9), "sgd", "float32"), r"shape \(2, 1, 9, 9\) does not fit the model"),
+        ((MLP(), 64, "sgd", "float32"), "batch is 64: give the shape of a batch"),
+        ((MLP(), (0, 1, 8, 8), "sgd", "float32"), "a size in batch is 0"),
+        ((MLP(), (2, 1, 8, 8), "adan", "float32"), "no optimizer 'adan': did you mean 'adam'"),
+        ((MLP(), (2, 1, 8, 8), "sgd", "half"), "There is no precision 'half'"),
+        ((3, (2, 1, 8, 8), "sgd", "float32"), "model is 3: give a torch.nn.Module"),
+        ((nn.Flatten(0), (2, 1, 8, 8), "sgd", "float32"), r"gives shape \(128,\): it must be"),
+    ],
+)
+def test_bad_input(arguments, said):
+    with pytest.raises(BadInput, match=said):
+        memory_budget(*arguments)
+
+
+def test_the_list_names_each_tensor_once():
+    saved = saved_for_backward(LeNet(), (4, 1, 8, 8), "bfloat16")
+    assert len({(s.layer, s.what) for s in saved}) == len(saved)
+    assert {s.layer for s in saved} >= {"stage1.conv1", "stage3.linear2", "loss"}

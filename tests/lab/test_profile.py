@@ -1,0 +1,98 @@
+"""Where a step's time goes."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from torch import nn
+
+from gpulearn.errors import BadInput
+from gpulearn.train.models import MLP
+from gpulearn.train.precision import Precision
+from gpulearn.train.profile import StepTimes, operator_times, step_times
+
+BATCH = torch.ones(8, 1, 8, 8), torch.arange(8)
+
+
+class Slow(nn.Module):
+    """A layer that sleeps on the way forward or on the way back."""
+
+    def __init__(self, forward=0.0, backward=0.0):
+        super().__init__()
+        self.seconds = forward
+        self.inner = MLP()
+        self.back = backward
+
+    def forward(self, x):
+        time.sleep(self.seconds)
+        logits = self.inner(x)
+        logits.register_hook(lambda gradient: time.sleep(self.back))
+        return logits
+
+
+def slow_batches(count, seconds):
+    for _ in range(count):
+        time.sleep(seconds)
+        yield BATCH
+
+
+class SlowSGD(torch.optim.SGD):
+    def step(self, closure=None):
+        time.sleep(0.05)
+        return super().step(closure)
+
+
+@pytest.mark.parametrize("phase", StepTimes._fields)
+def test_time_is_told_of_the_phase_it_is_spent_in(phase):
+    slow = 0.05
+    model = Slow(slow if phase == "forward" else 0, slow if phase == "backward" else 0)
+    kind = SlowSGD if phase == "optimizer" else torch.optim.SGD
+    batches = slow_batches(3, slow if phase == "data" else 0)
+    times = step_times(model, kind(model.parameters(), lr=0.1), batches)
+    assert getattr(times, phase) >= slow
+    assert getattr(times, phase) > 0.5 * times.total
+
+
+def test_the_steps_really_train():
+    model = MLP()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    before = nn.functional.cross_entropy(model(BATCH[0]), BATCH[1]).item()
+    step_times(model, optimizer, [BATCH] * 5, Precision("bfloat16"))
+    assert nn.functional.cross_entropy(model(BATCH[0]), BATCH[1]).item() < before
+
+
+def test_it_reads_as_a_table():
+    times = StepTimes(0.001, 0.002, 0.004, 0.001)
+    assert repr(times).splitlines()[2] == "backward       4 ms   50%"
+    assert ">50%</td>" in times._repr_html_()
+
+
+def test_one_batch_is_too_few():
+    model = MLP()
+    with pytest.raises(BadInput, match="batches holds 1: give two or more"):
+        step_times(model, torch.optim.SGD(model.parameters(), lr=0.1), [BATCH])
+
+
+def test_operators_are_counted_and_their_shares_add_up():
+    model = MLP()
+    found = operator_times(lambda: model(BATCH[0]), steps=4)
+    calls = {row.name: row.calls for row in found}
+    assert calls["addmm"] == 4 * 3
+    assert calls["relu"] == 4 * 2
+    assert sum(row.share for row in found) == pytest.approx(1)
+    assert [row.seconds for row in found] == sorted((r.seconds for r in found), reverse=True)
+    assert "KINETO_LOG_LEVEL" not in os.environ
+
+
+def test_the_profiler_says_nothing_of_itself():
+    code = (
+        "import torch; from gpulearn.train.profile import operator_times;"
+        "operator_times(lambda: torch.ones(9).sum())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout + done.stderr == ""

@@ -1,0 +1,337 @@
+"""Checkpoints: the same bits after a resume, and no file that can hurt a run."""
+
+import functools
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import gpulearn as gl
+from gpulearn.train.checkpoint import load_checkpoint, previous_checkpoint, save_checkpoint
+
+DIGITS = gl.digits()
+DATA = (
+    DIGITS.train_images[:50],
+    DIGITS.train_labels[:50],
+    DIGITS.test_images[:20],
+    DIGITS.test_labels[:20],
+)
+STEPS = 12  # 3 epochs of 4 batches, the last of them with 2 images
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+class Stopped(Exception):
+    pass
+
+
+def run(path, stop=None, seed=0, data=DATA, **options):
+    """Train; after step `stop` the run dies."""
+    model = gl.LeNet(width=2, dropout=0.5, seed=seed)
+
+    def on_step(step):
+        if step.step == stop:
+            raise Stopped
+
+    options = {"epochs": 3, "rate": 0.02, "batch": 16, "save_every": 1, **options}
+    history = gl.fit(model, data, progress=False, checkpoint=path, on_step=on_step, **options)
+    return model.state_dict(), history
+
+
+def same(one, other):
+    return all(torch.equal(one[name], other[name]) for name in one | other)
+
+
+KINDS = {
+    "momentum": {"optimizer": "momentum"},
+    "adam, cosine, clip, micro-batches": {
+        "optimizer": "adam",
+        "schedule": "cosine",
+        "clip": 0.5,
+        "accumulate": 3,
+    },
+    "float16, loss scale that has moved": {
+        "precision": "float16",
+        "data": (DATA[0] * 3000, *DATA[1:]),
+        "optimizer": "sgd",
+        "rate": 1e-6,
+    },
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_resumed_run_has_the_bits_of_the_uninterrupted_one_after_every_step(kind, tmp_path):
+    options = KINDS[kind]
+    whole, history = run(tmp_path / "whole.pt", **options)
+    if "precision" in options:
+        assert len({step.scale for step in history.steps}) > 2
+    for stop in range(1, STEPS + 1):
+        path = tmp_path / f"{stop}.pt"
+        with pytest.raises(Stopped):
+            run(path, stop, **options)
+        again, resumed = run(path, seed=9, resume=path, **options)  # another model to start with
+        assert same(whole, again)
+        assert resumed == history
+
+
+def test_the_last_checkpoint_holds_the_trained_model_whatever_the_interval(tmp_path):
+    path = tmp_path / "run.pt"
+    found, history = run(path, save_every=5)
+    assert same(load_checkpoint(path)["model"], found)
+    again, resumed = run(path, seed=9, resume=path)  # nothing is left to do
+    assert same(again, found)
+    assert resumed == history
+    assert load_checkpoint(previous_checkpoint(path))["batches"] == 2  # after step 10
+    _, more = run(path, epochs=4, resume=path)
+    assert more.steps[:STEPS] == history.steps
+    assert len(more.epochs) == 4
+    with pytest.raises(gl.CheckpointError, match="has 4 epochs behind it"):
+        run(path, resume=path)
+
+
+def test_by_default_every_epoch_ends_with_a_checkpoint(tmp_path):
+    path = tmp_path / "folder" / "run.pt"
+    whole, _ = run(path, save_every=None)
+    with pytest.raises(Stopped):
+        run(path, stop=11, save_every=None)
+    assert len(load_checkpoint(path)["steps"]) == 8
+    assert len(load_checkpoint(previous_checkpoint(path))["steps"]) == 4
+    assert same(run(path, resume=path)[0], whole)
+
+
+def written_twice(path):
+    for step in (1, 2):
+        save_checkpoint(path, {"step": step, "weights": torch.arange(300.0)})
+    return path.read_bytes()
+
+
+def test_a_file_cut_at_any_length_is_refused_and_the_one_before_it_named(tmp_path):
+    path = tmp_path / "run.pt"
+    content = written_twice(path)
+    cuts = {0, 1, 2, 30, *range(len(content) - 60, len(content)), *range(99, len(content), 97)}
+    for length in cuts:
+        path.write_bytes(content[:length])
+        with pytest.raises(gl.CheckpointError) as caught:
+            load_checkpoint(path)
+        assert "cut short" in str(caught.value)
+        assert f"resume from {path}.previous" in str(caught.value)
+    assert load_checkpoint(previous_checkpoint(path))["step"] == 1
+
+
+def test_a_flipped_bit_is_found_or_harmless(tmp_path):
+    path = tmp_path / "run.pt"
+    content = bytearray(written_twice(path))
+    rng = np.random.default_rng(0)
+    caught = 0
+    for position in rng.integers(0, len(content), 60):
+        damaged = bytearray(content)
+        damaged[position] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged)
+        try:
+            state = load_checkpoint(path)
+        except gl.CheckpointError:
+            caught += 1
+        else:  # the bit lay in the padding
+            assert state["step"] == 2
+            assert torch.equal(state["weights"], torch.arange(300.0))
+    assert caught > 10
+
+
+class Trap:
+    """Unpickled, it leaves a file behind: what a hostile checkpoint would do."""
+
+    def __init__(self, mark):
+        self.mark = str(mark)
+
+    def __reduce__(self):
+        return Path.touch, (Path(self.mark),)
+
+
+def test_foreign_files_are_refused_and_run_no_code(tmp_path):
+    mark, path = tmp_path / "mark", tmp_path / "foreign.pt"
+    model = gl.LeNet(width=2)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+
+    def refused(match):
+        with pytest.raises(gl.CheckpointError, match=match) as caught:
+            gl.fit(model, DATA, epochs=1, rate=0.1, progress=False, resume=path)
+        assert "\n" not in str(caught.value)
+        assert same(before, model.state_dict())
+
+    refused("does not exist")
+    path.write_bytes(pickle.dumps(Trap(mark)))
+    refused("another kind of file")
+    torch.save({"format": "gpulearn checkpoint 1", "model": Trap(mark)}, path)
+    refused("another kind of file")
+    torch.save(Trap(mark), path)
+    refused("another kind of file")
+    assert not mark.exists()
+    path.write_text("epoch,loss\n1,0.5\n")
+    refused("another kind of file")
+    with path.open("wb") as file:
+        np.savez(file, weights=np.zeros(3))
+    refused("another kind of file")
+    torch.save(model.state_dict(), path)
+    refused("is no checkpoint of gl.fit")
+    torch.save([1, 2], path)
+    refused("is no checkpoint of gl.fit")
+    save_checkpoint(path, {"step": 3})
+    refused("is no checkpoint of gl.fit")
+    path.unlink()
+    path.mkdir()
+    refused("another kind of file")
+
+
+OTHERS = {
+    "batch": ({"batch": 8}, "batch=16, this run has 8"),
+    "optimizer": ({"optimizer": "adam"}, "optimizer='adamw', this run has 'adam'"),
+    "factory": (
+        {"optimizer": functools.partial(torch.optim.AdamW, eps=1e-6)},
+        "optimizer='adamw', this run has 'partial'",
+    ),
+    "precision": ({"precision": "float16"}, "precision='float32', this run has 'float16'"),
+    "seed": ({"run_seed": 4}, "seed=0, this run has 4"),
+    "data": ({"data": (DATA[0][::-1].copy(), DATA[1][::-1].copy(), *DATA[2:])}, "other training"),
+    "width": ({"width": 3}, r"stage1.conv1.weight has shape \(2, 1, 3, 3\) in it and"),
+    "model": ({"model": gl.MLP()}, "is of another model: it has no stage1.linear1.weight"),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_a_checkpoint_of_another_run_is_refused_before_anything_changes(case, tmp_path):
+    options, expected = OTHERS[case]
+    path = tmp_path / "run.pt"
+    run(path, epochs=1)
+    options = {"epochs": 3, "rate": 0.02, "batch": 16, "data": DATA, **options}
+    model = options.pop("model", None) or gl.LeNet(width=options.pop("width", 2), seed=9)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    content = path.read_bytes()
+    with pytest.raises(gl.CheckpointError, match=expected):
+        gl.fit(
+            model,
+            options.pop("data"),
+            seed=options.pop("run_seed", 0),
+            progress=False,
+            checkpoint=path,
+            resume=path,
+            log=tmp_path / "log",
+            **options,
+        )
+    assert same(before, model.state_dict())
+    assert path.read_bytes() == content
+    assert not (tmp_path / "log").exists()
+
+
+def test_an_explosion_can_go_on_from_the_last_good_one_at_a_smaller_rate(tmp_path):
+    path = tmp_path / "run.pt"
+    with pytest.raises(gl.TrainingError, match=f"The last good checkpoint is {path}"):
+        run(path, optimizer="sgd", schedule=lambda step: 0.01 if step < 5 else 1e15)
+    assert len(load_checkpoint(path)["steps"]) >= 5
+    good = previous_checkpoint(path) if len(load_checkpoint(path)["steps"]) > 5 else path
+    _, history = run(path, optimizer="sgd", rate=0.01, resume=good)
+    assert len(history.steps) == STEPS
+
+
+@pytest.mark.parametrize("moment", ["torch.save", "pathlib.Path.replace", "os.fsync"])
+def test_a_writer_that_dies_leaves_the_last_good_checkpoint(moment, tmp_path, monkeypatch):
+    path = tmp_path / "run.pt"
+    content = written_twice(path)
+    real = torch.save
+
+    def half(state, file):
+        real(state, file)
+        file.truncate(100)
+        raise KeyboardInterrupt
+
+    def dead(*arguments, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(moment, half if moment == "torch.save" else dead)
+        with pytest.raises(KeyboardInterrupt):
+            save_checkpoint(path, {"step": 3})
+    assert path.read_bytes() == content
+    assert load_checkpoint(previous_checkpoint(path))["step"] == 1
+    save_checkpoint(path, {"step": 4})  # what was left lying about is no hindrance
+    assert load_checkpoint(path)["step"] == 4
+    assert load_checkpoint(previous_checkpoint(path))["step"] == 2
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["run.pt", "run.pt.previous"]
+
+
+def test_a_writer_that_dies_over_a_damaged_file_leaves_the_whole_one(tmp_path, monkeypatch):
+    path = tmp_path / "run.pt"
+    path.write_bytes(written_twice(path)[:100])
+    real, renamed = Path.replace, []
+
+    def die_at_the_second(self, target):
+        if renamed:
+            raise KeyboardInterrupt
+        renamed.append(real(self, target))
+
+    monkeypatch.setattr(Path, "replace", die_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        save_checkpoint(path, {"step": 3})
+    assert load_checkpoint(path)["step"] == 3
+    assert load_checkpoint(previous_checkpoint(path))["step"] == 1
+
+
+def test_without_hard_links_the_last_one_is_copied(tmp_path, monkeypatch):
+    def refuse(self, target):
+        raise OSError("no links here")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    written_twice(tmp_path / "run.pt")
+    assert load_checkpoint(tmp_path / "run.pt.previous")["step"] == 1
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(gl.CheckpointError, match="cannot be written"):
+        save_checkpoint(tmp_path / "file" / "run.pt", {"step": 1})
+
+
+VICTIM = """
+import sys, torch
+torch.set_num_threads(1)
+import gpulearn as gl
+d = gl.digits()
+gl.fit(gl.LeNet(width=2), (d[0][:50], d[1][:50], d[2][:20], d[3][:20]), epochs=10**6, rate=0.02,
+       batch=16, save_every=1, checkpoint=sys.argv[1], log=sys.argv[2], progress=False)
+"""
+
+
+def test_a_killed_process_can_be_continued_without_losing_or_doubling_a_row(tmp_path):
+    path, log = tmp_path / "run.pt", tmp_path / "log"
+    victim = subprocess.Popen([sys.executable, "-c", VICTIM, str(path), str(log)])
+    deadline = time.monotonic() + 60
+    while not (path.exists() and previous_checkpoint(path).exists()):
+        assert victim.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    time.sleep(0.05)
+    os.kill(victim.pid, signal.SIGKILL)
+    victim.wait()
+    done = len(load_checkpoint(path)["steps"])
+    assert done <= len(gl.read_log(log)) <= done + 1  # the row comes before the checkpoint
+    options = {"epochs": done // 4 + 2, "rate": 0.02, "batch": 16, "progress": False}
+    again = gl.LeNet(width=2, seed=7)
+    resumed = gl.fit(again, DATA, resume=path, log=log, **options)
+    whole = gl.LeNet(width=2)
+    history = gl.fit(whole, DATA, **options)
+    assert resumed == history
+    assert same(again.state_dict(), whole.state_dict())
+    assert gl.read_log(log) == history.steps
+    assert [s.step for s in history.steps] == list(range(1, len(history.steps) + 1))

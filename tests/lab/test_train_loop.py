@@ -1,0 +1,318 @@
+"""gl.fit: a plain loop's numbers, twice the same bits, one sentence for bad input."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+import gpulearn as gl
+from gpulearn.train import loop
+from gpulearn.train.data import place
+
+DIGITS = gl.digits()
+SMALL = (
+    DIGITS.train_images[:70],
+    DIGITS.train_labels[:70],
+    DIGITS.test_images[:20],
+    DIGITS.test_labels[:20],
+)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """Two threads on a busy core wait for each other longer than these small products take."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def small_fit(model=None, data=SMALL, **options):
+    """A run of a few steps; the model's weights and the history."""
+    options = {"epochs": 2, "rate": 0.01, "batch": 16, "progress": False, **options}
+    model = gl.LeNet(width=4) if model is None else model
+    history = gl.fit(model, data, **options)
+    return weights(model), history
+
+
+def weights(model):
+    values = [value.flatten().float() for value in model.state_dict().values()]
+    return torch.cat([*values, torch.empty(0)])
+
+
+def test_the_cnn_knows_97_of_100_held_out_digits_from_one_call():
+    model = gl.LeNet(seed=0)
+    history = gl.fit(model, DIGITS, epochs=30, rate=1e-2, schedule="cosine")
+    assert history.accuracy >= 0.97
+    assert history.seconds < 60
+    assert not model.training
+    guessed = gl.predict(model, DIGITS.test_images)
+    assert history.accuracy == pytest.approx(np.mean(guessed == DIGITS.test_labels))
+    assert gl.evaluate(model, DIGITS.test_images, DIGITS.test_labels) == (
+        history.epochs[-1].test_loss,
+        history.accuracy,
+    )
+
+
+PLAIN = {
+    "sgd": lambda p: torch.optim.SGD(p, lr=0.1),
+    "momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9),
+    "nesterov": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True),
+    "rmsprop": lambda p: torch.optim.RMSprop(p, lr=0.1),
+    "adagrad": lambda p: torch.optim.Adagrad(p, lr=0.1),
+    "adam": lambda p: torch.optim.Adam(p, lr=0.1),
+    "adamw": lambda p: torch.optim.AdamW(p, lr=0.1),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_it_takes_the_steps_of_a_plain_loop(name):
+    images, labels = torch.tensor(SMALL[0]), torch.tensor(SMALL[1])
+    model = gl.MLP((64, 10), seed=3)
+    optimizer = PLAIN[name](model.parameters())
+    generator = torch.Generator().manual_seed(5)
+    order = torch.utils.data.DataLoader(range(70), 16, shuffle=True, generator=generator)
+    losses, step = [], 0
+    for _ in range(2):
+        for chosen in order:
+            optimizer.param_groups[0]["lr"] = 0.1 * 0.5 * (1 + math.cos(math.pi * step / 10))
+            optimizer.zero_grad()
+            loss = functional.cross_entropy(model(images[chosen]), labels[chosen])
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+            step += 1
+    found = gl.MLP((64, 10), seed=3)
+    end, history = small_fit(found, optimizer=name, rate=0.1, schedule="cosine", seed=5)
+    assert [s.loss for s in history.steps] == losses
+    assert torch.equal(end, weights(model))
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
+def test_two_runs_are_equal_to_the_bit_and_leave_the_callers_generator(precision):
+    torch.manual_seed(1)
+    before = torch.get_rng_state()
+    one, first = small_fit(precision=precision)
+    torch.rand(3)
+    two, second = small_fit(precision=precision)
+    other, _ = small_fit(precision=precision, seed=1)
+    assert first == second
+    assert torch.equal(one, two)
+    assert not torch.equal(one, other)
+    torch.set_rng_state(before)
+    small_fit()
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("accumulate", [2, 3, 16])
+def test_micro_batches_equal_the_large_batch(accumulate):
+    # 70 images in batches of 16: the last batch has 6, fewer than 16 micro-batches and not a
+    # multiple of their size
+    model = gl.LeNet(width=4, dropout=0)
+    large, whole = small_fit(model, optimizer="sgd")
+    parts, split = small_fit(gl.LeNet(width=4, dropout=0), optimizer="sgd", accumulate=accumulate)
+    assert (large - parts).abs().max() < 1e-6
+    for one, other in zip(whole.steps, split.steps, strict=True):
+        assert one.loss == pytest.approx(other.loss, abs=1e-6)
+        assert one.gradient_norm == pytest.approx(other.gradient_norm, abs=1e-5)
+
+
+def test_recomputing_changes_no_bit_with_dropout_too():
+    model = gl.LeNet(width=4)
+    plain, first = small_fit()
+    again, second = small_fit(model, recompute=True)
+    assert torch.equal(plain, again)
+    assert first == second
+    assert model.recompute is False
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16"])
+def test_the_clip_limits_the_true_gradient_whatever_the_scale(precision):
+    seen = []
+    model = gl.MLP((64, 10))
+    seen.append(weights(model))
+    _, history = small_fit(
+        model,
+        optimizer="sgd",
+        rate=0.5,
+        clip=0.1,
+        precision=precision,
+        on_step=lambda step: seen.append(weights(model)),
+    )
+    assert all(step.gradient_norm > 0.1 for step in history.steps)  # so all are clipped
+    for before, after in itertools.pairwise(seen):
+        assert (after - before).norm().item() == pytest.approx(0.5 * 0.1, rel=1e-3)
+
+
+def test_a_gradient_that_overflows_in_float16_costs_its_step_and_half_the_scale():
+    bright = (SMALL[0] * 100, *SMALL[1:])
+    seen = []
+    model = gl.MLP((64, 10))
+    start = weights(model)
+    _, history = small_fit(
+        model, bright, precision="float16", on_step=lambda step: seen.append(weights(model))
+    )
+    skipped = [step.skipped for step in history.steps]
+    assert skipped[0]
+    assert not skipped[-1]
+    first = skipped.index(False)
+    assert [step.scale for step in history.steps[: first + 1]] == [
+        2.0 ** (16 - n) for n in range(first + 1)
+    ]
+    assert all(torch.equal(start, found) for found in seen[:first])
+    assert not torch.equal(start, seen[first])
+
+
+def test_a_spoilt_pixel_stops_training_and_names_all_that_helps(tmp_path):
+    images = SMALL[0].copy()
+    images[44, 0, 3, 3] = np.nan
+    model = gl.LeNet(width=4)
+    seen, path = [], tmp_path / "run.pt"
+    with pytest.raises(gl.TrainingError) as caught:
+        small_fit(
+            model,
+            (images, *SMALL[1:]),
+            checkpoint=path,
+            save_every=1,
+            on_step=lambda step: seen.append(weights(model)),
+        )
+    said = str(caught.value)
+    assert seen
+    assert f"Step {len(seen) + 1} stopped: the loss is nan" in said
+    assert f"batch {len(seen) % 5 + 1} of epoch 1" in said
+    assert "image 44 has a pixel that is no finite number" in said
+    assert f"The last good checkpoint is {path}" in said
+    assert torch.equal(weights(model), seen[-1])
+
+
+def test_a_rate_that_explodes_stops_before_the_weights_are_nan():
+    model = gl.MLP()
+    with pytest.raises(gl.TrainingError, match=r"at rate 1e\+12.*There is no checkpoint yet"):
+        small_fit(model, optimizer="sgd", rate=1e12, epochs=20)
+    assert weights(model).isfinite().all()
+
+
+class Infinite(torch.nn.Module):
+    """A finite loss whose gradient is not: the square root of zero."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(10))
+
+    def forward(self, x):
+        return x.flatten(1)[:, :10] * 0 + self.weight.sqrt()
+
+
+def test_a_gradient_without_a_loss_to_show_for_it_is_seen_too():
+    model = Infinite()
+    with pytest.raises(gl.TrainingError, match="the norm of its gradient is"):
+        small_fit(model)
+    assert weights(model).eq(0).all()
+
+
+def empty(data):
+    return (data[0][:0], data[1][:0], *data[2:])
+
+
+BAD = {
+    "rate below zero": ({"rate": -0.1}, "rate is -0.1: give a number above zero"),
+    "rate nan": ({"rate": math.nan}, "rate is nan"),
+    "epochs": ({"epochs": 0}, "epochs is 0: give a whole number"),
+    "batch": ({"batch": 2.5}, "batch is 2.5"),
+    "accumulate": ({"accumulate": 17}, "accumulate is 17, but a batch has 16 images"),
+    "optimizer": ({"optimizer": "adamm"}, "no optimiser 'adamm': did you mean 'adam'"),
+    "factory": ({"optimizer": lambda p, lr: 3}, "optimizer gave 3"),
+    "schedule": ({"schedule": "cosin"}, "did you mean 'cosine'"),
+    "scheduled rate": ({"schedule": lambda step: -1.0}, "schedule gave -1.0 for step 0"),
+    "precision": ({"precision": "fp16"}, "no precision 'fp16'"),
+    "clip": ({"clip": 0}, "clip is 0"),
+    "seed": ({"seed": -1}, "seed is -1"),
+    "save_every": ({"save_every": 0, "checkpoint": "x.pt"}, "save_every is 0"),
+    "device": ({"device": "cuda:77"}, "no device 'cuda:77' here"),
+    "model": ({"model": torch.nn.ReLU()}, "give a torch module with parameters"),
+    "recompute": ({"model": torch.nn.Linear(8, 10), "recompute": True}, "model in stages"),
+    "not four": ({"data": SMALL[:2]}, "give gl.digits"),
+    "empty": ({"data": empty(SMALL)}, "0 train images and 0 train labels"),
+    "no array": ({"data": ("cat", *SMALL[1:])}, "train_images is 'cat'"),
+    "lengths": ({"data": (SMALL[0][:9], *SMALL[1:])}, "9 train images and 70 train labels"),
+    "float labels": ({"data": (SMALL[0], SMALL[1] / 2, *SMALL[2:])}, "train_labels has shape"),
+    "one-hot": ({"data": (SMALL[0], np.eye(10)[SMALL[1]], *SMALL[2:])}, "(70, 10)"),
+    "label too high": ({"data": (*SMALL[:3], SMALL[3] + 1)}, "test_labels holds 10, but the model"),
+    "label below 0": ({"data": (SMALL[0], SMALL[1] - 1, *SMALL[2:])}, "train_labels holds -1"),
+    "test shape": ({"data": (*SMALL[:2], SMALL[2][..., 1:], SMALL[3])}, "they must be alike"),
+    "image shape": (
+        {"data": (SMALL[0][..., :6], SMALL[1], SMALL[2][..., :6], SMALL[3])},
+        "takes no images of shape (1, 8, 6)",
+    ),
+    "scores": ({"model": torch.nn.Conv2d(1, 1, 3)}, "it must give scores"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_told_in_one_sentence_before_anything_changes(case):
+    options, expected = BAD[case]
+    model = options.get("model", gl.LeNet(width=4))
+    before, random, mode = weights(model), torch.get_rng_state(), model.training
+    with pytest.raises((gl.BadInput, gl.DeviceError)) as caught:
+        small_fit(**{"model": model, **options})
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert torch.equal(before, weights(model))
+    assert torch.equal(random, torch.get_rng_state())
+    assert model.training == mode
+
+
+def test_images_and_labels_both_go_to_the_device(monkeypatch):
+    placed = place(torch.device("meta"), torch.zeros(2), torch.zeros(2, dtype=torch.int64))
+    assert all(tensor.device.type == "meta" for tensor in placed)
+    calls = []
+
+    def spy(device, *tensors):
+        calls.append((device.type, len(tensors)))
+        return place(device, *tensors)
+
+    monkeypatch.setattr(loop, "place", spy)
+    small_fit(epochs=1, device="cpu")
+    assert calls == [("cpu", 2)] * 5
+
+
+def test_records_reach_the_callbacks_and_are_plain_data():
+    steps, epochs = [], []
+    _, history = small_fit(on_step=steps.append, on_epoch=epochs.append, schedule="warm-up")
+    assert steps == history.steps
+    assert epochs == history.epochs
+    assert [s.samples for s in steps] == [16, 16, 16, 16, 6] * 2
+    assert [s.step for s in steps] == list(range(1, 11))
+    assert [s.epoch for s in steps] == [1] * 5 + [2] * 5
+    assert steps[0].rate == 0.01
+    assert steps[-1].rate < 0.001
+    mean = np.average([s.loss for s in steps[:5]], weights=[16, 16, 16, 16, 6])
+    assert epochs[0].train_loss == pytest.approx(mean)
+    assert repr(history).startswith("10 steps in 2 epochs; accuracy on held-out data ")
+
+
+def test_the_bar_is_for_terminals_and_notebooks_and_not_for_logs(capsys, monkeypatch):
+    small_fit(progress=True)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    small_fit(progress=True)
+    shown = capsys.readouterr().err
+    assert "10/10" in shown
+    assert "accuracy" in shown
+    small_fit(progress=False)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
+def test_on_a_gpu_two_runs_are_equal_to_the_bit_and_near_the_cpus(precision, tmp_path):
+    one, first = small_fit(gl.LeNet(width=4, dropout=0), device="cuda", precision=precision)
+    two, second = small_fit(gl.LeNet(width=4, dropout=0), device="cuda", precision=precision)
+    assert torch.equal(one, two)
+    assert first == second
+    _, here = small_fit(gl.LeNet(width=4, dropout=0), device="cpu", precision=precision)
+    assert first.steps[0].loss == pytest.approx(here.steps[0].loss, rel=1e-2)
