@@ -47,10 +47,18 @@ if TYPE_CHECKING:
     )
     from gpulearn.figures.access_explorer import access, access_explorer
     from gpulearn.figures.bank_explorer import BankRequest, bank_explorer, bank_request
+    from gpulearn.figures.basins import plot_basins
+    from gpulearn.figures.convolution_explorer import convolution_explorer
     from gpulearn.figures.counters import compare_reports
+    from gpulearn.figures.curves import plot_curves
+    from gpulearn.figures.descent import compare_descents, plot_descent, plot_losses
+    from gpulearn.figures.descent_explorer import descent_explorer
+    from gpulearn.figures.descent_race import race_methods
+    from gpulearn.figures.graph_player import graph_player, show_graph
     from gpulearn.figures.ladder import compare_rungs, ladder_explorer
     from gpulearn.figures.matmul import compare_gpus, plot_rates, plot_times, rates
     from gpulearn.figures.matmul_explorer import matmul_explorer
+    from gpulearn.figures.operations import compare_operations
     from gpulearn.figures.photo import photo, show_images
     from gpulearn.figures.product_scheme import product_scheme
     from gpulearn.figures.reduction_player import reduction_player
@@ -69,6 +77,7 @@ if TYPE_CHECKING:
     from gpulearn.performance.choosing import Offer, cheapest_gpu_that_fits, offers
     from gpulearn.performance.estimates import Estimate, estimate
     from gpulearn.performance.gpus import GpuSpec, gpu_spec
+    from gpulearn.performance.graph_work import graph_work
     from gpulearn.performance.ladder_rates import kernel_roofs, ladder_rates
     from gpulearn.performance.machine import RoofPoint, measured_roof, memory_bandwidth, roof_point
     from gpulearn.performance.matmul_times import cpu_times, gpu_times, peak_rate
@@ -126,10 +135,18 @@ _HOMES = {
     ),
     "gpulearn.figures.access_explorer": ("access", "access_explorer"),
     "gpulearn.figures.bank_explorer": ("BankRequest", "bank_explorer", "bank_request"),
+    "gpulearn.figures.basins": ("plot_basins",),
+    "gpulearn.figures.convolution_explorer": ("convolution_explorer",),
     "gpulearn.figures.counters": ("compare_reports",),
+    "gpulearn.figures.curves": ("plot_curves",),
+    "gpulearn.figures.descent": ("compare_descents", "plot_descent", "plot_losses"),
+    "gpulearn.figures.descent_explorer": ("descent_explorer",),
+    "gpulearn.figures.descent_race": ("race_methods",),
+    "gpulearn.figures.graph_player": ("graph_player", "show_graph"),
     "gpulearn.figures.ladder": ("compare_rungs", "ladder_explorer"),
     "gpulearn.figures.matmul": ("compare_gpus", "plot_rates", "plot_times", "rates"),
     "gpulearn.figures.matmul_explorer": ("matmul_explorer",),
+    "gpulearn.figures.operations": ("compare_operations",),
     "gpulearn.figures.photo": ("photo", "show_images"),
     "gpulearn.figures.product_scheme": ("product_scheme",),
     "gpulearn.figures.reduction_player": ("reduction_player",),
@@ -148,6 +165,7 @@ _HOMES = {
     "gpulearn.performance.choosing": ("Offer", "cheapest_gpu_that_fits", "offers"),
     "gpulearn.performance.estimates": ("Estimate", "estimate"),
     "gpulearn.performance.gpus": ("GpuSpec", "gpu_spec"),
+    "gpulearn.performance.graph_work": ("graph_work",),
     "gpulearn.performance.ladder_rates": ("kernel_roofs", "ladder_rates"),
     "gpulearn.performance.machine": (
         "RoofPoint",
@@ -214,16 +232,20 @@ __all__ = [
     "blocks_for",
     "cheapest_gpu_that_fits",
     "check",
+    "compare_descents",
     "compare_gpus",
+    "compare_operations",
     "compare_points",
     "compare_reports",
     "compare_roofs",
     "compare_rungs",
     "constant_rate",
+    "convolution_explorer",
     "cosine_rate",
     "cpu_times",
     "crossover",
     "descend",
+    "descent_explorer",
     "digits",
     "estimate",
     "evaluate",
@@ -234,6 +256,8 @@ __all__ = [
     "gpu_spec",
     "gpu_times",
     "gradient_step",
+    "graph_player",
+    "graph_work",
     "kernel_roofs",
     "ladder_explorer",
     "ladder_rates",
@@ -252,6 +276,10 @@ __all__ = [
     "peak_rate",
     "photo",
     "plateau_step",
+    "plot_basins",
+    "plot_curves",
+    "plot_descent",
+    "plot_losses",
     "plot_rates",
     "plot_roofline",
     "plot_times",
@@ -259,6 +287,7 @@ __all__ = [
     "product_scheme",
     "progress",
     "quadratic",
+    "race_methods",
     "rate_range_test",
     "rates",
     "read_log",
@@ -272,6 +301,7 @@ __all__ = [
     "round_mantissa",
     "seed",
     "show",
+    "show_graph",
     "show_halo",
     "show_images",
     "show_tile",

@@ -1,8 +1,8 @@
 """Reverse-mode automatic differentiation on NumPy arrays.
 
 Every operation notes its operands and how a gradient passes back to each of them; `backward`
-walks those notes from the result to the inputs. Source: A. Baydin, B. Pearlmutter, A. Radul and
-J. Siskind, Automatic differentiation in machine learning: a survey, JMLR 18, 2018, section 3.2.
+walks those notes from the result to the inputs. Source: A. Baydin et al., Automatic differentiation
+in machine learning: a survey, JMLR 18, 2018, section 3.2.
 """
 
 from __future__ import annotations
@@ -26,10 +26,7 @@ Array = np.ndarray[Any, Any]
 
 def _both_ways(operation: Operation) -> tuple[Callable[..., Variable], Callable[..., Variable]]:
     """The methods for `variable + other` and `other + variable`, say."""
-    return (
-        lambda self, other: _applied(operation, self, other),
-        lambda self, other: _applied(operation, other, self),
-    )
+    return lambda a, b: _applied(operation, a, b), lambda a, b: _applied(operation, b, a)
 
 
 def _method(make: Callable[..., Operation]) -> Callable[..., Variable]:
@@ -85,8 +82,8 @@ class Variable:
         """The shape of `data`."""
         return tuple(self.data.shape)
 
-    def order(self) -> list[Variable]:
-        """What this was computed from and needs a gradient, operands before results, self last.
+    def order(self, every: bool = False) -> list[Variable]:
+        """All that leads here and needs a gradient, or every operand; operands before results.
 
         It keeps a stack of its own: a long chain would exceed Python's limit on recursion.
         """
@@ -100,8 +97,16 @@ class Variable:
             elif node not in seen:
                 seen.add(node)
                 stack.append((node, True))
-                stack.extend((p, False) for p in node.parents if p.requires_grad)
+                stack.extend((p, False) for p in node.parents[::-1] if every or p.requires_grad)
         return found
+
+    def shares(self, gradient: Array) -> list[tuple[Variable, Array]]:
+        """What a gradient that arrives here means for each operand that needs one."""
+        return [
+            (p, gradients.fitted(pull(gradient, *self._arrays), p.data))
+            for p, pull in zip(self.parents, self._pulls, strict=True)
+            if p.requires_grad
+        ]
 
     def backward(self, gradient: Any = None) -> None:
         """Find the gradient of this with respect to everything that it was computed from.
@@ -122,18 +127,13 @@ class Variable:
         start = _numbers("backward", np.ones(self.shape) if gradient is None else gradient)
         if start.shape != self.shape:
             raise BadInput(f"gradient has shape {start.shape}: give one of shape {self.shape}.")
-        arrived = {self: start.astype(self.data.dtype)}
+        arrived: dict[Variable, Any] = {self: start}
         for node in reversed(self.order()):  # so all that use a node have sent their share
-            total = arrived.pop(node)
-            if not node.parents:  # an array of its own, which may be changed in place
-                total = np.array(total if node.grad is None else node.grad + total)
-            node.grad = total
-            for parent, pull in zip(node.parents, node._pulls, strict=True):
-                if parent.requires_grad:
-                    share = gradients.fitted(pull(total, *node._arrays), parent.data)
-                    arrived[parent] = np.asarray(
-                        arrived[parent] + share if parent in arrived else share
-                    )
+            total = np.asarray(arrived.pop(node), node.data.dtype)
+            again = node.grad is not None and not node.parents
+            node.grad = np.asarray(node.grad + total) if again else total
+            for parent, share in node.shares(total):
+                arrived[parent] = arrived.get(parent, 0) + share
 
     def zero_grad(self) -> None:
         """Forget the gradient, so that the next `backward` starts anew."""
@@ -150,10 +150,9 @@ class Variable:
     __pow__ = _method(gradients.power)
     __getitem__ = _method(gradients.index)
     exp, log = _method(gradients.exp), _method(gradients.log)
-    relu, tanh = _method(gradients.relu), _method(gradients.tanh)
-    sigmoid = _method(gradients.sigmoid)
+    tanh, sigmoid = _method(gradients.tanh), _method(gradients.sigmoid)
+    relu, max = _method(gradients.relu), _method(gradients.max_over)
     sum, mean = _method(gradients.sum_over), _method(gradients.mean_over)
-    max = _method(gradients.max_over)
     reshape, transpose = _method(gradients.reshape), _method(gradients.transpose)
     softmax_cross_entropy = _method(gradients.softmax_cross_entropy)
 

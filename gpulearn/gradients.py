@@ -220,4 +220,4 @@ def softmax_cross_entropy(labels: Any) -> Operation:
         slope.append(gradient)
         return loss
 
-    return Operation("softmax_cross_entropy", forward, (lambda g, x: g * slope[0],))
+    return Operation("softmax cross-entropy", forward, (lambda g, x: g * slope[0],))

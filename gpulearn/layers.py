@@ -84,8 +84,7 @@ def backward_relu(x: Array, gradient: Array) -> Array:
     >>> backward_relu(np.array([-1.0, 0.0, 2.0]), np.array([10.0, 20.0, 30.0]))
     array([ 0.,  0., 30.])
     """
-    passes = x > 0
-    return gradient * passes
+    return np.where(x > 0, gradient, 0)
 
 
 def _labelled(given: dict[str, Any]) -> None:
@@ -140,13 +139,16 @@ def softmax_cross_entropy(logits: Matrix, labels: Array) -> tuple[Any, Matrix]:
 
 
 def _fits(given: dict[str, Any]) -> None:
-    """A kernel lies within the image."""
+    """A kernel lies within the image, and a gradient has the size of the output."""
     images, kernels = given["images"].shape, given["kernels"].shape
     if kernels[2] > images[2] or kernels[3] > images[3] or 0 in kernels[2:]:
         raise BadInput(
             f"kernels has shape {kernels}: {kernels[2]} × {kernels[3]} does not fit into images "
             f"of {images[2]} × {images[3]}."
         )
+    wanted = (images[0], kernels[0], images[2] - kernels[2] + 1, images[3] - kernels[3] + 1)
+    if "gradient" in given and given["gradient"].shape != wanted:
+        raise BadInput(f"gradient has shape {given['gradient'].shape}: the output's is {wanted}.")
 
 
 @_require.shapes(images="n c h w", kernels="k c r s")

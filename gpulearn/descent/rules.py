@@ -85,7 +85,15 @@ def step_rule(function: Callable[..., tuple[Any, Any]]) -> StepRule:
         options = {name: _option(name, value) for name, value in options.items()}
         if coupled and (weight_decay := options.pop("weight_decay", 0.0)):
             gradient = gradient + weight_decay * theta
-        return function(theta, gradient, state, **options)
+        try:
+            return function(theta, gradient, state, **options)
+        except (TypeError, ValueError):
+            if state is None:
+                raise
+            raise BadInput(
+                f"state is {shown(state)}, which is none that {function.__name__} returns: give "
+                f"state=None where a new descent begins."
+            ) from None
 
     checked.__signature__ = full  # type: ignore[attr-defined]
     return checked

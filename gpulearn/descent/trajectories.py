@@ -86,6 +86,8 @@ def descend(
     ([4.0, 2.0, 1.0, 0.5], '3 steps took the loss from 8 to 0.125.')
     """
     theta: Array = np.array(real_array("start", start))
+    if theta.ndim != 1 or not theta.size:
+        raise BadInput(f"start has shape {theta.shape}: give a point of shape (n,), such as [0.0].")
     state: Any = None
     value, gradient = landscape.value(theta), landscape.gradient(theta)
     if not (np.isfinite(value) and np.isfinite(gradient).all()):

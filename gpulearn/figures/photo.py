@@ -75,7 +75,7 @@ def show_images(alt: str, images: Mapping[str, Any]) -> Picture:
     tallest = max(image.shape[0] for image in arrays.values())
     widths = [image.shape[1] for image in arrays.values()]
     scale = min(9.5 / (sum(widths) + 0.05 * tallest * len(widths)), 4.0 / tallest)
-    with figure(sum(widths) * scale + 0.4 * len(widths), tallest * scale + 0.5) as (made, axes):
+    with figure(sum(widths) * scale + 0.4 * len(widths), tallest * scale + 0.75) as (made, axes):
         axes.remove()
         for place, (title, image) in zip(
             made.subplots(1, len(arrays), squeeze=False, width_ratios=widths)[0],

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import gpulearn as gl
 from gpulearn.errors import BadInput
@@ -22,8 +20,7 @@ def test_gradients_of_any_shape(shape, dtype, allowed):
         assert gradient.dtype == dtype
 
 
-@given(st.floats(-1e12, 1e12))
-@settings(max_examples=50)
+@pytest.mark.parametrize("x", [-1e12, -3e8, -7.0, -1e-3, 0.0, 1e-9, 0.3, 2.0, 1e5, 1.5e10, 1e12])
 def test_the_step_grows_with_the_place(x):
     slope = gl.numerical_gradient(lambda x: 3 * x**2, x)
     assert slope == pytest.approx(6 * x, rel=1e-7, abs=1e-7)
@@ -49,15 +46,20 @@ def test_what_has_no_gradient(function, x, said):
     assert said in str(caught.value)
 
 
-@given(st.integers(1, 6), st.integers(0, 1000))
-@settings(max_examples=30)
-def test_the_limit_comes_from_the_largest_eigenvalue(n, seed):
+@pytest.mark.parametrize("seed", range(12))
+def test_the_limit_comes_from_the_largest_eigenvalue(seed):
     rng = np.random.default_rng(seed)
-    eigenvalues = rng.normal(size=n)
+    n = 1 + seed % 6
+    eigenvalues = rng.normal(size=n) - (seed > 8)
     basis, _ = np.linalg.qr(rng.normal(size=(n, n)))
     limit = gl.largest_stable_step(basis @ np.diag(eigenvalues) @ basis.T)
     most = eigenvalues.max()
     assert limit == (pytest.approx(2 / most, rel=1e-9) if most > 0 else np.inf)
+
+
+def test_without_curvature_there_is_no_limit():
+    assert gl.largest_stable_step(np.diag([-1.0, -3.0])) == np.inf
+    assert gl.largest_stable_step(np.zeros((2, 2))) == np.inf
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,15 @@ def test_a_state_of_other_parameters_is_refused(step):
         step(np.ones(2), np.ones(2), state, rate=0.1)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"), [(gl.momentum_step, gl.adam_step), (gl.adam_step, gl.momentum_step)]
+)
+def test_a_state_of_another_method_is_refused(one, other):
+    _, state = one(np.ones(2), np.ones(2), rate=0.1)
+    with pytest.raises(BadInput, match=f"which is none that {other.__name__} returns: give st"):
+        other(np.ones(2), np.ones(2), state, rate=0.1)
+
+
 def test_decay_that_is_decoupled_is_not_divided():
     """Without slopes, AdamW shrinks by rate·decay; Adam goes a whole rate, as for any slope."""
     zero = np.zeros(2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpulearn.lessons.nb10_gradient_descent import (
     adam_step,
+    adamw_step,
     gradient_step,
     largest_stable_step,
     momentum_step,
@@ -16,6 +17,7 @@ EXERCISES = (
     gradient_step.EXERCISE,
     momentum_step.EXERCISE,
     adam_step.EXERCISE,
+    adamw_step.EXERCISE,
     numerical_gradient.EXERCISE,
     largest_stable_step.EXERCISE,
 )

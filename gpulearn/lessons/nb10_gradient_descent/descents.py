@@ -88,6 +88,8 @@ def _same(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if hasattr(one, "__dict__"):
+        return _same(vars(one), vars(other))
     return one is None or bool(one == other) or bool(one != one)  # NaN is not itself
 
 

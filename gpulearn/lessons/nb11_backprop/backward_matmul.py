@@ -24,8 +24,8 @@ def cases() -> list[Case]:
     for m, n, p in ((2, 3, 4), (3, 3, 3), (3, 3, 2), (2, 3, 3), (3, 2, 3), (1, 4, 1), (4, 1, 2)):
         args = tuple(rng.normal(size=size) for size in ((m, n), (n, p), (m, p)))
         cases.append(Case(f"A of shape ({m}, {n}) and B of shape ({n}, {p})", args))
-    whole = tuple(rng.integers(-9, 9, size=size) for size in ((2, 2), (2, 2), (2, 2)))
-    cases.append(Case("A and B of whole numbers, (2, 2)", whole))
+    whole = rng.integers(-9, 9, size=(2, 2)), rng.integers(-9, 9, size=(2, 2))
+    cases.append(Case("A and B of whole numbers, (2, 2)", (*whole, rng.normal(size=(2, 2)))))
     single = tuple(rng.normal(size=s).astype(np.float32) for s in ((5, 2), (2, 3), (5, 3)))
     cases.append(Case("float32 A (5, 2) and B (2, 3)", single))
     return cases
@@ -143,6 +143,34 @@ def mean_over_rows(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
 @answers.wrong("both are divided by the number of rows: the chain rule adds up, without a mean.")
 def both_mean(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
     return gradient @ b.T / len(a), a.T @ gradient / len(a)
+
+
+@answers.wrong(
+    "it takes whichever product has sizes that fit; square matrices fit in every order. Find out "
+    "which one is right."
+)
+def whatever_fits(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
+    try:
+        grad_a = gradient @ b
+    except ValueError:
+        grad_a = gradient @ b.T
+    try:
+        grad_b = a @ gradient
+    except ValueError:
+        grad_b = a.T @ gradient
+    return grad_a, grad_b
+
+
+@answers.wrong(
+    "the gradients lose their fractions: np.zeros_like(a) has the dtype of A, which may be whole "
+    "numbers; take that of the gradient."
+)
+def dtype_of_factors(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
+    grad_a, grad_b = np.zeros_like(a), np.zeros_like(b)
+    for i, j, k in np.ndindex(a.shape[0], b.shape[1], a.shape[1]):
+        grad_a[i, k] += gradient[i, j] * b[k, j]
+        grad_b[k, j] += gradient[i, j] * a[i, k]
+    return grad_a, grad_b
 
 
 @answers.wrong("the sign is turned round: the gradient points uphill; the step down comes later.")

@@ -97,6 +97,13 @@ def x_where_gradient_is_positive(x: Array, gradient: Array) -> Array:
     return np.where(gradient > 0, x, 0)
 
 
+@answers.wrong(
+    "it keeps the gradient where x · gradient is above zero; the sign of x alone decides."
+)
+def mask_of_product(x: Array, gradient: Array) -> Array:
+    return np.where(x * gradient > 0, gradient, 0)
+
+
 @answers.wrong("the mask is the wrong way round: the gradient passes where x is above zero.")
 def inverted(x: Array, gradient: Array) -> Array:
     return gradient * (x < 0)
@@ -153,8 +160,8 @@ def with_if(x: Array, gradient: Array) -> Array:
 
 
 @answers.right
-def by_where(x: Array, gradient: Array) -> Array:
-    return np.where(x > 0, gradient, 0)
+def by_mask(x: Array, gradient: Array) -> Array:
+    return np.asarray(gradient * (x > 0))
 
 
 @answers.right

@@ -26,7 +26,7 @@ def cases() -> list[Case]:
         label = f"images of shape {images} and kernels of shape {kernels}{more}"
         return Case(label, (rng.normal(size=images), rng.normal(size=kernels)))
 
-    whole = rng.integers(-9, 9, size=(2, 2, 4, 5)), rng.integers(-9, 9, size=(3, 2, 2, 2))
+    whole = rng.integers(-9, 9, size=(2, 2, 4, 5)), rng.normal(size=(3, 2, 2, 2))
     single = rng.normal(size=(2, 1, 4, 4)), rng.normal(size=(2, 1, 3, 2))
     return [
         case((2, 3, 5, 7), (4, 3, 2, 3)),
@@ -36,7 +36,7 @@ def cases() -> list[Case]:
         case((2, 2, 3, 4), (3, 2, 3, 4), ", as large as an image"),
         case((1, 4, 6, 6), (2, 4, 2, 2)),
         case((3, 1, 6, 5), (3, 1, 2, 2)),
-        Case("images and kernels of whole numbers", whole),
+        Case("images of whole numbers, kernels with fractions", whole),
         Case("float32 images and kernels", tuple(one.astype(np.float32) for one in single)),
     ]
 
@@ -241,6 +241,14 @@ def integer_result(images: Array, kernels: Array) -> Array:
             seen = windows(images, kernels)[:, None, c, :, :, i, j]
             out += (seen * kernels[:, c, i, j][:, None, None]).astype(int)
     return out
+
+
+@answers.wrong(
+    "where images hold whole numbers, the products lose their fractions: let out have the dtype "
+    "of images and kernels together."
+)
+def dtype_of_images(images: Array, kernels: Array) -> Array:
+    return slid(images, kernels).astype(images.dtype)
 
 
 @answers.wrong("axes of size 1 are squeezed away: out keeps all four, (n, k, rows, columns).")

@@ -33,7 +33,7 @@ def cases() -> list[Case]:
         cases.append(Case(f"logits of shape ({n}, {classes})", (logits, labels)))
     far = np.array([[1000.0, 1001.0, 998.0], [3.0, 1.0, 2.0]]), np.array([0, 2])
     apart = np.array([[-900.0, -902.0], [900.0, 901.0], [0.0, 1.0]]), np.array([1, 0, 1])
-    sure = np.array([[800.0, 0.0, 1.0], [0.5, 0.0, 2.0]]), np.array([1, 0])
+    sure = np.array([[3000.0, 0.0, 1.0], [0.5, 0.0, 2.0]]), np.array([1, 0])
     single = rng.normal(size=(5, 4)).astype(np.float32), np.array([3, 3, 0, 1, 3])
     return [
         *cases,
@@ -56,7 +56,7 @@ def softmax(logits: Array) -> Array:
 
 
 def one_hot(labels: Array, like: Array) -> Array:
-    return np.asarray(np.eye(like.shape[1])[labels])
+    return np.asarray(np.eye(like.shape[1], dtype=like.dtype)[labels])
 
 
 def picked(log_p: Array, labels: Array) -> Array:
@@ -147,6 +147,33 @@ def one_maximum_in_log_softmax(logits: Array, labels: Array) -> Result:
     shifted = logits - logits.max()
     log_p = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     return -picked(log_p, labels).mean(), (np.exp(log_p) - one_hot(labels, log_p)) / len(log_p)
+
+
+@answers.wrong(
+    "each row's mean is subtracted: a logit far above it still overflows. Subtract the largest: "
+    "max(axis=1, keepdims=True)."
+)
+def row_mean_subtracted(logits: Array, labels: Array) -> Result:
+    shifted = logits - logits.mean(axis=1, keepdims=True)
+    log_p = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return -picked(log_p, labels).mean(), (np.exp(log_p) - one_hot(labels, log_p)) / len(log_p)
+
+
+@answers.wrong(
+    "the loss is stable, but the gradient takes exp(logits) anew, which overflows: its softmax is "
+    "exp(log_p)."
+)
+def gradient_overflows(logits: Array, labels: Array) -> Result:
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return loss_of(logits, labels), (p - one_hot(labels, p)) / len(p)
+
+
+@answers.wrong(
+    "the loss is minus the right class's logit alone; it is −log p, so log Σ exp(logits) of the "
+    "row must be added."
+)
+def loss_without_normalisation(logits: Array, labels: Array) -> Result:
+    return -picked(logits, labels).mean(), gradient_of(logits, labels)
 
 
 @answers.wrong("it takes the sum over the batch, in both; both are means: divide by n.")

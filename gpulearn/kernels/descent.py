@@ -1,0 +1,186 @@
+"""Gradient descent from many starting points at once: one thread walks from each of them.
+
+The surface is Himmelblau's function, which has four minima, all with the value 0:
+
+    J(x, y) = a² + b²  with  a = x² + y − 11  and  b = x + y² − 7
+
+Source: D. M. Himmelblau, "Applied Nonlinear Programming", McGraw-Hill, 1972. A step is that of
+heavy-ball momentum: v ← momentum·v + ∇J, (x, y) ← (x, y) − rate·v (B. T. Polyak, "Some methods
+of speeding up the convergence of iteration methods", USSR Comput. Math. Math. Phys. 4, 1964).
+With momentum 0 it is plain gradient descent. The starts that lead to one minimum are its basin.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn import _require, cuda
+from gpulearn.errors import BadInput
+from gpulearn.kernels.indexing import blocks_for
+
+__all__ = ["ESCAPED", "MINIMA", "UNSETTLED", "basins", "descend_all", "descend_all_numpy"]
+
+Vector = np.ndarray[Any, Any]
+Window = tuple[float, float, float, float]
+
+# (x, y) of the four minima, one in each quadrant; the first is exact, the others are roots of
+# ∇J, found by Newton's method in float64 and rounded
+MINIMA = ((3.0, 2.0), (-2.805118, 3.131313), (-3.779310, -3.283186), (3.584428, -1.848127))
+BLOCK = 128
+UNSETTLED, ESCAPED = -1, -2  # what stands in place of a minimum's number
+
+# Constants as float32: with a plain 4 or 0.01 Numba would compute in float64.
+TWO, FOUR, SEVEN, ELEVEN = (np.float32(n) for n in (2, 4, 7, 11))
+LOW = np.float32(1e-4)  # where J is lower, a minimum is less than 0.004 away
+FAR = np.float32(1e6)  # x² + y² from where nobody comes back: the slope grows with the cube
+
+
+@cuda.jit
+def descend_all(
+    xs: Vector, ys: Vector, rate: float, momentum: float, most: int, basin: Vector, taken: Vector
+) -> None:
+    """Walk downhill from each start until J < 0.0001: to which minimum, in how many steps?
+
+    Launch: one thread for each start, so at least n threads in one dimension, such as
+    `[blocks_for(n, 128), 128]`. Pass `rate` and `momentum` as `np.float32`: a Python float is
+    a float64, and so is whatever is computed with it.
+
+    Args:
+        xs: first coordinates of the starts, float32, shape (n,).
+        ys: second coordinates, float32, shape (n,).
+        rate: the learning rate, float32.
+        momentum: share of the last step that is kept, float32, 0 ≤ momentum < 1.
+        most: the number of steps after which a thread gives up.
+        basin: int32, shape (n,), overwritten: 0 to 3 for the row of `MINIMA`, `UNSETTLED`
+            where the limit came first, `ESCAPED` where the walk left for good.
+        taken: int32, shape (n,), overwritten: the steps taken.
+
+    >>> basin, taken = np.zeros((2, 3), np.int32)
+    >>> xs, ys = np.array([[3, -4, 90], [2, 4, 90]], np.float32)
+    >>> descend_all[1, 32](xs, ys, np.float32(0.01), np.float32(0), 100, basin, taken)
+    >>> basin, taken
+    (array([ 0,  1, -2], dtype=int32), array([0, 6, 1], dtype=int32))
+    """
+    i = cuda.grid(1)
+    if i < xs.size:
+        x, y = xs[i], ys[i]
+        vx, vy = np.float32(0), np.float32(0)
+        basin[i] = UNSETTLED
+        taken[i] = most
+        for step in range(most):
+            a = x * x + y - ELEVEN
+            b = x + y * y - SEVEN
+            if a * a + b * b < LOW:
+                # so close to a minimum that its quadrant says which
+                basin[i] = (0 if x > 0 else 1) if y > 0 else (2 if x < 0 else 3)
+                taken[i] = step
+                break
+            vx = momentum * vx + FOUR * x * a + TWO * b
+            vy = momentum * vy + TWO * a + FOUR * y * b
+            x -= rate * vx
+            y -= rate * vy
+            if not x * x + y * y < FAR:  # so written because nan is not less either
+                basin[i] = ESCAPED
+                taken[i] = step + 1
+                break
+
+
+def basins(
+    rate: float,
+    momentum: float = 0.0,
+    window: Window = (-6.0, 6.0, -6.0, 6.0),
+    side: int = 240,
+    most: int = 300,
+) -> Vector:
+    """Launch `descend_all` for side × side starts, evenly over a window.
+
+    Args:
+        rate: the learning rate, above zero.
+        momentum: share of the last step that is kept, 0 ≤ momentum < 1.
+        window: (left, right, bottom, top) of the starts.
+        side: starts along each side.
+        most: the number of steps after which a walk is given up.
+
+    Returns:
+        The minimum that each start leads to, int32, (side, side): y grows with the row, x with
+        the column; `UNSETTLED` or `ESCAPED` where there is none.
+
+    Raises:
+        BadInput: a number is out of range.
+
+    >>> basins(0.01, window=(-3, 3, -3, 3), side=2)
+    array([[2, 3],
+           [1, 0]], dtype=int32)
+    """
+    _check(rate, momentum)
+    side, most = _require.whole("side", side), _require.whole("most", most)
+    left, right, bottom, top = window
+    x, y = np.meshgrid(np.linspace(left, right, side), np.linspace(bottom, top, side))
+    starts = [cuda.to_device(part.ravel().astype(np.float32)) for part in (x, y)]
+    basin, taken = (cuda.to_device(np.zeros(side * side, np.int32)) for _ in range(2))
+    numbers = np.float32(rate), np.float32(momentum), most
+    descend_all[blocks_for(side * side, BLOCK), BLOCK](*starts, *numbers, basin, taken)
+    found: Vector = basin.copy_to_host().reshape(side, side)
+    return found
+
+
+def _check(rate: float, momentum: float) -> None:
+    _require.above_zero("rate", rate)
+    if not 0 <= momentum < 1:
+        raise BadInput(f"momentum is {_require.shown(momentum)}: give a number from 0 to below 1.")
+
+
+def descend_all_numpy(
+    xs: Vector, ys: Vector, rate: float, momentum: float = 0.0, most: int = 500
+) -> tuple[Vector, Vector]:
+    """The same walks with NumPy, all at once: the form against which the kernel is held.
+
+    The operations are those of the kernel, in the same order and in float32, so that on the
+    SIMT machine both agree to the bit. A GPU joins a product and a sum into one operation that
+    rounds once; there, starts on the border between two basins may end in the other one.
+
+    Args:
+        xs: first coordinates of the starts, any shape.
+        ys: second coordinates, of the same shape.
+        rate: the learning rate, above zero.
+        momentum: share of the last step that is kept, 0 ≤ momentum < 1.
+        most: the number of steps after which a walk is given up.
+
+    Returns:
+        basin and taken, int32, in the shape of the starts; see `descend_all`.
+
+    Raises:
+        BadInput: shapes differ, or a number is out of range.
+
+    >>> descend_all_numpy(np.array([3.0, -4.0]), np.array([2.0, 4.0]), rate=0.01)
+    (array([0, 1], dtype=int32), array([0, 6], dtype=int32))
+    """
+    _check(rate, momentum)
+    most = _require.whole("most", most)
+    shape = np.shape(xs)
+    if np.shape(ys) != shape:
+        raise BadInput(f"xs has shape {shape} and ys {np.shape(ys)}: they must be the same.")
+    eta, beta = np.float32(rate), np.float32(momentum)
+    x, y = (np.array(given, np.float32).ravel() for given in (xs, ys))
+    vx, vy = np.zeros((2, x.size), np.float32)
+    basin, taken = np.full((2, x.size), ((UNSETTLED,), (most,)), np.int32)
+    walking = np.arange(x.size)  # the numbers of those who are still on their way
+    with np.errstate(over="ignore", invalid="ignore"):
+        for step in range(most):
+            a = x * x + y - ELEVEN
+            b = x + y * y - SEVEN
+            there = a * a + b * b < LOW
+            quadrant = np.where(y > 0, np.where(x > 0, 0, 1), np.where(x < 0, 2, 3))
+            basin[walking[there]] = quadrant[there]
+            taken[walking[there]] = step
+            vx = beta * vx + FOUR * x * a + TWO * b
+            vy = beta * vy + TWO * a + FOUR * y * b
+            x, y = x - eta * vx, y - eta * vy
+            gone = ~there & ~(x * x + y * y < FAR)
+            basin[walking[gone]] = ESCAPED
+            taken[walking[gone]] = step + 1
+            on = ~(there | gone)
+            x, y, vx, vy, walking = x[on], y[on], vx[on], vy[on], walking[on]
+    return basin.reshape(shape), taken.reshape(shape)

@@ -1,0 +1,58 @@
+"""Notebook 10 in JupyterLab: run through, one exercise typed in, the explorer by keyboard."""
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def notebook(open_notebook):
+    """Notebook 10, opened, with all its cells run."""
+    opened = open_notebook("10_gradient_descent")
+    opened.run_all()
+    return opened
+
+
+def test_a_learner_works_through_notebook_10(notebook):
+    notebook.has_only_unsolved(6)
+
+    stub = notebook.cell("def momentum_step")
+    check = notebook.cell('gl.check("momentum_step"')
+    head = "def momentum_step(theta, gradient, state=None, *, rate, momentum=0.9):"
+    start = "velocity = 0.0 if state is None else state"
+    end = "return theta - rate * velocity, velocity"
+    averaged = "velocity = momentum * velocity + (1 - momentum) * gradient"
+    notebook.type_into(stub, [head, start, averaged, end])
+    notebook.run(stub)
+    said = notebook.run(check)
+    assert said.startswith("WrongAnswer: momentum_step: ")
+    assert "momentum" in said.removeprefix("WrongAnswer: momentum_step: ")
+    assert "Traceback" not in said
+    notebook.type_into(stub, [head, start, "velocity = momentum * velocity + gradient", end])
+    notebook.run(stub)
+    assert notebook.run(check).startswith("✓ momentum_step is right in all")
+    notebook.screenshot("10-right-answer")
+
+
+def test_the_descent_explorer_moves_by_keyboard(notebook):
+    output = notebook.cell("gl.descent_explorer").locator(".jp-OutputArea")
+    picture, sentence = output.locator("img"), output.locator("p[role=status]")
+    expect(sentence).to_contain_text("ravine, gradient descent, rate 0.0631: 200 steps took")
+    source = picture.get_attribute("src")
+    assert picture.get_attribute("alt").startswith("The path over the contours ends at (")
+
+    output.get_by_role("slider").first.focus()
+    for _ in range(3):
+        notebook.page.keyboard.press("ArrowRight")
+    expect(sentence).to_contain_text("rate 0.126: Diverged after")
+    expect(sentence).to_contain_text("1.57 times the limit 0.08, above it")
+    expect(picture).not_to_have_attribute("src", source)
+
+    output.locator("select").last.focus()
+    notebook.page.keyboard.type("n")  # the list goes to what begins with it
+    expect(sentence).to_contain_text("ravine, Nesterov, rate 0.126, momentum 0.9: Diverged")
+    output.get_by_role("slider").last.focus()
+    notebook.page.keyboard.press("ArrowLeft")
+    expect(sentence).to_contain_text("Nesterov, rate 0.126, momentum 0.85: Diverged")
+    notebook.screenshot("10-explorer")
