@@ -15,8 +15,8 @@ def progress_bar(show: bool, total: int, done: int) -> contextlib.AbstractContex
     if not show or _require.installed("tqdm") is None:
         return contextlib.nullcontext()
     tqdm = _require.package("tqdm.auto", "A progress bar").tqdm
-    # disable=None shows no bar where the output is no terminal: a bar fills a log with its lines
+    # `None` shows no bar where the output is no terminal: a bar fills a log with its lines
     bar: contextlib.AbstractContextManager[Any] = tqdm(
-        total=total, initial=done, disable=None, unit="step", desc="training"
+        total=total, initial=done, disable=None, unit=" steps", desc="training"
     )
     return bar

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Iterable
 
 import torch
@@ -58,7 +57,7 @@ def clip_by_global_norm(parameters: Iterable[torch.Tensor], max_norm: float) -> 
     """
     gradients = [p.grad for p in parameters if p.grad is not None]
     norm = float(torch.stack([g.norm() for g in gradients]).norm())
-    if max_norm < norm < math.inf:
+    if max_norm < norm < float("inf"):
         for gradient in gradients:
             gradient.mul_(max_norm / norm)
     return norm

@@ -46,7 +46,7 @@ class Epoch:
         train_loss: mean of the batches' losses, weighted by their samples.
         test_loss: mean cross-entropy over the held-out data after the epoch.
         test_accuracy: share of the held-out data that is classified right, 0 to 1.
-        seconds: how long it took, evaluation included; two epochs are equal without it.
+        seconds: how long it took, with evaluation and callbacks; two epochs are equal without it.
     """
 
     epoch: int

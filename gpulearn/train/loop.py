@@ -1,34 +1,29 @@
-"""The training loop: batches, steps, epochs, checkpoints, and a record of it all."""
+"""gl.fit: checks what it is given, runs the steps and epochs, and keeps what comes of them."""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from gpulearn import _require
 from gpulearn.errors import BadInput, TrainingError
 from gpulearn.train.bar import progress_bar
 from gpulearn.train.checkpoint import load_checkpoint, save_checkpoint
-from gpulearn.train.data import TrainingData, make_loader, place, training_data
-from gpulearn.train.evaluate import evaluate
+from gpulearn.train.data import make_loader, training_data
+from gpulearn.train.epochs import records
 from gpulearn.train.history import Epoch, History, Step
 from gpulearn.train.logs import RunLog
 from gpulearn.train.recompute import Stages
 from gpulearn.train.run import Run
 from gpulearn.train.seeding import repeatable
 from gpulearn.train.settings import OptimizerFactory, Settings, find_device
-from gpulearn.train.step import update
 
 __all__ = ["fit"]
-
-NAMED = 5  # images of a bad batch that an error names
 
 
 def fit(
@@ -90,8 +85,8 @@ def fit(
         TrainingError: the loss or its gradient is no finite number.
 
     >>> from gpulearn import MLP, digits
-    >>> fit(MLP(), digits(), epochs=2, rate=3e-3, progress=False)
-    46 steps in 2 epochs; accuracy on held-out data ...%
+    >>> fit(MLP(), digits(), epochs=2, rate=3e-3, batch=256, progress=False)
+    12 steps in 2 epochs; accuracy on held-out data ...%
     """
     settings = Settings(epochs, rate, batch, optimizer, schedule, clip, accumulate, precision, seed)
     save_every = None if save_every is None else _require.whole("save_every", save_every)
@@ -112,7 +107,7 @@ def fit(
         loader = make_loader(tensors, settings.batch, run.generator, target)
         bar = stack.enter_context(progress_bar(progress, epochs * len(loader), len(run.steps)))
         try:
-            for record in _train(run, loader, tensors):
+            for record in records(run, loader, tensors):
                 if rows is not None:
                     rows.write(record)
                 if checkpoint is not None and _is_due(record, save_every, settings.epochs):
@@ -127,58 +122,6 @@ def fit(
             raise TrainingError(f"{error} {_last_good(saved)}") from None
     model.eval()
     return History(run.steps, run.epochs)
-
-
-def _train(run: Run, loader: Any, data: TrainingData) -> Iterator[Step | Epoch]:
-    """Do the steps and epochs that are still to do, and hand out the record of each.
-
-    The run is consistent at each record: a checkpoint can be written there.
-    """
-    total = run.settings.epochs * len(loader)
-    while run.epoch <= run.settings.epochs:
-        began = perf_counter()
-        for images, labels, numbers in itertools.islice(loader, run.batches, None):
-            rate = run.settings.rate_at(len(run.steps), total)
-            yield _step(run, rate, images, labels, numbers)
-        done = [step for step in run.steps if step.epoch == run.epoch]
-        mean = sum(s.loss * s.samples for s in done) / sum(s.samples for s in done)
-        result = evaluate(run.model, data.test_images, data.test_labels)
-        epoch = Epoch(run.epoch, len(run.steps), mean, *result, perf_counter() - began)
-        run.end_epoch(epoch)
-        yield epoch
-
-
-def _step(run: Run, rate: float, images: Tensor, labels: Tensor, numbers: Tensor) -> Step:
-    """Take the next step of a run on a batch, and note it."""
-    for group in run.optimizer.param_groups:
-        group["lr"] = rate
-    scale = run.precision.scale
-    try:
-        loss, norm = update(
-            run.model,
-            run.optimizer,
-            *place(run.device, images, labels),
-            precision=run.precision,
-            micro_batch=run.settings.micro_batch,
-            clip=run.settings.clip,
-        )
-    except TrainingError as error:
-        named = ", ".join(str(number) for number in numbers[:NAMED].tolist())
-        more = ", …" if len(numbers) > NAMED else ""
-        raise TrainingError(
-            f"Step {len(run.steps) + 1} stopped: {error}. It was batch {run.batches + 1} of epoch "
-            f"{run.epoch} (training images {named}{more}{_spoilt(images, numbers)}), at rate "
-            f"{rate:.3g}."
-        ) from None
-    step = Step(len(run.steps) + 1, run.epoch, len(labels), loss, rate, norm, scale)
-    run.end_step(step)
-    return step
-
-
-def _spoilt(images: Tensor, numbers: Tensor) -> str:
-    """Which image of a batch is the cause, where one has a pixel that is no finite number."""
-    bad = numbers[~images.flatten(1).isfinite().all(dim=1)].tolist()
-    return f"; image {bad[0]} has a pixel that is no finite number" if bad else ""
 
 
 def _last_good(saved: str | Path | None) -> str:

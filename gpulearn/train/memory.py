@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from torch import nn
@@ -111,5 +110,5 @@ def memory_budget(
         gradients += size if p.requires_grad else 0
     activations = 0
     for saved in saved_for_backward(model, batch, precision):
-        activations += math.prod(saved.shape) * saved.dtype.itemsize
+        activations += saved.elements * saved.dtype.itemsize
     return MemoryBudget(parameters, gradients, STATES[optimizer] * gradients, activations)

@@ -70,9 +70,9 @@ class MLP(Stages):
     """
 
     def __init__(self, sizes: Sequence[int] = (64, 128, 64, 10), *, seed: int = 0) -> None:
+        if not isinstance(sizes, Sequence) or len(sizes) < 2:
+            raise BadInput(f"sizes is {_require.shown(sizes)}: give two or more, such as (64, 10).")
         sizes = [_require.whole("an entry of sizes", size) for size in sizes]
-        if len(sizes) < 2:
-            raise BadInput(f"sizes is {sizes}: give at least two, such as (64, 10).")
         with seeded(seed):
             super().__init__()
             last = len(sizes) - 1

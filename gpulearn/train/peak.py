@@ -25,8 +25,7 @@ class Live(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.sizes: dict[int, int] = {}
-        self.now: int = 0
-        self.most: int = 0
+        self.now = self.most = 0
 
     def __torch_dispatch__(
         self,
@@ -69,11 +68,11 @@ def peak_memory(step: Callable[[], object]) -> int:
         before = int(torch.cuda.memory_allocated())
         step()
         torch.cuda.synchronize()
-        return int(torch.cuda.max_memory_allocated() - before)
-    with Live() as live:
+        return int(torch.cuda.max_memory_allocated()) - before
+    live = Live()
+    with live:
         step()
-    most: int = live.most  # the mode's base class is untyped
-    return most
+    return live.most
 
 
 def _is_tensor(value: Any) -> bool:

@@ -39,11 +39,11 @@ def saved_for_backward(
 
     >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10))
     >>> for saved in saved_for_backward(model, (32, 1, 8, 8)):
-    ...     print(saved.layer, saved.what, saved.shape, saved.nbytes)
-    1 input (32, 64) 8192
-    loss probabilities (32, 10) 1280
-    loss labels (32,) 256
-    loss sum of weights () 4
+    ...     print(saved.layer, saved.what, saved.shape, saved.dtype)
+    1 input (32, 64) torch.float32
+    loss probabilities (32, 10) torch.float32
+    loss labels (32,) torch.int64
+    loss sum of weights () torch.float32
     """
     _require.choice("precision", precision, PRECISIONS)
     device = next((p.device.type for p in model.parameters()), "cpu")
@@ -75,7 +75,11 @@ def saved_for_backward(
             hooks.callback(stage.register_forward_hook(end).remove)
         logits = _shapes(model, batch, ledger)
     moments.append(_with_loss(ledger, logits))
-    return list(max(moments, key=lambda kept: sum(s.nbytes for s in kept.values())).values())
+    return list(max(moments, key=_nbytes).values())
+
+
+def _nbytes(kept: dict[Any, Saved]) -> int:
+    return sum(saved.elements * saved.dtype.itemsize for saved in kept.values())
 
 
 def _leaves(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:

@@ -23,9 +23,9 @@ class Saved(NamedTuple):
     dtype: torch.dtype
 
     @property
-    def nbytes(self) -> int:
-        """Its size in bytes."""
-        return math.prod(self.shape) * self.dtype.itemsize
+    def elements(self) -> int:
+        """How many numbers it holds."""
+        return math.prod(self.shape)
 
 
 class Ledger:

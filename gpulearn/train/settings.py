@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from gpulearn import _require, device
+from gpulearn.descent.schedules import constant_rate, cosine_rate, warm_up_cosine_rate
 from gpulearn.errors import BadInput, DeviceError
 from gpulearn.train.precision import PRECISIONS
 from gpulearn.train.seeding import checked_seed
@@ -33,23 +34,16 @@ OPTIMIZERS: Mapping[str, OptimizerFactory] = {
 WARM_UP = 0.1  # share of the steps over which the rate rises
 
 
-def _constant(step: int, steps: int) -> float:
-    return 1.0
+def _warm_up(step: int, rate: float, steps: int) -> float:
+    """Up over the first tenth of the steps, then down along a cosine."""
+    steps = max(steps, 2)  # a single step is the top of the way up
+    return warm_up_cosine_rate(step, rate, math.ceil(WARM_UP * steps), steps)
 
 
-def _cosine(step: int, steps: int) -> float:
-    return 0.5 * (1 + math.cos(math.pi * step / steps))
-
-
-def _warm_up(step: int, steps: int) -> float:
-    rising = math.ceil(WARM_UP * steps)
-    return (step + 1) / rising if step < rising else _cosine(step - rising, steps - rising)
-
-
-# name -> the share of the rate at a step, from 0, of so many
-SCHEDULES: Mapping[str, Callable[[int, int], float]] = {
-    "constant": _constant,
-    "cosine": _cosine,
+# name -> the rate of a step, from 0, given the highest rate and how many steps there are
+SCHEDULES: Mapping[str, Callable[[int, float, int], float]] = {
+    "constant": lambda step, rate, steps: constant_rate(step, rate),
+    "cosine": cosine_rate,
     "warm-up": _warm_up,
 }
 
@@ -76,6 +70,7 @@ class Settings:
         for name in ("epochs", "batch", "accumulate"):
             object.__setattr__(self, name, _require.whole(name, getattr(self, name)))
         _require.above_zero("rate", self.rate)
+        object.__setattr__(self, "rate", float(self.rate))  # checkpoints hold no NumPy numbers
         if self.clip is not None:
             _require.above_zero("clip", self.clip)
         if self.accumulate > self.batch:
@@ -117,7 +112,7 @@ class Settings:
             BadInput: the schedule gave something that is no rate.
         """
         if not callable(self.schedule):
-            return self.rate * SCHEDULES[self.schedule](step, steps)
+            return SCHEDULES[self.schedule](step, self.rate, steps)
         rate = self.schedule(step)
         if not _is_rate(rate):
             raise BadInput(f"schedule gave {_require.shown(rate)} for step {step}: give a rate.")

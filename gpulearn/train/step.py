@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,12 +14,10 @@ from torch.nn import functional
 from gpulearn import _require
 from gpulearn.errors import BadInput, TrainingError
 from gpulearn.train.accumulation import accumulate_in_precision
-from gpulearn.train.clipping import clip_by_global_norm
+from gpulearn.train.clipping import clip_by_global_norm, global_norm
 from gpulearn.train.precision import Precision
 
 __all__ = ["train_step", "update"]
-
-NO_LIMIT = sys.float_info.max
 
 
 def _checked_batch(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -111,7 +108,10 @@ def update(
     if not math.isfinite(loss):
         raise TrainingError(f"the loss is {loss}")
     precision.unscale(optimizer)  # before clipping: the limit is one for the true gradient
-    norm = clip_by_global_norm(model.parameters(), NO_LIMIT if clip is None else clip)
+    if clip is None:
+        norm = global_norm(model.parameters())
+    else:
+        norm = clip_by_global_norm(model.parameters(), clip)
     if not math.isfinite(norm) and precision.scale <= 1:
         raise TrainingError(f"the loss is {loss:.3g}, but the norm of its gradient is {norm}")
     precision.step(optimizer)

@@ -11,6 +11,15 @@ from gpulearn.train.accumulation import accumulate_gradients, accumulate_in_prec
 from gpulearn.train.precision import Precision
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    """Several threads on so little work wait for each other, long on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 def network():
     torch.manual_seed(3)
     return nn.Sequential(

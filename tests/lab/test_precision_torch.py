@@ -16,6 +16,15 @@ from gpulearn.train.precision import (
 )
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    """Several threads on so little work wait for each other, long on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture
 def network():
     torch.manual_seed(1)

@@ -56,7 +56,12 @@ def same(one, other):
 
 
 KINDS = {
-    "momentum": {"optimizer": "momentum"},
+    "momentum, numbers from NumPy": {
+        "optimizer": "momentum",
+        "rate": np.float64(0.02),
+        "batch": np.int64(16),
+        "clip": np.float32(1),
+    },
     "adam, cosine, clip, micro-batches": {
         "optimizer": "adam",
         "schedule": "cosine",

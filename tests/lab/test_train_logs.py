@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import gpulearn as gl
+from gpulearn.train.checkpoint import load_checkpoint
 from gpulearn.train.history import Step
 from gpulearn.train.logs import RunLog
 
@@ -55,10 +56,15 @@ def test_a_row_is_on_disk_before_the_next_step(tmp_path):
 
 def test_a_resumed_run_appends_and_what_comes_again_is_not_doubled(tmp_path):
     log, path = tmp_path / "log", tmp_path / "run.pt"
-    run(log=log, checkpoint=path, save_every=2)  # saved after steps 2, 4 and 6
 
-    path.unlink()
-    (tmp_path / "run.pt.previous").rename(path)  # as if killed after step 6 was logged
+    def die(step):
+        if step.step == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(log=log, checkpoint=path, save_every=4, on_step=die)
+    assert len(gl.read_log(log)) == 6
+    assert len(load_checkpoint(path)["steps"]) == 4
     history = run(log=log, resume=path)
     assert gl.read_log(log) == history.steps
     found = scalars(log)["step/loss"]

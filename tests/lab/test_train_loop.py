@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 
 import gpulearn as gl
-from gpulearn.train import loop
+from gpulearn.train import epochs
 from gpulearn.train.data import place
 
 DIGITS = gl.digits()
@@ -97,7 +97,8 @@ def test_two_runs_are_equal_to_the_bit_and_leave_the_callers_generator(precision
     before = torch.get_rng_state()
     one, first = small_fit(precision=precision)
     torch.rand(3)
-    two, second = small_fit(precision=precision)
+    # a model that was in use before is in evaluation mode
+    two, second = small_fit(gl.LeNet(width=4).eval(), precision=precision)
     other, _ = small_fit(precision=precision, seed=1)
     assert first == second
     assert torch.equal(one, two)
@@ -113,7 +114,12 @@ def test_micro_batches_equal_the_large_batch(accumulate):
     # multiple of their size
     model = gl.LeNet(width=4, dropout=0)
     large, whole = small_fit(model, optimizer="sgd")
-    parts, split = small_fit(gl.LeNet(width=4, dropout=0), optimizer="sgd", accumulate=accumulate)
+    model, seen = gl.LeNet(width=4, dropout=0), []
+    model.register_forward_hook(
+        lambda model, given, _: seen.append((model.training, len(given[0])))
+    )
+    parts, split = small_fit(model, optimizer="sgd", accumulate=accumulate)
+    assert max(size for training, size in seen if training) == math.ceil(16 / accumulate)
     assert (large - parts).abs().max() < 1e-6
     for one, other in zip(whole.steps, split.steps, strict=True):
         assert one.loss == pytest.approx(other.loss, abs=1e-6)
@@ -166,7 +172,8 @@ def test_a_gradient_that_overflows_in_float16_costs_its_step_and_half_the_scale(
     assert not torch.equal(start, seen[first])
 
 
-def test_a_spoilt_pixel_stops_training_and_names_all_that_helps(tmp_path):
+@pytest.mark.parametrize("precision", ["float32", "float16"])
+def test_a_spoilt_pixel_stops_training_and_names_all_that_helps(precision, tmp_path):
     images = SMALL[0].copy()
     images[44, 0, 3, 3] = np.nan
     model = gl.LeNet(width=4)
@@ -177,11 +184,12 @@ def test_a_spoilt_pixel_stops_training_and_names_all_that_helps(tmp_path):
             (images, *SMALL[1:]),
             checkpoint=path,
             save_every=1,
+            precision=precision,
             on_step=lambda step: seen.append(weights(model)),
         )
     said = str(caught.value)
     assert seen
-    assert f"Step {len(seen) + 1} stopped: the loss is nan" in said
+    assert f"Step {len(seen) + 1} stopped: the loss is nan. It was" in said
     assert f"batch {len(seen) % 5 + 1} of epoch 1" in said
     assert "image 44 has a pixel that is no finite number" in said
     assert f"The last good checkpoint is {path}" in said
@@ -274,7 +282,7 @@ def test_images_and_labels_both_go_to_the_device(monkeypatch):
         calls.append((device.type, len(tensors)))
         return place(device, *tensors)
 
-    monkeypatch.setattr(loop, "place", spy)
+    monkeypatch.setattr(epochs, "place", spy)
     small_fit(epochs=1, device="cpu")
     assert calls == [("cpu", 2)] * 5
 

@@ -2,6 +2,7 @@
 
 import _thread
 import collections
+import inspect
 import signal
 import sys
 import threading
@@ -246,6 +247,15 @@ def test_exercises_lists_every_name():
     assert all(name in text for name in catalogue())
 
 
+def torch_names(exercise):
+    """What the notebook of a lesson that needs torch imports for its exercises."""
+    if exercise.notebook != "12_training_loop":
+        return {}
+    module = inspect.getmodule(inspect.unwrap(exercise.reference))
+    names = ("torch", "functional", "STATES", "MemoryBudget", "saved_for_backward")
+    return {name: getattr(module, name) for name in names if hasattr(module, name)}
+
+
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
 def test_solution_stands_alone_in_a_notebook(exercise):
     source = solution(exercise.name).source
@@ -255,7 +265,7 @@ def test_solution_stands_alone_in_a_notebook(exercise):
     assert source.startswith(f"{decorator}def {exercise.name}(")
     if is_kernel(exercise):
         return  # it needs the notebook's constants: the solution form of the notebook runs it
-    space = {"np": np, "perf_counter": time.perf_counter}
+    space = {"np": np, "perf_counter": time.perf_counter, **torch_names(exercise)}
     exec(source, space)
     assert diagnose(exercise, space[exercise.name]) is None
 

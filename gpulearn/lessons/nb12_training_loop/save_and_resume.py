@@ -1,0 +1,464 @@
+"""A run that is stopped and goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from gpulearn.lessons.exercise import Answer, Answers, Case, Exercise
+from gpulearn.lessons.nb12_training_loop.trial import (
+    Seen,
+    apart,
+    flat,
+    network,
+    same,
+)
+from gpulearn.train.resuming import save_and_resume
+
+__all__ = ["EXERCISE"]
+
+answers = Answers()
+
+
+class Killed(BaseException):
+    """The process of a run is ended from outside; no `except` of an answer should see it."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run and what happens to it.
+
+    Attributes:
+        calls: for each call of the answer, how many steps it is asked for, and in which of its
+            steps it is killed, halfway: the 2nd or later, 0 for never.
+        adam: the optimiser, Adam or momentum.
+    """
+
+    calls: tuple[tuple[int, int], ...]
+    adam: bool = False
+
+
+def cases() -> list[Case]:
+    """Runs without a stop, stopped once and twice, with two optimisers, and asked for more."""
+    plans = {
+        "a run of 5 steps, killed in its 3rd": Plan(((5, 3), (5, 0))),
+        "a run of 6 steps with Adam, killed twice": Plan(((6, 3), (6, 2), (6, 0)), adam=True),
+        "a run of 3 steps that nobody stops": Plan(((3, 0),)),
+        "a run that is done, and called again": Plan(((2, 0), (2, 0))),
+        "a run of 3 steps that is asked for 5": Plan(((3, 0), (5, 0))),
+    }
+    return [Case(label, (plan,)) for label, plan in plans.items()]
+
+
+class Process:
+    """What one process builds: a network with dropout, an optimiser, a schedule, a step."""
+
+    def __init__(self, plan: Plan, dies_in: int, number: int) -> None:
+        torch.default_generator.manual_seed(number)  # no two processes begin alike
+        self.model = network(dropout=0.3)
+        if plan.adam:
+            self.optimizer: torch.optim.Optimizer = torch.optim.Adam(self.model.parameters(), 0.02)
+        else:
+            self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.2, momentum=0.9)
+        self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, step_size=3, gamma=0.5)
+        self.dies_in, self.steps = dies_in, 0
+
+    def one_step(self) -> None:
+        """Train on a batch drawn at random; a killed one has moved the parameters already."""
+        self.steps += 1
+        images = torch.rand(6, 12, dtype=torch.float64)
+        labels = torch.randint(4, (6,))
+        self.optimizer.zero_grad()
+        functional.cross_entropy(self.model(images), labels).backward()
+        self.optimizer.step()
+        if self.steps == self.dies_in:
+            raise Killed
+        self.schedule.step()
+
+    def seen(self) -> dict[str, Any]:
+        return {
+            "the parameters at the end": flat(self.model.parameters()),
+            "the learning rate at the end": self.schedule.get_last_lr()[0],
+            "the random numbers that would come next": torch.rand(3).numpy().astype(float),
+        }
+
+
+def run(answer: Answer, case: Case) -> Seen:
+    """Call an answer once for each process of the plan, in a folder of its own."""
+    plan: Plan = case.args[0]
+    facts: dict[str, Any] = {}
+    with apart(0), tempfile.TemporaryDirectory() as folder, loads() as trusting:
+        path = Path(folder) / "run.pt"
+        for number, (steps, dies_in) in enumerate(plan.calls):
+            process = Process(plan, dies_in, number)
+            arguments = process.model, process.optimizer, process.schedule, process.one_step, steps
+            killed = False
+            try:
+                answer(path, *arguments)
+            except Killed:
+                killed = True
+            name = "call" if len(plan.calls) == 1 else f"call {number + 1}"
+            facts[f"the number of steps in {name}"] = process.steps
+            facts[f"what ends {name}"] = "a kill" if killed else "its last step"
+            there = path.exists() and path.stat().st_size > 0
+            facts[f"what is in the file after {name}"] = "a checkpoint" if there else "nothing"
+        facts |= process.seen()
+    facts["what torch.load may load"] = "anything" if trusting else "weights only"
+    return Seen(facts)
+
+
+@contextlib.contextmanager
+def loads() -> Iterator[list[Path]]:
+    """Note every call of torch.load that would run code which a file brings along."""
+    found: list[Any] = []
+    real = torch.load
+
+    def load(f: Any, *args: Any, **options: Any) -> Any:
+        if options.get("weights_only") is False:
+            found.append(f)
+        return real(f, *args, **options)
+
+    torch.load = load
+    try:
+        yield found
+    finally:
+        torch.load = real
+
+
+def expect(case: Case) -> Seen:
+    """What the same steps give in one process that nobody kills."""
+    plan: Plan = case.args[0]
+    facts: dict[str, Any] = {}
+    done = 0
+    with apart(0):
+        process = Process(plan, 0, 0)
+        for number, (steps, dies_in) in enumerate(plan.calls):
+            name = "call" if len(plan.calls) == 1 else f"call {number + 1}"
+            facts[f"the number of steps in {name}"] = dies_in or steps - done
+            facts[f"what ends {name}"] = "a kill" if dies_in else "its last step"
+            facts[f"what is in the file after {name}"] = "a checkpoint"
+            done = done + dies_in - 1 if dies_in else steps
+        for _ in range(plan.calls[-1][0]):
+            process.one_step()
+        facts |= process.seen()
+    facts["what torch.load may load"] = "weights only"
+    return Seen(facts)
+
+
+def difference(got: Any, expected: Any) -> str | None:
+    """Compare; the bits must be the same."""
+    return same(got, expected, tolerance=0.0)
+
+
+Parts = dict[str, Any]
+PARTS = ("model", "optimizer", "schedule", "random", "done")
+
+
+def restore(saved: Parts, model: Any, optimizer: Any, schedule: Any, names: Any = PARTS) -> int:
+    for name, part in (("model", model), ("optimizer", optimizer), ("schedule", schedule)):
+        if name in names:
+            part.load_state_dict(saved[name])
+    if "random" in names:
+        torch.set_rng_state(saved["random"])
+    return int(saved["done"]) if "done" in names else 0
+
+
+def state(model: Any, optimizer: Any, schedule: Any, done: int) -> Parts:
+    parts = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+    parts |= {"schedule": schedule.state_dict(), "random": torch.get_rng_state()}
+    return parts | {"done": done}
+
+
+def forgetting(*forgotten: str) -> Callable[..., None]:
+    """An answer that saves and loads all but some parts."""
+    names = [name for name in PARTS if name not in forgotten]
+
+    def answer(
+        path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+    ) -> None:
+        done = 0
+        if path.exists():
+            saved = torch.load(path, weights_only=True)
+            done = restore(saved, model, optimizer, schedule, names)
+        while done < steps:
+            one_step()
+            done += 1
+            torch.save(state(model, optimizer, schedule, done), path)
+
+    answer.__name__ = f"forgets_{'_and_'.join(forgotten)}"
+    return answer
+
+
+for parts, hint in (
+    (
+        ("optimizer",),
+        "the optimiser begins anew after a stop: what it remembers of earlier steps belongs in the "
+        "checkpoint, optimizer.state_dict().",
+    ),
+    (
+        ("schedule",),
+        "the schedule begins anew after a stop: save schedule.state_dict() and load it.",
+    ),
+    (
+        ("random",),
+        "after a stop other batches are drawn, and dropout hides other numbers: save "
+        "torch.get_rng_state(), and set it with torch.set_rng_state.",
+    ),
+    (
+        ("done",),
+        "after a stop it makes as many steps as if it began anew: `steps` is how many there are "
+        "to be in all. Save how many are done, and go on from there.",
+    ),
+    (
+        ("model",),
+        "the given model is never loaded, it goes on from new parameters. one_step trains the "
+        "model that it was built with: use model.load_state_dict, which fills that one.",
+    ),
+    (
+        ("optimizer", "schedule", "random"),
+        "only the parameters come back, and the count: the optimiser, the schedule and the random "
+        "numbers have a state too.",
+    ),
+    (
+        ("optimizer", "schedule", "random", "done"),
+        "only the parameters come back: the optimiser, the schedule, the random numbers and the "
+        "count of steps have a state too.",
+    ),
+    (
+        ("schedule", "random"),
+        "the schedule and the random numbers begin anew after a stop: both have a state to save.",
+    ),
+    (
+        ("optimizer", "random"),
+        "the optimiser and the random numbers begin anew after a stop: both have a state to save.",
+    ),
+    (
+        ("optimizer", "schedule"),
+        "the optimiser and the schedule begin anew after a stop: both have a state_dict to save.",
+    ),
+):
+    answers.wrong(hint)(forgetting(*parts))
+
+
+@answers.wrong(
+    "it saves the number of a step before that step is counted: after a stop one step is made "
+    "twice."
+)
+def one_too_few(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    begin = 0
+    if path.exists():
+        begin = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
+    for done in range(begin, steps):
+        one_step()
+        torch.save(state(model, optimizer, schedule, done), path)
+
+
+@answers.wrong(
+    "it saves before the step and counts that step as done: after a stop one step is missing. "
+    "Save what is true after it."
+)
+def saves_before_the_step(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    done = 0
+    if path.exists():
+        done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
+    while done < steps:
+        done += 1
+        torch.save(state(model, optimizer, schedule, done), path)
+        one_step()
+
+
+@answers.wrong(
+    "it saves once, after the last step: a run that is killed before has saved nothing. Save after "
+    "each step."
+)
+def saves_at_the_end(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    done = 0
+    if path.exists():
+        done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
+    for _ in range(done, steps):
+        one_step()
+    torch.save(state(model, optimizer, schedule, steps), path)
+
+
+@answers.wrong(
+    "it saves in a finally or an except: a process that is killed does not get there, and here it "
+    "saves a step that was only half made. Save after each whole step."
+)
+def saves_while_dying(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    done = 0
+    if path.exists():
+        done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
+    try:
+        while done < steps:
+            one_step()
+            done += 1
+    finally:
+        torch.save(state(model, optimizer, schedule, done), path)
+
+
+@answers.wrong(
+    "the dictionary is made once, before the loop: the optimiser's and the schedule's state, the "
+    "random numbers and the count in it are those of the start. Make it anew after each step."
+)
+def saves_the_beginning(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    done = 0
+    if path.exists():
+        done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
+    beginning = state(model, optimizer, schedule, done)
+    while done < steps:
+        one_step()
+        done += 1
+        torch.save(beginning | {"done": done}, path)
+
+
+memory: Parts = {}
+
+
+@answers.wrong(
+    "nothing is in the file: what is kept in a variable goes with the process. Write it with "
+    "torch.save."
+)
+def keeps_it_in_memory(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    done = restore(memory, model, optimizer, schedule) if memory and path.exists() else 0
+    while done < steps:
+        one_step()
+        done += 1
+        memory.update(state(model, optimizer, schedule, done))
+
+
+@answers.wrong("it never loads: a run that was stopped begins anew. Where path exists, load it.")
+def never_loads(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    for done in range(steps):
+        one_step()
+        torch.save(state(model, optimizer, schedule, done + 1), path)
+
+
+@answers.wrong(
+    "it loads before anything was saved: at the first start there is no file. Ask path.exists()."
+)
+def loads_before_saving(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
+    while done < steps:
+        one_step()
+        done += 1
+        torch.save(state(model, optimizer, schedule, done), path)
+
+
+@answers.wrong(
+    "it goes on to the same bits, but with weights_only=False a file from somewhere else may run "
+    "any code while it is loaded: write weights_only=True."
+)
+def trusts_the_file(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    done = 0
+    if path.exists():
+        done = restore(torch.load(path, weights_only=False), model, optimizer, schedule)
+    while done < steps:
+        one_step()
+        done += 1
+        torch.save(state(model, optimizer, schedule, done), path)
+
+
+@answers.wrong(
+    "a run that is called again after its last step makes one step more: look at the count before "
+    "the first step."
+)
+def one_step_at_least(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    done = 0
+    if path.exists():
+        done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
+    while True:
+        one_step()
+        done += 1
+        torch.save(state(model, optimizer, schedule, done), path)
+        if done >= steps:
+            break
+
+
+@answers.wrong(
+    "it saves after every second step only: after a stop, or at its end, the last one may be lost."
+)
+def saves_now_and_then(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    done = 0
+    if path.exists():
+        done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
+    while done < steps:
+        one_step()
+        done += 1
+        if done % 2 == 0:
+            torch.save(state(model, optimizer, schedule, done), path)
+
+
+@answers.right
+def with_try(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    try:
+        saved = torch.load(path)
+    except FileNotFoundError:
+        saved = None
+    if saved is not None:
+        model.load_state_dict(saved[0])
+        optimizer.load_state_dict(saved[1])
+        schedule.load_state_dict(saved[2])
+        torch.random.set_rng_state(saved[3])
+    for done in range(saved[4] if saved else 0, steps):
+        one_step()
+        everything = (model, optimizer, schedule)
+        torch.save([*(x.state_dict() for x in everything), torch.get_rng_state(), done + 1], path)
+
+
+@answers.right
+def with_two_files(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    done = 0
+    if path.is_file():
+        saved = torch.load(str(path), map_location="cpu", weights_only=True)
+        done = restore(saved, model, optimizer, schedule)
+    while done < steps:
+        one_step()
+        done = done + 1
+        torch.save(state(model, optimizer, schedule, done), path.with_suffix(".new"))
+        path.with_suffix(".new").replace(path)
+
+
+EXERCISE = Exercise(
+    name="save_and_resume",
+    notebook="12_training_loop",
+    task="Train to a number of steps, saving after each, so that a stopped run can go on.",
+    reference=save_and_resume,
+    cases=cases,
+    answers=answers,
+    run=run,
+    expect=expect,
+    difference=difference,
+)

@@ -1,0 +1,261 @@
+"""The exercises of notebook 12, with answers written by other hands than the catalogue's."""
+
+import pickle
+
+import pytest
+import torch
+from torch.nn import functional
+
+from gpulearn import check
+from gpulearn.lessons.exercise import find
+from gpulearn.lessons.judge import diagnose
+from gpulearn.train.memory import STATES, MemoryBudget
+from gpulearn.train.saved import saved_for_backward
+
+
+def step_with_float_labels(model, optimizer, images, labels):
+    model.train()
+    optimizer.zero_grad()
+    loss = functional.cross_entropy(model(images), labels.float())
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def step_on_arrays(model, optimizer, images, labels):
+    model.train()
+    optimizer.zero_grad()
+    scores = torch.tensor(model(images).tolist(), requires_grad=True)
+    loss = functional.cross_entropy(scores, labels)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def step_without_gradients(model, optimizer, images, labels):
+    model.train()
+    with torch.no_grad():
+        loss = functional.cross_entropy(model(images), labels)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def step_of_hits(model, optimizer, images, labels):
+    model.train()
+    optimizer.zero_grad()
+    scores = model(images)
+    functional.cross_entropy(scores, labels).backward()
+    optimizer.step()
+    return (scores.argmax(1) == labels).double().mean().item()
+
+
+def step_in_a_closure(model, optimizer, images, labels):
+    model.train()
+
+    def closure():
+        optimizer.zero_grad()
+        loss = functional.cross_entropy(model(images), labels)
+        loss.backward()
+        return loss
+
+    return optimizer.step(closure).item()
+
+
+def parts_as_a_stack(model, images, labels, micro_batch):
+    losses = []
+    for i in range(0, len(images), micro_batch):
+        x, y = images[i : i + micro_batch], labels[i : i + micro_batch]
+        losses.append(functional.cross_entropy(model(x), y))
+    loss = torch.stack(losses).mean()
+    loss.backward()
+    return loss.item()
+
+
+def parts_with_labels_whole(model, images, labels, micro_batch):
+    for x in images.split(micro_batch):
+        functional.cross_entropy(model(x), labels).backward()
+
+
+def parts_with_range(model, images, labels, micro_batch):
+    count = len(images) // micro_batch
+    for i in range(count):
+        x = images[i * micro_batch : (i + 1) * micro_batch]
+        y = labels[i * micro_batch : (i + 1) * micro_batch]
+        (functional.cross_entropy(model(x), y) / count).backward()
+
+
+def parts_chunked(model, images, labels, micro_batch):
+    """torch.chunk takes the number of parts, not their size."""
+    total = 0.0
+    for x, y in zip(images.chunk(micro_batch), labels.chunk(micro_batch), strict=True):
+        loss = functional.cross_entropy(model(x), y) * len(y) / len(labels)
+        loss.backward()
+        total += loss.item()
+    return total
+
+
+def clip_makes_a_list(parameters, max_norm):
+    parameters = list(parameters)
+    total = 0
+    for p in parameters:
+        if p.grad is not None:
+            total += (p.grad**2).sum()
+    norm = torch.sqrt(total)
+    for p in parameters:
+        if p.grad is not None and norm > max_norm:
+            p.grad *= max_norm / norm
+    return norm
+
+
+def clip_of_nothing_kept(parameters, max_norm):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norm = torch.cat(grads).norm().item()
+    if norm > max_norm:
+        grads = [g * max_norm / norm for g in grads]
+    return norm
+
+
+def budget_of_everything(model, batch, optimizer, precision):
+    n = sum(p.numel() for p in model.parameters())
+    return 4 * n * (2 + STATES[optimizer])
+
+
+def budget_in_words(model, batch, optimizer, precision):
+    return MemoryBudget("4 kB", 0, 0, 0)
+
+
+def budget_in_16_bits(model, batch, optimizer, precision):
+    size = {"float32": 4}.get(precision, 2)
+    n = sum(p.numel() for p in model.parameters())
+    g = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    a = sum(s.elements * s.dtype.itemsize for s in saved_for_backward(model, batch, precision))
+    return size * n, size * g, size * g * STATES[optimizer], a
+
+
+def resume_with_whole_model(path, model, optimizer, schedule, one_step, steps):
+    done = 0
+    if path.exists():
+        model, optimizer, schedule, done = pickle.loads(path.read_bytes())
+    while done < steps:
+        one_step()
+        done += 1
+        path.write_bytes(pickle.dumps((model, optimizer, schedule, done)))
+
+
+def resume_but_seeds(path, model, optimizer, schedule, one_step, steps):
+    torch.manual_seed(7)
+    find("save_and_resume").reference(path, model, optimizer, schedule, one_step, steps)
+
+
+def resume_and_swallow(path, model, optimizer, schedule, one_step, steps):
+    reference = find("save_and_resume").reference
+    while True:
+        try:
+            return reference(path, model, optimizer, schedule, one_step, steps)
+        except BaseException:
+            pass
+
+
+def resume_by_schedule(path, model, optimizer, schedule, one_step, steps):
+    parts = [model, optimizer, schedule]
+    if path.exists():
+        *states, numbers = torch.load(path, weights_only=True)
+        for part, state in zip(parts, states, strict=True):
+            part.load_state_dict(state)
+        torch.set_rng_state(numbers)
+    while schedule.last_epoch < steps:
+        one_step()
+        torch.save([*(part.state_dict() for part in parts), torch.get_rng_state()], path)
+
+
+def resume_from_the_very_start(path, model, optimizer, schedule, one_step, steps):
+    """Saves before the first step too: a run killed in that one goes on from the same start."""
+    parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
+
+    def save(done):
+        states = {name: part.state_dict() for name, part in parts.items()}
+        torch.save({**states, "done": done, "random": torch.get_rng_state()}, path)
+
+    if not path.exists():
+        save(0)
+    saved = torch.load(path, weights_only=True)
+    for name, part in parts.items():
+        part.load_state_dict(saved[name])
+    torch.set_rng_state(saved["random"])
+    for done in range(saved["done"], steps):
+        one_step()
+        save(done + 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("train_step", step_with_float_labels, "it raises RuntimeError in line 4"),
+        ("train_step", step_on_arrays, "step finds no gradient: zero_grad"),
+        ("train_step", step_without_gradients, "does not require grad"),
+        ("train_step", step_of_hits, "what it returns in step 1 is"),
+        ("train_step", lambda m, o, x, y: 1.0, "what it returns in step 1 is 1, expected"),
+        ("accumulate_gradients", parts_as_a_stack, "expected"),
+        ("accumulate_gradients", parts_with_labels_whole, "it raises ValueError in line 3"),
+        ("accumulate_gradients", parts_with_range, "expected"),
+        ("accumulate_gradients", parts_chunked, "expected"),
+        ("clip_by_global_norm", clip_of_nothing_kept, "no gradient has changed"),
+        ("clip_by_global_norm", lambda p, m: max(m, 1), "5 of 6 differ"),
+        ("memory_budget", budget_of_everything, "(int), expected a MemoryBudget"),
+        ("memory_budget", budget_in_words, "parameters is '4 kB', expected"),
+        ("memory_budget", budget_in_16_bits, "counted in 16 bits"),
+        ("save_and_resume", resume_with_whole_model, "expected"),
+        ("save_and_resume", resume_but_seeds, "the parameters at the end"),
+        ("save_and_resume", resume_and_swallow, "number of steps in call 1 is 6, expected 3"),
+        ("save_and_resume", lambda *a: None, "the number of steps in call 1 is 0, expected 3"),
+    ],
+)
+def test_other_hands_make_the_same_mistakes(name, answer, said):
+    assert said in diagnose(find(name), answer)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("train_step", step_in_a_closure),
+        ("clip_by_global_norm", clip_makes_a_list),
+        ("clip_by_global_norm", torch.nn.utils.clip_grad_norm_),
+        ("save_and_resume", resume_by_schedule),
+        ("save_and_resume", resume_from_the_very_start),
+    ],
+)
+def test_other_hands_are_right_in_other_ways(name, answer):
+    assert check(name, answer).name == name
+
+
+NAMES = (
+    "train_step",
+    "accumulate_gradients",
+    "clip_by_global_norm",
+    "memory_budget",
+    "save_and_resume",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_check_leaves_torch_as_it_was(name):
+    exercise, real = find(name), torch.load
+    before, threads = torch.get_rng_state(), torch.get_num_threads()
+    for answer in (exercise.reference, exercise.answers.wrongs[0].answer):
+        diagnose(exercise, answer)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.get_num_threads() == threads
+    assert torch.load is real
+    assert torch.is_grad_enabled()
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_answer_is_told_the_same_whatever_was_drawn_before(name):
+    exercise = find(name)
+    answer = exercise.answers.wrongs[-1].answer
+    torch.manual_seed(1)
+    one = diagnose(exercise, answer)
+    torch.rand(5)
+    assert diagnose(exercise, answer) == one

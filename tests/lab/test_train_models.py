@@ -1,0 +1,129 @@
+"""The models and the plain step: shapes, seeds, names, and gradients that recomputing keeps."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+import gpulearn as gl
+from gpulearn.train.precision import Precision
+from gpulearn.train.settings import Settings
+from gpulearn.train.step import update
+
+DIGITS = gl.digits()
+IMAGES = torch.tensor(DIGITS.train_images[:20])
+LABELS = torch.tensor(DIGITS.train_labels[:20])
+
+
+def gradients(model):
+    model.zero_grad()
+    torch.manual_seed(0)  # of the dropout
+    functional.cross_entropy(model(IMAGES), LABELS).backward()
+    return [parameter.grad.clone() for parameter in model.parameters()]
+
+
+@pytest.mark.parametrize("build", [gl.LeNet, gl.MLP])
+def test_weights_come_from_the_seed_and_the_callers_generator_stays(build):
+    before = torch.get_rng_state()
+    one, two, other = build(seed=1), build(seed=1), build(seed=2)
+    assert torch.equal(torch.get_rng_state(), before)
+    for a, b, c in zip(one.parameters(), two.parameters(), other.parameters(), strict=True):
+        assert torch.equal(a, b)
+        assert not torch.equal(a, c)
+
+
+@pytest.mark.parametrize("build", [gl.LeNet, gl.MLP])
+def test_recomputing_gives_the_same_gradients_to_the_bit(build):
+    model = build()
+    plain = gradients(model)
+    model.recompute = True
+    assert all(torch.equal(a, b) for a, b in zip(plain, gradients(model), strict=True))
+
+
+def test_every_activation_has_a_name():
+    named = dict(gl.LeNet().named_modules())
+    assert {"stage1.conv1", "stage1.relu1", "stage2.pool2", "stage3.linear2"} < set(named)
+    assert named["stage1.conv1"].weight.shape == (32, 1, 3, 3)
+    assert list(gl.MLP((64, 5, 10)).stage2._modules) == ["linear2"]  # no ReLU after the scores
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (lambda: gl.LeNet(width=0), "width is 0"),
+        (lambda: gl.LeNet(dropout=1), "dropout is 1"),
+        (lambda: gl.LeNet(dropout="a"), "dropout is 'a'"),
+        (lambda: gl.LeNet(seed=-1), "seed is -1"),
+        (lambda: gl.MLP((64,)), "two or more"),
+        (lambda: gl.MLP((64, 0)), "an entry of sizes is 0"),
+        (lambda: gl.MLP(64), "sizes is 64"),
+    ],
+)
+def test_a_model_that_makes_no_sense_is_told(build, expected):
+    with pytest.raises(gl.BadInput, match=expected):
+        build()
+
+
+def test_a_step_is_the_gradient_of_this_batch_alone_and_in_training_mode():
+    model = gl.MLP((64, 10))
+    model.eval()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    weight = model.stage1.linear1.weight
+    weight.grad = torch.full_like(weight, 7.0)  # what an earlier batch left
+    start = weight.detach().clone()
+    found = gl.train_step(model, optimizer, IMAGES, LABELS)
+    assert isinstance(found, float)
+    assert model.training
+    scores = IMAGES.flatten(1) @ start.T + gl.MLP((64, 10)).stage1.linear1.bias
+    assert found == pytest.approx(functional.cross_entropy(scores, LABELS).item(), rel=1e-6)
+    chance = scores.softmax(1) - functional.one_hot(LABELS, 10)
+    expected = start - 0.5 * chance.T @ IMAGES.flatten(1) / len(LABELS)
+    np.testing.assert_allclose(weight.detach(), expected.detach(), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("images", "labels", "expected"),
+    [
+        (IMAGES[:0], LABELS[:0], "0 images and 0 labels"),
+        (IMAGES[:3], LABELS[:2], "3 images and 2 labels"),
+        (IMAGES.numpy(), LABELS, "images is an array of shape"),
+        (IMAGES, 3, "labels is 3"),
+    ],
+)
+def test_a_bad_batch_is_told_and_changes_nothing(images, labels, expected):
+    model = gl.MLP((64, 10))
+    weight = model.stage1.linear1.weight
+    before = weight.detach().clone()
+    optimizer = torch.optim.AdamW(model.parameters())
+    for step, options in (
+        (gl.train_step, {}),
+        (update, {"precision": Precision(), "micro_batch": 4}),
+    ):
+        with pytest.raises(gl.BadInput, match=expected):
+            step(model, optimizer, images, labels, **options)
+    assert torch.equal(weight, before)
+    assert weight.grad is None
+
+
+def test_evaluation_hides_nothing_and_leaves_the_mode():
+    model = gl.LeNet(dropout=0.9)
+    model.train()
+    first = gl.evaluate(model, DIGITS.test_images, DIGITS.test_labels)
+    assert first == gl.evaluate(model, DIGITS.test_images, DIGITS.test_labels)
+    assert model.training
+    scores = model.eval()(torch.tensor(DIGITS.test_images))
+    np.testing.assert_array_equal(
+        gl.predict(model, DIGITS.test_images), scores.detach().numpy().argmax(axis=1)
+    )
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 10, 690])
+@pytest.mark.parametrize("schedule", ["constant", "cosine", "warm-up"])
+def test_every_step_of_a_schedule_moves_and_none_is_above_the_rate(schedule, steps):
+    settings = Settings(1, 0.5, 1, "sgd", schedule, None, 1, "float32", 0)
+    rates = [settings.rate_at(step, steps) for step in range(steps)]
+    assert min(rates) > 0
+    assert max(rates) == 0.5
+    top = rates.index(0.5)
+    assert rates[:top] == sorted(rates[:top])
+    assert rates[top:] == sorted(rates[top:], reverse=True)
