@@ -48,16 +48,19 @@ if TYPE_CHECKING:
     from gpulearn.figures.access_explorer import access, access_explorer
     from gpulearn.figures.bank_explorer import BankRequest, bank_explorer, bank_request
     from gpulearn.figures.basins import plot_basins
+    from gpulearn.figures.confusion import confusion_matrix, plot_confusion
     from gpulearn.figures.convolution_explorer import convolution_explorer
     from gpulearn.figures.counters import compare_reports
     from gpulearn.figures.curves import plot_curves
     from gpulearn.figures.descent import compare_descents, plot_descent, plot_losses
     from gpulearn.figures.descent_explorer import descent_explorer
     from gpulearn.figures.descent_race import race_methods
+    from gpulearn.figures.filters import show_filters
     from gpulearn.figures.graph_player import graph_player, show_graph
     from gpulearn.figures.ladder import compare_rungs, ladder_explorer
     from gpulearn.figures.matmul import compare_gpus, plot_rates, plot_times, rates
     from gpulearn.figures.matmul_explorer import matmul_explorer
+    from gpulearn.figures.memory_bars import plot_memory
     from gpulearn.figures.operations import compare_operations
     from gpulearn.figures.photo import photo, show_images
     from gpulearn.figures.product_scheme import product_scheme
@@ -68,6 +71,9 @@ if TYPE_CHECKING:
     from gpulearn.figures.table import table
     from gpulearn.figures.thread_explorer import thread_explorer
     from gpulearn.figures.tiles import show_halo, show_tile
+    from gpulearn.figures.training_board import training_board
+    from gpulearn.figures.training_curves import compare_runs, runs_table
+    from gpulearn.figures.training_explorer import training_explorer
     from gpulearn.kernels.indexing import blocks_for
     from gpulearn.kernels.ladder import ladder_reports
     from gpulearn.kernels.matmul import matmul_flops, matmul_loops
@@ -92,9 +98,13 @@ if TYPE_CHECKING:
     from gpulearn.performance.timing import Measurement, format_seconds, measure, time_correctly
     from gpulearn.simt.settings import seed, unchecked
     from gpulearn.simt.xray import xray
+    from gpulearn.train.accumulation import accumulate_gradients
+    from gpulearn.train.clipping import clip_by_global_norm
     from gpulearn.train.evaluate import evaluate, predict
     from gpulearn.train.logs import read_log
     from gpulearn.train.loop import fit
+    from gpulearn.train.measured import measured_memory
+    from gpulearn.train.memory import memory_budget
     from gpulearn.train.models import MLP, LeNet
     from gpulearn.train.step import train_step
 
@@ -136,16 +146,19 @@ _HOMES = {
     "gpulearn.figures.access_explorer": ("access", "access_explorer"),
     "gpulearn.figures.bank_explorer": ("BankRequest", "bank_explorer", "bank_request"),
     "gpulearn.figures.basins": ("plot_basins",),
+    "gpulearn.figures.confusion": ("confusion_matrix", "plot_confusion"),
     "gpulearn.figures.convolution_explorer": ("convolution_explorer",),
     "gpulearn.figures.counters": ("compare_reports",),
     "gpulearn.figures.curves": ("plot_curves",),
     "gpulearn.figures.descent": ("compare_descents", "plot_descent", "plot_losses"),
     "gpulearn.figures.descent_explorer": ("descent_explorer",),
     "gpulearn.figures.descent_race": ("race_methods",),
+    "gpulearn.figures.filters": ("show_filters",),
     "gpulearn.figures.graph_player": ("graph_player", "show_graph"),
     "gpulearn.figures.ladder": ("compare_rungs", "ladder_explorer"),
     "gpulearn.figures.matmul": ("compare_gpus", "plot_rates", "plot_times", "rates"),
     "gpulearn.figures.matmul_explorer": ("matmul_explorer",),
+    "gpulearn.figures.memory_bars": ("plot_memory",),
     "gpulearn.figures.operations": ("compare_operations",),
     "gpulearn.figures.photo": ("photo", "show_images"),
     "gpulearn.figures.product_scheme": ("product_scheme",),
@@ -156,6 +169,9 @@ _HOMES = {
     "gpulearn.figures.table": ("table",),
     "gpulearn.figures.thread_explorer": ("thread_explorer",),
     "gpulearn.figures.tiles": ("show_halo", "show_tile"),
+    "gpulearn.figures.training_board": ("training_board",),
+    "gpulearn.figures.training_curves": ("compare_runs", "runs_table"),
+    "gpulearn.figures.training_explorer": ("training_explorer",),
     "gpulearn.kernels.indexing": ("blocks_for",),
     "gpulearn.kernels.ladder": ("ladder_reports",),
     "gpulearn.kernels.matmul": ("matmul_flops", "matmul_loops"),
@@ -185,9 +201,13 @@ _HOMES = {
     "gpulearn.performance.timing": ("Measurement", "format_seconds", "measure", "time_correctly"),
     "gpulearn.simt.settings": ("seed", "unchecked"),
     "gpulearn.simt.xray": ("xray",),
+    "gpulearn.train.accumulation": ("accumulate_gradients",),
+    "gpulearn.train.clipping": ("clip_by_global_norm",),
     "gpulearn.train.evaluate": ("evaluate", "predict"),
     "gpulearn.train.logs": ("read_log",),
     "gpulearn.train.loop": ("fit",),
+    "gpulearn.train.measured": ("measured_memory",),
+    "gpulearn.train.memory": ("memory_budget",),
     "gpulearn.train.models": ("LeNet", "MLP"),
     "gpulearn.train.step": ("train_step",),
 }
@@ -221,6 +241,7 @@ __all__ = [
     "accelerator",
     "access",
     "access_explorer",
+    "accumulate_gradients",
     "adagrad_step",
     "adam_step",
     "adamw_step",
@@ -232,6 +253,7 @@ __all__ = [
     "blocks_for",
     "cheapest_gpu_that_fits",
     "check",
+    "clip_by_global_norm",
     "compare_descents",
     "compare_gpus",
     "compare_operations",
@@ -239,6 +261,8 @@ __all__ = [
     "compare_reports",
     "compare_roofs",
     "compare_rungs",
+    "compare_runs",
+    "confusion_matrix",
     "constant_rate",
     "convolution_explorer",
     "cosine_rate",
@@ -267,8 +291,10 @@ __all__ = [
     "matmul_flops",
     "matmul_loops",
     "measure",
+    "measured_memory",
     "measured_roof",
     "memory_bandwidth",
+    "memory_budget",
     "momentum_step",
     "nesterov_step",
     "numerical_gradient",
@@ -277,9 +303,11 @@ __all__ = [
     "photo",
     "plateau_step",
     "plot_basins",
+    "plot_confusion",
     "plot_curves",
     "plot_descent",
     "plot_losses",
+    "plot_memory",
     "plot_rates",
     "plot_roofline",
     "plot_times",
@@ -299,8 +327,10 @@ __all__ = [
     "roof_point",
     "roofline_explorer",
     "round_mantissa",
+    "runs_table",
     "seed",
     "show",
+    "show_filters",
     "show_graph",
     "show_halo",
     "show_images",
@@ -312,6 +342,8 @@ __all__ = [
     "thread_explorer",
     "time_correctly",
     "train_step",
+    "training_board",
+    "training_explorer",
     "unchecked",
     "warm_up_cosine_rate",
     "warm_up_rate",

@@ -1,0 +1,74 @@
+"""Notebook 12 in JupyterLab: run through, the live board, an exercise typed in, the explorer."""
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def notebook(open_notebook):
+    """Notebook 12, opened, with all its cells run."""
+    opened = open_notebook("12_training_loop")
+    opened.run_all(240)  # it trains some thirty networks
+    return opened
+
+
+def test_a_learner_works_through_notebook_12(notebook):
+    notebook.has_only_unsolved(5)
+
+    stub = notebook.cell("def train_step")
+    check = notebook.cell('gl.check("train_step"')
+    lines = [
+        "def train_step(model, optimizer, images, labels):",
+        "model.train()",
+        "loss = functional.cross_entropy(model(images), labels)",
+        "loss.backward()",
+        "optimizer.step()",
+        "return loss.item()",
+    ]
+    notebook.type_into(stub, lines)
+    notebook.run(stub)
+    said = notebook.run(check)
+    assert said.startswith("WrongAnswer: train_step:")
+    assert "zero_grad" in said
+    assert "Traceback" not in said
+    notebook.type_into(stub, [*lines[:2], "optimizer.zero_grad()", *lines[2:]])
+    notebook.run(stub)
+    assert notebook.run(check).startswith("✓ train_step is right in all")
+    notebook.screenshot("12-right-answer")
+
+
+def test_the_board_stands_in_one_place_with_its_last_picture(notebook):
+    cell = notebook.cell("reader = gl.LeNet")
+    output = cell.locator(".jp-OutputArea")
+    expect(output.locator("img")).to_have_count(1)
+    alt = output.locator("img").get_attribute("alt")
+    assert alt.startswith("Four curves over the steps of a training run. After 690 steps")
+    assert "of the held-out digits are right" in output.locator("p[role=status]").inner_text()
+    expect(output.get_by_text("690/690")).to_be_visible()  # the progress bar
+    output.scroll_into_view_if_needed()
+    notebook.screenshot("12-board")
+
+
+def test_the_board_moves_while_the_network_trains(notebook):
+    cell = notebook.cell("reader = gl.LeNet")
+    sentence = cell.locator(".jp-OutputArea p[role=status]")
+    cell.locator(".cm-content").click()
+    notebook.page.keyboard.press("Control+Enter")
+    expect(sentence).not_to_contain_text("After 690 steps")  # begins anew, under the same cell
+    expect(sentence).to_contain_text("After 690 steps", timeout=60_000)
+    notebook.wait_for_idle()
+
+
+def test_the_training_explorer_moves_by_keyboard(notebook):
+    output = notebook.cell("gl.training_explorer").locator(".jp-OutputArea")
+    picture, sentence = output.locator("img"), output.locator("p[role=status]")
+    source = picture.get_attribute("src")
+    expect(sentence).to_contain_text("Rate 0.5, clip none, constant")
+
+    output.get_by_role("slider").focus()
+    notebook.page.keyboard.press("ArrowLeft")
+    expect(sentence).to_contain_text("Rate 0.3, clip none, constant")
+    expect(picture).not_to_have_attribute("src", source)
+    notebook.screenshot("12-explorer")
