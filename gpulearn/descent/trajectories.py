@@ -46,6 +46,11 @@ class Trajectory:
     def outcome(self) -> str:
         """How it ended, in one sentence."""
         made = f"{self.steps} step{'s' * (self.steps != 1)}"
+        if self.diverged and not self.steps:
+            return (
+                f"Diverged at once: the first step took the loss from {self.values[0]:.3g} beyond "
+                "all bounds."
+            )
         if self.diverged:
             return (
                 f"Diverged after {made}: the loss rose from {self.values[0]:.3g} to "

@@ -110,7 +110,7 @@ def test_a_descent_that_overflows_at_once_says_so_without_warnings():
     assert path.diverged
     assert path.steps == 0
     assert path.points.shape == (1, 2)
-    assert path.outcome.startswith("Diverged after 0 steps")
+    assert path.outcome.startswith("Diverged at once: the first step took the loss from ")
 
 
 def test_the_saddle_holds_a_descent_that_begins_on_its_ridge():

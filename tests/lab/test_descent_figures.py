@@ -50,6 +50,14 @@ class Tilted:
         return np.array([both, both + 2 * theta[1]])
 
 
+def test_the_contours_of_a_narrow_ravine_hold_together(monkeypatch):
+    figures = drawn(monkeypatch, descent)
+    ground, path = walked(steps=3, rate=1e-4, ground="Rosenbrock")
+    gl.plot_descent(ground, {"plain": path})
+    lines = figures[0].axes[0].collections[0].get_paths()
+    assert all(np.sum(line.codes == line.MOVETO) <= 3 for line in lines if len(line.vertices))
+
+
 def test_any_loss_of_two_parameters_can_be_drawn(monkeypatch):
     figures = drawn(monkeypatch, descent)
     path = descend(Tilted(), [3.0, 1.0], gradient_step, rate=0.1, steps=30)

@@ -9,7 +9,15 @@ import pytest
 from gpulearn.lessons.exercise import catalogue, find
 from gpulearn.lessons.judge import diagnose
 
-from . import answers_nb03, answers_nb04, answers_nb05, answers_nb06, answers_nb07, answers_nb11
+from . import (
+    answers_nb03,
+    answers_nb04,
+    answers_nb05,
+    answers_nb06,
+    answers_nb07,
+    answers_nb10,
+    answers_nb11,
+)
 
 NOTEBOOKS = {
     "03": answers_nb03,
@@ -17,6 +25,7 @@ NOTEBOOKS = {
     "05": answers_nb05,
     "06": answers_nb06,
     "07": answers_nb07,
+    "10": answers_nb10,
     "11": answers_nb11,
 }
 RIGHT = [

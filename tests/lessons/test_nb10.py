@@ -66,7 +66,9 @@ def test_one_sided_differences_at_any_h(h, sign, name):
     ("h", "said"),
     [
         (lambda x, i: 1e-4, "h is the same for all x: next to 1e8"),
-        (lambda x, i: 1e-5, "h is the same for all x: next to 1e8"),
+        (lambda x, i: 1e-5, "h is the same for all x and dtypes"),
+        (lambda x, i: 1e-5 * scale(x, i), "h is the same for all dtypes"),
+        (lambda x, i: 3e-5 * scale(x, i), "h is the same for all dtypes"),
         (lambda x, i: 1e-6, "h is the same for all x and dtypes"),
         (lambda x, i: 1e-7, "h is the same for all x and dtypes"),
         (lambda x, i: 1e-7 * scale(x, i), "h is the same for all dtypes"),
@@ -77,7 +79,8 @@ def test_one_sided_differences_at_any_h(h, sign, name):
         (lambda x, i: 0.1 * scale(x, i), "h is so large"),
         (lambda x, i: 1e-3, "h is too large where x is about one"),
         (lambda x, i: 0.1, "h is too large where x is about one"),
-        (lambda x, i: 1e-5 * abs(x[i]), "where an entry of x is zero"),
+        (lambda x, i: 1e-5 * abs(x[i]), "where an entry of x is zero, h is zero too, and h"),
+        (lambda x, i: 1e-4 * abs(x[i]), "where an entry of x is zero"),
     ],
 )
 def test_central_differences_with_an_h_that_does_not_do(h, said):

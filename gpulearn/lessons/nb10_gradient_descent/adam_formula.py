@@ -61,6 +61,44 @@ answers.wrong(
     )
 )
 
+answers.wrong("brackets are missing, and ε is added to theta: divide by the sum (√v̂ + ε).")(
+    adam_with(
+        step=lambda m, v, t, beta1, beta2, epsilon: (
+            m / (1 - beta1**t) / np.sqrt(v / (1 - beta2**t))
+        ),
+        rest=lambda epsilon: epsilon,
+    )
+)
+
+answers.wrong("brackets are missing, and ε is taken off theta: divide by the sum (√v̂ + ε).")(
+    adam_with(
+        step=lambda m, v, t, beta1, beta2, epsilon: (
+            m / (1 - beta1**t) / np.sqrt(v / (1 - beta2**t))
+        ),
+        rest=lambda epsilon: -epsilon,
+    )
+)
+
+answers.wrong("ε is 1e-8, whatever is given: use the argument, epsilon.")(
+    adam_with(step=lambda m, v, t, beta1, beta2, epsilon: direction(m, v, t, beta1, beta2, 1e-8))
+)
+
+answers.wrong("beta1 and beta2 are 0.9 and 0.999, whatever is given: use the arguments.")(
+    adam_with(
+        mean=lambda m, g, beta1, beta2: 0.9 * m + 0.1 * g,
+        square=lambda v, g, beta1, beta2: 0.999 * v + 0.001 * g**2,
+        step=lambda m, v, t, beta1, beta2, epsilon: direction(m, v, t, 0.9, 0.999, epsilon),
+    )
+)
+
+answers.wrong("the power is taken of the bracket: divide by 1 − beta**t, not by (1 − beta)**t.")(
+    adam_with(
+        step=lambda m, v, t, beta1, beta2, epsilon: (
+            m / (1 - beta1) ** t / (np.sqrt(v / (1 - beta2) ** t) + epsilon)
+        )
+    )
+)
+
 answers.wrong("ε is subtracted: add it, so that the divisor is never zero.")(
     adam_with(
         step=lambda m, v, t, beta1, beta2, epsilon: direction(m, v, t, beta1, beta2, -epsilon)
@@ -68,8 +106,9 @@ answers.wrong("ε is subtracted: add it, so that the divisor is never zero.")(
 )
 
 answers.wrong(
-    "the first step is counted as t = 0, so that 1 − beta1**0 = 0 divides: add 1 to t before "
-    "the corrections."
+    "all parameters are nan after the first step. Either t is 0 there, so that 1 − beta1**0 = 0 "
+    "divides: add 1 to t before the corrections. Or the root is taken of a number below zero: "
+    "v / (1 − beta2**t) needs its brackets."
 )(
     adam_with(
         step=lambda m, v, t, beta1, beta2, epsilon: (

@@ -62,6 +62,7 @@ def adam_with(
     step: Part = direction,
     start: Callable[[Any], Any] = lambda theta: 0.0,
     count: int = 1,
+    rest: Part = lambda epsilon: 0.0,
 ) -> Part:
     """Adam with one of its parts replaced by a mistake."""
 
@@ -73,7 +74,8 @@ def adam_with(
         t = t + count
         m = mean(m, gradient, beta1, beta2)
         v = square(v, gradient, beta1, beta2)
-        return theta - rate * step(m, v, t, beta1, beta2, epsilon), (t, m, v)
+        theta = theta - rate * step(m, v, t, beta1, beta2, epsilon) + rest(epsilon)
+        return theta, (t, m, v)
 
     return adam_step
 

@@ -120,6 +120,18 @@ answers.wrong(
     "rate · weight_decay · theta."
 )(adamw_with(lambda theta, rate, decay: theta - rate * decay * np.sign(theta)))
 
+answers.wrong("the decay lacks theta: take rate · weight_decay · theta off.")(
+    adamw_with(lambda theta, rate, decay: theta - rate * decay)
+)
+
+answers.wrong("the decay is 0.01, whatever is given: use the argument, weight_decay.")(
+    adamw_with(lambda theta, rate, decay: theta - rate * 0.01 * theta)
+)
+
+answers.wrong(
+    "theta keeps only the part rate · weight_decay of itself: that is the part that is taken off."
+)(adamw_with(lambda theta, rate, decay: rate * decay * theta))
+
 answers.wrong("m and v are used as they are: correct them by 1 − beta1**t and 1 − beta2**t.")(
     adamw_with(
         adam=adam_with(step=lambda m, v, t, beta1, beta2, epsilon: m / (np.sqrt(v) + epsilon))

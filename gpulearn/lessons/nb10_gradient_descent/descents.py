@@ -98,7 +98,12 @@ def difference(got: Any, expected: Any) -> str | None:
     for step, (one, other) in enumerate(zip(got, expected, strict=False), start=1):
         sentence = compare.arrays(one, other)
         if sentence is None and one.dtype != other.dtype:
-            sentence = f"it returns {one.dtype} parameters, expected {other.dtype}"
+            sentence = (
+                f"it returns {one.dtype} parameters, expected {other.dtype} as theta is: a float64 "
+                "array or NumPy number, such as np.sqrt of a plain number gives, makes all float64"
+                if one.dtype == np.float64
+                else f"it returns {one.dtype} parameters, expected {other.dtype} as theta is"
+            )
         if sentence:
             return f"step {step}: {sentence}"
     return None

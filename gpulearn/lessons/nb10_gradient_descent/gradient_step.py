@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gpulearn.descent.optimizers import gradient_step
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.exercise import Answers, Case, Exercise, Refused
 from gpulearn.lessons.nb10_gradient_descent import descents
 
 __all__ = ["EXERCISE"]
+
+ANOTHER_STATE = "it returns another state than it was given"
 
 answers = Answers()
 
@@ -25,6 +29,25 @@ def cases() -> list[Case]:
         descents.descent("steep slopes", (4,), seed=5, rates=[0.01] * 3, size=1e3),
         descents.descent("float32 parameters", (3,), seed=6, rates=[0.2] * 2, dtype=np.float32),
     ]
+
+
+def run(answer: Callable[..., Any], case: Case) -> list[Any]:
+    """Make the steps; this method has nothing to remember, so the state stays None.
+
+    Raises:
+        Refused: as in `descents.run`, or another state comes back than went in.
+    """
+
+    @functools.wraps(answer)
+    def watched(*given: Any, **options: Any) -> Any:
+        made = answer(*given, **options)
+        if isinstance(made, tuple | list) and len(made) == 2:
+            theta, state = made
+            if state is not None and isinstance(theta, np.ndarray):
+                raise Refused(ANOTHER_STATE)
+        return made
+
+    return descents.run(watched, case)
 
 
 @answers.wrong("that walks uphill: the gradient points up, so its step is subtracted.")
@@ -125,6 +148,14 @@ def swapped_results(theta: Any, gradient: Any, state: Any, *, rate: float) -> An
     return state, theta - rate * gradient
 
 
+@answers.wrong(
+    "what comes back as state is not what came in: this method remembers nothing, so return "
+    "state as it is."
+)
+def another_state(theta: Any, gradient: Any, state: Any, *, rate: float) -> Any:
+    return theta - rate * gradient, rate
+
+
 @answers.wrong("float32 parameters come back as float64, twice the bytes: keep their dtype.")
 def dtype_lost(theta: Any, gradient: Any, state: Any, *, rate: float) -> Any:
     return np.array(theta, dtype=float) - rate * gradient, state
@@ -156,7 +187,7 @@ EXERCISE = Exercise(
     task="Make one step downhill: θ ← θ − η·g.",
     reference=gradient_step,
     cases=cases,
-    run=descents.run,
+    run=run,
     difference=descents.difference,
     answers=answers,
 )

@@ -82,6 +82,30 @@ def smallest(hessian: Any) -> Any:
     return limit(eigenvalues(hessian).min())
 
 
+@answers.wrong(
+    "that takes the smallest eigenvalue, and below zero too: the largest is the first to "
+    "overshoot, and where none is above zero the limit is np.inf."
+)
+def smallest_of_any_sign(hessian: Any) -> Any:
+    return 2 / eigenvalues(hessian).min()
+
+
+@answers.wrong(
+    "that takes the smallest of all 2/λ, and where λ is below zero that is below zero as well: "
+    "only the eigenvalues above zero set a limit."
+)
+def smallest_limit_of_any_sign(hessian: Any) -> Any:
+    return (2 / eigenvalues(hessian)).min()
+
+
+@answers.wrong(
+    "where no eigenvalue is above zero, none is left to take the smallest limit of: return np.inf "
+    "there."
+)
+def nothing_left(hessian: Any) -> Any:
+    return min(2 / eigenvalue for eigenvalue in eigenvalues(hessian) if eigenvalue > 0)
+
+
 @answers.wrong("that takes the trace, which is the sum of the eigenvalues: take the largest.")
 def trace(hessian: Any) -> Any:
     return limit(np.trace(hessian))

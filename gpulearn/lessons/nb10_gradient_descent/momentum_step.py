@@ -53,8 +53,8 @@ answers.wrong(
 )(ball(lambda v, g, mu, rate: mu * v + (1 - mu) * g))
 
 answers.wrong(
-    "that is plain gradient descent: no velocity reaches the next step. Take it from state, and "
-    "return the new one."
+    "that is plain gradient descent: the old velocity has no part in the step. Take it from state, "
+    "put the gradient in, step along the new velocity, and return that."
 )(ball(returned=lambda theta, v, g, rate: (theta, None)))
 
 answers.wrong("that walks uphill: subtract rate · velocity.")(
@@ -94,6 +94,10 @@ answers.wrong(
     "the rate is part of the velocity, so that old steps keep their old rate when it changes: "
     "v collects gradients, and the rate multiplies v."
 )(ball(lambda v, g, mu, rate: mu * v + rate * g, lambda v, g, mu, rate: v))
+
+answers.wrong("0.9 of the velocity is kept, whatever momentum says: use the argument.")(
+    ball(lambda v, g, mu, rate: 0.9 * v + g)
+)
 
 answers.wrong("the rate is in there twice: in the velocity and in the step.")(
     ball(lambda v, g, mu, rate: mu * v + rate * g)

@@ -85,7 +85,7 @@ answers.wrong(
 answers.wrong(
     "h is the same for all x: next to 1e8 it is lost in rounding. Let it grow with |x|: h times "
     "max(1, |x|)."
-)(differences(central, lambda x, i: 1e-5))
+)(differences(central, lambda x, i: 1e-4))
 
 answers.wrong(
     "h is the same for all x and dtypes: next to 1e8, or in float32, it is lost in rounding. "
@@ -115,6 +115,11 @@ answers.wrong(
 answers.wrong("where an entry of x is zero, h is zero too: take h times max(1, |x|).")(
     differences(central, lambda x, i: np.cbrt(np.finfo(x.dtype).eps) * abs(x[i]))
 )
+
+answers.wrong(
+    "where an entry of x is zero, h is zero too, and h is the same part of x for all dtypes: take "
+    "the cube root of np.finfo(x.dtype).eps times max(1, |x|)."
+)(differences(central, lambda x, i: 1e-5 * abs(x[i])))
 
 answers.wrong("where an entry of x is below zero, h is not scaled: take max(1, |x|).")(
     differences(central, lambda x, i: np.cbrt(np.finfo(x.dtype).eps) * max(1.0, x[i]))

@@ -17,7 +17,9 @@ __all__ = ["Array", "Tried", "cases", "difference", "hardly", "run", "same_manne
 Array = np.ndarray[Any, Any]
 
 # What is forgiven, relative to the largest slope: h may be chosen in more than one way.
-ALLOWED = {"float64": 1e-7, "float32": 1e-2}
+ALLOWED = {"float64": 1e-7, "float32": 1e-3}
+# Below these h, for an x of about one, rounding makes a larger error than that.
+NARROWEST = {"float64": 1e-3 * float(np.cbrt(np.finfo(np.float64).eps)), "float32": 5e-5}
 # From these h on, for an x of about one, functions that bend as usual are no longer straight.
 WIDEST = {"float64": 3e-4, "float32": 0.5}
 
@@ -119,7 +121,7 @@ def _manner(
 def _width(moves: Array, x: Array) -> str:
     """How far the entries of x were moved, beside what does for their size and dtype."""
     farthest = np.abs(moves).max(axis=0) / np.maximum(1.0, np.abs(x))
-    narrow = farthest < 1e-3 * np.cbrt(np.finfo(x.dtype).eps)
+    narrow = farthest < NARROWEST[str(x.dtype)]
     if ((farthest == 0) & (x == 0)).any():  # elsewhere rounding may have swallowed the move
         return "still"
     if narrow.any():

@@ -1,0 +1,420 @@
+"""Answers to notebook 10 by another hand than the catalogue's."""
+
+import math
+
+import numpy as np
+
+
+def gradient_by_ufuncs(theta, gradient, state=None, *, rate):
+    return np.subtract(theta, np.multiply(rate, gradient)), state
+
+
+def gradient_by_list(theta, gradient, state=None, *, rate):
+    flat = [t - rate * g for t, g in zip(theta.ravel(), gradient.ravel(), strict=True)]
+    return [np.array(flat, dtype=theta.dtype).reshape(theta.shape), state]
+
+
+def gradient_returns_gradient(theta, gradient, state=None, *, rate):
+    return theta - rate * gradient, gradient
+
+
+def gradient_numbers_its_steps(theta, gradient, state=None, *, rate):
+    return theta - rate * gradient, 1 if state is None else state + 1
+
+
+def gradient_forgets_return(theta, gradient, state=None, *, rate):
+    theta = theta - rate * gradient
+
+
+def gradient_rate_of_section_3(theta, gradient, state=None, *, rate):
+    return theta - 0.3 * gradient, state
+
+
+def gradient_in_float32(theta, gradient, state=None, *, rate):
+    return (theta - rate * gradient).astype(np.float32), state
+
+
+def gradient_in_float64(theta, gradient, state=None, *, rate):
+    return theta - np.array(rate) * gradient, state
+
+
+def momentum_first_step_apart(theta, gradient, state=None, *, rate, momentum=0.9):
+    velocity = gradient.copy() if state is None else gradient + state * momentum
+    return theta + -rate * velocity, velocity
+
+
+def momentum_keeps_all_slopes(theta, gradient, state=None, *, rate, momentum=0.9):
+    slopes = [*(state or []), gradient]
+    velocity = np.zeros_like(theta)
+    for age, slope in enumerate(reversed(slopes)):
+        velocity = velocity + momentum**age * slope
+    return theta - rate * velocity, slopes
+
+
+def momentum_steps_along_the_slope(theta, gradient, state=None, *, rate, momentum=0.9):
+    velocity = 0.0 if state is None else state
+    velocity = momentum * velocity + gradient
+    return theta - rate * gradient, velocity
+
+
+def momentum_hands_back_the_old(theta, gradient, state=None, *, rate, momentum=0.9):
+    velocity = 0.0 if state is None else state
+    return theta - rate * (momentum * velocity + gradient), velocity
+
+
+def momentum_of_nine_tenths(theta, gradient, state=None, *, rate, momentum=0.9):
+    velocity = np.zeros_like(theta) if state is None else state
+    velocity = 0.9 * velocity + gradient
+    return theta - rate * velocity, velocity
+
+
+def momentum_remembers_the_step(theta, gradient, state=None, *, rate, momentum=0.9):
+    last = 0.0 if state is None else state
+    new = theta - rate * gradient + momentum * last
+    return new, new - theta
+
+
+def momentum_asks_an_array(theta, gradient, state=None, *, rate, momentum=0.9):
+    velocity = momentum * (state or 0.0) + gradient
+    return theta - rate * velocity, velocity
+
+
+def adam_by_increments(theta, gradient, state=None, *, rate, beta1=0.9, beta2=0.999, epsilon=1e-8):
+    t, m, v = (0, 0.0, 0.0) if state is None else state
+    t += 1
+    m = m + (1 - beta1) * (gradient - m)
+    v = v - (1 - beta2) * (v - np.power(gradient, 2))
+    length = epsilon + (v / (1 - pow(beta2, t))) ** 0.5
+    return theta - rate * np.divide(m / (1 - pow(beta1, t)), length), [t, m, v]
+
+
+def adam_paper_form(theta, gradient, state=None, *, rate, beta1=0.9, beta2=0.999, epsilon=1e-8):
+    # the paper's shorter form, with its other ε
+    t, m, v = (0, 0.0, 0.0) if state is None else state
+    t += 1
+    m = beta1 * m + (1 - beta1) * gradient
+    v = beta2 * v + (1 - beta2) * gradient * gradient
+    root = math.sqrt(1 - beta2**t)
+    return theta - rate * root / (1 - beta1**t) * m / (np.sqrt(v) + epsilon * root), (t, m, v)
+
+
+def adam_counting_late(theta, gradient, state=None, *, rate, beta1=0.9, beta2=0.999, epsilon=1e-8):
+    t, m, v = (0, 0.0, 0.0) if state is None else state
+    m = beta1 * m + (1 - beta1) * gradient
+    v = beta2 * v + (1 - beta2) * gradient**2
+    step = m / (1 - beta1**t) / (np.sqrt(v / (1 - beta2**t)) + epsilon)
+    return theta - rate * step, (t + 1, m, v)
+
+
+def adam_with(step):
+    """Adam whose step, from m, v, t and the options, is another one."""
+
+    def adam_step(theta, gradient, state=None, *, rate, beta1=0.9, beta2=0.999, epsilon=1e-8):
+        t, m, v = (0, 0.0, 0.0) if state is None else state
+        t = t + 1
+        m = beta1 * m + (1 - beta1) * gradient
+        v = beta2 * v + (1 - beta2) * gradient**2
+        return step(theta, rate, m, v, 1 - beta1**t, 1 - beta2**t, epsilon), (t, m, v)
+
+    return adam_step
+
+
+def named(name, answer):
+    answer.__name__ = name
+    return answer
+
+
+adam_root_of_negative = named(
+    "adam_root_of_negative",
+    adam_with(
+        lambda theta, rate, m, v, c1, c2, epsilon: (
+            theta - rate * (m / 1 - (1 - c1)) / (np.sqrt(v / 1 - (1 - c2)) + epsilon)
+        )
+    ),
+)
+
+adam_adds_epsilon = named(
+    "adam_adds_epsilon",
+    adam_with(
+        lambda theta, rate, m, v, c1, c2, epsilon: (
+            theta - rate * (m / c1) / np.sqrt(v / c2) + epsilon
+        )
+    ),
+)
+
+adam_subtracts_epsilon = named(
+    "adam_subtracts_epsilon",
+    adam_with(
+        lambda theta, rate, m, v, c1, c2, epsilon: (
+            theta - (rate * (m / c1) / np.sqrt(v / c2) + epsilon)
+        )
+    ),
+)
+
+adam_epsilon_of_its_own = named(
+    "adam_epsilon_of_its_own",
+    adam_with(
+        lambda theta, rate, m, v, c1, c2, epsilon: (
+            theta - rate * (m / c1) / (np.sqrt(v / c2) + 1e-8)
+        )
+    ),
+)
+
+adam_root_of_a_number = named(
+    "adam_root_of_a_number",
+    adam_with(
+        lambda theta, rate, m, v, c1, c2, epsilon: (
+            theta - rate * m / c1 / (np.sqrt(v) / np.sqrt(c2) + epsilon)
+        )
+    ),
+)
+
+
+def adam_power_of_bracket(
+    theta, gradient, state=None, *, rate, beta1=0.9, beta2=0.999, epsilon=1e-8
+):
+    t, m, v = (0, 0.0, 0.0) if state is None else state
+    t = t + 1
+    m = beta1 * m + (1 - beta1) * gradient
+    v = beta2 * v + (1 - beta2) * gradient**2
+    m_hat, v_hat = m / (1 - beta1) ** t, v / (1 - beta2) ** t
+    return theta - rate * m_hat / (np.sqrt(v_hat) + epsilon), (t, m, v)
+
+
+def adam_betas_of_its_own(
+    theta, gradient, state=None, *, rate, beta1=0.9, beta2=0.999, epsilon=1e-8
+):
+    t, m, v = (0, 0.0, 0.0) if state is None else state
+    t = t + 1
+    m = 0.9 * m + 0.1 * gradient
+    v = 0.999 * v + 0.001 * gradient**2
+    return theta - rate * m / (1 - 0.9**t) / (np.sqrt(v / (1 - 0.999**t)) + epsilon), (t, m, v)
+
+
+def adamw_with(decay, couple=lambda gradient, theta, weight_decay: gradient):
+    """AdamW in which decay(theta, rate, weight_decay, push) makes the new parameters."""
+
+    def adamw_step(
+        theta,
+        gradient,
+        state=None,
+        *,
+        rate,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        weight_decay=0.01,
+    ):
+        t, m, v = (0, 0.0, 0.0) if state is None else state
+        t = t + 1
+        gradient = couple(gradient, theta, weight_decay)
+        m = beta1 * m + (1 - beta1) * gradient
+        v = beta2 * v + (1 - beta2) * gradient**2
+        push = m / (1 - beta1**t) / (np.sqrt(v / (1 - beta2**t)) + epsilon)
+        return decay(theta, rate, weight_decay, push), (t, m, v)
+
+    return adamw_step
+
+
+adamw_decay_after = named(
+    "adamw_decay_after",
+    adamw_with(lambda theta, rate, decay, push: theta - rate * push - rate * decay * theta),
+)
+adamw_one_bracket = named(
+    "adamw_one_bracket",
+    adamw_with(lambda theta, rate, decay, push: theta - rate * (push + decay * theta)),
+)
+adamw_shrinks_all = named(
+    "adamw_shrinks_all",
+    adamw_with(lambda theta, rate, decay, push: (theta - rate * push) * (1 - rate * decay)),
+)
+adamw_without_rate = named(
+    "adamw_without_rate",
+    adamw_with(lambda theta, rate, decay, push: (1 - decay) * theta - rate * push),
+)
+adamw_without_theta = named(
+    "adamw_without_theta",
+    adamw_with(lambda theta, rate, decay, push: theta - rate * decay - rate * push),
+)
+adamw_decay_of_its_own = named(
+    "adamw_decay_of_its_own",
+    adamw_with(lambda theta, rate, decay, push: theta - rate * 0.01 * theta - rate * push),
+)
+adamw_keeps_the_decay = named(
+    "adamw_keeps_the_decay",
+    adamw_with(lambda theta, rate, decay, push: theta * rate * decay - rate * push),
+)
+adamw_as_adam = named(
+    "adamw_as_adam",
+    adamw_with(
+        lambda theta, rate, decay, push: theta - rate * push,
+        lambda gradient, theta, decay: gradient + decay * theta,
+    ),
+)
+
+
+def slopes_by_unit_vectors(function, x):
+    slopes = np.zeros_like(x)
+    for k, unit in enumerate(np.eye(x.size, dtype=x.dtype)):
+        h = x.dtype.type(np.finfo(x.dtype).eps ** (1 / 3) * (1 + abs(x.flat[k])))
+        move = (h * unit).reshape(x.shape)
+        slopes.flat[k] = (function(x + move) - function(x - move)) / (2 * h)
+    return slopes
+
+
+def slopes_by_nditer(function, x):
+    slopes = np.empty_like(x)
+    walk = np.nditer(x, flags=["multi_index"])
+    for value in walk:
+        h = {4: 4e-3, 8: 4e-6}[x.itemsize] * max(abs(float(value)), 1)
+        sides = []
+        for sign in (1, -1):
+            moved = np.array(x)
+            moved[walk.multi_index] += sign * h
+            sides.append(function(moved))
+        slopes[walk.multi_index] = (sides[0] - sides[1]) / h / 2
+    return slopes
+
+
+def slopes_with(width):
+    """Central differences with width(x, i) for h."""
+
+    def numerical_gradient(function, x):
+        slopes = np.zeros_like(x)
+        for i in np.ndindex(x.shape):
+            h = width(x, i)
+            ahead, behind = x.copy(), x.copy()
+            ahead[i] += h
+            behind[i] -= h
+            slopes[i] = (function(ahead) - function(behind)) / (2 * h)
+        return slopes
+
+    return numerical_gradient
+
+
+slopes_one_h = named("slopes_one_h", slopes_with(lambda x, i: np.cbrt(np.finfo(x.dtype).eps)))
+slopes_h_of_float64 = named(
+    "slopes_h_of_float64", slopes_with(lambda x, i: 1e-5 * max(1.0, abs(x[i])))
+)
+slopes_h_of_zero = named("slopes_h_of_zero", slopes_with(lambda x, i: 1e-5 * abs(x[i])))
+
+
+def slopes_one_copy(function, x):
+    slopes = np.zeros_like(x)
+    for i in np.ndindex(x.shape):
+        h = np.cbrt(np.finfo(x.dtype).eps) * max(1.0, abs(x[i]))
+        ahead = x.copy()
+        ahead[i] += h
+        behind = ahead
+        behind[i] -= 2 * h
+        slopes[i] = (function(ahead) - function(behind)) / (2 * h)
+    return slopes
+
+
+def slopes_in_a_list(function, x):
+    slopes = []
+    for i in np.ndindex(x.shape):
+        h = np.cbrt(np.finfo(x.dtype).eps) * max(1.0, abs(x[i]))
+        ahead, behind = x.copy(), x.copy()
+        ahead[i] += h
+        behind[i] -= h
+        slopes.append((function(ahead) - function(behind)) / (2 * h))
+    return slopes
+
+
+def slopes_without_brackets(function, x):
+    slopes = np.zeros_like(x)
+    for i in np.ndindex(x.shape):
+        h = np.cbrt(np.finfo(x.dtype).eps) * max(1.0, abs(x[i]))
+        ahead, behind = x.copy(), x.copy()
+        ahead[i] += h
+        behind[i] -= h
+        slopes[i] = (function(ahead) - function(behind)) / 2 * h
+    return slopes
+
+
+def limit_by_eigh(hessian):
+    curvatures, _ = np.linalg.eigh(hessian)
+    return 2 / curvatures[-1] if curvatures[-1] > 0 else math.inf
+
+
+def limit_of_those_that_rise(hessian):
+    curvatures = np.linalg.eigvals(hessian).real
+    return np.min(2 / curvatures[curvatures > 1e-12], initial=np.inf)
+
+
+def limit_of_smallest(hessian):
+    return 2 / np.linalg.eigvalsh(hessian)[0]
+
+
+def limit_least_of_all(hessian):
+    return min(2 / c for c in np.linalg.eigvalsh(hessian))
+
+
+def limit_of_an_empty_list(hessian):
+    return min([2 / c for c in np.linalg.eigvalsh(hessian) if c > 0])
+
+
+def limit_but_for_zero(hessian):
+    steepest = max(np.linalg.eigvalsh(hessian))
+    return np.inf if steepest == 0 else 2 / steepest
+
+
+def limit_says_nothing(hessian):
+    steepest = np.linalg.eigvalsh(hessian).max()
+    if steepest > 0:
+        return 2 / steepest
+
+
+def limit_by_svd(hessian):
+    return 2 / np.linalg.svd(hessian).S[0] if hessian.any() else np.inf
+
+
+RIGHT = {
+    "gradient_step": [gradient_by_ufuncs, gradient_by_list],
+    "momentum_step": [momentum_first_step_apart, momentum_keeps_all_slopes],
+    "adam_step": [adam_by_increments, adam_paper_form],
+    "adamw_step": [adamw_decay_after, adamw_one_bracket],
+    "numerical_gradient": [slopes_by_unit_vectors, slopes_by_nditer],
+    "largest_stable_step": [limit_by_eigh, limit_of_those_that_rise],
+}
+
+WRONG = [
+    ("gradient_step", gradient_returns_gradient, "what comes back as state is not what came in"),
+    ("gradient_step", gradient_numbers_its_steps, "this method remembers nothing"),
+    ("gradient_step", gradient_forgets_return, "it returns nothing (None)"),
+    ("gradient_step", gradient_rate_of_section_3, "for a matrix of parameters, step 1: 6 of 6"),
+    ("gradient_step", gradient_in_float32, "step 1: 3 of 3 elements differ"),
+    ("gradient_step", gradient_in_float64, "expected float32 as theta is: a float64 array"),
+    ("momentum_step", momentum_steps_along_the_slope, "the old velocity has no part in the step"),
+    ("momentum_step", momentum_hands_back_the_old, "step along the new velocity, and return that."),
+    ("momentum_step", momentum_of_nine_tenths, "0.9 of the velocity is kept, whatever momentum"),
+    ("momentum_step", momentum_remembers_the_step, "old steps keep their old rate"),
+    ("momentum_step", momentum_asks_an_array, "raises ValueError in line 2 of your function"),
+    ("adam_step", adam_counting_late, "add 1 to t before the corrections"),
+    ("adam_step", adam_root_of_negative, "v / (1 − beta2**t) needs its brackets."),
+    ("adam_step", adam_adds_epsilon, "ε is added to theta"),
+    ("adam_step", adam_subtracts_epsilon, "ε is taken off theta"),
+    ("adam_step", adam_epsilon_of_its_own, "use the argument, epsilon."),
+    ("adam_step", adam_betas_of_its_own, "beta1 and beta2 are 0.9 and 0.999"),
+    ("adam_step", adam_power_of_bracket, "the power is taken of the bracket"),
+    ("adam_step", adam_root_of_a_number, "np.sqrt of a plain number gives"),
+    ("adamw_step", adamw_as_adam, "the decay is coupled"),
+    ("adamw_step", adamw_shrinks_all, "the decay comes after Adam's step"),
+    ("adamw_step", adamw_without_rate, "the decay lacks the rate"),
+    ("adamw_step", adamw_without_theta, "the decay lacks theta"),
+    ("adamw_step", adamw_decay_of_its_own, "use the argument, weight_decay."),
+    ("adamw_step", adamw_keeps_the_decay, "that is the part that is taken off."),
+    ("numerical_gradient", slopes_one_h, "h is the same for all x: next to 1e8"),
+    ("numerical_gradient", slopes_h_of_float64, "h is the same for all dtypes"),
+    ("numerical_gradient", slopes_h_of_zero, "the same part of x for all dtypes"),
+    ("numerical_gradient", slopes_one_copy, "ahead and behind are one and the same array"),
+    ("numerical_gradient", slopes_in_a_list, "it returns a list; wrap it in np.array."),
+    ("numerical_gradient", slopes_without_brackets, "divide by it, in brackets"),
+    ("largest_stable_step", limit_of_smallest, "the smallest eigenvalue, and below zero too"),
+    ("largest_stable_step", limit_least_of_all, "only the eigenvalues above zero set a limit."),
+    ("largest_stable_step", limit_of_an_empty_list, "none is left to take the smallest limit of"),
+    ("largest_stable_step", limit_but_for_zero, "where no eigenvalue is above zero"),
+    ("largest_stable_step", limit_says_nothing, "np.inf, a number, and not None."),
+    ("largest_stable_step", limit_by_svd, "the eigenvalue of largest size"),
+]
