@@ -64,8 +64,6 @@ class Variable:
     array(8.)
     """
 
-    __array_ufunc__ = None  # leaves array @ variable to __rmatmul__
-
     def __init__(self, data: Any, name: str = "", *, requires_grad: bool = True) -> None:
         self.data = _numbers("A Variable", data)
         self.grad: Array | None = None
@@ -76,6 +74,20 @@ class Variable:
 
     def __repr__(self) -> str:
         return f"Variable({np.array2string(self.data, separator=', ', prefix='Variable(')})"
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **more: Any) -> Variable:
+        """What NumPy asks for `array @ variable` or `np.exp(variable)`."""
+        if method != "__call__" or more:  # such as out=, which array += variable gives
+            raise BadInput(
+                f"np.{ufunc.__name__} makes a new Variable: write a = a + x, not a += x."
+            )
+        if ufunc not in gradients.UFUNCS:
+            known = ", ".join(f"np.{one.__name__}" for one in gradients.UFUNCS)
+            raise BadInput(f"np.{ufunc.__name__} has no rule for a Variable here: use {known}.")
+        return _applied(gradients.UFUNCS[ufunc], *operands)
+
+    def __array_function__(self, function: Any, *_: Any) -> Any:
+        raise BadInput(f"np.{function.__name__} takes no Variable: use a method, such as x.sum().")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -180,7 +192,7 @@ def _applied(operation: Operation, *operands: Any) -> Variable:
     arrays = tuple(parent.data for parent in parents)
     try:
         data = operation.forward(*arrays)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         said = str(error) if isinstance(error, BadInput) or len(arrays) == 1 else "they do not fit."
         shapes = " and ".join(str(array.shape) for array in arrays)
         raise BadInput(f"{operation.name} on shape {shapes}: {said}") from None

@@ -25,6 +25,7 @@ __all__ = [
     "MAXIMUM",
     "MULTIPLY",
     "SUBTRACT",
+    "UFUNCS",
     "Operation",
     "exp",
     "fitted",
@@ -221,3 +222,20 @@ def softmax_cross_entropy(labels: Any) -> Operation:
         return loss
 
     return Operation("softmax cross-entropy", forward, (lambda g, x: g * slope[0],))
+
+
+UFUNCS: dict[Any, Operation] = {  # by the NumPy function that each is
+    operation.forward: operation
+    for operation in (
+        ADD,
+        SUBTRACT,
+        MULTIPLY,
+        DIVIDE,
+        MATMUL,
+        MAXIMUM,
+        negative(),
+        exp(),
+        log(),
+        tanh(),
+    )
+}

@@ -84,7 +84,7 @@ def backward_relu(x: Array, gradient: Array) -> Array:
     >>> backward_relu(np.array([-1.0, 0.0, 2.0]), np.array([10.0, 20.0, 30.0]))
     array([ 0.,  0., 30.])
     """
-    return np.where(x > 0, gradient, 0)
+    return gradient * (x > 0)  # many times faster than np.where, which branches
 
 
 def _labelled(given: dict[str, Any]) -> None:

@@ -235,6 +235,11 @@ def test_a_wide_graph_is_walked_once():
         (lambda: Variable(np.ones((2, 3))) + np.ones(2), r"\+ on shape \(2, 3\) and \(2,\): they"),
         (lambda: Variable(np.ones(6)).reshape(4), r"reshape on shape \(6,\): cannot reshape"),
         (lambda: Variable(np.ones(6)).sum(axis=1), r"sum on shape \(6,\): axis 1 is out of bounds"),
+        (lambda: Variable(np.ones(6)).sum(axis="x"), r"sum on shape \(6,\): 'str' object cannot"),
+        (lambda: np.sin(Variable(1.0)), r"np.sin has no rule for a Variable here: use np.add, "),
+        (lambda: np.ones(2) > Variable(1.0), "np.greater has no rule for a Variable"),
+        (lambda: np.add(np.ones(2), Variable(1.0), out=np.ones(2)), r"write a = a \+ x, not a \+="),
+        (lambda: np.sum(Variable([1.0])), r"np.sum takes no Variable: use a method, such as x.sum"),
         (lambda: Variable(2.0) ** Variable(2.0), r"exponent is Variable\(2.\): give a number"),
         (lambda: Variable("three"), "given 'three': give it real numbers"),
         (lambda: Variable(1j), "give it real numbers"),
@@ -246,6 +251,16 @@ def test_a_wide_graph_is_walked_once():
 def test_bad_input(call, said):
     with pytest.raises(gl.BadInput, match=said):
         call()
+
+
+def test_numpy_functions_of_variables():
+    array = np.array([[1.0, 2.0], [3.0, 5.0]])
+    compare(lambda x: np.exp(-x) * np.log(x) + np.tanh(np.maximum(x, 2.5)), array)
+    compare(lambda x: np.matmul(array, x) - np.divide(array, x), array.T)
+    x = Variable(np.float32([1, 2]))
+    for made in (np.float64(2) * x, np.multiply(2, x), np.exp(x), np.float32([3, 4]) @ x):
+        assert isinstance(made, Variable)
+        assert made.data.dtype == np.float32
 
 
 def test_it_shows_its_values():

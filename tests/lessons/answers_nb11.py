@@ -5,6 +5,8 @@ import math
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
+from gpulearn.autograd import Variable
+
 
 def matmul_by_tensordot(a, b, gradient):
     return np.tensordot(gradient, b, axes=(1, 1)), np.tensordot(a, gradient, axes=(0, 0))
@@ -56,6 +58,20 @@ def matmul_three(a, b, gradient):
     return a @ b, gradient @ b.T, a.T @ gradient
 
 
+def matmul_with_graph(a, b, gradient):
+    a, b = Variable(a), Variable(b)
+    (a @ b).backward(gradient)
+    return a.grad, b.grad
+
+
+def matmul_undoes_the_product(a, b, gradient):
+    return gradient @ np.linalg.pinv(b), np.linalg.pinv(a) @ gradient
+
+
+def matmul_only_b(a, b, gradient):
+    return a.T @ gradient
+
+
 def relu_by_minimum(x, gradient):
     return gradient * np.minimum(1, np.maximum(0, np.ceil(x)))
 
@@ -96,6 +112,30 @@ def relu_changes_x(x, gradient):
 
 def relu_bool(x, gradient):
     return x > 0
+
+
+def relu_by_select(x, gradient):
+    return np.select([x > 0], [gradient], 0)
+
+
+def relu_takes_out(x, gradient):
+    return np.take(gradient, np.flatnonzero(x > 0))
+
+
+def relu_where_with_two(x, gradient):
+    return np.where(x > 0, gradient)
+
+
+def relu_by_max(x, gradient):
+    return gradient * max(x, 0)
+
+
+def relu_by_and(x, gradient):
+    return (x > 0) and gradient
+
+
+def relu_smooth(x, gradient):
+    return gradient / (1 + np.exp(-1000 * x))
 
 
 def loss_by_scipy_style(logits, labels):
@@ -154,6 +194,37 @@ def loss_naive_gradient(logits, labels):
     e = np.exp(logits)
     hot = np.eye(logits.shape[1])[labels]
     return loss_by_fsum(logits, labels)[0], (e / e.sum(1, keepdims=True) - hot) / len(labels)
+
+
+def loss_clipped_to_both_sides(logits, labels):
+    e = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p = np.clip(e / e.sum(axis=1, keepdims=True), 1e-12, 1 - 1e-12)
+    hot = np.eye(logits.shape[1])[labels]
+    return -np.log((p * hot).sum(axis=1)).mean(), (p - hot) / len(labels)
+
+
+def loss_by_nan_to_num(logits, labels):
+    e = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p = e / e.sum(axis=1, keepdims=True)
+    hot = np.eye(logits.shape[1])[labels]
+    return np.nan_to_num(-np.log((p * hot).sum(axis=1))).mean(), (p - hot) / len(labels)
+
+
+def loss_scales_by_the_maximum(logits, labels):
+    return loss_by_fsum(logits / logits.max(axis=1, keepdims=True), labels)
+
+
+def gradient_over_size(logits, labels):
+    loss, gradient = loss_by_fsum(logits, labels)
+    return loss, gradient * len(labels) / gradient.size
+
+
+def gradient_subtracts_the_mean_of_one(logits, labels):
+    n = len(labels)
+    loss, gradient = loss_by_fsum(logits, labels)
+    gradient *= n
+    gradient[range(n), labels] += 1 - 1 / n
+    return loss, gradient
 
 
 def loss_squared(logits, labels):
@@ -241,22 +312,105 @@ def conv_with_relu(images, kernels):
     return np.maximum(conv_by_lists(images, kernels), 0)
 
 
+def conv_by_dot_products(images, kernels):
+    return np.array(
+        [
+            [
+                [
+                    [np.vdot(seen, kernel) for seen in row]
+                    for row in sliding_window_view(image, kernel.shape)[0]
+                ]
+                for kernel in kernels
+            ]
+            for image in images
+        ]
+    )
+
+
+def conv_with_minus(images, kernels):
+    n, c, h, w = images.shape
+    k, _, r, s = kernels.shape
+    out = np.zeros((n, k, h - r + 1, w - s + 1))
+    for y in range(h - r + 1):
+        for x in range(w - s + 1):
+            for i in range(r):
+                for j in range(s):
+                    out[:, :, y, x] += images[:, :, y - i, x - j] @ kernels[:, :, i, j].T
+    return out
+
+
+def conv_returns_within_the_loop(images, kernels):
+    n, c, h, w = images.shape
+    k, _, r, s = kernels.shape
+    out = np.zeros((n, k, h - r + 1, w - s + 1))
+    for y in range(h - r + 1):
+        for x in range(w - s + 1):
+            for a in range(n):
+                for b in range(k):
+                    out[a, b, y, x] = np.vdot(images[a, :, y : y + r, x : x + s], kernels[b])
+            return out
+
+
+def conv_reshapes_the_product(images, kernels):
+    n, c, h, w = images.shape
+    k, _, r, s = kernels.shape
+    seen = sliding_window_view(images, (r, s), axis=(2, 3)).transpose(0, 2, 3, 1, 4, 5)
+    product = seen.reshape(n, -1, c * r * s) @ kernels.reshape(k, -1).T
+    return product.reshape(n, k, h - r + 1, w - s + 1)
+
+
+def conv_in_float32(images, kernels):
+    n, c, h, w = images.shape
+    k, _, r, s = kernels.shape
+    out = np.zeros((n, k, h - r + 1, w - s + 1), np.float32)
+    out[:] = conv_by_lists(images, kernels)
+    return out
+
+
+def conv_products_of_matrices(images, kernels):
+    h, w = images.shape[2:]
+    r, s = kernels.shape[2:]
+    rows = [
+        [(images[:, :, y : y + r, x : x + s] @ kernels[0]).sum() for x in range(w - s + 1)]
+        for y in range(h - r + 1)
+    ]
+    return np.array(rows)
+
+
 def conv_pads_at_the_end(images, kernels):
     r, s = kernels.shape[2:]
     return conv_by_lists(np.pad(images, ((0, 0), (0, 0), (0, r - 1), (0, s - 1))), kernels)
 
 
 RIGHT = {
-    "backward_matmul": [matmul_by_tensordot, matmul_by_columns, matmul_by_differences],
-    "backward_relu": [relu_by_minimum, relu_by_boolean_index, relu_by_list, relu_by_vectorize],
+    "backward_matmul": [
+        matmul_by_tensordot,
+        matmul_by_columns,
+        matmul_by_differences,
+        matmul_with_graph,
+    ],
+    "backward_relu": [
+        relu_by_minimum,
+        relu_by_boolean_index,
+        relu_by_list,
+        relu_by_vectorize,
+        relu_by_select,
+    ],
     "softmax_cross_entropy": [loss_by_scipy_style, loss_by_fsum],
-    "conv2d": [conv_by_strides, conv_by_fourier, conv_by_lists],
+    "conv2d": [conv_by_strides, conv_by_fourier, conv_by_lists, conv_by_dot_products],
 }
 WRONG = [
     ("backward_matmul", matmul_tries_until_it_fits, "square matrices fit in every order"),
     ("backward_matmul", matmul_stacked, "it returns one thing, an array of shape (2,)"),
     ("backward_matmul", matmul_with_product, "grad_a: 6 of 6 elements differ"),
     ("backward_matmul", matmul_three, "it returns 3 things, expected grad_a and grad_b."),
+    ("backward_matmul", matmul_undoes_the_product, "grad_a: 6 of 6 elements differ"),
+    ("backward_matmul", matmul_only_b, "that is grad_b alone: return grad_a, grad_b."),
+    ("backward_relu", relu_takes_out, "zeros must stand in their places"),
+    ("backward_relu", relu_where_with_two, "either both or neither of x and y should be given."),
+    ("backward_relu", relu_by_max, "max(x, 0) ask for one truth value"),
+    ("backward_relu", relu_by_and, "and max(x, 0) ask for one truth value"),
+    ("backward_relu", relu_smooth, "1 of 12 elements differ"),
     ("backward_relu", relu_divides_by_x, "for x with zeros, 3 of 6 elements differ"),
     ("backward_relu", relu_mask_of_product, "the sign of x alone decides."),
     ("backward_relu", relu_rounds, "for x close to zero and far from it, 1 of 4"),
@@ -269,6 +423,11 @@ WRONG = [
     ("softmax_cross_entropy", loss_clips_the_logits, "for logits of 1000, loss: it returns 1.25"),
     ("softmax_cross_entropy", loss_of_logits, "minus the right class's logit alone"),
     ("softmax_cross_entropy", loss_naive_gradient, "the gradient takes exp(logits) anew"),
+    ("softmax_cross_entropy", loss_clipped_to_both_sides, "between 1e-12 and 1 − 1e-12"),
+    ("softmax_cross_entropy", loss_by_nan_to_num, "expected 1500.9"),
+    ("softmax_cross_entropy", loss_scales_by_the_maximum, "for logits of shape (4, 3), loss: it"),
+    ("softmax_cross_entropy", gradient_over_size, "divided by all n · classes elements"),
+    ("softmax_cross_entropy", gradient_subtracts_the_mean_of_one, "from an undivided p"),
     ("softmax_cross_entropy", loss_squared, "loss: it returns 0.4"),
     ("conv2d", conv_one_image_at_a_time, "it returns shape (4, 4, 5), expected (2, 4, 4, 5)."),
     ("conv2d", conv_as_a_list, "it returns a list; wrap it in np.array."),
@@ -278,5 +437,10 @@ WRONG = [
     ("conv2d", conv_overwrites_channels, "only the last channel is left"),
     ("conv2d", conv_adds_a_bias, "160 of 160 elements differ"),
     ("conv2d", conv_with_relu, "first [0, 0, 0, 0]: 0.0, expected"),
+    ("conv2d", conv_with_minus, "a negative index silently counts from its other end"),
+    ("conv2d", conv_returns_within_the_loop, "does return stand inside a loop?"),
+    ("conv2d", conv_reshapes_the_product, "reshape moves no axis"),
+    ("conv2d", conv_in_float32, "the digits of float32 only"),
+    ("conv2d", conv_products_of_matrices, "it raises ValueError in line "),
     ("conv2d", conv_pads_at_the_end, "it returns shape (2, 4, 5, 7), expected (2, 4, 4, 5)."),
 ]

@@ -183,6 +183,11 @@ def only_a(a: Matrix, b: Matrix, gradient: Matrix) -> Matrix:
     return gradient @ b.T
 
 
+@answers.wrong("that is grad_b alone: return grad_a, grad_b.")
+def only_b(a: Matrix, b: Matrix, gradient: Matrix) -> Matrix:
+    return a.T @ gradient
+
+
 @answers.right
 def by_einsum(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
     return np.einsum("ij,kj->ik", gradient, b), np.einsum("ik,ij->kj", a, gradient)

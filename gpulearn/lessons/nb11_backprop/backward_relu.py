@@ -144,6 +144,13 @@ def in_place(x: Array, gradient: Array) -> Array:
 
 
 @answers.wrong(
+    "gradient[x > 0] takes out what passes and drops the rest: zeros must stand in their places."
+)
+def picks(x: Array, gradient: Array) -> Array:
+    return np.asarray(gradient[x > 0])
+
+
+@answers.wrong(
     "the gradient loses its fractions: np.zeros_like(x) has the dtype of x; take gradient's."
 )
 def dtype_of_x(x: Array, gradient: Array) -> Array:
@@ -153,7 +160,8 @@ def dtype_of_x(x: Array, gradient: Array) -> Array:
 
 
 @answers.wrong(
-    "if asks for one truth value, and x has many: compare element by element, x > 0 is a mask."
+    "if, and, or and max(x, 0) ask for one truth value, and x has many: compare element by "
+    "element, x > 0 is a mask."
 )
 def with_if(x: Array, gradient: Array) -> Array:
     return gradient if x > 0 else 0 * gradient

@@ -147,6 +147,38 @@ def output_as_large_as_the_image(images: Array, kernels: Array) -> Array:
     return out
 
 
+@answers.wrong(
+    "y − i and x − j lie before the image, where a negative index silently counts from its other "
+    "end: out[y, x] takes images[y + i, x + j]."
+)
+def minus_signs(images: Array, kernels: Array) -> Array:
+    r, s = kernels.shape[2:]
+    out = np.zeros(slid(images, kernels).shape)
+    for y, x in np.ndindex(out.shape[2:]):
+        for i, j in np.ndindex(r, s):
+            out[:, :, y, x] += images[:, :, y - i, x - j] @ kernels[:, :, i, j].T
+    return out
+
+
+@answers.wrong(
+    "only the first place has a value: does return stand inside a loop? It belongs below them all."
+)
+def returns_early(images: Array, kernels: Array) -> Array:
+    right = slid(images, kernels)
+    out = np.zeros_like(right)
+    out[:, :, 0, 0] = right[:, :, 0, 0]
+    return out
+
+
+@answers.wrong(
+    "the right numbers stand in the wrong places: windows @ kernels.T has its k kernels last, and "
+    "reshape moves no axis. Swap axes first: transpose(0, 2, 1)."
+)
+def product_reshaped(images: Array, kernels: Array) -> Any:
+    right = slid(images, kernels)
+    return right.transpose(0, 2, 3, 1).reshape(right.shape)
+
+
 @answers.wrong("the image is padded all round ('full'); here the kernel stays within the image.")
 def full_padding(images: Array, kernels: Array) -> Array:
     r, s = kernels.shape[2:]
@@ -249,6 +281,14 @@ def integer_result(images: Array, kernels: Array) -> Array:
 )
 def dtype_of_images(images: Array, kernels: Array) -> Array:
     return slid(images, kernels).astype(images.dtype)
+
+
+@answers.wrong(
+    "the result has the digits of float32 only: let out have the dtype of images and kernels "
+    "together."
+)
+def single_precision(images: Array, kernels: Array) -> Array:
+    return slid(images, kernels).astype(np.float32)
 
 
 @answers.wrong("axes of size 1 are squeezed away: out keeps all four, (n, k, rows, columns).")

@@ -89,7 +89,7 @@ def log_of_zero(logits: Array, labels: Array) -> Result:
 
 
 def _hidden_zero(small: float) -> None:
-    """Two ways to hide the logarithm of zero behind a small number."""
+    """Ways to hide the logarithm of zero behind a small number."""
 
     @answers.wrong(
         f"adding {small:g} inside the logarithm hides the zero and not the mistake: the loss of a "
@@ -106,6 +106,26 @@ def _hidden_zero(small: float) -> None:
     def cut(logits: Array, labels: Array) -> Result:
         p = np.maximum(softmax(logits), small)
         return -np.log(picked(p, labels)).mean(), gradient_of(logits, labels)
+
+    if small < 1e-12:  # what the next two make of the gradient would be lost in rounding
+        return
+
+    @answers.wrong(
+        f"cutting probabilities off at {small:g} stops the loss of a hopeless row from growing, "
+        f"and falsifies the gradient made of them. Use log p = shifted − log Σ exp(shifted)."
+    )
+    def cut_for_both(logits: Array, labels: Array) -> Result:
+        p = np.maximum(softmax(logits), small)
+        return -np.log(picked(p, labels)).mean(), (p - one_hot(labels, p)) / len(p)
+
+    @answers.wrong(
+        f"keeping probabilities between {small:g} and 1 − {small:g} stops the loss of a hopeless "
+        f"row from growing, and falsifies the gradient that is made of them. Use log p = shifted − "
+        f"log Σ exp(shifted)."
+    )
+    def clipped_for_both(logits: Array, labels: Array) -> Result:
+        p = np.clip(softmax(logits), small, 1 - small)
+        return -np.log(picked(p, labels)).mean(), (p - one_hot(labels, p)) / len(p)
 
 
 for small in (1e-15, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7):
@@ -206,6 +226,14 @@ def both_mean_over_all(logits: Array, labels: Array) -> Result:
     return loss_of(logits, labels) / classes, gradient_of(logits, labels) / classes
 
 
+@answers.wrong(
+    "the gradient is divided by all n · classes elements; the loss is a mean over n rows, so "
+    "divide by n."
+)
+def gradient_mean_over_all(logits: Array, labels: Array) -> Result:
+    return loss_of(logits, labels), gradient_of(logits, labels) / logits.shape[1]
+
+
 @answers.wrong("the gradient is divided by n twice.")
 def divided_twice(logits: Array, labels: Array) -> Result:
     return loss_of(logits, labels), gradient_of(logits, labels) / len(labels)
@@ -219,6 +247,17 @@ def without_one_hot(logits: Array, labels: Array) -> Result:
 @answers.wrong("1 is subtracted after the division by n: divide p − one_hot as a whole.")
 def one_hot_not_divided(logits: Array, labels: Array) -> Result:
     return loss_of(logits, labels), softmax(logits) / len(labels) - one_hot(labels, logits)
+
+
+@answers.wrong("1/n is subtracted before the division by n: divide p − one_hot as a whole.")
+def one_hot_divided_twice(logits: Array, labels: Array) -> Result:
+    n = len(labels)
+    return loss_of(logits, labels), (softmax(logits) - one_hot(labels, logits) / n) / n
+
+
+@answers.wrong("1/n is subtracted from an undivided p: divide p − one_hot as a whole.")
+def only_one_hot_divided(logits: Array, labels: Array) -> Result:
+    return loss_of(logits, labels), softmax(logits) - one_hot(labels, logits) / len(labels)
 
 
 @answers.wrong("the gradient's sign is turned round: it is p − one_hot, not one_hot − p.")
