@@ -12,9 +12,12 @@ import numbers
 import operator
 from collections.abc import Callable, Iterable
 from importlib.metadata import PackageNotFoundError, metadata, version
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from gpulearn.errors import BadInput, MissingPackage
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = [
     "OPTIONAL",
@@ -26,6 +29,7 @@ __all__ = [
     "installed",
     "package",
     "positive",
+    "real_array",
     "same_length",
     "same_shape",
     "shapes",
@@ -166,6 +170,25 @@ def above_zero(name: str, value: object) -> None:
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not is_number or not 0 < value < math.inf:  # type: ignore[operator]
         raise BadInput(f"{name} is {shown(value)}: give a number above zero.")
+
+
+def real_array(name: str, value: Any) -> np.ndarray[Any, Any]:
+    """A value as an array of floats; float32 and the like stay what they are.
+
+    Raises:
+        BadInput: it holds something else than real numbers.
+    """
+    import numpy as np  # not above: `import gpulearn` stays without it
+
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        raise BadInput(f"{name} is {shown(value)}: its rows differ in length.") from None
+    if array.dtype.kind in "iub":
+        return array.astype(np.float64)
+    if array.dtype.kind != "f":
+        raise BadInput(f"{name} is {shown(value)}: give real numbers.")
+    return array
 
 
 def ascending(name: str, values: object) -> tuple[int, ...]:

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn import gradients
-from gpulearn._require import shown
+from gpulearn import _require, gradients
 from gpulearn.errors import BadInput
 from gpulearn.gradients import Operation
 
@@ -65,7 +64,7 @@ class Variable:
     """
 
     def __init__(self, data: Any, name: str = "", *, requires_grad: bool = True) -> None:
-        self.data = _numbers("A Variable", data)
+        self.data = _require.real_array("data", data).copy()
         self.grad: Array | None = None
         self.name, self.operation, self.requires_grad = name, "", requires_grad
         self.parents: tuple[Variable, ...] = ()
@@ -77,14 +76,9 @@ class Variable:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **more: Any) -> Variable:
         """What NumPy asks for `array @ variable` or `np.exp(variable)`."""
-        if method != "__call__" or more:  # such as out=, which array += variable gives
-            raise BadInput(
-                f"np.{ufunc.__name__} makes a new Variable: write a = a + x, not a += x."
-            )
-        if ufunc not in gradients.UFUNCS:
-            known = ", ".join(f"np.{one.__name__}" for one in gradients.UFUNCS)
-            raise BadInput(f"np.{ufunc.__name__} has no rule for a Variable here: use {known}.")
-        return _applied(gradients.UFUNCS[ufunc], *operands)
+        return _applied(
+            gradients.rule_of(ufunc, plain=method == "__call__" and not more), *operands
+        )
 
     def __array_function__(self, function: Any, *_: Any) -> Any:
         raise BadInput(f"np.{function.__name__} takes no Variable: use a method, such as x.sum().")
@@ -136,7 +130,9 @@ class Variable:
                 f"backward starts from one number, and this has shape {self.shape}: take its "
                 f".sum() or .mean(), or give the gradient that arrives here."
             )
-        start = _numbers("backward", np.ones(self.shape) if gradient is None else gradient)
+        start = _require.real_array(
+            "gradient", np.ones(self.shape) if gradient is None else gradient
+        )
         if start.shape != self.shape:
             raise BadInput(f"gradient has shape {start.shape}: give one of shape {self.shape}.")
         arrived: dict[Variable, Any] = {self: start}
@@ -172,17 +168,6 @@ class Variable:
     def T(self) -> Variable:  # noqa: N802 - as in NumPy
         """All axes in reverse order; of a matrix, rows and columns swapped."""
         return self.transpose()
-
-
-def _numbers(who: str, data: Any) -> Array:
-    """A copy as an array of floating-point numbers."""
-    try:
-        array = np.array(data)
-    except ValueError:
-        raise BadInput(f"{who} was given {shown(data)}: give rows of one length.") from None
-    if array.dtype.kind not in "iubf":
-        raise BadInput(f"{who} was given {shown(data)}: give it real numbers.")
-    return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
 def _applied(operation: Operation, *operands: Any) -> Variable:

@@ -25,7 +25,6 @@ __all__ = [
     "MAXIMUM",
     "MULTIPLY",
     "SUBTRACT",
-    "UFUNCS",
     "Operation",
     "exp",
     "fitted",
@@ -37,6 +36,7 @@ __all__ = [
     "power",
     "relu",
     "reshape",
+    "rule_of",
     "sigmoid",
     "softmax_cross_entropy",
     "sum_over",
@@ -224,7 +224,7 @@ def softmax_cross_entropy(labels: Any) -> Operation:
     return Operation("softmax cross-entropy", forward, (lambda g, x: g * slope[0],))
 
 
-UFUNCS: dict[Any, Operation] = {  # by the NumPy function that each is
+_UFUNCS: dict[Any, Operation] = {  # by the NumPy function that each is
     operation.forward: operation
     for operation in (
         ADD,
@@ -239,3 +239,17 @@ UFUNCS: dict[Any, Operation] = {  # by the NumPy function that each is
         tanh(),
     )
 }
+
+
+def rule_of(ufunc: Any, plain: bool) -> Operation:
+    """The operation that a NumPy function is, as in `np.exp(variable)`.
+
+    Raises:
+        BadInput: there is none, or it is called in another way, such as with out=.
+    """
+    if not plain:  # array += variable comes as np.add(..., out=array)
+        raise BadInput(f"np.{ufunc.__name__} makes a new Variable: write a = a + x, not a += x.")
+    if ufunc not in _UFUNCS:
+        known = ", ".join(f"np.{one.__name__}" for one in _UFUNCS)
+        raise BadInput(f"np.{ufunc.__name__} has no rule for a Variable here: use {known}.")
+    return _UFUNCS[ufunc]

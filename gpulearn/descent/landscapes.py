@@ -10,7 +10,7 @@ import numpy as np
 
 from gpulearn import _require
 from gpulearn.descent.numerical import largest_stable_step
-from gpulearn.descent.rules import Array, real_array
+from gpulearn.descent.rules import Array
 from gpulearn.errors import BadInput
 
 __all__ = ["Landscape", "Surface", "quadratic"]
@@ -80,7 +80,7 @@ class Surface:
         return largest_stable_step(self.hessian_at_minimum)
 
     def _points(self, points: Any) -> Array:
-        found = real_array("points", points)
+        found = _require.real_array("points", points)
         size = len(self.start)
         if found.ndim == 0 or found.shape[-1] != size:
             raise BadInput(

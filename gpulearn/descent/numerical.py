@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn import _require
 from gpulearn._require import shown
-from gpulearn.descent.rules import Array, real_array
+from gpulearn.descent.rules import Array
 from gpulearn.errors import BadInput
 
 __all__ = ["largest_stable_step", "numerical_gradient"]
@@ -31,7 +32,7 @@ def _numbers_in_and_out(function: Callable[..., Array]) -> Callable[..., Any]:
                 raise BadInput(f"the function returns {shown(value)}: it must return one number.")
             return float(value)
 
-        gradient = function(number, real_array("x", x))
+        gradient = function(number, _require.real_array("x", x))
         return float(gradient) if np.ndim(x) == 0 else gradient
 
     return checked
@@ -74,7 +75,7 @@ def _symmetric(function: Callable[[Array], float]) -> Callable[[Any], float]:
     @functools.wraps(function)
     def checked(hessian: Any) -> float:
         hessian = getattr(hessian, "hessian_at_minimum", hessian)
-        matrix = real_array("hessian", hessian)
+        matrix = _require.real_array("hessian", hessian)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
             raise BadInput(f"hessian has shape {matrix.shape}: it must be square, (n, n).")
         if not np.isfinite(matrix).all():

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpulearn import _require
-from gpulearn.descent.rules import Array, real_array
+from gpulearn.descent.rules import Array
 from gpulearn.errors import BadInput
 
 __all__ = ["Plateau", "plateau_step"]
@@ -72,7 +72,9 @@ def plateau_step(
     (array([1.]), 0.01)
     """
     _check(patience, factor)
-    found = np.array(real_array("theta", theta))  # a copy: the caller's may change in place
+    found = np.array(
+        _require.real_array("theta", theta)
+    )  # a copy: the caller's may change in place
     if state is None:
         if not math.isfinite(loss):
             raise BadInput(f"the first loss is {loss}: there is no best to go back to.")

@@ -14,7 +14,7 @@ from gpulearn import _require
 from gpulearn._require import shown
 from gpulearn.errors import BadInput
 
-__all__ = ["Array", "StepRule", "real_array", "step_rule"]
+__all__ = ["Array", "StepRule", "step_rule"]
 
 Array = np.ndarray[Any, Any]
 
@@ -37,23 +37,6 @@ class StepRule(Protocol):
         **options: float,
     ) -> tuple[Any, Any]:
         """Return the new parameters and the memory for the next step."""
-
-
-def real_array(name: str, value: Any) -> Array:
-    """A value as an array of floats; float32 and the like stay what they are.
-
-    Raises:
-        BadInput: it holds something else than real numbers.
-    """
-    try:
-        array = np.asarray(value)
-    except ValueError:  # lists of different lengths
-        raise BadInput(f"{name} is {shown(value)}: its rows differ in length.") from None
-    if array.dtype.kind in "iu":
-        return array.astype(np.float64)
-    if array.dtype.kind != "f":
-        raise BadInput(f"{name} is {shown(value)}: give real numbers.")
-    return array
 
 
 def step_rule(function: Callable[..., tuple[Any, Any]]) -> StepRule:
@@ -101,7 +84,10 @@ def step_rule(function: Callable[..., tuple[Any, Any]]) -> StepRule:
 
 def _same_shape(theta: Any, gradient: Any) -> tuple[Any, Any]:
     """Parameters and gradient, alike in shape and dtype."""
-    parameters, slopes = real_array("theta", theta), real_array("gradient", gradient)
+    parameters, slopes = (
+        _require.real_array("theta", theta),
+        _require.real_array("gradient", gradient),
+    )
     if parameters.shape != slopes.shape:
         raise BadInput(
             f"theta has shape {parameters.shape}, and gradient {slopes.shape}: there must be one "

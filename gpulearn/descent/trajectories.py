@@ -10,7 +10,7 @@ import numpy as np
 
 from gpulearn import _require
 from gpulearn.descent.landscapes import Landscape
-from gpulearn.descent.rules import Array, StepRule, real_array
+from gpulearn.descent.rules import Array, StepRule
 from gpulearn.errors import BadInput
 
 __all__ = ["Trajectory", "descend"]
@@ -90,7 +90,7 @@ def descend(
     >>> path.points[:, 0].tolist(), path.outcome
     ([4.0, 2.0, 1.0, 0.5], '3 steps took the loss from 8 to 0.125.')
     """
-    theta: Array = np.array(real_array("start", start))
+    theta: Array = np.array(_require.real_array("start", start))
     if theta.ndim != 1 or not theta.size:
         raise BadInput(f"start has shape {theta.shape}: give a point of shape (n,), such as [0.0].")
     state: Any = None
