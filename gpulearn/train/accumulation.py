@@ -8,20 +8,13 @@ import torch
 from torch.nn import functional
 
 from gpulearn import _require
-from gpulearn.errors import BadInput
+from gpulearn.train.batch import check_batch
 from gpulearn.train.precision import Precision
 
 __all__ = ["accumulate_gradients", "accumulate_in_precision"]
 
 
-def _batch(labels: object) -> None:
-    if not isinstance(labels, torch.Tensor) or labels.ndim != 1 or not len(labels):
-        raise BadInput(
-            f"labels is {_require.shown(labels)}: give a tensor of one label per image, (n,)."
-        )
-
-
-@_require.checked(labels=_batch)
+@_require.together(lambda given: check_batch(given["images"], given["labels"]))
 @_require.sizes("micro_batch")
 def accumulate_gradients(
     model: torch.nn.Module, images: torch.Tensor, labels: torch.Tensor, micro_batch: int
@@ -46,7 +39,7 @@ def accumulate_gradients(
         The mean loss of the batch.
 
     Raises:
-        BadInput: the batch is empty, or micro_batch is not a whole number above zero.
+        BadInput: the batch is empty or no batch, or micro_batch is not a whole number above zero.
 
     >>> model = torch.nn.Linear(4, 10)
     >>> images, labels = torch.ones(5, 4), torch.arange(5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import zipfile
@@ -34,7 +35,7 @@ def save_checkpoint(path: str | Path, state: dict[str, Any]) -> None:
     3
     """
     path = Path(path)
-    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")  # no other run's
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with unfinished.open("wb") as file:
@@ -48,6 +49,9 @@ def save_checkpoint(path: str | Path, state: dict[str, Any]) -> None:
         _sync_folder(path.parent)
     except OSError as error:
         raise CheckpointError(f"{path} cannot be written: {error.strerror or error}.") from None
+    finally:
+        with contextlib.suppress(OSError):  # there after an error or an interrupt only
+            unfinished.unlink(missing_ok=True)
 
 
 def load_checkpoint(path: str | Path) -> dict[str, Any]:
@@ -98,7 +102,7 @@ def _advice(path: Path) -> str:
 
 def _second_name(path: Path) -> Path:
     """Give the last checkpoint another name, without a moment at which it has none."""
-    spare = path.with_name(f"{path.name}.spare")
+    spare = path.with_name(f"{path.name}.{os.getpid()}.spare")
     spare.unlink(missing_ok=True)
     try:
         spare.hardlink_to(path)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import zlib
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from gpulearn import _require
 from gpulearn.errors import BadInput
+from gpulearn.train.batch import tensor_of
 from gpulearn.train.evaluate import device_of
+from gpulearn.train.seeding import undisturbed
 
 __all__ = ["TrainingData", "make_loader", "place", "training_data"]
 
@@ -42,7 +43,7 @@ def training_data(data: Any, model: nn.Module) -> TrainingData:
             f"and labels, test images and labels)."
         )
     found = TrainingData(
-        *(_tensor(*entry) for entry in zip(TrainingData._fields, data, strict=True))
+        *(tensor_of(*entry).cpu() for entry in zip(TrainingData._fields, data, strict=True))
     )
     for part in ("train", "test"):
         images, labels = getattr(found, f"{part}_images"), getattr(found, f"{part}_labels")
@@ -89,35 +90,14 @@ def place(device: torch.device, *tensors: Tensor) -> tuple[Tensor, ...]:
     return tuple(tensor.to(device, non_blocking=True) for tensor in tensors)
 
 
-def _tensor(name: str, value: Any) -> Tensor:
-    """An array or a tensor on the CPU, in the dtype that its name asks for."""
-    is_label = name.endswith("labels")
-    try:
-        tensor = (
-            value.detach().cpu() if isinstance(value, Tensor) else torch.from_numpy(np.array(value))
-        )
-    except (TypeError, ValueError):
-        raise BadInput(f"{name} is {_require.shown(value)}: give an array of numbers.") from None
-    if is_label and (tensor.ndim != 1 or tensor.is_floating_point() or tensor.is_complex()):
-        raise BadInput(
-            f"{name} has shape {tuple(tensor.shape)} and dtype {str(tensor.dtype)[6:]}: give one "
-            f"whole number an image."
-        )
-    if not is_label and (tensor.ndim < 2 or tensor.is_complex()):
-        raise BadInput(
-            f"{name} has shape {tuple(tensor.shape)}: give images of real numbers, (n, …)."
-        )
-    return tensor.long() if is_label else tensor.float()
-
-
 def _classes(model: nn.Module, image: Tensor) -> int:
     """How many classes the model tells apart, by its scores for one image."""
     was_training = model.training
     model.eval()
     try:
-        with torch.no_grad():
+        with undisturbed(device_of(model)), torch.enable_grad():
             scores = model(image.to(device_of(model)))
-    except (RuntimeError, ValueError, IndexError) as error:
+    except (RuntimeError, ValueError, IndexError, TypeError) as error:
         said = str(error).splitlines()[0]
         raise BadInput(
             f"The model takes no images of shape {tuple(image.shape[1:])}: torch says {said!r}."
@@ -128,5 +108,10 @@ def _classes(model: nn.Module, image: Tensor) -> int:
         raise BadInput(
             f"The model gives {_require.shown(scores)} for one image: it must give scores of "
             f"shape (1, classes)."
+        )
+    if not scores.requires_grad:
+        raise BadInput(
+            f"The scores of {type(model).__name__} do not depend on what it can train: is there a "
+            f"detach() or no_grad() in its forward?"
         )
     return scores.shape[1]

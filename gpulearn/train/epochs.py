@@ -16,9 +16,13 @@ from gpulearn.train.history import Epoch, Step
 from gpulearn.train.run import Run
 from gpulearn.train.step import update
 
-__all__ = ["records"]
+__all__ = ["SpoiltBatchError", "records"]
 
 NAMED = 5  # images of a bad batch that an error names
+
+
+class SpoiltBatchError(TrainingError):
+    """The cause is an image with a pixel that is no finite number, and not the weights."""
 
 
 def records(
@@ -59,10 +63,10 @@ def _step(run: Run, rate: float, images: Tensor, labels: Tensor, numbers: Tensor
     except TrainingError as error:
         named = ", ".join(str(number) for number in numbers[:NAMED].tolist())
         more = ", …" if len(numbers) > NAMED else ""
-        raise TrainingError(
+        spoilt = _spoilt(images, numbers)
+        raise (SpoiltBatchError if spoilt else TrainingError)(
             f"Step {len(run.steps) + 1} stopped: {error}. It was batch {run.batches + 1} of epoch "
-            f"{run.epoch} (training images {named}{more}{_spoilt(images, numbers)}), at rate "
-            f"{rate:.3g}."
+            f"{run.epoch} (training images {named}{more}{spoilt}), at rate {rate:.3g}."
         ) from None
     step = Step(len(run.steps) + 1, run.epoch, len(labels), loss, rate, norm, scale)
     run.end_step(step)

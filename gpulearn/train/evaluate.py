@@ -9,6 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from gpulearn.errors import BadInput
+from gpulearn.train.batch import check_batch, tensor_of
+
 __all__ = ["device_of", "evaluate", "predict"]
 
 BATCH = 1024  # images at a time, so that memory does not grow with the data
@@ -22,30 +25,40 @@ def device_of(model: nn.Module) -> torch.device:
 def evaluate(model: nn.Module, images: Any, labels: Any) -> tuple[float, float]:
     """Mean cross-entropy and accuracy (0 to 1) over arrays or tensors (n, …) and (n,).
 
+    Raises:
+        BadInput: there are none, they are not as many, or a label is no class.
+
     >>> from gpulearn import digits
     >>> from gpulearn.train.models import MLP
     >>> loss, accuracy = evaluate(MLP(), digits().test_images, digits().test_labels)
     >>> 0 <= accuracy <= 1
     True
     """
-    wanted = torch.as_tensor(labels)
-    scores = _scores(model, images)
+    wanted, shown = tensor_of("labels", labels), tensor_of("images", images)
+    check_batch(shown, wanted)
+    scores = _scores(model, shown)
+    if (high := wanted.max().item()) >= scores.shape[1]:
+        raise BadInput(
+            f"labels holds {high}, but the model tells {scores.shape[1]} classes apart: labels go "
+            f"from 0 to {scores.shape[1] - 1}."
+        )
     loss = functional.cross_entropy(scores, wanted.to(scores.device))
     return loss.item(), float((scores.argmax(dim=1).cpu() == wanted.cpu()).float().mean())
 
 
 def predict(model: nn.Module, images: Any) -> np.ndarray[Any, Any]:
     """The class of each image (n, …) with the highest score, int64 of shape (n,)."""
-    return np.asarray(_scores(model, images).argmax(dim=1).cpu())
+    scores = _scores(model, tensor_of("images", images))
+    return np.asarray(scores.argmax(dim=1).cpu())
 
 
-def _scores(model: nn.Module, images: Any) -> Tensor:
+def _scores(model: nn.Module, images: Tensor) -> Tensor:
     """Scores (n, classes) without gradients, in evaluation mode; the mode is put back."""
     was_training, device = model.training, device_of(model)
     model.eval()
     try:
         with torch.no_grad():
-            parts = torch.as_tensor(images).split(BATCH)
+            parts = images.split(BATCH)
             return torch.cat([model(part.to(device)) for part in parts]).float()
     finally:
         model.train(was_training)

@@ -11,21 +11,24 @@ import torch
 from torch import nn
 
 from gpulearn import _require
-from gpulearn.errors import BadInput, TrainingError
+from gpulearn.errors import TrainingError
 from gpulearn.train.bar import progress_bar
-from gpulearn.train.checkpoint import load_checkpoint, save_checkpoint
+from gpulearn.train.checkpoint import load_checkpoint
+from gpulearn.train.checks import check_callbacks, check_files, check_model
 from gpulearn.train.data import make_loader, training_data
-from gpulearn.train.epochs import records
+from gpulearn.train.epochs import SpoiltBatchError, records
 from gpulearn.train.history import Epoch, History, Step
+from gpulearn.train.keeper import Keeper
 from gpulearn.train.logs import RunLog
 from gpulearn.train.recompute import Stages
 from gpulearn.train.run import Run
-from gpulearn.train.seeding import repeatable
+from gpulearn.train.seeding import repeatable, undisturbed
 from gpulearn.train.settings import OptimizerFactory, Settings, find_device
 
 __all__ = ["fit"]
 
 
+@torch.enable_grad()
 def fit(
     model: nn.Module,
     data: Any,
@@ -65,7 +68,8 @@ def fit(
         schedule: "constant", "cosine", "warm-up" (a tenth of the steps upwards, then cosine), or
             a function from the step, from 0, to its rate.
         clip: largest global norm of the gradient, or None.
-        accumulate: into how many micro-batches a batch is split, to need less memory.
+        accumulate: into how many micro-batches a batch is split, or a few less where they would
+            not be alike, to need less memory.
         precision: "float32", "bfloat16" or "float16", the last with loss scaling.
         recompute: keep the stages' inputs only and compute the rest again, to need less memory.
         seed: of the data's order and of dropout.
@@ -90,53 +94,39 @@ def fit(
     """
     settings = Settings(epochs, rate, batch, optimizer, schedule, clip, accumulate, precision, seed)
     save_every = None if save_every is None else _require.whole("save_every", save_every)
-    _check_model(model, recompute)
-    _check_files(log, checkpoint)
+    check_model(model, recompute)
+    check_files(log, checkpoint, resume)
+    check_callbacks(on_step=on_step, on_epoch=on_epoch)
     target = find_device(device)
     tensors = training_data(data, model)
     run = Run(model, settings, tensors, target)
     state = None if resume is None else load_checkpoint(resume)
     if state is not None:
         run.check(state, str(resume))
-    saved = resume
     with contextlib.ExitStack() as stack:
         rows = None if log is None else stack.enter_context(RunLog(log, run.steps_of(state)))
         stack.enter_context(repeatable(target, settings.seed))
         stack.enter_context(_recomputing(model, recompute))
         run.start(state)
+        keeper = Keeper(checkpoint, save_every, resume, len(run.steps))
         loader = make_loader(tensors, settings.batch, run.generator, target)
         bar = stack.enter_context(progress_bar(progress, epochs * len(loader), len(run.steps)))
         try:
             for record in records(run, loader, tensors):
                 if rows is not None:
                     rows.write(record)
-                if checkpoint is not None and _is_due(record, save_every, settings.epochs):
-                    save_checkpoint(checkpoint, run.state())
-                    saved = checkpoint
+                keeper.save_if_due(record, run)
                 _show(bar, record)
-                if isinstance(record, Step) and on_step is not None:
-                    on_step(record)
-                if isinstance(record, Epoch) and on_epoch is not None:
-                    on_epoch(record)
+                with undisturbed(target):  # what a callback draws, a resumed run draws not
+                    if isinstance(record, Step) and on_step is not None:
+                        on_step(record)
+                    if isinstance(record, Epoch) and on_epoch is not None:
+                        on_epoch(record)
         except TrainingError as error:
-            raise TrainingError(f"{error} {_last_good(saved)}") from None
+            advice = keeper.advice(len(run.steps), isinstance(error, SpoiltBatchError))
+            raise TrainingError(f"{error} {advice}") from None
     model.eval()
     return History(run.steps, run.epochs)
-
-
-def _last_good(saved: str | Path | None) -> str:
-    if saved is None:
-        return "There is no checkpoint yet to go back to."
-    return (
-        f"The last good checkpoint is {saved}: resume from it, with a smaller rate or with `clip`."
-    )
-
-
-def _is_due(record: Step | Epoch, save_every: int | None, epochs: int) -> bool:
-    """Whether a checkpoint is to be written now; the end of the run always has one."""
-    if isinstance(record, Epoch):
-        return save_every is None or record.epoch == epochs
-    return save_every is not None and record.step % save_every == 0
 
 
 def _show(bar: Any, record: Step | Epoch) -> None:
@@ -146,28 +136,6 @@ def _show(bar: Any, record: Step | Epoch) -> None:
         bar.update()
     else:
         bar.set_postfix_str(f"epoch {record.epoch}, accuracy {record.test_accuracy:.1%}")
-
-
-def _check_model(model: object, recompute: bool) -> None:
-    if not isinstance(model, nn.Module) or not any(p.requires_grad for p in model.parameters()):
-        raise BadInput(
-            f"model is {_require.shown(model)}: give a torch module with parameters to train, "
-            f"such as gl.LeNet()."
-        )
-    if recompute and not isinstance(model, Stages):
-        raise BadInput(
-            f"recompute needs a model in stages, such as gl.LeNet(), not {type(model).__name__}: "
-            f"derive it from gpulearn.train.recompute.Stages."
-        )
-
-
-def _check_files(log: str | Path | None, checkpoint: str | Path | None) -> None:
-    if log is not None:
-        _require.package("tensorboard", "gl.fit(log=…)")
-        if Path(log).is_file():
-            raise BadInput(f"log is {str(log)!r}, a file: give a folder.")
-    if checkpoint is not None and Path(checkpoint).is_dir():
-        raise BadInput(f"checkpoint is {str(checkpoint)!r}, a folder: give a file, such as run.pt.")
 
 
 @contextlib.contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
@@ -15,18 +14,9 @@ from gpulearn.train.memory import STATES, MemoryBudget
 from gpulearn.train.precision import Precision
 from gpulearn.train.recompute import Stages
 from gpulearn.train.saved_rules import storage_number
+from gpulearn.train.settings import OPTIMIZERS
 
 __all__ = ["measured_memory"]
-
-OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
-    "sgd": torch.optim.SGD,
-    "momentum": lambda p, lr: torch.optim.SGD(p, lr=lr, momentum=0.9),
-    "nesterov": lambda p, lr: torch.optim.SGD(p, lr=lr, momentum=0.9, nesterov=True),
-    "rmsprop": torch.optim.RMSprop,
-    "adagrad": torch.optim.Adagrad,
-    "adam": torch.optim.Adam,
-    "adamw": torch.optim.AdamW,
-}
 
 
 class Kept:

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from gpulearn.train.saved_rules import storage_number
+
 __all__ = ["Live", "peak_memory"]
 
 
@@ -35,10 +37,10 @@ class Live(TorchDispatchMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         """Run an operation, and count the memory of its results where it is new."""
-        given = {_number(t) for t in (*args, *(kwargs or {}).values()) if _is_tensor(t)}
+        given = {storage_number(t) for t in (*args, *(kwargs or {}).values()) if _is_tensor(t)}
         out = func(*args, **(kwargs or {}))
         for tensor in filter(_is_tensor, out if isinstance(out, tuple | list) else [out]):
-            number = _number(tensor)
+            number = storage_number(tensor)
             if number not in given and number not in self.sizes:
                 self.sizes[number] = tensor.untyped_storage().nbytes()
                 self.now += self.sizes[number]
@@ -54,7 +56,8 @@ def peak_memory(step: Callable[[], object]) -> int:
     """The most bytes of tensors made by a function that are alive at once while it runs.
 
     On a GPU that is the rise of its allocator's peak; on a CPU the sizes of all tensors are
-    added up, but not what an operation needs for itself while it computes.
+    added up, but not what an operation needs for itself while it computes. Where a GPU has been
+    used, the larger of the two counts.
 
     Args:
         step: a function of no arguments, such as a training step.
@@ -62,22 +65,19 @@ def peak_memory(step: Callable[[], object]) -> int:
     >>> peak_memory(lambda: torch.zeros(1000) + 1)
     8000
     """
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
-        torch.cuda.synchronize()
-        torch.cuda.reset_peak_memory_stats()
-        before = int(torch.cuda.memory_allocated())
-        step()
-        torch.cuda.synchronize()
-        return int(torch.cuda.max_memory_allocated()) - before
     live = Live()
-    with live:
+    if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
+        with live:
+            step()
+        return live.most
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    before = int(torch.cuda.memory_allocated())
+    with live:  # a step may run on the CPU although a GPU has been used
         step()
-    return live.most
+    torch.cuda.synchronize()
+    return max(int(torch.cuda.max_memory_allocated()) - before, live.most)
 
 
 def _is_tensor(value: Any) -> bool:
     return isinstance(value, torch.Tensor)
-
-
-def _number(tensor: torch.Tensor) -> int:
-    return int(tensor.untyped_storage()._cdata)

@@ -61,10 +61,12 @@ def save_and_resume(
         optimizer.load_state_dict(saved["optimizer"])
         schedule.load_state_dict(saved["schedule"])
         torch.set_rng_state(saved["random"])
+        torch.cuda.set_rng_state_all(saved["random on GPUs"])
         done = saved["done"]
     while done < steps:
         one_step()
         done += 1
         saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
         saved |= {"schedule": schedule.state_dict(), "random": torch.get_rng_state()}
+        saved["random on GPUs"] = torch.cuda.get_rng_state_all()  # none without a GPU
         torch.save(saved | {"done": done}, path)

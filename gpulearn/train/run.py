@@ -38,6 +38,7 @@ class Run:
     ) -> None:
         self.model, self.settings, self.device = model, settings, device
         self.labels = data.fingerprint()
+        self.identity = settings.identity(model)
         self.generator = torch.Generator().manual_seed(settings.seed)
         self.order = self.generator.get_state()
         self.epoch, self.batches = 1, 0
@@ -102,9 +103,10 @@ class Run:
                 f"{where} was written with other training data: give the same, or leave `resume` "
                 f"out."
             )
-        if len(state["epochs"]) > self.settings.epochs:
+        begun = len(state["epochs"]) + (state["batches"] > 0)
+        if begun > self.settings.epochs:
             raise CheckpointError(
-                f"{where} has {len(state['epochs'])} epochs behind it, and this run is to have "
+                f"{where} has {begun} epochs behind it or begun, and this run is to have "
                 f"{self.settings.epochs}: give more epochs."
             )
 
@@ -127,7 +129,7 @@ class Run:
     def _identity(self) -> dict[str, Any]:
         return {
             "shapes": {name: list(value.shape) for name, value in self.model.state_dict().items()},
-            "settings": self.settings.identity(),
+            "settings": self.identity,
             "labels": self.labels,
         }
 

@@ -96,6 +96,8 @@ def _leaves(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
 
 
 def _apply(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Tensor) -> None:
+    if not isinstance(y, torch.Tensor):
+        raise BadInput(f"The layer {name} gives {type(y).__name__}: let it give one tensor.")
     if storage_number(x) not in ledger.dtypes:
         raise BadInput(
             f"The input of {name} comes from no layer: write what is before it as a module too, "
@@ -111,20 +113,34 @@ def _shapes(model: nn.Module, batch: tuple[int, ...], ledger: Ledger) -> torch.T
     """Send shapes through the model, without memory or arithmetic; its hooks are called."""
     images = torch.empty(batch, device="meta")
     ledger.know(images, torch.float32)
-    tensors = [*model.named_parameters(), *model.named_buffers()]
-    meta = {
-        name: torch.empty_like(t, device="meta").requires_grad_(t.requires_grad)
-        for name, t in tensors
-    }
     try:
-        with torch.enable_grad():
-            logits = torch.func.functional_call(model, meta, (images,))
+        with torch.enable_grad():  # ties are written out: torch would lose a layer used twice
+            logits = torch.func.functional_call(
+                model, _shadows(model), (images,), tie_weights=False
+            )
     except (RuntimeError, TypeError) as error:
         said = _require.shorten(str(error).strip().partition("\n")[0], 120)
         raise BadInput(f"A batch of shape {tuple(batch)} does not fit the model: {said}") from None
     if logits.ndim != 2:
         raise BadInput(f"The model gives shape {tuple(logits.shape)}: it must be (n, classes).")
     return logits  # type: ignore[no-any-return]
+
+
+def _shadows(model: nn.Module) -> dict[str, torch.Tensor]:
+    """A tensor without memory for each parameter and buffer; for one in two layers, the same."""
+    made: dict[int, torch.Tensor] = {}
+    found: dict[str, torch.Tensor] = {}
+    for prefix, layer in model.named_modules():  # a layer that is used twice comes once
+        own = layer.named_parameters(prefix, recurse=False)
+        for name, t in [*own, *layer.named_buffers(prefix, recurse=False)]:
+            if t.is_floating_point() and t.dtype != torch.float32:
+                raise BadInput(
+                    f"{name} is of {str(t.dtype)[6:]}: give a model in float32; `precision` is "
+                    f"that of the passes."
+                )
+            shadow = torch.empty_like(t, device="meta").requires_grad_(t.requires_grad)
+            found[name] = made.setdefault(id(t), shadow)
+    return found
 
 
 def _with_loss(ledger: Ledger, logits: torch.Tensor) -> dict[Any, Saved]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from gpulearn.errors import BadInput
 from gpulearn.train.precision import PRECISIONS
 
 __all__ = ["RULES", "Ledger", "Saved", "storage_number"]
@@ -48,18 +49,24 @@ class Ledger:
         key = storage_number(tensor)
         self.kept.setdefault(key, Saved(layer, what, tuple(tensor.shape), self.dtypes[key]))
 
-    def add(self, layer: str, what: str, shape: torch.Size, dtype: torch.dtype) -> None:
-        """List a tensor that the layer makes for itself."""
-        self.kept.setdefault((layer, what), Saved(layer, what, tuple(shape), dtype))
+    def add(
+        self, layer: str, what: str, shape: torch.Size, dtype: torch.dtype, use: object = None
+    ) -> None:
+        """List a tensor that the layer makes for itself, anew at each `use` of the layer."""
+        self.kept.setdefault((layer, what, use), Saved(layer, what, tuple(shape), dtype))
 
-    def product(self, name: str, layer: Any, x: torch.Tensor, weight_needed: bool) -> None:
+    def product(
+        self, name: str, layer: Any, x: torch.Tensor, *, input_needed: bool, weight_needed: bool
+    ) -> None:
         """The two factors of a layer that multiplies; under autocast as 16-bit copies."""
-        if self.dtypes[storage_number(x)] == self.low:
+        if input_needed and self.dtypes[storage_number(x)] == self.low:
             self.keep(name, "input", x)
-        else:
-            self.add(name, "copy of input", x.shape, self.low)
+        elif input_needed:
+            self.add(name, "copy of input", x.shape, self.low, use=storage_number(x))
         if weight_needed and self.low != torch.float32:
-            self.add(name, "copy of weight", layer.weight.shape, self.low)
+            # autocast makes one copy of a trained weight, and one at each use of a frozen one
+            use = None if layer.weight.requires_grad else storage_number(x)
+            self.add(name, "copy of weight", layer.weight.shape, self.low, use)
 
 
 Rule = Callable[[Ledger, str, Any, torch.Tensor, torch.Tensor], None]
@@ -78,22 +85,32 @@ def _output(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Ten
 
 
 def _conv(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Tensor) -> None:
-    ledger.product(name, layer, x, weight_needed=True)  # torch keeps it for the first layer too
+    sizes = zip(layer.kernel_size, layer.dilation, strict=True)
+    uneven = layer.padding == "same" and any((k - 1) * d % 2 for k, d in sizes)
+    if layer.padding_mode != "zeros" or uneven:
+        raise BadInput(
+            f"The layer {name} has padding={layer.padding!r} and "
+            f"padding_mode={layer.padding_mode!r}, for which torch makes a padded copy: pad with "
+            f"zeros, and with as many on each side."
+        )
+    # torch keeps both, also for a frozen weight and for the first layer
+    ledger.product(name, layer, x, input_needed=True, weight_needed=True)
 
 
 def _linear(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Tensor) -> None:
-    ledger.product(name, layer, x, weight_needed=x.requires_grad)
+    trained = layer.weight.requires_grad
+    ledger.product(name, layer, x, input_needed=trained, weight_needed=x.requires_grad)
 
 
 def _max_pool(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Tensor) -> None:
     ledger.keep(name, "input", x)
-    ledger.add(name, "indices", y.shape, torch.int64)
+    ledger.add(name, "indices", y.shape, torch.int64, use=storage_number(y))
 
 
 def _dropout(ledger: Ledger, name: str, layer: Any, x: torch.Tensor, y: torch.Tensor) -> None:
     if layer.training and 0 < layer.p < 1:
         mask = torch.bool if ledger.device == "cuda" else ledger.dtypes[storage_number(x)]
-        ledger.add(name, "mask", x.shape, mask)
+        ledger.add(name, "mask", x.shape, mask, use=storage_number(y))
 
 
 RULES: dict[type[nn.Module], Rule] = {

@@ -12,7 +12,14 @@ import torch
 from gpulearn import _require
 from gpulearn.errors import BadInput
 
-__all__ = ["checked_seed", "random_state", "repeatable", "seeded", "set_random_state"]
+__all__ = [
+    "checked_seed",
+    "random_state",
+    "repeatable",
+    "seeded",
+    "set_random_state",
+    "undisturbed",
+]
 
 
 def checked_seed(value: object) -> int:
@@ -48,7 +55,7 @@ def repeatable(device: torch.device, seed: int) -> Iterator[None]:
     on_gpu = device.type == "cuda"
     was = torch.are_deterministic_algorithms_enabled()
     warn = torch.is_deterministic_algorithms_warn_only_enabled()
-    with torch.random.fork_rng(devices=[device] if on_gpu else []):
+    with undisturbed(device):
         torch.default_generator.manual_seed(seed)
         if not on_gpu:
             yield
@@ -62,6 +69,11 @@ def repeatable(device: torch.device, seed: int) -> Iterator[None]:
                 yield
         finally:
             torch.use_deterministic_algorithms(was, warn_only=warn)
+
+
+def undisturbed(device: torch.device) -> contextlib.AbstractContextManager[None]:
+    """A block that may draw random numbers; afterwards the generators are as they were."""
+    return torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
 
 
 def random_state(device: torch.device) -> list[torch.Tensor]:

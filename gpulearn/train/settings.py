@@ -96,14 +96,20 @@ class Settings:
         Raises:
             BadInput: the function that was given makes no optimiser.
         """
-        known = self.optimizer if callable(self.optimizer) else OPTIMIZERS[self.optimizer]
-        made: object = known(model.parameters(), lr=self.rate)
-        if not isinstance(made, torch.optim.Optimizer):
-            raise BadInput(
-                f"optimizer gave {_require.shown(made)}: give a name, such as 'adamw', or a "
-                f"function that returns a torch optimiser."
-            )
-        return made
+        if not callable(self.optimizer):
+            return OPTIMIZERS[self.optimizer](model.parameters(), lr=self.rate)
+        try:
+            made: object = self.optimizer(model.parameters(), lr=self.rate)
+        except (TypeError, ValueError) as error:
+            said = f"raised {type(error).__name__}, {_require.shorten(str(error), 120)!r}"
+        else:
+            if isinstance(made, torch.optim.Optimizer):
+                return made
+            said = f"gave {_require.shown(made)}"
+        raise BadInput(
+            f"optimizer {said}: give a name, such as 'adamw', or a function that returns a torch "
+            f"optimiser and is called as optimizer(parameters, lr=rate)."
+        )
 
     def rate_at(self, step: int, steps: int) -> float:
         """The learning rate of a step, from 0, of `steps`.
@@ -118,18 +124,30 @@ class Settings:
             raise BadInput(f"schedule gave {_require.shown(rate)} for step {step}: give a rate.")
         return float(rate)
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self, model: nn.Module) -> dict[str, Any]:
         """What a resumed run must share with the one before it, as names and numbers.
 
         The rest may be changed, such as the rate after an explosion.
+
+        Raises:
+            BadInput: the function that was given makes no optimiser.
         """
-        name = getattr(self.optimizer, "__qualname__", type(self.optimizer).__name__)
+        name = self.optimizer
         return {
             "batch": self.batch,
-            "optimizer": name if callable(self.optimizer) else self.optimizer,
+            "optimizer": _told(self.make_optimizer(model)) if callable(name) else name,
             "precision": self.precision,
             "seed": self.seed,
         }
+
+
+def _told(optimizer: torch.optim.Optimizer) -> str:
+    """An optimiser's kind and options, but for the rate, which may be changed."""
+    groups = (
+        ", ".join(f"{key}={group[key]!r}" for key in group if key not in ("params", "lr"))
+        for group in optimizer.param_groups
+    )
+    return f"{type(optimizer).__name__}({'; '.join(groups)})"
 
 
 def find_device(wanted: str | torch.device | None) -> torch.device:
@@ -139,7 +157,7 @@ def find_device(wanted: str | torch.device | None) -> torch.device:
         DeviceError: there is no such device here.
     """
     try:
-        found = torch.device(wanted or ("cuda" if device.torch_gpu() else "cpu"))
+        found = torch.device(_default() if wanted is None else wanted)
         torch.zeros(1, device=found).item()  # "meta" has no numbers
     except (RuntimeError, AssertionError, TypeError):
         raise DeviceError(
@@ -147,6 +165,10 @@ def find_device(wanted: str | torch.device | None) -> torch.device:
             f"out, or give 'cpu'."
         ) from None
     return found
+
+
+def _default() -> str:
+    return "cuda" if device.torch_gpu() else "cpu"
 
 
 def _is_rate(value: object) -> bool:

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpulearn import _require
 from gpulearn.errors import BadInput, TrainingError
 from gpulearn.train.accumulation import accumulate_in_precision
+from gpulearn.train.batch import check_batch
 from gpulearn.train.clipping import clip_by_global_norm, global_norm
 from gpulearn.train.precision import Precision
 
@@ -25,15 +25,16 @@ def _checked_batch(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def checked(model: Any, optimizer: Any, images: Any, labels: Any, **options: Any) -> Any:
-        for name, value in (("images", images), ("labels", labels)):
-            if not isinstance(value, Tensor) or value.ndim == 0:
-                raise BadInput(f"{name} is {_require.shown(value)}: give a tensor with a batch.")
-        if len(images) != len(labels) or len(labels) == 0:
+        check_batch(images, labels)
+        try:
+            return function(model, optimizer, images, labels, **options)
+        except IndexError as error:  # torch's, on a CPU
+            if "out of bounds" not in str(error):
+                raise
             raise BadInput(
-                f"The batch has {len(images)} images and {len(labels)} labels: give as many of "
-                f"each, and at least one."
-            )
-        return function(model, optimizer, images, labels, **options)
+                f"labels holds {labels.max().item()}, and the model does not tell as many classes "
+                f"apart: labels go from 0 to one less than its scores for an image."
+            ) from None
 
     return checked
 

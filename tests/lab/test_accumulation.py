@@ -87,7 +87,11 @@ def test_in_float16_the_gradients_are_scaled_until_unscaled():
 
 @pytest.mark.parametrize(
     ("count", "micro_batch", "said"),
-    [(0, 4, "labels is"), (8, 0, "micro_batch is 0: give a whole number"), (8, 2.5, "is 2.5")],
+    [
+        (0, 4, "0 images and 0 labels"),
+        (8, 0, "micro_batch is 0: give a whole number"),
+        (8, 2.5, "is 2.5"),
+    ],
 )
 def test_bad_input(count, micro_batch, said):
     with pytest.raises(BadInput, match=said):

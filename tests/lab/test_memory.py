@@ -100,6 +100,35 @@ def layer(kind, width):
     return plain[kind]
 
 
+TWICE = {
+    "pool": (nn.Conv2d(1, 4, 3, padding=1), nn.MaxPool2d(2)),
+    "dropout": (nn.Conv2d(1, 1, 3, padding=1), nn.Dropout(0.3)),
+    "linear": (nn.Linear(8, 8), nn.Linear(8, 8)),
+    "frozen": (nn.Linear(8, 8), nn.Linear(8, 8).requires_grad_(False)),
+}
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("kind", TWICE)
+def test_a_layer_that_is_used_twice_keeps_twice_and_stays_what_it_is(kind, precision):
+    first, shared = TWICE[kind]
+    last = nn.Linear(16 if kind == "pool" else 64, 10)
+    model = nn.Sequential(first, shared, nn.ReLU(), shared, nn.Flatten(), last)
+    predicted = memory_budget(model, (6, 1, 8, 8), "sgd", precision)
+    assert all(p.device.type == "cpu" for p in model.parameters())
+    assert predicted == measured_memory(model, *batch(6), "sgd", precision)
+
+
+@pytest.mark.parametrize("frozen", ["all", "weight", "first"])
+def test_a_frozen_linear_layer_keeps_no_input(frozen):
+    layers = [nn.Flatten(), nn.Linear(64, 16), nn.Linear(16, 16), nn.Linear(16, 10)]
+    chosen = layers[1] if frozen == "first" else layers[2]
+    (chosen.weight if frozen == "weight" else chosen).requires_grad_(False)
+    model = nn.Sequential(*layers)
+    predicted = memory_budget(model, (6, 1, 8, 8), "sgd", "bfloat16")
+    assert predicted == measured_memory(model, *batch(6), "sgd", "bfloat16")
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     IMAGE_LAYERS,
@@ -166,6 +195,22 @@ def test_the_peak_counts_what_is_alive_at_once():
     assert peak_memory(lambda: [(ones * 2).sum().item() for _ in range(5)]) == 4004
 
 
+def test_a_step_on_the_cpu_is_counted_where_a_gpu_has_been_used(monkeypatch):
+    for name, value in {
+        "is_available": True,
+        "is_initialized": True,
+        "synchronize": None,
+        "reset_peak_memory_stats": None,
+        "memory_allocated": 5000,
+        "max_memory_allocated": 5000,
+    }.items():
+        monkeypatch.setattr(torch.cuda, name, lambda value=value: value)
+    ones = torch.ones(1000)
+    assert peak_memory(lambda: ones * 2) == 4000
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: 20_000)
+    assert peak_memory(lambda: ones * 2) == 15_000
+
+
 def test_nothing_is_left_changed():
     model = network(LeNet, recompute=True)
     before, random = copy.deepcopy(model.state_dict()), torch.get_rng_state()
@@ -202,6 +247,12 @@ class Hidden(nn.Module):
         return self.two(torch.relu(self.one(x.flatten(1))))
 
 
+MIRRORED = nn.Sequential(nn.Conv2d(1, 1, 3, padding=1, padding_mode="reflect"))
+UNEVEN = nn.Sequential(nn.Conv2d(1, 1, 2, padding="same"))
+PLACES = nn.Sequential(nn.Conv2d(1, 1, 3), nn.MaxPool2d(2, return_indices=True))
+
+
+@pytest.mark.filterwarnings("ignore:Using padding")  # torch's own word on it
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -214,6 +265,10 @@ class Hidden(nn.Module):
         ((MLP(), (2, 1, 8, 8), "sgd", "half"), "There is no precision 'half'"),
         ((3, (2, 1, 8, 8), "sgd", "float32"), "model is 3: give a torch.nn.Module"),
         ((nn.Flatten(0), (2, 1, 8, 8), "sgd", "float32"), r"gives shape \(128,\): it must be"),
+        ((MLP().double(), (2, 1, 8, 8), "sgd", "float32"), "linear1.weight is of float64"),
+        ((MIRRORED, (2, 1, 8, 8), "sgd", "float32"), "layer 0 has padding=.*='reflect'"),
+        ((UNEVEN, (2, 1, 8, 8), "sgd", "float32"), "layer 0 has padding='same'"),
+        ((PLACES, (2, 1, 8, 8), "sgd", "float32"), "The layer 1 gives tuple"),
     ],
 )
 def test_bad_input(arguments, said):

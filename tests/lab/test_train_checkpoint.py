@@ -1,8 +1,10 @@
 """Checkpoints: the same bits after a resume, and no file that can hurt a run."""
 
+import errno
 import functools
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import torch
 
 import gpulearn as gl
 from gpulearn.train.checkpoint import load_checkpoint, previous_checkpoint, save_checkpoint
+from gpulearn.train.resuming import save_and_resume
 
 DIGITS = gl.digits()
 DATA = (
@@ -36,6 +39,10 @@ def _one_thread():
 
 class Stopped(Exception):
     pass
+
+
+def draw():
+    return torch.rand(7)
 
 
 def run(path, stop=None, seed=0, data=DATA, **options):
@@ -205,7 +212,7 @@ OTHERS = {
     "optimizer": ({"optimizer": "adam"}, "optimizer='adamw', this run has 'adam'"),
     "factory": (
         {"optimizer": functools.partial(torch.optim.AdamW, eps=1e-6)},
-        "optimizer='adamw', this run has 'partial'",
+        r"optimizer='adamw', this run has 'AdamW\(betas=.*eps=1e-06",
     ),
     "precision": ({"precision": "float16"}, "precision='float32', this run has 'float16'"),
     "seed": ({"run_seed": 4}, "seed=0, this run has 4"),
@@ -240,14 +247,76 @@ def test_a_checkpoint_of_another_run_is_refused_before_anything_changes(case, tm
     assert not (tmp_path / "log").exists()
 
 
-def test_an_explosion_can_go_on_from_the_last_good_one_at_a_smaller_rate(tmp_path):
+@pytest.mark.parametrize(
+    ("optimizer", "other"),
+    [
+        (torch.optim.SGD, torch.optim.Adam),
+        (torch.optim.SGD, functools.partial(torch.optim.SGD, momentum=0.9)),
+    ],
+)
+def test_an_optimizer_of_the_same_name_and_other_options_is_refused(optimizer, other, tmp_path):
     path = tmp_path / "run.pt"
-    with pytest.raises(gl.TrainingError, match=f"The last good checkpoint is {path}"):
-        run(path, optimizer="sgd", schedule=lambda step: 0.01 if step < 5 else 1e15)
-    assert len(load_checkpoint(path)["steps"]) >= 5
-    good = previous_checkpoint(path) if len(load_checkpoint(path)["steps"]) > 5 else path
+    first = functools.partial(optimizer, weight_decay=0.1)
+    run(path, epochs=1, optimizer=first)
+    with pytest.raises(gl.CheckpointError, match="was written with optimizer='SGD"):
+        run(path, resume=path, optimizer=functools.partial(other, weight_decay=0.1))
+    assert len(run(path, resume=path, optimizer=first)[1].steps) == STEPS
+
+
+def test_a_run_in_an_epoch_after_the_last_one_asked_for_is_refused(tmp_path):
+    path = tmp_path / "run.pt"
+    with pytest.raises(Stopped):
+        run(path, stop=6)
+    with pytest.raises(gl.CheckpointError, match="has 2 epochs behind it or begun"):
+        run(path, resume=path, epochs=1)
+
+
+def test_what_a_callback_draws_is_not_missing_after_a_resume(tmp_path):
+    path = tmp_path / "run.pt"
+    model = gl.LeNet(width=2, dropout=0.5)
+    gl.fit(model, DATA, epochs=3, rate=0.02, batch=16, progress=False, on_step=lambda step: draw())
+
+    def draw_and_die(step):
+        draw()
+        if step.step == 5:
+            raise Stopped
+
+    options = {"epochs": 3, "rate": 0.02, "batch": 16, "progress": False, "checkpoint": path}
+    again = gl.LeNet(width=2, dropout=0.5)
+    with pytest.raises(Stopped):
+        gl.fit(again, DATA, on_step=draw_and_die, save_every=1, **options)
+    gl.fit(again, DATA, on_step=lambda step: draw(), resume=path, **options)
+    assert same(model.state_dict(), again.state_dict())
+
+
+@pytest.mark.parametrize("every", [1, 4])
+def test_an_explosion_can_go_on_from_the_checkpoint_that_it_names(every, tmp_path):
+    path = tmp_path / "run.pt"
+    with pytest.raises(gl.TrainingError) as caught:
+        run(
+            path,
+            optimizer="sgd",
+            save_every=every,
+            schedule=lambda step: 0.01 if step < 5 else 1e38,
+        )
+    good = Path(re.search(r"last good checkpoint is (\S+):", str(caught.value))[1])
+    # saved after each step, the last one holds the weights that the wild step threw away
+    assert good == (previous_checkpoint(path) if every == 1 else path)
     _, history = run(path, optimizer="sgd", rate=0.01, resume=good)
     assert len(history.steps) == STEPS
+
+
+def test_where_no_checkpoint_is_good_none_is_named(tmp_path):
+    path = tmp_path / "run.pt"
+    save_checkpoint(path, {"step": 7})  # of another run
+    with pytest.raises(gl.TrainingError, match="there is no checkpoint before it"):
+        run(path, optimizer="sgd", schedule=lambda step: 1e38)
+    broken = DATA[0].copy()
+    broken[3] = np.nan
+    with pytest.raises(gl.TrainingError, match="There is no checkpoint yet"):
+        run(None, data=(broken, *DATA[1:]))
+    with pytest.raises(gl.TrainingError, match=rf"last good checkpoint is {path}: resume"):
+        run(path, data=(broken, *DATA[1:]))
 
 
 @pytest.mark.parametrize("moment", ["torch.save", "pathlib.Path.replace", "os.fsync"])
@@ -270,6 +339,7 @@ def test_a_writer_that_dies_leaves_the_last_good_checkpoint(moment, tmp_path, mo
             save_checkpoint(path, {"step": 3})
     assert path.read_bytes() == content
     assert load_checkpoint(previous_checkpoint(path))["step"] == 1
+    assert not list(tmp_path.glob("*.unfinished"))
     save_checkpoint(path, {"step": 4})  # what was left lying about is no hindrance
     assert load_checkpoint(path)["step"] == 4
     assert load_checkpoint(previous_checkpoint(path))["step"] == 2
@@ -300,6 +370,35 @@ def test_without_hard_links_the_last_one_is_copied(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "hardlink_to", refuse)
     written_twice(tmp_path / "run.pt")
     assert load_checkpoint(tmp_path / "run.pt.previous")["step"] == 1
+
+
+def test_two_runs_that_write_to_one_path_do_not_mix(tmp_path, monkeypatch):
+    path, real = tmp_path / "run.pt", torch.save
+
+    def while_another_writes(state, file):
+        with monkeypatch.context() as patch:
+            patch.setattr(torch, "save", real)
+            patch.setattr(os, "getpid", lambda: 1)
+            save_checkpoint(path, {"step": 2, "weights": torch.ones(5000)})
+        real(state, file)
+
+    monkeypatch.setattr(torch, "save", while_another_writes)
+    save_checkpoint(path, {"step": 1})
+    assert load_checkpoint(previous_checkpoint(path))["step"] == 2
+
+
+def test_a_full_disk_is_told_and_nothing_is_left_lying_about(tmp_path, monkeypatch):
+    path = tmp_path / "run.pt"
+    content = written_twice(path)
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(gl.CheckpointError, match="cannot be written: No space left"):
+        save_checkpoint(path, {"step": 3})
+    assert path.read_bytes() == content
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["run.pt", "run.pt.previous"]
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path):
@@ -340,3 +439,15 @@ def test_a_killed_process_can_be_continued_without_losing_or_doubling_a_row(tmp_
     assert same(again.state_dict(), whole.state_dict())
     assert gl.read_log(log) == history.steps
     assert [s.step for s in history.steps] == list(range(1, len(history.steps) + 1))
+
+
+def test_save_and_resume_keeps_the_generators_of_gpus_too(tmp_path, monkeypatch):
+    path, put = tmp_path / "run.pt", []
+    monkeypatch.setattr(torch.cuda, "get_rng_state_all", lambda: [torch.arange(3).byte()])
+    monkeypatch.setattr(torch.cuda, "set_rng_state_all", put.extend)
+    model = torch.nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    schedule = torch.optim.lr_scheduler.ConstantLR(optimizer)
+    for steps in (1, 2):
+        save_and_resume(path, model, optimizer, schedule, optimizer.step, steps)
+    assert [state.tolist() for state in put] == [[0, 1, 2]]

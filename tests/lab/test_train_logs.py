@@ -110,6 +110,13 @@ def test_without_tensorboard_one_sentence_and_nothing_is_touched(tmp_path, monke
     assert not (tmp_path / "log").exists()
 
 
+def test_an_optimizer_that_is_none_erases_no_log(tmp_path):
+    history = run(log=tmp_path)
+    with pytest.raises(gl.BadInput, match="optimizer gave None"):
+        run(log=tmp_path, optimizer=lambda parameters, lr: None)
+    assert gl.read_log(tmp_path) == history.steps
+
+
 def test_paths_that_are_the_wrong_thing_are_told(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(gl.BadInput, match="a file: give a folder"):

@@ -221,8 +221,23 @@ def test_a_gradient_without_a_loss_to_show_for_it_is_seen_too():
     assert weights(model).eq(0).all()
 
 
+def test_without_gradients_switched_on_it_trains_all_the_same():
+    with torch.no_grad():
+        one, _ = small_fit()
+        assert not torch.is_grad_enabled()
+    two, _ = small_fit()
+    assert torch.equal(one, two)
+
+
 def empty(data):
     return (data[0][:0], data[1][:0], *data[2:])
+
+
+class CutOff(torch.nn.Linear):
+    """Its scores are numbers without a graph."""
+
+    def forward(self, x):
+        return super().forward(x.flatten(1)).detach()
 
 
 BAD = {
@@ -255,6 +270,13 @@ BAD = {
         {"data": (SMALL[0][..., :6], SMALL[1], SMALL[2][..., :6], SMALL[3])},
         "takes no images of shape (1, 8, 6)",
     ),
+    "float64": ({"model": gl.MLP().double()}, "linear1.weight is of float64"),
+    "no graph": ({"model": CutOff(64, 10)}, "do not depend on what it can train"),
+    "callback": ({"on_epoch": 3}, "on_epoch is 3: give a function"),
+    "no path": ({"resume": True}, "resume is True: give a path"),
+    "under a file": ({"checkpoint": f"{__file__}/run.pt"}, "checkpoint cannot be written"),
+    "log under a file": ({"log": f"{__file__}/log"}, "log cannot be written"),
+    "other factory": ({"optimizer": lambda p: 3}, "optimizer raised TypeError"),
     "scores": ({"model": torch.nn.Conv2d(1, 1, 3)}, "it must give scores"),
 }
 

@@ -6,6 +6,7 @@ import torch
 from torch.nn import functional
 
 import gpulearn as gl
+from gpulearn.train.accumulation import accumulate_gradients
 from gpulearn.train.precision import Precision
 from gpulearn.train.settings import Settings
 from gpulearn.train.step import update
@@ -88,6 +89,10 @@ def test_a_step_is_the_gradient_of_this_batch_alone_and_in_training_mode():
         (IMAGES[:3], LABELS[:2], "3 images and 2 labels"),
         (IMAGES.numpy(), LABELS, "images is an array of shape"),
         (IMAGES, 3, "labels is 3"),
+        (IMAGES, LABELS.float(), "dtype float32: give one class an image"),
+        (IMAGES, LABELS[:, None], r"labels has shape \(20, 1\)"),
+        (IMAGES, LABELS - 100, "labels holds -100: classes are counted from 0"),
+        (IMAGES, LABELS * 0 + 10, "labels holds 10, and the model does not tell as many"),
     ],
 )
 def test_a_bad_batch_is_told_and_changes_nothing(images, labels, expected):
@@ -101,6 +106,8 @@ def test_a_bad_batch_is_told_and_changes_nothing(images, labels, expected):
     ):
         with pytest.raises(gl.BadInput, match=expected):
             step(model, optimizer, images, labels, **options)
+    with pytest.raises((gl.BadInput, IndexError)):
+        accumulate_gradients(model, images, labels, 4)
     assert torch.equal(weight, before)
     assert weight.grad is None
 
@@ -115,6 +122,34 @@ def test_evaluation_hides_nothing_and_leaves_the_mode():
     np.testing.assert_array_equal(
         gl.predict(model, DIGITS.test_images), scores.detach().numpy().argmax(axis=1)
     )
+
+
+def test_evaluation_takes_arrays_of_any_kind():
+    model, images, labels = gl.MLP((64, 10)), DIGITS.test_images, DIGITS.test_labels
+    loss, right = gl.evaluate(model, images, labels)
+    frozen = images.copy()
+    frozen.flags.writeable = False
+    for given in (frozen, images.astype(np.float64), images.tolist()):
+        assert gl.evaluate(model, given, labels) == (loss, right)
+    turned = gl.evaluate(model, images[::-1], labels[::-1])  # strides below zero
+    assert turned == (pytest.approx(loss), right)
+    assert gl.predict(model, (16 * images).astype(np.uint8)).shape == labels.shape
+
+
+@pytest.mark.parametrize(
+    ("images", "labels", "expected"),
+    [
+        (IMAGES[:0], LABELS[:0], "0 images and 0 labels"),
+        (IMAGES[:5], LABELS[:4], "5 images and 4 labels"),
+        (IMAGES, LABELS / 2, "labels has shape .* dtype float32"),
+        (IMAGES, LABELS + 2, "labels holds 10, but the model tells 10 classes apart"),
+        (IMAGES, LABELS - 1, "labels holds -1"),
+        (None, LABELS, "images is None"),
+    ],
+)
+def test_evaluation_of_what_makes_no_sense_is_told(images, labels, expected):
+    with pytest.raises(gl.BadInput, match=expected):
+        gl.evaluate(gl.MLP((64, 10)), images, labels)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 10, 690])

@@ -33,13 +33,15 @@ class Watched:
     """Notes which batches go through a model, and how many graphs wait for `backward`."""
 
     def __init__(self, model: torch.nn.Module) -> None:
-        self.sizes: list[int] = []
+        self.sizes: list[int] = []  # of all batches, and of those whose graph is kept
+        self.learned: list[int] = []
         self.waiting = self.most = 0
         model.register_forward_hook(self.forward)
 
     def forward(self, module: Any, inputs: Any, output: torch.Tensor) -> None:
+        self.sizes.append(len(output))
         if output.requires_grad:
-            self.sizes.append(len(output))
+            self.learned.append(len(output))
             self.waiting += 1
             self.most = max(self.most, self.waiting)
             output.register_hook(self.backward)
@@ -60,7 +62,7 @@ def run(answer: Answer, case: Case) -> Seen:
         returned = number(answer(model, images, labels, part))
     facts: dict[str, Any] = {
         "the most images that go through the model at once": max(watched.sizes, default=0),
-        "the images that go through the model": sum(watched.sizes),
+        "the number of images whose gradient is taken": sum(watched.learned),
         "the gradient": flat(p.grad for p in model.parameters()),
         "the parts whose activations are kept at the same time": watched.most,
         "what happens to the parameters": "nothing"

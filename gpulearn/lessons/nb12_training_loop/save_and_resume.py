@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import tempfile
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,10 @@ from gpulearn.train.resuming import save_and_resume
 __all__ = ["EXERCISE"]
 
 answers = Answers()
+TRUSTS = (
+    "it goes on to the same bits, but a file from somewhere else may run any code while it is "
+    "loaded, as pickle lets it: read it with torch.load(path, weights_only=True)."
+)
 
 
 class Killed(BaseException):
@@ -94,9 +100,12 @@ def run(answer: Answer, case: Case) -> Seen:
     """Call an answer once for each process of the plan, in a folder of its own."""
     plan: Plan = case.args[0]
     facts: dict[str, Any] = {}
-    with apart(0), tempfile.TemporaryDirectory() as folder, loads() as trusting:
+    with apart(0), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.pt"
         for number, (steps, dies_in) in enumerate(plan.calls):
+            if number:
+                another_run(answer, plan, Path(folder))
+                path = path.rename(path.with_name(f"moved{number}.pt")) if path.exists() else path
             process = Process(plan, dies_in, number)
             arguments = process.model, process.optimizer, process.schedule, process.one_step, steps
             killed = False
@@ -110,26 +119,54 @@ def run(answer: Answer, case: Case) -> Seen:
             there = path.exists() and path.stat().st_size > 0
             facts[f"what is in the file after {name}"] = "a checkpoint" if there else "nothing"
         facts |= process.seen()
-    facts["what torch.load may load"] = "anything" if trusting else "weights only"
     return Seen(facts)
 
 
-@contextlib.contextmanager
-def loads() -> Iterator[list[Path]]:
-    """Note every call of torch.load that would run code which a file brings along."""
-    found: list[Any] = []
-    real = torch.load
+sprung: list[str] = []
 
-    def load(f: Any, *args: Any, **options: Any) -> Any:
-        if options.get("weights_only") is False:
-            found.append(f)
-        return real(f, *args, **options)
 
-    torch.load = load
-    try:
-        yield found
-    finally:
-        torch.load = real
+class Trap:
+    """What a file from somewhere else may hold: unpickled, it calls a function."""
+
+    def __reduce__(self) -> Any:
+        return spring, ()
+
+
+def spring() -> None:
+    """What the trap calls; a file names a function by its module, so it is no method."""
+    sprung.append("sprung")
+
+
+def trusting(answer: Answer, outcomes: Sequence[Any]) -> str | None:
+    """Whether a right answer runs code which the file brings along."""
+    plan = Plan(((3, 0),))
+    with apart(0), tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.pt"
+        for number in range(2):
+            process = Process(plan, 0, number)
+            arguments = process.model, process.optimizer, process.schedule, process.one_step
+            with contextlib.suppress(Exception):  # it may refuse the file as it likes
+                answer(path, *arguments, 3)
+            if number == 0:
+                kind = torch.save if zipfile.is_zipfile(path) else pickled
+                kind(Trap(), path)
+    found, sprung[:] = bool(sprung), []
+    return TRUSTS if found else None
+
+
+def pickled(value: object, path: Path) -> None:
+    path.write_bytes(pickle.dumps(value))
+
+
+def another_run(answer: Answer, plan: Plan, folder: Path) -> None:
+    """One step of a run of its own: what an answer keeps in a variable is of this one now.
+
+    Each process begins with empty variables; here there is but one process.
+    """
+    process = Process(plan, 0, 100)
+    arguments = process.model, process.optimizer, process.schedule, process.one_step
+    with contextlib.suppress(Exception):
+        answer(folder / "other.pt", *arguments, 1)
 
 
 def expect(case: Case) -> Seen:
@@ -148,7 +185,6 @@ def expect(case: Case) -> Seen:
         for _ in range(plan.calls[-1][0]):
             process.one_step()
         facts |= process.seen()
-    facts["what torch.load may load"] = "weights only"
     return Seen(facts)
 
 
@@ -332,8 +368,8 @@ memory: Parts = {}
 
 
 @answers.wrong(
-    "nothing is in the file: what is kept in a variable goes with the process. Write it with "
-    "torch.save."
+    "nothing is in the file: what is kept in a variable goes with the process, and another file "
+    "is not found again. Write it with torch.save to `path`."
 )
 def keeps_it_in_memory(
     path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
@@ -343,6 +379,24 @@ def keeps_it_in_memory(
         one_step()
         done += 1
         memory.update(state(model, optimizer, schedule, done))
+
+
+@answers.wrong(
+    "after a stop other batches are drawn, though the file holds the rest: the state of the random "
+    "numbers is kept in a variable, which goes with the process. Save it with the others."
+)
+def keeps_random_in_memory(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    done = 0
+    if path.exists():
+        saved = torch.load(path, weights_only=True)
+        done = restore(saved | memory, model, optimizer, schedule)
+    while done < steps:
+        one_step()
+        done += 1
+        memory["random"] = torch.get_rng_state()
+        torch.save(state(model, optimizer, schedule, done), path)
 
 
 @answers.wrong("it never loads: a run that was stopped begins anew. Where path exists, load it.")
@@ -367,10 +421,7 @@ def loads_before_saving(
         torch.save(state(model, optimizer, schedule, done), path)
 
 
-@answers.wrong(
-    "it goes on to the same bits, but with weights_only=False a file from somewhere else may run "
-    "any code while it is loaded: write weights_only=True."
-)
+@answers.wrong(TRUSTS)
 def trusts_the_file(
     path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
 ) -> None:
@@ -461,4 +512,5 @@ EXERCISE = Exercise(
     run=run,
     expect=expect,
     difference=difference,
+    demand=trusting,
 )

@@ -282,8 +282,8 @@ def no_step(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
 
 
 @answers.wrong(
-    "it makes an optimiser of its own: use the one that is given, with its rate and what it "
-    "remembers of the steps before."
+    "the parameters move as in gradient descent at a rate of 0.1, whatever optimiser is given: "
+    "call its step(), which knows its rate and what it remembers of the steps before."
 )
 def own_optimizer(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
     model.train()
