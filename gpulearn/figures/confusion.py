@@ -74,7 +74,7 @@ def plot_confusion(labels: Array, predicted: Array, classes: int = 10) -> Pictur
                     ha="center",
                     va="center",
                     weight=weight,
-                    color="0.55" if row == column else "black",
+                    color="0.35" if row == column else "black",
                 )
         axes.set_xticks(range(classes))
         axes.set_yticks(range(classes))

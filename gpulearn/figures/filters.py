@@ -13,6 +13,8 @@ from gpulearn.figures.style import figure
 __all__ = ["show_filters"]
 
 COLUMNS = 16
+ENLARGED = 7  # pixels of the picture for one weight, each way
+GAP = 2  # pixels between two filters
 
 
 def show_filters(weights: Any, before: Any = None) -> Picture:
@@ -42,14 +44,31 @@ def show_filters(weights: Any, before: Any = None) -> Picture:
         parts = np.atleast_1d(made.subfigures(len(rows), 1))
         for part, (title, filters) in zip(parts, rows.items(), strict=True):
             if len(rows) > 1:
-                part.suptitle(title, x=0.02, ha="left")
-            grid = part.subplots(lines, columns, squeeze=False)
-            for place, axes in enumerate(grid.flat):
-                axes.set_axis_off()
-                if place < count:
-                    image = axes.imshow(filters[place], cmap="gray", vmin=-top, vmax=top)
-            part.colorbar(image, ax=grid, label="weight", shrink=0.9)
+                found = f"{edges(filters)} of {count} rise mostly from one side to the other"
+                part.suptitle(f"{title}: {found}", x=0.02, ha="left")
+            axes = part.subplots()
+            axes.set_axis_off()
+            image = axes.imshow(mosaic(filters, columns), cmap="gray", vmin=-top, vmax=top)
+            part.colorbar(image, ax=axes, label="weight", shrink=0.9)
     return show(made, said(rows))
+
+
+def mosaic(filters: np.ndarray[Any, Any], columns: int) -> np.ndarray[Any, Any]:
+    """All filters in one image, row by row, with NaN between them: faster than an axes for each.
+
+    >>> mosaic(np.array([[[1.0]], [[2.0]]]), columns=2).shape
+    (9, 18)
+    """
+    count, height, width = filters.shape
+    lines = -(-count // columns)
+    tall, wide = height * ENLARGED + GAP, width * ENLARGED + GAP
+    whole = np.full((lines * tall, columns * wide), np.nan)
+    for place, weights in enumerate(filters):
+        top, left = place // columns * tall, place % columns * wide
+        whole[top : top + tall - GAP, left : left + wide - GAP] = np.kron(
+            weights, np.ones((ENLARGED, ENLARGED))
+        )
+    return whole
 
 
 def as_filters(weights: Any) -> np.ndarray[Any, Any]:

@@ -65,7 +65,7 @@ def training_explorer(data: Any, epochs: int = 4) -> Explorer:
     controls = {
         "rate": widgets.SelectionSlider(
             options=[(f"{rate:g}", rate) for rate in RATES],
-            value=0.5,
+            value=1.0,
             description="rate",
             continuous_update=False,
             readout=False,  # could be typed into; the sentence below says it

@@ -65,10 +65,10 @@ def test_the_training_explorer_moves_by_keyboard(notebook):
     output = notebook.cell("gl.training_explorer").locator(".jp-OutputArea")
     picture, sentence = output.locator("img"), output.locator("p[role=status]")
     source = picture.get_attribute("src")
-    expect(sentence).to_contain_text("Rate 0.5, clip none, constant")
+    expect(sentence).to_contain_text("Rate 1, clip none, constant")
 
     output.get_by_role("slider").focus()
     notebook.page.keyboard.press("ArrowLeft")
-    expect(sentence).to_contain_text("Rate 0.3, clip none, constant")
+    expect(sentence).to_contain_text("Rate 0.7, clip none, constant")
     expect(picture).not_to_have_attribute("src", source)
     notebook.screenshot("12-explorer")

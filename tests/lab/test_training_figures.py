@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import gpulearn as gl
 from gpulearn.figures import training_board as boards
 from gpulearn.figures.confusion import said as confusion_said
-from gpulearn.figures.filters import edges
+from gpulearn.figures.filters import ENLARGED, edges, mosaic
 from gpulearn.figures.memory_bars import unit_for
 from gpulearn.figures.training_curves import draw_run, finding, smoothed
 from gpulearn.figures.training_explorer import draw_training
@@ -210,6 +210,7 @@ def test_the_explorer_trains_anew_and_tells_a_rate_that_is_too_high():
 
     explorer = gl.training_explorer(SMALL, epochs=1)
     before = explorer.picture.value
+    assert "Rate 1, clip none, constant" in before  # where notebook 12 begins to clip
     explorer.controls["rate"].value = 0.1
     assert explorer.picture.value != before
     assert "Rate 0.1, clip none" in explorer.picture.value
@@ -276,6 +277,20 @@ def test_filters_are_shown_before_and_after():
     reach = model.stage1.conv1.weight.abs().max().item()
     assert f"after training, weights reach {reach:.2g}, and" in picture.alt
     assert gl.show_filters(np.ones((1, 1, 1, 1))).alt.startswith("1 filters of 1 × 1. After")
+
+
+def test_each_filter_stands_in_its_place_of_the_picture():
+    filters = np.arange(3 * 6.0).reshape(3, 2, 3)
+    whole = mosaic(filters, columns=2)
+    tall, wide = (side // 2 for side in whole.shape)
+    for place, weights in enumerate(filters):
+        row, column = divmod(place, 2)
+        tile = whole[row * tall : (row + 1) * tall, column * wide : (column + 1) * wide]
+        drawn = tile[: 2 * ENLARGED, : 3 * ENLARGED]
+        assert np.array_equal(drawn[::ENLARGED, ::ENLARGED], weights)
+        assert np.isfinite(drawn).all()
+        assert np.isnan(tile).sum() == tile.size - drawn.size
+    assert np.isnan(whole[tall:, wide:]).all()
 
 
 def test_what_are_no_filters_is_refused():
