@@ -27,6 +27,7 @@ __all__ = [
     "choice",
     "install_command",
     "installed",
+    "missing",
     "package",
     "positive",
     "real_array",
@@ -80,11 +81,15 @@ def package(name: str, purpose: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != name.partition(".")[0]:
             raise
-        _, extra = OPTIONAL[name.partition(".")[0]]
-        raise MissingPackage(
-            f"{purpose} needs {error.name}, which is not installed: "
-            f"{install_command(extra)} brings it."
-        ) from None
+        raise missing(error.name, purpose) from None
+
+
+def missing(name: str, purpose: str) -> MissingPackage:
+    """The error that says in one sentence what brings an optional package."""
+    _, extra = OPTIONAL[name]
+    return MissingPackage(
+        f"{purpose} needs {name}, which is not installed: {install_command(extra)} brings it."
+    )
 
 
 def choice(what: str, value: object, known: Iterable[str]) -> str:

@@ -111,12 +111,22 @@ def lessons_here() -> tuple[dict[str, Exercise], dict[str, MissingPackage]]:
     for module in sorted(m.name for m in pkgutil.iter_modules(lessons.__path__)):
         if module.startswith("nb"):
             try:
-                lesson = importlib.import_module(f"gpulearn.lessons.{module}")
+                lesson = importlib.import_module(f"{lessons.__name__}.{module}")
             except MissingPackage as missing:
-                absent[module.removeprefix("nb")] = missing
+                absent[module] = missing
+            except ModuleNotFoundError as error:
+                if error.name not in _require.OPTIONAL:
+                    raise
+                absent[module] = _require.missing(error.name, "Its lesson")
             else:
                 found |= {exercise.name: exercise for exercise in lesson.EXERCISES}
     return found, absent
+
+
+def _modules(lesson: str) -> set[str]:
+    """The names of a lesson's modules, without importing it."""
+    folders = [f"{folder}/{lesson}" for folder in lessons.__path__]
+    return {module.name for module in pkgutil.iter_modules(folders)}
 
 
 def catalogue() -> dict[str, Exercise]:
@@ -129,13 +139,10 @@ def find(name: object) -> Exercise:
 
     Raises:
         BadInput: there is none of that name; the nearest is named.
-        MissingPackage: there is none of that name here, and some lessons lack a package.
+        MissingPackage: its lesson needs a package that is not here.
     """
     found, absent = lessons_here()
-    if absent and name not in found:
-        lesson, missing = next(iter(absent.items()))
-        raise MissingPackage(
-            f"There is no exercise {_require.shown(name)} here; those of {lesson} are left out: "
-            f"{missing}"
-        )
+    for lesson, missing in absent.items():
+        if name in _modules(lesson):  # each exercise is a module of its name
+            raise MissingPackage(f"The exercise {name} is not here: {missing}")
     return found[_require.choice("exercise", name, found)]

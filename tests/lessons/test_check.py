@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from gpulearn import check, exercises, solution
-from gpulearn.errors import BadInput, NotSolvedYet, WrongAnswer
-from gpulearn.lessons import judge, limit, progress
+from gpulearn.errors import BadInput, MissingPackage, NotSolvedYet, WrongAnswer
+from gpulearn.lessons import exercise, judge, limit, progress
 from gpulearn.lessons.exercise import catalogue, find
 from gpulearn.lessons.judge import diagnose
 from gpulearn.lessons.kernel_exercise import Launch
@@ -143,6 +143,27 @@ def test_unknown_exercise_names_the_nearest():
         BadInput, match="There is no exercise 'matmul_flop': did you mean 'matmul_f"
     ):
         check("matmul_flop", max)
+
+
+def test_a_lesson_without_its_package_is_left_out(monkeypatch):
+    real = exercise.importlib.import_module
+
+    def without_torch(name):
+        if name.endswith("nb12_training_loop"):
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+        return real(name)
+
+    monkeypatch.setattr(exercise.importlib, "import_module", without_torch)
+    exercise.lessons_here.cache_clear()
+    try:
+        assert "train_step" not in catalogue()
+        assert "matmul_flops" in catalogue()
+        with pytest.raises(MissingPackage, match="exercise train_step is not here: .* needs torch"):
+            check("train_step", max)
+        with pytest.raises(BadInput, match="did you mean 'matmul_f"):
+            check("matmul_flop", max)
+    finally:
+        exercise.lessons_here.cache_clear()
 
 
 def test_endless_loop_ends():
