@@ -50,6 +50,7 @@ OPTIONAL = {
     "jupyterlab": ("opening the notebooks", "lab"),
     "matplotlib": ("figures", "lab"),
     "ipywidgets": ("interactive figures", "lab"),
+    "cloudpickle": ("starting ranks", "torch"),
     "tqdm": ("progress bars", "lab"),
     "tensorboard": ("TensorBoard's logs", "lab"),
 }

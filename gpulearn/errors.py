@@ -18,6 +18,7 @@ __all__ = [
     "KernelError",
     "MissingPackage",
     "NotSolvedYet",
+    "RankError",
     "RecordingError",
     "TrainingError",
     "WrongAnswer",
@@ -82,6 +83,12 @@ class BadLaunch(KernelError, ValueError, TypeError):  # noqa: N818 - a learner's
 
     Numba raises a ValueError or a TypeError here.
     """
+
+
+class RankError(GpulearnError, RuntimeError):
+    """A rank failed; `rank` is the first that did."""
+
+    rank: int = -1
 
 
 class NotSolvedYet(GpulearnError):  # noqa: N818 - a learner's word

@@ -1,0 +1,5 @@
+"""Many ranks: real processes that really communicate, started from a notebook cell."""
+
+from gpulearn import _require
+
+_require.package("torch", "Starting ranks")

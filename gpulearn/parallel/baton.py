@@ -1,0 +1,114 @@
+"""One rank runs at a time, and which one is next is the same every time."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import heapq
+import threading
+import time
+from collections.abc import Sequence
+
+import torch
+
+__all__ = ["Baton", "Ended"]
+
+GRACE_SECONDS = 1.0  # for a rank that is ended to tidy up
+
+
+class Ended(BaseException):
+    """Ends a rank because another one failed; no `except Exception` stops it."""
+
+
+class Baton:
+    """Threads that hand on a baton: the rank with the smallest (clock, rank) is next.
+
+    Since messages are posted in the order of the simulated clock, the outcome depends neither
+    on the operating system nor on how fast this machine is.
+
+    Attributes:
+        clocks: seconds of each rank's simulated clock.
+        holder: the rank that runs; -1 before the first.
+        since: when it was given the baton, on the clock of `time.monotonic`.
+        over: set when nobody can go on: all are done, one has failed, or all wait.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.clocks = [0.0] * size
+        self.holder = -1
+        self.since = time.monotonic()
+        self.over = threading.Event()
+        self._ready = [(0.0, rank) for rank in range(size)]
+        self._gates = [threading.Lock() for _ in range(size)]  # a rank runs when its own opens
+        for gate in self._gates:
+            gate.acquire()
+        self._at_gate = [False] * size
+        self._left = [False] * size
+        self._ending = False
+
+    def take(self, rank: int) -> None:
+        """Wait for this rank's first turn; it begins with torch's usual random numbers."""
+        self._wait(rank)
+        torch.set_rng_state(torch.Generator().get_state())
+
+    def step(self, rank: int) -> None:
+        """Let those go first whose clock is behind this rank's."""
+        if self._ending:
+            raise Ended
+        if self._ready and self._ready[0] < (self.clocks[rank], rank):
+            heapq.heappush(self._ready, (self.clocks[rank], rank))
+            self.pause(rank)
+
+    def pause(self, rank: int) -> None:
+        """Hand the baton on, and wait until it comes back; random numbers stay the rank's own."""
+        if self._ending:
+            raise Ended
+        state = torch.get_rng_state()
+        self.hand_on()
+        self._wait(rank)
+        torch.set_rng_state(state)
+
+    def ready(self, rank: int, clock: float) -> None:
+        """A rank that paused can go on, at this time of its clock."""
+        heapq.heappush(self._ready, (clock, rank))
+
+    def hand_on(self) -> None:
+        """Give the baton to the next rank, or end the game if there is none."""
+        if not self._ready:
+            self.over.set()
+            return
+        _, self.holder = heapq.heappop(self._ready)
+        self.since = time.monotonic()
+        self._gates[self.holder].release()
+
+    def leave(self, rank: int, failed: bool) -> None:
+        """A rank is at its end: the next one goes on, or nobody does if it failed."""
+        self._left[rank] = True
+        if failed:
+            self.over.set()
+        else:
+            self.hand_on()
+
+    def end(self, threads: Sequence[threading.Thread]) -> None:
+        """End those that still run, one after another."""
+        self._ending = True
+        for rank, thread in enumerate(threads):
+            waits = self._at_gate[rank] or self._left[rank]
+            if rank == self.holder and not waits and thread.ident:
+                _raise_in(thread.ident)  # it is in code of its own
+            with contextlib.suppress(RuntimeError):  # open already
+                self._gates[rank].release()
+            if thread.is_alive():
+                thread.join(GRACE_SECONDS)
+
+    def _wait(self, rank: int) -> None:
+        self._at_gate[rank] = True
+        self._gates[rank].acquire()
+        self._at_gate[rank] = False
+        if self._ending:
+            raise Ended
+
+
+def _raise_in(ident: int) -> None:
+    """Raise `Ended` in a thread at its next line of Python."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(Ended))

@@ -1,0 +1,169 @@
+"""Broadcast, reduce, all-gather, reduce-scatter and all-to-all, from send and receive.
+
+They work in real ranks and in simulated ones. N is the number of ranks; every rank must call,
+with tensors of one shape and dtype. `gpulearn.parallel.all_reduce` has the all-reduces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from gpulearn import _require
+from gpulearn._require import shown
+from gpulearn.errors import BadInput
+from gpulearn.parallel.combining import OPERATIONS, combine, need_tensor
+from gpulearn.parallel.comm import exchange, rank, recv, send, those_there, world_size
+
+__all__ = ["all_gather", "all_to_all", "broadcast", "doublings", "reduce", "reduce_scatter"]
+
+
+def doublings(count: int) -> Iterator[int]:
+    """1, 2, 4 … as long as they are below `count`.
+
+    >>> list(doublings(6))
+    [1, 2, 4]
+    """
+    distance = 1
+    while distance < count:
+        yield distance
+        distance *= 2
+
+
+def broadcast(tensor: Tensor, root: int = 0) -> Tensor:
+    """Copy the root's tensor into that of every rank, by a binomial tree: ⌈log₂N⌉ rounds.
+
+    Returns:
+        The same tensor.
+
+    Raises:
+        BadInput: there is no such rank.
+
+    >>> import gpulearn as gl
+    >>> gl.simulate(lambda: broadcast(torch.tensor(gl.rank()), root=1).item(), 3).results
+    [1, 1, 1]
+    """
+    need_tensor(tensor)
+    count = world_size()
+    place = (rank() - _root(root)) % count  # as if the root were rank 0
+    for distance in reversed(list(doublings(count))):
+        if place % (2 * distance) == distance:
+            recv(tensor, (place - distance + root) % count)
+        elif place % (2 * distance) == 0 and place + distance < count:
+            send(tensor, (place + distance + root) % count)
+    return tensor
+
+
+def reduce(tensor: Tensor, root: int = 0, op: str = "sum") -> Tensor:
+    """Combine the tensors of all ranks into the root's, by a binomial tree: ⌈log₂N⌉ rounds.
+
+    Returns:
+        The same tensor; on the other ranks it stays as it was.
+
+    Raises:
+        BadInput: there is no such rank or operation.
+
+    >>> import gpulearn as gl
+    >>> gl.simulate(lambda: reduce(torch.tensor(gl.rank()), root=0).item(), 3).results
+    [3, 1, 2]
+    """
+    need_tensor(tensor)
+    op = _require.choice("op", op, OPERATIONS)
+    count = world_size()
+    place = (rank() - _root(root)) % count
+    part = tensor.detach() if place == 0 else tensor.detach().clone()
+    arrived = torch.empty_like(part)
+    for distance in doublings(count):
+        if place % (2 * distance) == distance:
+            send(part, (place - distance + root) % count)
+            break
+        if place + distance < count:
+            combine(part, recv(arrived, (place + distance + root) % count), op)
+    return tensor
+
+
+def all_gather(tensor: Tensor) -> Tensor:
+    """Collect the tensors of all ranks on every rank, round a ring: (N−1)(α + Sβ).
+
+    Args:
+        tensor: of shape (…).
+
+    Returns:
+        A new tensor of shape (N, …): row r is that of rank r.
+
+    >>> import gpulearn as gl
+    >>> gl.simulate(lambda: all_gather(torch.tensor(gl.rank())).tolist(), 3).results
+    [[0, 1, 2], [0, 1, 2], [0, 1, 2]]
+    """
+    need_tensor(tensor)
+    me, count = rank(), world_size()
+    rows = torch.empty((count, *tensor.shape), dtype=tensor.dtype, device=tensor.device)
+    rows[me] = tensor.detach()
+    for step in range(count - 1):
+        outgoing, arriving = rows[(me - step) % count], rows[(me - step - 1) % count]
+        exchange(outgoing, (me + 1) % count, arriving, (me - 1) % count)
+    return rows
+
+
+def reduce_scatter(tensor: Tensor, op: str = "sum") -> Tensor:
+    """Combine the tensors of all ranks, and leave each rank one part: (N−1)(α + Sβ/N).
+
+    Args:
+        tensor: of shape (m, …), cut along its first axis as `torch.tensor_split` does: into N
+            parts whose lengths differ by at most one.
+        op: "sum", "product", "max" or "min".
+
+    Returns:
+        A new tensor: part r of the result on rank r.
+
+    Raises:
+        BadInput: there is no such operation, or the tensor has no axis.
+
+    >>> import gpulearn as gl
+    >>> gl.simulate(lambda: reduce_scatter(torch.tensor([1, 10, 100])).tolist(), 3).results
+    [[3], [30], [300]]
+    """
+    need_tensor(tensor, dimensions=1)
+    op = _require.choice("op", op, OPERATIONS)
+    me, count = rank(), world_size()
+    parts = [part.clone() for part in tensor.detach().tensor_split(count)]
+    for step in range(count - 1):
+        outgoing, mine = parts[(me - step - 1) % count], parts[(me - step - 2) % count]
+        arrived = exchange(outgoing, (me + 1) % count, torch.empty_like(mine), (me - 1) % count)
+        combine(mine, arrived, op)
+    return parts[me]
+
+
+def all_to_all(tensor: Tensor) -> Tensor:
+    """Send part s of each rank's tensor to rank s: (N−1)(α + Sβ/N).
+
+    Args:
+        tensor: of shape (m, …), cut along its first axis as `torch.tensor_split` does.
+
+    Returns:
+        A new tensor: what ranks 0, 1 … sent, one after another along the first axis.
+
+    Raises:
+        BadInput: the tensor has no axis.
+
+    >>> import gpulearn as gl
+    >>> gl.simulate(lambda: all_to_all(torch.arange(2) + 10 * gl.rank()).tolist(), 2).results
+    [[0, 10], [1, 11]]
+    """
+    need_tensor(tensor, dimensions=1)
+    me, count = rank(), world_size()
+    parts = tensor.detach().tensor_split(count)
+    arrived = [parts[me].clone() for _ in range(count)]
+    for shift in range(1, count):
+        to, source = (me + shift) % count, (me - shift) % count
+        exchange(parts[to], to, arrived[source], source)
+    return torch.cat(arrived)
+
+
+def _root(value: int) -> int:
+    count = world_size()
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
+        raise BadInput(f"root is {shown(value)}: {those_there(count)}")
+    return value

@@ -1,0 +1,64 @@
+"""How an all-reduce combines two tensors into one: sum, product, maximum, minimum."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from gpulearn import _require
+from gpulearn._require import shown
+from gpulearn.errors import BadInput
+
+__all__ = ["OPERATIONS", "combine", "in_place"]
+
+# each writes into its first tensor
+OPERATIONS: dict[str, Callable[[Tensor, Tensor], object]] = {
+    "sum": lambda into, other: into.add_(other),
+    "product": lambda into, other: into.mul_(other),
+    "max": lambda into, other: torch.maximum(into, other, out=into),
+    "min": lambda into, other: torch.minimum(into, other, out=into),
+}
+
+
+class InPlace(Protocol):
+    """An all-reduce: writes the result into `tensor` on every rank, and returns it."""
+
+    def __call__(self, tensor: Tensor, op: str = "sum") -> Tensor:
+        """Reduce over all ranks."""
+
+
+def combine(into: Tensor, other: Tensor, op: str) -> None:
+    """Combine two tensors of one shape and dtype; the first holds the result."""
+    OPERATIONS[op](into, other)
+
+
+def in_place(function: Callable[[Tensor, str], None]) -> InPlace:
+    """Let an algorithm work on one flat, contiguous row of numbers, whatever the tensor is."""
+
+    @functools.wraps(function)
+    def whole(tensor: Tensor, op: str = "sum") -> Tensor:
+        need_tensor(tensor)
+        op = _require.choice("op", op, OPERATIONS)
+        flat = tensor.detach().contiguous().view(-1)
+        function(flat, op)
+        if flat.data_ptr() != tensor.data_ptr():
+            tensor.detach().copy_(flat.view(tensor.shape))
+        return tensor
+
+    return whole
+
+
+def need_tensor(value: object, dimensions: int = 0) -> None:
+    """Check that a value is a tensor that has an axis to cut, if it needs one.
+
+    Raises:
+        BadInput: it is not.
+    """
+    if not isinstance(value, Tensor):
+        raise BadInput(f"tensor is {shown(value)}: give a torch tensor.")
+    if value.ndim < dimensions:
+        raise BadInput(f"tensor is {shown(value)}, a single number: give one that can be cut.")

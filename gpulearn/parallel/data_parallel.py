@@ -1,0 +1,194 @@
+"""Data parallelism three ways: naive, in buckets, and with communication during `backward`.
+
+Each wraps this rank's replica of a model. The same loop serves all three:
+
+    replica = OverlappingDataParallel(model)
+    loss = loss_of(replica(images), labels)
+    loss.backward()
+    replica.average()  # then every rank holds the same gradients
+    optimizer.step()
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from torch import Tensor, nn
+
+from gpulearn._require import shown
+from gpulearn.errors import BadInput, TrainingError
+from gpulearn.parallel.averaging import average_gradients, broadcast_weights, share_of
+from gpulearn.parallel.buckets import MEGABYTE, Bucket, bucket_gradients
+from gpulearn.parallel.library import copy_from
+
+__all__ = ["BucketedDataParallel", "NaiveDataParallel", "OverlappingDataParallel", "Replica"]
+
+
+class Replica(nn.Module):
+    """This rank's copy of a model: it starts as rank 0's, and its buffers stay rank 0's.
+
+    Args:
+        module: the model; `replica.module` gives it back.
+
+    Raises:
+        BadInput: this is no model, or the ranks' models differ.
+        RankError: this is no rank.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        if not isinstance(module, nn.Module):
+            raise BadInput(f"module is {shown(module)}: give the model.")
+        self.module = module
+        self._exchanges = True
+        self._samples: int | None = None
+        broadcast_weights(module)
+
+    def forward(self, *inputs: Any, **options: Any) -> Any:
+        """Run the model; in training, buffers such as batch statistics are first made alike."""
+        if self.training and self._exchanges:
+            for buffer in self.module.buffers():
+                copy_from(0, buffer)
+        return self.module(*inputs, **options)
+
+    @contextlib.contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Only add up gradients: for all micro-batches of a step but the last one."""
+        before, self._exchanges = self._exchanges, False
+        try:
+            yield
+        finally:
+            self._exchanges = before
+
+    def weigh(self, samples: int) -> None:
+        """Say before `backward` that this rank's mean loss is over so many samples.
+
+        For uneven shards: every rank says it, and it holds for one step. A rank with 0 samples
+        may leave `backward` out, and also the model itself if that has no buffers.
+
+        Raises:
+            BadInput: `samples` is no count, or no rank has samples.
+        """
+        self._samples = samples
+
+    def average(self) -> None:
+        """Replace each gradient by its mean over all ranks: after `backward`, before the step.
+
+        Clip gradients after it, not before.
+
+        Raises:
+            TrainingError: it is called under `no_sync`.
+        """
+        if not self._exchanges:
+            raise TrainingError("average() under no_sync(): leave the block first.")
+        try:
+            self._average()
+        finally:
+            self._samples = None
+
+    def _average(self) -> None:
+        raise NotImplementedError
+
+
+class NaiveDataParallel(Replica):
+    """After `backward`, one all-reduce for each parameter, one after another.
+
+    >>> import gpulearn as gl
+    >>> import torch
+    >>> def weight_after_a_step():
+    ...     replica = NaiveDataParallel(nn.Linear(1, 1, bias=False))
+    ...     replica(torch.tensor([[1.0 + gl.rank()]])).sum().backward()
+    ...     replica.average()
+    ...     return replica.module.weight.grad.item()
+    >>> gl.launch(weight_after_a_step, 2, backend="simulated")
+    [1.5, 1.5]
+    """
+
+    def _average(self) -> None:
+        average_gradients(self.module, self._samples)
+
+
+class BucketedDataParallel(Replica):
+    """After `backward`, one all-reduce for each bucket of gradients.
+
+    Afterwards gradients are views into the buckets: the next step overwrites them, so clone
+    one that is to be kept.
+
+    Args:
+        module: the model.
+        most_bytes: of a bucket.
+
+    Raises:
+        BadInput: this is no model, the ranks' models differ, or `most_bytes` is not above zero.
+        RankError: this is no rank.
+    """
+
+    def __init__(self, module: nn.Module, most_bytes: int = 25 * MEGABYTE) -> None:
+        super().__init__(module)
+        groups = bucket_gradients(list(module.parameters()), most_bytes)
+        self._buckets = [Bucket(group) for group in groups]
+        self._share: float | None = None
+
+    def weigh(self, samples: int) -> None:
+        """Say before `backward` that this rank's mean loss is over so many samples."""
+        self._share = share_of(samples)
+
+    def _average(self) -> None:
+        try:
+            for bucket in self._buckets:
+                bucket.fill_rest(self._part())
+                if not bucket.begun:
+                    bucket.begin()
+            for bucket in self._buckets:
+                bucket.finish()
+        finally:
+            self._share = None
+
+    def _part(self) -> float:
+        """This rank's weight in the mean."""
+        return share_of(None) if self._share is None else self._share
+
+
+class OverlappingDataParallel(BucketedDataParallel):
+    """Each bucket leaves as soon as it is full, while `backward` goes on computing.
+
+    Every rank must send its buckets in the same order, or sums of different buckets would meet.
+    So a full bucket waits until those before it have left; what no `backward` fills leaves in
+    `average`, with zeros for the parameters that this rank did not use.
+
+    Raises:
+        BadInput: this is no model, the ranks' models differ, or `most_bytes` is not above zero.
+        RankError: this is no rank.
+    """
+
+    def __init__(self, module: nn.Module, most_bytes: int = 25 * MEGABYTE) -> None:
+        super().__init__(module, most_bytes)
+        self._hooks = [
+            parameter.register_post_accumulate_grad_hook(partial(self._ready, bucket, number))
+            for bucket in self._buckets
+            for number, parameter in enumerate(bucket.parameters)
+        ]
+
+    def release(self) -> None:
+        """Leave the model without hooks, as it was before."""
+        for hook in self._hooks:
+            hook.remove()
+
+    def _ready(self, bucket: Bucket, number: int, parameter: Tensor) -> None:
+        """Called by `backward` when this parameter has its gradient."""
+        if not self._exchanges:
+            return
+        if bucket.holds(number):
+            raise TrainingError(
+                "Two backward passes without average() between them: call it after each, or put "
+                "all passes of a step but the last under no_sync()."
+            )
+        bucket.fill(number, self._part())
+        for each in self._buckets:
+            if not each.begun:
+                if not each.full:
+                    break
+                each.begin()

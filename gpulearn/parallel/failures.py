@@ -1,0 +1,103 @@
+"""Which rank failed first, what it said, and what became of the others: one readable error."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpulearn import _require
+from gpulearn.errors import RankError
+from gpulearn.parallel.messages import STUCK, Failure, Frame, Result
+
+__all__ = ["error_of", "own_frames", "place"]
+
+# what a rank says that waited for one that is gone, or did not come
+ECHO = re.compile(
+    r"closed by peer|reset by peer|broken pipe|timed out waiting \w+|timed? ?out|socket closed",
+    re.I,
+)
+MOST_FRAMES = 6
+FOLDER = Path(__file__).parent
+# what lies between a rank's function and its messages
+MACHINERY = {
+    *(str(FOLDER / f"{name}.py") for name in ("baton", "comm", "processes", "simulated", "wires")),
+    _require.__file__,
+    threading.__file__,
+}
+
+
+def error_of(outcomes: Sequence[Result | Failure]) -> RankError | None:
+    """One error that names the first rank to fail and, in one line each, its echoes; or None.
+
+    A rank that lost its connection is an echo of the one that it was connected to.
+    """
+    failed = [(rank, one) for rank, one in enumerate(outcomes) if isinstance(one, Failure)]
+    if not failed:
+        return None
+    first, cause = min(failed, key=lambda one: (_order(one[1]), one[1].moment))
+    count = len(outcomes)
+    lines = [f"rank {first} of {count} {_happened(cause)}", *_stack(cause.frames)]
+    for rank, other in failed:
+        if rank != first:
+            lines.append(f"rank {rank} then {_echo(other)}")
+    error = RankError("\n".join(lines))
+    error.rank = first
+    return error
+
+
+def _order(failure: Failure) -> int:
+    """What comes first as a cause: a failure, then a rank that never came, then those waiting."""
+    if failure.kind == STUCK:
+        return 1
+    return 2 if failure.kind and ECHO.search(failure.said) else 0
+
+
+def _happened(failure: Failure) -> str:
+    if failure.kind in ("", STUCK):
+        return f"{failure.said}."
+    return f"raised {failure.kind}: {failure.said}".rstrip(": ") + (not failure.said) * "."
+
+
+def _echo(failure: Failure) -> str:
+    """What became of another rank, in one line."""
+    own = own_frames(failure.frames)
+    where = f" in {place(own[-1])}" if own else ""
+    if failure.kind and (found := ECHO.search(failure.said)):
+        return f"waited for it in vain{where}: {found.group().lower()}."
+    said = failure.said.partition("\n")[0].rstrip(".")
+    return f"{said}{where}." if not failure.kind else f"raised {failure.kind}{where}: {said}."
+
+
+def own_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
+    """The reader's own frames: not of an installed package, nor of what carries messages.
+
+    Where there are none, those of this package but not of its machinery; else all.
+    """
+    ours = [frame for frame in frames if "site-packages" not in frame.file]
+    readers = [f for f in ours if Path(f.file).parent != FOLDER and f.file not in MACHINERY]
+    return readers or [f for f in ours if f.file not in MACHINERY] or ours or frames
+
+
+def _stack(frames: Sequence[Frame]) -> list[str]:
+    lines = []
+    for frame in own_frames(frames)[-MOST_FRAMES:]:
+        source = linecache.getline(frame.file, frame.line).strip()
+        lines.append(f"  {place(frame)}, in {frame.function}" + (f": {source}" if source else ""))
+    return lines
+
+
+def place(frame: Frame) -> str:
+    """Where a frame is, as a reader knows it: a notebook's cell or a file, and the line."""
+    return f"{_cell(frame.file)}, line {frame.line}"
+
+
+def _cell(file: str) -> str:
+    """A notebook's cell by its number; any other file by its name."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    name = shell.compile.format_code_name(file) if shell else None
+    return f"{name[0].lower()} {name[1]}" if name else file.rpartition("/")[2]

@@ -1,0 +1,124 @@
+"""A rank's side: it joins the group, runs the function, and sends back what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import faulthandler
+import os
+import pickle
+import signal
+import sys
+import threading
+from multiprocessing.connection import Connection
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from gpulearn.parallel.messages import Failure, Job, Result, frames_of, packed
+
+__all__ = ["run", "said", "travelling"]
+
+
+def run(
+    job: Job,
+    out: Connection,
+    err: Connection,
+    answer: Connection,
+    stack: Connection,
+    life: Connection,
+) -> None:
+    """Be one rank, from start to end.
+
+    Args:
+        job: what to do.
+        out: where what is printed goes.
+        err: where what is printed to standard error goes.
+        answer: where one pickled `Result` or `Failure` goes.
+        stack: where the rank says where it is when it is asked.
+        life: ends when the launcher is gone; then this process ends too.
+    """
+    _settle(job, out, err, stack, life)
+    try:
+        message: Result | Failure = Result(_call(job))
+    except BaseException as error:
+        message = Failure(type(error).__name__, said(error), frames_of(error))
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    with os.fdopen(answer.fileno(), "wb", closefd=False) as pipe:
+        pickle.dump(message, pipe)
+    # without the interpreter's farewell: a collective that still hangs would hold it up
+    os._exit(0 if isinstance(message, Result) else 1)
+
+
+def _settle(
+    job: Job, out: Connection, err: Connection, stack: Connection, life: Connection
+) -> None:
+    if hasattr(os, "setsid"):
+        os.setsid()  # an interrupt in the notebook reaches the launcher alone
+    os.dup2(out.fileno(), 1)
+    os.dup2(err.fileno(), 2)
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        # line by line, also when print's text goes to a pipe
+        stream = os.fdopen(number, "w", buffering=1, encoding="utf-8", closefd=False)
+        setattr(sys, name, stream)
+    threading.Thread(target=_die_with_launcher, args=(life,), daemon=True).start()
+    if hasattr(faulthandler, "register"):
+        faulthandler.register(signal.SIGUSR1, file=stack.fileno(), all_threads=False)
+    os.environ.update(job.environment)
+    os.environ.update(
+        RANK=str(job.rank),
+        LOCAL_RANK=str(job.rank),
+        WORLD_SIZE=str(job.size),
+        LOCAL_WORLD_SIZE=str(job.size),
+        OMP_NUM_THREADS=str(job.threads),
+        TORCH_DISTRIBUTED_DEBUG="DETAIL" if job.debug else "OFF",
+    )
+    dist.set_debug_level_from_env()  # type: ignore[attr-defined]
+    torch.set_num_threads(job.threads)
+
+
+def _die_with_launcher(life: Connection) -> None:
+    with contextlib.suppress(EOFError, OSError):
+        life.recv_bytes()
+    os.killpg(0, signal.SIGKILL) if hasattr(os, "killpg") else os._exit(1)
+
+
+def _call(job: Job) -> bytes:
+    function, args = pickle.loads(job.payload)
+    if job.backend == "nccl":
+        torch.cuda.set_device(job.rank)
+    dist.init_process_group(
+        job.backend,
+        init_method=f"file://{job.rendezvous}",
+        rank=job.rank,
+        world_size=job.size,
+        timeout=datetime.timedelta(seconds=job.timeout),
+    )
+    dist.barrier()  # a rank that ends at once would be gone before the others have found it
+    return travelling(function(*args))
+
+
+def travelling(result: Any) -> bytes:
+    """A rank's result as bytes.
+
+    Raises:
+        TypeError: it cannot become bytes.
+    """
+    try:
+        return packed(result)
+    except Exception as error:
+        raise TypeError(
+            f"the result, of type {type(result).__name__}, cannot travel back to the notebook "
+            f"({error}): return numbers, arrays, tensors or lists of them"
+        ) from None
+
+
+def said(error: BaseException) -> str:
+    """An exception's message, if it has one."""
+    try:
+        return str(error).strip()
+    except Exception:
+        return ""

@@ -1,0 +1,146 @@
+"""Which samples each rank sees: the same shuffled list on all ranks, dealt out like cards."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.utils.data import Sampler
+
+from gpulearn import _require
+from gpulearn._require import shown
+from gpulearn.errors import BadInput
+from gpulearn.parallel.comm import rank as this_rank
+from gpulearn.parallel.comm import world_size
+
+__all__ = ["UNEVEN", "ShardSampler", "shard_indices"]
+
+UNEVEN = ("pad", "drop", "keep")
+
+
+def _from_zero(name: str, value: object) -> int:
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise BadInput(f"{name} is {shown(value)}: give a whole number from 0.")
+    return number
+
+
+def _sensible(given: dict[str, Any]) -> None:
+    given["uneven"] = _require.choice("uneven", given["uneven"], UNEVEN)
+    given["epoch"] = _from_zero("epoch", given["epoch"])
+    given["rank"] = _from_zero("rank", given["rank"])
+    if given["seed"] is not None:
+        given["seed"] = _from_zero("seed", given["seed"])
+    if given["rank"] >= given["size"]:
+        raise BadInput(
+            f"rank is {given['rank']}, but there are {given['size']} ranks, counted from 0."
+        )
+
+
+@_require.sizes("count", "size")
+@_require.together(_sensible)
+def shard_indices(
+    count: int,
+    rank: int,
+    size: int,
+    *,
+    uneven: str = "pad",
+    seed: int | None = None,
+    epoch: int = 0,
+) -> list[int]:
+    """The numbers of the samples that one rank sees in one epoch.
+
+    All ranks make the same list, shuffled by seed + epoch, and rank r takes entries r, r + size,
+    r + 2·size … Equals `torch.utils.data.DistributedSampler` for "pad" and "drop".
+
+    Args:
+        count: how many samples there are.
+        rank: this rank, from 0.
+        size: how many ranks there are.
+        uneven: what to do if the samples cannot be dealt out evenly: "pad" repeats the first
+            ones, "drop" leaves the last ones out, "keep" gives some ranks one sample more.
+        seed: of the shuffling; None keeps the samples in their order. The same on all ranks.
+        epoch: changes the order from epoch to epoch.
+
+    Raises:
+        BadInput: a number is out of range, or there is no such way to be uneven.
+
+    >>> [shard_indices(10, rank, 4) for rank in range(4)]
+    [[0, 4, 8], [1, 5, 9], [2, 6, 0], [3, 7, 1]]
+    >>> [shard_indices(10, rank, 4, uneven="keep") for rank in range(4)]
+    [[0, 4, 8], [1, 5, 9], [2, 6], [3, 7]]
+    """
+    order = list(range(count))
+    if seed is not None:
+        generator = torch.Generator().manual_seed(seed + epoch)
+        order = torch.randperm(count, generator=generator).tolist()
+    if uneven == "pad":
+        padded = -(-count // size) * size
+        order = [order[place % count] for place in range(padded)]
+    elif uneven == "drop":
+        order = order[: count // size * size]
+    return order[rank::size]
+
+
+class ShardSampler(Sampler[int]):
+    """`shard_indices` for a `DataLoader`, as `torch.utils.data.DistributedSampler`.
+
+    Args:
+        count: how many samples there are.
+        rank: this rank; the one that asks if None.
+        size: how many ranks there are; as many as run if None.
+        uneven: "pad", "drop" or "keep".
+        seed: of the shuffling, the same on all ranks; None keeps the samples in their order.
+
+    Raises:
+        BadInput: a number is out of range.
+        RankError: `rank` or `size` is None, and there are no ranks here.
+
+    >>> sampler = ShardSampler(6, rank=0, size=2, seed=0)
+    >>> first, again = list(sampler), list(sampler)
+    >>> sampler.set_epoch(1)
+    >>> first == again, first == list(sampler)
+    (True, False)
+    """
+
+    def __init__(
+        self,
+        count: int,
+        rank: int | None = None,
+        size: int | None = None,
+        *,
+        uneven: str = "pad",
+        seed: int | None = 0,
+    ) -> None:
+        self._count = count
+        self._rank = this_rank() if rank is None else rank
+        self._size = world_size() if size is None else size
+        self._uneven = uneven
+        self._seed = seed
+        self._epoch = 0
+        self._length = len(self._indices())
+
+    def set_epoch(self, epoch: int) -> None:
+        """Shuffle anew: without this call every epoch has the order of the first."""
+        self._epoch = _from_zero("epoch", epoch)
+
+    def _indices(self) -> list[int]:
+        return shard_indices(
+            self._count,
+            self._rank,
+            self._size,
+            uneven=self._uneven,
+            seed=self._seed,
+            epoch=self._epoch,
+        )
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._indices())
+
+    def __len__(self) -> int:
+        return self._length

@@ -1,0 +1,103 @@
+"""What a rank prints, as whole lines with the rank's number in front."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TextIO
+
+__all__ = ["Lines", "prefixed_output"]
+
+BAR_SECONDS = 1.0  # how often a progress bar, which overwrites its line, is shown
+
+
+class Lines:
+    """Joins pieces of a rank's output into lines and writes each at once.
+
+    A progress bar returns to the start of its line again and again. Bars of several ranks
+    would overwrite one another, so a bar is shown once a second, and when it ends.
+    """
+
+    def __init__(self, rank: int, target: TextIO) -> None:
+        self._prefix = f"[rank {rank}] "
+        self._target = target
+        self._decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
+        self._pending = ""
+        self._bar = ""
+        self._shown = time.monotonic()
+
+    def feed(self, piece: bytes) -> None:
+        """Take bytes as they come; write the lines that are complete."""
+        self._write(self._lines(self._decode(piece)))
+
+    def close(self) -> None:
+        """Write what has no end of line."""
+        rest = self._pending + self._decode(b"", final=True) or self._bar
+        self._write([rest] if rest else [])
+        self._pending = self._bar = ""
+
+    def _lines(self, text: str) -> Iterator[str]:
+        *whole, self._pending = re.split(r"(?<=[\r\n])", self._pending + text)
+        for line in whole:
+            if line.endswith("\n"):
+                yield line.rstrip("\r\n") or self._bar
+                self._bar = ""
+            elif line.rstrip("\r"):
+                self._bar = line.rstrip("\r")
+                if time.monotonic() - self._shown > BAR_SECONDS:
+                    self._shown = time.monotonic()
+                    yield self._bar
+
+    def _write(self, lines: Iterator[str] | list[str]) -> None:
+        text = "".join(f"{self._prefix}{line}\n" for line in lines)
+        if text:
+            self._target.write(text)
+            self._target.flush()
+
+
+class Prefixed:
+    """Standard output while ranks run: what a rank prints gets its number in front."""
+
+    def __init__(self, target: TextIO, rank_of: Callable[[], int | None]) -> None:
+        self._target = target
+        self._rank_of = rank_of
+        self._lines: dict[int, Lines] = {}
+
+    def write(self, text: str) -> int:
+        """Write text; whole lines only, if a rank writes it."""
+        rank = self._rank_of()
+        if rank is None:
+            return self._target.write(text)
+        lines = self._lines.setdefault(rank, Lines(rank, self._target))
+        lines.feed(text.encode(errors="replace"))
+        return len(text)
+
+    def close(self) -> None:
+        """Write what has no end of line."""
+        for lines in self._lines.values():
+            lines.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
+
+
+@contextlib.contextmanager
+def prefixed_output(rank_of: Callable[[], int | None]) -> Iterator[None]:
+    """Let each line that a simulated rank prints begin with its number.
+
+    Args:
+        rank_of: says which rank the thread is that asks, or None.
+    """
+    before = sys.stdout, sys.stderr
+    prefixed = [Prefixed(stream, rank_of) for stream in before]
+    sys.stdout, sys.stderr = prefixed
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+        for stream in prefixed:
+            stream.close()

@@ -1,0 +1,274 @@
+"""Ranks are real processes: what they return comes back, and whatever they do, they end."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import torch
+import torch.distributed as dist
+
+import gpulearn as gl
+from gpulearn.parallel.launch import launch
+
+RANKS = [2, 4]
+
+
+def children():
+    """The launcher's processes, without the server that starts ranks and its tracker."""
+    found = psutil.Process().children(recursive=True)
+    return [p for p in found if p.ppid() != os.getpid() and p.status() != psutil.STATUS_ZOMBIE]
+
+
+def open_files():
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server():
+    launch(int, 1)  # it stays, with its pipes and its folder
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = open_files()
+    yield
+    assert children() == []
+    assert open_files() <= before
+    assert list(tmp_path.iterdir()) == []
+
+
+def total():
+    mine = torch.tensor([1.0, 10.0]) * (dist.get_rank() + 1)
+    dist.all_reduce(mine)
+    return mine
+
+
+@pytest.mark.parametrize("count", RANKS)
+def test_ranks_add_their_numbers(count):
+    n = count * (count + 1) / 2
+    assert [one.tolist() for one in launch(total, count)] == [[n, 10 * n]] * count
+
+
+def test_arguments_closures_and_classes_travel():
+    class Scale:
+        def __init__(self, factor):
+            self.factor = factor
+
+    scale = Scale(3)
+
+    def scaled(values, more):
+        return scale.factor * values + more + dist.get_rank()
+
+    got = launch(scaled, 2, np.arange(3), 1)
+    assert [one.tolist() for one in got] == [[1, 4, 7], [2, 5, 8]]
+
+
+def test_the_environment_is_that_of_torchrun(monkeypatch):
+    monkeypatch.setenv("MY_SETTING", "7")
+    names = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MY_SETTING")
+    got = launch(lambda: ([os.environ[name] for name in names], torch.get_num_threads()), 2)
+    threads = max(1, len(os.sched_getaffinity(0)) // 2)
+    assert got == [(["0", "0", "2", "2", "7"], threads), (["1", "1", "2", "2", "7"], threads)]
+
+
+def test_a_rank_ends_before_the_others_have_begun():
+    def uneven():
+        if dist.get_rank() == 0:
+            time.sleep(0.5)
+        return dist.get_rank()
+
+    assert launch(uneven, 2, timeout=20) == [0, 1]
+
+
+def test_prints_come_whole_with_the_rank(capfd):
+    def talk():
+        rank = dist.get_rank()
+        print("hello", rank)
+        os.write(1, b"half ")
+        time.sleep(0.05)
+        os.write(1, "a line ü\n".encode())
+        print("to stderr", file=sys.stderr)
+        print("no end", end="")
+
+    launch(talk, 2)
+    out, err = capfd.readouterr()
+    for rank in (0, 1):
+        mine = [line for line in out.splitlines() if line.startswith(f"[rank {rank}] ")]
+        assert mine == [f"[rank {rank}] {s}" for s in (f"hello {rank}", "half a line ü", "no end")]
+        assert f"[rank {rank}] to stderr" in err.splitlines()
+
+
+def test_a_bar_is_shown_when_it_ends(capfd):
+    def bar():
+        for n in range(200):
+            sys.stderr.write(f"\r{n + 1} of 200")
+        sys.stderr.write("\n")
+
+    launch(bar, 2)
+    _, err = capfd.readouterr()
+    assert sorted(err.splitlines()) == ["[rank 0] 200 of 200", "[rank 1] 200 of 200"]
+
+
+def test_a_megabyte_printed_and_100_megabytes_returned(capfd):
+    def much():
+        print("x" * 1_000_000)
+        return b"y" * 100_000_000
+
+    assert [len(one) for one in launch(much, 2)] == [100_000_000] * 2
+    out, _ = capfd.readouterr()
+    assert sorted(len(line) for line in out.splitlines()) == [1_000_009] * 2
+
+
+@pytest.mark.parametrize("count", RANKS)
+def test_the_first_rank_to_fail_is_named_with_its_line(count):
+    def fails():
+        if dist.get_rank() == 1:
+            raise ValueError("no such digit: 12")
+        dist.barrier()
+
+    with pytest.raises(
+        gl.RankError, match=f"rank 1 of {count} raised ValueError: no such digit"
+    ) as e:
+        launch(fails, count)
+    assert 'in fails: raise ValueError("no such digit: 12")' in str(e.value)
+    assert str(e.value).count("then waited for it in vain in test_launch.py, line") == count - 1
+    assert e.value.rank == 1
+    assert len(str(e.value).splitlines()) == 2 + count - 1
+
+
+@pytest.mark.parametrize("count", RANKS)
+@pytest.mark.parametrize("step", [0, 3])
+def test_a_killed_rank_is_named(count, step):
+    def dies():
+        for n in range(6):
+            if n == step and dist.get_rank() == count - 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            dist.barrier()
+
+    with pytest.raises(gl.RankError, match=f"^rank {count - 1} of {count} was killed by SIGKILL"):
+        launch(dies, count)
+
+
+@pytest.mark.parametrize(
+    ("leave", "said"),
+    [
+        (lambda: sys.exit(3), "raised SystemExit: 3"),
+        (lambda: os._exit(5), "ended with exit code 5 before its function returned"),
+    ],
+)
+def test_a_rank_that_leaves(leave, said):
+    def leaves():
+        if dist.get_rank() == 0:
+            leave()
+        dist.barrier()
+
+    with pytest.raises(gl.RankError, match=f"rank 0 of 2 {said}"):
+        launch(leaves, 2)
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_rank_that_never_comes_is_told_with_its_line(waits):
+    def sleeps():
+        if dist.get_rank() == 0:
+            time.sleep(1000)
+        if waits:
+            dist.barrier()
+
+    with pytest.raises(gl.RankError, match="rank 0 of 2 did not come to an end") as e:
+        launch(sleeps, 2, timeout=1)
+    assert "in sleeps: time.sleep(1000)" in str(e.value)
+
+
+def test_interrupt_ends_all_ranks_at_once():
+    begun = time.monotonic()
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        launch(time.sleep, 2, 1000)
+    assert time.monotonic() - begun < 3  # not a measurement: the ranks would sleep 1000 s
+    assert launch(int, 2) == [0, 0]
+
+
+def test_processes_that_a_rank_has_started_end_with_it():
+    def starts():
+        subprocess.Popen(["sleep", "1000"])
+        raise ValueError
+
+    with pytest.raises(gl.RankError):
+        launch(starts, 2)
+
+
+def test_ranks_end_when_the_launcher_is_killed(tmp_path):
+    code = (
+        "import os, time\n"
+        "from gpulearn.parallel.launch import launch\n"
+        "def f(folder):\n"
+        "    open(f'{folder}/{os.getpid()}', 'w').close(); time.sleep(1000)\n"
+        "if __name__ == '__main__': launch(f, 2, os.environ['FOLDER'])\n"
+    )
+    folder = tmp_path / "pids"
+    folder.mkdir()
+    env = {**os.environ, "FOLDER": str(folder), "TMPDIR": str(folder)}
+    parent = subprocess.Popen([sys.executable, "-c", code], env=env)
+    with contextlib.closing(_pids(folder)) as pids:
+        found = next(pids)
+    parent.kill()
+    parent.wait()
+    psutil.wait_procs([psutil.Process(p) for p in found if psutil.pid_exists(p)], timeout=10)
+    assert not any(psutil.pid_exists(pid) for pid in found)
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    folder.rmdir()
+
+
+def _pids(folder):
+    while True:
+        found = [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
+        if len(found) == 2:
+            yield found
+        time.sleep(0.05)
+
+
+def test_fifty_launches_leave_nothing():
+    for _ in range(50):
+        assert launch(int, 2) == [0, 0]
+
+
+def test_bad_input_is_told_before_anything_starts():
+    for bad in (0, -1, 2.5, "2", True):
+        with pytest.raises(gl.BadInput, match="nprocs is .*: give a whole number above zero"):
+            launch(int, bad)
+    with pytest.raises(gl.BadInput, match="fn is 4: give the function itself, without brackets"):
+        launch(4, 2)
+    with pytest.raises(gl.BadInput, match="timeout is 0: give a number above zero"):
+        launch(int, 2, timeout=0)
+    with pytest.raises(gl.BadInput, match="argument 1, .*lock.* cannot travel to another process"):
+        launch(id, 2, threading.Lock())
+    with pytest.raises(gl.BadInput, match="There is no backend 'glo': did you mean 'gloo'"):
+        launch(int, 2, backend="glo")
+    with pytest.raises(gl.BadInput, match="nprocs is 2, and there are 0 GPUs: NCCL wants one"):
+        launch(int, 2, backend="nccl")
+
+
+def test_a_result_that_cannot_travel():
+    with pytest.raises(gl.RankError, match="the result, of type lock, cannot travel back"):
+        launch(threading.Lock, 2)
+
+
+def test_differing_collectives_are_told_at_once_with_debug():
+    def differs():
+        numbers = torch.ones(2 + dist.get_rank())
+        dist.all_reduce(numbers)
+
+    with pytest.raises(gl.RankError, match="Detected mismatch between collectives on ranks"):
+        launch(differs, 2, debug=True)

@@ -1,0 +1,69 @@
+"""Shards: each sample once, and the library's own shards where it has the same options."""
+
+import itertools
+import re
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils.data import DataLoader, DistributedSampler
+
+import gpulearn as gl
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    count=st.integers(1, 50), size=st.integers(1, 9), uneven=st.sampled_from(["pad", "drop"]),
+    seed=st.one_of(st.none(), st.integers(0, 5)), epoch=st.integers(0, 3),
+)  # fmt: skip
+def test_shards_are_those_of_the_library(count, size, uneven, seed, epoch):
+    for rank in range(size):
+        theirs = DistributedSampler(
+            range(count), size, rank, shuffle=seed is not None, seed=seed or 0,
+            drop_last=uneven == "drop",
+        )  # fmt: skip
+        ours = gl.ShardSampler(count, rank, size, uneven=uneven, seed=seed)
+        theirs.set_epoch(epoch)
+        ours.set_epoch(epoch)
+        assert list(ours) == list(theirs)
+        assert len(ours) == len(theirs) == len(list(ours))
+        assert list(ours) == gl.shard_indices(
+            count, rank, size, uneven=uneven, seed=seed, epoch=epoch
+        )
+
+
+@settings(max_examples=50, deadline=None)
+@given(count=st.integers(1, 50), size=st.integers(1, 9), seed=st.integers(0, 5))
+def test_each_sample_is_in_one_shard(count, size, seed):
+    shards = [gl.shard_indices(count, r, size, uneven="keep", seed=seed) for r in range(size)]
+    assert sorted(itertools.chain(*shards)) == list(range(count))
+    assert max(map(len, shards)) - min(map(len, shards)) <= 1
+
+
+def test_a_loader_takes_the_sampler():
+    sampler = gl.ShardSampler(10, rank=1, size=4, seed=None)
+    batches = DataLoader(torch.arange(10), batch_size=2, sampler=sampler)
+    assert [batch.tolist() for batch in batches] == [[1, 5], [9]]
+
+
+def test_a_sampler_asks_which_rank_it_is_on():
+    shards = gl.simulate(lambda: list(gl.ShardSampler(5, uneven="keep", seed=None)), 2).results
+    assert shards == [[0, 2, 4], [1, 3]]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"count": 0}, "count is 0"),
+        ({"rank": 4}, "rank is 4, but there are 4 ranks"),
+        ({"rank": -1}, "rank is -1"),
+        ({"size": 1.5}, "size is 1.5"),
+        ({"uneven": "paddd"}, "did you mean 'pad'"),
+        ({"seed": "x"}, "seed is 'x'"),
+        ({"epoch": True}, "epoch is True"),
+    ],
+)
+def test_bad_input_is_named(change, said):
+    with pytest.raises(gl.BadInput, match=re.escape(said)):
+        gl.shard_indices(**{"count": 10, "rank": 0, "size": 4, **change})
