@@ -65,7 +65,9 @@ if TYPE_CHECKING:
     from gpulearn.figures.operations import compare_operations
     from gpulearn.figures.photo import photo, show_images
     from gpulearn.figures.product_scheme import product_scheme
+    from gpulearn.figures.reduce_times import all_reduce_explorer, plot_all_reduce
     from gpulearn.figures.reduction_player import reduction_player
+    from gpulearn.figures.ring_player import ring_player
     from gpulearn.figures.roofline import compare_points, compare_roofs, plot_roofline
     from gpulearn.figures.roofline_explorer import roofline_explorer
     from gpulearn.figures.show import show
@@ -212,7 +214,9 @@ _HOMES = {
     "gpulearn.figures.operations": ("compare_operations",),
     "gpulearn.figures.photo": ("photo", "show_images"),
     "gpulearn.figures.product_scheme": ("product_scheme",),
+    "gpulearn.figures.reduce_times": ("all_reduce_explorer", "plot_all_reduce"),
     "gpulearn.figures.reduction_player": ("reduction_player",),
+    "gpulearn.figures.ring_player": ("ring_player",),
     "gpulearn.figures.roofline": ("compare_points", "compare_roofs", "plot_roofline"),
     "gpulearn.figures.roofline_explorer": ("roofline_explorer",),
     "gpulearn.figures.show": ("show",),
@@ -355,6 +359,7 @@ __all__ = [
     "all_gather",
     "all_reduce",
     "all_reduce_cost",
+    "all_reduce_explorer",
     "all_reduce_seconds",
     "all_reduce_via_root",
     "all_to_all",
@@ -431,6 +436,7 @@ __all__ = [
     "peak_rate",
     "photo",
     "plateau_step",
+    "plot_all_reduce",
     "plot_basins",
     "plot_confusion",
     "plot_curves",
@@ -458,6 +464,7 @@ __all__ = [
     "ridge_point",
     "ring_all_reduce",
     "ring_bytes_per_rank",
+    "ring_player",
     "rmsprop_step",
     "roof",
     "roof_point",

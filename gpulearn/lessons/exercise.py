@@ -13,13 +13,17 @@ from gpulearn import _require, lessons
 from gpulearn.errors import MissingPackage
 from gpulearn.lessons import compare
 
-__all__ = ["Answers", "Case", "Exercise", "Refused", "Wrong", "catalogue", "find"]
+__all__ = ["Answers", "Case", "Exercise", "Refused", "TooLong", "Wrong", "catalogue", "find"]
 
 Answer = Callable[..., Any]
 
 
 class Refused(Exception):  # noqa: N818 - it is the answer that is at fault
     """What a trial raises when an answer breaks its rules; the message says which."""
+
+
+class TooLong(TimeoutError):  # noqa: N818 - it is the answer that is at fault
+    """What a trial raises when an answer does not end; the message says how that was seen."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import numpy as np
 from gpulearn._require import shorten, shown
 from gpulearn.errors import BadInput, NotSolvedYet, WrongAnswer
 from gpulearn.lessons import progress, stubs
-from gpulearn.lessons.exercise import Answer, Case, Exercise, Refused, catalogue, find
+from gpulearn.lessons.exercise import Answer, Case, Exercise, Refused, TooLong, catalogue, find
 from gpulearn.lessons.limit import time_limit
 
 __all__ = ["Passed", "check", "diagnose"]
@@ -110,12 +110,10 @@ def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> st
                 outcomes.append(_try(exercise, answer, case))
             failures = _failures(exercise, cases, outcomes)
             demanded = None if failures else exercise.demand(answer, outcomes)
-    except TimeoutError:
+    except TimeoutError as error:
         label = cases[min(len(outcomes), len(cases) - 1)].label
-        return (
-            f"for {label}, it did not end within {seconds:g} s: a loop never stops, or runs far "
-            f"too often."
-        )
+        seen = error if isinstance(error, TooLong) else f"it did not end within {seconds:g} s"
+        return f"for {label}, {seen}: a loop never stops, or runs far too often."
     if not failures:
         return demanded
     case, sentence = failures[0]

@@ -1,8 +1,9 @@
 """All-reduce from send and receive, four ways: via one root, tree, recursive doubling, ring.
 
-Each ends with the same numbers on all ranks, equal to the bit. S is the tensor's size in bytes,
-N the number of ranks, α and β those of the link; the times hold for a power of two, and
-`gpulearn.parallel.costs` has them for any N. Thakur, Rabenseifner, Gropp, "Optimization of
+Each ends with the same numbers on all ranks, equal to the bit. They are written for the sum, and
+take another operation as a second argument: "product", "max" or "min". S is the tensor's size
+in bytes, N the number of ranks, α and β those of the link; the times hold for a power of two,
+and `gpulearn.parallel.costs` has them for any N. Thakur, Rabenseifner, Gropp, "Optimization of
 collective communication operations in MPICH", Int. J. of High Performance Computing
 Applications 19(1), 2005.
 """
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from gpulearn import _require
 from gpulearn.parallel.collectives import broadcast, doublings, reduce
-from gpulearn.parallel.combining import combine, in_place
+from gpulearn.parallel.combining import in_place
 from gpulearn.parallel.comm import exchange, rank, recv, send, world_size
 
 __all__ = [
@@ -28,7 +29,7 @@ __all__ = [
 
 
 @in_place
-def all_reduce_via_root(tensor: Tensor, op: str = "sum") -> None:
+def all_reduce_via_root(tensor: Tensor) -> None:
     """Rank 0 receives from each rank in turn, combines, and sends the result to each.
 
     Takes 2(N−1)(α + Sβ): rank 0 has to do with everybody, one after another.
@@ -40,8 +41,7 @@ def all_reduce_via_root(tensor: Tensor, op: str = "sum") -> None:
     if rank() == 0:
         arrived = torch.empty_like(tensor)
         for source in range(1, world_size()):
-            recv(arrived, source)
-            combine(tensor, arrived, op)
+            tensor += recv(arrived, source)
         for to in range(1, world_size()):
             send(tensor, to)
     else:
@@ -50,7 +50,7 @@ def all_reduce_via_root(tensor: Tensor, op: str = "sum") -> None:
 
 
 @in_place
-def tree_all_reduce(tensor: Tensor, op: str = "sum") -> None:
+def tree_all_reduce(tensor: Tensor) -> None:
     """Reduce to rank 0 in pairs, pairs of pairs …, and broadcast the same way back.
 
     Takes 2⌈log₂N⌉(α + Sβ): half of the ranks are done after the first round.
@@ -59,12 +59,12 @@ def tree_all_reduce(tensor: Tensor, op: str = "sum") -> None:
     >>> gl.simulate(lambda: tree_all_reduce(torch.tensor(gl.rank())).item(), 3).results
     [3, 3, 3]
     """
-    reduce(tensor, root=0, op=op)
+    reduce(tensor, root=0)
     broadcast(tensor, root=0)
 
 
 @in_place
-def doubling_all_reduce(tensor: Tensor, op: str = "sum") -> None:
+def doubling_all_reduce(tensor: Tensor) -> None:
     """Exchange with the neighbour, then over distances 2, 4, 8 …: recursive doubling.
 
     Takes log₂N(α + Sβ). Where N is no power of two, the ranks beyond the last one hand their
@@ -82,15 +82,15 @@ def doubling_all_reduce(tensor: Tensor, op: str = "sum") -> None:
         recv(tensor, me - core)
         return
     if me + core < count:
-        combine(tensor, recv(arrived, me + core), op)
+        tensor += recv(arrived, me + core)
     for distance in doublings(core):
-        combine(tensor, exchange(tensor, me ^ distance, arrived, me ^ distance), op)
+        tensor += exchange(tensor, me ^ distance, arrived, me ^ distance)
     if me + core < count:
         send(tensor, me + core)
 
 
 @in_place
-def ring_all_reduce(tensor: Tensor, op: str = "sum") -> None:
+def ring_all_reduce(tensor: Tensor) -> None:
     """Cut the tensor into N chunks and pass them round a ring, twice.
 
     Takes 2(N−1)α + 2(N−1)/N · Sβ: all links carry a chunk at the same time. Patarasuk, Yuan,
@@ -106,7 +106,7 @@ def ring_all_reduce(tensor: Tensor, op: str = "sum") -> None:
     chunks = tensor.tensor_split(count)
     for step in range(count - 1):  # each chunk grows on its way; rank r ends with all of chunk r
         outgoing, mine = chunks[(me - step - 1) % count], chunks[(me - step - 2) % count]
-        combine(mine, exchange(outgoing, right, torch.empty_like(mine), left), op)
+        mine += exchange(outgoing, right, torch.empty_like(mine), left)
     for step in range(count - 1):  # each whole chunk visits all ranks
         exchange(chunks[(me - step) % count], right, chunks[(me - step - 1) % count], left)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -17,7 +18,7 @@ __all__ = ["OPERATIONS", "combine", "in_place"]
 
 # each writes into its first tensor
 OPERATIONS: dict[str, Callable[[Tensor, Tensor], object]] = {
-    "sum": lambda into, other: into.add_(other),
+    "sum": operator.iadd,
     "product": lambda into, other: into.mul_(other),
     "max": lambda into, other: torch.maximum(into, other, out=into),
     "min": lambda into, other: torch.minimum(into, other, out=into),
@@ -36,15 +37,46 @@ def combine(into: Tensor, other: Tensor, op: str) -> None:
     OPERATIONS[op](into, other)
 
 
-def in_place(function: Callable[[Tensor, str], None]) -> InPlace:
-    """Let an algorithm work on one flat, contiguous row of numbers, whatever the tensor is."""
+class _Product(Tensor):
+    """Numbers that are multiplied where an algorithm adds."""
+
+    def __iadd__(self, other: Tensor) -> Tensor:  # type: ignore[misc, override]
+        OPERATIONS["product"](self, other)
+        return self
+
+
+class _Largest(Tensor):
+    """Numbers of which the larger stays where an algorithm adds."""
+
+    def __iadd__(self, other: Tensor) -> Tensor:  # type: ignore[misc, override]
+        OPERATIONS["max"](self, other)
+        return self
+
+
+class _Smallest(Tensor):
+    """Numbers of which the smaller stays where an algorithm adds."""
+
+    def __iadd__(self, other: Tensor) -> Tensor:  # type: ignore[misc, override]
+        OPERATIONS["min"](self, other)
+        return self
+
+
+ADDENDS: dict[str, Any] = {"product": _Product, "max": _Largest, "min": _Smallest}
+
+
+def in_place(function: Callable[[Tensor], None]) -> InPlace:
+    """Let an algorithm work on one flat, contiguous row of numbers, whatever the tensor is.
+
+    The algorithm adds with `+=`. For another operation it gets numbers to which `+=` means
+    that one, and so do all that are made from them.
+    """
 
     @functools.wraps(function)
     def whole(tensor: Tensor, op: str = "sum") -> Tensor:
         need_tensor(tensor)
         op = _require.choice("op", op, OPERATIONS)
         flat = tensor.detach().contiguous().view(-1)
-        function(flat, op)
+        function(flat.as_subclass(ADDENDS[op]) if op in ADDENDS else flat)
         if flat.data_ptr() != tensor.data_ptr():
             tensor.detach().copy_(flat.view(tensor.shape))
         return tensor

@@ -12,8 +12,9 @@ from pathlib import Path
 from gpulearn import _require
 from gpulearn.errors import RankError
 from gpulearn.parallel.messages import STUCK, Failure, Frame, Result
+from gpulearn.parallel.plain_words import MISMATCH, from_transport, plain
 
-__all__ = ["error_of", "own_frames", "place"]
+__all__ = ["ECHO", "error_of", "own_frames", "place"]
 
 # what a rank says that waited for one that is gone, or did not come
 ECHO = re.compile(
@@ -21,6 +22,7 @@ ECHO = re.compile(
     re.I,
 )
 MOST_FRAMES = 6
+MOST_NAMED = 8  # ranks in one sentence
 FOLDER = Path(__file__).parent
 # what lies between a rank's function and its messages
 MACHINERY = {
@@ -40,36 +42,62 @@ def error_of(outcomes: Sequence[Result | Failure]) -> RankError | None:
         return None
     first, cause = min(failed, key=lambda one: (_order(one[1]), one[1].moment))
     count = len(outcomes)
-    lines = [f"rank {first} of {count} {_happened(cause)}", *_stack(cause.frames)]
+    ended = [rank for rank, one in enumerate(outcomes) if isinstance(one, Result)]
+    happened = _left_waiting(ended) if ended and _lost(cause) else _happened(cause)
+    lines = [f"rank {first} of {count} {happened}", *_stack(cause.frames)]
     for rank, other in failed:
         if rank != first:
-            lines.append(f"rank {rank} then {_echo(other)}")
+            lines.append(f"rank {rank} then {_echo(other, cause)}")
     error = RankError("\n".join(lines))
     error.rank = first
     return error
 
 
 def _order(failure: Failure) -> int:
-    """What comes first as a cause: a failure, then a rank that never came, then those waiting."""
+    """What comes first as a cause: a failure, a rank that never came, one that waited too long.
+
+    Last come those that lost the connection to such a one.
+    """
     if failure.kind == STUCK:
         return 1
-    return 2 if failure.kind and ECHO.search(failure.said) else 0
+    found = ECHO.search(failure.said) if failure.kind else None
+    if not found:
+        return 0
+    return 2 if "time" in found.group().lower() else 3
 
 
 def _happened(failure: Failure) -> str:
     if failure.kind in ("", STUCK):
         return f"{failure.said}."
-    return f"raised {failure.kind}: {failure.said}".rstrip(": ") + (not failure.said) * "."
+    return f"raised {failure.kind}: {plain(failure.said)}".rstrip(": ") + (not failure.said) * "."
 
 
-def _echo(failure: Failure) -> str:
+def _lost(failure: Failure) -> bool:
+    """Whether a rank lost those it waited for, and none of them failed."""
+    return bool(_order(failure) >= 2 and from_transport(failure.said))
+
+
+def _left_waiting(ended: Sequence[int]) -> str:
+    """For a rank that still waited for others that had done all they had to."""
+    names = ", ".join(map(str, ended[:MOST_NAMED])) + (", …" if len(ended) > MOST_NAMED else "")
+    ranks = f"rank{'s' if len(ended) > 1 else ''} {names}"
+    return f"waited in vain: {ranks} had ended. Every rank must take part."
+
+
+def _echo(failure: Failure, cause: Failure) -> str:
     """What became of another rank, in one line."""
     own = own_frames(failure.frames)
     where = f" in {place(own[-1])}" if own else ""
+    if failure.said.startswith(MISMATCH) and cause.said.startswith(MISMATCH):
+        return f"found the same{where}."
     if failure.kind and (found := ECHO.search(failure.said)):
         return f"waited for it in vain{where}: {found.group().lower()}."
     said = failure.said.partition("\n")[0].rstrip(".")
-    return f"{said}{where}." if not failure.kind else f"raised {failure.kind}{where}: {said}."
+    return (
+        f"{said}{where}."
+        if failure.kind in ("", STUCK)
+        else f"raised {failure.kind}{where}: {said}."
+    )
 
 
 def own_frames(frames: Sequence[Frame]) -> Sequence[Frame]:

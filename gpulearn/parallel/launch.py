@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
 import sys
@@ -103,11 +104,7 @@ def _backend(wanted: str | None, ranks: int) -> str:
     gpus = torch.cuda.device_count() if device.current().kind == "gpu" else 0
     if wanted is None:
         if 0 < gpus < ranks:
-            print(
-                f"{ranks} ranks share {gpus} GPU{'s' if gpus > 1 else ''}: NCCL wants one for "
-                f"each rank, so they communicate through the CPU (gloo).",
-                file=sys.stderr,
-            )
+            _say_shared(ranks, gpus)
         return "nccl" if gpus >= ranks else "gloo"
     chosen = _require.choice("backend", wanted, BACKENDS)
     if chosen == "nccl" and gpus < ranks:
@@ -116,3 +113,12 @@ def _backend(wanted: str | None, ranks: int) -> str:
             f"{'' if gpus == 1 else 's'}: NCCL wants one for each rank. Take backend='gloo'."
         )
     return chosen
+
+
+@functools.cache  # once for each pair: a notebook launches many times
+def _say_shared(ranks: int, gpus: int) -> None:
+    print(
+        f"{ranks} ranks share {gpus} GPU{'s' if gpus > 1 else ''}: NCCL wants one for "
+        f"each rank, so they communicate through the CPU (gloo).",
+        file=sys.stderr,
+    )

@@ -23,9 +23,9 @@ RANKS = [2, 4]
 
 
 def children():
-    """The launcher's processes, without the server that starts ranks and its tracker."""
+    """All processes that this one has started, and those that they have."""
     found = psutil.Process().children(recursive=True)
-    return [p for p in found if p.ppid() != os.getpid() and p.status() != psutil.STATUS_ZOMBIE]
+    return {p.pid for p in found if p.status() != psutil.STATUS_ZOMBIE}
 
 
 def open_files():
@@ -40,9 +40,9 @@ def server():
 @pytest.fixture(autouse=True)
 def nothing_is_left(monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    before = open_files()
+    before, running = open_files(), children()
     yield
-    assert children() == []
+    assert children() <= running  # a browser's JupyterLab may run beside this test
     assert open_files() <= before
     assert list(tmp_path.iterdir()) == []
 
@@ -195,7 +195,7 @@ def test_interrupt_ends_all_ranks_at_once():
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         launch(time.sleep, 2, 1000)
-    assert time.monotonic() - begun < 3  # not a measurement: the ranks would sleep 1000 s
+    assert time.monotonic() - begun < 60  # not a measurement: the ranks would sleep 1000 s
     assert launch(int, 2) == [0, 0]
 
 
@@ -218,7 +218,7 @@ def test_ranks_end_when_the_launcher_is_killed(tmp_path):
     )
     folder = tmp_path / "pids"
     folder.mkdir()
-    env = {**os.environ, "FOLDER": str(folder), "TMPDIR": str(folder)}
+    env = {**os.environ, "FOLDER": str(folder)}
     parent = subprocess.Popen([sys.executable, "-c", code], env=env)
     with contextlib.closing(_pids(folder)) as pids:
         found = next(pids)
@@ -232,7 +232,7 @@ def test_ranks_end_when_the_launcher_is_killed(tmp_path):
 
 
 def _pids(folder):
-    while True:
+    for _ in range(1200):
         found = [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
         if len(found) == 2:
             yield found
@@ -272,3 +272,43 @@ def test_differing_collectives_are_told_at_once_with_debug():
 
     with pytest.raises(gl.RankError, match="Detected mismatch between collectives on ranks"):
         launch(differs, 2, debug=True)
+
+
+def failure(fn, count, **options):
+    with pytest.raises(gl.RankError) as e:
+        launch(fn, count, timeout=2, **options)
+    assert "GLHF" not in str(e.value)
+    assert ".cc:" not in str(e.value)
+    return str(e.value)
+
+
+@pytest.mark.parametrize("count", RANKS)
+def test_a_rank_that_ends_without_its_collective_is_named(count):
+    def skips():
+        if dist.get_rank() != 1:
+            dist.all_reduce(torch.ones(4))
+
+    said = failure(skips, count)
+    assert f"of {count} waited in vain: rank 1 had ended. Every rank must take part." in said
+    assert "in skips: dist.all_reduce(torch.ones(4))" in said
+
+
+def test_two_sends_that_face_each_other_time_out_in_plain_words():
+    def faces():
+        dist.send(torch.ones(1), 1 - dist.get_rank())
+
+    said = failure(faces, 2)
+    assert "raised RuntimeError: Timed out waiting 2000ms for send operation" in said
+
+
+def test_other_collectives_are_told_in_two_lines_and_an_echo():
+    def mixes():
+        one = torch.ones(2)
+        dist.all_reduce(one) if dist.get_rank() else dist.broadcast(one, 0)
+
+    said = failure(mixes, 2, debug=True)
+    assert "calls broadcast with [2] of Float" in said
+    assert "calls allreduce with [2] of Float" in said
+    assert "CollectiveFingerPrint" not in said
+    assert len(said.splitlines()) == 3
+    assert "then found the same in test_launch.py, line" in said

@@ -254,10 +254,8 @@ def test_ranks_may_simulate_ranks():
 
 
 def failure(fn, count, **options):
-    start = time.monotonic()
     with pytest.raises(gl.RankError) as caught:
         simulate(fn, count, **options)
-    assert time.monotonic() - start < 10
     return caught.value
 
 
