@@ -20,31 +20,43 @@ from gpulearn.performance.series import Provenance, Series, crossover
 from gpulearn.performance.timing import Measurement, format_seconds, measure
 
 
-def test_a_sleep_takes_as_long_as_it_sleeps():
-    found = measure(lambda: time.sleep(0.01), seconds=0.2)
-    assert 0.0099 < found.median < 0.1
+class FakeClock:
+    """A clock that stands still but when a nap moves it on: a busy machine changes nothing."""
+
+    def __init__(self):
+        self.seconds = 0.0
+
+    def nap(self, seconds):
+        self.seconds += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = FakeClock()
+    monkeypatch.setattr(timing, "perf_counter", lambda: clock.seconds)
+    return clock
+
+
+def test_a_nap_takes_as_long_as_it_lasts(clock):
+    found = measure(lambda: clock.nap(0.01), seconds=0.2)
+    assert found.median == pytest.approx(0.01)
     assert found.repeats > 1
     assert found.provenance.kind == "measured"
 
 
-def test_the_first_call_is_kept_apart():
-    calls = []
-
-    def slow_at_first():
-        if not calls:
-            time.sleep(0.1)
-        calls.append(1)
-
-    found = measure(slow_at_first, seconds=0.05)
-    assert found.first > 0.09
-    assert max(found.times) < 0.09
+def test_the_first_call_is_kept_apart(clock):
+    naps = itertools.chain([0.1], itertools.repeat(0.001))
+    found = measure(lambda: clock.nap(next(naps)), seconds=0.05)
+    assert found.first == pytest.approx(0.1)
+    assert max(found.times) == pytest.approx(0.001)
 
 
 class FakeGpu:
     """Launches return at once; `synchronize` waits for all of them, 10 ms each."""
 
-    def __init__(self, monkeypatch):
+    def __init__(self, monkeypatch, clock):
         self.launched = 0
+        self.clock = clock
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
         monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
         monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a fake GPU")
@@ -55,47 +67,42 @@ class FakeGpu:
 
     def synchronize(self):
         waiting, self.launched = self.launched, 0
-        time.sleep(0.01 * waiting)
+        self.clock.nap(0.01 * waiting)
 
 
-def test_work_that_goes_on_after_the_call_is_waited_for(monkeypatch):
-    gpu = FakeGpu(monkeypatch)
+def test_work_that_goes_on_after_the_call_is_waited_for(monkeypatch, clock):
+    gpu = FakeGpu(monkeypatch, clock)
     found = measure(gpu.launch, seconds=0.1)
-    assert found.first > 0.0099
-    assert 0.0099 < found.median < 0.05
+    assert found.first == pytest.approx(0.01)
+    assert found.median == pytest.approx(0.01)
     assert found.provenance.where == f"{device.cpu_name()} with a fake GPU"
 
 
-def test_work_on_the_cpu_is_not_ascribed_to_a_gpu_that_was_never_used(monkeypatch):
-    FakeGpu(monkeypatch)
+def test_work_on_the_cpu_is_not_ascribed_to_a_gpu_that_was_never_used(monkeypatch, clock):
+    FakeGpu(monkeypatch, clock)
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: False)
-    assert measure(lambda: None, seconds=0.01).provenance.where == device.cpu_name()
+    assert measure(lambda: clock.nap(0.001), seconds=0.01).provenance.where == device.cpu_name()
 
 
-def test_a_slow_call_is_still_repeated():
-    found = measure(lambda: time.sleep(0.05), seconds=0.01)
+def test_a_slow_call_is_still_repeated(clock):
+    found = measure(lambda: clock.nap(0.05), seconds=0.01)
     assert found.repeats >= 3
     assert found.stable
 
 
-def test_an_unstable_call_is_called_so():
+def test_an_unstable_call_is_called_so(clock):
     naps = itertools.cycle([0.001, 0.03])
-    found = measure(lambda: time.sleep(next(naps)), seconds=0.05)
+    found = measure(lambda: clock.nap(next(naps)), seconds=0.05)
     assert not found.stable
     assert "not stable" in str(found)
 
 
-def test_a_call_that_settles_is_repeated_until_it_does():
+def test_a_call_that_settles_is_repeated_until_it_does(clock):
     """Spread in the first repeats asks for more of them; a steady call ends early."""
-    calls = []
-
-    def settles():
-        calls.append(1)
-        time.sleep(0.004 if len(calls) % 2 and len(calls) < 20 else 0.002)
-
-    unsettled = measure(settles, seconds=0.5).repeats
-    steady = measure(lambda: time.sleep(0.002), seconds=0.5).repeats
-    assert unsettled * 0.002 > 1.2 * steady * 0.002 or steady * 0.002 < 0.4
+    naps = itertools.cycle([0.004, 0.002])
+    unsettled = measure(lambda: clock.nap(next(naps)), seconds=0.5)
+    steady = measure(lambda: clock.nap(0.002), seconds=0.5)
+    assert sum(steady.times) < 0.6 * sum(unsettled.times)
 
 
 def test_every_core_is_used(monkeypatch):
@@ -111,19 +118,19 @@ class FakeEvent:
         self.at = None
 
     def record(self):
-        self.at = time.perf_counter()
+        self.at = timing.now()
 
     def elapsed_time(self, other):
         return (other.at - self.at) * 1e3
 
 
-def test_event_timers(monkeypatch):
+def test_event_timers(monkeypatch, clock):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     waits = []
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: waits.append(1))
     monkeypatch.setattr(torch.cuda, "Event", FakeEvent)
-    found = measure(lambda: time.sleep(0.002), clock="events", seconds=0.02, where="a fake GPU")
-    assert 0.0019 < found.median < 0.02
+    found = measure(lambda: clock.nap(0.002), clock="events", seconds=0.02, where="a fake GPU")
+    assert found.median == pytest.approx(0.002)
     assert found.repeats >= 5
     assert len(waits) > found.repeats  # elapsed_time is an error before both events are done
 
@@ -263,6 +270,10 @@ def test_time_correctly_refuses(repeats):
         timing.time_correctly(lambda: None, lambda: None, repeats=repeats)
 
 
-def test_time_correctly_times_real_sleep():
-    seconds = timing.time_correctly(lambda: time.sleep(0.01), lambda: None, repeats=3)
-    assert 0.0099 < seconds < 0.1
+def test_time_correctly_takes_the_median():
+    clock = FakeClock()
+    naps = iter([9.0, 0.5, 0.01, 0.02])  # the first one warms up
+    seconds = timing.time_correctly(
+        lambda: clock.nap(next(naps)), lambda: None, lambda: clock.seconds, repeats=3
+    )
+    assert seconds == pytest.approx(0.02)
