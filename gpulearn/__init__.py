@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from gpulearn.figures.access_explorer import access, access_explorer
     from gpulearn.figures.bank_explorer import BankRequest, bank_explorer, bank_request
     from gpulearn.figures.basins import plot_basins
+    from gpulearn.figures.batch_sizes import plot_batch_sizes
+    from gpulearn.figures.compression import compression_table, plot_compression
     from gpulearn.figures.confusion import confusion_matrix, plot_confusion
     from gpulearn.figures.convolution_explorer import convolution_explorer
     from gpulearn.figures.counters import compare_reports
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from gpulearn.figures.descent import compare_descents, plot_descent, plot_losses
     from gpulearn.figures.descent_explorer import descent_explorer
     from gpulearn.figures.descent_race import race_methods
+    from gpulearn.figures.drift import plot_drift
     from gpulearn.figures.filters import show_filters
     from gpulearn.figures.graph_player import graph_player, show_graph
     from gpulearn.figures.ladder import compare_rungs, ladder_explorer
@@ -70,6 +73,7 @@ if TYPE_CHECKING:
     from gpulearn.figures.ring_player import ring_player
     from gpulearn.figures.roofline import compare_points, compare_roofs, plot_roofline
     from gpulearn.figures.roofline_explorer import roofline_explorer
+    from gpulearn.figures.scaling_curves import plot_scaling
     from gpulearn.figures.show import show
     from gpulearn.figures.table import table
     from gpulearn.figures.thread_explorer import thread_explorer
@@ -93,6 +97,7 @@ if TYPE_CHECKING:
     )
     from gpulearn.parallel.alpha_beta import fit_alpha_beta, fit_link
     from gpulearn.parallel.averaging import average_gradients, broadcast_weights
+    from gpulearn.parallel.batch_sizes import batch_size_study
     from gpulearn.parallel.buckets import bucket_gradients
     from gpulearn.parallel.collectives import (
         all_gather,
@@ -114,14 +119,18 @@ if TYPE_CHECKING:
         world_size,
     )
     from gpulearn.parallel.compression import CompressedDataParallel
+    from gpulearn.parallel.compression_study import compression_study
     from gpulearn.parallel.costs import all_reduce_cost, all_reduce_seconds, ring_bytes_per_rank
     from gpulearn.parallel.data_parallel import (
         BucketedDataParallel,
         NaiveDataParallel,
         OverlappingDataParallel,
     )
+    from gpulearn.parallel.drift import measure_drift
     from gpulearn.parallel.launch import launch
     from gpulearn.parallel.link import Link, link
+    from gpulearn.parallel.measured_scaling import measure_scaling
+    from gpulearn.parallel.modelled_scaling import data_parallel_seconds, modelled_scaling
     from gpulearn.parallel.scaling import (
         Amdahl,
         fit_amdahl,
@@ -198,6 +207,8 @@ _HOMES = {
     "gpulearn.figures.access_explorer": ("access", "access_explorer"),
     "gpulearn.figures.bank_explorer": ("BankRequest", "bank_explorer", "bank_request"),
     "gpulearn.figures.basins": ("plot_basins",),
+    "gpulearn.figures.batch_sizes": ("plot_batch_sizes",),
+    "gpulearn.figures.compression": ("compression_table", "plot_compression"),
     "gpulearn.figures.confusion": ("confusion_matrix", "plot_confusion"),
     "gpulearn.figures.convolution_explorer": ("convolution_explorer",),
     "gpulearn.figures.counters": ("compare_reports",),
@@ -205,6 +216,7 @@ _HOMES = {
     "gpulearn.figures.descent": ("compare_descents", "plot_descent", "plot_losses"),
     "gpulearn.figures.descent_explorer": ("descent_explorer",),
     "gpulearn.figures.descent_race": ("race_methods",),
+    "gpulearn.figures.drift": ("plot_drift",),
     "gpulearn.figures.filters": ("show_filters",),
     "gpulearn.figures.graph_player": ("graph_player", "show_graph"),
     "gpulearn.figures.ladder": ("compare_rungs", "ladder_explorer"),
@@ -219,6 +231,7 @@ _HOMES = {
     "gpulearn.figures.ring_player": ("ring_player",),
     "gpulearn.figures.roofline": ("compare_points", "compare_roofs", "plot_roofline"),
     "gpulearn.figures.roofline_explorer": ("roofline_explorer",),
+    "gpulearn.figures.scaling_curves": ("plot_scaling",),
     "gpulearn.figures.show": ("show",),
     "gpulearn.figures.table": ("table",),
     "gpulearn.figures.thread_explorer": ("thread_explorer",),
@@ -242,6 +255,7 @@ _HOMES = {
     ),
     "gpulearn.parallel.alpha_beta": ("fit_alpha_beta", "fit_link"),
     "gpulearn.parallel.averaging": ("average_gradients", "broadcast_weights"),
+    "gpulearn.parallel.batch_sizes": ("batch_size_study",),
     "gpulearn.parallel.buckets": ("bucket_gradients",),
     "gpulearn.parallel.collectives": (
         "all_gather",
@@ -263,14 +277,18 @@ _HOMES = {
         "world_size",
     ),
     "gpulearn.parallel.compression": ("CompressedDataParallel",),
+    "gpulearn.parallel.compression_study": ("compression_study",),
     "gpulearn.parallel.costs": ("all_reduce_cost", "all_reduce_seconds", "ring_bytes_per_rank"),
     "gpulearn.parallel.data_parallel": (
         "BucketedDataParallel",
         "NaiveDataParallel",
         "OverlappingDataParallel",
     ),
+    "gpulearn.parallel.drift": ("measure_drift",),
     "gpulearn.parallel.launch": ("launch",),
     "gpulearn.parallel.link": ("Link", "link"),
+    "gpulearn.parallel.measured_scaling": ("measure_scaling",),
+    "gpulearn.parallel.modelled_scaling": ("data_parallel_seconds", "modelled_scaling"),
     "gpulearn.parallel.scaling": (
         "Amdahl",
         "fit_amdahl",
@@ -370,6 +388,7 @@ __all__ = [
     "bank_request",
     "banner",
     "barrier",
+    "batch_size_study",
     "blocks_for",
     "broadcast",
     "broadcast_weights",
@@ -386,6 +405,8 @@ __all__ = [
     "compare_roofs",
     "compare_rungs",
     "compare_runs",
+    "compression_study",
+    "compression_table",
     "compute",
     "confusion_matrix",
     "constant_rate",
@@ -393,6 +414,7 @@ __all__ = [
     "cosine_rate",
     "cpu_times",
     "crossover",
+    "data_parallel_seconds",
     "descend",
     "descent_explorer",
     "digits",
@@ -425,10 +447,13 @@ __all__ = [
     "matmul_flops",
     "matmul_loops",
     "measure",
+    "measure_drift",
+    "measure_scaling",
     "measured_memory",
     "measured_roof",
     "memory_bandwidth",
     "memory_budget",
+    "modelled_scaling",
     "momentum_step",
     "nesterov_step",
     "numerical_gradient",
@@ -438,13 +463,17 @@ __all__ = [
     "plateau_step",
     "plot_all_reduce",
     "plot_basins",
+    "plot_batch_sizes",
+    "plot_compression",
     "plot_confusion",
     "plot_curves",
     "plot_descent",
+    "plot_drift",
     "plot_losses",
     "plot_memory",
     "plot_rates",
     "plot_roofline",
+    "plot_scaling",
     "plot_timeline",
     "plot_times",
     "predict",

@@ -15,7 +15,14 @@ from gpulearn.parallel.comm import world_size
 from gpulearn.parallel.data_parallel import Replica
 from gpulearn.parallel.library import sum_over_ranks
 
-__all__ = ["CompressedDataParallel", "Sparse", "all_reduce_float16", "all_reduce_top_k", "top_k"]
+__all__ = [
+    "CompressedDataParallel",
+    "Sparse",
+    "all_reduce_float16",
+    "all_reduce_top_k",
+    "check_share",
+    "top_k",
+]
 
 METHODS = ("top-k", "float16")
 
@@ -32,13 +39,14 @@ class Sparse(NamedTuple):
         return self.places.nbytes + self.values.nbytes
 
 
-def _share(value: object) -> None:
+def check_share(value: object) -> None:
+    """Raise `BadInput` if this is no share above 0."""
     _require.above_zero("keep", value)
     if value > 1:  # type: ignore[operator]
         raise BadInput(f"keep is {shown(value)}: give a share above 0, at most 1.")
 
 
-@_require.checked(keep=_share)
+@_require.checked(keep=check_share)
 def top_k(tensor: Tensor, keep: float) -> Sparse:
     """The entries of largest magnitude: the share `keep` of them, and at least one.
 
@@ -125,8 +133,10 @@ class CompressedDataParallel(Replica):
 
     Args:
         module: the model.
-        method: "top-k", with error feedback, or "float16".
+        method: "top-k" or "float16".
         keep: share of the entries that "top-k" sends.
+        feedback: whether what "top-k" does not send is added to the next gradient; else it is
+            lost.
 
     Attributes:
         bytes_sent: of this rank's compressed gradients, at the last step.
@@ -147,11 +157,19 @@ class CompressedDataParallel(Replica):
     (16, 404)
     """
 
-    def __init__(self, module: nn.Module, method: str = "top-k", keep: float = 0.01) -> None:
+    def __init__(
+        self,
+        module: nn.Module,
+        method: str = "top-k",
+        keep: float = 0.01,
+        *,
+        feedback: bool = True,
+    ) -> None:
         super().__init__(module)
         self._method = _require.choice("method", method, METHODS)
-        _share(keep)
+        check_share(keep)
         self._keep = keep
+        self._feedback = feedback
         self._residuals: dict[nn.Parameter, Tensor] = {}
         self.bytes_sent = self.bytes_whole = 0
         self.error = 0.0
@@ -181,6 +199,8 @@ class CompressedDataParallel(Replica):
                 self.bytes_sent += all_reduce_float16(gradient)
                 continue
             residual = self._residuals.setdefault(parameter, torch.zeros_like(gradient))
+            if not self._feedback:
+                residual.zero_()
             before = residual.clone()
             self.bytes_sent += all_reduce_top_k(gradient, residual, self._keep)
             # given = gradient + before − after

@@ -1,0 +1,208 @@
+"""The learning rate of a larger batch, tried on the digits: data parallelism's other half."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from gpulearn import _require
+from gpulearn._require import shown
+from gpulearn.data.digits import digits
+from gpulearn.errors import BadInput
+from gpulearn.figures.table import Table, table
+from gpulearn.parallel.scaling import scaled_learning_rate
+from gpulearn.parallel.scaling_runs import Spread, spread
+from gpulearn.parallel.sharding import shard_indices
+from gpulearn.train.data import TrainingData, training_data
+from gpulearn.train.evaluate import evaluate
+from gpulearn.train.models import MLP
+from gpulearn.train.seeding import checked_seed, seeded
+from gpulearn.train.step import train_step
+
+__all__ = ["RULES", "BatchStudy", "batch_size_study"]
+
+# rule -> (the power of the batch's factor that the rate grows with, whether it grows slowly)
+RULES = {
+    "kept": (0.0, False),
+    "linear": (1.0, False),
+    "linear, warm-up": (1.0, True),
+    "square root": (0.5, False),
+}
+WARM_UP = 5  # one part in so many of all steps
+
+
+@dataclass(frozen=True)
+class BatchStudy:
+    """How trainings with larger batches ended.
+
+    Attributes:
+        batches: the batch sizes, ascending; the first is the one whose rate is known.
+        rules: how the rate followed the batch.
+        rate: learning rate of the first batch size.
+        epochs: passes over the data, the same for all.
+        seeds: of weights and order, one training for each.
+        accuracies: (rule, batch) → share of the held-out data that is right, one for each seed.
+        losses: (rule, batch) → mean cross-entropy over the training data at the end; infinite
+            where it is no finite number.
+    """
+
+    batches: tuple[int, ...]
+    rules: tuple[str, ...]
+    rate: float
+    epochs: int
+    seeds: tuple[int, ...]
+    accuracies: dict[tuple[str, int], tuple[float, ...]]
+    losses: dict[tuple[str, int], tuple[float, ...]]
+
+    def accuracy(self, rule: str, batch: int) -> Spread:
+        """Median and range over the seeds, 0 to 1."""
+        return spread(self.accuracies[self._known(rule, batch)])
+
+    def loss(self, rule: str, batch: int) -> Spread:
+        """Median and range over the seeds."""
+        return spread(self.losses[self._known(rule, batch)])
+
+    def rate_of(self, rule: str, batch: int) -> float:
+        """The learning rate that a batch size has under a rule, after the warm-up."""
+        return rate_of(*self._known(rule, batch), self.batches[0], self.rate)
+
+    def table(self) -> Table:
+        """One row for each rule, one column for each batch size."""
+        rows = [
+            {"rate": rule, **{f"batch {batch}": _percent(self.accuracy(rule, batch))
+                              for batch in self.batches}}
+            for rule in self.rules
+        ]  # fmt: skip
+        return table(
+            rows,
+            f"Held-out digits right after {self.epochs} epochs, in percent: median and range of "
+            f"{len(self.seeds)} seeds.",
+        )
+
+    def _known(self, rule: str, batch: int) -> tuple[str, int]:
+        _require.choice("rule", rule, self.rules)
+        if batch not in self.batches:
+            raise BadInput(f"batch is {shown(batch)}: choose from {shown(list(self.batches))}.")
+        return rule, batch
+
+
+def _percent(found: Spread) -> str:
+    return f"{100 * found.median:.1f} ({100 * found.low:.1f}–{100 * found.high:.1f})"
+
+
+def rate_of(rule: str, batch: int, first: int, rate: float) -> float:
+    """The learning rate of a batch: η · (batch / first)^p, with the rule's power p.
+
+    >>> rate_of("linear", 64, 16, 0.1), rate_of("square root", 64, 16, 0.1)
+    (0.4, 0.2)
+    """
+    return rate * float((batch / first) ** RULES[rule][0])
+
+
+def batch_size_study(
+    batches: Sequence[int] = (32, 128, 256, 512),
+    rules: Sequence[str] = tuple(RULES),
+    *,
+    seeds: Sequence[int] = (0, 1, 2),
+    epochs: int = 12,
+    rate: float = 0.1,
+    model: Callable[..., nn.Module] = MLP,
+    data: Any = None,
+) -> BatchStudy:
+    """Train with larger and larger batches, the rate following the batch by several rules.
+
+    N ranks with a batch of b images each do the sums of one process with a batch of N·b: the
+    mean of equal shards' gradients is the gradient of their union. So one process stands here
+    for N of them. All trainings see the same images in the same order, equally often: with a
+    batch N times as large there are N times fewer steps.
+
+    The optimiser is plain SGD. "linear" and "square root" multiply the rate by the batch's
+    factor or its root; "linear, warm-up" lets it grow over the first fifth of the steps
+    (`gl.scaled_learning_rate`, with its source). The root keeps the variance of one step's update
+    as it was: Krizhevsky, "One weird trick for parallelizing convolutional neural networks",
+    arXiv 1404.5997, 2014.
+
+    Args:
+        batches: batch sizes, ascending; the rate is that of the first.
+        rules: any of "kept", "linear", "linear, warm-up", "square root".
+        seeds: of weights and order; one training for each.
+        epochs: passes over the data.
+        rate: learning rate of the first batch size.
+        model: called as `model(seed=…)`.
+        data: what `gl.fit` takes; `gl.digits()` if None.
+
+    Raises:
+        BadInput: a number is out of range, there is no such rule, or the data do not fit.
+
+    >>> study = batch_size_study((32, 256), ["kept", "linear"], seeds=[0], epochs=2)
+    >>> study.rate_of("linear", 256)
+    0.8
+    """
+    sizes = _require.ascending("batches", batches)
+    names = tuple(_require.choice("rule", rule, RULES) for rule in rules)
+    numbers = tuple(checked_seed(seed) for seed in seeds)
+    epochs = _require.whole("epochs", epochs)
+    _require.above_zero("rate", rate)
+    if not names or not numbers:
+        raise BadInput("Give at least one rule and one seed.")
+    tensors = training_data(digits() if data is None else data, model(seed=numbers[0]))
+    accuracies: dict[tuple[str, int], tuple[float, ...]] = {}
+    losses: dict[tuple[str, int], tuple[float, ...]] = {}
+    for batch in sizes:
+        done: dict[tuple[float, bool], list[tuple[float, float]]] = {}
+        for rule in names:
+            reached, slowly = rate_of(rule, batch, sizes[0], rate), RULES[rule][1]
+            key = reached, slowly and reached != rate  # under all rules the first batch is alike
+            if key not in done:
+                steps = math.ceil(len(tensors.train_labels) / batch) * epochs
+                grown = Growth(rate, reached / rate, steps // WARM_UP if key[1] else 0)
+                done[key] = [
+                    _train(model(seed=seed), tensors, batch, epochs, seed, grown)
+                    for seed in numbers
+                ]
+            losses[rule, batch] = tuple(loss for loss, _ in done[key])
+            accuracies[rule, batch] = tuple(right for _, right in done[key])
+    return BatchStudy(sizes, names, rate, epochs, numbers, accuracies, losses)
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Two threads take longer than one for products as small as these."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+class Growth(NamedTuple):
+    """What `gl.scaled_learning_rate` is given at every step."""
+
+    rate: float
+    factor: float
+    warm_up: int
+
+
+def _train(
+    model: nn.Module, data: TrainingData, batch: int, epochs: int, seed: int, grown: Growth
+) -> tuple[float, float]:
+    """Loss over the training data and held-out accuracy after a training with plain SGD."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=grown.rate)
+    step = 0
+    with seeded(seed), _one_thread():
+        for epoch in range(epochs):
+            order = shard_indices(len(data.train_labels), 0, 1, seed=seed, epoch=epoch)
+            for part in torch.tensor(order).split(batch):
+                optimizer.param_groups[0]["lr"] = scaled_learning_rate(step, *grown)
+                train_step(model, optimizer, data.train_images[part], data.train_labels[part])
+                step += 1
+    loss, _ = evaluate(model, data.train_images, data.train_labels)
+    _, right = evaluate(model, data.test_images, data.test_labels)
+    return (loss if math.isfinite(loss) else math.inf), right

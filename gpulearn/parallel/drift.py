@@ -1,0 +1,187 @@
+"""Replicas that drift apart: what becomes of them when too little is exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+
+from gpulearn import _require
+from gpulearn.data.digits import digits
+from gpulearn.errors import BadInput
+from gpulearn.parallel.averaging import average_gradients
+from gpulearn.parallel.comm import rank, world_size
+from gpulearn.parallel.launch import launch
+from gpulearn.parallel.library import sum_over_ranks
+from gpulearn.parallel.sharding import shard_indices
+from gpulearn.train.evaluate import evaluate
+from gpulearn.train.models import MLP
+from gpulearn.train.seeding import checked_seed
+
+__all__ = ["POLICIES", "Drift", "Policy", "measure_drift"]
+
+
+class Policy(NamedTuple):
+    """What replicas have in common: at the start, and afterwards."""
+
+    same_start: bool
+    exchanged: str  # "gradients", "parameters" or ""
+
+
+POLICIES = {
+    "gradients averaged": Policy(True, "gradients"),
+    "parameters averaged": Policy(True, "parameters"),
+    "equal seeds only": Policy(True, ""),
+    "own starts": Policy(False, "gradients"),
+    "nothing exchanged": Policy(False, ""),
+}
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How far replicas were apart, and what each was worth in the end.
+
+    Attributes:
+        distances: before the first step and after each, of shape (steps + 1,): the largest
+            ‖wᵣ − w₀‖ / ‖w₀‖ over ranks r, where wᵣ are all parameters of rank r. It is 0 only
+            if all replicas are equal to the bit.
+        accuracies: share of the held-out digits that each replica gets right, 0 to 1.
+        mean_accuracy: that of the model whose parameters are the mean of all replicas'.
+    """
+
+    distances: NDArray[np.float64]
+    accuracies: tuple[float, ...]
+    mean_accuracy: float
+
+    def __repr__(self) -> str:
+        rights = ", ".join(f"{right:.1%}" for right in self.accuracies)
+        last = self.distances[-1]
+        apart = f"{last:.2g} apart" if last else "equal to the bit"
+        return (
+            f"{apart} after {len(self.distances) - 1} steps; right: {rights}; mean of the "
+            f"parameters: {self.mean_accuracy:.1%}"
+        )
+
+
+def measure_drift(
+    policies: Sequence[str] = ("gradients averaged", "equal seeds only", "nothing exchanged"),
+    *,
+    ranks: int = 2,
+    steps: int = 100,
+    every: int = 10,
+    rate: float = 0.3,
+    batch: int = 32,
+    seed: int = 0,
+    model: Callable[..., nn.Module] = MLP,
+) -> dict[str, Drift]:
+    """Train replicas on real ranks, each on its shard of the digits, and watch them part.
+
+    Policies: "gradients averaged" is data parallelism. "parameters averaged" lets each rank
+    train alone and averages the parameters every few steps (local SGD: Stich, arXiv 1805.09767,
+    2018). "equal seeds only" starts all alike and exchanges nothing. "own starts" averages
+    gradients, but the broadcast at the start was forgotten. "nothing exchanged" has own starts
+    and no exchange.
+
+    Args:
+        policies: which of them to run, one after another on the same ranks.
+        ranks: how many replicas.
+        steps: of plain SGD.
+        every: after how many steps "parameters averaged" averages.
+        rate: learning rate.
+        batch: images of one rank's step.
+        seed: of the data's order, and of the weights; an own start has seed + rank.
+        model: called as `model(seed=…)`.
+
+    Raises:
+        BadInput: there is no such policy, or a number is out of range.
+
+    >>> drifts = measure_drift(["gradients averaged", "own starts"], steps=3)
+    >>> drifts["gradients averaged"].distances.tolist()
+    [0.0, 0.0, 0.0, 0.0]
+    >>> bool(drifts["own starts"].distances[0] > 1)
+    True
+    """
+    names = [_require.choice("policy", name, POLICIES) for name in policies]
+    if not names:
+        raise BadInput(f"policies is empty: choose from {', '.join(POLICIES)}.")
+    numbers = [
+        _require.whole(name, value)
+        for name, value in (("ranks", ranks), ("steps", steps), ("every", every), ("batch", batch))
+    ]
+    _require.above_zero("rate", rate)
+    seed = checked_seed(seed)
+    runs = launch(_replica, numbers[0], names, *numbers[1:], float(rate), seed, model)
+    return {name: _drift([run[name] for run in runs], model(seed=seed)) for name in names}
+
+
+def _replica(
+    names: Sequence[str],
+    steps: int,
+    every: int,
+    batch: int,
+    rate: float,
+    seed: int,
+    build: Callable[..., nn.Module],
+) -> dict[str, Tensor]:
+    """Be one rank: its parameters before the first step and after each, for each policy."""
+    data, place = digits(), "cuda" if dist.get_backend() == "nccl" else "cpu"
+    images = torch.from_numpy(data.train_images).to(place)
+    labels = torch.from_numpy(data.train_labels).to(place)
+    found = {}
+    for name in names:
+        policy = POLICIES[name]
+        model = build(seed=seed if policy.same_start else seed + rank()).to(place).train()
+        optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+        order = _own_order(len(labels), steps * batch, seed)
+        torch.manual_seed(seed + rank())  # of dropout
+        trail = [_parameters(model)]
+        for step in range(steps):
+            mine = order[step * batch : (step + 1) * batch]
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(model(images[mine]), labels[mine]).backward()
+            if policy.exchanged == "gradients":
+                average_gradients(model)
+            optimizer.step()
+            if policy.exchanged == "parameters" and (step + 1) % every == 0:
+                with torch.no_grad():
+                    for parameter in model.parameters():
+                        sum_over_ranks(parameter).div_(world_size())
+            trail.append(_parameters(model))
+        found[name] = torch.stack(trail)
+    return found
+
+
+def _parameters(model: nn.Module) -> Tensor:
+    return parameters_to_vector(model.parameters()).detach().cpu()
+
+
+def _own_order(count: int, needed: int, seed: int) -> Tensor:
+    """Enough of this rank's samples, epoch after epoch."""
+    order: list[int] = []
+    while len(order) < needed:
+        epoch = len(order) * world_size() // count
+        order += shard_indices(count, rank(), world_size(), seed=seed, epoch=epoch)
+    return torch.tensor(order)
+
+
+def _drift(trails: Sequence[Tensor], model: nn.Module) -> Drift:
+    """What the trails of all ranks, each of shape (steps + 1, parameters), say."""
+    first = trails[0].double()
+    apart = torch.stack([(trail.double() - first).norm(dim=1) for trail in trails]).amax(dim=0)
+    ends = [trail[-1] for trail in trails]
+    accuracies = [_accuracy(model, end) for end in ends]
+    mean = _accuracy(model, torch.stack(ends).mean(dim=0))
+    return Drift((apart / first.norm(dim=1)).numpy(), tuple(accuracies), mean)
+
+
+def _accuracy(model: nn.Module, parameters: Tensor) -> float:
+    vector_to_parameters(parameters, model.parameters())
+    data = digits()
+    return evaluate(model, data.test_images, data.test_labels)[1]
