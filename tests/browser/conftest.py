@@ -184,3 +184,15 @@ def open_notebook(lab, browser):
     context.set_default_timeout(15_000)
     yield lambda name: Notebook(context.new_page(), name, lab)
     context.close()
+    end_kernels(lab)
+
+
+def end_kernels(address: str) -> None:
+    """End every kernel: each holds half a gigabyte, and closing a page leaves it running."""
+    with urllib.request.urlopen(f"{address}/api/kernels?token={TOKEN}", timeout=10) as reply:
+        kernels = json.load(reply)
+    for kernel in kernels:
+        end = urllib.request.Request(
+            f"{address}/api/kernels/{kernel['id']}?token={TOKEN}", method="DELETE"
+        )
+        urllib.request.urlopen(end, timeout=30).close()
