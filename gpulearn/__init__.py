@@ -127,6 +127,7 @@ if TYPE_CHECKING:
         OverlappingDataParallel,
     )
     from gpulearn.parallel.drift import measure_drift
+    from gpulearn.parallel.join import gather_results, join_group
     from gpulearn.parallel.launch import launch
     from gpulearn.parallel.link import Link, link
     from gpulearn.parallel.measured_scaling import measure_scaling
@@ -137,6 +138,7 @@ if TYPE_CHECKING:
         scaled_learning_rate,
         scaling_efficiency,
     )
+    from gpulearn.parallel.script import to_torchrun
     from gpulearn.parallel.sharding import ShardSampler, shard_indices
     from gpulearn.parallel.simulated import simulate
     from gpulearn.parallel.simulation import Simulation
@@ -165,7 +167,7 @@ if TYPE_CHECKING:
     from gpulearn.train.loop import fit
     from gpulearn.train.measured import measured_memory
     from gpulearn.train.memory import memory_budget
-    from gpulearn.train.models import MLP, LeNet
+    from gpulearn.train.models import LeNet, MLP
     from gpulearn.train.step import train_step
 
 # the module that defines them -> public names
@@ -285,6 +287,7 @@ _HOMES = {
         "OverlappingDataParallel",
     ),
     "gpulearn.parallel.drift": ("measure_drift",),
+    "gpulearn.parallel.join": ("gather_results", "join_group"),
     "gpulearn.parallel.launch": ("launch",),
     "gpulearn.parallel.link": ("Link", "link"),
     "gpulearn.parallel.measured_scaling": ("measure_scaling",),
@@ -295,6 +298,7 @@ _HOMES = {
         "scaled_learning_rate",
         "scaling_efficiency",
     ),
+    "gpulearn.parallel.script": ("to_torchrun",),
     "gpulearn.parallel.sharding": ("ShardSampler", "shard_indices"),
     "gpulearn.parallel.simulated": ("simulate",),
     "gpulearn.parallel.simulation": ("Simulation",),
@@ -334,7 +338,6 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "MLP",
     "Amdahl",
     "BadInput",
     "BankRequest",
@@ -350,6 +353,7 @@ __all__ = [
     "KernelError",
     "LeNet",
     "Link",
+    "MLP",
     "Measurement",
     "MissingPackage",
     "NaiveDataParallel",
@@ -429,6 +433,7 @@ __all__ = [
     "fit_amdahl",
     "fit_link",
     "format_seconds",
+    "gather_results",
     "gpu_spec",
     "gpu_times",
     "gradient_step",
@@ -436,6 +441,7 @@ __all__ = [
     "graph_work",
     "irecv",
     "isend",
+    "join_group",
     "kernel_roofs",
     "ladder_explorer",
     "ladder_rates",
@@ -518,6 +524,7 @@ __all__ = [
     "table",
     "thread_explorer",
     "time_correctly",
+    "to_torchrun",
     "train_step",
     "training_board",
     "training_explorer",

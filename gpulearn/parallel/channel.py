@@ -94,4 +94,7 @@ def current() -> Channel:
         from gpulearn.parallel.processes import Processes
 
         return Processes()
-    raise RankError("There are no ranks here: call this in a function that gl.launch runs.")
+    raise RankError(
+        "There are no ranks here: call this in a function that gl.launch runs, or within "
+        "gl.join_group()."
+    )

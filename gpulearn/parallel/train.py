@@ -1,0 +1,198 @@
+"""Train a small network on the digits, the images of each step shared among the ranks.
+
+The same file runs as one process, under torchrun, and from a notebook:
+
+  python -m gpulearn.parallel.train
+  torchrun --nproc-per-node 2 -m gpulearn.parallel.train
+  gl.launch(train, 2, Options(epochs=1))
+
+The images of a step do not depend on how many ranks share them, so its loss does not either, but
+for rounding.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, TensorDataset
+
+from gpulearn.data.digits import digits
+from gpulearn.errors import BadInput, GpulearnError, TrainingError
+from gpulearn.parallel.data_parallel import (
+    BucketedDataParallel,
+    NaiveDataParallel,
+    OverlappingDataParallel,
+)
+from gpulearn.parallel.join import join_group
+from gpulearn.parallel.library import sum_over_ranks
+from gpulearn.parallel.options import Options, options_from
+from gpulearn.parallel.places import Place
+from gpulearn.parallel.scaling import scaled_learning_rate
+from gpulearn.parallel.sharding import ShardSampler
+from gpulearn.parallel.training_files import restore, save, write_losses
+from gpulearn.train.models import MLP, LeNet
+from gpulearn.train.seeding import repeatable
+
+__all__ = ["Options", "Trained", "train"]
+
+WRAPPERS = {
+    "library": DistributedDataParallel,
+    "naive": NaiveDataParallel,
+    "bucketed": BucketedDataParallel,
+    "overlapping": OverlappingDataParallel,
+}
+
+
+@dataclasses.dataclass
+class Trained:
+    """What a run gives; the same on every rank.
+
+    Attributes:
+        losses: of each step, the mean cross-entropy over all its images, before the step.
+        accuracies: after each epoch, the share of held-out digits that is right, 0 to 1.
+        weights: the model's, on the CPU.
+    """
+
+    losses: list[float] = dataclasses.field(default_factory=list)
+    accuracies: list[float] = dataclasses.field(default_factory=list)
+    weights: dict[str, Tensor] = dataclasses.field(default_factory=dict)
+
+
+def train(options: Options = Options()) -> Trained:  # noqa: B008 - it is frozen
+    """Train on this rank's part of each batch, together with the other ranks.
+
+    Raises:
+        BadInput: the ranks cannot share a batch evenly.
+        CheckpointError: there is nothing to go on from, or it is of another run.
+        TrainingError: the loss is no finite number.
+
+    >>> len(train(Options(model="MLP", epochs=2)).losses)
+    1 rank, messages by gloo ...
+    epoch 1: mean loss ..., held-out digits right ...%
+    epoch 2: mean loss ..., held-out digits right ...%
+    44
+    """
+    with join_group(options.timeout) as place, repeatable(place.device, options.seed):
+        if options.batch % place.size:
+            raise BadInput(
+                f"batch is {options.batch}, which {place.size} ranks cannot share evenly: give a "
+                f"multiple of {place.size}."
+            )
+        model = _model(options).to(place.device)
+        optimizer = torch.optim.SGD(model.parameters(), lr=options.rate, momentum=options.momentum)
+        done = Trained()
+        if options.resume is not None:
+            done.losses, done.accuracies = restore(options.resume, options, model, optimizer)
+        _say(
+            place, f"{place}; {options.batch} images in a step, {options.batch // place.size} each"
+        )
+        _epochs(options, place, model, optimizer, done)
+        if place.rank == 0 and options.output is not None:
+            write_losses(options.output, done, place.size, place.backend)
+        done.weights = {name: value.cpu() for name, value in model.state_dict().items()}
+        return done
+
+
+def _epochs(
+    options: Options,
+    place: Place,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    done: Trained,
+) -> None:
+    """All epochs that are still to do."""
+    data = digits()
+    images, labels = torch.from_numpy(data.train_images), torch.from_numpy(data.train_labels)
+    sampler = ShardSampler(len(labels), place.rank, place.size, uneven="drop", seed=options.seed)
+    loader = DataLoader(
+        TensorDataset(images, labels),
+        batch_size=options.batch // place.size,
+        sampler=sampler,
+        drop_last=True,
+        pin_memory=place.device.type == "cuda",
+    )
+    replica: Any = WRAPPERS[options.wrapper](model)
+    for epoch in range(len(done.accuracies), options.epochs):
+        sampler.set_epoch(epoch)
+        sums = torch.zeros(len(loader) + 1, dtype=torch.float64, device=place.device)
+        for number, (some, wanted) in enumerate(loader):
+            some, wanted = some.to(place.device), wanted.to(place.device)
+            _set_rate(optimizer, options, len(done.losses) + number)
+            optimizer.zero_grad()
+            loss = functional.cross_entropy(replica(some), wanted)
+            loss.backward()
+            if options.wrapper != "library":  # the library averages during backward
+                replica.average()
+            optimizer.step()
+            sums[number] = loss.detach()
+        sums[-1] = _right(model, data.test_images, data.test_labels, place)
+        *losses, right = sum_over_ranks(sums).tolist()  # one message an epoch, not one a step
+        done.losses += [loss / place.size for loss in losses]
+        done.accuracies.append(right / len(data.test_labels))
+        _report(options, place, epoch + 1, done, len(losses))
+        if place.rank == 0 and options.checkpoint is not None:
+            save(options.checkpoint, options, model, optimizer, done)
+
+
+def _model(options: Options) -> nn.Module:
+    """The same on every rank; without dropout, whose draws would differ from rank to rank."""
+    if options.model == "MLP":
+        return MLP(seed=options.seed)
+    return LeNet(dropout=0, seed=options.seed)
+
+
+def _set_rate(optimizer: torch.optim.Optimizer, options: Options, step: int) -> None:
+    rate = scaled_learning_rate(step, options.rate, options.factor, options.warm_up)
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+
+
+def _right(model: nn.Module, images: Any, labels: Any, place: Place) -> int:
+    """How many of this rank's share of the held-out digits are right."""
+    mine = slice(place.rank, None, place.size)
+    with torch.no_grad():
+        scores = model(torch.from_numpy(images[mine]).to(place.device))
+    return int((scores.argmax(dim=1).cpu() == torch.from_numpy(labels[mine])).sum())
+
+
+def _report(options: Options, place: Place, epoch: int, done: Trained, steps: int) -> None:
+    first, losses = len(done.losses) - steps, done.losses[-steps:]
+    if options.per_step:
+        for number, loss in enumerate(losses, start=first + 1):
+            _say(place, f"step {number}: loss {loss:.9f}")
+    mean, share = sum(losses) / steps, done.accuracies[-1]
+    _say(place, f"epoch {epoch}: mean loss {mean:.9f}, held-out digits right {share:.1%}")
+    if not math.isfinite(mean):
+        raise TrainingError(
+            f"The loss is no finite number any more in epoch {epoch}: give a smaller rate than "
+            f"{options.rate:g}."
+        )
+
+
+def _say(place: Place, text: str) -> None:
+    """Print once, not once a rank."""
+    if place.rank == 0:
+        print(text, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train as the command line asks; the exit status is 2 if it cannot."""
+    options = options_from(arguments, "python -m gpulearn.parallel.train", str(__doc__))
+    try:
+        train(options)
+    except GpulearnError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,174 @@
+"""One training function, run by python, by torchrun and by gl.launch: the same losses."""
+
+import csv
+import dataclasses
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import gpulearn as gl
+from gpulearn.parallel.train import Options, main, train
+
+STEPS = 1438 // 64
+MLP = Options(model="MLP", epochs=1)
+WRAPPERS = ["naive", "bucketed", "overlapping", "library"]
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def refused(options):
+    """What a rank says in place of training."""
+    with pytest.raises(gl.GpulearnError) as raised:
+        train(options)
+    return str(raised.value)
+
+
+def everything(folder):
+    """All that two ranks are asked, in one launch."""
+    file = folder / "run.pt"
+    found = {name: train(dataclasses.replace(MLP, wrapper=name)) for name in WRAPPERS}
+    found["LeNet"] = train(Options(epochs=1))
+    train(dataclasses.replace(MLP, checkpoint=file))
+    found["resumed"] = train(dataclasses.replace(MLP, epochs=2, resume=file))
+    found["whole"] = train(dataclasses.replace(MLP, epochs=2))
+    found["refused"] = [
+        refused(Options(resume=file)),
+        refused(Options(resume=folder / "none.pt")),
+        refused(Options(batch=63)),
+    ]
+    return found
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory):
+    return gl.launch(everything, 2, tmp_path_factory.mktemp("run"), timeout=20)
+
+
+def away(one, other):
+    assert len(one.losses) == len(other.losses) == STEPS
+    return max(abs(a - b) for a, b in zip(one.losses, other.losses, strict=True))
+
+
+def equal(one, other):
+    """Whether two runs have the same bits."""
+    same = all(torch.equal(one.weights[name], other.weights[name]) for name in one.weights)
+    return same and one.losses == other.losses and one.accuracies == other.accuracies
+
+
+@pytest.mark.parametrize("name", [*WRAPPERS, "LeNet", "resumed"])
+def test_all_ranks_hold_the_same_weights_and_know_all_losses(ranks, name):
+    assert equal(ranks[0][name], ranks[1][name])
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_two_ranks_have_the_same_bits_whatever_averages(ranks, name):
+    assert equal(ranks[0][name], ranks[0]["overlapping"])
+
+
+def test_losses_do_not_depend_on_the_number_of_ranks_but_for_rounding(ranks, capsys):
+    one, two = train(MLP), ranks[0]["overlapping"]
+    assert away(one, two) <= 1e-6
+    assert away(one, gl.launch(train, 4, MLP, timeout=20)[0]) <= 1e-6
+    assert away(one, gl.launch(train, 2, MLP, backend="simulated")[0]) <= 1e-6
+    assert away(train(Options(epochs=1)), ranks[0]["LeNet"]) <= 1e-6
+
+
+def test_a_run_that_goes_on_has_the_bits_of_one_that_never_stopped(ranks):
+    assert equal(ranks[0]["resumed"], ranks[0]["whole"])
+    assert len(ranks[0]["whole"].losses) == 2 * STEPS
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_what_ranks_cannot_do_is_told_on_each_and_none_waits(ranks, rank):
+    for said, wanted in zip(
+        ranks[rank]["refused"],
+        ("model='MLP', this run has 'LeNet'", "does not exist", "63, which 2 ranks cannot share"),
+        strict=True,
+    ):
+        assert wanted in said
+
+
+def test_each_epoch_is_shuffled_anew_and_the_rate_follows_the_rule(capsys):
+    losses = train(dataclasses.replace(MLP, epochs=2, rate=1e-12)).losses
+    assert losses[:STEPS] != losses[STEPS:]
+    plain = train(dataclasses.replace(MLP, rate=0.04)).losses
+    scaled = dataclasses.replace(MLP, rate=0.02, rate_batch=32)
+    assert train(scaled).losses == plain
+    assert train(dataclasses.replace(scaled, warm_up=10)).losses[:3] != plain[:3]
+
+
+def test_the_command_line_trains_prints_and_writes(tmp_path, capsys):
+    for ending in ("json", "csv"):
+        file = tmp_path / f"losses.{ending}"
+        assert main(["--model", "MLP", "--epochs", "1", "--per-step", "--output", str(file)]) == 0
+    said = capsys.readouterr().out.splitlines()[: STEPS + 2]
+    record = json.loads((tmp_path / "losses.json").read_text())
+    with (tmp_path / "losses.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["loss"]) for row in rows] == record["losses"]
+    assert said[0].startswith("1 rank, messages by ")
+    assert said[1:-1] == [f"step {n}: loss {x:.9f}" for n, x in enumerate(record["losses"], 1)]
+    assert said[-1].startswith("epoch 1: mean loss ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--batch", "0"], "batch is 0"),
+        (["--model", "lenet"], "did you mean 'LeNet'"),
+        (["--wrapper", "ddp"], "There is no wrapper 'ddp'"),
+        (["--momentum", "1"], "momentum is 1.0"),
+        (["--warm-up", "5"], "give rate_batch too"),
+        (["--seed", "-1"], "seed is -1"),
+        (["--output", "losses.txt"], "let it end in .json or .csv"),
+        (["--checkpoint", "/nowhere/run.pt"], "no folder '/nowhere'"),
+        (["--epochs", "many"], "invalid int value: 'many'"),
+    ],
+)
+def test_a_bad_option_is_told_in_a_sentence(arguments, said, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_what_cannot_be_trained_is_told(capsys):
+    assert main(["--model", "MLP", "--rate", "1e9"]) == 2
+    assert "no finite number any more in epoch 1" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "torchrun --nproc-per-node 2 -m gpulearn.parallel.train" in capsys.readouterr().out
+
+
+def test_two_agents_of_torchrun_have_the_bits_of_a_launch(tmp_path, ranks):
+    file = tmp_path / "losses.json"
+    program = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2"]
+    program += ["--nproc-per-node", "1", "--rdzv-backend", "c10d", "--rdzv-id", "test"]
+    program += ["--rdzv-endpoint", f"127.0.0.1:{free_port()}", "--local-addr", "127.0.0.1"]
+    program += ["-m", "gpulearn.parallel.train", "--model", "MLP", "--epochs", "1"]
+    program += ["--output", str(file)]
+    environment = {**os.environ, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+    agents = [
+        subprocess.Popen(program, env=environment, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+        for _ in range(2)
+    ]  # fmt: skip
+    try:
+        said = [agent.communicate(timeout=120) for agent in agents]
+    finally:
+        for agent in agents:
+            agent.kill()
+            agent.wait()
+    assert [agent.returncode for agent in agents] == [0, 0], said
+    out = "".join(one for one, _ in said)
+    assert out.count("2 ranks, messages by ") == 1  # from rank 0 alone
+    assert json.loads(file.read_text())["losses"] == ranks[0]["overlapping"].losses
