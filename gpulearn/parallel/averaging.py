@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
+from typing import Any, ParamSpec
 
 import torch
 from torch import Tensor, nn
@@ -15,8 +17,35 @@ from gpulearn.parallel.library import copy_from, largest_over_ranks, sum_over_ra
 
 __all__ = ["average_gradients", "broadcast_weights", "share_of"]
 
+P = ParamSpec("P")
+NO_SAMPLES = "samples is 0 on every rank: there is no gradient to average."
 
-def average_gradients(model: nn.Module, samples: int | None = None) -> None:
+
+def _averageable(given: dict[str, Any]) -> None:
+    if not isinstance(given["model"], nn.Module):
+        raise BadInput(f"model is {_require.shown(given['model'])}: give the model.")
+    _count_of_samples(given["samples"])
+    for parameter in given["model"].parameters():
+        if parameter.grad is not None:
+            need_dense(parameter.grad)
+
+
+def _with_samples(average: Callable[P, None]) -> Callable[P, None]:
+    """Say in words what a division by zero samples means."""
+
+    @functools.wraps(average)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            average(*args, **kwargs)
+        except ZeroDivisionError:
+            raise BadInput(NO_SAMPLES) from None
+
+    return checked
+
+
+@_with_samples
+@_require.together(_averageable)
+def average_gradients(model: nn.Module, samples: int = 1) -> None:
     """Replace each gradient by its mean over all ranks, with one all-reduce per parameter.
 
     g = Σ (nᵣ / n) gᵣ, where gᵣ is the gradient of rank r's mean loss over its nᵣ samples and n
@@ -26,11 +55,11 @@ def average_gradients(model: nn.Module, samples: int | None = None) -> None:
 
     Args:
         model: this rank's replica, after `backward`.
-        samples: nᵣ, how many samples this rank's mean loss is over; it may be 0. None says that
-            all ranks have as many.
+        samples: nᵣ, how many samples this rank's mean loss is over; it may be 0. Where all ranks
+            have as many, all may leave it out.
 
     Raises:
-        BadInput: `samples` is no count, or no rank has samples.
+        BadInput: `samples` is no count, no rank has samples, or a gradient is sparse.
         RankError: this is no rank.
 
     >>> import gpulearn as gl
@@ -39,15 +68,21 @@ def average_gradients(model: nn.Module, samples: int | None = None) -> None:
     ...     model.weight.grad = torch.tensor([[1.0 + 4 * gl.rank()]])
     ...     average_gradients(model, samples[gl.rank()])
     ...     return model.weight.grad.item()
-    >>> gl.launch(gradient, 2, [None, None], backend="simulated")  # the mean of 1 and 5
+    >>> gl.launch(gradient, 2, [1, 1], backend="simulated")  # the mean of 1 and 5
     [3.0, 3.0]
     >>> gl.launch(gradient, 2, [3, 1], backend="simulated")  # (3 · 1 + 1 · 5) / 4
     [2.0, 2.0]
     """
-    share = share_of(samples)
-    for gradient in _gradients(model.parameters(), samples):
-        gradient.mul_(share)
-        sum_over_ranks(gradient)
+    total = sum_over_ranks(torch.tensor(float(samples), dtype=torch.float64)).item()
+    share = samples / total
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    used = torch.tensor([float(parameter.grad is not None) for parameter in trained])
+    for parameter, by_some in zip(trained, sum_over_ranks(used).tolist(), strict=True):
+        if by_some:
+            if parameter.grad is None or samples == 0:  # a mean over no samples is NaN, not 0
+                parameter.grad = torch.zeros_like(parameter)
+            parameter.grad *= share
+            sum_over_ranks(parameter.grad)
 
 
 def share_of(samples: int | None) -> float:
@@ -60,25 +95,16 @@ def share_of(samples: int | None) -> float:
     """
     if samples is None:
         return 1 / world_size()
-    if samples != 0:
-        _require.above_zero("samples", samples)
+    _count_of_samples(samples)
     total = sum_over_ranks(torch.tensor(float(samples), dtype=torch.float64)).item()
     if total == 0:
-        raise BadInput("samples is 0 on every rank: there is no gradient to average.")
+        raise BadInput(NO_SAMPLES)
     return samples / total
 
 
-def _gradients(parameters: Iterable[nn.Parameter], samples: int | None) -> Iterator[Tensor]:
-    """The gradients that some rank has, in the same order on all ranks."""
-    trained = [parameter for parameter in parameters if parameter.requires_grad]
-    used = torch.tensor([float(parameter.grad is not None) for parameter in trained])
-    for parameter, by_some in zip(trained, sum_over_ranks(used).tolist(), strict=True):
-        if not by_some:
-            continue
-        if parameter.grad is None or samples == 0:  # a mean over no samples is NaN, not 0
-            parameter.grad = torch.zeros_like(parameter)
-        need_dense(parameter.grad)
-        yield parameter.grad
+def _count_of_samples(value: Any) -> None:
+    if value != 0:
+        _require.above_zero("samples", value)
 
 
 def need_dense(gradient: Tensor) -> None:

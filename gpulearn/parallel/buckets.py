@@ -50,21 +50,17 @@ def bucket_gradients(
     [[8, 64, 32], [128]]
     """
     buckets: list[list[nn.Parameter]] = []
-    filled = 0
+    kind, filled = None, 0
     for parameter in reversed(parameters):
         if not parameter.requires_grad:
             continue
-        fits = buckets and filled + parameter.nbytes <= most_bytes
-        if not fits or not _alike(parameter, buckets[-1][-1]):
+        own_kind = (parameter.dtype, parameter.device)
+        if own_kind != kind or filled + parameter.nbytes > most_bytes:
             buckets.append([])
-            filled = 0
+            kind, filled = own_kind, 0
         buckets[-1].append(parameter)
         filled += parameter.nbytes
     return buckets
-
-
-def _alike(one: Tensor, other: Tensor) -> bool:
-    return one.dtype == other.dtype and one.device == other.device
 
 
 class Bucket:

@@ -108,7 +108,7 @@ class NaiveDataParallel(Replica):
     """
 
     def _average(self) -> None:
-        average_gradients(self.module, self._samples)
+        average_gradients(self.module, 1 if self._samples is None else self._samples)
 
 
 class BucketedDataParallel(Replica):

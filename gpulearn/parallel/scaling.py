@@ -149,5 +149,7 @@ def scaled_learning_rate(step: int, rate: float, factor: float, warm_up: int = 0
     >>> [scaled_learning_rate(step, 0.5, factor=5, warm_up=4) for step in range(6)]
     [0.5, 1.0, 1.5, 2.0, 2.5, 2.5]
     """
-    grown = min(1.0, step / warm_up) if warm_up else 1.0
-    return rate * (1 + (factor - 1) * grown)
+    target = rate * factor
+    if step >= warm_up:
+        return target
+    return rate + (target - rate) * step / warm_up

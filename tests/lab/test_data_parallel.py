@@ -290,6 +290,25 @@ def test_mistakes_are_named(mistake, said):
     assert said in " ".join(str(caught.value).split())
 
 
+@pytest.mark.parametrize(
+    ("samples", "said"),
+    [
+        ((0, 0), "samples is 0 on every rank"),
+        ((1, -1), "samples is -1"),
+        ((1, None), "samples is None"),
+    ],
+)
+def test_samples_are_counts_and_some_rank_has_some(samples, said):
+    def run():
+        model = nn.Linear(2, 1)
+        model(torch.ones(1, 2)).sum().backward()
+        gl.average_gradients(model, samples=samples[gl.rank()])
+
+    with pytest.raises(gl.RankError) as caught:
+        gl.simulate(run, 2)
+    assert said in " ".join(str(caught.value).split())
+
+
 def test_buckets_hold_every_parameter_once_last_first():
     parameters = list(gl.LeNet().parameters())
     parameters[3].requires_grad_(False)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,14 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gpulearn.errors import RankError
-from gpulearn.lessons.exercise import Answer, Case, TooLong
-from gpulearn.lessons.nb13_collectives.endings import Ending, ending
-from gpulearn.lessons.stubs import unwrapped
+from gpulearn.lessons.exercise import Answer, Case
+from gpulearn.lessons.rank_endings import Ending
+from gpulearn.lessons.rank_trial import demand_on_real_ranks, on_simulated_ranks, plain, watched
 from gpulearn.parallel import all_reduce, collectives
 from gpulearn.parallel.comm import rank
-from gpulearn.parallel.launch import launch
-from gpulearn.parallel.simulated import simulate
 
 __all__ = [
     "KINSHIPS",
@@ -32,10 +26,9 @@ __all__ = [
     "simulated",
 ]
 
-QUIET_SECONDS = 2.0  # that a simulated rank may run without speaking to another
-REAL_SECONDS = 5.0  # that a real rank waits for another
 BESIDE = -77.0  # numbers beside the tensor, which nobody may touch
 LIBRARY = (all_reduce.__file__, collectives.__file__)
+NAMES = {*all_reduce.__all__, *collectives.__all__} - {"doublings"}
 
 
 @dataclass(frozen=True)
@@ -109,16 +102,11 @@ class Ran:
 def act(answer: Answer, work: Work) -> tuple[np.ndarray, Any, bool, frozenset[str]]:
     """Be one rank: lay out its tensor, let the answer reduce it, and look."""
     tensor, around = work.lay(rank())
-    with _watched(answer) as called:
+    with watched(answer, LIBRARY, NAMES) as called:
         returned = answer(tensor)
     other = isinstance(returned, Tensor) and returned is not tensor
     beside = work.layout != "gaps" or bool((around[1::2] == BESIDE).all())
-    return _plain(tensor), _plain(returned) if other else None, beside, frozenset(called)
-
-
-def act_often(answer: Answer, works: Sequence[Work]) -> list[Any]:
-    """Be one real rank, for several tensors one after another."""
-    return [act(answer, work) for work in works]
+    return plain(tensor), plain(returned) if other else None, beside, frozenset(called)
 
 
 def simulated(answer: Answer, case: Case) -> Ran:
@@ -128,17 +116,9 @@ def simulated(answer: Answer, case: Case) -> Ran:
         TooLong: a rank runs on and on.
     """
     work: Work = case.args[0]
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        run = simulate(act, work.ranks, answer, work, timeout=QUIET_SECONDS)
-    except RankError as error:
-        end = ending(error, answer)
-        if end.kind == "endless":
-            raise TooLong(end.said) from None
-        return Ran(work, end)
-    finally:
-        torch.set_num_threads(threads)
+    run = on_simulated_ranks(act, work.ranks, answer, work)
+    if isinstance(run, Ending):
+        return Ran(work, run)
     return Ran(
         work,
         None,
@@ -195,34 +175,12 @@ def _numbers(got: Ran, wanted: Ran) -> str | None:
 
 def on_real_ranks(counts: Sequence[int], works: Callable[[int], Sequence[Work]]) -> Any:
     """A demand on an answer that is right on simulated ranks: to be right on real ones too."""
-
-    def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
-        if not hasattr(os, "fork"):
-            return None  # no real ranks here
-        for count in counts:
-            if sentence := _real(answer, works(count)):
-                return f"right on simulated ranks, but on {count} real ones {sentence}."
-        return None
-
-    return demand
+    return demand_on_real_ranks(act, counts, works, _judge)
 
 
-def _real(answer: Answer, works: Sequence[Work]) -> str | None:
-    try:
-        count = works[0].ranks
-        ranks = launch(act_often, count, answer, works, timeout=REAL_SECONDS, backend="gloo")
-    except RankError as error:
-        return ending(error, answer).said
-    for number, work in enumerate(works):
-        runs = [results_of[number] for results_of in ranks]
-        got = Ran(work, after=[run[0] for run in runs], returned=[run[1] for run in runs])
-        if sentence := _numbers(got, expected(Case("", (work,)))):
-            return sentence
-    return None
-
-
-def _plain(tensor: Tensor) -> np.ndarray:
-    return tensor.detach().cpu().contiguous().numpy().copy()
+def _judge(work: Work, runs: list[Any]) -> str | None:
+    got = Ran(work, after=[run[0] for run in runs], returned=[run[1] for run in runs])
+    return _numbers(got, expected(Case("", (work,))))
 
 
 def same_way(one: Any, other: Any) -> bool:
@@ -267,26 +225,3 @@ def _close(one: Any, other: Any) -> bool:
     if one.shape != other.shape:
         return False
     return bool(np.allclose(one, other, rtol=1e-6, equal_nan=True))
-
-
-@contextmanager
-def _watched(answer: Answer) -> Iterator[set[str]]:
-    """Notes which of the library's collectives an answer calls; the library's own may."""
-    called: set[str] = set()
-    code = getattr(unwrapped(answer), "__code__", None)
-    if code is None or code.co_filename in LIBRARY:
-        yield called
-        return
-    names = {*all_reduce.__all__, *collectives.__all__} - {"doublings"}
-
-    def note(frame: Any, event: str, argument: Any) -> None:
-        about = frame.f_code
-        if event == "call" and about.co_filename in LIBRARY and about.co_name in names:
-            called.add(about.co_name)
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        yield called
-    finally:
-        sys.setprofile(before)

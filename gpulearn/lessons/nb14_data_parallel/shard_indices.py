@@ -1,0 +1,182 @@
+"""Which samples each rank sees: how shards are tried, whatever shuffles them."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from gpulearn._require import shown
+from gpulearn.lessons.compare import NOTHING
+from gpulearn.lessons.exercise import Answer, Case, Exercise
+from gpulearn.lessons.nb14_data_parallel.sharding_answers import answers
+from gpulearn.parallel.sharding import shard_indices
+
+__all__ = ["EXERCISE"]
+
+EPOCHS = (0, 1, 2)
+Shards = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What an answer gave.
+
+    Attributes:
+        count: how many samples there are.
+        size: how many ranks.
+        uneven: what to do with the rest.
+        seed: of the shuffling.
+        shards: for each epoch, each rank's.
+        again: of epoch 0 once more.
+        other: of epoch 0 with another seed.
+        reseeds: whether torch's own generator was touched.
+    """
+
+    count: int
+    size: int
+    uneven: str
+    seed: int | None
+    shards: tuple[Shards, ...]
+    again: Shards
+    other: Shards
+    reseeds: bool
+
+
+def cases() -> list[Case]:
+    """Even and not, fewer samples than ranks, each way to be uneven, in order and shuffled."""
+    works: dict[str, tuple[int, int, str, int | None]] = {
+        "8 samples in order and 2 ranks": (8, 2, "pad", None),
+        "12 samples in order and 4 ranks": (12, 4, "keep", None),
+        "10 samples in order and 4 ranks, padded": (10, 4, "pad", None),
+        "10 samples in order and 4 ranks, the rest dropped": (10, 4, "drop", None),
+        "10 samples in order and 4 ranks, the rest kept": (10, 4, "keep", None),
+        "12 samples in order and 4 ranks, no rest to drop": (12, 4, "drop", None),
+        "2 samples in order and 5 ranks, padded": (2, 5, "pad", None),
+        "2 samples in order and 5 ranks, the rest dropped": (2, 5, "drop", None),
+        "7 samples in order and 1 rank": (7, 1, "pad", None),
+        "24 samples shuffled by seed 3 and 4 ranks": (24, 4, "pad", 3),
+        "23 samples shuffled by seed 0 and 3 ranks, padded": (23, 3, "pad", 0),
+        "23 samples shuffled by seed 5 and 4 ranks, the rest dropped": (23, 4, "drop", 5),
+        "23 samples shuffled by seed 5 and 4 ranks, the rest kept": (23, 4, "keep", 5),
+        "3 samples shuffled by seed 1 and 7 ranks, padded": (3, 7, "pad", 1),
+    }
+    return [Case(label, work) for label, work in works.items()]
+
+
+def run(answer: Answer, case: Case) -> Seen:
+    """Ask for each rank's shard of three epochs, and of the first one again."""
+    count, size, uneven, seed = case.args
+
+    def shards(epoch: int, seed: int | None) -> Shards:
+        found = []
+        for rank in range(size):
+            torch.default_generator.manual_seed(1000 + rank)  # ranks share no random numbers
+            found.append(answer(count, rank, size, uneven=uneven, seed=seed, epoch=epoch))
+        return tuple(map(listed, found))
+
+    with torch.random.fork_rng(devices=[]):
+        all_shards = tuple(shards(epoch, seed) for epoch in EPOCHS)
+        reseeds = torch.default_generator.initial_seed() != 1000 + size - 1
+        other = () if seed is None else shards(0, seed + 70)
+        return Seen(count, size, uneven, seed, all_shards, shards(0, seed), other, reseeds)
+
+
+def listed(found: Any) -> Any:
+    """A shard as a list of whole numbers, or what was given in its place."""
+    if hasattr(found, "tolist"):
+        found = found.tolist()
+    if not isinstance(found, list | tuple | range):
+        return found
+    numbers = [one.item() if hasattr(one, "item") else one for one in found]
+    whole = all(isinstance(one, int) and not isinstance(one, bool) for one in numbers)
+    return numbers if whole else found
+
+
+def difference(got: Seen, wanted: Seen) -> str | None:
+    """Each epoch's shards by what must hold of them, then how the epochs differ."""
+    for epoch, shards in zip(EPOCHS, got.shards, strict=True):
+        for rank, shard in enumerate(shards):
+            if shard is None:
+                return NOTHING
+            if not isinstance(shard, list):
+                return f"it returns {shown(shard)}, expected a list of whole numbers"
+            if sentence := _misses(got, rank, shard, wanted.shards[epoch][rank]):
+                return f"in epoch {epoch}, {sentence}"
+        if got.seed is None:
+            continue
+        if sentence := _dealt(got, shards):
+            return f"in epoch {epoch}, {sentence}"
+    if got.seed is None or got.count < 10:
+        return None
+    if dealt(got, 0) == list(range(got.count)):
+        return "nothing is shuffled, though there is a seed"
+    if got.again != got.shards[0]:
+        return "epoch 0 has another order when it is asked for again"
+    if len(set(map(str, got.shards))) < len(EPOCHS):
+        return "two epochs have the same order: is epoch used?"
+    if got.other == got.shards[0]:
+        return "another seed gives the same order: is seed used?"
+    return "it seeds torch's own generator, whose numbers all else uses" if got.reseeds else None
+
+
+def _misses(got: Seen, rank: int, shard: list[int], wanted: list[int]) -> str | None:
+    """What is wrong with one shard: its length, or where nothing is shuffled, its samples."""
+    if got.seed is None and shard != wanted:
+        block = len(shard) > 1 and shard == list(range(shard[0], shard[0] + len(shard)))
+        kind = " (a block: the ranks should take turns)" if block else ""
+        return f"rank {rank} sees {_said(shard)}{kind}, expected {_said(wanted)}"
+    if len(shard) != len(wanted):
+        return f"rank {rank} sees {len(shard)} samples, expected {len(wanted)}"
+    strange = next((one for one in shard if not 0 <= one < got.count), None)
+    if strange is not None:
+        return f"rank {rank} sees sample {strange}, and there are {got.count}, from 0"
+    return None
+
+
+def _dealt(got: Seen, shards: Shards) -> str | None:
+    """What is wrong with the list that ranks take turns to take from."""
+    order = _woven(got, shards)
+    first = order[: got.count]
+    twice = next((one for place, one in enumerate(first) if one in first[:place]), None)
+    if twice is not None:
+        ranks = [rank for rank, shard in enumerate(shards) for one in shard if one == twice]
+        return (
+            f"sample {twice} is seen twice, by ranks {ranks[0]} and {ranks[1]}: do all ranks make "
+            f"the same list?"
+        )
+    extra = order[got.count :]
+    begin = [order[place % got.count] for place in range(len(extra))]
+    if extra != begin:
+        return f"it is padded with samples {_said(extra)}, expected {_said(begin)}"
+    return None
+
+
+def _woven(got: Seen, shards: Shards) -> list[int]:
+    """The list from which rank r took every size-th entry, from r on."""
+    length = sum(map(len, shards))
+    return [shards[place % got.size][place // got.size] for place in range(length)]
+
+
+def dealt(got: Seen, epoch: int) -> list[int]:
+    """The order in which an epoch's samples are dealt out, without padding."""
+    return _woven(got, got.shards[epoch])[: got.count]
+
+
+def _said(numbers: list[int]) -> str:
+    return str(numbers) if len(numbers) <= 8 else f"[{', '.join(map(str, numbers[:8]))}, …]"
+
+
+EXERCISE = Exercise(
+    name="shard_indices",
+    notebook="14_data_parallel",
+    task="List the samples that one rank sees in one epoch: the same order on all, dealt out.",
+    reference=shard_indices,
+    cases=cases,
+    answers=answers,
+    run=run,
+    difference=difference,
+    kinships=(operator.eq,),
+)
