@@ -20,6 +20,7 @@ __all__ = ["all_reduce_explorer", "draw", "fastest_spans", "plot_all_reduce", "s
 
 NAMES = {"root": "via one root", "tree": "tree", "doubling": "doubling", "ring": "ring"}
 LIBRARY = "library"
+COLOURS = (0, 1, 2, 4, 3)  # of the cycle, in order of NAMES and LIBRARY: grey is for the last
 LEAST, MOST = 1e2, 1e10  # bytes, of the explorer
 RANKS = tuple(2**k for k in range(1, 11))
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (0.0, "bytes"))
@@ -83,7 +84,7 @@ def plot_all_reduce(
     sizes = np.geomspace(min(points, default=LEAST), max(points, default=MOST), 60)
     with figure(8.6, 4.6) as (made, axes):
         for number, name in enumerate((*NAMES, LIBRARY)):
-            look = dict(LINES[number], color=f"C{number}")
+            look = dict(LINES[number], color=f"C{COLOURS[number]}")
             label = NAMES.get(name, name)
             if name in measured:
                 few = dict(sorted(measured[name].items()))

@@ -19,6 +19,7 @@ NOT_ENDED = "did not come to an end"
 MOST = 4  # waiting ranks that are listed
 KINDS = {
     "as many of one dtype": "misfit",
+    "to is 0, which is this rank": "sends to itself",
     "which is this rank": "speaks to itself",
     "there are": "no such rank",
     "there is rank 0 alone": "no such rank",

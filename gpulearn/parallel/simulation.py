@@ -133,8 +133,9 @@ class Simulation(Generic[R]):
 
     def __str__(self) -> str:
         return (
-            f"{len(self.clocks)} ranks over {self.link}: {self.seconds * 1e6:,.4g} µs (modelled), "
-            f"{self.messages.total():,} messages, {self.bytes_moved.total():,} bytes"
+            f"{len(self.clocks):,} ranks over {self.link}: "
+            f"{self.seconds * 1e6:,.4g} µs (modelled), {self.messages.total():,} messages, "
+            f"{self.bytes_moved.total():,} bytes"
         )
 
     __repr__ = __str__

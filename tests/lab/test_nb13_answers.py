@@ -113,6 +113,43 @@ def star_that_waits_for_all(tensor):
             tensor += recv(tensor.clone(), r)
 
 
+def star_of_whole_numbers(tensor):
+    if rank() == 0:
+        for r in range(1, world_size()):
+            tensor += recv(tensor.clone(), r).long()
+        for r in range(1, world_size()):
+            send(tensor, r)
+    else:
+        send(tensor, 0)
+        recv(tensor, 0)
+
+
+def star_with_rank_itself(tensor):
+    if rank == 0:
+        for r in range(1, world_size()):
+            tensor += recv(tensor.clone(), r)
+    else:
+        send(tensor, 0)
+        recv(tensor, 0)
+
+
+def star_that_sends_twice(tensor):
+    if rank() > 0:
+        send(tensor, 0)
+    star(tensor)
+
+
+def ring_of_whole_numbers(tensor):
+    total = tensor.long()
+    ring(total)
+    tensor.copy_(total)
+
+
+def ring_without_end(tensor):
+    while True:
+        pass
+
+
 def waits_for_nothing(tensor):
     if rank() == 0 and world_size() > 1:
         recv(tensor, 1)
@@ -172,6 +209,16 @@ def fit_by_ratio(sizes, seconds):
     return 0, np.mean(np.array(seconds) / np.maximum(sizes, 1))
 
 
+def fit_with_unweighed_times(sizes, seconds):
+    w = 1 / np.array(seconds)
+    return np.linalg.lstsq(np.c_[w, w * sizes], seconds, rcond=None)[0]
+
+
+def fit_on_its_side(sizes, seconds):
+    w = 1 / np.array(seconds)
+    return np.linalg.lstsq([w, w * sizes], np.ones(len(w)), rcond=None)[0]
+
+
 def fit_by_hand(sizes, seconds):
     columns = np.c_[np.ones(len(sizes)), sizes] / np.array(seconds)[:, None]
     return list(np.linalg.solve(columns.T @ columns, columns.sum(0)))
@@ -213,6 +260,15 @@ def test_right(name, answer):
             star_that_waits_for_all,
             "a deadlock: rank 0 sends to the others while they send to it",
         ),
+        ("all_reduce_via_root", star_of_whole_numbers, "cut off to whole numbers"),
+        ("all_reduce_via_root", star_with_rank_itself, "rank is a function"),
+        ("all_reduce_via_root", star_that_sends_twice, "each of the others sends once"),
+        ("ring_all_reduce", ring_of_whole_numbers, "numbers are wrong"),
+        (
+            "ring_all_reduce",
+            ring_without_end,
+            "rank 0 of 2 ran for 2 seconds without speaking to another rank: a loop never stops",
+        ),
         (
             "all_reduce_via_root",
             waits_for_nothing,
@@ -232,11 +288,13 @@ def test_right(name, answer):
         (
             "ring_bytes_per_rank",
             bytes_without_brackets,
-            "for 4 ranks and 1,000 bytes, it returns -242.0, expected 1500.0",
+            "brackets are missing: without them 1 / N · S is taken from 2N",
         ),
         ("ring_bytes_per_rank", bytes_of_doubling, "that is recursive doubling"),
         ("fit_alpha_beta", fit_by_ratio, "two exact times, α is 0, expected 2e-05 s"),
-        ("fit_alpha_beta", fit_of_logs, "α is "),
+        ("fit_alpha_beta", fit_with_unweighed_times, "the right-hand side is not"),
+        ("fit_alpha_beta", fit_on_its_side, "the matrix lies on its side"),
+        ("fit_alpha_beta", fit_of_logs, "that is a power law"),
         ("fit_alpha_beta", lambda sizes, seconds: 1.0, "expected two numbers, α and β"),
         ("fit_alpha_beta", lambda sizes, seconds: None, "it returns nothing"),
     ],

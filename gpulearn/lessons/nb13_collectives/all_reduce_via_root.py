@@ -20,9 +20,11 @@ __all__ = ["EXERCISE"]
 
 
 def cases() -> list[Case]:
-    """One rank to five; numbers of several kinds, none, gaps, matrices."""
+    """One rank to five; numbers of several kinds, none, gaps, matrices.
+
+    One rank comes last: an endless loop is noticed within 2 seconds where another rank waits.
+    """
     works = {
-        "1 rank and 3 numbers": Work(1, (3,)),
         "2 ranks and 4 numbers": Work(2, (4,)),
         "3 ranks and 1 number": Work(3, (1,)),
         "4 ranks and 5 numbers": Work(4, (5,)),
@@ -33,6 +35,7 @@ def cases() -> list[Case]:
         "3 ranks and 4 numbers with gaps between them": Work(3, (4,), layout="gaps"),
         "2 ranks and a matrix of shape (2, 3)": Work(2, (2, 3)),
         "4 ranks and a transposed matrix": Work(4, (3, 2), layout="turned"),
+        "1 rank and 3 numbers": Work(1, (3,)),
     }
     return [Case(label, (work,)) for label, work in works.items()]
 

@@ -14,6 +14,7 @@ from gpulearn.parallel.alpha_beta import fit_alpha_beta
 __all__ = ["EXERCISE"]
 
 TOLERANCE = 1e-5  # the normal equations lose half of the digits
+ZERO = 1e-18  # far below any α or β: rounding, where an answer gives 0
 
 answers = Answers()
 
@@ -24,7 +25,7 @@ def cases() -> list[Case]:
     mixed = [4_000_000, 1_000, 64_000, 16_000_000, 256, 1_000_000]
     rough = (1.04, 0.97, 1.02, 0.95, 1.05, 0.98)
     works = {
-        "two exact times": ([0, 1_000_000], [20e-6, 520e-6]),
+        "two exact times": ([1_000, 1_000_000], [20.5e-6, 520e-6]),
         "six exact times": (wide, [50e-6 + 2e-10 * s for s in wide]),
         "six rough times": (wide, _times(wide, 12e-6, 1e-9, rough)),
         "six rough times in no order": (mixed, _times(mixed, 80e-6, 8e-11, rough)),
@@ -57,7 +58,7 @@ def difference(got: Any, wanted: Any) -> str | None:
     for name, unit, found, expected in zip(
         ("α", "β"), ("s", "s per byte"), pair, wanted, strict=True
     ):
-        if not abs(float(found) - expected) <= TOLERANCE * abs(expected):
+        if not abs(float(found) - expected) <= TOLERANCE * abs(expected) + ZERO:
             return f"{name} is {float(found):.6g}, expected {expected:.6g} {unit}"
     return None
 
@@ -180,13 +181,71 @@ def weighed_by_seconds(sizes: Any, seconds: Any) -> Any:
 
 
 @answers.wrong(
-    "the times are weighed and the sizes are not: multiply all of α + β · size = seconds by "
-    "1 / seconds, α's column of ones too."
+    "it fits with α = 1 and β = 0, since α's column and the right-hand side are the same: divide "
+    "every part by seconds, which makes 1 / seconds, size / seconds and 1."
 )
 def one_column_weighed(sizes: Any, seconds: Any) -> Any:
     columns = np.stack([np.ones(len(sizes)), np.asarray(sizes) / np.asarray(seconds)], axis=1)
     alpha, beta = np.linalg.lstsq(columns, np.ones(len(sizes)), rcond=None)[0]
     return alpha, beta
+
+
+@answers.wrong(
+    "the columns are divided by the times and the right-hand side is not: seconds / seconds is 1 "
+    "for each point, np.ones(len(sizes))."
+)
+def right_side_not_weighed(sizes: Any, seconds: Any) -> Any:
+    weights = relative(seconds)
+    columns = np.stack([weights, weights * np.asarray(sizes)], axis=1)
+    return tuple(np.linalg.lstsq(columns, np.asarray(seconds), rcond=None)[0])
+
+
+@answers.wrong(
+    "α's column is divided by the times and the sizes are not: β's column is size / seconds."
+)
+def sizes_not_weighed(sizes: Any, seconds: Any) -> Any:
+    columns = np.stack([relative(seconds), np.asarray(sizes, dtype=float)], axis=1)
+    return tuple(np.linalg.lstsq(columns, np.ones(len(sizes)), rcond=None)[0])
+
+
+@answers.wrong(
+    "the matrix lies on its side: it has a row for each point and a column for each of α and β. "
+    "Transpose it, or stack with axis=1."
+)
+def matrix_on_its_side(sizes: Any, seconds: Any) -> Any:
+    weights = relative(seconds)
+    rows = np.stack([weights, weights * np.asarray(sizes)])
+    return tuple(np.linalg.lstsq(rows, np.ones(len(sizes)), rcond=None)[0])
+
+
+@answers.wrong(
+    "np.linalg.solve wants as many points as unknowns, two; np.linalg.lstsq takes all of them."
+)
+def solved_exactly(sizes: Any, seconds: Any) -> Any:
+    weights = relative(seconds)
+    columns = np.stack([weights, weights * np.asarray(sizes)], axis=1)
+    return tuple(np.linalg.solve(columns, np.ones(len(sizes))))
+
+
+@answers.wrong("the second number is the bandwidth in GB/s: β is in seconds per byte.")
+def gigabytes_per_second(sizes: Any, seconds: Any) -> Any:
+    alpha, beta = line(sizes, seconds, relative(seconds))
+    return alpha, 1e-9 / beta
+
+
+@answers.wrong("α is in microseconds and β in seconds: both are asked for in seconds.")
+def alpha_in_microseconds(sizes: Any, seconds: Any) -> Any:
+    alpha, beta = line(sizes, seconds, relative(seconds))
+    return 1e6 * alpha, beta
+
+
+@answers.wrong(
+    "the line goes through the origin, and the longest times decide: fit α too, and weigh each "
+    "point by 1 / seconds."
+)
+def through_the_origin_unweighed(sizes: Any, seconds: Any) -> Any:
+    sizes, seconds = np.asarray(sizes, dtype=float), np.asarray(seconds)
+    return 0.0, float((sizes * seconds).sum() / (sizes**2).sum())
 
 
 @answers.wrong(

@@ -20,9 +20,11 @@ __all__ = ["EXERCISE"]
 
 
 def cases() -> list[Case]:
-    """Chunks that come out even and not, fewer numbers than ranks, none, gaps, matrices."""
+    """Chunks that come out even and not, fewer numbers than ranks, none, gaps, matrices.
+
+    One rank comes last: an endless loop is noticed within 2 seconds where another rank waits.
+    """
     works = {
-        "1 rank and 5 numbers": Work(1, (5,)),
         "2 ranks and 8 numbers": Work(2, (8,)),
         "3 ranks and 12 numbers": Work(3, (12,)),
         "4 ranks and 4 numbers": Work(4, (4,)),
@@ -36,6 +38,7 @@ def cases() -> list[Case]:
         "3 ranks and 6 numbers with gaps between them": Work(3, (6,), layout="gaps"),
         "2 ranks and a matrix of shape (6, 4)": Work(2, (6, 4)),
         "3 ranks and a transposed matrix": Work(3, (6, 4), layout="turned"),
+        "1 rank and 5 numbers": Work(1, (5,)),
     }
     return [Case(label, (work,)) for label, work in works.items()]
 

@@ -34,14 +34,14 @@ def pass_on(chunks: Any, leaving: int, arriving: int, add: bool) -> None:
 
 
 def add_up(chunks: Any, steps: int | None = None) -> None:
-    """A right first half: afterwards chunk me + 1 is whole."""
+    """A right first lap: afterwards chunk me + 1 is whole."""
     me, count = rank(), world_size()
     for step in range(count - 1 if steps is None else steps):
         pass_on(chunks, me - step, me - step - 1, add=True)
 
 
 def hand_round(chunks: Any, steps: int | None = None, first: int = 1) -> None:
-    """A right second half."""
+    """A right second lap."""
     me, count = rank(), world_size()
     for step in range(count - 1 if steps is None else steps):
         pass_on(chunks, me + first - step, me + first - step - 1, add=False)
@@ -98,7 +98,7 @@ def whole_tensor_down_the_line(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "the second half is missing: after N−1 steps each rank holds one chunk that is whole. Pass "
+    "the second lap is missing: after N−1 steps each rank holds one chunk that is whole. Pass "
     "those round as well, N−1 steps more, without adding."
 )
 def all_gather_forgotten(tensor: Any) -> Any:
@@ -106,15 +106,14 @@ def all_gather_forgotten(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "the first half is missing: chunks go round and replace one another, and nothing is added."
+    "the first lap is missing: chunks go round and replace one another, and nothing is added."
 )
 def reduce_scatter_forgotten(tensor: Any) -> Any:
     hand_round(tensor.tensor_split(world_size()), first=0)
 
 
 @answers.wrong(
-    "both halves end one step too soon: to meet all ranks a chunk needs N−1 steps, "
-    "range(count - 1)."
+    "both laps end one step too soon: to meet all ranks a chunk needs N−1 steps, range(count - 1)."
 )
 def too_few_steps(tensor: Any) -> Any:
     chunks = tensor.tensor_split(world_size())
@@ -123,7 +122,7 @@ def too_few_steps(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "the first half ends one step too soon: a chunk needs N−1 steps to collect from all ranks."
+    "the first lap ends one step too soon: a chunk needs N−1 steps to collect from all ranks."
 )
 def first_half_too_short(tensor: Any) -> Any:
     chunks = tensor.tensor_split(world_size())
@@ -132,7 +131,7 @@ def first_half_too_short(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "the second half ends one step too soon: a whole chunk needs N−1 steps to reach all ranks."
+    "the second lap ends one step too soon: a whole chunk needs N−1 steps to reach all ranks."
 )
 def second_half_too_short(tensor: Any) -> Any:
     chunks = tensor.tensor_split(world_size())
@@ -141,7 +140,7 @@ def second_half_too_short(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "the first half takes one step too many: after N steps a chunk comes back to where it began "
+    "the first lap takes one step too many: after N steps a chunk comes back to where it began "
     "and is added once more. N−1 steps are enough."
 )
 def first_half_too_long(tensor: Any) -> Any:
@@ -151,7 +150,7 @@ def first_half_too_long(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "both halves take N steps, and in the first one each chunk comes back to where it began and "
+    "both laps take N steps, and in the first one each chunk comes back to where it began and "
     "is added once more: range(count - 1)."
 )
 def too_many_steps(tensor: Any) -> Any:
@@ -161,7 +160,7 @@ def too_many_steps(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "the sums are right, but the second half takes N steps, and the last one brings each rank "
+    "the sums are right, but the second lap takes N steps, and the last one brings each rank "
     "what it has: N−1 are enough."
 )
 def second_half_too_long(tensor: Any) -> Any:
@@ -171,7 +170,7 @@ def second_half_too_long(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "the second half begins with the wrong chunk: the one that is whole is the one to which this "
+    "the second lap begins with the wrong chunk: the one that is whole is the one to which this "
     "rank added last, here chunk me + 1, not chunk me."
 )
 def second_half_from_me(tensor: Any) -> Any:
@@ -181,7 +180,7 @@ def second_half_from_me(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "the second half begins with the wrong chunk: the first half began with chunk me − 1, so it is "
+    "the second lap begins with the wrong chunk: the first lap began with chunk me − 1, so it is "
     "chunk me that is whole, not chunk me + 1."
 )
 def second_half_from_the_next(tensor: Any) -> Any:
@@ -259,7 +258,7 @@ def chunk_without_step(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "in the first half what arrives replaces this rank's own numbers: receive into a buffer, and "
+    "in the first lap what arrives replaces this rank's own numbers: receive into a buffer, and "
     "add that to the chunk."
 )
 def overwrites_in_the_first_half(tensor: Any) -> Any:
@@ -271,7 +270,7 @@ def overwrites_in_the_first_half(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "in the first half what arrives is never added: it stays in a buffer that nobody reads."
+    "in the first lap what arrives is never added: it stays in a buffer that nobody reads."
 )
 def never_added(tensor: Any) -> Any:
     me, count, right, left = around()
@@ -283,7 +282,32 @@ def never_added(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "the second half adds as well: the chunks that go round now are whole, and replace what is "
+    "in the first lap what arrives is received into the chunk and then added to itself: receive "
+    "into a buffer."
+)
+def added_to_itself(tensor: Any) -> Any:
+    me, count, right, left = around()
+    chunks = tensor.tensor_split(count)
+    for step in range(count - 1):
+        mine = chunks[(me - step - 1) % count]
+        mine += exchange(chunks[(me - step) % count], right, mine, left)
+    hand_round(chunks)
+
+
+@answers.wrong(
+    "in the second lap what arrives stays in another tensor: receive it into the chunk itself."
+)
+def second_lap_elsewhere(tensor: Any) -> Any:
+    me, count, right, left = around()
+    chunks = tensor.tensor_split(count)
+    add_up(chunks)
+    for step in range(count - 1):
+        mine = chunks[(me - step) % count]
+        exchange(chunks[(me + 1 - step) % count], right, torch.empty_like(mine), left)
+
+
+@answers.wrong(
+    "the second lap adds as well: the chunks that go round now are whole, and replace what is "
     "there."
 )
 def adds_in_the_second_half(tensor: Any) -> Any:
@@ -365,6 +389,16 @@ def rest_dropped(tensor: Any) -> Any:
 
 
 @answers.wrong(
+    "tensor.split(N) cuts into pieces of N numbers each, and only the first N of them go round: "
+    "tensor.tensor_split(N) cuts into N pieces."
+)
+def split_by_length(tensor: Any) -> Any:
+    chunks = tensor.split(world_size())
+    add_up(chunks)
+    hand_round(chunks)
+
+
+@answers.wrong(
     "torch.chunk can give fewer than N chunks, 3 for 6 numbers on 4 ranks: tensor.tensor_split(N) "
     "always gives N."
 )
@@ -415,11 +449,66 @@ def new_tensor(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "a tensor with gaps, such as a column, is copied by contiguous, reshape or flatten; the sums "
-    "stay in the copy. Cut the tensor itself, or copy the result back."
+    "the chunks are cut from a copy, such as tensor.clone(), and the sums stay there: cut them "
+    "from the tensor itself."
+)
+def chunks_of_a_copy(tensor: Any) -> Any:
+    chunks = tensor.clone().tensor_split(world_size())
+    add_up(chunks)
+    hand_round(chunks)
+
+
+@answers.wrong(
+    "no message is sent, and every rank keeps what it had: pass chunks on with exchange, N−1 "
+    "steps to add and N−1 to hand round."
+)
+def nothing_sent(tensor: Any) -> Any:
+    return None
+
+
+@answers.wrong(
+    "what arrives is cut off to whole numbers before it is added: add it as it is, in the "
+    "tensor's own dtype."
+)
+def whole_numbers_added(tensor: Any) -> Any:
+    me, count, right, left = around()
+    chunks = tensor.tensor_split(count)
+    for step in range(count - 1):
+        mine = chunks[(me - step - 1) % count]
+        mine += exchange(chunks[(me - step) % count], right, torch.empty_like(mine), left).int()
+    hand_round(chunks)
+
+
+@answers.wrong(
+    "the chunks are the same ones on every rank, chunks[step]: each rank sends another one, chunk "
+    "me − step."
+)
+def same_chunks_on_all(tensor: Any) -> Any:
+    _, count, right, left = around()
+    chunks = tensor.tensor_split(count)
+    for step in range(count - 1):
+        mine = chunks[step]
+        mine += exchange(mine.clone(), right, torch.empty_like(mine), left)
+    for step in range(count - 1):
+        exchange(chunks[step].clone(), right, chunks[step], left)
+
+
+@answers.wrong(
+    "a tensor with gaps, such as a column, is copied by contiguous; the sums stay in the copy. "
+    "Cut the tensor itself, or copy the result back."
 )
 def contiguous_copy(tensor: Any) -> Any:
     chunks = tensor.contiguous().tensor_split(world_size())
+    add_up(chunks)
+    hand_round(chunks)
+
+
+@answers.wrong(
+    "a transposed matrix is copied by reshape and flatten; the sums stay in the copy. Cut the "
+    "tensor itself, or copy the result back."
+)
+def flat_copy(tensor: Any) -> Any:
+    chunks = tensor.reshape(-1).tensor_split(world_size())
     add_up(chunks)
     hand_round(chunks)
 

@@ -19,7 +19,7 @@ def cases() -> list[Case]:
     return [Case(f"{n:,} ranks and {size:,.0f} bytes", (n, size)) for n, size in pairs]
 
 
-@answers.wrong("that is the first half alone: the ring goes round twice, N−1 steps each time.")
+@answers.wrong("that is the first lap alone: the ring goes round twice, N−1 steps each time.")
 def half(ranks: Any, size: Any) -> Any:
     return (ranks - 1) / ranks * size
 
@@ -41,29 +41,29 @@ def of_all_ranks(ranks: Any, size: Any) -> Any:
 
 
 @answers.wrong(
-    "2S is where it goes for many ranks; with N of them it is (N−1)/N of that, since a rank "
-    "has one chunk of each kind already."
+    "2S is where it goes for many ranks; with N of them it is (N−1)/N of that, since each "
+    "lap has N−1 steps, not N."
 )
 def limit_of_many(ranks: Any, size: Any) -> Any:
     return 2 * size
 
 
-@answers.wrong("that is one step; there are 2(N−1), N−1 in each half.")
+@answers.wrong("that is one step; there are 2(N−1), N−1 in each lap.")
 def one_step(ranks: Any, size: Any) -> Any:
     return size / ranks
 
 
-@answers.wrong("that is one step of each half; each half has N−1 steps.")
+@answers.wrong("that is one step of each lap; each lap has N−1 steps.")
 def two_steps(ranks: Any, size: Any) -> Any:
     return 2 * size / ranks
 
 
-@answers.wrong("that is N−2 steps in each half: to meet all ranks a chunk needs N−1.")
+@answers.wrong("that is N−2 steps in each lap: to meet all ranks a chunk needs N−1.")
 def step_too_few(ranks: Any, size: Any) -> Any:
     return 2 * (ranks - 2) / ranks * size
 
 
-@answers.wrong("that is N+1 steps in each half: to meet all ranks a chunk needs N−1.")
+@answers.wrong("that is N+1 steps in each lap: to meet all ranks a chunk needs N−1.")
 def step_too_many(ranks: Any, size: Any) -> Any:
     return 2 * (ranks + 1) / ranks * size
 
@@ -103,6 +103,57 @@ def rest_dropped(ranks: Any, size: Any) -> Any:
 @answers.wrong("brackets are missing: without them only the 1 is divided by N, not N−1.")
 def brackets_missing(ranks: Any, size: Any) -> Any:
     return 2 * (ranks - 1 / ranks) * size
+
+
+@answers.wrong("brackets are missing: without them 1 / N · S is taken from 2N. Write 2 * (N − 1).")
+def both_brackets_missing(ranks: Any, size: Any) -> Any:
+    return 2 * ranks - 1 / ranks * size
+
+
+@answers.wrong("that is the factor alone: multiply it by the size.")
+def factor_alone(ranks: Any, size: Any) -> Any:
+    return 2 * (ranks - 1) / ranks
+
+
+@answers.wrong("that is how many messages a rank sends: each carries size / N bytes.")
+def messages(ranks: Any, size: Any) -> Any:
+    return 2 * (ranks - 1)
+
+
+@answers.wrong(
+    "ranks and size are swapped: the tensor is cut into as many chunks as there are ranks."
+)
+def swapped(ranks: Any, size: Any) -> Any:
+    return 2 * (size - 1) / size * ranks
+
+
+@answers.wrong("that is what a rank sends and what it receives, together: count what it sends.")
+def sent_and_received(ranks: Any, size: Any) -> Any:
+    return 4 * (ranks - 1) / ranks * size
+
+
+@answers.wrong(
+    "it is rounded down to a whole number: where N does not divide the size, chunks differ, and "
+    "what is asked for is the mean over the ranks. Divide with /."
+)
+def rounded_down(ranks: Any, size: Any) -> Any:
+    return 2 * (ranks - 1) * size // ranks
+
+
+@answers.wrong(
+    "it is rounded to a whole number: where N does not divide the size, chunks differ, and what "
+    "is asked for is the mean over the ranks. Return it as it is."
+)
+def rounded(ranks: Any, size: Any) -> Any:
+    return round(2 * (ranks - 1) / ranks * size)
+
+
+@answers.wrong(
+    "the chunks are rounded up to whole bytes: where N does not divide, only some are longer. "
+    "Divide with /."
+)
+def longest_chunks(ranks: Any, size: Any) -> Any:
+    return 2 * (ranks - 1) * -(-size // ranks)
 
 
 @answers.wrong("that is recursive doubling, log₂N exchanges of the whole tensor, not the ring.")

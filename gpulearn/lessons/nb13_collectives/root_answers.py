@@ -125,6 +125,82 @@ def root_adds_elsewhere(tensor: Any) -> Any:
 
 
 @answers.wrong(
+    "rank 0 has the sum, and the others receive it into another tensor: recv(tensor, 0) writes "
+    "into the one that was given, tensor = … gives its name to a new one."
+)
+def others_receive_elsewhere(tensor: Any) -> Any:
+    collect(tensor)
+    if rank() == 0:
+        spread(tensor)
+    else:
+        tensor = recv(torch.empty_like(tensor), 0)
+
+
+@answers.wrong(
+    "rank 0 adds only what came last: the addition belongs inside the loop, after each recv."
+)
+def last_alone_added(tensor: Any) -> Any:
+    if rank() == 0:
+        arrived = torch.empty_like(tensor)
+        for source in range(1, world_size()):
+            recv(arrived, source)
+        if world_size() > 1:
+            tensor += arrived
+    else:
+        send(tensor, 0)
+    spread(tensor)
+
+
+@answers.wrong(
+    "all end with what rank 0 had: what arrives is never added to its tensor. tensor.add(arrived) "
+    "makes a new tensor; tensor += arrived changes this one."
+)
+def never_added(tensor: Any) -> Any:
+    if rank() == 0:
+        for source in range(1, world_size()):
+            recv(torch.empty_like(tensor), source)
+    else:
+        send(tensor, 0)
+    spread(tensor)
+
+
+@answers.wrong(
+    "rank 0 has the sum, and sends the others its buffer, with the last rank's numbers: send the "
+    "tensor that holds the sum."
+)
+def buffer_sent(tensor: Any) -> Any:
+    if rank() == 0:
+        arrived = torch.empty_like(tensor)
+        for source in range(1, world_size()):
+            tensor += recv(arrived, source)
+        spread(arrived)
+    else:
+        send(tensor, 0)
+        recv(tensor, 0)
+
+
+@answers.wrong(
+    "no message is sent, and every rank keeps what it had: the others send to rank 0, and rank 0 "
+    "sends them the sum."
+)
+def nothing_sent(tensor: Any) -> Any:
+    return None
+
+
+@answers.wrong(
+    "what arrives is cut off to whole numbers before it is added: add it as it is, in the "
+    "tensor's own dtype."
+)
+def whole_numbers_added(tensor: Any) -> Any:
+    if rank() == 0:
+        for source in range(1, world_size()):
+            tensor += recv(torch.empty_like(tensor), source).int()
+    else:
+        send(tensor, 0)
+    spread(tensor)
+
+
+@answers.wrong(
     "rank 0 answers each rank at once with what it has so far: only the last one gets the whole "
     "sum. Receive from all first, then send to all."
 )
@@ -152,7 +228,7 @@ def others_add(tensor: Any) -> Any:
 
 @answers.wrong(
     "a deadlock: rank 0 sends to the others while they send to it, and a send ends only when the "
-    "other side receives. Rank 0 receives first."
+    "other side receives. Rank 0 receives first, and each of the others sends once."
 )
 def root_sends_first(tensor: Any) -> Any:
     if rank() == 0:
@@ -227,6 +303,30 @@ def from_all_and_itself(tensor: Any) -> Any:
         recv(tensor, 0)
 
 
+@answers.wrong(
+    "rank 0 sends to itself: it went into the branch of the others. rank is a function, and "
+    "rank == 0 is never true: write rank() == 0."
+)
+def rank_without_brackets(tensor: Any) -> Any:
+    send(tensor, 0)
+    recv(tensor, 0)
+
+
+@answers.wrong(
+    "four ranks are taken for granted: world_size() says how many there are, and the others are "
+    "range(1, world_size())."
+)
+def four_ranks(tensor: Any) -> Any:
+    if rank() == 0:
+        for source in range(1, 4):
+            tensor += recv(torch.empty_like(tensor), source)
+        for to in range(1, 4):
+            send(tensor, to)
+    else:
+        send(tensor, 0)
+        recv(tensor, 0)
+
+
 @answers.wrong("there is no rank N: the last one is N−1, and range(1, count) ends with it.")
 def one_rank_too_many(tensor: Any) -> Any:
     if rank() == 0:
@@ -291,11 +391,21 @@ def new_tensor(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "a tensor with gaps, such as a column, is copied by contiguous, reshape or flatten; the sums "
-    "stay in the copy. Use the tensor itself, or copy the result back."
+    "a tensor with gaps, such as a column, is copied by contiguous; the sums stay in the copy. "
+    "Use the tensor itself, or copy the result back."
 )
 def contiguous_copy(tensor: Any) -> Any:
     flat = tensor.contiguous()
+    collect(flat)
+    spread(flat)
+
+
+@answers.wrong(
+    "a transposed matrix is copied by reshape and flatten; the sums stay in the copy. Use the "
+    "tensor itself, or copy the result back."
+)
+def flat_copy(tensor: Any) -> Any:
+    flat = tensor.reshape(-1)
     collect(flat)
     spread(flat)
 

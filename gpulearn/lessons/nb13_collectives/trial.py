@@ -53,9 +53,11 @@ class Work:
         return int(np.prod(self.shape)) * np.dtype(self.dtype).itemsize
 
     def numbers(self, rank: int) -> np.ndarray:
-        """What a rank starts with: whole numbers, so that every sum is exact."""
+        """What a rank starts with: whole numbers or halves, so that every sum is exact."""
         random = np.random.default_rng(1000 * self.ranks + rank)
-        return random.integers(1, 100, self.shape).astype(self.dtype)
+        if self.dtype.startswith("int"):
+            return random.integers(1, 100, self.shape).astype(self.dtype)
+        return (random.integers(1, 200, self.shape) / 2).astype(self.dtype)
 
     def lay(self, rank: int) -> tuple[Tensor, Tensor]:
         """A rank's tensor, and the one in whose memory it lies."""
