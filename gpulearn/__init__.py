@@ -167,7 +167,7 @@ if TYPE_CHECKING:
     from gpulearn.train.loop import fit
     from gpulearn.train.measured import measured_memory
     from gpulearn.train.memory import memory_budget
-    from gpulearn.train.models import LeNet, MLP
+    from gpulearn.train.models import MLP, LeNet
     from gpulearn.train.step import train_step
 
 # the module that defines them -> public names
@@ -338,6 +338,7 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "MLP",
     "Amdahl",
     "BadInput",
     "BankRequest",
@@ -353,7 +354,6 @@ __all__ = [
     "KernelError",
     "LeNet",
     "Link",
-    "MLP",
     "Measurement",
     "MissingPackage",
     "NaiveDataParallel",

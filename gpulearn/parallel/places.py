@@ -67,8 +67,8 @@ def said_by_torchrun(variables: Mapping[str, str]) -> dict[str, int]:
         return {}
     if absent := [name for name in VARIABLES if name not in given]:
         raise BadInput(
-            f"{_listed(given)} set and {_listed(absent)} not: torchrun sets all four; start by "
-            f"torchrun, or unset {' and '.join(given)} to run as one process."
+            f"{_are(given)} set, and {_are(absent)} not: torchrun sets all four; start by "
+            f"torchrun, or unset {_listed(given)} to run as one process."
         )
     size = _number(variables, "WORLD_SIZE", 1)
     _number(variables, "MASTER_PORT", 1, 65536)
@@ -130,7 +130,12 @@ def place_of(rank: int, cards: Sequence[Mapping[str, Any]]) -> Place:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _are(names: Sequence[str]) -> str:
+    return f"{_listed(names)} {'are' if len(names) > 1 else 'is'}"
 
 
 def _number(variables: Mapping[str, str], name: str, low: int, above: int | None = None) -> int:

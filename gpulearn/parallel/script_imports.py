@@ -7,10 +7,12 @@ import inspect
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["WIDTH", "Imports", "home_of"]
+from gpulearn.parallel.script_source import unwrapped
+
+__all__ = ["WIDTH", "Imports", "has_name", "home_of", "of_notebook"]
 
 WIDTH = 88  # characters of a line, as formatters have it by default
 
@@ -106,6 +108,19 @@ def home_of(name: str, value: Any) -> tuple[str, str] | None:
         if public:
             return min(public, key=lambda home: (home.count("."), home)), called
     return None
+
+
+def of_notebook(value: Any) -> bool:
+    """Whether a function or a class has to be written out, since nothing can import it."""
+    inner = unwrapped(value) if callable(value) else value
+    return isinstance(inner, FunctionType | type) and home_of("", value) is None
+
+
+def has_name(value: Any) -> bool:
+    """Whether a value inside another is written by its name: modules, functions, classes."""
+    if isinstance(value, ModuleType) or of_notebook(value):
+        return True
+    return callable(value) and home_of("", value) is not None
 
 
 def _chain(node: ast.AST, alias: str) -> list[str]:

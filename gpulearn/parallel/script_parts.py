@@ -5,12 +5,12 @@ import __future__
 
 import builtins
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from gpulearn._require import shown
 from gpulearn.errors import BadInput
-from gpulearn.parallel.script_imports import Imports, home_of
+from gpulearn.parallel.script_imports import Imports, has_name, home_of, of_notebook
 from gpulearn.parallel.script_lines import Line, line_that_made, same
 from gpulearn.parallel.script_source import global_names, source_of, unwrapped
 from gpulearn.parallel.script_values import NotPlain, Text, layout, written
@@ -72,7 +72,7 @@ class Parts:
         self._meaning[name] = value
         if isinstance(value, ModuleType):
             self._module(name, value, user)
-        elif self._of_notebook(value):
+        elif of_notebook(value):
             self._definition(name, value, user)
         elif (home := home_of(name, value)) is not None:
             self.imports.add_name(name, *home)
@@ -89,7 +89,7 @@ class Parts:
         named: dict[str, Any] = {}
 
         def name_of(part: Any) -> str | None:
-            if not self._named(part):
+            if not has_name(part):
                 return None
             name = str(part.__name__).rpartition(".")[2]
             if named.setdefault(name, part) is not part:
@@ -120,21 +120,10 @@ class Parts:
                     return self.use(name, value, user)
             raise
 
-    def _named(self, value: Any) -> bool:
-        """Whether a value inside another is written by its name."""
-        if isinstance(value, ModuleType) or self._of_notebook(value):
-            return True
-        return callable(value) and home_of("", value) is not None
-
     def _module(self, name: str, value: ModuleType, user: str) -> None:
         if value.__name__ == "__main__":
             raise BadInput(f"{user} uses {name}, the notebook itself: use its names directly.")
         self.imports.add_module(name, value.__name__)
-
-    def _of_notebook(self, value: Any) -> bool:
-        """Whether a function or a class has to be written out, since nothing can import it."""
-        inner = unwrapped(value) if callable(value) else value
-        return isinstance(inner, FunctionType | type) and home_of("", value) is None
 
     def _constant(self, name: str, value: Any, user: str) -> None:
         """A value by its text, or else by the line that made it."""

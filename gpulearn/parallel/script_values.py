@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable
 from pathlib import Path, PurePath
@@ -53,7 +54,7 @@ def _written(value: Any, name_of: Callable[[Any], str | None], around: tuple[int
         return _quoted(repr(value))
     if kind is float:
         return repr(value) if math.isfinite(value) else f'float("{value}")'
-    if kind is complex and math.isfinite(abs(value)):
+    if kind is complex and cmath.isfinite(value):
         return repr(value)
     if kind in (torch.dtype, torch.device):
         torch_name = name_of(torch)

@@ -36,6 +36,9 @@ def test_an_error_in_the_block_comes_out_and_the_group_is_gone():
         with pytest.raises(type(error), match="lost"), gl.join_group():
             raise error
         assert not dist.is_initialized()
+        with pytest.raises(type(error), match="lost"), gl.join_group(), gl.join_group():
+            raise error  # in a group that was there
+        assert not dist.is_initialized()
     with pytest.raises(gl.RankError, match="no process group"):
         gl.gather_results(1)
 
