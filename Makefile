@@ -1,7 +1,8 @@
 # make lab    JupyterLab with the notebooks      PORT=8890 ARGS="--no-browser" pass through
 # make test   every test, on up to 4 cores       ARGS="-n 0 -k matmul" passes through
 # make check  format, lint, types, tests: what has to hold before a change lands
-# make bench  how fast the SIMT machine and the ranks are, as ratios measured in one run
+# make bench  how fast the SIMT machine and the ranks are, as ratios measured in one run;
+#             both are measured, and the exit status says whether all bounds are met
 PORT ?= 8888
 ARGS ?=
 
@@ -40,8 +41,10 @@ check: $(STAMP)
 
 # ARGS=--long adds thousands of random kernels
 bench: $(STAMP)
-	$(BIN)/python -m gpulearn.simt.bench $(ARGS)
-	$(BIN)/python -m gpulearn.parallel.bench
+	@status=0; \
+	$(BIN)/python -m gpulearn.simt.bench $(ARGS) || status=1; \
+	$(BIN)/python -m gpulearn.parallel.bench || status=1; \
+	exit $$status
 
 format: $(STAMP)
 	$(BIN)/nb-clean clean $(CLEAN) notebooks

@@ -27,21 +27,26 @@ __all__ = [
 WIDTH = 96  # characters that fit beside JupyterLab's file browser on a small screen
 
 
+def in_lines(error: BaseException) -> list[str]:
+    """An error's name and message, as lines for IPython.
+
+    Notebooks break a line that is too long in the middle of a word, so it is broken here.
+    """
+    name = type(error).__name__
+    lines = [
+        part
+        for line in f"{name}: {error}".splitlines()
+        for part in textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
+    ]
+    return [f"\x1b[1m{name}\x1b[0m{lines[0].removeprefix(name)}", *lines[1:]]
+
+
 class GpulearnError(Exception):
     """The root of the tree."""
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a stack trace: the name and the message, in lines.
-
-        Notebooks break a line that is too long in the middle of a word, so it is broken here.
-        """
-        name = type(self).__name__
-        lines = [
-            part
-            for line in f"{name}: {self}".splitlines()
-            for part in textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
-        ]
-        return [f"\x1b[1m{name}\x1b[0m{lines[0].removeprefix(name)}", *lines[1:]]
+        """What IPython shows in place of a stack trace."""
+        return in_lines(self)
 
 
 class BadInput(GpulearnError, ValueError):  # noqa: N818 - a learner's word

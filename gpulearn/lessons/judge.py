@@ -21,9 +21,11 @@ from gpulearn.errors import BadInput, NotSolvedYet, WrongAnswer
 from gpulearn.lessons import progress, stubs
 from gpulearn.lessons.exercise import Answer, Case, Exercise, Refused, TooLong, catalogue, find
 from gpulearn.lessons.limit import time_limit
+from gpulearn.lessons.printed import Printed
 
 __all__ = ["Passed", "check", "diagnose"]
 
+WHOLE = "all cases together"
 SECONDS = 20.0  # for all cases of one check; the slowest reference takes well under one
 
 
@@ -98,25 +100,32 @@ def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> st
     """What is wrong with an answer, in one sentence; None if nothing is.
 
     An answer that behaves on every case like one of the exercise's known wrong answers gets
-    that one's hint; any other is told of the first case in which it fails.
+    that one's hint; any other is told of the first case in which it fails. What it prints is
+    shown for that case, or for the first one.
     """
     if fault := _fault_of_signature(exercise, answer):
         return fault
     outcomes: list[Any] = []
     cases = exercise.cases()
+    printed = Printed()
     try:
         with time_limit(seconds):
             for case in cases:
-                outcomes.append(_try(exercise, answer, case))
+                with printed.during(case.label):
+                    outcomes.append(_try(exercise, answer, case))
             failures = _failures(exercise, cases, outcomes)
-            demanded = None if failures else exercise.demand(answer, outcomes)
+            with printed.during(WHOLE):
+                demanded = None if failures else exercise.demand(answer, outcomes)
     except TimeoutError as error:
         label = cases[min(len(outcomes), len(cases) - 1)].label
+        printed.show(label)
         seen = error if isinstance(error, TooLong) else f"it did not end within {seconds:g} s"
         return f"for {label}, {seen}: a loop never stops, or runs far too often."
     if not failures:
+        printed.show(WHOLE if demanded else cases[0].label)
         return demanded
     case, sentence = failures[0]
+    printed.show(case.label)
     if hint := _hint(exercise, outcomes):
         evidence = getattr(outcomes[cases.index(case)], "evidence", "")
         if not evidence:

@@ -63,10 +63,10 @@ class Baton:
         """Hand the baton on, and wait until it comes back; random numbers stay the rank's own."""
         if self._ending:
             raise Ended
-        state = torch.get_rng_state()
+        state = torch.default_generator.get_state()
         self.hand_on()
         self._wait(rank)
-        torch.set_rng_state(state)
+        torch.default_generator.set_state(state)
 
     def ready(self, rank: int, clock: float) -> None:
         """A rank that paused can go on, at this time of its clock."""

@@ -109,8 +109,6 @@ class Bucket:
         else:
             need_dense(gradient)
             torch.mul(gradient, share, out=view)
-        if gradient is not None:
-            parameter.grad = view  # now: the layer before it can use the memory that is given up
         self._filled.add(number)
 
     def fill_rest(self, share: float) -> None:
@@ -130,8 +128,8 @@ class Bucket:
         """Wait for the sums; they become the parameters' gradients, without a copy."""
         if self._summing is not None:
             self._summing.wait()
-        for number in self._absent:  # what this rank has, it holds already
-            if self._used[number] > 0:
+        for number, ranks in enumerate(self._used.tolist()):
+            if ranks > 0:
                 self.parameters[number].grad = self._views[number]
         self.empty()
 

@@ -160,6 +160,8 @@ def _need_tensor(value: Any) -> None:
 
 
 def _peer(name: str, value: object, channel: Channel) -> int:
+    if type(value) is int and 0 <= value < channel.size and value != channel.rank:
+        return value
     with contextlib.suppress(TypeError):
         number = operator.index(value)  # type: ignore[arg-type]
         if 0 <= number < channel.size and number != channel.rank and not isinstance(value, bool):

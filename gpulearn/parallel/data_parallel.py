@@ -130,7 +130,7 @@ class BucketedDataParallel(Replica):
         super().__init__(module)
         groups = bucket_gradients(list(module.parameters()), most_bytes)
         self._buckets = [Bucket(group) for group in groups]
-        self._share: float | None = None
+        self._equal = self._share = share_of(None)  # this rank's weight in the mean
 
     def weigh(self, samples: int) -> None:
         """Say before `backward` that this rank's mean loss is over so many samples."""
@@ -139,17 +139,13 @@ class BucketedDataParallel(Replica):
     def _average(self) -> None:
         try:
             for bucket in self._buckets:
-                bucket.fill_rest(self._part())
+                bucket.fill_rest(self._share)
                 if not bucket.begun:
                     bucket.begin()
             for bucket in self._buckets:
                 bucket.finish()
         finally:
-            self._share = None
-
-    def _part(self) -> float:
-        """This rank's weight in the mean."""
-        return share_of(None) if self._share is None else self._share
+            self._share = self._equal
 
 
 class OverlappingDataParallel(BucketedDataParallel):
@@ -186,7 +182,9 @@ class OverlappingDataParallel(BucketedDataParallel):
                 "Two backward passes without average() between them: call it after each, or put "
                 "all passes of a step but the last under no_sync()."
             )
-        bucket.fill(number, self._part())
+        bucket.fill(number, self._share)
+        if not bucket.full:
+            return
         for each in self._buckets:
             if not each.begun:
                 if not each.full:

@@ -12,7 +12,7 @@ from pathlib import Path
 from gpulearn import _require
 from gpulearn.errors import RankError
 from gpulearn.parallel.messages import STUCK, Failure, Frame, Result
-from gpulearn.parallel.plain_words import MISMATCH, from_transport, plain
+from gpulearn.parallel.plain_words import MISMATCH, absent, from_transport, plain
 
 __all__ = ["ECHO", "error_of", "own_frames", "place"]
 
@@ -56,14 +56,17 @@ def error_of(outcomes: Sequence[Result | Failure]) -> RankError | None:
 def _order(failure: Failure) -> int:
     """What comes first as a cause: a failure, a rank that never came, one that waited too long.
 
-    Last come those that lost the connection to such a one.
+    Of those that waited, one that knows for whom comes first. Last come those that lost the
+    connection to such a one.
     """
     if failure.kind == STUCK:
         return 1
+    if failure.kind and absent(failure.said):
+        return 2
     found = ECHO.search(failure.said) if failure.kind else None
     if not found:
         return 0
-    return 2 if "time" in found.group().lower() else 3
+    return 3 if "time" in found.group().lower() else 4
 
 
 def _happened(failure: Failure) -> str:
@@ -74,7 +77,7 @@ def _happened(failure: Failure) -> str:
 
 def _lost(failure: Failure) -> bool:
     """Whether a rank lost those it waited for, and none of them failed."""
-    return bool(_order(failure) >= 2 and from_transport(failure.said))
+    return _order(failure) == 2 or (_order(failure) > 2 and from_transport(failure.said))
 
 
 def _left_waiting(ended: Sequence[int]) -> str:
@@ -90,6 +93,8 @@ def _echo(failure: Failure, cause: Failure) -> str:
     where = f" in {place(own[-1])}" if own else ""
     if failure.said.startswith(MISMATCH) and cause.said.startswith(MISMATCH):
         return f"found the same{where}."
+    if failure.kind and (missing := absent(failure.said)):
+        return f"waited in vain{where}: {missing}."
     if failure.kind and (found := ECHO.search(failure.said)):
         return f"waited for it in vain{where}: {found.group().lower()}."
     said = failure.said.partition("\n")[0].rstrip(".")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import pickle
 import re
@@ -11,18 +10,18 @@ import selectors
 import signal
 import sys
 import time
-import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
 from gpulearn.parallel import rank
 from gpulearn.parallel.messages import STUCK, Failure, Frame, Job, Result
+from gpulearn.parallel.plain_words import LOG
+from gpulearn.parallel.starting import context, surroundings
 from gpulearn.parallel.streams import Lines
 
 __all__ = ["Group"]
 
-PRELOADED = ["torch", "torch.distributed", "cloudpickle", "gpulearn.parallel.rank"]
 GRACE_SECONDS = 1.0  # for the others to end by themselves once a rank has failed
 STACK_SECONDS = 0.5  # for a stuck rank to say where it is
 PIECE = 1 << 20
@@ -32,18 +31,18 @@ STACK_LINE = re.compile(r'File "(.*)", line (\d+) in (\S+)')
 class _Member:
     """One rank as the launcher sees it."""
 
-    def __init__(self, job: Job, context: Any) -> None:
+    def __init__(self, job: Job, chosen: Any) -> None:
         self.rank = job.rank
         self.answer = bytearray()
         self.stack = bytearray()
         self.outcome: Result | Failure | None = None
-        ends = [context.Pipe(duplex=False) for _ in range(4)]
-        life, self.life = context.Pipe(duplex=False)
+        ends = [chosen.Pipe(duplex=False) for _ in range(4)]
+        life, self.life = chosen.Pipe(duplex=False)
         self.pipes: list[Connection] = [reader for reader, _ in ends]
         writers = [writer for _, writer in ends]
-        self.lines = [Lines(job.rank, sys.stdout), Lines(job.rank, sys.stderr)]
-        self.process = context.Process(target=rank.run, args=(job, *writers, life), daemon=True)
-        with _no_main():
+        self.lines = [Lines(job.rank, sys.stdout), Lines(job.rank, sys.stderr, but=LOG)]
+        self.process = chosen.Process(target=rank.run, args=(job, *writers, life), daemon=True)
+        with surroundings():
             self.process.start()
         for connection in (*writers, life):
             connection.close()
@@ -81,11 +80,10 @@ class Group:
         self._selector = selectors.DefaultSelector()
 
     def __enter__(self) -> Group:
-        multiprocessing.set_forkserver_preload(PRELOADED)
-        context = multiprocessing.get_context("forkserver")
+        chosen = context()
         try:
             for job in self._jobs:
-                self._members.append(_Member(job, context))
+                self._members.append(_Member(job, chosen))
         except BaseException:
             self.__exit__()
             raise
@@ -175,17 +173,6 @@ def _manner(code: int | None) -> str:
 
 def _kill(process: Any) -> None:
     """End a rank and what it has started."""
-    for end in (os.killpg, os.kill):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            end(process.pid, signal.SIGKILL)
-
-
-@contextlib.contextmanager
-def _no_main() -> Iterator[None]:
-    """Hide the notebook's main module: a rank would import it, which takes time and runs it."""
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()  # it may not have a group of its own yet

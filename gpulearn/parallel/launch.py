@@ -16,6 +16,7 @@ from gpulearn._require import shown
 from gpulearn.errors import BadInput
 from gpulearn.parallel.failures import error_of
 from gpulearn.parallel.group import Group
+from gpulearn.parallel.interrupt import Interrupted
 from gpulearn.parallel.link import Link
 from gpulearn.parallel.messages import Job, Result, travelling_call
 from gpulearn.parallel.simulated import simulate
@@ -90,8 +91,11 @@ def launch(
             )
             for rank in range(ranks)
         ]
-        with Group(jobs, float(timeout)) as group:
-            outcomes = group.wait()
+        try:
+            with Group(jobs, float(timeout)) as group:
+                outcomes = group.wait()
+        except KeyboardInterrupt:
+            raise Interrupted(f"you ended it: none of the {ranks} ranks is left.") from None
     if error := error_of(outcomes):
         raise error from None
     return [pickle.loads(one.payload) for one in outcomes if isinstance(one, Result)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["MISMATCH", "from_transport", "plain"]
+__all__ = ["LOG", "MISMATCH", "absent", "from_transport", "plain"]
 
 MISMATCH = "Detected mismatch between collectives on ranks"
 # gloo puts its file and line in front, the peer's port in the middle, and advice behind
@@ -16,6 +16,19 @@ PRINT = re.compile(
     r"(?:, TensorShape=(\[[^\]]*\]), TensorDtypes=(\w+))?"
 )
 ABSENT = re.compile(r"\[Rank \d+\]: Ranks ([\d, ]+) failed to pass monitoredBarrier in (\d+) ms")
+
+# torch's log of it: the error says the same
+LOG = re.compile(r"\[rank\d+\]:\[E.*monitoredBarrier")
+
+
+def absent(said: str) -> str | None:
+    """Which ranks did not come to a collective, if torch waited for each by name (debug)."""
+    found = ABSENT.search(said)
+    if not found:
+        return None
+    ranks = found[1].strip(", ")
+    many = "s" if "," in ranks else ""
+    return f"rank{many} {ranks} did not come to this collective within {int(found[2]) / 1e3:g} s"
 
 
 def from_transport(said: str) -> bool:
@@ -37,9 +50,8 @@ def plain(said: str) -> str:
             for rank, what, shape, dtype in PRINT.findall(said)
         ]
         return f"{MISMATCH}: {', '.join(calls)}" if calls else said
-    if found := ABSENT.search(said):
-        ranks = found[1].strip(", ")
-        return f"rank {ranks} did not come to this collective within {int(found[2]) / 1e3:g} s"
+    if missing := absent(said):
+        return missing
     if not from_transport(said):
         return said
     return ADVICE.sub("", PORT.sub("", PLACE.sub("", said))).rstrip(". ")

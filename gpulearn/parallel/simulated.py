@@ -16,8 +16,10 @@ from gpulearn._require import shown
 from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.baton import Baton, Ended
 from gpulearn.parallel.channel import rank_of_this_thread, simulation, speaking_through
+from gpulearn.parallel.counting import counted
 from gpulearn.parallel.deadlock import MOST_RANKS, deadlock, frames_of_error, frames_of_thread
 from gpulearn.parallel.failures import error_of
+from gpulearn.parallel.interrupt import Interrupted
 from gpulearn.parallel.link import Link, as_link
 from gpulearn.parallel.messages import Failure, Result, travelling_call
 from gpulearn.parallel.rank import said, travelling
@@ -111,6 +113,8 @@ class _Run(Generic[R]):
                     error = self._error()
                 finally:
                     self._baton.end(self._threads)
+        except KeyboardInterrupt:
+            raise Interrupted(f"you ended the {self._size:,} simulated ranks.") from None
         finally:
             torch.set_rng_state(state)
         if error:
@@ -152,14 +156,16 @@ class _Run(Generic[R]):
     def _wait(self, timeout: float) -> None:
         """Wait until nobody can go on, or one rank has kept the turn for too long."""
         over, baton = self._baton.over, self._baton
-        while not over.wait(max(0.05, baton.since + timeout - time.monotonic())):
-            if self._size > 1 and time.monotonic() - baton.since > timeout:
-                self._failures[baton.holder] = Failure(
-                    "",
-                    f"ran for {timeout:g} seconds without speaking to another rank",
-                    frames_of_thread(self._threads[baton.holder]),
-                )
-                return
+        with counted(self._size, lambda: self._wires.count) as show:
+            while not over.wait(min(0.5, max(0.05, baton.since + timeout - time.monotonic()))):
+                show()
+                if self._size > 1 and time.monotonic() - baton.since > timeout:
+                    self._failures[baton.holder] = Failure(
+                        "",
+                        f"ran for {timeout:g} seconds without speaking to another rank",
+                        frames_of_thread(self._threads[baton.holder]),
+                    )
+                    return
 
     def _error(self) -> RankError | None:
         """What went wrong, while all ranks still stand where they were."""

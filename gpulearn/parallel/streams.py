@@ -19,10 +19,12 @@ class Lines:
     """Joins pieces of a rank's output into lines and writes each at once.
 
     A progress bar returns to the start of its line again and again. Bars of several ranks
-    would overwrite one another, so a bar is shown once a second, and when it ends.
+    would overwrite one another, so a bar is shown once a second, and when it ends. A line that
+    begins like `but` is left out.
     """
 
-    def __init__(self, rank: int, target: TextIO) -> None:
+    def __init__(self, rank: int, target: TextIO, but: re.Pattern[str] | None = None) -> None:
+        self._but = but
         self._prefix = f"[rank {rank}] "
         self._target = target
         self._decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
@@ -53,7 +55,9 @@ class Lines:
                     yield self._bar
 
     def _write(self, lines: Iterator[str] | list[str]) -> None:
-        text = "".join(f"{self._prefix}{line}\n" for line in lines)
+        text = "".join(
+            f"{self._prefix}{line}\n" for line in lines if not (self._but and self._but.match(line))
+        )
         if text:
             self._target.write(text)
             self._target.flush()

@@ -26,6 +26,8 @@ BARRIER = -1  # the tag of a barrier's own messages
 class Post:
     """One side of a message: a rank that sends, or one that receives."""
 
+    __slots__ = ("_version", "data", "end", "owner", "peer", "sends", "tag", "tensor", "wires")
+
     def __init__(
         self, wires: Wires, owner: int, peer: int, tag: int, tensor: Tensor, sends: bool
     ) -> None:
@@ -33,12 +35,12 @@ class Post:
         self.owner = owner
         self.peer = peer
         self.tag = tag
-        self.tensor = tensor.detach()
+        self.tensor = tensor.detach() if tensor.requires_grad else tensor
         self.sends = sends
         self.end: float | None = None
         # a message holds what its tensor held when it was posted
         self.data = self.tensor.clone() if sends else None
-        self._version = _version(self.tensor)
+        self._version = _version(self.tensor) if sends else 0
 
     def wait(self) -> Tensor:
         """Wait until the message is through; a receiver's tensor changes only now."""
@@ -57,7 +59,8 @@ class Post:
         if self.sends:
             self._check_unchanged()
         elif self.data is not None:
-            self.tensor.copy_(self.data.reshape(self.tensor.shape))
+            alike = self.data.shape == self.tensor.shape
+            self.tensor.copy_(self.data if alike else self.data.reshape(self.tensor.shape))
         self.data = None
         return self.tensor
 
@@ -100,13 +103,20 @@ class Wires:
         self._in_free = [0.0] * size
         self._posted: dict[tuple[int, int, int], deque[Post]] = {}
 
+    @property
+    def count(self) -> int:
+        """How many messages have begun."""
+        return len(self.moved) // 5
+
     def post(self, owner: int, peer: int, tag: int, tensor: Tensor, sends: bool) -> Post:
         """Send or receive: the message begins if the other side is there already."""
         self.baton.step(owner)
         mine = Post(self, owner, peer, tag, tensor, sends)
         self.open[owner][mine] = None
         key = (owner, peer, tag) if sends else (peer, owner, tag)
-        queue = self._posted.setdefault(key, deque())
+        queue = self._posted.get(key)
+        if queue is None:
+            queue = self._posted[key] = deque()
         if queue and queue[0].sends != sends:
             other = queue.popleft()
             # posts come in the order of the clock, so this one is the later of the two

@@ -10,13 +10,20 @@ from gpulearn import _require
 __all__ = ["progress_bar"]
 
 
-def progress_bar(show: bool, total: int, done: int) -> contextlib.AbstractContextManager[Any]:
+def progress_bar(
+    show: bool,
+    total: int | None,
+    done: int = 0,
+    doing: str = "training",
+    unit: str = " steps",
+    stays: bool = True,
+) -> contextlib.AbstractContextManager[Any]:
     """A bar over `total` steps of which `done` are done; None without tqdm."""
     if not show or _require.installed("tqdm") is None:
         return contextlib.nullcontext()
     tqdm = _require.package("tqdm.auto", "A progress bar").tqdm
-    # `None` shows no bar where the output is no terminal: a bar fills a log with its lines
+    # `disable=None`: no bar where the output is no terminal, since it fills a log with its lines
     bar: contextlib.AbstractContextManager[Any] = tqdm(
-        total=total, initial=done, disable=None, unit=" steps", desc="training"
+        total=total, initial=done, disable=None, unit=unit, desc=doing, leave=stays
     )
     return bar

@@ -1,5 +1,8 @@
 """Notebook 13 in JupyterLab: real ranks, the ring by keyboard, a chart's explorer, an exercise."""
 
+import re
+
+import psutil
 import pytest
 from playwright.sync_api import expect
 
@@ -76,3 +79,27 @@ def test_the_explorer_of_all_reduces_moves_by_keyboard(notebook):
     notebook.page.keyboard.press("ArrowLeft")
     expect(sentence).to_contain_text("512 ranks, 100 Gbit")
     notebook.screenshot("13-explorer")
+
+
+def test_interrupt_ends_the_ranks_and_the_next_launch_works(notebook):
+    cell = notebook.cell("def introduce")
+    sleep = 'gl.launch(lambda: print("process", os.getpid()) or time.sleep(1000), 2)'
+    notebook.type_into(cell, ["import os, time", sleep])
+    cell = notebook.cell("import os, time")
+    output = cell.locator(".jp-OutputArea")
+    cell.locator(".cm-content").click()
+    notebook.page.keyboard.press("Control+Enter")
+    for rank in (0, 1):
+        expect(output).to_contain_text(f"[rank {rank}] process")
+    pids = [int(pid) for pid in re.findall(r"process (\d+)", output.inner_text())]
+    assert len(pids) == 2
+    assert all(psutil.pid_exists(pid) for pid in pids)
+    notebook.page.get_by_role("menuitem", name="Kernel", exact=True).click()
+    notebook.page.get_by_role("menuitem", name="Interrupt Kernel").click()
+    notebook.wait_for_idle(10)
+    expect(output).to_contain_text("Interrupted: you ended it: none of the 2 ranks is left.")
+    assert len(output.inner_text().split("\n\n")[-1].splitlines()) == 1  # and no stack trace
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+    notebook.screenshot("13-interrupted")
+    notebook.type_into(cell, ["import os, time", "gl.launch(gl.rank, 2)"])
+    assert notebook.run(notebook.cell("import os, time")) == "[0, 1]"

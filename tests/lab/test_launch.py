@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -119,14 +120,15 @@ def test_a_bar_is_shown_when_it_ends(capfd):
     assert sorted(err.splitlines()) == ["[rank 0] 200 of 200", "[rank 1] 200 of 200"]
 
 
-def test_a_megabyte_printed_and_100_megabytes_returned(capfd):
+@pytest.mark.parametrize("count", RANKS)
+def test_a_megabyte_printed_and_100_megabytes_returned(count, capfd):
     def much():
         print("x" * 1_000_000)
         return b"y" * 100_000_000
 
-    assert [len(one) for one in launch(much, 2)] == [100_000_000] * 2
+    assert [len(one) for one in launch(much, count)] == [100_000_000] * count
     out, _ = capfd.readouterr()
-    assert sorted(len(line) for line in out.splitlines()) == [1_000_009] * 2
+    assert [len(line) for line in out.splitlines()] == [1_000_009] * count
 
 
 @pytest.mark.parametrize("count", RANKS)
@@ -147,10 +149,12 @@ def test_the_first_rank_to_fail_is_named_with_its_line(count):
 
 
 @pytest.mark.parametrize("count", RANKS)
-@pytest.mark.parametrize("step", [0, 3])
-def test_a_killed_rank_is_named(count, step):
+@pytest.mark.parametrize("most", [1, 20])
+def test_a_rank_killed_at_a_random_step_is_named(count, most):
+    step = random.randrange(most)
+
     def dies():
-        for n in range(6):
+        for n in range(20):
             if n == step and dist.get_rank() == count - 1:
                 os.kill(os.getpid(), signal.SIGKILL)
             dist.barrier()
@@ -159,6 +163,7 @@ def test_a_killed_rank_is_named(count, step):
         launch(dies, count)
 
 
+@pytest.mark.parametrize("count", RANKS)
 @pytest.mark.parametrize(
     ("leave", "said"),
     [
@@ -166,26 +171,26 @@ def test_a_killed_rank_is_named(count, step):
         (lambda: os._exit(5), "ended with exit code 5 before its function returned"),
     ],
 )
-def test_a_rank_that_leaves(leave, said):
+def test_a_rank_that_leaves(count, leave, said):
     def leaves():
         if dist.get_rank() == 0:
             leave()
         dist.barrier()
 
-    with pytest.raises(gl.RankError, match=f"rank 0 of 2 {said}"):
-        launch(leaves, 2)
+    with pytest.raises(gl.RankError, match=f"rank 0 of {count} {said}"):
+        launch(leaves, count)
 
 
-@pytest.mark.parametrize("waits", [True, False])
-def test_a_rank_that_never_comes_is_told_with_its_line(waits):
+@pytest.mark.parametrize(("count", "waits"), [(2, True), (4, True), (4, False)])
+def test_a_rank_that_never_comes_is_told_with_its_line(count, waits):
     def sleeps():
         if dist.get_rank() == 0:
             time.sleep(1000)
         if waits:
             dist.barrier()
 
-    with pytest.raises(gl.RankError, match="rank 0 of 2 did not come to an end") as e:
-        launch(sleeps, 2, timeout=1)
+    with pytest.raises(gl.RankError, match=f"rank 0 of {count} did not come to an end") as e:
+        launch(sleeps, count, timeout=1)
     assert "in sleeps: time.sleep(1000)" in str(e.value)
 
 
@@ -193,7 +198,7 @@ def test_interrupt_ends_all_ranks_at_once():
     begun = time.monotonic()
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match="you ended it: none of the 2 ranks is left"):
         launch(time.sleep, 2, 1000)
     assert time.monotonic() - begun < 60  # not a measurement: the ranks would sleep 1000 s
     assert launch(int, 2) == [0, 0]
@@ -240,8 +245,9 @@ def _pids(folder):
 
 
 def test_fifty_launches_leave_nothing():
-    for _ in range(50):
-        assert launch(int, 2) == [0, 0]
+    for number in range(50):
+        count = RANKS[number % 2]
+        assert launch(int, count) == [0] * count
 
 
 def test_bad_input_is_told_before_anything_starts():
@@ -312,3 +318,21 @@ def test_other_collectives_are_told_in_two_lines_and_an_echo():
     assert "CollectiveFingerPrint" not in said
     assert len(said.splitlines()) == 3
     assert "then found the same in test_launch.py, line" in said
+
+
+@pytest.mark.parametrize("sleeps", [True, False])
+def test_with_debug_a_rank_that_does_not_come_is_the_one_that_is_named(sleeps, capfd):
+    def absent():
+        if dist.get_rank() == 1:
+            time.sleep(1000 * sleeps)
+        else:
+            dist.all_reduce(torch.ones(2))
+
+    said = failure(absent, 3, debug=True)
+    if sleeps:
+        assert said.startswith("rank 1 of 3 did not come to an end and was ended.")
+        assert "rank 0 then waited in vain in test_launch.py, line" in said
+        assert "rank 1 did not come to this collective within 2 s." in said
+    else:
+        assert "of 3 waited in vain: rank 1 had ended. Every rank must take part." in said
+    assert capfd.readouterr().err == ""  # torch's own log says no more

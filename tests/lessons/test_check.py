@@ -236,6 +236,23 @@ def test_the_interrupter_of_each_platform(default_interrupts):
         interrupt_and_wait(interrupt)
 
 
+@pytest.mark.parametrize("right", [True, False])
+def test_what_an_answer_prints_is_shown_for_the_case_that_is_spoken_of(right, capsys):
+    def prints(f, x):
+        print("here with", x.ndim)
+        if not right and x.ndim == 2:
+            print("x" * 9999)
+            raise ValueError("no")
+        return find("numerical_gradient").reference(f, x)
+
+    assert (diagnose(find("numerical_gradient"), prints) is None) == right
+    out = capsys.readouterr().out
+    label = "a vector of three" if right else "a matrix of shape (2, 3)"
+    assert out.startswith(f"For {label}, your function prints:\nhere with {1 if right else 2}\n")
+    assert out.count("here") == 1
+    assert len(out) < 5000
+
+
 def test_interrupt_by_hand_is_not_swallowed():
     with pytest.raises(KeyboardInterrupt), limit.time_limit(60):
         raise KeyboardInterrupt

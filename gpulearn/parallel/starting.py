@@ -1,0 +1,52 @@
+"""How a rank's process comes into being: copied from a server that has torch loaded, or afresh."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import sys
+import tempfile
+import types
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["context", "surroundings"]
+
+PRELOADED = ["torch", "torch.distributed", "cloudpickle", "gpulearn.parallel.rank"]
+# a socket's path may have 103 bytes, and the server's has 32 behind the folder
+MOST_BYTES = 71
+
+
+def context() -> Any:
+    """The way in which `multiprocessing` starts ranks.
+
+    A copy of this process ("fork") would inherit locks of threads that it does not have: torch
+    hangs in it after any OpenMP work. A server that has loaded torch and done nothing is copied
+    in a few milliseconds. Where there is none, each rank loads torch itself ("spawn").
+
+    Windows has no server either, but its pipes cannot be waited for as here, and it has no
+    signals: nothing of this was tried there, so `launch` refuses and names WSL.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    multiprocessing.set_forkserver_preload(PRELOADED)
+    return multiprocessing.get_context("forkserver")
+
+
+@contextlib.contextmanager
+def surroundings() -> Iterator[None]:
+    """What must hold while a process is started.
+
+    The notebook's main module is hidden, since a rank would import it, which takes time and runs
+    it; and the server's socket lies in a folder with a short name.
+    """
+    main, folder = sys.modules["__main__"], tempfile.tempdir
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    if len(os.fsencode(tempfile.gettempdir())) > MOST_BYTES:
+        usable = [f for f in ("/tmp", "/var/tmp") if os.access(f, os.W_OK | os.X_OK)]
+        tempfile.tempdir = usable[0] if usable else folder
+    try:
+        yield
+    finally:
+        sys.modules["__main__"], tempfile.tempdir = main, folder
