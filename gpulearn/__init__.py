@@ -97,7 +97,6 @@ if TYPE_CHECKING:
     )
     from gpulearn.parallel.alpha_beta import fit_alpha_beta, fit_link
     from gpulearn.parallel.averaging import average_gradients, broadcast_weights
-    from gpulearn.parallel.batch_sizes import batch_size_study
     from gpulearn.parallel.buckets import bucket_gradients
     from gpulearn.parallel.collectives import (
         all_gather,
@@ -119,29 +118,19 @@ if TYPE_CHECKING:
         world_size,
     )
     from gpulearn.parallel.compression import CompressedDataParallel
-    from gpulearn.parallel.compression_study import compression_study
     from gpulearn.parallel.costs import all_reduce_cost, all_reduce_seconds, ring_bytes_per_rank
     from gpulearn.parallel.data_parallel import (
         BucketedDataParallel,
         NaiveDataParallel,
         OverlappingDataParallel,
     )
-    from gpulearn.parallel.drift import measure_drift
     from gpulearn.parallel.join import gather_results, join_group
     from gpulearn.parallel.launch import launch
     from gpulearn.parallel.link import Link, link
-    from gpulearn.parallel.measured_scaling import measure_scaling
-    from gpulearn.parallel.modelled_scaling import data_parallel_seconds, modelled_scaling
-    from gpulearn.parallel.scaling import (
-        Amdahl,
-        fit_amdahl,
-        scaled_learning_rate,
-        scaling_efficiency,
-    )
-    from gpulearn.parallel.script import to_torchrun
+    from gpulearn.parallel.script.to_torchrun import to_torchrun
     from gpulearn.parallel.sharding import ShardSampler, shard_indices
-    from gpulearn.parallel.simulated import simulate
-    from gpulearn.parallel.simulation import Simulation
+    from gpulearn.parallel.simulator.simulate import simulate
+    from gpulearn.parallel.simulator.simulation import Simulation
     from gpulearn.performance.choosing import Offer, cheapest_gpu_that_fits, offers
     from gpulearn.performance.estimates import Estimate, estimate
     from gpulearn.performance.gpus import GpuSpec, gpu_spec
@@ -158,6 +147,17 @@ if TYPE_CHECKING:
     )
     from gpulearn.performance.series import Provenance, Series, crossover
     from gpulearn.performance.timing import Measurement, format_seconds, measure, time_correctly
+    from gpulearn.scaling.batch_sizes import batch_size_study
+    from gpulearn.scaling.compression import compression_study
+    from gpulearn.scaling.drift import measure_drift
+    from gpulearn.scaling.laws import (
+        Amdahl,
+        fit_amdahl,
+        scaled_learning_rate,
+        scaling_efficiency,
+    )
+    from gpulearn.scaling.measured import measure_scaling
+    from gpulearn.scaling.modelled import data_parallel_seconds, modelled_scaling
     from gpulearn.simt.settings import seed, unchecked
     from gpulearn.simt.xray import xray
     from gpulearn.train.accumulation import accumulate_gradients
@@ -257,7 +257,7 @@ _HOMES = {
     ),
     "gpulearn.parallel.alpha_beta": ("fit_alpha_beta", "fit_link"),
     "gpulearn.parallel.averaging": ("average_gradients", "broadcast_weights"),
-    "gpulearn.parallel.batch_sizes": ("batch_size_study",),
+    "gpulearn.scaling.batch_sizes": ("batch_size_study",),
     "gpulearn.parallel.buckets": ("bucket_gradients",),
     "gpulearn.parallel.collectives": (
         "all_gather",
@@ -279,29 +279,29 @@ _HOMES = {
         "world_size",
     ),
     "gpulearn.parallel.compression": ("CompressedDataParallel",),
-    "gpulearn.parallel.compression_study": ("compression_study",),
+    "gpulearn.scaling.compression": ("compression_study",),
     "gpulearn.parallel.costs": ("all_reduce_cost", "all_reduce_seconds", "ring_bytes_per_rank"),
     "gpulearn.parallel.data_parallel": (
         "BucketedDataParallel",
         "NaiveDataParallel",
         "OverlappingDataParallel",
     ),
-    "gpulearn.parallel.drift": ("measure_drift",),
+    "gpulearn.scaling.drift": ("measure_drift",),
     "gpulearn.parallel.join": ("gather_results", "join_group"),
     "gpulearn.parallel.launch": ("launch",),
     "gpulearn.parallel.link": ("Link", "link"),
-    "gpulearn.parallel.measured_scaling": ("measure_scaling",),
-    "gpulearn.parallel.modelled_scaling": ("data_parallel_seconds", "modelled_scaling"),
-    "gpulearn.parallel.scaling": (
+    "gpulearn.scaling.measured": ("measure_scaling",),
+    "gpulearn.scaling.modelled": ("data_parallel_seconds", "modelled_scaling"),
+    "gpulearn.scaling.laws": (
         "Amdahl",
         "fit_amdahl",
         "scaled_learning_rate",
         "scaling_efficiency",
     ),
-    "gpulearn.parallel.script": ("to_torchrun",),
+    "gpulearn.parallel.script.to_torchrun": ("to_torchrun",),
     "gpulearn.parallel.sharding": ("ShardSampler", "shard_indices"),
-    "gpulearn.parallel.simulated": ("simulate",),
-    "gpulearn.parallel.simulation": ("Simulation",),
+    "gpulearn.parallel.simulator.simulate": ("simulate",),
+    "gpulearn.parallel.simulator.simulation": ("Simulation",),
     "gpulearn.performance.choosing": ("Offer", "cheapest_gpu_that_fits", "offers"),
     "gpulearn.performance.estimates": ("Estimate", "estimate"),
     "gpulearn.performance.gpus": ("GpuSpec", "gpu_spec"),

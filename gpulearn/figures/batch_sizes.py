@@ -12,7 +12,7 @@ from gpulearn.figures.show import Picture, show
 from gpulearn.figures.style import LINES, figure
 
 if TYPE_CHECKING:
-    from gpulearn.parallel.batch_sizes import BatchStudy
+    from gpulearn.scaling.batch_sizes import BatchStudy
 
 __all__ = ["plot_batch_sizes"]
 

@@ -13,7 +13,7 @@ from gpulearn.figures.table import Table, table
 from gpulearn.figures.training_curves import smoothed
 
 if TYPE_CHECKING:
-    from gpulearn.parallel.compression_study import Compressed
+    from gpulearn.scaling.compression import Compressed
 
 __all__ = ["compression_table", "plot_compression"]
 

@@ -14,7 +14,7 @@ from gpulearn.figures.show import Picture, show
 from gpulearn.figures.style import LINES, figure
 
 if TYPE_CHECKING:
-    from gpulearn.parallel.drift import Drift
+    from gpulearn.scaling.drift import Drift
 
 __all__ = ["plot_drift"]
 

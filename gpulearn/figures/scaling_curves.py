@@ -13,7 +13,7 @@ from gpulearn.figures.show import Picture, show
 from gpulearn.figures.style import LINES, figure
 
 if TYPE_CHECKING:
-    from gpulearn.parallel.scaling_runs import Scaling
+    from gpulearn.scaling.runs import Scaling
 
 __all__ = ["plot_scaling"]
 

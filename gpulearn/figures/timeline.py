@@ -11,7 +11,7 @@ from gpulearn.figures.show import Picture, show
 from gpulearn.figures.style import figure
 
 if TYPE_CHECKING:
-    from gpulearn.parallel.simulation import Simulation
+    from gpulearn.parallel.simulator.simulation import Simulation
 
 __all__ = ["plot_timeline"]
 

@@ -9,7 +9,7 @@ from gpulearn._require import shorten
 from gpulearn.errors import RankError
 from gpulearn.lessons.exercise import Answer
 from gpulearn.lessons.stubs import unwrapped
-from gpulearn.parallel.failures import ECHO
+from gpulearn.parallel.launcher.failures import ECHO
 
 __all__ = ["Ending", "ending"]
 

@@ -21,8 +21,8 @@ from gpulearn.lessons.exercise import Answer, TooLong
 from gpulearn.lessons.rank_endings import Ending, ending
 from gpulearn.lessons.stubs import unwrapped
 from gpulearn.parallel.launch import launch
-from gpulearn.parallel.simulated import simulate
-from gpulearn.parallel.simulation import Simulation
+from gpulearn.parallel.simulator.simulate import simulate
+from gpulearn.parallel.simulator.simulation import Simulation
 
 __all__ = ["demand_on_real_ranks", "on_simulated_ranks", "plain", "watched"]
 

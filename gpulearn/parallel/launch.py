@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 from gpulearn import _require, device
 from gpulearn._require import shown
 from gpulearn.errors import BadInput
-from gpulearn.parallel.failures import error_of
-from gpulearn.parallel.group import Group
-from gpulearn.parallel.interrupt import Interrupted
+from gpulearn.parallel.launcher.failures import error_of
+from gpulearn.parallel.launcher.group import Group
+from gpulearn.parallel.launcher.interrupt import Interrupted
+from gpulearn.parallel.launcher.messages import Job, Result, travelling_call
 from gpulearn.parallel.link import Link
-from gpulearn.parallel.messages import Job, Result, travelling_call
-from gpulearn.parallel.simulated import simulate
+from gpulearn.parallel.simulator.simulate import simulate
 
 __all__ = ["launch"]
 

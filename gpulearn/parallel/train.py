@@ -38,9 +38,9 @@ from gpulearn.parallel.join import join_group
 from gpulearn.parallel.library import sum_over_ranks
 from gpulearn.parallel.options import Options, options_from
 from gpulearn.parallel.places import Place
-from gpulearn.parallel.scaling import scaled_learning_rate
 from gpulearn.parallel.sharding import ShardSampler
 from gpulearn.parallel.training_files import restore, save, write_losses
+from gpulearn.scaling.laws import scaled_learning_rate
 from gpulearn.train.models import MLP, LeNet
 from gpulearn.train.seeding import repeatable
 

@@ -8,8 +8,8 @@ import torch
 from torch.nn import functional
 
 import gpulearn as gl
-from gpulearn.parallel import batch_sizes
-from gpulearn.parallel.batch_sizes import Growth, _train, batch_size_study
+from gpulearn.scaling import batch_sizes
+from gpulearn.scaling.batch_sizes import Growth, _train, batch_size_study
 from gpulearn.train.data import training_data
 
 RATE, BATCH, EPOCHS = 0.1, 240, 2

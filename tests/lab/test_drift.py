@@ -8,7 +8,7 @@ import torch
 
 import gpulearn as gl
 from gpulearn.figures import drift as drift_figure
-from gpulearn.parallel.drift import POLICIES, Drift, _drift
+from gpulearn.scaling.drift import POLICIES, Drift, _drift
 
 STEPS, EVERY = 12, 4
 

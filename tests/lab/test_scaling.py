@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import gpulearn as gl
-from gpulearn.parallel.scaling import Amdahl
+from gpulearn.scaling.laws import Amdahl
 
 quick = settings(max_examples=100, deadline=None)
 SECONDS = st.floats(1e-4, 1e4)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import gpulearn as gl
 from gpulearn.figures import scaling_curves
 from gpulearn.parallel.library import begin_sum
-from gpulearn.parallel.measured_scaling import slowest, take_turns
-from gpulearn.parallel.scaling_runs import Scaling
+from gpulearn.scaling.measured import slowest, take_turns
+from gpulearn.scaling.runs import Scaling
 
 COUNTS = (1, 2, 4)
 

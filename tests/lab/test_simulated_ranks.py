@@ -400,7 +400,7 @@ def test_an_interrupt_ends_all(monkeypatch):
         time.sleep(0.2)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gpulearn.parallel.simulated._Run._wait", interrupt)
+    monkeypatch.setattr("gpulearn.parallel.simulator.simulate._Run._wait", interrupt)
     with pytest.raises(KeyboardInterrupt):
         simulate(endless, 3)
 

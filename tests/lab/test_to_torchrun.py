@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpulearn as gl
-from gpulearn.parallel.script_values import layout, written
+from gpulearn.parallel.script.values import layout, written
 
 NUMBER = itertools.count()
 IMPORTS = """

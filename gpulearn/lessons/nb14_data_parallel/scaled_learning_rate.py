@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpulearn.lessons.exercise import Answers, Case, Exercise
-from gpulearn.parallel.scaling import scaled_learning_rate
+from gpulearn.scaling.laws import scaled_learning_rate
 
 __all__ = ["EXERCISE"]
 

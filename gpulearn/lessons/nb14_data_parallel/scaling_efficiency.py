@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpulearn.lessons.exercise import Answers, Case, Exercise
-from gpulearn.parallel.scaling import scaling_efficiency
+from gpulearn.scaling.laws import scaling_efficiency
 
 __all__ = ["EXERCISE"]
 

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from gpulearn.parallel.messages import Failure, Job, Result, frames_of, packed
+from gpulearn.parallel.launcher.messages import Failure, Job, Result, frames_of, packed
 
 __all__ = ["run", "said", "travelling"]
 

@@ -15,8 +15,8 @@ from gpulearn import _require, device
 from gpulearn.errors import BadInput
 from gpulearn.parallel.comm import barrier, clock, rank, world_size
 from gpulearn.parallel.launch import launch
-from gpulearn.parallel.scaling import KINDS
-from gpulearn.parallel.scaling_runs import Scaling
+from gpulearn.scaling.laws import KINDS
+from gpulearn.scaling.runs import Scaling
 from gpulearn.train.models import LeNet
 
 __all__ = ["measure_scaling", "slowest", "take_turns"]

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
-from gpulearn.parallel import rank
-from gpulearn.parallel.messages import STUCK, Failure, Frame, Job, Result
-from gpulearn.parallel.plain_words import LOG
-from gpulearn.parallel.starting import context, surroundings
-from gpulearn.parallel.streams import Lines
+from gpulearn.parallel.launcher import rank
+from gpulearn.parallel.launcher.messages import STUCK, Failure, Frame, Job, Result
+from gpulearn.parallel.launcher.plain_words import LOG
+from gpulearn.parallel.launcher.starting import context, surroundings
+from gpulearn.parallel.launcher.streams import Lines
 
 __all__ = ["Group"]
 

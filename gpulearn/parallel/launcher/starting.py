@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ["context", "surroundings"]
 
-PRELOADED = ["torch", "torch.distributed", "cloudpickle", "gpulearn.parallel.rank"]
+PRELOADED = ["torch", "torch.distributed", "cloudpickle", "gpulearn.parallel.launcher.rank"]
 # a socket's path may have 103 bytes, and the server's has 32 behind the folder
 MOST_BYTES = 71
 

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from gpulearn.errors import BadInput, RankError
-from gpulearn.parallel.baton import Baton
 from gpulearn.parallel.link import Link
+from gpulearn.parallel.simulator.baton import Baton
 
 __all__ = ["Port", "Post", "Wires"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from gpulearn.parallel.script_source import unwrapped
+from gpulearn.parallel.script.source import unwrapped
 
 __all__ = ["WIDTH", "Imports", "has_name", "home_of", "of_notebook"]
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from gpulearn._require import shown
 from gpulearn.errors import BadInput
-from gpulearn.parallel.script_imports import Imports, has_name, home_of, of_notebook
-from gpulearn.parallel.script_lines import Line, line_that_made, same
-from gpulearn.parallel.script_source import global_names, source_of, unwrapped
-from gpulearn.parallel.script_values import NotPlain, Text, layout, written
+from gpulearn.parallel.script.imports import Imports, has_name, home_of, of_notebook
+from gpulearn.parallel.script.lines import Line, line_that_made, same
+from gpulearn.parallel.script.source import global_names, source_of, unwrapped
+from gpulearn.parallel.script.values import NotPlain, Text, layout, written
 
 __all__ = ["Parts"]
 

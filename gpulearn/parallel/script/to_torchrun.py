@@ -11,9 +11,9 @@ from gpulearn import _require
 from gpulearn._require import shown
 from gpulearn.errors import BadInput
 from gpulearn.parallel.join import gather_results, join_group
-from gpulearn.parallel.script_parts import Parts
-from gpulearn.parallel.script_source import returns_something, source_of, unwrapped
-from gpulearn.parallel.script_values import layout
+from gpulearn.parallel.script.parts import Parts
+from gpulearn.parallel.script.source import returns_something, source_of, unwrapped
+from gpulearn.parallel.script.values import layout
 
 __all__ = ["to_torchrun"]
 

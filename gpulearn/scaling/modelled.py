@@ -8,8 +8,8 @@ from typing import Any
 from gpulearn import _require
 from gpulearn.parallel.costs import all_reduce_seconds
 from gpulearn.parallel.link import Link
-from gpulearn.parallel.scaling import KINDS
-from gpulearn.parallel.scaling_runs import Scaling
+from gpulearn.scaling.laws import KINDS
+from gpulearn.scaling.runs import Scaling
 
 __all__ = ["data_parallel_seconds", "modelled_scaling"]
 

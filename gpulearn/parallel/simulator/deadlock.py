@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from types import FrameType, TracebackType
 
 from gpulearn.errors import RankError
-from gpulearn.parallel.failures import own_frames, place
-from gpulearn.parallel.messages import Frame
-from gpulearn.parallel.wires import Post
+from gpulearn.parallel.launcher.failures import own_frames, place
+from gpulearn.parallel.launcher.messages import Frame
+from gpulearn.parallel.simulator.wires import Post
 
 __all__ = ["deadlock", "frames_of_error", "frames_of_thread"]
 

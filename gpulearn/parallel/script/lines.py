@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from gpulearn.parallel.messages import packed
-from gpulearn.parallel.script_source import parsed
+from gpulearn.parallel.launcher.messages import packed
+from gpulearn.parallel.script.source import parsed
 
 __all__ = ["Line", "line_that_made", "same"]
 

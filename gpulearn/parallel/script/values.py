@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from gpulearn.parallel.script_imports import WIDTH
+from gpulearn.parallel.script.imports import WIDTH
 
 __all__ = ["NotPlain", "Text", "layout", "written"]
 

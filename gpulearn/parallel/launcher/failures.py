@@ -11,8 +11,8 @@ from pathlib import Path
 
 from gpulearn import _require
 from gpulearn.errors import RankError
-from gpulearn.parallel.messages import STUCK, Failure, Frame, Result
-from gpulearn.parallel.plain_words import MISMATCH, absent, from_transport, plain
+from gpulearn.parallel.launcher.messages import STUCK, Failure, Frame, Result
+from gpulearn.parallel.launcher.plain_words import MISMATCH, absent, from_transport, plain
 
 __all__ = ["ECHO", "error_of", "own_frames", "place"]
 
@@ -23,10 +23,12 @@ ECHO = re.compile(
 )
 MOST_FRAMES = 6
 MOST_NAMED = 8  # ranks in one sentence
-FOLDER = Path(__file__).parent
+PARALLEL = Path(__file__).parents[1]
+OURS = {PARALLEL, PARALLEL.parent / "scaling"}
 # what lies between a rank's function and its messages
 MACHINERY = {
-    *(str(FOLDER / f"{name}.py") for name in ("baton", "comm", "processes", "simulated", "wires")),
+    *(str(PARALLEL / f"{name}.py") for name in ("comm", "processes")),
+    *(str(PARALLEL / "simulator" / f"{name}.py") for name in ("baton", "simulate", "wires")),
     _require.__file__,
     threading.__file__,
 }
@@ -111,7 +113,7 @@ def own_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
     Where there are none, those of this package but not of its machinery; else all.
     """
     ours = [frame for frame in frames if "site-packages" not in frame.file]
-    readers = [f for f in ours if Path(f.file).parent != FOLDER and f.file not in MACHINERY]
+    readers = [f for f in ours if not OURS & set(Path(f.file).parents) and f.file not in MACHINERY]
     return readers or [f for f in ours if f.file not in MACHINERY] or ours or frames
 
 

@@ -14,18 +14,23 @@ import torch
 from gpulearn import _require
 from gpulearn._require import shown
 from gpulearn.errors import BadInput, RankError
-from gpulearn.parallel.baton import Baton, Ended
 from gpulearn.parallel.channel import rank_of_this_thread, simulation, speaking_through
-from gpulearn.parallel.counting import counted
-from gpulearn.parallel.deadlock import MOST_RANKS, deadlock, frames_of_error, frames_of_thread
-from gpulearn.parallel.failures import error_of
-from gpulearn.parallel.interrupt import Interrupted
+from gpulearn.parallel.launcher.failures import error_of
+from gpulearn.parallel.launcher.interrupt import Interrupted
+from gpulearn.parallel.launcher.messages import Failure, Result, travelling_call
+from gpulearn.parallel.launcher.rank import said, travelling
+from gpulearn.parallel.launcher.streams import prefixed_output
 from gpulearn.parallel.link import Link, as_link
-from gpulearn.parallel.messages import Failure, Result, travelling_call
-from gpulearn.parallel.rank import said, travelling
-from gpulearn.parallel.simulation import Simulation
-from gpulearn.parallel.streams import prefixed_output
-from gpulearn.parallel.wires import Port, Wires
+from gpulearn.parallel.simulator.baton import Baton, Ended
+from gpulearn.parallel.simulator.counting import counted
+from gpulearn.parallel.simulator.deadlock import (
+    MOST_RANKS,
+    deadlock,
+    frames_of_error,
+    frames_of_thread,
+)
+from gpulearn.parallel.simulator.simulation import Simulation
+from gpulearn.parallel.simulator.wires import Port, Wires
 
 __all__ = ["simulate"]
 

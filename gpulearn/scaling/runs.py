@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gpulearn._require import shown
 from gpulearn.errors import BadInput
 from gpulearn.figures.table import Table, table
-from gpulearn.parallel.scaling import Amdahl, fit_amdahl, scaling_efficiency
+from gpulearn.scaling.laws import Amdahl, fit_amdahl, scaling_efficiency
 
 __all__ = ["Scaling", "Spread", "spread"]
 

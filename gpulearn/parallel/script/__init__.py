@@ -1,0 +1,1 @@
+"""A notebook's function as a script: what it uses, found and written down."""
