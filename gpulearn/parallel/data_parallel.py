@@ -16,13 +16,15 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from gpulearn._require import shown
 from gpulearn.errors import BadInput, TrainingError
 from gpulearn.parallel.averaging import average_gradients, broadcast_weights, share_of
 from gpulearn.parallel.buckets import MEGABYTE, Bucket, bucket_gradients
-from gpulearn.parallel.library import copy_from
+from gpulearn.parallel.comm import world_size
+from gpulearn.parallel.library import copy_from, sum_over_ranks
 
 __all__ = ["BucketedDataParallel", "NaiveDataParallel", "OverlappingDataParallel", "Replica"]
 
@@ -80,7 +82,7 @@ class Replica(nn.Module):
         Clip gradients after it, not before.
 
         Raises:
-            TrainingError: it is called under `no_sync`.
+            TrainingError: it is called under `no_sync`, or only some ranks have called `weigh`.
         """
         if not self._exchanges:
             raise TrainingError("average() under no_sync(): leave the block first.")
@@ -108,6 +110,13 @@ class NaiveDataParallel(Replica):
     """
 
     def _average(self) -> None:
+        # who says nothing would count as 1 sample, beside the counts that others give
+        weighed = sum_over_ranks(torch.tensor(float(self._samples is not None))).item()
+        if 0 < weighed < world_size():
+            raise TrainingError(
+                f"weigh() was called on {weighed:.0f} of {world_size()} ranks: call it on all, or "
+                f"on none."
+            )
         average_gradients(self.module, 1 if self._samples is None else self._samples)
 
 

@@ -290,6 +290,22 @@ def test_mistakes_are_named(mistake, said):
     assert said in " ".join(str(caught.value).split())
 
 
+@pytest.mark.parametrize("saying", [(0,), (0, 2), (1, 2)])
+def test_some_ranks_alone_cannot_weigh(saying):
+    def run():
+        replica = gl.NaiveDataParallel(nn.Linear(2, 1))
+        if gl.rank() in saying:
+            replica.weigh(1)  # the count that a rank has which says nothing
+        replica(torch.ones(1, 2)).sum().backward()
+        with pytest.raises(gl.TrainingError) as caught:
+            replica.average()
+        replica.average()  # what was said is forgotten
+        return str(caught.value)
+
+    said = f"weigh() was called on {len(saying)} of 3 ranks: call it on all, or on none."
+    assert gl.simulate(run, 3).results == [said] * 3
+
+
 @pytest.mark.parametrize(
     ("samples", "said"),
     [

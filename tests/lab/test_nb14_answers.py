@@ -3,6 +3,7 @@
 import itertools
 import multiprocessing
 import os
+import random
 import time
 
 import numpy as np
@@ -175,6 +176,33 @@ def in_float32(model, samples=1):
         p.grad = sum_over_ranks(g.float() * samples / n).to(p.dtype)
 
 
+def zeros_of_another_dtype(model, samples=1):
+    for p in model.parameters():
+        if p.grad is None:
+            p.grad = torch.zeros(p.shape)
+    mean(model, samples)
+
+
+def thaws(model, samples=1):
+    for p in model.parameters():
+        p.requires_grad_(True)
+    mean(model, samples)
+
+
+def one_buffer_for_each_shape(model, samples=1):
+    mean(model, samples)
+    buffers = {}
+    for p in model.parameters():
+        p.grad = buffers.setdefault(p.shape, torch.empty_like(p)).copy_(p.grad)
+
+
+def counts_in_bytes(model, samples=1):
+    n = sum_over_ranks(torch.tensor(samples).to(torch.uint8)).item()
+    for p in model.parameters():
+        g = torch.zeros_like(p) if p.grad is None else p.grad
+        p.grad = sum_over_ranks(g * samples) / (n or 1)
+
+
 def runs_on(model, samples=1):
     while world_size() > 1:
         pass
@@ -230,9 +258,13 @@ def test_right_means(answer):
         (calls_ours, "it calls the library's average_gradients, which is what you are to write"),
         (by_torchs_mean, "ReduceOp.AVG is not there on simulated ranks: use ReduceOp.SUM"),
         (in_float32, "for 2 ranks and large gradients in float64, on rank 0, the gradient of "),
+        (zeros_of_another_dtype, "attempting to assign a gradient with dtype"),
+        (thaws, "requires_grad changes, and what was frozen would be trained"),
+        (one_buffer_for_each_shape, "for 2 ranks and a weight that two layers share, on rank"),
+        (counts_in_bytes, "for 2 ranks with 70000 samples and 3, on rank 0, the gradient of 0."),
         (runs_on, "rank 0 of 2 ran for 2 seconds without speaking to another rank"),
         (misspelt, "AttributeError in line 2 of your function: 'Sequential' object has no attri"),
-        (lambda model, samples: None, "for 2 ranks with 1 sample each, on rank 0, the gradient "),
+        (lambda model, samples: None, "parameter.grad is what it was before, on every rank"),
     ],
 )
 def test_each_mean_is_told_what_it_does(answer, said):
@@ -319,6 +351,66 @@ def a_generator(count, rank, size, *, uneven="pad", seed=None, epoch=0):
     yield from shards(count, rank, size, uneven=uneven, seed=seed, epoch=epoch)
 
 
+def shards_by_numpys_own(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    order = list(range(count))
+    if seed is not None:
+        np.random.seed(seed + epoch)  # noqa: NPY002 - what it should not do
+        np.random.shuffle(order)  # noqa: NPY002
+    return shards_in_order(order, rank, size, uneven)
+
+
+def shards_in_order(order, rank, size, uneven):
+    length = len(order) + -len(order) % size if uneven == "pad" else len(order)
+    length -= len(order) % size if uneven == "drop" else 0
+    return [order[place % len(order)] for place in range(rank, length, size)]
+
+
+def shards_of_the_same_samples(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    mine = shards_in_order(list(range(count)), rank, size, uneven)
+    if seed is not None:
+        random.Random(97 * seed + epoch).shuffle(mine)
+    return mine
+
+
+def shards_hardly_shuffled(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    order = list(range(count))
+    if seed is not None:
+        i, j = random.Random(97 * seed + epoch).sample(order, 2)
+        order[i], order[j] = order[j], order[i]
+    return shards_in_order(order, rank, size, uneven)
+
+
+def shards_there_and_back(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    order = shards(count, 0, 1, seed=seed, epoch=epoch // 2)
+    return shards_in_order(
+        order[:: -1 if epoch % 2 and seed is not None else 1], rank, size, uneven
+    )
+
+
+def cut_before_the_shuffle(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    count -= count % size if uneven == "drop" else 0
+    return shards(count, rank, size, uneven=uneven, seed=seed, epoch=epoch)
+
+
+def padded_before_the_shuffle(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    if uneven != "pad":
+        return shards(count, rank, size, uneven=uneven, seed=seed, epoch=epoch)
+    order = shards(count + -count % size, 0, 1, seed=seed, epoch=epoch)
+    return [place % count for place in order[rank::size]]
+
+
+def shards_of_floats(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    return [float(i) for i in shards(count, rank, size, uneven=uneven, seed=seed, epoch=epoch)]
+
+
+def shards_of_all_ranks(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    return [shards(count, r, size, uneven=uneven, seed=seed, epoch=epoch) for r in range(size)]
+
+
+def shards_with_another_default(count, rank, size, *, uneven="keep", seed=None, epoch=0):
+    return shards(count, rank, size, uneven=uneven, seed=seed, epoch=epoch)
+
+
 def by_place(count, rank, size):
     return list(range(rank, count, size))
 
@@ -358,6 +450,13 @@ def buckets_when_too_late(parameters, most_bytes):
                 found.append(current)
                 current, size = [], 0
     return [*found, current] if current else found
+
+
+def buckets_that_freeze(parameters, most_bytes):
+    found = buckets(parameters, most_bytes)
+    for p in parameters:
+        p.requires_grad_(False)
+    return found
 
 
 def buckets_of_numbers(parameters, most_bytes):
@@ -419,12 +518,26 @@ def slowdown(t1, tn, n, kind="strong"):
         ("shard_indices", own_seed_by_numpy, "is seen twice, by ranks "),
         ("shard_indices", padded_with_sample_0, "rank 3 sees [3, 7, 0], expected [3, 7, 1]"),
         ("shard_indices", a_generator, "expected a list of whole numbers"),
+        ("shard_indices", shards_by_numpys_own, "it seeds NumPy's own generator, whose numbers"),
+        ("shard_indices", shards_of_the_same_samples, "each rank sees the same samples in every"),
+        ("shard_indices", shards_hardly_shuffled, "half of the samples and more are where they"),
+        ("shard_indices", shards_there_and_back, "epoch 1 has the order of one before, begun"),
+        ("shard_indices", cut_before_the_shuffle, "are dropped in every epoch, so that no rank"),
+        ("shard_indices", padded_before_the_shuffle, "the padded list is shuffled: shuffle the"),
+        ("shard_indices", shards_of_floats, "it returns [0.0, 2.0, 4.0, 6.0], expected a list"),
+        ("shard_indices", shards_of_all_ranks, "it returns [[0, 2, 4, 6], [1, 3, 5, 7]], exp"),
+        ("shard_indices", shards_with_another_default, "uneven is 'keep' where it is left out: k"),
         ("shard_indices", by_place, "uneven, seed, epoch by name"),
         ("bucket_gradients", buckets, None),
         ("bucket_gradients", buckets_by_reversal, "it changes the list that it is given: work o"),
         ("bucket_gradients", buckets_from_the_front, "the buckets go forward: "),
         ("bucket_gradients", buckets_when_too_late, "a bucket is closed when it is over the lim"),
-        ("bucket_gradients", buckets_of_numbers, "its buckets hold parameters number [[(8), (64"),
+        (
+            "bucket_gradients",
+            buckets_of_numbers,
+            "a bucket holds 8, which is none of the para",
+        ),
+        ("bucket_gradients", buckets_that_freeze, "it changes what needs a gradient: only look"),
         ("bucket_gradients", flat_buckets, "expected a list of lists of parameters"),
         ("bucket_gradients", lambda parameters, most: None, "it returns nothing"),
         ("scaled_learning_rate", rate_by_numpy, None),

@@ -41,7 +41,8 @@ def averages(model: Any, samples: int) -> None:
 
 @answers.wrong(
     "that is the sum of the ranks' gradients: a step would be N times as long, with two ranks "
-    "twice. Weigh each by its share of the samples before it is added."
+    "twice. Weigh each by its share of the samples before it is added. (A count divided by its own "
+    "sum is 1: sum_over_ranks changes the count, too.)"
 )
 def sum_for_mean(model: Any, samples: int) -> Any:
     for parameter in with_zeros(model):
@@ -297,6 +298,38 @@ def in_a_copy(model: Any, samples: int) -> Any:
     share = samples / total_of(samples)
     for parameter in with_zeros(model):
         sum_over_ranks(parameter.grad * share)
+
+
+@answers.wrong(
+    "parameter.grad is what it was before, on every rank, None included: assign the mean to "
+    "parameter.grad."
+)
+def in_a_name_of_its_own(model: Any, samples: int) -> Any:
+    share = samples / total_of(samples)
+    for parameter in model.parameters():
+        mean = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad * share
+        mean = sum_over_ranks(mean)
+
+
+@answers.wrong(
+    "each gradient is weighed by its rank's samples, and the sum is divided by the number of "
+    "ranks: the weights add up to the number of all samples, so divide by that."
+)
+def weighed_and_divided_by_ranks(model: Any, samples: int) -> Any:
+    for parameter in with_zeros(model):
+        parameter.grad *= samples
+        sum_over_ranks(parameter.grad)
+        parameter.grad /= world_size()
+
+
+@answers.wrong(
+    "a parameter that is a single number breaks it: a count of shape (1,) gives its gradient a "
+    "dimension too many. Take .item() of the count."
+)
+def count_of_shape_1(model: Any, samples: int) -> Any:
+    total = sum_over_ranks(torch.tensor([float(samples)]))
+    for parameter in with_zeros(model):
+        parameter.grad = sum_over_ranks(parameter.grad * samples) / total
 
 
 @answers.wrong("only the first parameter is averaged: is the return inside of the loop?")

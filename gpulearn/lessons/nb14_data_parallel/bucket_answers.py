@@ -89,7 +89,10 @@ def one_each(parameters: Any, most_bytes: int) -> Any:
     return [[parameter] for parameter in trained(parameters)]
 
 
-@answers.wrong("all parameters are in one bucket: most_bytes is not looked at.")
+@answers.wrong(
+    "most_bytes makes no difference: all that is of one dtype and device is in one bucket. It is "
+    "in bytes, as parameter.nbytes is."
+)
 def one_for_all(parameters: Any, most_bytes: int) -> Any:
     return filled(trained(parameters), alike)
 
@@ -179,6 +182,53 @@ def frozen_take_room(parameters: Any, most_bytes: int) -> Any:
     for bucket in filled(parameters[::-1], within(most_bytes)):
         buckets.append([one for one in bucket if one.requires_grad])
     return [bucket for bucket in buckets if bucket]
+
+
+@answers.wrong(
+    "a frozen parameter closes the bucket: leave it out, and go on with the same bucket."
+)
+def frozen_ones_close(parameters: Any, most_bytes: int) -> Any:
+    buckets: list[list[Any]] = []
+    closed = True
+    for one in reversed(parameters):
+        if one.requires_grad:
+            if closed or not within(most_bytes)(buckets[-1], one):
+                buckets.append([])
+            buckets[-1].append(one)
+        closed = not one.requires_grad
+    return buckets
+
+
+@answers.wrong(
+    "it compares how long a number is, not what it is: float16 and bfloat16 both have 2 bytes, "
+    "and do not go into one flat tensor. Compare parameter.dtype."
+)
+def by_itemsize(parameters: Any, most_bytes: int) -> Any:
+    return filled(
+        trained(parameters),
+        lambda bucket, one: (
+            (bucket[-1].itemsize, bucket[-1].device) == (one.itemsize, one.device)
+            and bytes_of([*bucket, one]) <= most_bytes
+        ),
+    )
+
+
+@answers.wrong(
+    "a bucket that is begun for another dtype or device takes over the bytes of the one before: "
+    "set the count to 0 there as well."
+)
+def kept_where_the_kind_changes(parameters: Any, most_bytes: int) -> Any:
+    buckets: list[list[Any]] = []
+    total = 0
+    for one in trained(parameters):
+        if not buckets or total + one.nbytes > most_bytes:
+            buckets.append([])
+            total = 0
+        elif not alike(buckets[-1], one):
+            buckets.append([])
+        buckets[-1].append(one)
+        total += one.nbytes
+    return buckets
 
 
 @answers.wrong(

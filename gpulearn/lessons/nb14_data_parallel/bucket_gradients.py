@@ -51,6 +51,10 @@ def cases() -> list[Case]:
             ((5, "float32"), (4, "frozen"), (6, "float32"), (7, "float32")),
             80,
         ),
+        "a frozen parameter among others that share a bucket": (
+            ((5, "float32"), (6, "float32"), (1, "frozen"), (7, "float32")),
+            100,
+        ),
         "a last parameter that is frozen and large": (((5, "float32"), (100, "frozen")), 60),
         "float16, float32 and float16 again": (
             ((4, "float16"), (4, "float32"), (4, "float32"), (6, "float16"), (2, "float16")),
@@ -58,6 +62,11 @@ def cases() -> list[Case]:
         ),
         "float64 and float32, where bytes decide": (
             ((4, "float64"), (3, "float64"), (5, "float64"), (7, "float32"), (8, "float32")),
+            60,
+        ),
+        "float16 and bfloat16": (((3, "float16"), (5, "float16"), (4, "bfloat16")), 100),
+        "float32 after float16, where the bytes begin anew": (
+            ((4, "float32"), (5, "float32"), (6, "float32"), (9, "float16"), (7, "float16")),
             60,
         ),
         "two devices": (((3, "float32"), (4, "float32 meta"), (5, "float32 meta")), 100),
@@ -77,6 +86,8 @@ def run(answer: Answer, case: Case) -> Seen:
         return Seen(said=NOTHING)
     if len(given) != len(parameters) or any(map(operator.is_not, given, parameters)):
         return Seen(said="it changes the list that it is given: work on a copy")
+    if [one.requires_grad for one in parameters] != [kind != "frozen" for _, kind in kinds]:
+        return Seen(said="it changes what needs a gradient: only look at requires_grad")
     if isinstance(returned, list | tuple) and all(isinstance(b, list | tuple) for b in returned):
         return Seen(tuple(tuple(named(one, parameters) for one in bucket) for bucket in returned))
     return Seen(said=f"it returns {shown(returned)}, expected a list of lists of parameters")
@@ -92,7 +103,7 @@ def built(size: int, kind: str) -> nn.Parameter:
 def named(one: Any, parameters: list[nn.Parameter]) -> int | str:
     """A parameter's number in the list, or what is there in place of one."""
     found = next((n for n, parameter in enumerate(parameters) if parameter is one), None)
-    return found if found is not None else f"({shown(one)})"
+    return found if found is not None else shown(one)
 
 
 def difference(got: Seen, wanted: Seen) -> str | None:
@@ -101,6 +112,12 @@ def difference(got: Seen, wanted: Seen) -> str | None:
         return got.said
     if got.buckets == wanted.buckets:
         return None
+    strange = next((one for bucket in got.buckets for one in bucket if isinstance(one, str)), "")
+    if strange:
+        return (
+            f"a bucket holds {strange}, which is none of the parameters that it is given: put "
+            f"them there themselves"
+        )
     return (
         f"its buckets hold parameters number {_said(got)}, expected {_said(wanted)}, where 0 is "
         f"the first"

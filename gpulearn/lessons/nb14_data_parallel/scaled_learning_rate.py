@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.nb14_data_parallel.defaults import demand_defaults
 from gpulearn.scaling.laws import scaled_learning_rate
 
 __all__ = ["EXERCISE"]
@@ -13,7 +14,7 @@ answers = Answers()
 
 
 def cases() -> list[Case]:
-    """Every step of a warm-up, before and after it; no warm-up; factors below and above 1."""
+    """Every step of a warm-up and after it; no warm-up; factors below and above 1; small rates."""
     works = [
         *((step, 0.1, 8, 4) for step in (0, 1, 2, 3, 4, 5, 9, 100)),
         *((step, 0.3, 2.5, 0) for step in (0, 1, 7)),
@@ -21,6 +22,7 @@ def cases() -> list[Case]:
         *((step, 0.5, 1, 10) for step in (0, 5, 20)),
         *((step, 1.6, 0.25, 5) for step in (0, 2, 5, 6)),
         *((step, 0.1, 32, 500) for step in (1, 499, 501)),
+        *((step, 3e-7, 6, 7) for step in (1, 3, 8)),
     ]
     return [
         Case(f"step {step}, rate {rate}, factor {factor} and warm_up {warm_up}", work)
@@ -158,6 +160,20 @@ def never_smaller(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
     return max(rate, scaled_learning_rate(step, rate, factor, warm_up))
 
 
+@answers.wrong(
+    "min(target, …) ends the warm-up at the smaller of the two, and with a factor below 1 target "
+    "is smaller from the first step on: compare step with warm_up."
+)
+def at_most_the_target(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
+    target = rate * factor
+    return min(target, rate + (target - rate) * step / warm_up) if warm_up else target
+
+
+@answers.wrong("the rate is rounded, and small ones with it: return it as it is.")
+def rounded(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
+    return round(scaled_learning_rate(step, rate, factor, warm_up), 6)
+
+
 @answers.right
 def by_the_part_that_is_over(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
     return rate * (1 + (factor - 1) * grown(step, warm_up))
@@ -178,4 +194,5 @@ EXERCISE = Exercise(
     reference=scaled_learning_rate,
     cases=cases,
     answers=answers,
+    demand=demand_defaults(scaled_learning_rate),
 )

@@ -1,22 +1,31 @@
 """Which samples each rank sees: how shards are tried, whatever shuffles them."""
 
+# ruff: noqa: NPY002 - the generator that NumPy shares is what an answer might use
+
 from __future__ import annotations
 
 import operator
+import random
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from gpulearn._require import shown
 from gpulearn.lessons.compare import NOTHING
 from gpulearn.lessons.exercise import Answer, Case, Exercise
+from gpulearn.lessons.nb14_data_parallel.defaults import demand_defaults
 from gpulearn.lessons.nb14_data_parallel.sharding_answers import answers
 from gpulearn.parallel.sharding import shard_indices
 
 __all__ = ["EXERCISE"]
 
-EPOCHS = (0, 1, 2)
+EPOCHS = (0, 1, 2, 3, 4)
+MANY = 10  # samples, whose shuffled orders are never alike by chance
 Shards = tuple[Any, ...]
 
 
@@ -32,7 +41,7 @@ class Seen:
         shards: for each epoch, each rank's.
         again: of epoch 0 once more.
         other: of epoch 0 with another seed.
-        reseeds: whether torch's own generator was touched.
+        reseeds: whose own generator was seeded, which all else uses; "" if nobody's.
     """
 
     count: int
@@ -42,7 +51,7 @@ class Seen:
     shards: tuple[Shards, ...]
     again: Shards
     other: Shards
-    reseeds: bool
+    reseeds: str
 
 
 def cases() -> list[Case]:
@@ -73,26 +82,57 @@ def run(answer: Answer, case: Case) -> Seen:
     def shards(epoch: int, seed: int | None) -> Shards:
         found = []
         for rank in range(size):
-            torch.default_generator.manual_seed(1000 + rank)  # ranks share no random numbers
+            seed_all(rank)  # ranks share no random numbers
             found.append(answer(count, rank, size, uneven=uneven, seed=seed, epoch=epoch))
         return tuple(map(listed, found))
 
-    with torch.random.fork_rng(devices=[]):
+    with random_numbers_kept():
         all_shards = tuple(shards(epoch, seed) for epoch in EPOCHS)
-        reseeds = torch.default_generator.initial_seed() != 1000 + size - 1
+        reseeds = reseeded(size - 1)
         other = () if seed is None else shards(0, seed + 70)
         return Seen(count, size, uneven, seed, all_shards, shards(0, seed), other, reseeds)
 
 
+@contextmanager
+def random_numbers_kept() -> Iterator[None]:
+    """Leave the generators that all code shares as they were."""
+    python, numpy = random.getstate(), np.random.get_state(legacy=False)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)
+
+
+def seed_all(rank: int) -> None:
+    """Give a rank random numbers of its own."""
+    torch.default_generator.manual_seed(1000 + rank)
+    random.seed(1000 + rank)
+    np.random.seed(1000 + rank)
+
+
+def reseeded(rank: int) -> str:
+    """Whose own generator has been used since it was seeded for a rank; "" if nobody's."""
+    if torch.default_generator.initial_seed() != 1000 + rank:
+        return "torch"
+    if random.getstate() != random.Random(1000 + rank).getstate():
+        return "Python"
+    fresh = np.random.RandomState(1000 + rank).get_state(legacy=False)["state"]["key"]
+    used = np.random.get_state(legacy=False)["state"]["key"]
+    return "" if np.array_equal(used, fresh) else "NumPy"
+
+
 def listed(found: Any) -> Any:
-    """A shard as a list of whole numbers, or what was given in its place."""
-    if hasattr(found, "tolist"):
-        found = found.tolist()
-    if not isinstance(found, list | tuple | range):
-        return found
-    numbers = [one.item() if hasattr(one, "item") else one for one in found]
-    whole = all(isinstance(one, int) and not isinstance(one, bool) for one in numbers)
-    return numbers if whole else found
+    """A shard as a list of whole numbers; None as it is, and in words what else was given."""
+    if found is None:
+        return None
+    given = found.tolist() if hasattr(found, "tolist") else found
+    if isinstance(given, list | tuple | range):
+        numbers = [one.item() if hasattr(one, "item") else one for one in given]
+        if all(isinstance(one, int) and not isinstance(one, bool) for one in numbers):
+            return numbers
+    return shown(found)
 
 
 def difference(got: Seen, wanted: Seen) -> str | None:
@@ -102,24 +142,65 @@ def difference(got: Seen, wanted: Seen) -> str | None:
             if shard is None:
                 return NOTHING
             if not isinstance(shard, list):
-                return f"it returns {shown(shard)}, expected a list of whole numbers"
+                return f"it returns {shard}, expected a list of whole numbers"
             if sentence := _misses(got, rank, shard, wanted.shards[epoch][rank]):
                 return f"in epoch {epoch}, {sentence}"
-        if got.seed is None:
-            continue
+    if got.seed is None:
+        return None
+    if got.count >= MANY and (sentence := _never_mixed(got)):
+        return sentence
+    for epoch, shards in zip(EPOCHS, got.shards, strict=True):
         if sentence := _dealt(got, shards):
             return f"in epoch {epoch}, {sentence}"
-    if got.seed is None or got.count < 10:
-        return None
-    if dealt(got, 0) == list(range(got.count)):
+    return _shuffling(got) if got.count >= MANY else None
+
+
+def _never_mixed(got: Seen) -> str | None:
+    """Whether the ranks' samples stay the same while their order changes."""
+    members = {str([sorted(shard) for shard in shards]) for shards in got.shards}
+    if len(members) == 1 and len(set(map(str, got.shards))) > 1:
+        return (
+            "each rank sees the same samples in every epoch, in another order: shuffle the list "
+            "of all samples, and deal out then"
+        )
+    return None
+
+
+def _shuffling(got: Seen) -> str | None:
+    """What is wrong with the orders of the epochs, each of which has every sample once."""
+    orders = [dealt(got, epoch) for epoch in EPOCHS]
+    if orders[0] == list(range(len(orders[0]))):
         return "nothing is shuffled, though there is a seed"
+    for epoch, order in zip(EPOCHS, orders, strict=True):
+        if 2 * sum(map(operator.eq, order, range(got.count))) >= got.count:
+            return (
+                f"in epoch {epoch}, half of the samples and more are where they were: shuffle all"
+            )
     if got.again != got.shards[0]:
         return "epoch 0 has another order when it is asked for again"
-    if len(set(map(str, got.shards))) < len(EPOCHS):
+    if len(set(map(str, orders))) < len(EPOCHS):
         return "two epochs have the same order: is epoch used?"
+    for epoch, order in zip(EPOCHS, orders, strict=True):
+        for turned in (order, order[::-1]):
+            if any(turned[n:] + turned[:n] in orders[:epoch] for n in range(len(turned))):
+                return (
+                    f"epoch {epoch} has the order of one before, begun elsewhere or turned "
+                    f"round: shuffle anew"
+                )
     if got.other == got.shards[0]:
         return "another seed gives the same order: is seed used?"
-    return "it seeds torch's own generator, whose numbers all else uses" if got.reseeds else None
+    cut = [frozenset(range(got.count)).difference(order) for order in orders]
+    if cut[0] and len(set(cut)) == 1:
+        return (
+            f"samples {_said(sorted(cut[0]))} are dropped in every epoch, so that no rank ever "
+            f"sees them: shuffle first, then cut off the end"
+        )
+    if got.reseeds:
+        return (
+            f"it seeds {got.reseeds}'s own generator, whose numbers all else uses: make one, such "
+            f"as torch.Generator()"
+        )
+    return None
 
 
 def _misses(got: Seen, rank: int, shard: list[int], wanted: list[int]) -> str | None:
@@ -140,6 +221,13 @@ def _dealt(got: Seen, shards: Shards) -> str | None:
     """What is wrong with the list that ranks take turns to take from."""
     order = _woven(got, shards)
     first = order[: got.count]
+    if len(order) > got.count and len(set(first)) < got.count:
+        padded = Counter(place % got.count for place in range(len(order)))
+        if Counter(order) == padded:
+            return (
+                "the padded list is shuffled: shuffle the samples first, then repeat the "
+                "beginning of what comes out"
+            )
     twice = next((one for place, one in enumerate(first) if one in first[:place]), None)
     if twice is not None:
         ranks = [rank for rank, shard in enumerate(shards) for one in shard if one == twice]
@@ -178,5 +266,6 @@ EXERCISE = Exercise(
     answers=answers,
     run=run,
     difference=difference,
+    demand=demand_defaults(shard_indices),
     kinships=(operator.eq,),
 )

@@ -186,6 +186,27 @@ def drops_all(count: int, rank: int, size: int, **options: Any) -> Any:
     return fitted(order, size, options["uneven"])[rank::size]
 
 
+@answers.wrong(
+    "the padded list is shuffled, so that the padding is anywhere in it: shuffle the samples "
+    "first, then repeat the beginning of what comes out."
+)
+def pads_then_shuffles(count: int, rank: int, size: int, **options: Any) -> Any:
+    if options["uneven"] != "pad":
+        return ready(count, size, options)[rank::size]
+    order = fitted(list(range(count)), size, "pad")
+    turned = shuffled(len(order), added(options["seed"], options["epoch"]))
+    return [order[place] for place in turned][rank::size]
+
+
+@answers.wrong(
+    '"drop" cuts before the shuffle, so that the same samples are left out in every epoch: shuffle '
+    "first, then cut off the end."
+)
+def drops_then_shuffles(count: int, rank: int, size: int, **options: Any) -> Any:
+    fewer = count // size * size if options["uneven"] == "drop" else count
+    return ready(fewer, size, options)[rank::size]
+
+
 @answers.wrong('"drop" cuts off the beginning of the list: leave out its end.')
 def drops_the_first(count: int, rank: int, size: int, **options: Any) -> Any:
     order = ready(count, size, options, uneven="keep")
@@ -261,6 +282,28 @@ def seeds_torch(count: int, rank: int, size: int, **options: Any) -> Any:
         torch.manual_seed(options["seed"] + options["epoch"])
         order = torch.randperm(count).tolist()
     return fitted(order, size, options["uneven"])[rank::size]
+
+
+@answers.wrong(
+    "random.seed and random.shuffle share their generator with all other code that takes random "
+    "numbers from Python's random: make one of its own, random.Random(seed + epoch)."
+)
+def seeds_python(count: int, rank: int, size: int, **options: Any) -> Any:
+    order = list(range(count))
+    if options["seed"] is not None:
+        random.seed(options["seed"] + options["epoch"])
+        random.shuffle(order)
+    return fitted(order, size, options["uneven"])[rank::size]
+
+
+@answers.wrong(
+    "each epoch begins the first one's order elsewhere, and neighbours stay neighbours: shuffle "
+    "anew, by a generator seeded with seed + epoch."
+)
+def turns_by_the_epoch(count: int, rank: int, size: int, **options: Any) -> Any:
+    order = shuffled(count, options["seed"])
+    begin = options["epoch"] % count if options["seed"] is not None else 0
+    return fitted(order[begin:] + order[:begin], size, options["uneven"])[rank::size]
 
 
 @answers.right

@@ -73,6 +73,24 @@ def _named(op: Any, async_op: bool) -> str:
     return OPERATIONS[op]
 
 
+def _absent(name: str) -> Callable[..., Any]:
+    def call(*args: Any, **options: Any) -> Any:
+        raise ValueError(f"{name} is not there on simulated ranks: use dist.all_reduce")
+
+    return call
+
+
+ABSENT = (
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_gather_object",
+    "all_to_all",
+    "gather",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "scatter",
+)
+
 OURS: dict[str, Callable[..., Any]] = {
     "all_reduce": _all_reduce,
     "reduce": _reduce,
@@ -80,4 +98,5 @@ OURS: dict[str, Callable[..., Any]] = {
     "barrier": lambda group=None: barrier(),
     "get_rank": lambda group=None: rank(),
     "get_world_size": lambda group=None: world_size(),
+    **{name: _absent(name) for name in ABSENT},
 }

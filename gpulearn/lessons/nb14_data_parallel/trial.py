@@ -17,7 +17,16 @@ from gpulearn.lessons.rank_trial import demand_on_real_ranks, on_simulated_ranks
 from gpulearn.parallel import averaging
 from gpulearn.parallel.comm import rank
 
-__all__ = ["KINSHIPS", "Ran", "Step", "difference", "expected", "on_real_ranks", "simulated"]
+__all__ = [
+    "KINSHIPS",
+    "Ran",
+    "Step",
+    "difference",
+    "expected",
+    "on_real_ranks",
+    "simulated",
+    "tied",
+]
 
 TOLERANCE = 1e-5  # a share may be rounded to float32 before the gradient is multiplied by it
 
@@ -33,6 +42,13 @@ def convolution() -> nn.Module:
     model = nn.Sequential(nn.Conv2d(1, 2, 3, bias=False), nn.ReLU(), head)
     model.register_parameter("temperature", nn.Parameter(torch.zeros(())))
     return model
+
+
+def tied() -> nn.Module:
+    """Three parameters: 16 of a weight that two layers share, and each one's 4 of a bias."""
+    first, second = nn.Linear(4, 4), nn.Linear(4, 4)
+    second.weight = first.weight
+    return nn.Sequential(first, nn.ReLU(), second)
 
 
 @dataclass(frozen=True)
@@ -99,6 +115,7 @@ class Ran:
         gradients: each rank's, afterwards.
         parameters: each rank's, afterwards; None for a rank whose parameters are as they were.
         called: whether it calls the function that it is to be.
+        swapped: what some rank's model has that it had not before, if anything.
     """
 
     step: Step
@@ -106,17 +123,26 @@ class Ran:
     gradients: list[list[np.ndarray | None]] = field(default_factory=list)
     parameters: list[list[np.ndarray] | None] = field(default_factory=list)
     called: bool = False
+    swapped: str = ""
 
 
-def act(answer: Answer, step: Step) -> tuple[Any, Any, bool]:
+def act(answer: Answer, step: Step) -> tuple[Any, Any, bool, str]:
     """Be one rank: build its replica, let the answer average, and look."""
     model = step.replica(rank())
-    before = [plain(parameter) for parameter in model.parameters()]
+    own = list(model.parameters())
+    trained = [parameter.requires_grad for parameter in own]
+    before = [plain(parameter) for parameter in own]
     with watched(answer, (averaging.__file__,), ("average_gradients",)) as called:
         answer(model, step.samples[rank()])
     gradients = [None if p.grad is None else plain(p.grad) for p in model.parameters()]
     after = [plain(parameter) for parameter in model.parameters()]
-    return gradients, None if all(map(np.array_equal, before, after)) else after, bool(called)
+    swapped = ""
+    if [id(parameter) for parameter in model.parameters()] != [id(one) for one in own]:
+        swapped = "the model has other parameters afterwards, which no optimizer knows of"
+    elif [parameter.requires_grad for parameter in own] != trained:
+        swapped = "requires_grad changes, and what was frozen would be trained or the reverse"
+    kept = not swapped and all(map(np.array_equal, before, after))
+    return gradients, None if kept else after, bool(called), swapped
 
 
 def simulated(answer: Answer, case: Case) -> Ran:
@@ -133,8 +159,8 @@ def simulated(answer: Answer, case: Case) -> Ran:
 
 def gathered(step: Step, ranks: Sequence[Any]) -> Ran:
     """What came of an answer, from what came of it on each rank."""
-    gradients, parameters, called = zip(*ranks, strict=True)
-    return Ran(step, None, list(gradients), list(parameters), any(called))
+    gradients, parameters, called, swapped = zip(*ranks, strict=True)
+    return Ran(step, None, list(gradients), list(parameters), any(called), max(swapped))
 
 
 def expected(case: Case) -> Ran:
@@ -151,6 +177,8 @@ def difference(got: Ran, wanted: Ran) -> str | None:
         return f"{got.ending.said}{asked}"
     if got.called:
         return "it calls the library's average_gradients: write it from sum_over_ranks"
+    if got.swapped:
+        return got.swapped
     changed = [number for number, after in enumerate(got.parameters) if after is not None]
     if changed:
         return f"the parameters change on rank {changed[0]}: only the gradients should"
@@ -212,7 +240,7 @@ KINSHIPS = (same, same_kind)
 
 
 def _same_numbers(one: Ran, other: Ran) -> bool:
-    return one.called == other.called and all(
+    return (one.called, one.swapped) == (other.called, other.swapped) and all(
         _close(a, b)
         for rank in range(one.step.ranks)
         for a, b in zip(
