@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         constant_rate,
         cosine_rate,
         exponential_rate,
+        scaled_learning_rate,
         step_rate,
         warm_up_cosine_rate,
         warm_up_rate,
@@ -150,12 +151,7 @@ if TYPE_CHECKING:
     from gpulearn.scaling.batch_sizes import batch_size_study
     from gpulearn.scaling.compression import compression_study
     from gpulearn.scaling.drift import measure_drift
-    from gpulearn.scaling.laws import (
-        Amdahl,
-        fit_amdahl,
-        scaled_learning_rate,
-        scaling_efficiency,
-    )
+    from gpulearn.scaling.laws import Amdahl, fit_amdahl, scaling_efficiency
     from gpulearn.scaling.measured import measure_scaling
     from gpulearn.scaling.modelled import data_parallel_seconds, modelled_scaling
     from gpulearn.simt.settings import seed, unchecked
@@ -185,6 +181,7 @@ _HOMES = {
         "constant_rate",
         "cosine_rate",
         "exponential_rate",
+        "scaled_learning_rate",
         "step_rate",
         "warm_up_cosine_rate",
         "warm_up_rate",
@@ -257,7 +254,6 @@ _HOMES = {
     ),
     "gpulearn.parallel.alpha_beta": ("fit_alpha_beta", "fit_link"),
     "gpulearn.parallel.averaging": ("average_gradients", "broadcast_weights"),
-    "gpulearn.scaling.batch_sizes": ("batch_size_study",),
     "gpulearn.parallel.buckets": ("bucket_gradients",),
     "gpulearn.parallel.collectives": (
         "all_gather",
@@ -279,25 +275,15 @@ _HOMES = {
         "world_size",
     ),
     "gpulearn.parallel.compression": ("CompressedDataParallel",),
-    "gpulearn.scaling.compression": ("compression_study",),
     "gpulearn.parallel.costs": ("all_reduce_cost", "all_reduce_seconds", "ring_bytes_per_rank"),
     "gpulearn.parallel.data_parallel": (
         "BucketedDataParallel",
         "NaiveDataParallel",
         "OverlappingDataParallel",
     ),
-    "gpulearn.scaling.drift": ("measure_drift",),
     "gpulearn.parallel.join": ("gather_results", "join_group"),
     "gpulearn.parallel.launch": ("launch",),
     "gpulearn.parallel.link": ("Link", "link"),
-    "gpulearn.scaling.measured": ("measure_scaling",),
-    "gpulearn.scaling.modelled": ("data_parallel_seconds", "modelled_scaling"),
-    "gpulearn.scaling.laws": (
-        "Amdahl",
-        "fit_amdahl",
-        "scaled_learning_rate",
-        "scaling_efficiency",
-    ),
     "gpulearn.parallel.script.to_torchrun": ("to_torchrun",),
     "gpulearn.parallel.sharding": ("ShardSampler", "shard_indices"),
     "gpulearn.parallel.simulator.simulate": ("simulate",),
@@ -323,6 +309,12 @@ _HOMES = {
     ),
     "gpulearn.performance.series": ("Provenance", "Series", "crossover"),
     "gpulearn.performance.timing": ("Measurement", "format_seconds", "measure", "time_correctly"),
+    "gpulearn.scaling.batch_sizes": ("batch_size_study",),
+    "gpulearn.scaling.compression": ("compression_study",),
+    "gpulearn.scaling.drift": ("measure_drift",),
+    "gpulearn.scaling.laws": ("Amdahl", "fit_amdahl", "scaling_efficiency"),
+    "gpulearn.scaling.measured": ("measure_scaling",),
+    "gpulearn.scaling.modelled": ("data_parallel_seconds", "modelled_scaling"),
     "gpulearn.simt.settings": ("seed", "unchecked"),
     "gpulearn.simt.xray": ("xray",),
     "gpulearn.train.accumulation": ("accumulate_gradients",),

@@ -19,6 +19,7 @@ __all__ = [
     "constant_rate",
     "cosine_rate",
     "exponential_rate",
+    "scaled_learning_rate",
     "step_rate",
     "warm_up_cosine_rate",
     "warm_up_rate",
@@ -27,19 +28,23 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., float])
 
 
-def _step_number(step: object) -> None:
-    """Check the number of a step, which counts from 0."""
-    try:
-        number: Any = None if isinstance(step, bool) else operator.index(step)  # type: ignore[arg-type]
-    except TypeError:
-        number = None
-    if number is None or number < 0:
-        raise BadInput(f"step is {shown(step)}: give a whole number from 0.")
+def _from_zero(name: str) -> Callable[[object], None]:
+    """A check of a number that counts from 0."""
+
+    def check(value: Any) -> None:
+        try:
+            number = -1 if isinstance(value, bool) else operator.index(value)
+        except TypeError:
+            number = -1
+        if number < 0:
+            raise BadInput(f"{name} is {shown(value)}: give a whole number from 0.")
+
+    return check
 
 
 def _schedule(function: F) -> F:
     """Check a schedule's step and rate before each call."""
-    return _require.checked(step=_step_number)(_require.positive(or_zero=("rate",))(function))  # type: ignore[return-value]
+    return _require.checked(step=_from_zero("step"))(_require.positive(or_zero=("rate",))(function))  # type: ignore[return-value]
 
 
 @_schedule
@@ -148,3 +153,32 @@ def warm_up_cosine_rate(
     if step < warm_up:
         return warm_up_rate(step, rate, warm_up)
     return cosine_rate(step - warm_up, rate, steps - warm_up, lowest)
+
+
+@_require.positive("factor")
+@_require.checked(warm_up=_from_zero("warm_up"))
+@_schedule
+def scaled_learning_rate(step: int, rate: float, factor: float, warm_up: int = 0) -> float:
+    """The learning rate of a batch that is `factor` times as large: the linear scaling rule.
+
+    η · factor: one step of the large batch stands for `factor` steps of the small one. Early
+    on, when the weights change fast, that does not hold; so the rate grows from η in equal
+    parts, and reaches η · factor at step number `warm_up`. Goyal et al., "Accurate, large
+    minibatch SGD: training ImageNet in 1 hour", arXiv 1706.02677, 2017, sections 2.1 and 2.2.
+
+    Args:
+        step: number of the step, from 0.
+        rate: η, that of the small batch.
+        factor: how many times as large the batch is: N, if each of N ranks has what one had.
+        warm_up: how many steps the rate grows.
+
+    Raises:
+        BadInput: a number is out of range.
+
+    >>> [scaled_learning_rate(step, 0.5, factor=5, warm_up=4) for step in range(6)]
+    [0.5, 1.0, 1.5, 2.0, 2.5, 2.5]
+    """
+    target = rate * factor
+    if step >= warm_up:
+        return target
+    return rate + (target - rate) * step / warm_up

@@ -28,6 +28,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset
 
 from gpulearn.data.digits import digits
+from gpulearn.descent.schedules import scaled_learning_rate
 from gpulearn.errors import BadInput, GpulearnError, TrainingError
 from gpulearn.parallel.data_parallel import (
     BucketedDataParallel,
@@ -40,7 +41,6 @@ from gpulearn.parallel.options import Options, options_from
 from gpulearn.parallel.places import Place
 from gpulearn.parallel.sharding import ShardSampler
 from gpulearn.parallel.training_files import restore, save, write_losses
-from gpulearn.scaling.laws import scaled_learning_rate
 from gpulearn.train.models import MLP, LeNet
 from gpulearn.train.seeding import repeatable
 

@@ -14,10 +14,10 @@ from torch import nn
 from gpulearn import _require
 from gpulearn._require import shown
 from gpulearn.data.digits import digits
+from gpulearn.descent.schedules import scaled_learning_rate
 from gpulearn.errors import BadInput
 from gpulearn.figures.table import Table, table
 from gpulearn.parallel.sharding import shard_indices
-from gpulearn.scaling.laws import scaled_learning_rate
 from gpulearn.scaling.runs import Spread, spread
 from gpulearn.train.data import TrainingData, training_data
 from gpulearn.train.evaluate import evaluate

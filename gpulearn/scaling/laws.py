@@ -1,8 +1,7 @@
-"""How well more ranks pay: efficiency, Amdahl's law, and the learning rate of a larger batch."""
+"""How well more ranks pay: efficiency and Amdahl's law."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ from gpulearn import _require
 from gpulearn._require import shown
 from gpulearn.errors import BadInput
 
-__all__ = ["Amdahl", "fit_amdahl", "scaled_learning_rate", "scaling_efficiency"]
+__all__ = ["Amdahl", "fit_amdahl", "scaling_efficiency"]
 
 KINDS = ("strong", "weak")
 
@@ -114,42 +113,3 @@ def fit_amdahl(ranks: Sequence[int], seconds: Sequence[float]) -> Amdahl:
         errors = ((rows * alone - 1) ** 2).sum(axis=0)
         fixed, shared = np.where(np.arange(2) == errors.argmin(), alone, 0.0)
     return Amdahl(float(fixed / (fixed + shared)), float(fixed + shared))
-
-
-def _step_number(given: dict[str, Any]) -> None:
-    for name in ("step", "warm_up"):
-        try:
-            number = -1 if isinstance(given[name], bool) else operator.index(given[name])
-        except TypeError:
-            number = -1
-        if number < 0:
-            raise BadInput(f"{name} is {shown(given[name])}: give a whole number from 0.")
-        given[name] = number
-
-
-@_require.positive("rate", "factor")
-@_require.together(_step_number)
-def scaled_learning_rate(step: int, rate: float, factor: float, warm_up: int = 0) -> float:
-    """The learning rate of a batch that is `factor` times as large: the linear scaling rule.
-
-    η · factor: one step of the large batch stands for `factor` steps of the small one. Early
-    on, when the weights change fast, that does not hold; so the rate grows from η in equal
-    parts, and reaches η · factor at step number `warm_up`. Goyal et al., "Accurate, large
-    minibatch SGD: training ImageNet in 1 hour", arXiv 1706.02677, 2017, sections 2.1 and 2.2.
-
-    Args:
-        step: number of the step, from 0.
-        rate: η, that of the small batch.
-        factor: how many times as large the batch is: N, if each of N ranks has what one had.
-        warm_up: how many steps the rate grows.
-
-    Raises:
-        BadInput: a number is out of range.
-
-    >>> [scaled_learning_rate(step, 0.5, factor=5, warm_up=4) for step in range(6)]
-    [0.5, 1.0, 1.5, 2.0, 2.5, 2.5]
-    """
-    target = rate * factor
-    if step >= warm_up:
-        return target
-    return rate + (target - rate) * step / warm_up

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpulearn.descent.schedules import scaled_learning_rate
 from gpulearn.lessons.exercise import Answers, Case, Exercise
 from gpulearn.lessons.nb14_data_parallel.defaults import demand_defaults
-from gpulearn.scaling.laws import scaled_learning_rate
 
 __all__ = ["EXERCISE"]
 
