@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import itertools
+import sys
 
 import pytest
 import torch
@@ -350,3 +351,12 @@ def test_released_hooks_leave_the_model_as_it_was():
         return model.weight.grad.tolist()
 
     assert gl.simulate(run, 2).results == [[[0, 0]], [[2, 2]]]
+
+
+def test_a_rank_finds_loaded_what_its_first_optimizer_imports():
+    def imported():
+        before = set(sys.modules)
+        torch.optim.Adam([nn.Parameter(torch.ones(1))])
+        return len(set(sys.modules) - before)
+
+    assert max(gl.launch(imported, 2, timeout=20)) < 20  # else 800, which take a second

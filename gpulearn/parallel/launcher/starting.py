@@ -13,7 +13,14 @@ from typing import Any
 
 __all__ = ["context", "surroundings"]
 
-PRELOADED = ["torch", "torch.distributed", "cloudpickle", "gpulearn.parallel.launcher.rank"]
+# _dynamo: the first optimizer of a process imports it, which takes a second and 120 MB
+PRELOADED = [
+    "torch",
+    "torch.distributed",
+    "torch._dynamo",
+    "cloudpickle",
+    "gpulearn.parallel.launcher.rank",
+]
 # a socket's path may have 103 bytes, and the server's has 32 behind the folder
 MOST_BYTES = 71
 
