@@ -15,7 +15,7 @@ from gpulearn.data.digits import digits
 from gpulearn.errors import BadInput
 from gpulearn.parallel.comm import rank, world_size
 from gpulearn.parallel.compression import CompressedDataParallel, check_share
-from gpulearn.parallel.data_parallel import NaiveDataParallel, Replica
+from gpulearn.parallel.data_parallel import BucketedDataParallel, Replica
 from gpulearn.parallel.launch import launch
 from gpulearn.parallel.library import sum_over_ranks
 from gpulearn.parallel.sharding import shard_indices
@@ -116,7 +116,7 @@ def _train_all(names: Sequence[str], setting: _Setting) -> dict[str, Compressed]
 
 def _wrapped(name: str, model: nn.Module, keep: float) -> Replica:
     if name == "none":
-        return NaiveDataParallel(model)
+        return BucketedDataParallel(model)
     if name == "float16":
         return CompressedDataParallel(model, name)
     return CompressedDataParallel(model, "top-k", keep, feedback="no feedback" not in name)
@@ -147,7 +147,7 @@ def _train(name: str, setting: _Setting) -> Compressed:
         true = sum_over_ranks(_flat(model)) / world_size()
         replica.average()
         given = _flat(model)
-        losses.append((sum_over_ranks(loss.detach().clone()) / world_size()).item())
+        losses.append(loss.item())
         errors.append(_relative(given, true))
         true_sum, given_sum = true_sum + true.cpu(), given_sum + given.cpu()
         optimizer.step()
@@ -155,7 +155,9 @@ def _train(name: str, setting: _Setting) -> Compressed:
     whole = sum(parameter.nbytes for parameter in model.parameters())
     sent = replica.bytes_sent if isinstance(replica, CompressedDataParallel) else whole
     mean = sum(errors) / len(errors)
-    return Compressed(sent, whole, tuple(losses), right, mean, _relative(given_sum, true_sum))
+    together = sum_over_ranks(torch.tensor(losses, dtype=torch.float64)) / world_size()
+    error_of_sum = _relative(given_sum, true_sum)
+    return Compressed(sent, whole, tuple(together.tolist()), right, mean, error_of_sum)
 
 
 def _flat(model: nn.Module) -> Tensor:
