@@ -124,7 +124,8 @@ def broadcast_weights(model: nn.Module, root: int = 0) -> None:
     """Copy one rank's parameters and buffers to all: replicas that start apart stay apart.
 
     Raises:
-        BadInput: the ranks' models do not have the same parameters and buffers.
+        BadInput: the ranks' models do not have the same parameters and buffers, or not the same
+            ones are frozen.
         RankError: this is no rank.
 
     >>> import gpulearn as gl
@@ -137,14 +138,16 @@ def broadcast_weights(model: nn.Module, root: int = 0) -> None:
     [0.0, 0.0, 0.0]
     """
     entries = [*model.named_parameters(), *model.named_buffers()]
-    described = [(name, tuple(value.shape), str(value.dtype)) for name, value in entries]
+    described = [
+        (name, tuple(value.shape), str(value.dtype), value.requires_grad) for name, value in entries
+    ]
     digest = int(hashlib.sha256(repr(described).encode()).hexdigest()[:15], 16)
     # largest of d and of −d: the same number everywhere if largest and smallest are equal
     largest, smallest = largest_over_ranks(torch.tensor([digest, -digest])).tolist()
     if largest != -smallest:
         raise BadInput(
-            "The ranks' models differ in their parameters' names, shapes or dtypes: build the "
-            "same model on every rank."
+            "The ranks' models differ in their parameters' names, shapes, dtypes or in which are "
+            "frozen: build the same model on every rank."
         )
     for _, value in entries:
         copy_from(root, value)

@@ -82,7 +82,9 @@ class Replica(nn.Module):
         Clip gradients after it, not before.
 
         Raises:
-            TrainingError: it is called under `no_sync`, or only some ranks have called `weigh`.
+            TrainingError: it is called under `no_sync`, only some ranks have called `weigh`, or
+                the model trains a parameter that was frozen or not there when it was put into
+                buckets.
         """
         if not self._exchanges:
             raise TrainingError("average() under no_sync(): leave the block first.")
@@ -139,6 +141,7 @@ class BucketedDataParallel(Replica):
         super().__init__(module)
         groups = bucket_gradients(list(module.parameters()), most_bytes)
         self._buckets = [Bucket(group) for group in groups]
+        self._bucketed = {parameter for group in groups for parameter in group}
         self._equal = self._share = share_of(None)  # this rank's weight in the mean
 
     def weigh(self, samples: int) -> None:
@@ -146,6 +149,7 @@ class BucketedDataParallel(Replica):
         self._share = share_of(samples)
 
     def _average(self) -> None:
+        self._need_buckets()
         try:
             for bucket in self._buckets:
                 bucket.fill_rest(self._share)
@@ -155,6 +159,15 @@ class BucketedDataParallel(Replica):
                 bucket.finish()
         finally:
             self._share = self._equal
+
+    def _need_buckets(self) -> None:
+        """What is in no bucket would differ from rank to rank, and nobody would notice."""
+        for name, parameter in self.module.named_parameters():
+            if parameter.requires_grad and parameter not in self._bucketed:
+                raise TrainingError(
+                    f"{name} was frozen or not there when {type(self).__name__} took the model: "
+                    f"wrap it once all that will be trained is there and needs gradients."
+                )
 
 
 class OverlappingDataParallel(BucketedDataParallel):

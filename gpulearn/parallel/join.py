@@ -30,6 +30,7 @@ from gpulearn.parallel.places import (
 __all__ = ["gather_results", "join_group"]
 
 R = TypeVar("R")
+LONGEST = 1e8  # seconds that torch can be told to wait: three years
 
 
 @contextlib.contextmanager
@@ -61,7 +62,7 @@ def join_group(timeout: float = 30.0) -> Iterator[Place]:
         yield present
         return
     before = torch.get_num_threads()
-    limit = datetime.timedelta(seconds=float(timeout))
+    limit = datetime.timedelta(seconds=min(float(timeout), LONGEST))
     said = said_by_torchrun(os.environ)
     rank, size = said.get("rank", 0), said.get("size", 1)
     try:

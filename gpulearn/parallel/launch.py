@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
-import pickle
 import sys
 import tempfile
 from collections.abc import Callable
@@ -13,17 +13,19 @@ from typing import Any, TypeVar
 
 from gpulearn import _require, device
 from gpulearn._require import shown
-from gpulearn.errors import BadInput
+from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.launcher.failures import error_of
 from gpulearn.parallel.launcher.group import Group
 from gpulearn.parallel.launcher.interrupt import Interrupted
 from gpulearn.parallel.launcher.messages import Job, Result, travelling_call
+from gpulearn.parallel.launcher.unpacking import results_of
 from gpulearn.parallel.link import Link
 from gpulearn.parallel.simulator.simulate import simulate
 
 __all__ = ["launch"]
 
 R = TypeVar("R")
+LONGEST = 1e8  # seconds that torch can be told to wait: three years
 BACKENDS = ("gloo", "nccl", "simulated")
 
 
@@ -84,7 +86,7 @@ def launch(
                 size=ranks,
                 backend=chosen,
                 rendezvous=str(Path(folder) / "rendezvous"),
-                timeout=float(timeout),
+                timeout=min(float(timeout), LONGEST),
                 threads=max(1, device.cores() // ranks),
                 debug=debug,
                 environment=dict(os.environ),
@@ -94,11 +96,18 @@ def launch(
         try:
             with Group(jobs, float(timeout)) as group:
                 outcomes = group.wait()
+        except OSError as refused:
+            if refused.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            raise RankError(
+                f"{ranks} ranks need more open files than this process may have: start fewer, or "
+                f"raise its limit (ulimit -n) before the notebook starts"
+            ) from None
         except KeyboardInterrupt:
             raise Interrupted(f"you ended it: none of the {ranks} ranks is left.") from None
     if error := error_of(outcomes):
         raise error from None
-    return [pickle.loads(one.payload) for one in outcomes if isinstance(one, Result)]
+    return results_of([one.payload for one in outcomes if isinstance(one, Result)])
 
 
 def _backend(wanted: str | None, ranks: int) -> str:

@@ -105,6 +105,8 @@ class Options:
             return
         if not isinstance(path, str | Path):
             raise BadInput(f"{name} is {shown(path)}: give a path, such as 'run.pt'.")
+        if name != "resume" and Path(path).is_dir():
+            raise BadInput(f"{name} is {str(path)!r}, a folder: name a file in it.")
         if name != "resume" and not Path(path).absolute().parent.is_dir():
             raise BadInput(
                 f"{name} is {str(path)!r}, and there is no folder {str(Path(path).parent)!r}: make "

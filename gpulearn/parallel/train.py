@@ -122,6 +122,10 @@ def _epochs(
         drop_last=True,
         pin_memory=place.device.type == "cuda",
     )
+    if len(loader) == 0:
+        raise BadInput(
+            f"batch is {options.batch}, and there are {len(labels)} images: give a smaller one."
+        )
     replica: Any = WRAPPERS[options.wrapper](model)
     for epoch in range(len(done.accuracies), options.epochs):
         sampler.set_epoch(epoch)

@@ -106,6 +106,9 @@ def compression_study(
     batch, seed = _require.whole("batch", batch), checked_seed(seed)
     _require.above_zero("rate", rate)
     check_share(keep)
+    images = len(digits().train_labels)
+    if batch * ranks > images:
+        raise BadInput(f"batch is {batch}: {ranks} ranks have {images // ranks} images each.")
     setting = _Setting(float(keep), steps, float(rate), batch, seed, model)
     return launch(_train_all, ranks, names, setting)[0]
 

@@ -267,6 +267,9 @@ def test_a_full_bucket_travels_while_backward_goes_on():
         ("samples", "samples is -1"),
         ("empty", "samples is 0 on every rank"),
         ("module", "give the model"),
+        ("frozen", "in which are frozen"),
+        ("thawed", "weight was frozen or not there when OverlappingDataParallel took the model"),
+        ("grown", "later.weight was frozen or not there"),
     ],
 )
 def test_mistakes_are_named(mistake, said):
@@ -276,6 +279,7 @@ def test_mistakes_are_named(mistake, said):
         model = nn.Linear(2, 1 + gl.rank() * (mistake == "models"))
         if mistake == "sparse":
             model = nn.Embedding(4, 2, sparse=True)
+        model.weight.requires_grad_(mistake != "thawed" and (mistake != "frozen" or gl.rank() > 0))
         replica = gl.OverlappingDataParallel(model)
         if mistake in ("samples", "empty"):
             replica.weigh(-1 if mistake == "samples" else 0)
@@ -284,6 +288,11 @@ def test_mistakes_are_named(mistake, said):
         if mistake == "no_sync":
             with replica.no_sync():
                 replica.average()
+        if mistake in ("thawed", "grown"):
+            model.weight.requires_grad_()
+            if mistake == "grown":
+                model.later = nn.Linear(1, 1)
+            replica.average()
         replica(x).sum().backward()
 
     with pytest.raises(gl.RankError) as caught:

@@ -138,6 +138,7 @@ def test_table_and_picture_say_what_was_found(compressed):
         (lambda: gl.plot_drift({"a": 1}), "drifts holds 1"),
         (lambda: gl.compression_study(["zip"]), "There is no method 'zip'"),
         (lambda: gl.compression_study(keep=2.0), "keep is 2"),
+        (lambda: gl.compression_study(batch=800), "batch is 800: 2 ranks have 719 images each"),
         (lambda: gl.plot_compression({}), "results is {}"),
         (lambda: gl.compression_table({"a": 1}), "results is"),
     ],

@@ -31,6 +31,11 @@ def test_a_process_alone_is_one_rank_of_one_and_leaves_no_trace():
     assert torch.get_num_threads() == threads
 
 
+def test_a_rank_may_wait_as_long_as_it_likes():
+    with gl.join_group(timeout=1e300):
+        assert gl.launch(gl.rank, 2, timeout=1e300) == [0, 1]
+
+
 def test_an_error_in_the_block_comes_out_and_the_group_is_gone():
     for error in (gl.RankError("lost"), KeyError("lost")):
         with pytest.raises(type(error), match="lost"), gl.join_group():

@@ -1,11 +1,14 @@
 """Ranks start wherever the notebook is: after other threads' work, in odd folders, by spawn."""
 
+import contextlib
+import io
 import multiprocessing
 import os
 import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 
 import pytest
 import torch
@@ -109,3 +112,77 @@ def test_a_rank_may_load_its_data_with_workers(monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert launch(load, 2, timeout=20) == [6.0, 6.0]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_threads_that_launch_at_once_leave_the_main_module_where_it_was():
+    main, found = sys.modules["__main__"], []
+    threads = [
+        threading.Thread(target=lambda n=n: found.append((n, launch(pow, 2, n, 2, timeout=20))))
+        for n in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [(n, [n**2] * 2) for n in range(6)]
+    assert sys.modules["__main__"] is main
+
+
+@pytest.mark.parametrize("backend", ["gloo", "simulated"])
+def test_where_nothing_can_be_printed_ranks_still_work(backend, monkeypatch):
+    def show():
+        print("π")
+        return 1
+
+    with contextlib.redirect_stdout(None):
+        assert launch(show, 2, backend=backend, timeout=20) == [1, 1]
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="ascii"))
+    assert launch(show, 2, backend=backend, timeout=20) == [1, 1]
+    assert sorted(shown.getvalue().splitlines()) == [rb"[rank 0] \u03c0", rb"[rank 1] \u03c0"]
+
+
+@pytest.mark.parametrize("backend", ["gloo", "simulated"])
+def test_a_stack_shows_every_file_of_the_reader_and_none_of_ours(backend):
+    code = compile("def step(): return 1 / 0", "/home/reader/my_rank.py", "exec")
+    exec(code, notebook := {"__name__": "__main__"})
+    with pytest.raises(gl.RankError, match=r"(?m)^  my_rank.py, line 1, in step"):
+        launch(notebook["step"], 1, backend=backend, timeout=20)
+    with pytest.raises(gl.RankError, match="cannot travel back") as caught:
+        launch(lambda: (n for n in range(3)), 1, backend=backend, timeout=20)
+    assert "\n" not in str(caught.value)
+
+
+def test_too_few_open_files_are_told_and_the_next_launch_works():
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest = os.dup(0)  # all below it are taken
+    os.close(lowest)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + 30, hard))
+    try:
+        with pytest.raises(gl.RankError, match="^16 ranks need more open files"):
+            launch(gl.rank, 16, timeout=20)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert launch(gl.rank, 2, timeout=20) == [0, 1]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_copy_that_a_rank_makes_of_itself_does_not_answer_for_it():
+    def forks():
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+        return "rank" if child else "copy"
+
+    assert launch(forks, 1, timeout=20) == ["rank"]
+
+
+@pytest.mark.parametrize("backend", ["gloo", "simulated"])
+def test_a_message_with_half_a_character_can_be_printed(backend):
+    def fails():
+        raise ValueError("half: \ud83d")
+
+    with pytest.raises(gl.RankError, match=r"ValueError: half: \\ud83d") as caught:
+        launch(fails, 1, backend=backend, timeout=20)
+    assert str(caught.value).encode()

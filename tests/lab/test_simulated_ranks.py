@@ -1,6 +1,7 @@
 """Simulated ranks: the same functions, in turns; what goes wrong is told at once, by name."""
 
 import itertools
+import os
 import random
 import sys
 import threading
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 import gpulearn as gl
+from gpulearn.parallel.simulator.exits import exits_fail
 
 LINK = gl.Link(latency=10e-6, bandwidth=1e9)
 
@@ -236,6 +238,78 @@ def test_a_thread_that_a_rank_starts_speaks_for_it():
         return arrived.item()
 
     assert simulate(helped, 2).results == [1.0, 0.0]
+
+
+def test_two_threads_simulate_one_after_the_other():
+    def draws(seed):
+        torch.manual_seed(seed)
+        total = 0.0
+        for _ in range(20):
+            gl.barrier()
+            total += torch.rand(1).item()
+        print(total)
+        return total
+
+    stream, found = sys.stdout, {}
+    alone = [gl.simulate(draws, 3, seed).results for seed in range(4)]
+    threads = [
+        threading.Thread(target=lambda n=seed: found.update({n: gl.simulate(draws, 3, n).results}))
+        for seed in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [found[seed] for seed in range(4)] == alone
+    assert sys.stdout is stream
+
+
+@pytest.mark.parametrize("backend", ["gloo", "simulated"])
+def test_classes_of_the_notebook_stay_as_they_are(backend):
+    notebook = {"__name__": "__main__", "gl": gl}  # a class of an importable module is shared
+    exec(
+        "import enum\n"
+        "class Colour(enum.Enum):\n    RED = 1\n"
+        "class Counter:\n"
+        "    count = 0\n"
+        "    def step(self): Counter.count += size; return self\n"
+        "def work(): return Counter().step(), Counter.count, Colour.RED\n"
+        "size = 1\n",
+        notebook,
+    )
+    counter = notebook["Counter"]
+    for one, count, colour in gl.launch(notebook["work"], 2, backend=backend, timeout=20):
+        assert count == 1  # each rank has a class of its own
+        assert isinstance(one, counter)
+        assert colour is notebook["Colour"].RED
+    assert counter.count == 0
+    notebook["size"] = 10  # a later cell
+    counter().step()
+    assert counter.count == 10
+
+
+def test_a_result_that_cannot_be_loaded_is_told():
+    class Sealed:
+        def __reduce__(self):
+            return int, ("no number",)
+
+    with pytest.raises(
+        gl.RankError, match=r"what rank 0 returned cannot be loaded here \(ValueErr"
+    ):
+        gl.simulate(Sealed, 2)
+
+
+def test_a_rank_that_would_end_the_notebook_fails_alone(monkeypatch):
+    ended = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    leave = os._exit
+    with pytest.raises(gl.RankError, match=r"^rank 1 of 2 raised SystemExit: os._exit\(3\) would"):
+        gl.simulate(lambda: os._exit(3) if gl.rank() == 1 else gl.barrier(), 2)
+    assert os._exit == leave
+    with exits_fail(lambda: 0):
+        monkeypatch.setattr(os, "getpid", lambda: -1)  # as a loader's worker that a rank has made
+        os._exit(7)
+    assert ended == [7]
 
 
 def test_ranks_may_simulate_ranks():

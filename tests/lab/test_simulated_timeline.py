@@ -77,3 +77,7 @@ def test_what_cannot_be_drawn():
     with pytest.raises(gl.BadInput, match="give what gl.simulate returns"):
         gl.plot_timeline(3)
     assert "over 0 ns" in gl.plot_timeline(gl.simulate(lambda: None, 1)).alt
+
+
+def test_a_simulation_is_written_with_the_unit_that_fits():
+    assert ": 4 s (modelled), 0 messages, 0 bytes" in repr(gl.simulate(lambda: gl.compute(4.0), 2))

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import types
 
 import pytest
 import torch
@@ -190,6 +191,19 @@ def test_an_argument_may_be_a_function_or_something_of_the_notebook(script):
         args=("double", "x", torch.tensor),
     )
     assert said == "rank 0 returned ([0.0, 2.0, 4.0], tensor(4))\n"
+
+
+def test_a_dataclass_of_a_script_is_found(tmp_path, monkeypatch, capsys):
+    file, main = tmp_path / "mine.py", types.ModuleType("__main__")
+    file.write_text(
+        "import dataclasses\n\n@dataclasses.dataclass\nclass Point:\n    x: int = 3\n\n"
+        "def f():\n    return Point(2).x\n"
+    )
+    main.__file__ = str(file)
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    exec(compile(file.read_text(), file, "exec"), vars(main))
+    runpy.run_path(str(gl.to_torchrun(main.f, tmp_path / "f.py")), run_name="__main__")
+    assert capsys.readouterr().out.endswith("rank 0 returned 2\n")
 
 
 REFUSED = [

@@ -131,6 +131,7 @@ def test_the_command_line_trains_prints_and_writes(tmp_path, capsys):
         (["--seed", "-1"], "seed is -1"),
         (["--output", "losses.txt"], "let it end in .json or .csv"),
         (["--checkpoint", "/nowhere/run.pt"], "no folder '/nowhere'"),
+        (["--checkpoint", "."], "checkpoint is '.', a folder"),
         (["--epochs", "many"], "invalid int value: 'many'"),
     ],
 )
@@ -144,6 +145,8 @@ def test_a_bad_option_is_told_in_a_sentence(arguments, said, capsys):
 def test_what_cannot_be_trained_is_told(capsys):
     assert main(["--model", "MLP", "--rate", "1e9"]) == 2
     assert "no finite number any more in epoch 1" in capsys.readouterr().err
+    assert main(["--model", "MLP", "--batch", "2000"]) == 2
+    assert "batch is 2000, and there are 1438 images" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["--help"])
     assert "torchrun --nproc-per-node 2 -m gpulearn.parallel.train" in capsys.readouterr().out

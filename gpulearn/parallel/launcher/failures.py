@@ -28,6 +28,7 @@ OURS = {PARALLEL, PARALLEL.parent / "scaling"}
 # what lies between a rank's function and its messages
 MACHINERY = {
     *(str(PARALLEL / f"{name}.py") for name in ("comm", "processes")),
+    str(PARALLEL / "launcher" / "rank.py"),
     *(str(PARALLEL / "simulator" / f"{name}.py") for name in ("baton", "simulate", "wires")),
     _require.__file__,
     threading.__file__,
@@ -110,11 +111,12 @@ def _echo(failure: Failure, cause: Failure) -> str:
 def own_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
     """The reader's own frames: not of an installed package, nor of what carries messages.
 
-    Where there are none, those of this package but not of its machinery; else all.
+    Where there are none, those of this package but not of its machinery; else those of
+    installed packages; none if the machinery alone was at work.
     """
     ours = [frame for frame in frames if "site-packages" not in frame.file]
     readers = [f for f in ours if not OURS & set(Path(f.file).parents) and f.file not in MACHINERY]
-    return readers or [f for f in ours if f.file not in MACHINERY] or ours or frames
+    return readers or [f for f in ours or frames if f.file not in MACHINERY]
 
 
 def _stack(frames: Sequence[Frame]) -> list[str]:

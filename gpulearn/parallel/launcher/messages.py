@@ -6,6 +6,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -15,6 +16,7 @@ from gpulearn.errors import BadInput
 
 __all__ = ["STUCK", "Failure", "Frame", "Job", "Result", "frames_of", "packed", "travelling_call"]
 
+RANK = str(Path(__file__).with_name("rank.py"))
 STUCK = "stuck"  # the kind of failure of a rank that had to be ended
 
 
@@ -84,7 +86,7 @@ def frames_of(error: BaseException) -> tuple[Frame, ...]:
         Frame(frame.filename, frame.lineno or 0, frame.name)
         for frame in traceback.extract_tb(error.__traceback__)
     ]
-    own = [n for n, frame in enumerate(found) if frame.file.endswith("rank.py")]
+    own = [n for n, frame in enumerate(found) if frame.file == RANK]
     return tuple(found[own[-1] + 1 :] if own else found)
 
 

@@ -43,6 +43,7 @@ def run(
         stack: where the rank says where it is when it is asked.
         life: ends when the launcher is gone; then this process ends too.
     """
+    process = os.getpid()
     _settle(job, out, err, stack, life)
     try:
         message: Result | Failure = Result(_call(job))
@@ -51,6 +52,8 @@ def run(
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
+    if os.getpid() != process:
+        os._exit(0)  # a copy that the function made of this process: it is not the rank
     with os.fdopen(answer.fileno(), "wb", closefd=False) as pipe:
         pickle.dump(message, pipe)
     # without the interpreter's farewell: a collective that still hangs would hold it up
@@ -137,8 +140,8 @@ def travelling(result: Any) -> bytes:
 
 
 def said(error: BaseException) -> str:
-    """An exception's message, if it has one."""
+    """An exception's message, if it has one, in characters that can be printed."""
     try:
-        return str(error).strip()
+        return str(error).strip().encode(errors="backslashreplace").decode()
     except Exception:
         return ""

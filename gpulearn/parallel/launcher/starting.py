@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import sys
 import tempfile
+import threading
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -23,6 +24,8 @@ PRELOADED = [
 ]
 # a socket's path may have 103 bytes, and the server's has 32 behind the folder
 MOST_BYTES = 71
+# two threads that launch at once would each take the other's stand-in for the main module
+_one_at_a_time = threading.Lock()
 
 
 def context() -> Any:
@@ -48,12 +51,13 @@ def surroundings() -> Iterator[None]:
     The notebook's main module is hidden, since a rank would import it, which takes time and runs
     it; and the server's socket lies in a folder with a short name.
     """
-    main, folder = sys.modules["__main__"], tempfile.tempdir
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    if len(os.fsencode(tempfile.gettempdir())) > MOST_BYTES:
-        usable = [f for f in ("/tmp", "/var/tmp") if os.access(f, os.W_OK | os.X_OK)]
-        tempfile.tempdir = usable[0] if usable else folder
-    try:
-        yield
-    finally:
-        sys.modules["__main__"], tempfile.tempdir = main, folder
+    with _one_at_a_time:
+        main, folder = sys.modules["__main__"], tempfile.tempdir
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        if len(os.fsencode(tempfile.gettempdir())) > MOST_BYTES:
+            usable = [f for f in ("/tmp", "/var/tmp") if os.access(f, os.W_OK | os.X_OK)]
+            tempfile.tempdir = usable[0] if usable else folder
+        try:
+            yield
+        finally:
+            sys.modules["__main__"], tempfile.tempdir = main, folder

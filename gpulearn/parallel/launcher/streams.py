@@ -20,10 +20,13 @@ class Lines:
 
     A progress bar returns to the start of its line again and again. Bars of several ranks
     would overwrite one another, so a bar is shown once a second, and when it ends. A line that
-    begins like `but` is left out.
+    begins like `but` is left out. Without a target, as under `redirect_stdout(None)`, nothing is
+    written.
     """
 
-    def __init__(self, rank: int, target: TextIO, but: re.Pattern[str] | None = None) -> None:
+    def __init__(
+        self, rank: int, target: TextIO | None, but: re.Pattern[str] | None = None
+    ) -> None:
         self._but = but
         self._prefix = f"[rank {rank}] "
         self._target = target
@@ -58,8 +61,11 @@ class Lines:
         text = "".join(
             f"{self._prefix}{line}\n" for line in lines if not (self._but and self._but.match(line))
         )
-        if text:
-            self._target.write(text)
+        if text and self._target is not None:
+            try:
+                self._target.write(text)
+            except UnicodeEncodeError:  # an ASCII terminal: the rank's work must not end for that
+                self._target.write(text.encode("ascii", "backslashreplace").decode())
             self._target.flush()
 
 
@@ -97,11 +103,12 @@ def prefixed_output(rank_of: Callable[[], int | None]) -> Iterator[None]:
         rank_of: says which rank the thread is that asks, or None.
     """
     before = sys.stdout, sys.stderr
-    prefixed = [Prefixed(stream, rank_of) for stream in before]
+    prefixed = [Prefixed(stream, rank_of) if stream else None for stream in before]
     sys.stdout, sys.stderr = prefixed
     try:
         yield
     finally:
         sys.stdout, sys.stderr = before
         for stream in prefixed:
-            stream.close()
+            if stream:
+                stream.close()

@@ -6,6 +6,7 @@ import ast
 import inspect
 import linecache
 import symtable
+import sys
 import textwrap
 from collections.abc import Iterator
 from types import CodeType, FunctionType
@@ -90,11 +91,12 @@ def _class_source(kind: type) -> str | None:
             inside = _first_line(node) <= code.co_firstlineno <= (node.end_lineno or 0)
             if isinstance(node, ast.ClassDef) and node.name == kind.__name__ and inside:
                 return _text(lines, node)
-    # without functions of its own: the last cell that defines one of this name and content
+    # without functions of its own: the script, or the last cell, that defines one of this name
+    # and content
     line = getattr(kind, "__firstlineno__", None)  # from Python 3.13
-    for name in reversed(list(linecache.cache)):
-        if name.endswith(".py") and "ipykernel" not in name:
-            continue
+    script: str = getattr(sys.modules.get(kind.__module__), "__file__", None) or ""
+    cells = [name for name in linecache.cache if not name.endswith(".py") or "ipykernel" in name]
+    for name in [script, *reversed(cells)]:
         lines = linecache.getlines(name)
         for node in reversed(list(_definitions(lines))):
             called = isinstance(node, ast.ClassDef) and node.name == kind.__name__

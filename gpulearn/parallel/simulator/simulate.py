@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
-import pickle
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +20,7 @@ from gpulearn.parallel.launcher.interrupt import Interrupted
 from gpulearn.parallel.launcher.messages import Failure, Result, travelling_call
 from gpulearn.parallel.launcher.rank import said, travelling
 from gpulearn.parallel.launcher.streams import prefixed_output
+from gpulearn.parallel.launcher.unpacking import own_copy, results_of
 from gpulearn.parallel.link import Link, as_link
 from gpulearn.parallel.simulator.baton import Baton, Ended
 from gpulearn.parallel.simulator.counting import counted
@@ -29,6 +30,7 @@ from gpulearn.parallel.simulator.deadlock import (
     frames_of_error,
     frames_of_thread,
 )
+from gpulearn.parallel.simulator.exits import exits_fail
 from gpulearn.parallel.simulator.simulation import Simulation
 from gpulearn.parallel.simulator.wires import Port, Wires
 
@@ -36,6 +38,8 @@ __all__ = ["simulate"]
 
 R = TypeVar("R")
 MOST = 1024
+# torch has one state of random numbers, and Python one standard output
+_one_at_a_time = threading.Lock()
 
 
 def simulate(
@@ -50,7 +54,9 @@ def simulate(
     Each rank has its own copy of the function, its arguments and what it uses of the notebook,
     and torch's random numbers of its own. One rank runs at a time and the order is always the
     same. The clock is modelled: a message takes what `link` says, `gl.compute` what it is
-    given, and all else no time.
+    given, and all else no time. Python's and NumPy's global random numbers are one sequence for
+    all ranks: give each a generator of its own. A second simulation, from another thread, waits
+    until the first is over.
 
     Args:
         fn: what every rank runs; it may be defined in a notebook's cell.
@@ -107,9 +113,28 @@ class _Run(Generic[R]):
         ]
 
     def run(self, timeout: float) -> Simulation[R]:
+        # a rank that simulates others has the turn, so nobody comes between
+        alone = _one_at_a_time if rank_of_this_thread() is None else contextlib.nullcontext()
+        with alone:
+            self._run(timeout)
+        wires = self._wires
+        return Simulation(
+            results_of([self._results[rank] for rank in range(self._size)]),
+            self._link,
+            tuple(self._baton.clocks),
+            wires.moved,
+            wires.blocked,
+            wires.computed,
+        )
+
+    def _run(self, timeout: float) -> None:
         state = torch.get_rng_state()
         try:
-            with prefixed_output(rank_of_this_thread), simulation(self._turn):
+            with (
+                prefixed_output(rank_of_this_thread),
+                exits_fail(rank_of_this_thread),
+                simulation(self._turn),
+            ):
                 try:
                     for thread in self._threads:
                         thread.start()
@@ -124,15 +149,6 @@ class _Run(Generic[R]):
             torch.set_rng_state(state)
         if error:
             raise error from None
-        wires = self._wires
-        return Simulation(
-            [pickle.loads(self._results[rank]) for rank in range(self._size)],
-            self._link,
-            tuple(self._baton.clocks),
-            wires.moved,
-            wires.blocked,
-            wires.computed,
-        )
 
     def _be(self, rank: int) -> None:
         """Be one rank, from start to end."""
@@ -140,7 +156,7 @@ class _Run(Generic[R]):
         try:
             with speaking_through(port):
                 self._baton.take(rank)
-                function, args = pickle.loads(self._payload)
+                function, args = own_copy(self._payload)
                 result = function(*args)
                 for post in self._wires.open[rank]:
                     raise RankError(f"it ended before wait() was called where it {post}")

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 
 from gpulearn.parallel.link import Link
+from gpulearn.performance.timing import format_seconds
 
 __all__ = ["KINDS", "Interval", "Simulation"]
 
@@ -134,7 +135,7 @@ class Simulation(Generic[R]):
     def __str__(self) -> str:
         return (
             f"{len(self.clocks):,} ranks over {self.link}: "
-            f"{self.seconds * 1e6:,.4g} µs (modelled), {self.messages.total():,} messages, "
+            f"{format_seconds(self.seconds)} (modelled), {self.messages.total():,} messages, "
             f"{self.bytes_moved.total():,} bytes"
         )
 
