@@ -88,6 +88,8 @@ def plot_curves(
             )
         axes.set_xscale("log" if "x" in log else "linear")
         axes.set_yscale("log" if "y" in log else "linear")
+        if "x" in log and all(one.min() >= 1 and one.max() <= 1e6 for one, _ in found.values()):
+            axes.xaxis.set_major_formatter("{x:,.0f}")  # 1,000 is read more easily than a power
         axes.set_xlabel(x)
         axes.set_ylabel(y)
         axes.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))

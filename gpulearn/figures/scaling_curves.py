@@ -73,7 +73,9 @@ def plot_scaling(runs: Scaling | Mapping[str, Scaling]) -> Picture:
         _axes(speed, every, "speed-up (times one rank)")
         _axes(share, every, "efficiency (%)")
         speed.set_yscale("log", base=2)
-        speed.yaxis.set_major_formatter("{x:g}")
+        speed.yaxis.set_major_formatter(
+            lambda speed, _: f"{speed:,.0f}" if speed >= 1 else f"{speed:g}"
+        )
         share.set_ylim(bottom=0)
         made.legend(*speed.get_legend_handles_labels(), loc="outside lower center", ncols=3,
                     fontsize=9)  # fmt: skip

@@ -91,7 +91,7 @@ class Scaling:
 
     @property
     def law(self) -> Amdahl:
-        """Amdahl's law, fitted to the median times of the ranks that have a core each.
+        """Amdahl's law, fitted to the median speed-ups of the ranks that have a core each.
 
         With two numbers of ranks two unknowns fit them exactly: that proves nothing.
 
@@ -100,10 +100,10 @@ class Scaling:
         """
         if self.kind != "strong":
             raise BadInput("Amdahl's law is about one problem that is divided: strong scaling.")
-        times = [statistics.median(self.seconds[n]) for n in self.fitted]
-        if len(times) < 2:
+        if len(self.fitted) < 2:
             raise BadInput(f"Here is {self.places}: the law needs a {self.unit} for each rank.")
-        return fit_amdahl(self.fitted, times)
+        one = statistics.median(self.seconds[1])
+        return fit_amdahl(self.fitted, [one / self.speedup(n).median for n in self.fitted])
 
     def table(self) -> Table:
         """One row for each number of ranks."""

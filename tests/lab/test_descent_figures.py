@@ -124,6 +124,14 @@ def test_curves_leave_out_what_is_not_finite(monkeypatch):
     assert figures[1].axes[0].lines[0].get_linestyle() == "None"
 
 
+@pytest.mark.parametrize(("x", "said"), [([4, 4096], "1,000"), ([1e-6, 1e3], "$")])
+def test_a_logarithmic_axis_shows_numbers_where_they_are_short(monkeypatch, x, said):
+    figures = drawn(monkeypatch, curves)
+    gl.plot_curves("A line rises.", {"a": (x, [1, 2])}, "bucket (KB)", "step (ms)", log="x")
+    axis = figures[0].axes[0].xaxis
+    assert said in axis.get_major_formatter()(1000.0)
+
+
 @pytest.mark.parametrize(
     ("bad", "said"),
     [

@@ -242,7 +242,7 @@ def test_right_means(answer):
     [
         (sum_by_torch, "that is the sum of the ranks' gradients: "),
         (mean_of_ranks, "that is an average of averages, "),
-        (mean_of_ranks_where_all_have_one, "the gradient of 0.weight has 15 of 15 numbers wrong"),
+        (mean_of_ranks_where_all_have_one, "each rank counts 1/N, "),
         (half_twice, "it divides twice, "),
         (weights_for_gradients, "the parameters are averaged in place of the gradients: "),
         (on_the_root, "for 2 ranks with 1 sample each, it is a deadlock: rank 0 "),

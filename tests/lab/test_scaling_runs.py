@@ -53,6 +53,13 @@ def test_ratios_are_within_a_repeat_so_that_a_slow_minute_cancels(kind):
             _ = run.law
 
 
+def test_amdahls_law_goes_through_the_speedup_that_is_drawn_beside_it():
+    run = Scaling("strong", {1: (10.0, 30.0, 20.0), 2: (6.0, 10.0, 15.0)}, cores=2)
+    assert run.speedup(2).median == pytest.approx(5 / 3)  # and median times would give 2
+    assert run.law.speedup(2) == pytest.approx(5 / 3)
+    assert run.law.one == pytest.approx(20.0)
+
+
 def test_amdahls_law_is_fitted_where_every_rank_has_a_core():
     law = gl.fit_amdahl([1, 2, 3], [10.0, 6.0, 14 / 3])  # s = 0.2
     times = {n: (law.seconds(n),) for n in (1, 2, 3)} | {8: (11.0,)}
@@ -147,6 +154,7 @@ def test_the_picture_says_what_was_measured_and_marks_the_cores(monkeypatch):
     assert "efficiency 95% (80% to 100%)" in alt
     assert "network, weak scaling, modelled" in alt
     speed, share = kept[0].axes
+    assert [speed.yaxis.get_major_formatter()(y) for y in (0.5, 1, 1024)] == ["0.5", "1", "1,024"]
     assert share.texts[0].get_text() == "2 cores here"
     (ideal,) = [line for line in speed.lines if line.get_label() == "ideal"]
     assert list(ideal.get_xdata()) == list(ideal.get_ydata()) == [1, 2, 4]

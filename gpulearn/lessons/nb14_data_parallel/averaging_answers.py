@@ -70,6 +70,50 @@ def average_of_averages(model: Any, samples: int) -> Any:
 
 
 @answers.wrong(
+    "each rank counts 1/N, which is right for equal shards alone: with 3 samples on one rank and 1 "
+    "on the other, the first counts 3/4. And where a rank did not use a parameter, parameter.grad "
+    "is None, which breaks it: put zeros there."
+)
+def average_of_averages_and_none(model: Any, samples: int) -> Any:
+    for parameter in model.parameters():
+        sum_over_ranks(parameter.grad)
+        parameter.grad /= world_size()
+
+
+@answers.wrong(
+    "each gradient is divided by N before the sum, right for equal shards alone: with 3 samples on "
+    "one rank and 1 on the other, the first counts 3/4. And a gradient that is None, where a rank "
+    "did not use the parameter, cannot be divided: put zeros there."
+)
+def divided_by_ranks_and_none(model: Any, samples: int) -> Any:
+    for parameter in model.parameters():
+        parameter.grad /= world_size()
+        sum_over_ranks(parameter.grad)
+
+
+@answers.wrong(
+    "each rank counts 1/N, which is right for equal shards alone: with 3 samples on one rank and 1 "
+    "on the other, the first counts 3/4. And a rank whose gradient is None skips the collective, "
+    "where the others wait for it: put zeros there."
+)
+def average_of_averages_where_there_is_one(model: Any, samples: int) -> Any:
+    for parameter in model.parameters():
+        if parameter.grad is not None:
+            sum_over_ranks(parameter.grad)
+            parameter.grad /= world_size()
+
+
+@answers.wrong(
+    "that is the sum of the ranks' gradients, N times too long: weigh each by its share of the "
+    "samples first. And where a rank did not use a parameter, parameter.grad is None, which breaks "
+    "it: put zeros there."
+)
+def sum_for_mean_and_none(model: Any, samples: int) -> Any:
+    for parameter in model.parameters():
+        sum_over_ranks(parameter.grad)
+
+
+@answers.wrong(
     "the parameters are averaged in place of the gradients: each rank's optimiser would still "
     "step by its own gradient. Reduce parameter.grad."
 )
