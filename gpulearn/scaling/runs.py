@@ -86,8 +86,12 @@ class Scaling:
 
     @property
     def fitted(self) -> tuple[int, ...]:
-        """The numbers of ranks that `law` is fitted to: those with a core for each rank."""
-        return tuple(n for n in self.ranks if not self.cores or n <= self.cores)
+        """The numbers of ranks that `law` is fitted to: those with a core for each rank.
+
+        All of them where there is one core: ranks that share it gain nothing, as the law says.
+        """
+        own = tuple(n for n in self.ranks if not self.cores or n <= self.cores)
+        return own if len(own) > 1 else self.ranks
 
     @property
     def law(self) -> Amdahl:
@@ -96,12 +100,10 @@ class Scaling:
         With two numbers of ranks two unknowns fit them exactly: that proves nothing.
 
         Raises:
-            BadInput: the scaling is weak, or only one number of ranks has a core for each rank.
+            BadInput: the scaling is weak, or there is only one number of ranks.
         """
         if self.kind != "strong":
             raise BadInput("Amdahl's law is about one problem that is divided: strong scaling.")
-        if len(self.fitted) < 2:
-            raise BadInput(f"Here is {self.places}: the law needs a {self.unit} for each rank.")
         one = statistics.median(self.seconds[1])
         return fit_amdahl(self.fitted, [one / self.speedup(n).median for n in self.fitted])
 

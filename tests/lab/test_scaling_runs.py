@@ -65,8 +65,13 @@ def test_amdahls_law_is_fitted_where_every_rank_has_a_core():
     times = {n: (law.seconds(n),) for n in (1, 2, 3)} | {8: (11.0,)}
     assert Scaling("strong", times, cores=4).law.serial == pytest.approx(0.2)
     assert Scaling("strong", times, cores=8).law.serial > 0.4
-    with pytest.raises(gl.BadInput, match="1 core"):
-        _ = Scaling("strong", times, cores=1).law
+
+
+def test_on_one_core_amdahls_law_says_that_nothing_is_gained():
+    run = Scaling("strong", {1: (10.0,), 2: (10.4,), 4: (11.0,)}, cores=1)
+    assert run.law.serial == 1
+    with pytest.raises(gl.BadInput, match="two different numbers"):
+        _ = Scaling("strong", {1: (10.0,)}, cores=1).law
 
 
 @pytest.mark.parametrize("kind", ["strong", "weak"])
