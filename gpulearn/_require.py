@@ -158,13 +158,29 @@ def whole(name: str, value: object) -> int:
     Raises:
         BadInput: it is not.
     """
-    try:
-        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = None
+    number = _integer(value)
     if number is None or number <= 0:
         raise BadInput(f"{name} is {shown(value)}: give a whole number above zero.")
     return number
+
+
+def from_zero(name: str, value: object) -> int:
+    """Return a whole number from 0, such as a rank or a step counted from 0, as `whole` does.
+
+    Raises:
+        BadInput: it is not.
+    """
+    number = _integer(value)
+    if number is None or number < 0:
+        raise BadInput(f"{name} is {shown(value)}: give a whole number from 0.")
+    return number
+
+
+def _integer(value: object) -> int | None:
+    try:
+        return None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
 
 
 def above_zero(name: str, value: object) -> None:
@@ -233,7 +249,7 @@ def positive(
     return _before_each_call(check)
 
 
-def checked(**judges: Callable[[object], None]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def checked(**judges: Callable[[object], object]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Let a judge of its own look at each named argument before each call."""
 
     def check(given: dict[str, Any]) -> None:

@@ -7,12 +7,11 @@ but the step, for `descend(…, rate=…)`.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import partial
+from typing import TypeVar
 
 from gpulearn import _require
-from gpulearn._require import shown
 from gpulearn.errors import BadInput
 
 __all__ = [
@@ -28,23 +27,10 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., float])
 
 
-def _from_zero(name: str) -> Callable[[object], None]:
-    """A check of a number that counts from 0."""
-
-    def check(value: Any) -> None:
-        try:
-            number = -1 if isinstance(value, bool) else operator.index(value)
-        except TypeError:
-            number = -1
-        if number < 0:
-            raise BadInput(f"{name} is {shown(value)}: give a whole number from 0.")
-
-    return check
-
-
 def _schedule(function: F) -> F:
     """Check a schedule's step and rate before each call."""
-    return _require.checked(step=_from_zero("step"))(_require.positive(or_zero=("rate",))(function))  # type: ignore[return-value]
+    checked = _require.positive(or_zero=("rate",))(function)
+    return _require.checked(step=partial(_require.from_zero, "step"))(checked)  # type: ignore[return-value]
 
 
 @_schedule
@@ -156,7 +142,7 @@ def warm_up_cosine_rate(
 
 
 @_require.positive("factor")
-@_require.checked(warm_up=_from_zero("warm_up"))
+@_require.checked(warm_up=partial(_require.from_zero, "warm_up"))
 @_schedule
 def scaled_learning_rate(step: int, rate: float, factor: float, warm_up: int = 0) -> float:
     """The learning rate of a batch that is `factor` times as large: the linear scaling rule.

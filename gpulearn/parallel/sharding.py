@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +9,6 @@ import torch
 from torch.utils.data import Sampler
 
 from gpulearn import _require
-from gpulearn._require import shown
 from gpulearn.errors import BadInput
 from gpulearn.parallel.comm import rank as this_rank
 from gpulearn.parallel.comm import world_size
@@ -20,22 +18,12 @@ __all__ = ["UNEVEN", "ShardSampler", "shard_indices"]
 UNEVEN = ("pad", "drop", "keep")
 
 
-def _from_zero(name: str, value: object) -> int:
-    try:
-        number = -1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = -1
-    if number < 0:
-        raise BadInput(f"{name} is {shown(value)}: give a whole number from 0.")
-    return number
-
-
 def _sensible(given: dict[str, Any]) -> None:
     given["uneven"] = _require.choice("uneven", given["uneven"], UNEVEN)
-    given["epoch"] = _from_zero("epoch", given["epoch"])
-    given["rank"] = _from_zero("rank", given["rank"])
+    given["epoch"] = _require.from_zero("epoch", given["epoch"])
+    given["rank"] = _require.from_zero("rank", given["rank"])
     if given["seed"] is not None:
-        given["seed"] = _from_zero("seed", given["seed"])
+        given["seed"] = _require.from_zero("seed", given["seed"])
     if given["rank"] >= given["size"]:
         raise BadInput(
             f"rank is {given['rank']}, but there are {given['size']} ranks, counted from 0."
@@ -127,7 +115,7 @@ class ShardSampler(Sampler[int]):
 
     def set_epoch(self, epoch: int) -> None:
         """Shuffle anew: without this call every epoch has the order of the first."""
-        self._epoch = _from_zero("epoch", epoch)
+        self._epoch = _require.from_zero("epoch", epoch)
 
     def _indices(self) -> list[int]:
         return shard_indices(

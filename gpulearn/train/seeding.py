@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import operator
 import os
 from collections.abc import Iterator
 
@@ -28,12 +27,9 @@ def checked_seed(value: object) -> int:
     Raises:
         BadInput: it is none.
     """
-    try:
-        seed = -1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        seed = -1
-    if not 0 <= seed < 2**63:
-        raise BadInput(f"seed is {_require.shown(value)}: give a whole number from 0.")
+    seed = _require.from_zero("seed", value)
+    if seed >= 2**63:
+        raise BadInput(f"seed is {seed}: give one below 2**63.")
     return seed
 
 
