@@ -1,9 +1,11 @@
 """One training function, run by python, by torchrun and by gl.launch: the same losses."""
 
+import contextlib
 import csv
 import dataclasses
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -20,9 +22,12 @@ WRAPPERS = ["naive", "bucketed", "overlapping", "library"]
 
 
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """A port that nobody has, and that no outgoing connection is given before we use it."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port
 
 
 def refused(options):
@@ -153,25 +158,44 @@ def test_what_cannot_be_trained_is_told(capsys):
 
 
 def test_two_agents_of_torchrun_have_the_bits_of_a_launch(tmp_path, ranks):
+    """One run in thirty hung while both agents took themselves for the host; now one is named.
+
+    They get a second try all the same.
+    """
     file = tmp_path / "losses.json"
+    try:
+        said = two_agents(file, seconds=75)
+    except subprocess.TimeoutExpired:
+        said = two_agents(file, seconds=110)
+    assert [code for code, *_ in said] == [0, 0], said
+    out = "".join(one for _, one, _ in said)
+    assert out.count("2 ranks, messages by ") == 1  # from rank 0 alone
+    assert json.loads(file.read_text())["losses"] == ranks[0]["overlapping"].losses
+
+
+def two_agents(file, seconds):
+    """Exit code, output and errors of two agents on this machine, with one rank each."""
     program = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2"]
     program += ["--nproc-per-node", "1", "--rdzv-backend", "c10d", "--rdzv-id", "test"]
     program += ["--rdzv-endpoint", f"127.0.0.1:{free_port()}", "--local-addr", "127.0.0.1"]
     program += ["-m", "gpulearn.parallel.train", "--model", "MLP", "--epochs", "1"]
-    program += ["--output", str(file)]
+    program += ["--output", str(file), "--timeout", "60"]
     environment = {**os.environ, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
     agents = [
-        subprocess.Popen(program, env=environment, stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE, text=True, cwd=tmp_path)
-        for _ in range(2)
+        subprocess.Popen([*program[:3], "--rdzv-conf", f"is_host={host}", *program[3:]],
+                         env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         text=True, cwd=file.parent)
+        for host in ("true", "false")
     ]  # fmt: skip
     try:
-        said = [agent.communicate(timeout=120) for agent in agents]
+        outputs = [agent.communicate(timeout=seconds) for agent in agents]
     finally:
         for agent in agents:
-            agent.kill()
-            agent.wait()
-    assert [agent.returncode for agent in agents] == [0, 0], said
-    out = "".join(one for one, _ in said)
-    assert out.count("2 ranks, messages by ") == 1  # from rank 0 alone
-    assert json.loads(file.read_text())["losses"] == ranks[0]["overlapping"].losses
+            agent.terminate()  # it ends its rank, too
+        for agent in agents:
+            try:
+                agent.communicate(timeout=10)
+            except subprocess.TimeoutExpired:
+                agent.kill()
+                agent.communicate()
+    return [(agent.returncode, *both) for agent, both in zip(agents, outputs, strict=True)]
