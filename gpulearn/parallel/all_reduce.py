@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 from gpulearn import _require
-from gpulearn.parallel.collectives import broadcast, doublings, reduce
+from gpulearn.parallel.collectives import broadcast, reduce
 from gpulearn.parallel.combining import in_place
 from gpulearn.parallel.comm import exchange, rank, recv, send, world_size
+from gpulearn.parallel.distances import doublings
 
 __all__ = [
     "ALGORITHMS",

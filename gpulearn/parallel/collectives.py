@@ -6,8 +6,6 @@ with tensors of one shape and dtype. `gpulearn.parallel.all_reduce` has the all-
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import torch
 from torch import Tensor
 
@@ -16,20 +14,9 @@ from gpulearn._require import shown
 from gpulearn.errors import BadInput
 from gpulearn.parallel.combining import OPERATIONS, combine, need_tensor
 from gpulearn.parallel.comm import exchange, rank, recv, send, those_there, world_size
+from gpulearn.parallel.distances import doublings
 
-__all__ = ["all_gather", "all_to_all", "broadcast", "doublings", "reduce", "reduce_scatter"]
-
-
-def doublings(count: int) -> Iterator[int]:
-    """1, 2, 4 … as long as they are below `count`.
-
-    >>> list(doublings(6))
-    [1, 2, 4]
-    """
-    distance = 1
-    while distance < count:
-        yield distance
-        distance *= 2
+__all__ = ["all_gather", "all_to_all", "broadcast", "reduce", "reduce_scatter"]
 
 
 def broadcast(tensor: Tensor, root: int = 0) -> Tensor:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
 from gpulearn.errors import BadInput, RankError
+from gpulearn.parallel.distances import doublings
 from gpulearn.parallel.link import Link
 from gpulearn.parallel.simulator.baton import Baton
 
@@ -171,7 +171,7 @@ class Port:
         Parallel Programming 17(1), 1988: ⌈log₂N⌉ rounds.
         """
         nothing = torch.empty(0)
-        for distance in _doublings(self.size):
+        for distance in doublings(self.size):
             ahead, behind = (self.rank + distance) % self.size, (self.rank - distance) % self.size
             self.exchange(nothing, ahead, nothing, behind, BARRIER)
 
@@ -196,13 +196,6 @@ def _check_fit(send: Post, receive: Post) -> None:
             f"rank {send.owner} sends {sent.numel()} {kinds[0]}, and rank {receive.owner} "
             f"receives {wanted.numel()} {kinds[1]}: both sides must name as many of one dtype."
         )
-
-
-def _doublings(size: int) -> Iterator[int]:
-    distance = 1
-    while distance < size:
-        yield distance
-        distance *= 2
 
 
 def _version(tensor: Tensor) -> int:
