@@ -1,9 +1,8 @@
-"""Measures, on a machine with a GPU, what the notebooks show elsewhere: `make record`."""
+"""Measures, on a machine with a GPU, what the notebooks show elsewhere: `make gpu`."""
 
 from __future__ import annotations
 
 import argparse
-import datetime
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,34 +26,17 @@ def record_matmul(
     sizes: Sequence[int] = SIZES, dtypes: Sequence[str] = DTYPES, on: str = "cuda"
 ) -> Recording:
     """Time n × n products by dtype, with no copies and with copies of both kinds."""
-    torch = _require.package("torch", "Recording")
     copies = ("none",) if on == "cpu" else ("none", "pageable", "pinned")
-    name = device.cpu_name() if on == "cpu" else torch.cuda.get_device_name()
-    return Recording(
-        name="matmul",
-        device=name,
-        date=datetime.date.today().isoformat(),
-        versions=recordings.versions_here(),
-        command="make record",
-        rows=list(_rows(sizes, dtypes, copies, on)),
-    )
+    return recordings.recorded_here("matmul", list(_rows(sizes, dtypes, copies, on)), on)
 
 
 def record_ladder(n: int = LADDER_SIZE) -> Recording:
     """Time every rung of the ladder of notebook 06, and the library, on n × n products."""
-    torch = _require.package("torch", "Recording")
-    gpu = torch.cuda.is_available()
     seconds = {
         name: matmul_flops(n, n, n) / rate.flops_per_second for name, rate in live_rates(n).items()
     }
-    return Recording(
-        name="ladder",
-        device=torch.cuda.get_device_name() if gpu else device.cpu_name(),
-        date=datetime.date.today().isoformat(),
-        versions=recordings.versions_here(),
-        command="make record",
-        rows=[{"n": n, "rung": name, "seconds": took} for name, took in seconds.items()],
-    )
+    rows = [{"n": n, "rung": name, "seconds": took} for name, took in seconds.items()]
+    return recordings.recorded_here("ladder", rows)
 
 
 def _rows(
@@ -74,9 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--folder", type=Path, default=recordings.FOLDER)
     folder = parser.parse_args(arguments).folder
-    _require.package("torch", "make record")
+    _require.package("torch", "make gpu")
     if not device.torch_gpu():
-        print(f"make record needs a GPU that torch can use: {device.current().reason}.")
+        print(f"make gpu needs a GPU that torch can use: {device.current().reason}.")
         return 1
     for recording in (record_matmul(), record_ladder()):
         print(f"recorded {recordings.save(recording, folder)}")

@@ -1,7 +1,8 @@
 """Results that were measured on a named GPU and travel with the package as JSON.
 
-`make record` writes them on a machine with a GPU. A file holds the schema's number, the
-name, device, date, versions and command, and rows: one measurement each.
+`make gpu` writes them on a machine with a GPU. A file holds the schema's number, the name,
+device, driver, date, versions and command, and rows: one measurement each, with a `seconds`
+above zero where it is a time.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gpulearn import _require
+from gpulearn import _require, device
 from gpulearn.errors import RecordingError
 from gpulearn.performance.series import Provenance
 
@@ -24,11 +25,13 @@ __all__ = [
     "available",
     "find",
     "load",
+    "recorded_here",
     "save",
     "versions_here",
 ]
 
-SCHEMA = 1
+SCHEMA = 2
+COMMAND = "make gpu"
 FOLDER = Path(__file__).parent / "recorded"
 
 # field -> what it must be
@@ -36,6 +39,7 @@ FIELDS = {
     "schema": int,
     "name": str,
     "device": str,
+    "driver": str,
     "date": str,
     "versions": dict,
     "command": str,
@@ -45,10 +49,11 @@ FIELDS = {
 
 @dataclass(frozen=True)
 class Recording:
-    """One set of measurements; `rows` are plain dictionaries, each with a `seconds`."""
+    """One set of measurements; `rows` are plain dictionaries, `seconds` in those that are times."""
 
     name: str
     device: str
+    driver: str
     date: str
     versions: dict[str, str]
     command: str
@@ -81,7 +86,7 @@ def load(path: Path) -> Recording:
         raise RecordingError(f"{path.name} cannot be read as a recording: {error}") from None
     fault = _fault(data)
     if fault:
-        raise RecordingError(f"{path.name} {fault}; `make record` on a GPU writes it anew.")
+        raise RecordingError(f"{path.name} {fault}; `make gpu` on a GPU writes it anew.")
     return Recording(**{key: value for key, value in data.items() if key != "schema"})
 
 
@@ -103,7 +108,9 @@ def _fault(data: Any) -> str | None:
     except ValueError:
         return f"has the date {data['date']!r}, which is not YYYY-MM-DD"
     for number, row in enumerate(data["rows"]):
-        seconds = row.get("seconds") if isinstance(row, dict) else None
+        if not isinstance(row, dict) or not row:
+            return f"has row {number} = {row!r}, which is no object with fields"
+        seconds = row.get("seconds", 1)
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
             return f"has no time above zero in row {number}: {row!r}"
     return None
@@ -119,11 +126,25 @@ def save(recording: Recording, folder: Path = FOLDER) -> Path:
     data = {"schema": SCHEMA, **asdict(recording)}
     if fault := _fault(data):
         raise RecordingError(f"This recording {fault}, so it was not written.")
-    device = "".join(c if c.isalnum() else "-" for c in recording.device.lower())
-    path = folder / f"{recording.name}-{device}.json"
+    where = "".join(c if c.isalnum() else "-" for c in recording.device.lower())
+    path = folder / f"{recording.name}-{where}.json"
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     return path
+
+
+def recorded_here(name: str, rows: list[dict[str, Any]], on: str = "cuda") -> Recording:
+    """What was measured just now on this machine's GPU (`on` = "cuda") or CPU (`on` = "cpu")."""
+    gpus = device.current().gpus
+    return Recording(
+        name=name,
+        device=gpus[0].name if on == "cuda" and gpus else device.cpu_name(),
+        driver=device.driver_version(),
+        date=datetime.date.today().isoformat(),
+        versions=versions_here(),
+        command=COMMAND,
+        rows=rows,
+    )
 
 
 def versions_here() -> dict[str, str]:

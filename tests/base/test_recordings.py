@@ -11,9 +11,10 @@ from gpulearn.performance.recordings import Recording
 GOOD = Recording(
     name="matmul",
     device="NVIDIA H200",
+    driver="580.65.06",
     date="2026-11-01",
     versions={"torch": "2.13.0"},
-    command="make record",
+    command="make gpu",
     rows=[{"n": 64, "dtype": "float32", "seconds": 1e-5}],
 )
 
@@ -44,15 +45,16 @@ def test_the_newest_of_a_name_is_found(tmp_path):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"schema": 2}, "has schema 2, and this version reads 1"),
+        ({"schema": 1}, "has schema 1, and this version reads 2"),
         ({"schema": "1"}, "has schema = '1', which is not a int"),
         ({"device": None}, "has device = None"),
         ({"date": "1.11.2026"}, "has the date '1.11.2026', which is not YYYY-MM-DD"),
-        ({"rows": [{"n": 1}]}, "has no time above zero in row 0"),
+        ({"driver": 580}, "has driver = 580, which is not a str"),
+        ({"rows": [{}]}, "has row 0 = {}, which is no object with fields"),
         ({"rows": [{"seconds": -1.0}]}, "has no time above zero in row 0"),
         ({"rows": [{"seconds": float("nan")}]}, "has no time above zero in row 0"),
         ({"rows": [{"seconds": True}]}, "has no time above zero in row 0"),
-        ({"rows": ["fast"]}, "has no time above zero in row 0"),
+        ({"rows": ["fast"]}, "has row 0 = 'fast', which is no object with fields"),
         ({"colour": "red"}, "has the unknown field 'colour'"),
     ],
 )

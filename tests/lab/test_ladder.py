@@ -97,7 +97,9 @@ def test_rates_are_modelled_where_there_is_nothing_else(reports, monkeypatch):
 
 def test_a_recording_comes_before_a_model(reports, monkeypatch):
     rows = [{"n": 100, "rung": name, "seconds": 0.5} for name in (*LADDER, LIBRARY)]
-    made = recordings.Recording("ladder", "NVIDIA H200", "2026-11-01", {}, "make record", rows)
+    made = recordings.Recording(
+        "ladder", "NVIDIA H200", "580.0", "2026-11-01", {}, "make gpu", rows
+    )
     monkeypatch.setattr(recordings, "find", lambda name: made if name == "ladder" else None)
     monkeypatch.setattr(rates_module.device, "current", lambda: type("D", (), {"kind": "cpu"}))
     found = gl.ladder_rates(reports)

@@ -29,7 +29,7 @@ def no_gpu(monkeypatch, tmp_path):
 
 
 def a_recording(rows):
-    return Recording("matmul", "NVIDIA H200", "2026-11-01", {}, "make record", rows)
+    return Recording("matmul", "NVIDIA H200", "580.0", "2026-11-01", {}, "make gpu", rows)
 
 
 @pytest.mark.parametrize("how", matmul_times.CONTENDERS)
@@ -200,7 +200,7 @@ def test_record_writes_what_load_reads(tmp_path):
 
 def test_record_needs_a_gpu(no_gpu, capsys):
     assert record.main(["--folder", str(no_gpu)]) == 1
-    assert capsys.readouterr().out == "make record needs a GPU that torch can use: forced.\n"
+    assert capsys.readouterr().out == "make gpu needs a GPU that torch can use: forced.\n"
 
 
 def test_record_writes_a_file(no_gpu, monkeypatch, capsys):
