@@ -3,6 +3,9 @@
 # make check  format, lint, types, tests: what has to hold before a change lands
 # make bench  how fast the SIMT machine and the ranks are, as ratios measured in one run;
 #             both are measured, and the exit status says whether all bounds are met
+# make gpu    on a machine with an NVIDIA GPU: the tests of the kernels there, and all recordings;
+#             installs nothing: GPU_PYTHON has torch, numba-cuda, numpy, matplotlib and pytest
+#             ARGS=--rehearse tries every step on a CPU, ARGS=--list shows them
 PORT ?= 8888
 ARGS ?=
 
@@ -13,6 +16,7 @@ else
 PYTHON ?= python3
 BIN := .venv/bin
 endif
+GPU_PYTHON ?= $(PYTHON)
 STAMP := .venv/installed
 # worksteal keeps neighbours together: tests of one file share what is slow to set up
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
@@ -24,7 +28,7 @@ ROOT_OK := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 # Without a display there is no browser to open: print the address instead.
 NO_BROWSER := $(if $(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname -s 2>/dev/null))$(filter Windows_NT,$(OS)),,--no-browser)
 
-.PHONY: lab test check bench format links record clean
+.PHONY: lab test check bench format links gpu clean
 
 lab: $(STAMP)
 	$(BIN)/jupyter lab --notebook-dir=notebooks --port=$(PORT) $(ROOT_OK) $(NO_BROWSER) $(ARGS)
@@ -55,9 +59,9 @@ format: $(STAMP)
 links: $(STAMP)
 	$(BIN)/python -m gpulearn.links
 
-# on a machine with an NVIDIA GPU: measures what the notebooks show elsewhere
-record: $(STAMP)
-	$(BIN)/python -m gpulearn.performance.record $(ARGS)
+# without the stamp: such a machine has its own packages, and maybe no network
+gpu:
+	$(GPU_PYTHON) -m gpulearn.hardware $(ARGS)
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m gpulearn.install

@@ -32,6 +32,8 @@ __all__ = [
 ]
 
 ENVIRONMENT_VARIABLE = "GPULEARN_DEVICE"
+# set by a process whose own probe worked for those that it starts: a probe takes seconds
+PROBED = "GPULEARN_PROBED"
 
 # Compiled by the very numba that the course will use and run in a process of its own: a
 # driver that refuses its PTX, or dies on it, then costs a sentence and not the notebook.
@@ -154,7 +156,7 @@ def decide(
     found = driver_gpus() if gpus is None else gpus
     if not found:
         fault = "no NVIDIA GPU here"
-    elif (problem := run_probe(probe)) is not None:
+    elif PROBED not in environment and (problem := run_probe(probe)) is not None:
         fault = f"the {found[0].name} here cannot run a Numba kernel ({problem})"
     else:
         return Device("gpu", f"{found[0]} runs kernels", found)

@@ -10,7 +10,10 @@ from __future__ import annotations
 import datetime
 import json
 import platform
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,7 @@ __all__ = [
     "Recording",
     "available",
     "find",
+    "growing",
     "load",
     "recorded_here",
     "save",
@@ -129,12 +133,47 @@ def save(recording: Recording, folder: Path = FOLDER) -> Path:
     where = "".join(c if c.isalnum() else "-" for c in recording.device.lower())
     path = folder / f"{recording.name}-{where}.json"
     folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    part = path.with_suffix(".part")  # who is stopped while writing leaves the old file whole
+    part.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    part.replace(path)
     return path
 
 
-def recorded_here(name: str, rows: list[dict[str, Any]], on: str = "cuda") -> Recording:
-    """What was measured just now on this machine's GPU (`on` = "cuda") or CPU (`on` = "cpu")."""
+_growing: ContextVar[Callable[[Recording], object] | None] = ContextVar("growing", default=None)
+
+
+@contextmanager
+def growing(see: Callable[[Recording], object]) -> Iterator[None]:
+    """Show `see` every recording that is made within the block after each of its rows.
+
+    Who keeps them on disk loses little when a measurement is cut short.
+    """
+    token = _growing.set(see)
+    try:
+        yield
+    finally:
+        _growing.reset(token)
+
+
+def recorded_here(name: str, rows: Iterable[dict[str, Any]], on: str = "cuda") -> Recording:
+    """What is measured on this machine's GPU (`on` = "cuda") or CPU (`on` = "cpu").
+
+    Args:
+        name: of the recording.
+        rows: the measurements; an iterator may make them one by one, and `growing` sees each.
+        on: what they are measured on.
+    """
+    found: list[dict[str, Any]] = []
+    recording = _empty(name, on)
+    see = _growing.get()
+    for row in rows:
+        found.append(row)
+        if see is not None:
+            see(replace(recording, rows=list(found)))
+    return replace(recording, rows=found)
+
+
+def _empty(name: str, on: str) -> Recording:
     gpus = device.current().gpus
     return Recording(
         name=name,
@@ -143,7 +182,7 @@ def recorded_here(name: str, rows: list[dict[str, Any]], on: str = "cuda") -> Re
         date=datetime.date.today().isoformat(),
         versions=versions_here(),
         command=COMMAND,
-        rows=rows,
+        rows=[],
     )
 
 

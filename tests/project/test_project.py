@@ -86,7 +86,7 @@ def test_only_the_project_file_and_what_is_derived_show_the_address():
     assert holders == {"pyproject.toml", "README.md", *_notebooks()}
 
 
-@pytest.mark.parametrize("target", ["lab", "test", "check", "format", "links", "record"])
+@pytest.mark.parametrize("target", ["lab", "test", "check", "format", "links", "gpu"])
 def test_make_targets_exist(target):
     subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, check=True)
 

@@ -1,0 +1,9 @@
+"""`python -m gpulearn.hardware`, which `make gpu` calls."""
+
+from __future__ import annotations
+
+import sys
+
+from gpulearn.hardware.run import main
+
+sys.exit(main())

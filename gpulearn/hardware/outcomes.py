@@ -1,0 +1,84 @@
+"""Runs the tests marked `gpu` and records how each ended: `tests-<device>.json`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gpulearn import _require
+from gpulearn.hardware.rows import Rows
+
+__all__ = ["Outcomes", "main"]
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "tests" / "gpu"
+WORKERS = 4  # one GPU serves them all; most of their time is Numba's compiler's
+MESSAGE = 3000  # characters of a failure
+
+
+class Outcomes:
+    """A plugin for pytest that adds a row for each test when it ends."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.running: set[str] = set()
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """A test begins."""
+        self.running.add(nodeid)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Set-up, call and tear-down each report; the call counts, and any that went wrong."""
+        if report.when == "teardown":
+            self.running.discard(report.nodeid)
+        if report.when == "call" or report.outcome != "passed":
+            self._add(report)
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """A file that cannot be imported is a failure too."""
+        if report.outcome == "failed":
+            self._add(report)
+
+    def _add(self, report: Any) -> None:
+        text = str(report.longrepr)[-MESSAGE:] if report.outcome != "passed" else None
+        self.rows.add(
+            test=report.nodeid,
+            outcome=report.outcome,
+            seconds=getattr(report, "duration", 0) or None,
+            message=text,
+        )
+
+    def pytest_sessionfinish(self) -> None:
+        """What is still running now was cut off."""
+        for test in sorted(self.running):
+            self.rows.add(test=test, outcome="cut off")
+        self.rows.write()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tests; return the exit status: 0 if there were some and none failed."""
+    parser = argparse.ArgumentParser(prog="python -m gpulearn.hardware.outcomes")
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--rehearse", action="store_true")
+    parser.add_argument("--tests", type=Path, default=FOLDER)
+    given, more = parser.parse_known_args(arguments)
+    pytest = _require.package("pytest", "Testing")
+    rows = Rows("tests", given.folder, "cpu" if given.rehearse else "cuda")
+    options = [str(given.tests), "-m", "gpu", "-q", "--tb=short", "-p", "no:cacheprovider"]
+    options += ["-W", "default"]  # another version's new warning is no fault of a kernel
+    options += ["-o", "faulthandler_timeout=60"]  # says where a test hangs
+    if importlib.util.find_spec("xdist"):
+        options += ["-n", str(WORKERS), "--dist", "worksteal"]
+    status = int(pytest.main([*options, *more], plugins=[Outcomes(rows)]))
+    ends = Counter(row["outcome"] for row in rows.recording.rows)
+    print(", ".join(f"{count} {outcome}" for outcome, count in sorted(ends.items())) or "no tests")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+"""`make gpu`: tests, recordings and comparisons on a machine with a GPU, in under 8 minutes.
+
+Each step runs in a process of its own and has a limit in seconds. One that fails costs its own
+row of the summary, and the next goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from gpulearn import device
+from gpulearn.hardware import summary
+from gpulearn.hardware.step import GRACE, Outcome, Step, run_step
+from gpulearn.hardware.steps import BUDGET, steps
+from gpulearn.performance import recordings
+
+__all__ = ["environment", "main", "run"]
+
+LEAST = 3.0  # seconds; with less left, a step is not begun
+ROOT = Path(__file__).parents[2]
+
+
+def run(
+    chosen: Sequence[Step],
+    budget: float,
+    logs: Path,
+    environment: Mapping[str, str],
+    after: summary.After = lambda outcomes: None,
+) -> list[Outcome]:
+    """Run steps one after the other, within `budget` seconds in all.
+
+    Args:
+        chosen: the steps, in order; a step gets its own limit, or what is left of the budget.
+        budget: seconds.
+        logs: the folder for the output of each.
+        environment: the variables that they see.
+        after: is given all outcomes so far after each step.
+    """
+    end = time.monotonic() + budget
+    outcomes: list[Outcome] = []
+    for number, step in enumerate(chosen, 1):
+        limit = min(step.seconds, end - time.monotonic() - GRACE)
+        if limit < LEAST:
+            outcomes.append(Outcome(step.name, "no time left", 0.0, ""))
+        else:
+            print(f"[{number}/{len(chosen)}] {step.name} (at most {limit:.0f} s)", flush=True)
+            log = logs / f"{step.name.replace('/', '-')}.log"
+            outcomes.append(run_step(step, limit, log, environment))
+            print(summary.ending(outcomes[-1]), flush=True)
+        after(outcomes)
+    return outcomes
+
+
+def environment(rehearse: bool, logs: Path) -> dict[str, str]:
+    """The variables that steps see: this checkout's package, and one device for all."""
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    wanted = {
+        "PYTHONPATH": path,
+        "PYTHONUNBUFFERED": "1",  # what was said before a crash must be in the log
+        "PYTHONFAULTHANDLER": "1",
+        "PYTHONIOENCODING": "utf-8",
+        "MPLBACKEND": "Agg",
+        "GPULEARN_PROGRESS": str(logs / "progress.json"),
+        # never the SIMT machine by mistake where a GPU is to be measured
+        device.ENVIRONMENT_VARIABLE: "cpu" if rehearse else "gpu",
+    }
+    if not rehearse:
+        wanted[device.PROBED] = "yes"
+    return {**os.environ, **wanted}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what is asked for; return the exit status: 0 only if every step was right."""
+    parser = argparse.ArgumentParser(prog="python -m gpulearn.hardware", description=__doc__)
+    add = parser.add_argument
+    add("--only", action="append", default=[], metavar="NAME", help="a step or group; repeatable")
+    add("--skip", action="append", default=[], metavar="NAME", help="leave out a step or group")
+    add("--list", action="store_true", help="show the steps and their limits")
+    add("--folder", type=Path, help="where results go; gpulearn/performance/recorded if not said")
+    add("--copy", type=Path, metavar="FOLDER", help="put one archive of all results there too")
+    add("--budget", type=float, default=BUDGET, metavar="SECONDS", help="for all steps together")
+    add("--rehearse", action="store_true", help="try every step on the CPU, with tiny sizes")
+    given = parser.parse_args(arguments)
+    if given.budget <= 0:
+        parser.error(f"--budget is {given.budget:g}: give seconds above zero")
+    work = Path(tempfile.mkdtemp(prefix="gpulearn-gpu-"))
+    folder = (
+        given.folder or (work / "recorded" if given.rehearse else recordings.FOLDER)
+    ).resolve()
+    every = steps(folder, given.rehearse)
+    known = {n for step in every for n in (step.name, step.name.partition("/")[0])}
+    only, skip = set(given.only), set(given.skip)
+    if unknown := sorted((only | skip) - known):
+        parser.error(f"there is no step {unknown[0]!r}: --list shows them")
+    chosen = [s for s in every if (not only or s.chosen(only)) and not s.chosen(skip)]
+    if given.list:
+        for step in chosen:
+            print(f"{step.name:28} {step.seconds:4.0f} s")
+        return 0
+    if not given.rehearse and (fault := _no_gpu()):
+        print(fault)
+        return 1
+    if given.rehearse and folder == recordings.FOLDER.resolve():
+        parser.error("a rehearsal makes no recording: give it another --folder")
+    return _visit(chosen, folder, work, given)
+
+
+def _visit(chosen: list[Step], folder: Path, work: Path, given: argparse.Namespace) -> int:
+    logs = work / "logs"
+    for place in (folder, logs):
+        place.mkdir(parents=True, exist_ok=True)
+    rehearse = given.rehearse
+    if rehearse:
+        print(f"{summary.REHEARSAL}\n")
+    signal.signal(signal.SIGTERM, _stop)  # whoever ends this ends the step's processes too
+    began = time.time()
+
+    def after(outcomes: list[Outcome]) -> None:
+        summary.write(outcomes, folder, began, rehearse)
+        if given.copy is not None:
+            summary.copy(folder, logs, given.copy)
+
+    outcomes = run(chosen, given.budget, logs, environment(rehearse, logs), after)
+    print(summary.text(outcomes, folder, began, rehearse))
+    print(f"Results: {folder}\nOutput of each step: {logs}")
+    return 0 if all(outcome.right for outcome in outcomes) else 1
+
+
+def _no_gpu() -> str | None:
+    """Why nothing can be measured here, or None."""
+    here = device.decide({**os.environ, device.ENVIRONMENT_VARIABLE: "auto"})
+    if here.kind == "gpu":
+        return None
+    return (
+        f"make gpu needs an NVIDIA GPU that runs Numba's kernels: {here.reason}. "
+        f"`make gpu ARGS=--rehearse` tries every step on the CPU."
+    )
+
+
+def _stop(number: int, frame: object) -> NoReturn:
+    raise SystemExit(128 + number)

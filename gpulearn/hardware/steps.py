@@ -1,0 +1,48 @@
+"""The steps of `make gpu`, in the order in which they are run, with their limits in seconds.
+
+They take 460 seconds at most. A limit counts the start of Python (torch takes 3 to 5 s) and
+Numba's compiler, which takes 0.1 to 1 s for each kernel. Nothing runs beside a step that takes
+times.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from gpulearn.hardware.step import Step
+
+__all__ = ["BUDGET", "LIMITS", "RECORDED", "steps"]
+
+BUDGET = 460.0  # seconds for all steps; the rest of the 8 minutes is for starting and ending
+
+# recording -> its limit; `record` says what makes it
+RECORDED = {
+    "matmul": 20.0,
+}
+
+# step -> (its module, its limit)
+LIMITS = {
+    "environment": ("environment", 25.0),
+    "tests": ("outcomes", 110.0),
+    **{f"recordings/{name}": ("record", limit) for name, limit in RECORDED.items()},
+    "ladder": ("record", 60.0),
+    "kernels": ("times", 75.0),
+    "estimates": ("estimates", 60.0),
+}
+
+
+def steps(folder: Path, rehearse: bool) -> list[Step]:
+    """Every step with its command; each writes its results into `folder` by itself.
+
+    Args:
+        folder: where the recordings go.
+        rehearse: whether to use tiny sizes, on the CPU.
+    """
+    options = ["--folder", str(folder), *(["--rehearse"] if rehearse else [])]
+    found = []
+    for name, (module, limit) in LIMITS.items():
+        what = [name.rpartition("/")[2]] if module == "record" else []
+        command = (sys.executable, "-m", f"gpulearn.hardware.{module}", *what, *options)
+        found.append(Step(name, limit, command))
+    return found

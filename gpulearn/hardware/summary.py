@@ -1,0 +1,126 @@
+"""What a visit brought: a row for each step, and the numbers that matter most."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from gpulearn.hardware.step import Outcome
+from gpulearn.performance import recordings
+from gpulearn.performance.recordings import Recording
+
+__all__ = ["NUMBERS", "REHEARSAL", "After", "copy", "ending", "numbers", "text", "write"]
+
+After = Callable[[list[Outcome]], None]
+REHEARSAL = "This is a rehearsal on the CPU with tiny sizes: nothing of it is a recording."
+SHOWN = 12  # lines of a step that went wrong
+
+
+def ending(outcome: Outcome) -> str:
+    """How a step ended, with its last lines if it was not right."""
+    line = f"      {outcome.status} after {outcome.seconds:.1f} s"
+    if outcome.right:
+        last = outcome.said.splitlines()[-1:]
+        return line + "".join(f": {said[:120]}" for said in last)
+    said = outcome.said.splitlines()[-SHOWN:]
+    return "\n".join([line, *(f"      | {part[:200]}" for part in said)])
+
+
+def write(outcomes: list[Outcome], folder: Path, began: float, rehearse: bool) -> Path:
+    """Write `visit-<device>.json` with a row for each step, and `visit.txt`."""
+    rows = [
+        {"step": o.step, "status": o.status, "took": round(o.seconds, 2), "said": o.said}
+        for o in outcomes
+    ]
+    made = recordings.recorded_here("visit", rows, "cpu" if rehearse else "cuda")
+    (folder / "visit.txt").write_text(text(outcomes, folder, began, rehearse), encoding="utf-8")
+    return recordings.save(made, folder)
+
+
+def copy(folder: Path, logs: Path, to: Path) -> None:
+    """Put the summary, and one archive of results and logs, into another folder."""
+    to.mkdir(parents=True, exist_ok=True)
+    part = to / "gpu.tar.gz.part"
+    with tarfile.open(part, "w:gz") as archive:
+        archive.add(folder, "recorded")
+        archive.add(logs, "logs")
+    part.replace(to / "gpu.tar.gz")
+    for file in (folder / "visit.txt", *folder.glob("visit-*.json")):
+        shutil.copy(file, to)
+
+
+def text(outcomes: list[Outcome], folder: Path, began: float, rehearse: bool = False) -> str:
+    """The summary as a table, most important numbers last."""
+    wrong = [o for o in outcomes if not o.right]
+    lines = ["", "== Steps that were not right"] if wrong else []
+    for outcome in wrong:
+        lines += ["", f"{outcome.step}: {outcome.status}"]
+        lines += [f"  | {part[:160]}" for part in outcome.said.splitlines()[-SHOWN:]]
+    lines += ["", "== Steps", f"{'step':28} {'status':14} {'seconds':>8}"]
+    lines += [f"{o.step:28} {o.status:14} {o.seconds:8.1f}" for o in outcomes]
+    lines += [f"{'all':28} {'':14} {time.time() - began:8.1f}", "", "== Results"]
+    lines += [f"{what}: {said}" for what, said in numbers(folder, began)]
+    right = f"{len(outcomes) - len(wrong)} of {len(outcomes)} steps were right."
+    return "\n".join([*lines, "", right, *([REHEARSAL] if rehearse else []), ""])
+
+
+def numbers(folder: Path, began: float = 0.0) -> Iterator[tuple[str, str]]:
+    """The most important numbers of the recordings that were written since `began`."""
+    for name, say in NUMBERS.items():
+        fresh = [p for p in recordings.available(folder, name) if p.stat().st_mtime >= began - 1]
+        if not fresh:
+            yield name, "nothing was recorded"
+            continue
+        try:
+            yield name, say(recordings.load(fresh[-1]))
+        except Exception as error:  # the summary stands, whatever a recording holds
+            yield name, f"cannot be summed up: {type(error).__name__}: {error}"
+
+
+def _environment(recording: Recording) -> str:
+    known = {row["what"]: row["value"] for row in recording.rows}
+    tools = [w.removeprefix("tool ") for w, v in known.items() if v == "not there"]
+    there = f"{recording.device}, driver {recording.driver}, {known.get('cpu')}"
+    versions = ", ".join(f"{name} {version}" for name, version in recording.versions.items())
+    return f"{there}; {versions}" + (f"; without {', '.join(tools)}" if tools else "")
+
+
+def _tests(recording: Recording) -> str:
+    ends = Counter(row["outcome"] for row in recording.rows)
+    return ", ".join(f"{count} {outcome}" for outcome, count in sorted(ends.items())) or "none"
+
+
+def _ladder(recording: Recording) -> str:
+    size = max(n for n in {row["n"] for row in recording.rows} if n <= 4096)
+    seconds = {row["rung"]: row["seconds"] for row in recording.where(n=size) if "seconds" in row}
+    library = seconds.pop("torch.matmul")
+    parts = [f"{name} {library / took:.1%}" for name, took in seconds.items()]
+    return f"of torch.matmul at {size}: {', '.join(parts)}"
+
+
+def _kernels(recording: Recording) -> str:
+    ends = Counter(
+        "timed" if "seconds" in r else "wrong" if "error" in r else "left out"
+        for r in recording.rows
+    )
+    return ", ".join(f"{count} {end}" for end, count in sorted(ends.items()))
+
+
+def _estimates(recording: Recording) -> str:
+    rows: list[dict[str, Any]] = recording.where(what="summary")
+    return str(rows[0]["said"])
+
+
+# recording -> what to say of it
+NUMBERS: dict[str, Callable[[Recording], str]] = {
+    "environment": _environment,
+    "tests": _tests,
+    "kernels": _kernels,
+    "ladder": _ladder,
+    "estimates": _estimates,
+}
