@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gpulearn import _require, device
@@ -19,6 +19,7 @@ __all__ = ["RoofPoint", "measured_roof", "memory_bandwidth", "product_rate", "ro
 
 ROUNDS = 2  # at most, if other programs disturb
 SIZES = {"cpu": (512, 1024, 2048), "cuda": (4096, 8192)}
+NUMBERS = {"cpu": 2**24, "cuda": 2**27}  # in an array, several times what a cache holds
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def memory_bandwidth(n: int = 2**24, on: str = "cpu") -> float:
     """
     torch = _require.package("torch", "gl.memory_bandwidth")
     _require.choice("device", on, ("cpu", "cuda"))
-    a, b = torch.ones(n, device=on), torch.zeros(n, device=on)
+    a, b = torch.randn(n, device=on), torch.randn(n, device=on)
     copy, _ = fastest(lambda: b.copy_(a), seconds=0.5)
     add, _ = fastest(lambda: a.add_(b), seconds=0.5)
     return max(8 * n / copy, 12 * n / add)
@@ -134,7 +135,7 @@ def measured_roof(on: str = "cpu") -> Roof:
     for _ in range(ROUNDS):
         with watch_neighbours() as neighbours:
             peak = max(peak, product_rate(on))
-            bandwidth = max(bandwidth, memory_bandwidth(on=on))
+            bandwidth = max(bandwidth, memory_bandwidth(NUMBERS[on], on))
         if not neighbours.disturb:
             break
     name = torch.cuda.get_device_name() if on == "cuda" else _cpu()
@@ -145,7 +146,7 @@ def _cpu() -> str:
     return f"{device.cpu_name()}, {device.cores()} cores"
 
 
-def product_rate(on: str = "cpu") -> float:
+def product_rate(on: str = "cpu", sizes: Sequence[int] | None = None) -> float:
     """The most operations per second in a float32 product of large matrices, by torch.
 
     Several sizes are tried: a larger product is more efficient, a smaller one is likelier to get
@@ -153,7 +154,7 @@ def product_rate(on: str = "cpu") -> float:
     """
     torch = _require.package("torch", "gl.measured_roof")
     best = 0.0
-    for n in SIZES[on]:
+    for n in sizes or SIZES[on]:
         a, b = (torch.from_numpy(random_matrix(n, seed)).to(on) for seed in (1, 2))
         c = torch.empty_like(a)
         with float32_products(torch, tf32=False):

@@ -18,7 +18,17 @@ from gpulearn.kernels.matmul import matmul_flops, matmul_loops
 from gpulearn.performance import gpus, recordings, roofline, timing
 from gpulearn.performance.series import Provenance, Series
 
-__all__ = ["CONTENDERS", "cpu_times", "gpu_times", "live_times", "modelled_times", "peak_rate"]
+__all__ = [
+    "CONTENDERS",
+    "COPIES",
+    "cpu_times",
+    "gpu_times",
+    "live_times",
+    "modelled_times",
+    "peak_rate",
+    "prepared_product",
+    "runs_here",
+]
 
 CONTENDERS = ("loops", "numpy", "torch")
 COPIES = ("none", "pageable", "pinned")
@@ -57,7 +67,7 @@ def cpu_times(
 def gpu_times(
     sizes: Sequence[int],
     dtype: str = "float32",
-    copies: bool = False,
+    copies: bool | str = False,
     model: str = "T4",
 ) -> Series:
     """Times of n × n products on a GPU: live if there is one, else recorded, else modelled.
@@ -65,43 +75,54 @@ def gpu_times(
     Args:
         sizes: the n to time. A recording serves only if it has all of them.
         dtype: "float64", "float32", "tf32", "bfloat16" or "float16".
-        copies: whether to count copying A and B to the GPU and C back, from pageable memory.
+        copies: whether to count copying A and B to the GPU and C back; True and "pageable"
+            from the host's ordinary memory, "pinned" from memory that the GPU reads itself. A
+            model, which knows the link alone, gives both the same time.
         model: the GPU to model if there is neither a GPU here nor a recording. The default is
             the one that Colab lends.
 
     Raises:
-        BadInput: the dtype or the GPU's name is not known.
+        BadInput: the dtype, the way to copy or the GPU's name is not known.
     """
     _require.choice("dtype", dtype, gpus.BYTES)
     sizes = _require.ascending("sizes", sizes)
-    kind = "pageable" if copies else "none"
-    if _live(dtype):
-        return live_times(sizes, dtype, copies=kind, on="cuda", name=_gpu_name(dtype, copies))
-    recorded = _recorded(sizes, dtype, kind, _gpu_name(dtype, copies))
+    kind = _way(copies)
+    if runs_here(dtype):
+        return live_times(sizes, dtype, copies=kind, on="cuda", name=_gpu_name(dtype, kind))
+    recorded = _recorded(sizes, dtype, kind, _gpu_name(dtype, kind))
     return recorded or modelled_times(sizes, dtype, copies, model)
 
 
 def modelled_times(
-    sizes: Sequence[int], dtype: str = "float32", copies: bool = False, model: str = "T4"
+    sizes: Sequence[int], dtype: str = "float32", copies: bool | str = False, model: str = "T4"
 ) -> Series:
     """What n × n products take on a named GPU by `roofline.matmul_seconds`.
 
     Raises:
         BadInput: the sizes, the dtype or the GPU is not known.
     """
-    sizes = _require.ascending("sizes", sizes)
+    sizes, kind = _require.ascending("sizes", sizes), _way(copies)
     seconds = [
-        roofline.matmul_seconds(n, n, n, gpu=model, dtype=dtype, copies=copies) for n in sizes
+        roofline.matmul_seconds(n, n, n, gpu=model, dtype=dtype, copies=kind != "none")
+        for n in sizes
     ]
     where = Provenance("modelled", f"the {model}'s roofline")
-    return Series(_gpu_name(dtype, copies), sizes, tuple(seconds), where)
+    return Series(_gpu_name(dtype, kind), sizes, tuple(seconds), where)
 
 
-def _gpu_name(dtype: str, copies: bool) -> str:
-    return f"GPU, {dtype}{', with copies' if copies else ''}"
+def _way(copies: bool | str) -> str:
+    """What a recording calls this way of copying."""
+    if isinstance(copies, str):
+        return _require.choice("way to copy", copies, COPIES)
+    return "pageable" if copies else "none"
 
 
-def _live(dtype: str) -> bool:
+def _gpu_name(dtype: str, copies: str) -> str:
+    said = {"none": "", "pageable": ", with copies", "pinned": ", with copies, pinned"}
+    return f"GPU, {dtype}{said[copies]}"
+
+
+def runs_here(dtype: str) -> bool:
     """Whether there is a GPU here with this arithmetic; TF32 and bfloat16 came with Ampere."""
     gpus = device.current().gpus
     if not gpus or (dtype in ("tf32", "bfloat16") and gpus[0].capability < (8, 0)):
@@ -141,25 +162,36 @@ def live_times(
     known = [name for name in gpus.BYTES if on == "cuda" or name != "tf32"]
     _require.choice(f"dtype for torch on {on}", dtype, known)
     _require.choice("way to copy", copies, COPIES)
-    kind = torch.float32 if dtype == "tf32" else getattr(torch, dtype)
     where = device.cpu_name() if on == "cpu" else torch.cuda.get_device_name()
 
     def prepare(n: int) -> Callable[[], object]:
-        host = [torch.from_numpy(random_matrix(n, seed)).to(kind) for seed in (1, 2)]
-        if copies == "none":
-            a, b = (x.to(on) for x in host)
-            return lambda: a @ b
-        if copies == "pinned":
-            host = [x.pin_memory() for x in host]
-        a, b = host
-        c = torch.empty_like(a)
-        if copies == "pinned":
-            c = c.pin_memory()
-        return lambda: c.copy_(a.to(on) @ b.to(on))
+        a, b = (random_matrix(n, seed) for seed in (1, 2))
+        return prepared_product(a, b, dtype, copies, on)
 
     with float32_products(torch, dtype == "tf32"):
         found = _timed(sizes, prepare, where, seconds)
     return replace(found, name=name or f"torch, {dtype}")
+
+
+def prepared_product(
+    a: np.ndarray, b: np.ndarray, dtype: str, copies: str, on: str
+) -> Callable[[], Any]:
+    """The call that multiplies two float32 matrices of the host; it returns torch's result.
+
+    The factors are rounded to `dtype` and put where `copies` says before; for TF32 call it
+    within `float32_products`.
+    """
+    torch = _require.package("torch", "Timing matrix products")
+    kind = torch.float32 if dtype == "tf32" else getattr(torch, dtype)
+    host = [torch.from_numpy(m).to(kind) for m in (a, b)]
+    if copies == "none":
+        x, y = (m.to(on) for m in host)
+        return lambda: x @ y
+    x, y = (m.pin_memory() for m in host) if copies == "pinned" else host
+    z = torch.empty_like(x)
+    if copies == "pinned":
+        z = z.pin_memory()
+    return lambda: z.copy_(x.to(on) @ y.to(on))
 
 
 def peak_rate(n: int = 2048) -> float:

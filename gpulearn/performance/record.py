@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from gpulearn import _require, device
+from gpulearn.hardware.recording.matmul import record_matmul
 from gpulearn.kernels.matmul import matmul_flops
 from gpulearn.performance import recordings
 from gpulearn.performance.ladder_rates import live_rates
-from gpulearn.performance.matmul_times import live_times
 from gpulearn.performance.recordings import Recording
 
-__all__ = ["main", "record_ladder", "record_matmul"]
+__all__ = ["main", "record_ladder"]
 
-SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 LADDER_SIZE = 4096
-DTYPES = ("float64", "float32", "tf32", "bfloat16", "float16")
-
-
-def record_matmul(
-    sizes: Sequence[int] = SIZES, dtypes: Sequence[str] = DTYPES, on: str = "cuda"
-) -> Recording:
-    """Time n × n products by dtype, with no copies and with copies of both kinds."""
-    copies = ("none",) if on == "cpu" else ("none", "pageable", "pinned")
-    return recordings.recorded_here("matmul", list(_rows(sizes, dtypes, copies, on)), on)
 
 
 def record_ladder(n: int = LADDER_SIZE) -> Recording:
@@ -37,16 +26,6 @@ def record_ladder(n: int = LADDER_SIZE) -> Recording:
     }
     rows = [{"n": n, "rung": name, "seconds": took} for name, took in seconds.items()]
     return recordings.recorded_here("ladder", rows)
-
-
-def _rows(
-    sizes: Sequence[int], dtypes: Sequence[str], copies: Sequence[str], on: str
-) -> Iterator[dict[str, Any]]:
-    for dtype in dtypes:
-        for way in copies:
-            series = live_times(sizes, dtype, way, on)
-            for n, seconds in zip(series.sizes, series.seconds, strict=True):
-                yield {"n": n, "dtype": dtype, "copies": way, "seconds": seconds}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

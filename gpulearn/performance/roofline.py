@@ -108,6 +108,8 @@ class Roof:
         """The provenance without the name of the machine, which is the roof's own."""
         if self.provenance.kind == "modelled":
             return str(self.provenance)
+        if self.provenance.kind == "recorded":
+            return f"recorded {self.provenance.when}"
         return "measured here" + (", while busy" if self.provenance.busy else "")
 
     def attainable(self, intensity: float) -> float:

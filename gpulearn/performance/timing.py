@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
@@ -16,6 +17,7 @@ from gpulearn.performance.series import Provenance
 __all__ = ["Measurement", "format_seconds", "measure", "now", "place", "time_correctly"]
 
 REPEATS = 3  # at least, however slow a call is
+HEAD_START = 1_000_000  # ticks of the GPU's clock, more than half a millisecond
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,10 @@ def measure(
     """Time a call without arguments: warm up, synchronise, repeat until the median is stable.
 
     The repeats, three at least, end when their spread is under a tenth of their median, or
-    after `seconds`; the result says if it is not stable. Where torch sees a GPU, every reading
-    of the clock waits for it; with `clock="events"` the GPU's own event timers are read
-    instead, which leaves out the time the host takes to launch.
+    after `seconds`; the result says if it is not stable. Where there is a GPU, every reading
+    of the clock waits for all that torch and our kernels have launched; with `clock="events"`
+    the GPU's own event timers are read instead, which leaves out the time the host takes to
+    launch.
 
     Args:
         function: what to time.
@@ -146,11 +149,14 @@ def takes_nothing(function: Callable[..., object]) -> bool:
 
 
 def now() -> float:
-    """The time in seconds, read once the GPU, where torch sees one, has nothing left to do."""
+    """The time in seconds, read once the GPU, where there is one, has nothing left to do."""
     import torch
 
     if torch.cuda.is_available():
         torch.cuda.synchronize()
+    # torch may be a build without CUDA, or look at another GPU than the one kernels run on
+    if (kernels := sys.modules.get("gpulearn.cuda")) is not None:
+        kernels.synchronize()
     return perf_counter()
 
 
@@ -181,10 +187,17 @@ def _host_times(function: Callable[[], object], seconds: float, torch: Any) -> l
 def event_times(
     function: Callable[[], object], seconds: float, torch: Any, most: int = 100
 ) -> list[float]:
-    """Time single calls by pairs of CUDA events, in seconds, until `seconds` or `most` are up."""
+    """Time single calls by pairs of CUDA events, in seconds, until `seconds` or `most` are up.
+
+    torch records the events in the default stream, in which numba launches too. Before the
+    first of a pair the GPU is given something to wait for: else it would reach the launch before
+    the host does, and the time between the events would be the host's.
+    """
     times: list[float] = []
+    wait = getattr(torch.cuda, "_sleep", lambda ticks: None)
     while len(times) < most and (len(times) < 5 or sum(times) < seconds):
         before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        wait(HEAD_START)
         before.record()
         function()
         after.record()

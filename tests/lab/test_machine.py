@@ -38,7 +38,7 @@ def neighbours(monkeypatch):
 
     monkeypatch.setattr(machine, "watch_neighbours", watch)
     monkeypatch.setattr(machine, "product_rate", lambda on: 1e11 * (1 + len(rounds)))
-    monkeypatch.setattr(machine, "memory_bandwidth", lambda on: 2e10)
+    monkeypatch.setattr(machine, "memory_bandwidth", lambda n, on: 2e10)
     return rounds
 
 
@@ -68,7 +68,7 @@ def test_the_roof_of_a_gpu_uses_the_gpu(monkeypatch, neighbours):
 
     neighbours += [False]
     asked = []
-    monkeypatch.setattr(machine, "memory_bandwidth", lambda on: asked.append(on) or 2e10)
+    monkeypatch.setattr(machine, "memory_bandwidth", lambda n, on: asked.append(on) or 2e10)
     monkeypatch.setattr(machine, "product_rate", lambda on: asked.append(on) or 5e13)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a fake GPU")
     found = machine.measured_roof("cuda")

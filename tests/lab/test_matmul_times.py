@@ -8,6 +8,8 @@ import torch
 from gpulearn import device
 from gpulearn.device import Gpu
 from gpulearn.errors import BadInput
+from gpulearn.hardware.recording import matmul as recording
+from gpulearn.hardware.recording.matmul import record_matmul
 from gpulearn.performance import matmul_times, record, recordings
 from gpulearn.performance.matmul_times import cpu_times, gpu_times, live_times
 from gpulearn.performance.recordings import Recording
@@ -187,7 +189,7 @@ def test_nonsense_is_refused(call, sentence):
 
 
 def test_record_writes_what_load_reads(tmp_path):
-    found = record.record_matmul([8, 16], ["float32", "bfloat16"], on="cpu")
+    found = record_matmul([8, 16], ["float32", "bfloat16"], on="cpu")
     path = recordings.save(found, tmp_path)
     again = recordings.load(path)
     assert again == found
@@ -216,4 +218,4 @@ def test_record_writes_a_file(no_gpu, monkeypatch, capsys):
 
 
 def test_record_has_the_sizes_that_notebook_01_shows():
-    assert {16, 32, 64, 128, 256, 512, 1024, 2048} <= set(record.SIZES)
+    assert {16, 32, 64, 128, 256, 512, 1024, 2048} <= set(recording.SIZES)

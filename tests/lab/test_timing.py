@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -129,10 +130,58 @@ def test_event_timers(monkeypatch, clock):
     waits = []
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: waits.append(1))
     monkeypatch.setattr(torch.cuda, "Event", FakeEvent)
+    # the wait before the first event belongs to nobody's time
+    monkeypatch.setattr(torch.cuda, "_sleep", lambda ticks: clock.nap(ticks * 1e-9))
     found = measure(lambda: clock.nap(0.002), clock="events", seconds=0.02, where="a fake GPU")
     assert found.median == pytest.approx(0.002)
     assert found.repeats >= 5
     assert len(waits) > found.repeats  # elapsed_time is an error before both events are done
+
+
+def test_the_gpu_has_work_while_the_host_launches(monkeypatch, clock):
+    """The host's 10 ms before a launch count only if the GPU has nothing to do meanwhile."""
+    done = [0.0]  # when the GPU will have finished all that is in its queue
+
+    def enqueue(seconds):
+        done[0] = max(done[0], clock.seconds) + seconds
+
+    class QueuedEvent:
+        def __init__(self, enable_timing):
+            self.at = 0.0
+
+        def record(self):
+            enqueue(0.0)
+            self.at = done[0]
+
+        def elapsed_time(self, other):
+            return (other.at - self.at) * 1e3
+
+    def launch():
+        clock.nap(0.0001)
+        enqueue(0.00002)
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: clock.nap(done[0] - clock.seconds))
+    monkeypatch.setattr(torch.cuda, "Event", QueuedEvent)
+    monkeypatch.setattr(torch.cuda, "_sleep", lambda ticks: enqueue(ticks / 2e9))
+    found = measure(launch, clock="events", seconds=0.001, where="a fake GPU")
+    assert found.median == pytest.approx(0.00002)
+
+
+def test_the_clock_waits_for_torch_and_for_our_kernels(monkeypatch, clock):
+    """Also where torch is a build without CUDA and numba has a GPU."""
+    waited = []
+    kernels = SimpleNamespace(synchronize=lambda: waited.append("kernels"))
+    monkeypatch.setitem(sys.modules, "gpulearn.cuda", kernels)
+    timing.now()
+    assert waited == ["kernels"]
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: waited.append("torch"))
+    timing.now()
+    assert sorted(waited) == ["kernels", "kernels", "torch"]
+    monkeypatch.delitem(sys.modules, "gpulearn.cuda")
+    timing.now()  # a process that has launched no kernel is not made to load numba
+    assert len(waited) == 4
 
 
 def test_events_need_a_gpu():

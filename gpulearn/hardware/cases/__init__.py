@@ -3,8 +3,24 @@
 from __future__ import annotations
 
 from gpulearn.hardware.case import Case
-from gpulearn.hardware.cases import copies
+from gpulearn.hardware.cases import (
+    copies,
+    elements,
+    histograms,
+    points,
+    products,
+    reductions,
+    rows,
+    scans,
+    transposes,
+    walks,
+    windows,
+)
 
 __all__ = ["CASES"]
 
-CASES: dict[str, Case] = {case.name: case for case in (*copies.CASES,)}
+SUBJECTS = (
+    elements, copies, points, transposes, windows, products, reductions, histograms, scans, rows,
+    walks,
+)  # fmt: skip
+CASES: dict[str, Case] = {case.name: case for subject in SUBJECTS for case in subject.CASES}

@@ -1,0 +1,110 @@
+"""Blocks that share what they have read: stretches, stencils and filters of notebook 05."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpulearn.hardware.case import Case, Shot
+from gpulearn.hardware.cases.arrays import covering, numbers, poisoned
+from gpulearn.kernels import convolution, stencil
+from gpulearn.kernels.blocks import BLOCK, block_sum, reverse_block
+from gpulearn.kernels.convolution import REACH
+from gpulearn.kernels.stencil import RADIUS
+from gpulearn.kernels.transpose_tiled import TILE
+
+__all__ = ["CASES"]
+
+Array = np.ndarray[Any, Any]
+Expected = dict[int, Array]
+ELEMENTS = {
+    "small": {"odd": 4099, "whole": 4096},
+    "large": {"odd": 2**25 + 3, "whole": 2**25},  # 128 MB
+}
+SHAPES = {
+    "small": {"odd": (39, 75), "whole": (64, 96)},
+    "large": {"odd": (4999, 4999), "whole": (4096, 8192)},
+}
+FITS = ("odd", "whole")
+ROUNDING = 1e-6
+
+
+def in_place(fit: str, size: str) -> Shot:
+    n = ELEMENTS[size][fit]
+    return Shot(-(-n // BLOCK), BLOCK, (numbers(n),))
+
+
+def expect_reversed(a: Array) -> Expected:
+    whole = a.size // BLOCK * BLOCK
+    turned = a[:whole].reshape(-1, BLOCK)[:, ::-1].ravel()
+    return {0: np.concatenate([turned, a[whole:][::-1]])}
+
+
+def summed(fit: str, size: str) -> Shot:
+    n = ELEMENTS[size][fit]
+    blocks = -(-n // BLOCK)
+    return Shot(blocks, BLOCK, (numbers(n, positive=True), poisoned(blocks)))
+
+
+def expect_summed(a: Array, out: Array) -> Expected:
+    return {1: np.add.reduceat(a, np.arange(0, a.size, BLOCK), dtype=np.float64)}
+
+
+def neighbours(fit: str, size: str) -> Shot:
+    n = ELEMENTS[size][fit]
+    return Shot(-(-n // BLOCK), BLOCK, (numbers(n, positive=True), poisoned(n)))
+
+
+def expect_neighbours(a: Array, out: Array) -> Expected:
+    padded = np.pad(a.astype(np.float64), RADIUS)
+    width = 2 * RADIUS + 1
+    total = padded[: a.size].copy()
+    for k in range(1, width):
+        total += padded[k : k + a.size]
+    return {1: total}
+
+
+def differences(fit: str, size: str) -> Shot:
+    rows, columns = SHAPES[size][fit]
+    args = (numbers(rows, columns), poisoned(rows, columns - 1))
+    return Shot((-(-columns // BLOCK), rows), BLOCK, args)
+
+
+def expect_differences(image: Array, out: Array) -> Expected:
+    return {1: np.abs(np.diff(image, axis=1))}
+
+
+def filtered(fit: str, size: str) -> Shot:
+    rows, columns = SHAPES[size][fit]
+    weights = numbers(2 * REACH + 1, 2 * REACH + 1, seed=1)
+    args = (numbers(rows, columns), weights, poisoned(rows, columns))
+    return Shot(covering((columns, rows), (TILE, TILE)), (TILE, TILE), args)
+
+
+def expect_filtered(image: Array, weights: Array, out: Array) -> Expected:
+    padded = np.pad(image, REACH)
+    total = np.zeros(image.shape)
+    for (i, j), weight in np.ndenumerate(weights):
+        total += weight * padded[i : i + image.shape[0], j : j + image.shape[1]]
+    return {2: total}
+
+
+CASES = tuple(
+    case
+    for fit in FITS
+    for case in (
+        Case(f"reverse_block, {fit}", "05", reverse_block, partial(in_place, fit), expect_reversed),
+        Case(f"block_sum, {fit}", "05", block_sum, partial(summed, fit), expect_summed, ROUNDING),
+        Case(f"stencil_1d_naive, {fit}", "05", stencil.stencil_1d_naive,
+             partial(neighbours, fit), expect_neighbours, ROUNDING),
+        Case(f"stencil_1d, {fit}", "05", stencil.stencil_1d,
+             partial(neighbours, fit), expect_neighbours, ROUNDING),
+        Case(f"edges, {fit}", "05", stencil.edges, partial(differences, fit), expect_differences),
+        Case(f"conv2d_naive, {fit}", "05", convolution.conv2d_naive,
+             partial(filtered, fit), expect_filtered, tolerance=3e-6),
+        Case(f"conv2d_tiled, {fit}", "05", convolution.conv2d_tiled,
+             partial(filtered, fit), expect_filtered, tolerance=3e-6),
+    )
+)  # fmt: skip

@@ -1,0 +1,111 @@
+"""The clock of all recordings, and the checks that come before it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from gpulearn import _require, device
+from gpulearn.hardware.case import WrongResultError
+from gpulearn.performance import timing
+
+__all__ = ["agree", "host_seconds", "kernels_on", "launch_seconds", "timed", "torch_on"]
+
+BLOCK_SECONDS = 5e-3  # long against the reading of a clock, short enough for hundreds of rows
+BLOCKS = 5
+
+
+def kernels_on() -> str:
+    """Where kernels run: "cuda", or "cpu" on the SIMT machine."""
+    return "cuda" if device.current().kind == "gpu" else "cpu"
+
+
+def torch_on() -> str:
+    """Where torch computes: "cuda" or "cpu"."""
+    return "cuda" if device.torch_gpu() else "cpu"
+
+
+def launch_seconds(launch: Callable[[], object], seconds: float = 0.1) -> float:
+    """The median seconds of a launch, without the host's part of it where a GPU has timers.
+
+    Args:
+        launch: what to time; the work must go to the default stream.
+        seconds: the most time to spend on repeats.
+    """
+    torch = _require.package("torch", "Recording")
+    clock = "events" if torch.cuda.is_available() else "host"
+    return timing.measure(launch, seconds=seconds, clock=clock).median
+
+
+def host_seconds(call: Callable[[], object], block: float = BLOCK_SECONDS) -> float:
+    """The median seconds of a call, as the host sees it: launches and copies are counted.
+
+    `timing.measure` spends up to a second on each call. Recordings have hundreds of them, so
+    that here five blocks of calls, each about `block` seconds long, have to do.
+    """
+    call()  # compiles, allocates and wakes up
+    many = max(1, math.ceil(block / _block(call, 1)))
+    return median(_block(call, many) for _ in range(BLOCKS))
+
+
+def _block(call: Callable[[], object], many: int) -> float:
+    """Seconds of each of `many` calls in a row."""
+    start = timing.now()
+    for _ in range(many):
+        call()
+    return (timing.now() - start) / many
+
+
+def agree(what: str, got: Any, wanted: Any, tolerance: float = 0.0) -> None:
+    """Hold a result against the oracle's.
+
+    Args:
+        what: what was computed, for the message.
+        got: an array, on the device or the host.
+        wanted: an array of the same shape.
+        tolerance: of each element, relative to the largest of all; 0 for exact.
+
+    Raises:
+        WrongResultError: an element is further off, or is not a number.
+    """
+    got = np.asarray(got.copy_to_host() if hasattr(got, "copy_to_host") else got)
+    wanted = np.asarray(wanted)
+    if tolerance == 0:
+        wrong = got != wanted
+    else:
+        most = float(np.abs(wanted).max(initial=0)) or 1.0
+        wrong = ~(np.abs(got - wanted) <= tolerance * most)  # NaN is wrong
+    if got.shape != wanted.shape or wrong.any():
+        first = tuple(int(i) for i in np.argwhere(wrong)[0]) if got.shape == wanted.shape else ()
+        raise WrongResultError(
+            f"{what} is wrong in {int(np.sum(wrong)):,} of {wanted.size:,} elements, first in "
+            f"{first}: {_require.shown(got[first])} where the oracle has "
+            f"{_require.shown(wanted[first])}."
+        )
+
+
+def timed(
+    fields: dict[str, Any],
+    prepare: Callable[[], Callable[[], object]],
+    clock: Callable[[Callable[[], object]], float] = launch_seconds,
+) -> dict[str, Any]:
+    """A row of a recording: `fields` with the `seconds` of what `prepare` returns.
+
+    `prepare` runs the work once, checks its result, and returns the call to time. Where the
+    machine refuses the work (memory runs out, a launch is too large), the row says so under
+    `error` and has no time. A wrong result is no row: it ends the recording.
+
+    Raises:
+        WrongResultError: `prepare` found one.
+    """
+    try:
+        return fields | {"seconds": clock(prepare())}
+    except WrongResultError:
+        raise
+    except Exception as error:
+        said = (str(error).strip().splitlines() or [""])[0]
+        return fields | {"error": f"{type(error).__name__}: {said}"}
