@@ -19,15 +19,15 @@ SECONDS = 1.0  # between two times that a file is written
 
 
 class Saver:
-    """Saves a growing recording, not more often than once a second."""
+    """Saves a growing recording, not more often than every so many seconds."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, every: float = SECONDS) -> None:
+        self.folder, self.every = folder, every
         self._written = -math.inf
 
     def __call__(self, recording: Recording) -> None:
-        """Save it if a second has passed."""
-        if time.monotonic() - self._written > SECONDS:
+        """Save it if the time has passed."""
+        if time.monotonic() - self._written > self.every:
             save(recording, self.folder)
             self._written = time.monotonic()
 

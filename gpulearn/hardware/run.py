@@ -17,13 +17,14 @@ from typing import NoReturn
 
 from gpulearn import device
 from gpulearn.hardware import summary
-from gpulearn.hardware.step import GRACE, Outcome, Step, run_step
+from gpulearn.hardware.step import GRACE, SECONDS, Outcome, Step, run_step
 from gpulearn.hardware.steps import BUDGET, steps
 from gpulearn.performance import recordings
 
 __all__ = ["environment", "main", "run"]
 
 LEAST = 3.0  # seconds; with less left, a step is not begun
+KEPT = 0.6  # of the limits of later steps, which no earlier one may use up
 ROOT = Path(__file__).parents[2]
 
 
@@ -37,7 +38,8 @@ def run(
     """Run steps one after the other, within `budget` seconds in all.
 
     Args:
-        chosen: the steps, in order; a step gets its own limit, or what is left of the budget.
+        chosen: the steps, in order. A step gets its limit, or what is left of the budget when
+            a part of the later steps' limits is kept for them.
         budget: seconds.
         logs: the folder for the output of each.
         environment: the variables that they see.
@@ -46,13 +48,16 @@ def run(
     end = time.monotonic() + budget
     outcomes: list[Outcome] = []
     for number, step in enumerate(chosen, 1):
-        limit = min(step.seconds, end - time.monotonic() - GRACE)
+        kept = KEPT * sum(later.seconds for later in chosen[number:])
+        left = end - time.monotonic() - GRACE
+        limit = min(step.seconds, max(left - kept, KEPT * step.seconds), left)
         if limit < LEAST:
             outcomes.append(Outcome(step.name, "no time left", 0.0, ""))
         else:
             print(f"[{number}/{len(chosen)}] {step.name} (at most {limit:.0f} s)", flush=True)
             log = logs / f"{step.name.replace('/', '-')}.log"
-            outcomes.append(run_step(step, limit, log, environment))
+            known = {**environment, SECONDS: str(limit)}
+            outcomes.append(run_step(step, limit, log, known))
             print(summary.ending(outcomes[-1]), flush=True)
         after(outcomes)
     return outcomes

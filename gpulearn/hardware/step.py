@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-__all__ = ["Outcome", "Step", "run_step"]
+__all__ = ["SECONDS", "Outcome", "Step", "run_step", "seconds_left"]
 
+SECONDS = "GPULEARN_STEP_SECONDS"  # variable that tells a step its limit
 GRACE = 2.0  # seconds between asking a process to end and killing it
 LOG = 2_000_000  # bytes of output that are kept from the beginning
 TAIL = 20_000  # bytes that are kept from the end
@@ -58,6 +59,17 @@ class Outcome:
     def right(self) -> bool:
         """Whether it did all that it should."""
         return self.status == "right"
+
+
+def seconds_left(usual: float, closing: float = 5.0) -> float:
+    """What a step may spend, so that it ends by itself before its limit.
+
+    Args:
+        usual: seconds, where nobody set a limit.
+        closing: seconds to start and to write results in.
+    """
+    limit = os.environ.get(SECONDS)
+    return usual if limit is None else max(1.0, float(limit) - closing)
 
 
 class _Output(threading.Thread):

@@ -29,6 +29,7 @@ __all__ = [
     "find",
     "growing",
     "load",
+    "path_of",
     "recorded_here",
     "save",
     "versions_here",
@@ -125,13 +126,18 @@ def find(name: str, folder: Path = FOLDER) -> Recording | None:
     return max(map(load, available(folder, name)), key=lambda r: r.date, default=None)
 
 
+def path_of(recording: Recording, folder: Path = FOLDER) -> Path:
+    """The file of a recording: `name-device.json`."""
+    where = "".join(c if c.isalnum() else "-" for c in recording.device.lower())
+    return folder / f"{recording.name}-{where}.json"
+
+
 def save(recording: Recording, folder: Path = FOLDER) -> Path:
     """Write a recording as `name-device.json`; return the file."""
     data = {"schema": SCHEMA, **asdict(recording)}
     if fault := _fault(data):
         raise RecordingError(f"This recording {fault}, so it was not written.")
-    where = "".join(c if c.isalnum() else "-" for c in recording.device.lower())
-    path = folder / f"{recording.name}-{where}.json"
+    path = path_of(recording, folder)
     folder.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")  # who is stopped while writing leaves the old file whole
     part.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

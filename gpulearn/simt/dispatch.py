@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from gpulearn.errors import BadLaunch, KernelError
 from gpulearn.simt import verdict
 from gpulearn.simt.arguments import Marshalled, marshal
@@ -97,8 +99,13 @@ def run(
     xray: bool,
     watch: int | tuple[int, ...] = 0,
     named: Mapping[str, Any] | None = None,
+    only: np.ndarray[Any, Any] | None = None,
 ) -> tuple[Report, Finding | None]:
-    """One launch: its report, and the finding that stopped it if any did."""
+    """One launch: its report, and the finding that stopped it if any did.
+
+    `only` are the numbers of the blocks to run, ascending, if not all: for counts of a launch
+    that is too large for the machine. Hazards are then not looked for.
+    """
     function = kernel.py_func
     counters = Counters(Recorder()) if xray else None
     marshalled = None
@@ -129,7 +136,8 @@ def run(
             counters.expect(marshalled.values)
         result = launch(
             program, *shape, marshalled.values, dynamic=sharedmem,
-            hazards=xray or checking(), counters=counters, seed=current_seed(),
+            hazards=only is None and (xray or checking()), counters=counters,
+            seed=current_seed(), only=only,
         )  # fmt: skip
         marshalled.copy_back()
     except Stop as stop:

@@ -58,14 +58,19 @@ class _Run:
         dynamic: int,
         seed: int,
         chunk: int,
+        only: Lanes | None,
     ) -> None:
-        self.program, self.grid, self.block = program, grid, block
+        self.program, self.grid, self.block, self.only = program, grid, block, only
         self.findings, self.hazards, self.counters = findings, hazards, counters
         self.dynamic, self.seed, self.chunk = dynamic, seed, chunk
 
     def chunks(self) -> Iterator[np.ndarray[Any, Any]]:
         """The numbers of the blocks that run together."""
         total = math.prod(self.grid)
+        if self.only is not None:
+            for start in range(0, len(self.only), self.chunk):
+                yield self.only[start : start + self.chunk]
+            return
         if self.seed:
             rng = np.random.default_rng(self.seed)
             if total <= SHUFFLED:
@@ -188,8 +193,12 @@ def launch(
     hazards: bool = True,
     counters: Counters | None = None,
     seed: int = 0,
+    only: Lanes | None = None,
 ) -> LaunchResult:
-    """Runs a kernel over views and numbers (see `arguments` for what makes them)."""
+    """Runs a kernel over views and numbers (see `arguments` for what makes them).
+
+    `only` are the numbers of the blocks to run, ascending, if not all.
+    """
     log = FindingLog()
     result = LaunchResult(program.source, [], counters)
     try:
@@ -205,7 +214,7 @@ def launch(
         def run(size: int, watch: Hazards | None, counts: Counters | None) -> None:
             _Run(
                 program, g, b, findings=log, hazards=watch, counters=counts, dynamic=dynamic,
-                seed=seed, chunk=size,
+                seed=seed, chunk=size, only=only,
             ).run(program.kernel(counting=counts is not None), args)  # fmt: skip
 
         work = _Launch(run, total)

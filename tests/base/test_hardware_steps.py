@@ -94,8 +94,7 @@ def test_partial_results_survive_the_death_of_their_process(tmp_path):
             yield {{"n": 0, "seconds": 1.0}}
             yield {{"n": 1, "seconds": 1.0}}
             os.kill(os.getpid(), 9)
-        rows.SECONDS = 0
-        with growing(rows.Saver(Path({str(tmp_path)!r}))):
+        with growing(rows.Saver(Path({str(tmp_path)!r}), every=0)):
             recorded_here("work", work(), "cpu")
     """
     assert ended(code, tmp_path).status == "crashed"
