@@ -61,6 +61,12 @@ if TYPE_CHECKING:
     from gpulearn.figures.descent_race import race_methods
     from gpulearn.figures.drift import plot_drift
     from gpulearn.figures.filters import show_filters
+    from gpulearn.figures.gpu_tables import (
+        compare_precisions,
+        compare_transposes,
+        kernel_times,
+        training_rates,
+    )
     from gpulearn.figures.graph_player import graph_player, show_graph
     from gpulearn.figures.ladder import compare_rungs, ladder_explorer
     from gpulearn.figures.matmul import compare_gpus, plot_rates, plot_times, rates
@@ -76,6 +82,7 @@ if TYPE_CHECKING:
     from gpulearn.figures.roofline_explorer import roofline_explorer
     from gpulearn.figures.scaling_curves import plot_scaling
     from gpulearn.figures.show import show
+    from gpulearn.figures.strides import plot_strides
     from gpulearn.figures.table import table
     from gpulearn.figures.thread_explorer import thread_explorer
     from gpulearn.figures.tiles import show_halo, show_tile
@@ -83,6 +90,7 @@ if TYPE_CHECKING:
     from gpulearn.figures.training_board import training_board
     from gpulearn.figures.training_curves import compare_runs, runs_table
     from gpulearn.figures.training_explorer import training_explorer
+    from gpulearn.hardware.recording.roofline import gpu_points
     from gpulearn.kernels.indexing import blocks_for
     from gpulearn.kernels.ladder import ladder_reports
     from gpulearn.kernels.matmul import matmul_flops, matmul_loops
@@ -217,6 +225,12 @@ _HOMES = {
     "gpulearn.figures.descent_race": ("race_methods",),
     "gpulearn.figures.drift": ("plot_drift",),
     "gpulearn.figures.filters": ("show_filters",),
+    "gpulearn.figures.gpu_tables": (
+        "compare_precisions",
+        "compare_transposes",
+        "kernel_times",
+        "training_rates",
+    ),
     "gpulearn.figures.graph_player": ("graph_player", "show_graph"),
     "gpulearn.figures.ladder": ("compare_rungs", "ladder_explorer"),
     "gpulearn.figures.matmul": ("compare_gpus", "plot_rates", "plot_times", "rates"),
@@ -232,6 +246,7 @@ _HOMES = {
     "gpulearn.figures.roofline_explorer": ("roofline_explorer",),
     "gpulearn.figures.scaling_curves": ("plot_scaling",),
     "gpulearn.figures.show": ("show",),
+    "gpulearn.figures.strides": ("plot_strides",),
     "gpulearn.figures.table": ("table",),
     "gpulearn.figures.thread_explorer": ("thread_explorer",),
     "gpulearn.figures.tiles": ("show_halo", "show_tile"),
@@ -239,6 +254,7 @@ _HOMES = {
     "gpulearn.figures.training_board": ("training_board",),
     "gpulearn.figures.training_curves": ("compare_runs", "runs_table"),
     "gpulearn.figures.training_explorer": ("training_explorer",),
+    "gpulearn.hardware.recording.roofline": ("gpu_points",),
     "gpulearn.kernels.indexing": ("blocks_for",),
     "gpulearn.kernels.ladder": ("ladder_reports",),
     "gpulearn.kernels.matmul": ("matmul_flops", "matmul_loops"),
@@ -397,10 +413,12 @@ __all__ = [
     "compare_gpus",
     "compare_operations",
     "compare_points",
+    "compare_precisions",
     "compare_reports",
     "compare_roofs",
     "compare_rungs",
     "compare_runs",
+    "compare_transposes",
     "compression_study",
     "compression_table",
     "compute",
@@ -426,6 +444,7 @@ __all__ = [
     "fit_link",
     "format_seconds",
     "gather_results",
+    "gpu_points",
     "gpu_spec",
     "gpu_times",
     "gradient_step",
@@ -435,6 +454,7 @@ __all__ = [
     "isend",
     "join_group",
     "kernel_roofs",
+    "kernel_times",
     "ladder_explorer",
     "ladder_rates",
     "ladder_reports",
@@ -472,6 +492,7 @@ __all__ = [
     "plot_rates",
     "plot_roofline",
     "plot_scaling",
+    "plot_strides",
     "plot_timeline",
     "plot_times",
     "predict",
@@ -520,6 +541,7 @@ __all__ = [
     "train_step",
     "training_board",
     "training_explorer",
+    "training_rates",
     "tree_all_reduce",
     "unchecked",
     "warm_up_cosine_rate",

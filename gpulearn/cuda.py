@@ -11,15 +11,17 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gpulearn import device
+from gpulearn import device, real_cuda
 
 __all__: list[str] = []
 
 if TYPE_CHECKING:
     jit: Any  # stated, since a checker that goes round a cycle of imports overlooks __getattr__
 
-_HOME = "numba.cuda" if device.current().kind == "gpu" else "gpulearn.simt.lookalike"
-_module = importlib.import_module(_HOME)
+if device.current().kind == "gpu":
+    _module = real_cuda.load()
+else:
+    _module = importlib.import_module("gpulearn.simt.lookalike")
 
 
 def __getattr__(name: str) -> Any:

@@ -39,7 +39,8 @@ PROBED = "GPULEARN_PROBED"
 # driver that refuses its PTX, or dies on it, then costs a sentence and not the notebook.
 PROBE = """
 import sys, numpy as np
-from numba import cuda
+from gpulearn.real_cuda import load
+cuda = load()
 @cuda.jit
 def probe(out):
     out[0] = 42
@@ -119,9 +120,12 @@ def _describe(library: ctypes.CDLL, number: int, driver: str) -> Gpu:
 
 def run_probe(code: str = PROBE, seconds: float = 60) -> str | None:
     """Run one tiny kernel in a process of its own; None if it worked, else what went wrong."""
+    home = str(Path(__file__).parents[1])  # wherever this process found the package
+    path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
     try:
         done = subprocess.run(
             [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONPATH": path},
             capture_output=True,
             text=True,
             timeout=seconds,

@@ -141,8 +141,10 @@ def compare_points(roof: Roof, *points: RoofPoint) -> Table:
         }
         for point in points
     ]
+    recorded = [point.provenance for point in points if point.provenance.kind == "recorded"]
     busy = ", while busy" if any(point.provenance.busy for point in points) else ""
-    return table(rows, caption=f"Times: measured here{busy}. Roof: {roof.name}, {roof.origin}.")
+    times = str(recorded[0]) if recorded else f"measured here{busy}"
+    return table(rows, caption=f"Times: {times}. Roof: {roof.name}, {roof.origin}.")
 
 
 def compare_roofs(*roofs: Roof) -> Table:

@@ -137,6 +137,7 @@ def _headline(found: Comparison) -> str:
 
 
 def counted(left_out: Mapping[str, str]) -> str:
+    """How often each reason for leaving a case out occurs, in words."""
     reasons = list(left_out.values())
     return "; ".join(f"{reasons.count(r)}: {_require.shorten(r)}" for r in dict.fromkeys(reasons))
 

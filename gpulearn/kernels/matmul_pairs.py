@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.cuda import libdevice
 
 from gpulearn import cuda
 from gpulearn.kernels.matmul_registers import ALONG, COLUMNS, DEPTH, DOWN, HIGH, ROWS, WIDE
@@ -21,6 +20,7 @@ __all__ = ["matmul_vectorised"]
 
 Pairs = np.ndarray[tuple[int, int], Any]
 
+libdevice: Any = cuda.libdevice
 PAIRS_DEEP, PAIRS_ACROSS, PAIRS_WIDE = DEPTH // 2, COLUMNS // 2, WIDE // 2
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpulearn import real_cuda
 from gpulearn.lessons.exercise import Answer, Refused
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def run(answer: Answer, launch: Launch, cuda: Any = None) -> tuple[Array, ...]:
     Raises:
         Refused: it wrote beside an array.
     """
-    cuda = cuda or importlib.import_module("numba.cuda")
+    cuda = cuda or real_cuda.load()
     function = getattr(answer, "py_func", answer)
     padded: dict[int, Any] = {}
     given: list[Any] = []

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn import real_cuda
 from gpulearn.simt.arguments import In, InOut, Out
 from gpulearn.simt.devicearray import (
     DeviceNDArray,
@@ -184,6 +185,7 @@ class _Random(Namespace):
         n: int, seed: int, subsequence_start: int = 0, stream: Any = 0
     ) -> DeviceNDArray:
         """`n` generator states on the device, 2**64 steps apart."""
+        real_cuda.load()
         from numba.cuda import random
 
         states = np.empty(n, random.xoroshiro128p_dtype)
@@ -191,6 +193,7 @@ class _Random(Namespace):
         return device_copy(states)
 
     def __getattr__(self, name: str) -> Any:
+        real_cuda.load()
         from numba.cuda import random
 
         return getattr(random, name)
@@ -201,6 +204,7 @@ random = _Random("random")
 
 def __getattr__(name: str) -> Any:
     if name == "libdevice":  # its functions are stubs, the same with and without a GPU
+        real_cuda.load()
         return importlib.import_module("numba.cuda.libdevice")
     raise AttributeError(f"cuda.{name} is not part of the SIMT machine")
 

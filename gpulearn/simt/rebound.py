@@ -15,6 +15,7 @@ import types as python_types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gpulearn import real_cuda
 from gpulearn.simt.names import Intrinsic, Namespace, python_function
 
 __all__ = [
@@ -61,8 +62,7 @@ def compile_to_ptx(
 
 
 def _ptx(function: Callable[..., Any], signature: str, capability: tuple[int, int]) -> str:
-    from numba import cuda
-
+    cuda = real_cuda.load()
     with _patching, any_device():
         return str(cuda.compile_ptx(function, signature, cc=capability)[0])
 
@@ -96,6 +96,7 @@ def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> A
         ImportError: something of Numba's is not where it used to be.
         numba.core.errors.NumbaError: Numba refuses the kernel.
     """
+    real_cuda.load()
     from numba.core import types
     from numba.cuda import compiler
 

@@ -7,6 +7,7 @@ from gpulearn.hardware.cases import (
     copies,
     elements,
     histograms,
+    patterns,
     points,
     products,
     reductions,
@@ -21,6 +22,6 @@ __all__ = ["CASES"]
 
 SUBJECTS = (
     elements, copies, points, transposes, windows, products, reductions, histograms, scans, rows,
-    walks,
+    walks, patterns,
 )  # fmt: skip
 CASES: dict[str, Case] = {case.name: case for subject in SUBJECTS for case in subject.CASES}

@@ -21,18 +21,19 @@ VALUES = 2**27  # bytes, more than a cache holds
 LIVE_VALUES = 2**24
 REPEATED = 2**22  # values that are drawn; the rest repeats them
 THREADS = 256
-BLOCKS = 1024  # of the kernel whose threads stride
 
 # how the notebook calls it -> kernel, and its blocks, None for a thread each value
 KERNELS: dict[str, tuple[Any, int | None]] = {
     "racy": (histogram_racy, None),
     "atomics": (histogram_global, None),
-    "private copies": (histogram_shared, BLOCKS),
+    "copies, a thread each value": (histogram_shared, None),
+    "copies, 64 blocks": (histogram_shared, 64),
+    "copies, 1,024 blocks": (histogram_shared, 1024),
 }
 
 
 def record_histograms(n: int = VALUES, repeated: int = REPEATED) -> Recording:
-    """Time three histograms of n bytes that are random, skewed and all equal.
+    """Time histograms of n bytes that are random, skewed and all equal.
 
     Args:
         n: how many values, a multiple of `repeated`.

@@ -18,7 +18,6 @@ __all__ = ["BATCHES", "PRECISIONS", "record_training", "training_rows"]
 
 PRECISIONS = ("float32", "tf32", "bfloat16", "float16")
 BATCHES = (4, 16, 64, 256, 1024, 4096)
-LIVE_BATCHES = (64, 1024)
 CHECKED = 64  # images whose gradient is held against float32 on the CPU
 WIDE = 256  # channels of the wide network's first convolution; LeNet has 32
 
@@ -136,6 +135,6 @@ def _arithmetic(precision: str) -> Iterator[None]:
         torch.backends.cudnn.allow_tf32 = before
 
 
-def training_rows() -> GpuRows | None:
+def training_rows(batches: Sequence[int]) -> GpuRows | None:
     """The rows of a GPU here that torch can use, else the recorded ones, else None."""
-    return gpu_rows("training", lambda: record_training(LIVE_BATCHES), torch_on)
+    return gpu_rows("training", lambda: record_training(batches), torch_on)

@@ -1,0 +1,181 @@
+"""The tables of notebooks 05, 07 and 12 that show what a GPU did, beside what a model says.
+
+A GPU's times are measured where there is one, else recorded. Where there is neither, a table
+shows the model alone, and its caption says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpulearn import _require
+from gpulearn.errors import BadInput
+from gpulearn.figures.table import Table, table
+from gpulearn.hardware.recording.histograms import histogram_rows
+from gpulearn.hardware.recording.loading import GpuRows, sheet_of
+from gpulearn.hardware.recording.reductions import reduction_rows
+from gpulearn.hardware.recording.training import BATCHES, PRECISIONS, training_rows
+from gpulearn.hardware.recording.transposes import SHOWN, transpose_rows
+from gpulearn.performance.estimates import estimate
+from gpulearn.performance.gpus import gpu_spec
+from gpulearn.performance.timing import format_seconds
+
+if TYPE_CHECKING:
+    from gpulearn.simt.report import Report
+
+__all__ = ["compare_precisions", "compare_transposes", "kernel_times", "training_rates"]
+
+# useful GB/s at 4096 × 4096, measured by somebody else on a GPU that is not named:
+# sjang1594.github.io/portfolio/cuda-image-transposed
+PUBLISHED = {"straight": 124, "tile 32 × 32": 220, "tile 32 × 33": 352}
+NOTHING = "No GPU here, and no times recorded."
+TIMED = ("histograms", "sums", "scans", "rows")
+FLOOR_VALUES = 2**26  # float32, where nothing is measured that says how many
+
+
+def compare_transposes(reports: Mapping[str, Report]) -> Table:
+    """The useful bytes a second of transposes: modelled, published, and measured or recorded.
+
+    Args:
+        reports: a name of `PUBLISHED` → the report of its launch, for the model.
+
+    Raises:
+        BadInput: there is no report, or one has another name.
+    """
+    if not isinstance(reports, Mapping) or not reports:
+        raise BadInput(f'reports is {_require.shown(reports)}: give {{"straight": report, …}}.')
+    found = transpose_rows()
+    rows = []
+    for name, report in reports.items():
+        _require.choice("transpose", name, PUBLISHED)
+        modelled = report.totals.bytes_requested / estimate(report, "T4").seconds
+        row = {"kernel": name, "modelled": f"{modelled / 1e9:.0f}", "published": PUBLISHED[name]}
+        if found:
+            row[found.provenance.kind] = _useful(found, name)
+        rows.append(row)
+    caption = "Useful GB/s: the bytes of image and out by the time. Modelled: the T4's roofline."
+    if found:
+        copy = _useful(found, "copy")
+        caption += f" {_origin(found)}, {SHOWN} × {SHOWN}; a plain copy there: {copy}."
+    return table(rows, caption=caption)
+
+
+def _useful(found: GpuRows, kernel: str) -> str:
+    rows = found.where(kernel=kernel)
+    return f"{rows[0]['useful'] / rows[0]['seconds'] / 1e9:,.0f}" if rows else "–"
+
+
+def kernel_times(which: str) -> Table:
+    """The times of the kernels of notebook 07, under the floor that no kernel gets below.
+
+    Args:
+        which: "histograms", "sums", "scans" or "rows" (softmax and the largest of a row).
+
+    Returns:
+        The floor (the least that any must move, by the bandwidth of the data sheet), and a row
+        for each kernel that was timed: seconds, and the bytes of the floor by these seconds.
+
+    Raises:
+        BadInput: `which` is none of these.
+    """
+    _require.choice("kind of kernel", which, TIMED)
+    if which == "histograms":
+        found = histogram_rows()
+        timed = found.rows if found else []
+    else:
+        found = reduction_rows()
+        timed = found.where(family=which[:-1]) if found else []
+    sheet = (sheet_of(found.provenance.where) if found else None) or "T4"
+    moved = min((row["bytes"] for row in timed), default=4 * FLOOR_VALUES)
+    floor = {
+        "kernel": "floor: memory alone",
+        "time": format_seconds(moved / gpu_spec(sheet).bandwidth),
+    }
+    floor["GB/s"] = f"{gpu_spec(sheet).bandwidth / 1e9:,.0f}"
+    rows = [floor]
+    for row in timed:
+        name = row["kernel"] + (f", {row['data']}" if "data" in row else "")
+        rate = row["bytes"] / row["seconds"] / 1e9
+        rows.append(
+            {"kernel": name, "time": format_seconds(row["seconds"]), "GB/s": f"{rate:,.3g}"}
+        )
+    said = f"Floor: {moved / 2**20:,.0f} MiB, modelled by the {sheet}'s data sheet."
+    return table(rows, caption=f"{said} {f'The others: {_label(found)}.' if timed else NOTHING}")
+
+
+def compare_precisions(batch: int = 1024) -> Table:
+    """Images a second in training by precision, beside the peaks of the data sheet.
+
+    Args:
+        batch: images of a step, one of `BATCHES`.
+
+    Returns:
+        A row for each precision, a column for each network that was timed.
+
+    Raises:
+        BadInput: the batch is none of these.
+    """
+    _batch(batch)
+    found = training_rows((batch,))
+    sheet = (sheet_of(found.provenance.where) if found else None) or "H200"
+    networks = dict.fromkeys(row["network"] for row in found.rows) if found else {}
+    rows = []
+    for precision in PRECISIONS:
+        peak = gpu_spec(sheet).peak.get(precision)
+        row = {"precision": precision, f"{sheet}: TFLOP/s": f"{peak / 1e12:,.0f}" if peak else "–"}
+        for network in networks:
+            row[network] = _images(found, network, precision, batch)
+        rows.append(row)
+    said = f"Images a second at a batch of {batch:,}: {_label(found)}." if found else NOTHING
+    return table(rows, caption=f"Peaks: the {sheet}'s data sheet. {said}")
+
+
+def training_rates(
+    network: str = "LeNet", batches: Sequence[int] = (4, 16, 64, 256, 1024)
+) -> tuple[dict[int, dict[str, str]], str]:
+    """A GPU's images a second by batch and precision, as cells for a table.
+
+    Args:
+        network: one that is recorded: "LeNet", "MLP", "LeNet, 8 times as wide".
+        batches: some of `BATCHES`.
+
+    Returns:
+        Batch → heading → cell, and a sentence that says where the cells are from; nothing and
+        an empty sentence where there is no GPU and no recording.
+
+    Raises:
+        BadInput: a batch is none of these.
+    """
+    for batch in batches:
+        _batch(batch)
+    found = training_rows(tuple(batches))
+    if found is None or not (timed := found.where(network=network)):
+        return {}, ""
+    kinds = [p for p in PRECISIONS if any(row["precision"] == p for row in timed)]
+    cells = {
+        batch: {f"GPU, {kind}": _images(found, network, kind, batch) for kind in kinds}
+        for batch in batches
+    }
+    return cells, f"GPU: {_label(found)}."
+
+
+def _batch(batch: int) -> None:
+    if batch not in BATCHES:
+        known = ", ".join(map(str, BATCHES))
+        raise BadInput(f"batch is {_require.shown(batch)}: choose from {known}.")
+
+
+def _images(found: GpuRows | None, network: str, precision: str, batch: int) -> str:
+    wanted: dict[str, Any] = {"network": network, "precision": precision, "batch": batch}
+    seconds = found.seconds(**wanted) if found else None
+    return f"{batch / seconds:,.0f}" if seconds else "–"
+
+
+def _label(found: GpuRows | None) -> str:
+    return str(found.provenance) if found else ""
+
+
+def _origin(found: GpuRows) -> str:
+    said = _label(found)
+    return said[0].upper() + said[1:]

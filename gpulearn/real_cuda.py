@@ -1,0 +1,43 @@
+"""`numba.cuda` itself, loaded in the one way that also works where NumPy is newer.
+
+NumPy 2.5 has no `row_stack` any more, its second name for `vstack`. numba-cuda, up to 0.30.4 at
+least, asks for it when it loads its array functions, which is at the first compilation: every
+kernel then ends in an AttributeError. While they load, the name is there.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import warnings
+from types import ModuleType
+
+import numpy as np
+
+__all__ = ["load"]
+
+
+@functools.cache
+def load() -> ModuleType:
+    """Numba's own `cuda`, ready to compile; needs no GPU.
+
+    Numba warns at each launch of fewer than 128 blocks. The lessons launch few blocks on
+    purpose, so it does not, unless NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS asks for it.
+
+    Raises:
+        ImportError: Numba, or something that its `cuda` needs, is not here.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what NumPy will remove next
+        module = importlib.import_module("numba.cuda")
+        if "row_stack" not in vars(np):
+            vars(np)["row_stack"] = np.vstack
+            try:
+                importlib.import_module("numba.cuda.cudaimpl")
+            finally:
+                del vars(np)["row_stack"]
+    if "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS" not in os.environ:
+        dispatcher = importlib.import_module("numba.cuda.dispatcher")
+        dispatcher.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+    return module

@@ -1,0 +1,206 @@
+"""The machine's counters beside Nsight Compute's, by way of a program that stands in for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpulearn.hardware import counter_reasons, ncu, ncu_here
+from gpulearn.hardware.cases import CASES
+from gpulearn.hardware.counters import (
+    as_text,
+    compare,
+    disagreements,
+    in_order,
+    machine_counts,
+    record_counters,
+    verdict,
+)
+from gpulearn.hardware.metrics import COMPARED, EXCESS
+from gpulearn.hardware.profiled import launch_all
+from gpulearn.performance import recordings
+from gpulearn.performance.recordings import Recording
+
+NAMES = (
+    "read_at, offset 1, 4 bytes",
+    "read_at, random, 8 bytes",
+    "shared_read, strided by 32, 4 bytes",
+    "shared_read, strided by 2, 8 bytes",
+    "shared_write, strided by 2, 4 bytes",
+    "tile_read, columns",
+)
+FEW = {name: CASES[name] for name in NAMES}
+ONE = {NAMES[0]: CASES[NAMES[0]]}
+LOAD_SECTORS = COMPARED["global_load_sectors"]
+LOAD_CONFLICTS = COMPARED["shared_load_conflicts"]
+
+
+@pytest.fixture
+def profiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Puts the stand-in on the path; call it with what it shall do."""
+    program = tmp_path / "bin" / "ncu"
+    program.parent.mkdir()
+    stand_in = Path(__file__).with_name("stand_in_ncu.py")
+    program.write_text(f"#!{sys.executable}\nexec(open({str(stand_in)!r}).read())\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+
+    def wish(**wanted: Any) -> None:
+        monkeypatch.setenv("STAND_IN", json.dumps(wanted))
+
+    wish()
+    return wish
+
+
+def verdicts(recording: Recording) -> Counter[str]:
+    return Counter(verdict(row) for row in recording.rows if "counter" in row)
+
+
+def notes(recording: Recording) -> str:
+    return "\n".join(row["note"] for row in recording.rows if "note" in row)
+
+
+def test_every_counter_is_held_against_its_metric(profiler: Any, tmp_path: Path) -> None:
+    made = record_counters(tmp_path, FEW, 60)
+    assert verdicts(made)["equal"] == len(FEW) * len(COMPARED), as_text(made)
+    assert verdicts(made).keys() == {"equal", "beside"}
+    assert not notes(made)
+    assert made.versions["ncu"] == "2025.3.1.0"
+    (path,) = recordings.available(tmp_path, "counters")
+    assert recordings.load(path) == made
+    assert "never" not in (tmp_path / ncu.RAW).read_text()
+    assert '"Kernel Name"' in (tmp_path / ncu.RAW).read_text()
+    assert as_text(made).startswith("48 of 48 counters of 4 kernels are equal to the last unit")
+
+
+def test_a_number_off_by_one_is_unexplained_and_shows_what_else_was_measured(
+    profiler: Any, tmp_path: Path
+) -> None:
+    profiler(off={LOAD_SECTORS: 1, "launch__registers_per_thread": 12}, layout="details")
+    made = record_counters(tmp_path, ONE, 60)
+    assert verdicts(made)["unexplained"] == 1
+    assert "unexplained" in as_text(made)
+    (evidence,) = (r for r in made.rows if r["metric"] == "launch__registers_per_thread")
+    assert (evidence["ncu"], evidence["machine"]) == (12, None)
+
+
+def test_waiting_passes_are_explained_by_the_instructions_own() -> None:
+    case = CASES["tile_read, columns"]
+    counts = machine_counts(case)
+
+    def said(**more: int) -> str:
+        passes = {EXCESS[0]: 1056 + more.get("passes", 0), EXCESS[1]: 64}
+        atomics = {"smsp__inst_executed_op_shared_atom.sum": more.get("atomics", 0)}
+        rows = compare(case, counts, {LOAD_CONFLICTS: 1000, **passes, **atomics})
+        return next(row["reason"] for row in rows if row["metric"] == LOAD_CONFLICTS)
+
+    assert "992" in said()
+    assert not said(passes=8)  # the instructions' own passes are as many as the counter's
+    assert not said(atomics=1)
+
+
+def test_a_metric_that_is_not_listed_costs_its_column(profiler: Any, tmp_path: Path) -> None:
+    profiler(unlisted=[LOAD_SECTORS.removesuffix(".sum")])
+    made = record_counters(tmp_path, ONE, 60)
+    assert verdicts(made)["not measured"] == 1
+    assert verdicts(made)["equal"] == len(COMPARED) - 1
+    assert LOAD_SECTORS in notes(made)
+
+
+def test_metrics_that_end_the_profiling_are_left_out(profiler: Any, tmp_path: Path) -> None:
+    refused = [LOAD_SECTORS.removesuffix(".sum"), "smsp__inst_executed"]
+    profiler(refused=refused, fault="silent")
+    made = record_counters(tmp_path, ONE, 60)
+    assert verdicts(made)["equal"] == len(COMPARED) - 1
+    assert "Failed to find metric" in notes(made)
+
+
+def test_without_a_profiler_the_machine_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(ncu_here, "PLACES", ())
+    made = record_counters(tmp_path, FEW, 5)
+    assert verdicts(made) == {"not measured": len(FEW) * len(COMPARED)}
+    assert all(row["machine"] is not None for row in made.rows if "counter" in row)
+    assert "ncu" in notes(made)
+
+
+def test_without_permission_one_trial_is_enough(profiler: Any, tmp_path: Path) -> None:
+    profiler(fault="permission")
+    made = record_counters(tmp_path, FEW, 60)
+    assert verdicts(made) == {"not measured": len(FEW) * len(COMPARED)}
+    assert "ERR_NVGPUCTRPERM" in notes(made)
+    assert (tmp_path / ncu.RAW).read_text().count("$ ") == 1
+
+
+def test_a_crash_keeps_what_was_measured(profiler: Any, tmp_path: Path) -> None:
+    profiler(fault="crash")
+    made = record_counters(tmp_path, FEW, 60)
+    # two in the trial, and two of the other four
+    assert verdicts(made)["equal"] == 4 * len(COMPARED), as_text(made)
+    assert verdicts(made)["not measured"] == 2 * len(COMPARED)
+    assert "139: Segmentation fault" in notes(made)
+
+
+def test_a_profiler_that_hangs_is_ended(
+    profiler: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ncu, "LEAST", 0.5)
+    profiler(fault="hang")
+    made = record_counters(tmp_path, FEW, 2)
+    assert verdicts(made) == {"not measured": len(FEW) * len(COMPARED)}
+    assert "did not end" in notes(made)
+
+
+def test_the_program_stops_in_time_and_goes_on_after_a_fault() -> None:
+    entries: list[dict[str, Any]] = []
+    launch_all(["no such case", NAMES[0]], entries.append, 60)
+    assert [next(iter(e)) for e in entries] == ["process", "failed", "launch", "done", "end"]
+    entries.clear()
+    launch_all(NAMES, entries.append, -1)
+    assert entries[-1]["stopped"] == NAMES[0]
+
+
+def test_cases_of_a_kernel_stand_side_by_side() -> None:
+    kernels = [compare(case, None, None)[0]["kernel"] for case in in_order(CASES.values())]
+    changes = sum(a != b for a, b in pairwise(kernels))
+    assert changes == len(set(kernels)) - 1
+    assert len(kernels) == len(CASES)
+
+
+def recorded(**ncu_says: int) -> Recording:
+    """A recording of one case with the machine's own numbers, but for those given."""
+    case = CASES["tile_read, columns"]
+    counts = machine_counts(case)
+    measured = {COMPARED[counter]: float(counts[counter]) for counter in COMPARED}
+    measured |= {COMPARED[counter]: float(value) for counter, value in ncu_says.items()}
+    return recordings.recorded_here("counters", compare(case, counts, measured))
+
+
+def test_a_recorded_value_off_by_one_is_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert disagreements(recorded()) == []
+    off = recorded(shared_load_conflicts=991)
+    assert disagreements(off) == [
+        f"tile_read, columns: shared_load_conflicts is 992 on the machine and 991 on {off.device}."
+    ]
+    for name in ("tile_read", "tile_read, columns"):
+        with monkeypatch.context() as patch:
+            patch.setitem(counter_reasons.EXPLAINED, (name, "shared_load_conflicts"), "because")
+            assert disagreements(off) == []
+    gone = replace(off, rows=[row | {"case": "gone"} for row in off.rows])
+    assert disagreements(gone) == ["gone: the catalogue no longer has this case."]
+
+
+def test_the_machine_counts_what_was_recorded() -> None:
+    for path in recordings.available(name="counters"):
+        assert disagreements(recordings.load(path)) == []
