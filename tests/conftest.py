@@ -8,9 +8,10 @@ import pytest
 
 try:
     from hypothesis import HealthCheck, settings
-except ModuleNotFoundError:  # `make gpu` does without
+except ModuleNotFoundError:  # on a machine with a GPU, whose tests do without
     pass
-else:  # no test depends on how fast this machine is, or on what else it does
+else:
+    # no test depends on how fast this machine is, or on what else it does
     quiet = [HealthCheck.too_slow]
     settings.register_profile("untimed", deadline=None, suppress_health_check=quiet)
     settings.load_profile("untimed")

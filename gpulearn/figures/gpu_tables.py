@@ -19,6 +19,7 @@ from gpulearn.hardware.recording.training import BATCHES, PRECISIONS, training_r
 from gpulearn.hardware.recording.transposes import SHOWN, transpose_rows
 from gpulearn.performance.estimates import estimate
 from gpulearn.performance.gpus import gpu_spec
+from gpulearn.performance.roofline import plain
 from gpulearn.performance.timing import format_seconds
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def kernel_times(which: str) -> Table:
         name = row["kernel"] + (f", {row['data']}" if "data" in row else "")
         rate = row["bytes"] / row["seconds"] / 1e9
         rows.append(
-            {"kernel": name, "time": format_seconds(row["seconds"]), "GB/s": f"{rate:,.3g}"}
+            {"kernel": name, "time": format_seconds(row["seconds"]), "GB/s": f"{plain(rate)}"}
         )
     said = f"Floor: {moved / 2**20:,.0f} MiB, modelled by the {sheet}'s data sheet."
     return table(rows, caption=f"{said} {f'The others: {_label(found)}.' if timed else NOTHING}")

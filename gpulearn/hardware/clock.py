@@ -11,19 +11,22 @@ from gpulearn import cuda
 
 __all__ = ["event_times", "sweeper"]
 
-REPEATS, AT_LEAST, LONG = 30, 5, 0.1  # of a launch: at most, at least; seconds, then it is enough
+AT_LEAST, LONG = 5, 0.1  # repeats of a launch; seconds, after which more are not needed
 
 
-def event_times(launch: Callable[[], object], before: Callable[[], object]) -> list[float]:
-    """Seconds of single launches between two CUDA events, 5 to 30 of them.
+def event_times(
+    launch: Callable[[], object], before: Callable[[], object], most: int = 30
+) -> list[float]:
+    """Seconds of single launches between two CUDA events, `most` or as many as take 0.1 s.
 
     Args:
         launch: what is timed.
         before: work for the GPU that comes before each: while it goes on, the host launches, so
             that the host's time is not between the events.
+        most: how many launches.
     """
     times: list[float] = []
-    while len(times) < REPEATS and (len(times) < AT_LEAST or sum(times) < LONG):
+    while len(times) < most and (len(times) < AT_LEAST or sum(times) < LONG):
         start, end = cuda.event(timing=True), cuda.event(timing=True)
         before()
         start.record()

@@ -1,165 +1,143 @@
-"""How far modelled times are from recorded ones: the distribution, the order, the reasons."""
+"""One case's counters: the SIMT machine's beside Nsight Compute's, and what a difference means."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from gpulearn import _require
+from gpulearn.hardware.case import Case
+from gpulearn.hardware.cases import CASES
+from gpulearn.hardware.counter_reasons import EXPLAINED, reason
+from gpulearn.hardware.metrics import BESIDE, COMPARED, EVIDENCE, EXCESS, total
 from gpulearn.performance.recordings import Recording
-from gpulearn.performance.timing import format_seconds
+from gpulearn.simt.names import python_function
 
-__all__ = ["Compared", "Comparison", "counted", "rank_correlation"]
+__all__ = ["as_text", "compare", "disagreements", "kernel_of", "machine_counts", "verdict"]
 
-APART = 1.2  # two recorded times are apart if one is more than 20 % longer
-WORST = 10  # shown of a list
+Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Compared:
-    """A case's recorded and modelled seconds.
+def kernel_of(case: Case) -> str:
+    """The Python name of a case's kernel."""
+    return str(getattr(python_function(case.kernel) or case.kernel, "__name__", case.name))
 
-    Attributes:
-        case: its name.
-        recorded: seconds on the GPU.
-        modelled: seconds by `gl.estimate`.
-        limit: what the estimate says most of the time goes to.
-        reason: the assumption of the estimate that the counters say is broken; empty where
-            recording and model agree within a quarter.
+
+def machine_counts(case: Case) -> dict[str, int]:
+    """What the SIMT machine counts for the small size of a case, by counter."""
+    from gpulearn.simt import lookalike, xray
+
+    shot = case.shot("small")
+    arguments = [lookalike.to_device(a) if isinstance(a, np.ndarray) else a for a in shot.args]
+    report = xray.xray(case.kernel)[shot.grid, shot.block](*arguments)
+    return report.totals.as_dict()
+
+
+def compare(
+    case: Case, machine: Mapping[str, int] | None, measured: Mapping[str, float | None] | None
+) -> list[Row]:
+    """A row for each counter of a case.
+
+    Args:
+        case: what was launched.
+        machine: the machine's counters, or None where it failed.
+        measured: Nsight Compute's metrics, or None where the case was not profiled.
     """
+    machine, measured = machine or {}, measured or {}
+    kernel = kernel_of(case)
 
-    case: str
-    recorded: float
-    modelled: float
-    limit: str
-    reason: str
+    def row(counter: str, metric: str, theirs: float | None, ours: int | None) -> Row:
+        known = theirs if theirs is None or theirs % 1 else int(theirs)
+        return {
+            "case": case.name, "kernel": kernel, "notebook": case.notebook, "counter": counter,
+            "machine": ours, "ncu": known, "metric": metric, "reason": "",
+        }  # fmt: skip
 
-    @property
-    def ratio(self) -> float:
-        """Recorded by modelled: above 1 where the GPU was slower than the estimate."""
-        return self.recorded / self.modelled
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """All cases, and those that were left out with the reason for each."""
-
-    gpu: str
-    recording: Recording
-    rows: tuple[Compared, ...]
-    left_out: Mapping[str, str]
-
-    @property
-    def ratios(self) -> dict[str, float]:
-        """Recorded by modelled: least, lower quartile, median, upper quartile, largest."""
-        found = np.quantile([row.ratio for row in self.rows], (0, 0.25, 0.5, 0.75, 1))
-        names = ("least", "lower quartile", "median", "upper quartile", "largest")
-        return dict(zip(names, map(float, found), strict=True))
-
-    def within(self, factor: float) -> float:
-        """The share of cases whose recorded time is within a factor of the modelled one."""
-        return float(np.mean([1 / factor <= row.ratio <= factor for row in self.rows]))
-
-    @property
-    def correlation(self) -> float:
-        """Spearman's: that of the ranks of recorded and modelled times; 1 for the same order."""
-        return rank_correlation(
-            [row.recorded for row in self.rows], [row.modelled for row in self.rows]
-        )
-
-    @property
-    def wrongly_ranked(self) -> list[tuple[Compared, Compared]]:
-        """Pairs of which the model says that the second is slower, when the first is.
-
-        Only pairs whose recorded times are more than 20 % apart; the furthest apart first.
-        """
-        by_model = sorted(self.rows, key=lambda row: row.modelled)
-        found = [
-            (a, b)
-            for a, b in combinations(by_model, 2)
-            if a.modelled < b.modelled and a.recorded > APART * b.recorded
-        ]
-        return sorted(found, key=lambda pair: pair[1].recorded / pair[0].recorded)
-
-    @property
-    def pairs(self) -> int:
-        """How many pairs have recorded times more than 20 % apart."""
-        times = sorted(row.recorded for row in self.rows)
-        return sum(b > APART * a for a, b in combinations(times, 2))
-
-    def __str__(self) -> str:
-        return "\n".join(_lines(self))
-
-    __repr__ = __str__
-
-    def as_rows(self) -> list[dict[str, Any]]:
-        """As the rows of a recording: a summary, then cases, wrong pairs, what was left out."""
-        wrong = self.wrongly_ranked
-        facts = {
-            **self.ratios,
-            "within a quarter": self.within(1.25),
-            "correlation": self.correlation,
-        }
-        summary = {"what": "summary", "gpu": self.gpu, "said": _headline(self), **facts}
-        return [
-            summary | {"pairs": self.pairs, "wrong pairs": len(wrong)},
-            *({"what": "case", **vars(row)} for row in self.rows),
-            *({"what": "wrong pair", "slower": a.case, "faster": b.case} for a, b in wrong),
-            *({"what": "left out", "case": c, "reason": r} for c, r in self.left_out.items()),
-        ]
+    rows = [row(c, m, measured.get(m), machine.get(c)) for c, m in COMPARED.items()]
+    differ = False
+    for line in rows:
+        if verdict(line) == "unexplained":
+            differ = True
+            line["reason"] = reason(case.name, kernel, line["counter"], machine, measured)
+    for counter, parts in BESIDE.items():
+        theirs = total(measured, parts)
+        if theirs is not None:
+            rows.append(row(counter, " + ".join(parts), theirs, machine.get(counter)))
+    excess = total(measured, {EXCESS[0]: 1, EXCESS[1]: -1})
+    if excess is not None:
+        ours = [machine.get(f"shared_{kind}_conflicts") for kind in ("load", "store")]
+        both = None if None in ours else sum(n for n in ours if n is not None)
+        rows.append(row("shared_conflicts", " - ".join(EXCESS), excess, both))
+    if differ:
+        found = ((name, measured.get(name)) for name in EVIDENCE)
+        rows += [row("evidence", name, value, None) for name, value in found if value]
+    return rows
 
 
-def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
-    """Spearman's rank correlation; equal values share their mean rank.
+def verdict(row: Row) -> str:
+    """What a row says: equal, explained, unexplained, not measured, or beside.
 
-    >>> rank_correlation([1, 2, 3], [10, 20, 15])
-    0.5
+    >>> verdict({"counter": "global_load_sectors", "machine": 4, "ncu": 5, "reason": ""})
+    'unexplained'
     """
-    ranks = []
-    for values in (np.asarray(a, float), np.asarray(b, float)):
-        _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-        ranks.append((np.cumsum(count) - (count - 1) / 2)[place])
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+    if row.get("counter") not in COMPARED:
+        return "beside"
+    if row["machine"] is None or row["ncu"] is None:
+        return "not measured"
+    if row["machine"] == row["ncu"]:
+        return "equal"
+    return "explained" if row["reason"] else "unexplained"
 
 
-def _headline(found: Comparison) -> str:
-    r, wrong = found.ratios, len(found.wrongly_ranked)
-    return (
-        f"{len(found.rows)} kernels, recorded by modelled: median {r['median']:.2f}, quartiles "
-        f"{r['lower quartile']:.2f} to {r['upper quartile']:.2f}, from {r['least']:.2f} to "
-        f"{r['largest']:.2f}; {found.within(1.25):.0%} within a quarter; rank correlation "
-        f"{found.correlation:.2f}; {wrong:,} of {found.pairs:,} pairs ranked wrongly"
-    )
+def disagreements(recording: Recording, cases: Mapping[str, Case] = CASES) -> list[str]:
+    """Where the machine of today differs from what was recorded, a sentence each.
 
-
-def counted(left_out: Mapping[str, str]) -> str:
-    """How often each reason for leaving a case out occurs, in words."""
-    reasons = list(left_out.values())
-    return "; ".join(f"{reasons.count(r)}: {_require.shorten(r)}" for r in dict.fromkeys(reasons))
-
-
-def _lines(found: Comparison) -> Iterator[str]:
-    yield f"{_headline(found)} (model: {found.gpu}; {found.recording.provenance})."
-    ordered = sorted(found.rows, key=lambda row: row.ratio)
-    shown = ordered if len(ordered) <= 2 * WORST else [*ordered[:WORST], *ordered[-WORST:]]
-    yield from _table("recorded by modelled, least and largest", shown)
-    if found.wrongly_ranked:
-        yield "ranked wrongly, furthest apart first:"
-    for slower, faster in found.wrongly_ranked[:WORST]:
-        yield (
-            f"  {slower.case}: {format_seconds(slower.recorded)}, modelled as faster than "
-            f"{faster.case}: {format_seconds(faster.recorded)}"
-        )
-    if found.left_out:
-        yield f"left out: {counted(found.left_out)}."
-
-
-def _table(title: str, rows: Iterable[Compared]) -> Iterator[str]:
-    yield f"{title}:"
+    Rows whose difference is explained, in the recording or in `EXPLAINED`, are left out.
+    """
+    rows = [r for r in recording.rows if r.get("counter") in COMPARED and r["ncu"] is not None]
+    counts: dict[str, dict[str, int]] = {}
+    found = []
     for row in rows:
-        times = f"{format_seconds(row.recorded):>8} {format_seconds(row.modelled):>8}"
-        yield f"  {row.ratio:6.2f} {times} {row.limit:10} {row.case:44} {row.reason}"
+        name, counter = row["case"], row["counter"]
+        if name not in cases:
+            found.append(f"{name}: the catalogue no longer has this case.")
+            continue
+        if name not in counts:
+            counts[name] = machine_counts(cases[name])
+        explained = any((key, counter) in EXPLAINED for key in (name, row["kernel"]))
+        if counts[name][counter] != row["ncu"] and not (row["reason"] or explained):
+            found.append(
+                f"{name}: {counter} is {counts[name][counter]:,} on the machine and "
+                f"{row['ncu']:,} on {recording.device}."
+            )
+    return list(dict.fromkeys(found))
+
+
+def as_text(recording: Recording) -> str:
+    """The comparison as a table: a summary, and a line for each counter that differs."""
+    rows = [row for row in recording.rows if "counter" in row]
+    verdicts = Counter(verdict(row) for row in rows)
+    held = {r["kernel"] for r in rows if verdict(r) in ("equal", "explained", "unexplained")}
+    asked = sum(verdicts[word] for word in ("equal", "explained", "unexplained"))
+    lines = [
+        f"{verdicts['equal']:,} of {asked:,} counters of {len(held)} kernels are equal to the last "
+        f"unit; {verdicts['explained']:,} of the others are explained, "
+        f"{verdicts['unexplained']:,} are not; {verdicts['not measured']:,} were not measured."
+    ]
+    wide = max((len(row["case"]) for row in rows), default=0)
+    lines.append(f"{'case':{wide}}  {'counter':24}  {'machine':>10}  {'ncu':>10}  verdict")
+    for row in rows:
+        word = verdict(row)
+        if word in ("explained", "unexplained"):
+            lines.append(
+                f"{row['case']:{wide}}  {row['counter']:24}  {row['machine']:>10,}  "
+                f"{row['ncu']:>10,}  {word}{': ' * bool(row['reason'])}{row['reason']}"
+            )
+    all_equal = Counter(row["case"] for row in rows if verdict(row) == "equal")
+    equal = [name for name, count in all_equal.items() if count == len(COMPARED)]
+    if equal:
+        lines.append(f"All {len(COMPARED)} counters are equal in: {'; '.join(equal)}.")
+    lines += [f"note: {row['note']}" for row in recording.rows if "note" in row]
+    return "\n".join(lines)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpulearn.hardware.metrics import EXCESS
+from gpulearn.hardware.metrics import COMPARED, EXCESS
 
 __all__ = ["EXPLAINED", "reason"]
 
@@ -29,20 +29,24 @@ def reason(
     """Why the counter differs, or "".
 
     Besides what is written down in `EXPLAINED` there is one reason that a measurement gives:
-    the counter of bank conflicts also counts passes that waited for the data path for another
-    reason. Nsight Compute works out the passes of each instruction from its addresses as well;
-    where those beyond the ideal are as many as the machine's conflicts, the rest is waiting.
+    the counter of bank conflicts also holds passes that waited for the data path for another
+    reason, so it can be too high. Nsight Compute works out the passes of each instruction from
+    its addresses as well. Where those beyond the ideal are as many as the machine's conflicts,
+    the rest is waiting.
 
     >>> reason("tile", "tile", "shared_load_conflicts",
     ...     {"shared_load_conflicts": 31, "shared_store_conflicts": 0},
-    ...     {"memory_l1_wavefronts_shared": 64, "memory_l1_wavefronts_shared_ideal": 33})
+    ...     {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum": 35,
+    ...      "memory_l1_wavefronts_shared": 64, "memory_l1_wavefronts_shared_ideal": 33})
     "passes beyond the ideal by the instructions' addresses are 31, the machine's number: the ..."
     """
     for name in (case, kernel):
         if (name, counter) in EXPLAINED:
             return EXPLAINED[name, counter]
-    passes, ideal = (measured.get(name) for name in EXCESS)
-    if not counter.endswith("_conflicts") or passes is None or ideal is None:
+    theirs, passes, ideal = (measured.get(name) for name in (COMPARED[counter], *EXCESS))
+    if not counter.endswith("_conflicts") or theirs is None or passes is None or ideal is None:
+        return ""
+    if theirs < machine[counter]:
         return ""
     if any(measured.get(f"smsp__inst_executed_op_{name}.sum") for name in ATOMICS):
         return ""  # their passes are among those of the instructions

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from gpulearn.errors import BadInput, GpulearnError
+from gpulearn.hardware.accuracy import Compared, Comparison, counted
 from gpulearn.hardware.case import Case
 from gpulearn.hardware.cases import CASES
-from gpulearn.hardware.comparison import Compared, Comparison, counted
 from gpulearn.hardware.reasons import reason
 from gpulearn.hardware.recording.loading import sheet_of
 from gpulearn.hardware.sampling import sampled_report
@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gpu = "T4" if given.rehearse else given.gpu
     found = compare_estimates(recording, gpu, seconds=given.seconds)
     recordings.save(replace(recording, name="estimates", rows=found.as_rows()), given.folder)
-    print(found)
+    print(f"{found}\n{found.headline}")
     return 0
 
 

@@ -116,11 +116,18 @@ def _estimates(recording: Recording) -> str:
     return str(rows[0]["said"])
 
 
+def _counters(recording: Recording) -> str:
+    from gpulearn.hardware.comparison import as_text  # needs NumPy, and numba behind it
+
+    return as_text(recording).splitlines()[0]
+
+
 # recording -> what to say of it
 NUMBERS: dict[str, Callable[[Recording], str]] = {
     "environment": _environment,
     "tests": _tests,
     "kernels": _kernels,
     "ladder": _ladder,
+    "counters": _counters,
     "estimates": _estimates,
 }

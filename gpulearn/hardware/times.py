@@ -16,6 +16,7 @@ import warnings
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ AHEAD = 4  # cases whose numbers are made while another runs: NumPy takes longer
 SWEPT = {"cuda": 2**28, "cpu": 2**10}  # float32 numbers: 1 GB, many times a cache
 LOST = 3  # exit status: the device is lost, another process may go on
 ATTEMPTS = 4
+Clock = Callable[[Callable[[], object]], list[float]]
 
 
 class LostDeviceError(RuntimeError):
@@ -55,6 +57,7 @@ def record_kernels(
     size: str = "large",
     seconds: float = SECONDS,
     done: Sequence[Mapping[str, Any]] = (),
+    repeats: int = 30,
 ) -> Recording:
     """Time every case that may run on a GPU, with CUDA events.
 
@@ -63,6 +66,7 @@ def record_kernels(
         size: the size of their launches.
         seconds: when they are up, the rest is left out by name.
         done: rows of an earlier attempt, which are kept; their cases are not run again.
+        repeats: of each launch, at most.
 
     Returns:
         Rows with `case`, `kernel`, `notebook`, `size`, `blocks`, `threads` (of a block), `bytes`
@@ -74,7 +78,8 @@ def record_kernels(
     """
     on = "cuda" if device.current().kind == "gpu" else "cpu"
     todo = _todo(CASES.values() if cases is None else cases, size, done)
-    rows = _rows(todo, size, time.monotonic() + seconds, on)
+    clock = partial(event_times, before=sweeper(SWEPT[on]), most=repeats)
+    rows = _rows(todo, size, time.monotonic() + seconds, clock)
     return recorded_here("kernels", itertools.chain(map(dict, done), rows), on)
 
 
@@ -93,8 +98,7 @@ def one_of_each_first(cases: Iterable[Case]) -> list[Case]:
     return [case for _, case in sorted(turns, key=lambda pair: pair[0])]
 
 
-def _rows(cases: list[Case], size: str, end: float, on: str) -> Iterator[dict[str, Any]]:
-    sweep = sweeper(SWEPT[on])
+def _rows(cases: list[Case], size: str, end: float, clock: Clock) -> Iterator[dict[str, Any]]:
     for case, prepared in _ahead(cases, size):
         fields = {"case": case.name, "kernel": case.kernel.__name__, "notebook": case.notebook}
         if time.monotonic() > end:
@@ -103,7 +107,7 @@ def _rows(cases: list[Case], size: str, end: float, on: str) -> Iterator[dict[st
             continue
         try:
             shot, wanted = prepared.result()
-            yield fields | _described(shot, size) | _timed(case, shot, wanted, sweep)
+            yield fields | _described(shot, size) | _timed(case, shot, wanted, clock)
         except Exception as error:
             said = (str(error).strip().splitlines() or [""])[0]
             yield fields | {"error": f"{type(error).__name__}: {said}"}
@@ -141,16 +145,14 @@ def _described(shot: Shot, size: str) -> dict[str, Any]:
     return {"size": size, "blocks": blocks, "threads": threads, "bytes": shot.bytes}
 
 
-def _timed(
-    case: Case, shot: Shot, wanted: Mapping[int, Any], sweep: Callable[[], None]
-) -> dict[str, Any]:
+def _timed(case: Case, shot: Shot, wanted: Mapping[int, Any], clock: Clock) -> dict[str, Any]:
     with unchecked(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a kernel that is wrong on purpose, or a small grid
         args = case.run(shot)
         for place, value in wanted.items():
             case.compare(place, args[place], value)
         launch = case.kernel[shot.grid, shot.block]
-        times = event_times(lambda: launch(*args), sweep)
+        times = clock(lambda: launch(*args))
     low, middle, high = np.quantile(times, (0.25, 0.5, 0.75))
     return {"seconds": float(middle), "spread": float(high - low), "repeats": len(times)}
 
@@ -201,7 +203,7 @@ def _attempt(given: argparse.Namespace) -> int:
     done = _rows_before(given, size) if given.attempt > 1 else []
     with growing(Saver(given.folder, every=0.0)):
         try:
-            made = record_kernels(None, size, given.seconds, done)
+            made = record_kernels(None, size, given.seconds, done, 2 if given.rehearse else 30)
         except LostDeviceError as error:
             print(f"the device is lost: {error}")
             return LOST

@@ -1,7 +1,7 @@
 """How long work took, how long it could take at best, and where each number comes from.
 
 - measured: `timing`, `fastest`, with `neighbours` to tell whether other programs disturbed;
-- recorded: `recordings` reads what `record` wrote on a machine with a GPU;
+- recorded: `recordings` reads and writes what `gpulearn.hardware` measures on a GPU;
 - modelled: `gpus` (data sheets), `roofline`, `estimates` (from the SIMT machine's counters),
   `machine` (this computer's own roofline), `choosing` (which GPU for a job).
 

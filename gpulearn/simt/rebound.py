@@ -42,14 +42,19 @@ def real_function(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def compile_to_ptx(
-    kernel: Callable[..., Any], signature: str, capability: tuple[int, int] = CAPABILITY
+    kernel: Callable[..., Any],
+    signature: str | tuple[Any, ...],
+    capability: tuple[int, int] = CAPABILITY,
+    lines: bool = False,
 ) -> str:
     """The PTX, NVIDIA's portable assembly, that Numba compiles a kernel to; needs no GPU.
 
     Args:
         kernel: what either `cuda.jit` made, or a plain function.
-        signature: its types as Numba writes them, such as "void(float32[::1], int64)".
+        signature: its types as Numba writes them, such as "void(float32[::1], int64)", or the
+            Numba types of its arguments.
         capability: the compute capability to compile for, such as (8, 0).
+        lines: whether the PTX says from which line of the source each instruction comes.
 
     Raises:
         ImportError: there is no CUDA compiler here (see `compiler_fault`).
@@ -58,13 +63,18 @@ def compile_to_ptx(
     fault = compiler_fault()
     if fault is not None:
         raise ImportError(fault)
-    return _ptx(real_function(kernel), signature, capability)
+    return _ptx(real_function(kernel), signature, capability, lines)
 
 
-def _ptx(function: Callable[..., Any], signature: str, capability: tuple[int, int]) -> str:
+def _ptx(
+    function: Callable[..., Any],
+    signature: str | tuple[Any, ...],
+    capability: tuple[int, int],
+    lines: bool = False,
+) -> str:
     cuda = real_cuda.load()
     with _patching, any_device():
-        return str(cuda.compile_ptx(function, signature, cc=capability)[0])
+        return str(cuda.compile_ptx(function, signature, cc=capability, lineinfo=lines)[0])
 
 
 @functools.cache

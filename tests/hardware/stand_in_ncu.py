@@ -1,7 +1,7 @@
 """Stands in for Nsight Compute where there is no GPU: runs the program, prints ncu's tables.
 
-Its numbers are the SIMT machine's, so a comparison finds everything equal unless `STAND_IN`,
-a JSON object in the environment, asks for something else:
+Its numbers are those in the file `STAND_IN_COUNTS`, case → metric → number, unless `STAND_IN`,
+a JSON object in the environment as well, asks for something else:
     layout    "details" for a row per metric
     unlisted  metrics that --query-metrics leaves out
     refused   metrics that are listed and end the profiling
@@ -53,15 +53,7 @@ def mangled(entry: dict[str, str]) -> str:
 
 def values(case: str, names: list[str]) -> list[tuple[str, str, str]]:
     """Metric, unit and cell, with thousands' commas, for each metric."""
-    from gpulearn.hardware.cases import CASES
-    from gpulearn.hardware.counters import machine_counts
-    from gpulearn.hardware.metrics import COMPARED, EXCESS
-
-    counts = machine_counts(CASES[case])
-    known = {metric: counts[counter] for counter, metric in COMPARED.items()}
-    known[EXCESS[0]] = counts["shared_load_wavefronts"] + counts["shared_store_wavefronts"]
-    conflicts = counts["shared_load_conflicts"] + counts["shared_store_conflicts"]
-    known[EXCESS[1]] = known[EXCESS[0]] - conflicts
+    known = json.loads(Path(os.environ["STAND_IN_COUNTS"]).read_text())[case]
     for metric, more in WISH.get("off", {}).items():
         known[metric] = known.get(metric, 0) + more
     return [(n, "inst", f"{known[n]:,}" if n in known else "(!) n/a") for n in names]

@@ -139,6 +139,24 @@ def test_recorded_before_modelled(no_gpu):
     assert gpu_times([8, 64]).provenance.kind == "modelled"  # a size is missing
 
 
+def test_both_ways_of_copying_are_recorded_and_named(no_gpu):
+    rows = [
+        {"n": 8, "dtype": "float32", "copies": way, "seconds": took}
+        for way, took in (("none", 1e-6), ("pageable", 3e-6), ("pinned", 2e-6))
+    ]
+    recordings.save(a_recording(rows), no_gpu)
+    found = [gpu_times([8], copies=way) for way in (False, True, "pageable", "pinned")]
+    assert [one.seconds[0] for one in found] == [1e-6, 3e-6, 3e-6, 2e-6]
+    assert found[0].name == "GPU, float32"
+    assert found[1].name == found[2].name == "GPU, float32, with copies"
+    assert found[3].name == "GPU, float32, with copies, pinned"
+
+
+def test_a_model_knows_no_way_of_copying(no_gpu):
+    assert gpu_times([8], copies="pinned").seconds == gpu_times([8], copies=True).seconds
+    assert gpu_times([8], copies="none").seconds == gpu_times([8]).seconds
+
+
 def test_live_before_recorded(no_gpu, monkeypatch):
     asked = []
     monkeypatch.setattr(device, "current", lambda: device.Device("cpu", "numba fails", (H200,)))
@@ -178,6 +196,7 @@ def test_the_cpu_has_no_tf32():
         (lambda: cpu_times([8], how="numpy", dtype="bfloat16"), "no dtype for numpy 'bfloat16'"),
         (lambda: gpu_times([-1]), "an entry of sizes is -1"),
         (lambda: gpu_times([8], dtype="float23"), "no dtype 'float23': did you mean 'float32'"),
+        (lambda: gpu_times([8], copies="pined"), "did you mean 'pinned'"),
         (lambda: gpu_times([8], model="T5"), "no GPU 'T5'"),
         (lambda: gpu_times([8], model="T4", dtype="tf32"), "The T4 has no tf32 arithmetic"),
         (lambda: live_times([8], copies="pined", on="cpu"), "did you mean 'pinned'"),

@@ -1,5 +1,7 @@
 """Each recording, rehearsed on the CPU with tiny sizes: it measures, saves, loads, is right."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -151,6 +153,14 @@ def test_what_the_machine_refuses_is_a_row_without_a_time():
 
     row = measuring.timed({"n": 8}, refuse)
     assert row == {"n": 8, "error": "MemoryError: too much"}
+
+
+def test_a_small_launch_is_no_cause_for_a_warning():
+    def prepare():
+        warnings.warn("Grid size 1 will likely result in under-utilization", stacklevel=1)
+        return lambda: None
+
+    assert "error" not in measuring.timed({}, prepare, lambda call: 1.0)
 
 
 def test_a_block_of_calls_is_timed_by_the_call(monkeypatch):

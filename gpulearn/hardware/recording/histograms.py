@@ -48,7 +48,7 @@ def record_histograms(n: int = VALUES, repeated: int = REPEATED) -> Recording:
             where there are values, zero.
     """
     n, repeated = _require.whole("n", n), _require.whole("repeated", repeated)
-    return recorded_here("histograms", list(_rows(n, repeated)), kernels_on())
+    return recorded_here("histograms", _rows(n, repeated), kernels_on())
 
 
 def drawn(repeated: int) -> dict[str, np.ndarray[Any, Any]]:

@@ -46,7 +46,7 @@ def record_matmul(
         WrongResultError: a product is not what NumPy computes.
     """
     _require.package("torch", "Recording")
-    return recorded_here("matmul", list(_rows(sizes, dtypes, on)), on)
+    return recorded_here("matmul", _rows(sizes, dtypes, on), on)
 
 
 def _rows(sizes: Sequence[int], dtypes: Sequence[str], on: str) -> Iterator[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ TREES = {
     "packed": reduction.block_sums_packed,
     "sequential": reduction.block_sums_sequential,
     "shuffle": reduction.block_sums_shuffle,
-    "shuffle, a warp alone": reduction.warp_sum,
+    "warps alone": reduction.warp_sum,
 }
 Prepared = Callable[[], Callable[[], object]]
 
@@ -50,7 +51,7 @@ def record_reductions(n: int = VALUES, columns: int = COLUMNS) -> Recording:
     n, columns = _require.whole("n", n), _require.whole("columns", columns)
     values = np.random.default_rng(7).random(n, np.float32)
     there = cuda.to_device(values)
-    rows = [*_sums(values, there), *_row_wise(values, there, columns), *_scans(n)]
+    rows = chain(_sums(values, there), _row_wise(values, there, columns), _scans(n))
     return recorded_here("reductions", rows, kernels_on())
 
 

@@ -49,7 +49,7 @@ def record_roofline(
         WrongResultError: a result is not what NumPy computes.
     """
     _require.package("torch", "Recording")
-    return recorded_here("roofline", list(_rows(n, batches, numbers, sizes, seconds)), torch_on())
+    return recorded_here("roofline", _rows(n, batches, numbers, sizes, seconds), torch_on())
 
 
 def _rows(

@@ -55,7 +55,7 @@ def record_strides(
         WrongResultError: a copy is not what NumPy copies.
     """
     n = _require.whole("n", n)
-    return recorded_here("strides", list(_rows(n, strides, offsets, repeated)), kernels_on())
+    return recorded_here("strides", _rows(n, strides, offsets, repeated), kernels_on())
 
 
 def _rows(

@@ -44,7 +44,7 @@ def record_transposes(sizes: Sequence[int] = SIZES) -> Recording:
     Raises:
         WrongResultError: a result is not what NumPy transposes.
     """
-    return recorded_here("transposes", list(_rows(sizes)), kernels_on())
+    return recorded_here("transposes", _rows(sizes), kernels_on())
 
 
 def _rows(sizes: Sequence[int]) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,51 @@
+"""Tests for machines with a GPU. Elsewhere the same tests run, on what stands in for one.
+
+They need Python, torch, numba-cuda, numpy and pytest, and nothing else of the test suite's:
+`make gpu` runs them where there is no more.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+from gpulearn import device, real_cuda
+from gpulearn.simt import lookalike
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # the versions there are older or newer than those here
+    import torch
+
+    real_cuda.load()
+
+STAND_IN = device.Gpu("stand-in for a GPU", 2**34, (9, 0), "13.0")
+
+
+def pytest_collection_modifyitems(items):
+    on_gpu = device.current().kind == "gpu"
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.gpu)
+            if on_gpu:  # a library's news must not cost a visit to the machine
+                item.add_marker(pytest.mark.filterwarnings("default"))
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """Two threads on a busy core wait for each other longer than these small products take."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def _as_on_gpu(monkeypatch):
+    """Where there is no GPU the package takes the SIMT machine for one."""
+    if device.current().kind == "cpu":
+        there = device.Device("gpu", "a test says so", (STAND_IN,))
+        monkeypatch.setattr(device, "current", lambda: there)
+        monkeypatch.setattr(real_cuda, "load", lambda: lookalike)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)

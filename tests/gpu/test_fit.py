@@ -1,0 +1,36 @@
+"""`gl.fit` on a GPU: the same bits twice, and a CPU's losses within rounding."""
+
+import pytest
+import torch
+
+import gpulearn as gl
+
+DIGITS = gl.digits()
+SMALL = (
+    DIGITS.train_images[:70],
+    DIGITS.train_labels[:70],
+    DIGITS.test_images[:20],
+    DIGITS.test_labels[:20],
+)
+PLACE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def fitted(place, precision):
+    """The weights after a run of a few steps, and its history."""
+    model = gl.LeNet(width=4, dropout=0)
+    history = gl.fit(
+        model, SMALL, epochs=2, rate=0.01, batch=16, progress=False, device=place,
+        precision=precision,
+    )  # fmt: skip
+    return torch.cat([v.flatten().float().cpu() for v in model.state_dict().values()]), history
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
+def test_two_runs_are_equal_to_the_bit_and_near_the_cpus(precision):
+    one, first = fitted(PLACE, precision)
+    two, second = fitted(PLACE, precision)
+    assert torch.equal(one, two)
+    assert [step.loss for step in first.steps] == [step.loss for step in second.steps]
+    _, here = fitted("cpu", precision)
+    assert first.steps[0].loss == pytest.approx(here.steps[0].loss, rel=1e-2)
+    assert first.steps[-1].loss < first.steps[0].loss
