@@ -127,6 +127,8 @@ class Comparison:
 def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
     """Spearman's rank correlation; equal values share their mean rank.
 
+    Where all values of one are equal there is no order to agree with: then it is 0.
+
     >>> rank_correlation([1, 2, 3], [10, 20, 15])
     0.5
     """
@@ -134,6 +136,8 @@ def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
     for values in (np.asarray(a, float), np.asarray(b, float)):
         _, place, count = np.unique(values, return_inverse=True, return_counts=True)
         ranks.append((np.cumsum(count) - (count - 1) / 2)[place])
+    if any(np.ptp(places) == 0 for places in ranks):
+        return 0.0
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 

@@ -10,14 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gpulearn import _require
+from gpulearn import _require, device
 from gpulearn.hardware.rows import Rows
 
 __all__ = ["Outcomes", "main"]
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "gpu"
-WORKERS = 4  # one GPU serves them all; most of their time is Numba's compiler's
+WORKERS = 8  # at most; one GPU serves them all, and most of their time is Numba's compiler's
+# the step `kernels` checks every large launch, and times it
+ELSEWHERE = "tests/gpu/test_launches.py::test_a_large_launch_of_every_kernel_is_right"
 MESSAGE = 3000  # characters of a failure
 
 
@@ -72,8 +74,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = [str(given.tests), "-m", "gpu", "-q", "--tb=short", "-p", "no:cacheprovider"]
     options += ["-W", "default"]  # another version's new warning is no fault of a kernel
     options += ["-o", "faulthandler_timeout=60"]  # says where a test hangs
-    if importlib.util.find_spec("xdist"):
-        options += ["-n", str(WORKERS), "--dist", "worksteal"]
+    options += ["--deselect", ELSEWHERE]
+    workers = min(WORKERS, device.cores() // 2)
+    if workers > 1 and importlib.util.find_spec("xdist"):
+        options += ["-n", str(workers), "--dist", "worksteal"]
     status = int(pytest.main([*options, *more], plugins=[Outcomes(rows)]))
     ends = Counter(row["outcome"] for row in rows.recording.rows)
     print(", ".join(f"{count} {outcome}" for outcome, count in sorted(ends.items())) or "no tests")

@@ -21,7 +21,7 @@ from gpulearn.hardware.step import GRACE, SECONDS, Outcome, Step, run_step
 from gpulearn.hardware.steps import BUDGET, steps
 from gpulearn.performance import recordings
 
-__all__ = ["environment", "main", "run"]
+__all__ = ["environment", "limit_now", "main", "run"]
 
 LEAST = 3.0  # seconds; with less left, a step is not begun
 KEPT = 0.6  # of the limits of later steps, which no earlier one may use up
@@ -48,9 +48,7 @@ def run(
     end = time.monotonic() + budget
     outcomes: list[Outcome] = []
     for number, step in enumerate(chosen, 1):
-        kept = KEPT * sum(later.seconds for later in chosen[number:])
-        left = end - time.monotonic() - GRACE
-        limit = min(step.seconds, max(left - kept, KEPT * step.seconds), left)
+        limit = limit_now(step, chosen[number:], end - time.monotonic())
         if limit < LEAST:
             outcomes.append(Outcome(step.name, "no time left", 0.0, ""))
         else:
@@ -61,6 +59,19 @@ def run(
             print(summary.ending(outcomes[-1]), flush=True)
         after(outcomes)
     return outcomes
+
+
+def limit_now(step: Step, later: Sequence[Step], left: float) -> float:
+    """The seconds that a step may take now.
+
+    Args:
+        step: comes next.
+        later: those after it; a part of their limits is kept for them.
+        left: seconds of the budget.
+    """
+    left -= GRACE
+    kept = sum(KEPT * other.seconds + GRACE for other in later)
+    return min(step.seconds, max(left - kept, KEPT * step.seconds), left)
 
 
 def environment(rehearse: bool, logs: Path) -> dict[str, str]:

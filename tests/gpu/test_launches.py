@@ -113,7 +113,7 @@ for kernel, case in kernels.items():
         kinds = {finding.kind for finding in report.findings}
         assert case.finding in kinds if case.finding else not kinds, report
         case.check(shot, args)
-print(len(kernels), "kernels")
+print(len({kernel.__name__ for kernel in kernels}), "kernels")
 '''
 
 
