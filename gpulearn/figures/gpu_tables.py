@@ -47,19 +47,27 @@ def compare_transposes(reports: Mapping[str, Report]) -> Table:
     if not isinstance(reports, Mapping) or not reports:
         raise BadInput(f'reports is {_require.shown(reports)}: give {{"straight": report, …}}.')
     found = transpose_rows()
+    where = found.provenance.where if found else ""
+    sheet = sheet_of(where)
     rows = []
     for name, report in reports.items():
         _require.choice("transpose", name, PUBLISHED)
-        modelled = report.totals.bytes_requested / estimate(report, "T4").seconds
+        counted = report.totals
+        modelled = counted.bytes_requested / estimate(report, "T4").seconds
         row = {"kernel": name, "modelled": f"{modelled / 1e9:.0f}", "published": PUBLISHED[name]}
+        if sheet:
+            best = gpu_spec(sheet).bandwidth * counted.bytes_requested / counted.bytes_moved
+            row[f"{sheet}, modelled"] = plain(best / 1e9)
         if found:
-            row[found.provenance.kind] = _useful(found, name)
+            row[f"{sheet or where}, {found.provenance.kind}"] = _useful(found, name)
         rows.append(row)
-    caption = "Useful GB/s: the bytes of image and out by the time. Modelled: the T4's roofline."
+    said = "Useful GB/s: the bytes of image and out by the time. Modelled: the T4's roofline."
+    if sheet:
+        said += f" {sheet}, modelled: its data sheet's bandwidth, no launch."
     if found:
-        copy = _useful(found, "copy")
-        caption += f" {_origin(found)}, {SHOWN} × {SHOWN}; a plain copy there: {copy}."
-    return table(rows, caption=caption)
+        origin, copy = str(found.provenance), _useful(found, "copy")
+        said += f" {origin[0].upper()}{origin[1:]}, {SHOWN} × {SHOWN}; a plain copy there: {copy}."
+    return table(rows, caption=said)
 
 
 def _useful(found: GpuRows, kernel: str) -> str:
@@ -75,7 +83,7 @@ def kernel_times(which: str) -> Table:
 
     Returns:
         The floor (the least that any must move, by the bandwidth of the data sheet), and a row
-        for each kernel that was timed: seconds, and the bytes of the floor by these seconds.
+        for each kernel that was timed: seconds, and the bytes that it must move by these seconds.
 
     Raises:
         BadInput: `which` is none of these.
@@ -87,22 +95,27 @@ def kernel_times(which: str) -> Table:
     else:
         found = reduction_rows()
         timed = found.where(family=which[:-1]) if found else []
-    sheet = (sheet_of(found.provenance.where) if found else None) or "T4"
-    moved = min((row["bytes"] for row in timed), default=4 * FLOOR_VALUES)
-    floor = {
-        "kernel": "floor: memory alone",
-        "time": format_seconds(moved / gpu_spec(sheet).bandwidth),
-    }
-    floor["GB/s"] = f"{gpu_spec(sheet).bandwidth / 1e9:,.0f}"
-    rows = [floor]
-    for row in timed:
-        name = row["kernel"] + (f", {row['data']}" if "data" in row else "")
-        rate = row["bytes"] / row["seconds"] / 1e9
-        rows.append(
-            {"kernel": name, "time": format_seconds(row["seconds"]), "GB/s": f"{plain(rate)}"}
-        )
-    said = f"Floor: {moved / 2**20:,.0f} MiB, modelled by the {sheet}'s data sheet."
-    return table(rows, caption=f"{said} {f'The others: {_label(found)}.' if timed else NOTHING}")
+    sheet = sheet_of(found.provenance.where) if found else "T4"
+    rows, said = [], ""
+    if sheet is not None:  # no GPU is held against another's data sheet
+        moved = min((row["bytes"] for row in timed), default=4 * FLOOR_VALUES)
+        bandwidth = gpu_spec(sheet).bandwidth
+        rows.append(_timed_row("floor: memory alone", moved, moved / bandwidth))
+        said = f"Floor: {moved / 2**20:,.0f} MiB, modelled by the {sheet}'s data sheet. "
+    rows += [_timed_row(_kernel(row), row["bytes"], row["seconds"]) for row in timed]
+    said += f"{'The others' if said else 'Times'}: {_label(found)}." if timed else NOTHING
+    return table(rows, caption=said)
+
+
+def _timed_row(name: str, moved: float, seconds: float) -> dict[str, str]:
+    rate = plain(moved / seconds / 1e9)
+    return {"kernel": name, "time": format_seconds(seconds), "GB/s": rate}
+
+
+def _kernel(row: dict[str, Any]) -> str:
+    """A kernel with its data, and with what it lost of them."""
+    lost = f", {1 - row['counted']:.1%} lost" if row.get("counted", 1) < 1 else ""
+    return f"{row['kernel']}" + (f", {row['data']}" if "data" in row else "") + lost
 
 
 def compare_precisions(batch: int = 1024) -> Table:
@@ -175,8 +188,3 @@ def _images(found: GpuRows | None, network: str, precision: str, batch: int) -> 
 
 def _label(found: GpuRows | None) -> str:
     return str(found.provenance) if found else ""
-
-
-def _origin(found: GpuRows) -> str:
-    said = _label(found)
-    return said[0].upper() + said[1:]

@@ -11,8 +11,8 @@ from gpulearn.figures import controls
 from gpulearn.figures.explorer import Explorer
 from gpulearn.figures.matmul import compare_at, plot_times
 from gpulearn.figures.show import Picture
-from gpulearn.performance import gpus
-from gpulearn.performance.matmul_times import gpu_times, modelled_times
+from gpulearn.performance import gpus, recordings
+from gpulearn.performance.matmul_times import gpu_times, modelled_times, runs_here
 from gpulearn.performance.series import Series
 
 __all__ = ["draw", "matmul_explorer"]
@@ -44,10 +44,14 @@ def gpu_series(sizes: tuple[int, ...], dtype: str, copies: bool, gpu: str) -> Se
 
 
 def dtypes(gpu: str) -> Sequence[str]:
-    """The arithmetic that a GPU offers, widest first; "as above", what every GPU has."""
-    if gpu == BEST:
-        return ("float64", "float32")
-    return controls.dtypes(gpu)
+    """The arithmetic that a GPU offers, widest first; "as above", what is measured or recorded."""
+    if gpu != BEST:
+        return controls.dtypes(gpu)
+    if live := [dtype for dtype in gpus.BYTES if runs_here(dtype)]:
+        return live
+    recording = recordings.find("matmul")
+    known = {row["dtype"] for row in recording.rows} if recording else set()
+    return [dtype for dtype in gpus.BYTES if dtype in known | {"float64", "float32"}]
 
 
 def matmul_explorer(*cpu: Series) -> Explorer:

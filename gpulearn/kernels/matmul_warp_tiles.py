@@ -28,21 +28,23 @@ Sizes = tuple[int, int, int, tuple[int, int, int], tuple[int, int, int]]
 def derived(rows: int, columns: int, depth: int, high: int, wide: int) -> Sizes:
     """Threads of a block, what each loads of `a` and of `b`, and the shapes of their tiles.
 
-    Two tiles of each, of which one is filled while the other is used. The rows of the tile of
-    `a` have four words more than they need, so that lanes that write down a column of it meet
-    in no bank.
+    Two tiles of each, of which one is filled while the other is used. Rows have four words more
+    than they need. In the tile of `a` lanes that write down a column meet in no bank that way;
+    for that of `b` the compiler sees that four neighbours may be one load only if a row is no
+    power of two (seen with numba-cuda 0.30).
 
     >>> derived(128, 128, 8, 8, 16)
-    (128, 8, 8, (2, 8, 132), (2, 8, 128))
+    (128, 8, 8, (2, 8, 132), (2, 8, 132))
     """
     threads = rows * columns // (high * wide)
     loads = rows * depth // threads, columns * depth // threads
-    return threads, *loads, (2, depth, rows + 4), (2, depth, columns)
+    return threads, *loads, (2, depth, rows + 4), (2, depth, columns + 4)
 
 
 ROWS, COLUMNS, DEPTH = 128, 128, 8  # of the tile of C that a block computes, and along k
 HIGH, WIDE, PATCH = 8, 16, 4  # sums of a thread, as rows × columns, and the side of a patch
 LANES_DOWN, LANES_ACROSS = 8, 4  # the lanes of a warp
+PAIRED = True  # whether lanes n and n ^ 2 stand in one column, as n and n ^ 1 in one row
 AHEAD = True  # whether the next tile is loaded before the products of this one
 THREADS, A_LOADS, B_LOADS, A_TILES, B_TILES = derived(ROWS, COLUMNS, DEPTH, HIGH, WIDE)
 
@@ -144,8 +146,11 @@ def matmul_warp_tiles(a: Matrix, b: Matrix, c: Matrix) -> None:
     top, left = np.uint32(cuda.blockIdx.y) * ROWS, np.uint32(cuda.blockIdx.x) * COLUMNS
     # a warp's tile has HIGH · LANES_DOWN rows and WIDE · LANES_ACROSS columns
     across = COLUMNS // (WIDE * LANES_ACROSS)
-    y = warp // across * (HIGH * LANES_DOWN) + lane // LANES_ACROSS * PATCH
-    x = warp % across * (WIDE * LANES_ACROSS) + lane % LANES_ACROSS * PATCH
+    down, right = lane // LANES_ACROSS, lane % LANES_ACROSS
+    if PAIRED:
+        down, right = lane // 2 % LANES_DOWN, lane % 2 + lane // (2 * LANES_DOWN) * 2
+    y = warp // across * (HIGH * LANES_DOWN) + down * PATCH
+    x = warp % across * (WIDE * LANES_ACROSS) + right * PATCH
     for r in range(HIGH):
         for s in range(WIDE):
             total[r, s] = np.float32(0)

@@ -6,8 +6,7 @@ power on zeros, clocks higher, and flatters itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,22 +15,27 @@ import numpy as np
 from gpulearn import _require, device
 from gpulearn.kernels.matmul import matmul_flops, matmul_loops
 from gpulearn.performance import gpus, recordings, roofline, timing
+from gpulearn.performance.products import (
+    COPIES,
+    float32_products,
+    prepared_product,
+    random_matrix,
+)
 from gpulearn.performance.series import Provenance, Series
 
 __all__ = [
     "CONTENDERS",
-    "COPIES",
     "cpu_times",
+    "float32_products",
     "gpu_times",
     "live_times",
     "modelled_times",
     "peak_rate",
-    "prepared_product",
+    "random_matrix",
     "runs_here",
 ]
 
 CONTENDERS = ("loops", "numpy", "torch")
-COPIES = ("none", "pageable", "pinned")
 
 
 def cpu_times(
@@ -173,27 +177,6 @@ def live_times(
     return replace(found, name=name or f"torch, {dtype}")
 
 
-def prepared_product(
-    a: np.ndarray, b: np.ndarray, dtype: str, copies: str, on: str
-) -> Callable[[], Any]:
-    """The call that multiplies two float32 matrices of the host; it returns torch's result.
-
-    The factors are rounded to `dtype` and put where `copies` says before; for TF32 call it
-    within `float32_products`.
-    """
-    torch = _require.package("torch", "Timing matrix products")
-    kind = torch.float32 if dtype == "tf32" else getattr(torch, dtype)
-    host = [torch.from_numpy(m).to(kind) for m in (a, b)]
-    if copies == "none":
-        x, y = (m.to(on) for m in host)
-        return lambda: x @ y
-    x, y = (m.pin_memory() for m in host) if copies == "pinned" else host
-    z = torch.empty_like(x)
-    if copies == "pinned":
-        z = z.pin_memory()
-    return lambda: z.copy_(x.to(on) @ y.to(on))
-
-
 def peak_rate(n: int = 2048) -> float:
     """The most operations per second that this CPU shows in a large float32 product.
 
@@ -206,22 +189,6 @@ def peak_rate(n: int = 2048) -> float:
     by_torch = _call(torch.matmul, torch.from_numpy(a), torch.from_numpy(b))
     fastest = min(min(timing.measure(f).times) for f in (_call(np.matmul, a, b), by_torch))
     return flops / fastest
-
-
-@contextmanager
-def float32_products(torch: Any, tf32: bool) -> Iterator[None]:
-    """Let torch multiply float32 matrices in TF32, or keep it from doing so."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high" if tf32 else "highest")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
-
-
-def random_matrix(n: int, seed: int) -> np.ndarray:
-    """A float32 matrix (n, n) of normally distributed numbers."""
-    return np.random.default_rng(seed).standard_normal((n, n), dtype=np.float32)
 
 
 def _call(multiply: Callable[[Any, Any], object], a: Any, b: Any) -> Callable[[], object]:

@@ -20,6 +20,7 @@ from gpulearn.hardware.comparison import (
     as_text,
     compare,
     disagreements,
+    kernel_of,
     machine_counts,
     verdict,
 )
@@ -196,11 +197,16 @@ def test_the_program_stops_in_time_and_goes_on_after_a_fault() -> None:
     assert entries[-1]["stopped"] == NAMES[0]
 
 
-def test_cases_of_a_kernel_stand_side_by_side() -> None:
-    kernels = [compare(case, None, None)[0]["kernel"] for case in in_order(CASES.values())]
-    changes = sum(a != b for a, b in pairwise(kernels))
-    assert changes == len(set(kernels)) - 1
-    assert len(kernels) == len(CASES)
+def test_one_of_each_kernel_comes_first_and_then_the_patterns() -> None:
+    order = in_order(CASES.values())
+    assert sorted(case.name for case in order) == sorted(CASES)
+    kernels = [kernel_of(case) for case in order]
+    count = len(set(kernels))
+    assert len(set(kernels[:count])) == count
+    assert sum(a != b for a, b in pairwise(kernels)) < 2 * count
+    books = [case.notebook for case in order[count:]]
+    assert books == sorted(books)
+    assert books[0] == ""
 
 
 def recorded(**ncu_says: int) -> Recording:

@@ -8,7 +8,7 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput
-from gpulearn.kernels import matmul_ladder, matmul_pairs, matmul_registers
+from gpulearn.kernels import matmul_ladder, matmul_pairs, matmul_registers, matmul_warp_tiles
 from gpulearn.kernels.ladder import LADDER, PUBLISHED, ladder_reports
 from gpulearn.simt.rebound import compile_to_ptx
 
@@ -21,12 +21,13 @@ SIGNATURES = {
     matmul_registers.matmul_register_patch: FLOAT,
     matmul_registers.matmul_register_tiled: FLOAT,
     matmul_pairs.matmul_vectorised: FLOAT.replace("float32", "int64"),
+    matmul_warp_tiles.matmul_warp_tiles: FLOAT,
 }
 
 # one element, a row, a column, just under, at and over each tile, and n that no depth divides
 SIZES = [
     (1, 1, 1), (1, 70, 1), (70, 1, 2), (2, 3, 66), (31, 32, 33), (64, 64, 64), (65, 9, 130),
-    (129, 7, 63), (40, 100, 24),
+    (129, 7, 63), (40, 100, 24), (128, 21, 256), (129, 16, 130),
 ]  # fmt: skip
 
 
@@ -103,14 +104,17 @@ def test_sectors_per_request_of_each_rung(reports):
     for name in ("shared tile", "register strip", "register tile"):
         assert (loads(name, "a"), loads(name, "b")) == (4, 4)
     assert (loads("wide loads", "a"), loads("wide loads", "b")) == (8, 8)
+    assert (loads("warp tiles", "a"), loads("warp tiles", "b")) == (4, 4)
     stores = {name: report.totals.sectors_per_store for name, report in reports.items()}
-    assert list(stores.values()) == [32, 4, 4, 4, 4, 8]
+    assert list(stores.values()) == [32, 4, 4, 4, 4, 8, 16]
 
 
 def test_bytes_moved_follow_the_width_of_a_tile(reports):
     n = 128
     for name, side in (("shared tile", 32), ("register strip", 64), ("register tile", 64)):
         assert reports[name].totals.bytes_moved == 4 * (2 * n**3 // side + n * n)
+    # a sector is written in four stores, since a lane's four neighbours go one after the other
+    assert reports["warp tiles"].totals.bytes_moved == 4 * (2 * n**3 // 128 + 4 * n * n)
 
 
 def test_loads_from_shared_memory_for_each_product(reports):
@@ -123,6 +127,7 @@ def test_loads_from_shared_memory_for_each_product(reports):
         "register strip": 9 / 8,
         "register tile": 16 / 64,
         "wide loads": 16 / 64,
+        "warp tiles": 24 / 128,
     }
     for report in reports.values():
         assert report.totals.shared_load_conflicts == report.totals.shared_store_conflicts == 0
@@ -135,11 +140,13 @@ def test_wide_loads_halve_the_requests_and_move_the_same_bytes(reports):
     assert wide.bytes_moved == narrow.bytes_moved
 
 
-def test_two_barriers_for_each_tile(reports):
+def test_two_barriers_for_each_tile_or_one_for_tiles_in_turn(reports):
     warps = {"shared tile": 16 * 32, "register strip": 4 * 16, "register tile": 4 * 2}
     tiles = {"shared tile": 4, "register strip": 16, "register tile": 16}
     for name, count in warps.items():
         assert reports[name].totals.barriers == 2 * tiles[name] * count
+    # two tiles in turn need one, and 4 warps are a block
+    assert reports["warp tiles"].totals.barriers == 128 // 8 * 4
 
 
 def test_published_numbers_belong_to_the_rungs():

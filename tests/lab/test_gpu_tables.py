@@ -10,8 +10,9 @@ import gpulearn as gl
 from gpulearn import cuda, device
 from gpulearn.errors import BadInput
 from gpulearn.figures import gpu_tables
+from gpulearn.figures.matmul_explorer import BEST, dtypes
 from gpulearn.hardware.recording import histograms, reductions, roofline, training, transposes
-from gpulearn.hardware.recording.loading import gpu_rows, sheet_of
+from gpulearn.hardware.recording.loading import GpuRows, gpu_rows, sheet_of
 from gpulearn.hardware.recording.strides import sectors
 from gpulearn.kernels.transpose import transpose_naive
 from gpulearn.kernels.transpose_steps import transpose_padded, transpose_whole
@@ -126,14 +127,15 @@ def test_recorded_strides_stand_beside_the_model_of_that_gpu(record):
 def test_recorded_transposes_get_a_column(record, reports):
     record("transposes", [*transpose_rows(64), *transpose_rows()])
     shown = gl.compare_transposes(reports)
-    assert shown.headings == ("kernel", "modelled", "published", "recorded")
-    assert shown.rows[0][3] == "671"  # 8 · 4096² bytes in 0.2 ms
+    assert shown.headings[3:] == ("H200, modelled", "H200, recorded")
+    assert shown.rows[0][3:] == ("1,067", "671")  # 8 of 36 sectors; 8 · 4096² bytes in 0.2 ms
+    assert shown.rows[1][3] == "4,800"
     assert f"R{LABEL[1:]}, 4096 × 4096; a plain copy there: 1,342." in shown.caption
 
 
 def test_a_size_that_is_not_recorded_is_not_shown(record, reports):
     record("transposes", transpose_rows(64))
-    assert "recorded" not in gl.compare_transposes(reports).headings
+    assert gl.compare_transposes(reports).headings == ("kernel", "modelled", "published")
 
 
 def test_a_kernel_that_the_gpu_refused_has_a_dash(record, reports):
@@ -143,7 +145,7 @@ def test_a_kernel_that_the_gpu_refused_has_a_dash(record, reports):
         if "error" in row:
             del row["seconds"]
     record("transposes", refused)
-    assert [row[3] for row in gl.compare_transposes(reports).rows] == ["671", "–", "268"]
+    assert [row[4] for row in gl.compare_transposes(reports).rows] == ["671", "–", "268"]
 
 
 def test_recorded_kernels_stand_under_the_floor(record):
@@ -163,6 +165,21 @@ def test_recorded_kernels_stand_under_the_floor(record):
     assert shown.caption == (
         f"Floor: 128 MiB, modelled by the H200's data sheet. The others: {LABEL}."
     )
+
+
+def test_a_racy_histogram_says_what_it_lost(record):
+    row = {"n": 100, "kernel": "racy", "data": "random", "bytes": 100, "seconds": 1e-6}
+    record("histograms", [row | {"counted": 0.25}])
+    assert gl.kernel_times("histograms").rows[1][0] == "racy, random, 75.0% lost"
+
+
+def test_a_gpu_without_a_data_sheet_has_no_floor(monkeypatch):
+    rows = [{"family": "sum", "kernel": "shuffle", "bytes": 2e9, "seconds": 1e-2}]
+    found = GpuRows(rows, Provenance("measured", "NVIDIA GeForce RTX 2060"))
+    monkeypatch.setattr(gpu_tables, "reduction_rows", lambda: found)
+    shown = gl.kernel_times("sums")
+    assert shown.rows == (("shuffle", "10 ms", "200"),)
+    assert shown.caption == "Times: measured here on NVIDIA GeForce RTX 2060."
 
 
 def test_the_families_of_reductions_are_told_apart(record):
@@ -224,6 +241,16 @@ def test_a_roof_without_its_bandwidth_is_not_drawn(record):
     assert gl.gpu_points() == (gl.roof("T4"), [])
 
 
+def test_the_explorer_of_notebook_01_offers_what_is_recorded(record):
+    assert dtypes(BEST) == ["float64", "float32"]
+    rows = [
+        {"n": 8, "dtype": dtype, "copies": "none", "seconds": 1e-5}
+        for dtype in ("bfloat16", "float32", "tf32")
+    ]
+    record("matmul", rows)
+    assert dtypes(BEST) == ["float64", "float32", "tf32", "bfloat16"]
+
+
 # --- live
 
 
@@ -237,8 +264,16 @@ def test_a_gpu_that_is_here_comes_before_a_recording(monkeypatch, record):
     assert (found.rows, found.other) == ([{"seconds": 1.0}], [{"error": "x"}])
 
 
+def test_a_gpu_without_a_data_sheet_has_its_own_column_alone(monkeypatch, reports):
+    found = GpuRows(transpose_rows(), Provenance("measured", "GeForce RTX 2060"))
+    monkeypatch.setattr(gpu_tables, "transpose_rows", lambda: found)
+    shown = gl.compare_transposes(reports)
+    assert shown.headings[3:] == ("GeForce RTX 2060, measured",)
+    assert "Measured here on GeForce RTX 2060, 4096 × 4096" in shown.caption
+
+
 def test_a_live_figure_says_so(monkeypatch):
-    rows = gpu_rows.__globals__["GpuRows"](stride_rows(), Provenance("measured", "Tesla T4"))
+    rows = GpuRows(stride_rows(), Provenance("measured", "Tesla T4"))
     monkeypatch.setattr("gpulearn.figures.strides.stride_rows", lambda: rows)
     said = gl.plot_strides().alt
     assert "measured here on Tesla T4" in said

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from gpulearn.hardware import patterns
-from gpulearn.hardware.case import Case, Shot
+from gpulearn.hardware.case import SIZES, Case, Shot
 
 __all__ = ["CASES"]
 
 Array = np.ndarray[Any, Any]
-ELEMENTS = {"small": 1024, "large": 2**22}
+ELEMENTS = {"small": 1024, "large": 2**20}
 BLOCK = 128
+SMALL = SIZES[:1]  # shared memory has one size
 WARP = 32
 LANES = np.arange(WARP)
 
@@ -29,7 +30,7 @@ def ordered(order: str, n: int) -> Array:
     if order == "random":
         return np.random.default_rng(n).permutation(n)
     if order == "all on one word":
-        return np.zeros(n, np.int64)
+        return np.full(n, 7)
     if order == "half the lanes":
         return np.where(lane % 2 == 0, i, -1)
     if order == "one lane":
@@ -123,13 +124,14 @@ def expect_tile(by_column: bool, source: Array, target: Array) -> Mapping[int, A
 def adding(bins: int, size: str) -> Shot:
     """Threads that share `bins` counters."""
     n = ELEMENTS[size]
-    index = np.random.default_rng(bins).integers(0, bins, n).astype(np.int32)
-    return Shot(n // BLOCK, BLOCK, (index, np.zeros(bins, np.int32)))
+    index = np.random.default_rng(bins).integers(0, bins, n).astype(np.int32) + 1
+    return Shot(n // BLOCK, BLOCK, (index, np.zeros(bins + 1, np.int32)))
 
 
 def adding_shared(bins: int, size: str) -> Shot:
     """One warp that shares `bins` of 32 counters."""
-    return Shot(1, WARP, ((LANES % bins).astype(np.int32), np.zeros(WARP, np.int32)))
+    index = LANES % bins + WARP - bins
+    return Shot(1, WARP, (index.astype(np.int32), np.zeros(WARP, np.int32)))
 
 
 def expect_adding(index: Array, bins: Array) -> Mapping[int, Array]:
@@ -137,9 +139,9 @@ def expect_adding(index: Array, bins: Array) -> Mapping[int, Array]:
     return {1: bins + np.bincount(index, minlength=bins.size)}
 
 
-def pattern(kernel: Any, what: str, shot: Any, expect: Any) -> Case:
+def pattern(kernel: Any, what: str, shot: Any, expect: Any, sizes: tuple[str, ...] = SIZES) -> Case:
     """A case of no notebook; every result is exact."""
-    return Case(f"{kernel.__name__}, {what}", "", kernel, shot, expect)
+    return Case(f"{kernel.__name__}, {what}", "", kernel, shot, expect, sizes=sizes)
 
 
 FLOAT32, FLOAT64 = np.float32, np.float64
@@ -180,7 +182,7 @@ def shared_cases(kernel: Any, dtype: Any, orders: list[tuple[str, Array]], expec
     """A case for each order."""
     width = f"{np.dtype(dtype).itemsize} bytes"
     for what, index in orders:
-        yield pattern(kernel, f"{what}, {width}", partial(in_shared, index, dtype), expect)
+        yield pattern(kernel, f"{what}, {width}", partial(in_shared, index, dtype), expect, SMALL)
 
 
 def global_cases(kernel: Any, shot: Any, orders: list[Any], expect: Any) -> Any:
@@ -218,7 +220,7 @@ CASES = (
         expect_shared_writing,
     ),
     *(
-        pattern(patterns.tile_reader(*how), what, tile, partial(expect_tile, how[1]))
+        pattern(patterns.tile_reader(*how), what, tile, partial(expect_tile, how[1]), SMALL)
         for what, how in TILES.items()
     ),
     *(
@@ -226,7 +228,7 @@ CASES = (
         for bins in (1, 1024)
     ),
     *(
-        pattern(patterns.add_shared, f"{k} counters", partial(adding_shared, k), expect_adding)
-        for k in (1, 2, 32)
+        pattern(patterns.add_shared, f"{k} counters", shot, expect_adding, SMALL)
+        for k, shot in ((k, partial(adding_shared, k)) for k in (1, 2, 32))
     ),
 )  # fmt: skip

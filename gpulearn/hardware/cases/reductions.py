@@ -17,8 +17,8 @@ Array = np.ndarray[Any, Any]
 Expected = dict[int, Array]
 BLOCK = reduction.THREADS
 ELEMENTS = {
-    "small": {"odd": 5003, "whole": 5120, "one": 1},
-    "large": {"odd": 2**25 + 7, "whole": 2**25, "one": 1},  # 128 MB
+    "small": {"odd": 4993, "whole": 5120, "one": 1},  # the last warp has one value
+    "large": {"odd": 2**25 + 1, "whole": 2**25, "one": 1},  # 128 MB
 }
 FEW = {"small": 3, "large": 8 * 132}  # blocks: 8 for each multiprocessor
 ROUNDING = 1e-6  # all terms are positive, and the longest sum in a row has some hundreds

@@ -69,7 +69,8 @@ def _rows(n: int, repeated: int) -> Iterator[dict[str, Any]]:
         for name in KERNELS:
             fields = {"n": times * repeated, "kernel": name, "data": data, "bytes": values.size}
             with unchecked():  # the race is known
-                yield timed(fields, _count(fields, values, wanted))
+                row = timed(fields, _count(fields, values, wanted))
+            yield row
 
 
 def _count(

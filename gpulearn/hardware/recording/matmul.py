@@ -9,12 +9,12 @@ import numpy as np
 
 from gpulearn import _require
 from gpulearn.hardware.recording.measuring import agree, host_seconds, timed
-from gpulearn.performance.matmul_times import (
+from gpulearn.performance.matmul_times import runs_here
+from gpulearn.performance.products import (
     COPIES,
     float32_products,
     prepared_product,
     random_matrix,
-    runs_here,
 )
 from gpulearn.performance.recordings import Recording, recorded_here
 
@@ -22,7 +22,7 @@ __all__ = ["record_matmul"]
 
 SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 DTYPES = ("float64", "float32", "tf32", "bfloat16", "float16")
-LONGEST = 1.0  # seconds of one product; a GPU that takes longer is spared the larger ones
+LONGEST = 0.5  # seconds of one product; larger ones that would take longer are left out
 CHECKED = 16  # rows of each product
 
 # bits behind the leading one of a factor, and of a sum

@@ -76,7 +76,8 @@ def _rows(
                 fields = {"network": name, "precision": precision, "batch": batch}
                 part = there[0][:batch], there[1][:batch]
                 with _arithmetic(precision):
-                    yield timed(fields, _step(make, precision, part), host_seconds)
+                    row = timed(fields, _step(make, precision, part), host_seconds)
+                yield row
 
 
 def _step(
