@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import signal
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from gpulearn import _require, device
 from gpulearn.hardware.rows import Rows
@@ -59,6 +60,7 @@ class Outcomes:
         """What is still running now was cut off."""
         for test in sorted(self.running):
             self.rows.add(test=test, outcome="cut off")
+        self.running.clear()
         self.rows.write()
 
 
@@ -78,7 +80,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     workers = min(WORKERS, device.cores() // 2)
     if workers > 1 and importlib.util.find_spec("xdist"):
         options += ["-n", str(workers), "--dist", "worksteal"]
-    status = int(pytest.main([*options, *more], plugins=[Outcomes(rows)]))
+    plugin = Outcomes(rows)
+
+    def stop(number: int, frame: object) -> NoReturn:
+        plugin.pytest_sessionfinish()  # the next signal leaves no time for it
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
+    status = int(pytest.main([*options, *more], plugins=[plugin]))
     ends = Counter(row["outcome"] for row in rows.recording.rows)
     print(", ".join(f"{count} {outcome}" for outcome, count in sorted(ends.items())) or "no tests")
     return status

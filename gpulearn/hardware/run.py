@@ -18,7 +18,7 @@ from typing import NoReturn
 from gpulearn import device
 from gpulearn.hardware import summary
 from gpulearn.hardware.step import GRACE, SECONDS, Outcome, Step, run_step
-from gpulearn.hardware.steps import BUDGET, steps
+from gpulearn.hardware.steps import BUDGET, SLOW, steps
 from gpulearn.performance import recordings
 
 __all__ = ["environment", "limit_now", "main", "run"]
@@ -101,9 +101,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--list", action="store_true", help="show the steps and their limits")
     add("--folder", type=Path, help="where results go; gpulearn/performance/recorded if not said")
     add("--copy", type=Path, metavar="FOLDER", help="put one archive of all results there too")
-    add("--budget", type=float, default=BUDGET, metavar="SECONDS", help="for all steps together")
+    add("--budget", type=float, metavar="SECONDS", help=f"for all steps together; {BUDGET:g}")
     add("--rehearse", action="store_true", help="try every step on the CPU, with tiny sizes")
     given = parser.parse_args(arguments)
+    if given.budget is None:
+        given.budget = BUDGET * (SLOW if given.rehearse else 1)
     if given.budget <= 0:
         parser.error(f"--budget is {given.budget:g}: give seconds above zero")
     work = Path(tempfile.mkdtemp(prefix="gpulearn-gpu-"))

@@ -72,12 +72,11 @@ def text(outcomes: list[Outcome], folder: Path, began: float, rehearse: bool = F
 def numbers(folder: Path, began: float = 0.0) -> Iterator[tuple[str, str]]:
     """The most important numbers of the recordings that were written since `began`."""
     for name, say in NUMBERS.items():
-        fresh = [p for p in recordings.available(folder, name) if p.stat().st_mtime >= began - 1]
-        if not fresh:
-            yield name, "nothing was recorded"
-            continue
+        paths = recordings.available(folder, name)
         try:
-            yield name, say(recordings.load(fresh[-1]))
+            fresh = [recordings.load(p) for p in paths if p.stat().st_mtime >= began - 1]
+            found = next((r for r in fresh if r.name == name), None)
+            yield name, "nothing was recorded" if found is None else say(found)
         except Exception as error:  # the summary stands, whatever a recording holds
             yield name, f"cannot be summed up: {type(error).__name__}: {error}"
 
@@ -95,12 +94,18 @@ def _tests(recording: Recording) -> str:
     return ", ".join(f"{count} {outcome}" for outcome, count in sorted(ends.items())) or "none"
 
 
-def _ladder(recording: Recording) -> str:
-    size = max(n for n in {row["n"] for row in recording.rows} if n <= 4096)
-    seconds = {row["rung"]: row["seconds"] for row in recording.where(n=size) if "seconds" in row}
-    library = seconds.pop("torch.matmul")
-    parts = [f"{name} {library / took:.1%}" for name, took in seconds.items()]
-    return f"of torch.matmul at {size}: {', '.join(parts)}"
+def _ladder(recording: Recording, name: str = "rung") -> str:
+    rows = [row for row in recording.rows if row.get("dtype", "float32") == "float32"]
+    size = max(n for n in {row["n"] for row in rows} if n <= 4096)
+    at_size = {row[name]: row.get("seconds") for row in rows if row["n"] == size}
+    library = at_size.pop("torch.matmul")
+    shares = {n: f"{library / took:.1%}" if took else "none" for n, took in at_size.items()}
+    said = ", ".join(f"{rung} {share}" for rung, share in shares.items())
+    return f"of torch.matmul in float32 at {size}: {said}"
+
+
+def _ideas(recording: Recording) -> str:
+    return _ladder(recording, "idea")
 
 
 def _kernels(recording: Recording) -> str:
@@ -128,6 +133,7 @@ NUMBERS: dict[str, Callable[[Recording], str]] = {
     "tests": _tests,
     "kernels": _kernels,
     "ladder": _ladder,
+    "ladder-ideas": _ideas,
     "counters": _counters,
     "estimates": _estimates,
 }

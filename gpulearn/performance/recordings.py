@@ -123,7 +123,9 @@ def _fault(data: Any) -> str | None:
 
 def find(name: str, folder: Path = FOLDER) -> Recording | None:
     """The newest recording of that name, or None where none has been made."""
-    return max(map(load, available(folder, name)), key=lambda r: r.date, default=None)
+    found = map(load, available(folder, name))
+    # "ladder-*.json" are also the files of "ladder-ideas"
+    return max((r for r in found if r.name == name), key=lambda r: r.date, default=None)
 
 
 def path_of(recording: Recording, folder: Path = FOLDER) -> Path:

@@ -40,6 +40,9 @@ def test_the_newest_of_a_name_is_found(tmp_path):
     recordings.save(newer, tmp_path)
     assert recordings.find("matmul", tmp_path) == newer
     assert recordings.find("transpose", tmp_path) is None
+    last = Recording(**{**vars(GOOD), "name": "matmul-ideas", "date": "2026-11-03"})
+    recordings.save(last, tmp_path)
+    assert recordings.find("matmul", tmp_path) == newer
 
 
 @pytest.mark.parametrize(

@@ -300,9 +300,14 @@ def test_a_row_without_a_time_fails_the_step_and_keeps_the_rest(tmp_path, monkey
 
 def test_the_summary_names_the_numbers_that_matter(tmp_path):
     ladder = [
-        {"n": n, "rung": rung, "seconds": seconds}
+        {"n": n, "rung": rung, "dtype": dtype, "seconds": seconds}
         for n in (4096, 8192)
-        for rung, seconds in (("naive", 1.0), ("warp tiles", 0.1), ("torch.matmul", 0.09))
+        for rung, dtype, seconds in (
+            ("torch.matmul", "float32", 0.09),
+            ("torch.matmul", "bfloat16", 0.01),
+            ("naive", "float32", 1.0),
+            ("warp tiles", "float32", 0.1),
+        )
     ]
     tests = [{"test": "a", "outcome": "passed"}, {"test": "b", "outcome": "failed"}]
     kernels = [{"case": "a", "seconds": 1.0}, {"case": "b", "error": "x"}]
@@ -311,7 +316,7 @@ def test_the_summary_names_the_numbers_that_matter(tmp_path):
     recordings.save(made({"case": 1}, name="estimates"), tmp_path)
     outcomes = [Outcome("ladder", "right", 9.0, ""), Outcome("tests", "failed", 8.0, "1 failed")]
     text = summary.text(outcomes, tmp_path, 0.0)
-    assert "of torch.matmul at 4096: naive 9.0%, warp tiles 90.0%" in text
+    assert "of torch.matmul in float32 at 4096: naive 9.0%, warp tiles 90.0%" in text
     assert "tests: 1 failed, 1 passed" in text
     assert "kernels: 1 timed, 1 wrong" in text
     assert "estimates: cannot be summed up: IndexError" in text
