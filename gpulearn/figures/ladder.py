@@ -14,7 +14,7 @@ from gpulearn.figures.style import figure
 from gpulearn.figures.table import Table, table
 from gpulearn.kernels.ladder import LADDER, PUBLISHED, PUBLISHED_SOURCE
 from gpulearn.performance.gpus import GPUS
-from gpulearn.performance.ladder_rates import LIBRARY, Rate, ladder_rates
+from gpulearn.performance.ladder_rates import LIBRARY, Rate, ladder_rates, recorded_sizes
 
 if TYPE_CHECKING:
     from gpulearn.simt.counters import Counts
@@ -80,8 +80,10 @@ def draw_ladder(
     with figure(9.5, 3.9) as (fig, axes):
         axes.remove()
         left, right = fig.subplots(1, 2, sharey=True, width_ratios=(3, 2))
-        _bars(left, names, ours, "C0", "")
-        _bars(right, names, {n: 100 * published[n] for n in names if n in published}, "C1", "///")
+        missing = "not counted" if chosen.value else "not timed"
+        _bars(left, names, ours, missing, color="C0")
+        shares = {n: 100 * published[n] for n in names if n in published}
+        _bars(right, names, shares, "not published", color="C1", hatch="///")
         left.set_xlabel(f"{chosen.label}; {chosen.best}", fontsize=9)
         left.set_title(f"these kernels, {origin}", loc="left", fontsize=9)
         right.set_xlabel("share of cuBLAS's rate (%); more is better", fontsize=9)
@@ -114,11 +116,11 @@ def _number(value: float) -> str:
 
 
 def _bars(
-    axes: Any, names: list[str], values: Mapping[str, float], colour: str, hatch: str
+    axes: Any, names: list[str], values: Mapping[str, float], missing: str, **look: str
 ) -> None:
     drawn = [values.get(name, 0.0) for name in names]
-    bars = axes.barh(names, drawn, color=colour, hatch=hatch, edgecolor="white", height=0.62)
-    labels = [f" {_number(values[n])}" if n in values else " not counted" for n in names]
+    bars = axes.barh(names, drawn, edgecolor="white", height=0.62, **look)
+    labels = [f" {_number(values[n])}" if n in values else f" {missing}" for n in names]
     axes.bar_label(bars, labels=labels, fontsize=9)
     axes.set_xlim(0, 1.22 * max(drawn, default=1.0))
     axes.grid(visible=False, axis="y")
@@ -126,7 +128,7 @@ def _bars(
 
 
 def ladder_explorer(reports: Mapping[str, Report]) -> Explorer:
-    """The ladder chart: choose what the bars stand for, and for a rate which GPU is modelled.
+    """The ladder chart: choose what the bars stand for, and a rate's recorded size or modelled GPU.
 
     Args:
         reports: what `gl.ladder_reports` returned.
@@ -137,8 +139,10 @@ def ladder_explorer(reports: Mapping[str, Report]) -> Explorer:
     widgets = _require.package("ipywidgets", "gl.ladder_explorer")
     _need(reports)
     here = ladder_rates(reports)
-    kind = here[LIBRARY].provenance
-    first = [] if kind.kind == "modelled" else [(str(kind), "")]
+    origin = here[LIBRARY].provenance
+    first: list[tuple[str, str | int]] = [] if origin.kind == "modelled" else [(str(origin), "")]
+    others = [n for n in recorded_sizes() if f"n = {n}," not in f"{origin},"]
+    recorded: list[tuple[str, str | int]] = [(f"recorded, n = {n}", n) for n in others]
     models = [(f"modelled: {name}", name) for name in GPUS]
     # sliders, since the arrow keys of a list belong to JupyterLab; the sentence says the choice
     look = {"continuous_update": False, "readout": False}
@@ -147,32 +151,36 @@ def ladder_explorer(reports: Mapping[str, Report]) -> Explorer:
             options=list(MEASURES), value=SHARE, description="bars show", **look
         ),
         "gpu": widgets.SelectionSlider(
-            options=[*first, *models],
+            options=[*first, *recorded, *models],
             value=first[0][1] if first else "T4",
             description="GPU",
             **look,
         ),
     }
 
-    def draw(measure: str, gpu: str) -> tuple[Picture, str]:
-        rates = ladder_rates(reports, gpu) if gpu else here
-        return draw_ladder(reports, rates, measure)
+    def draw(measure: str, gpu: str | int) -> tuple[Picture, str]:
+        if isinstance(gpu, int):
+            return draw_ladder(reports, ladder_rates(n=gpu), measure)
+        return draw_ladder(reports, ladder_rates(reports, gpu) if gpu else here, measure)
 
     return Explorer(draw, controls)
 
 
-def compare_rungs(reports: Mapping[str, Report], gpu: str | None = None) -> Table:
+def compare_rungs(
+    reports: Mapping[str, Report], gpu: str | None = None, n: int | None = None
+) -> Table:
     """The ladder as a table: rate, share of the library, what limits it, and the published share.
 
     Args:
         reports: what `gl.ladder_reports` returned.
         gpu: a GPU to model; by default what is live or recorded, else a T4's model.
+        n: a recorded size; by default 4,096.
 
     Raises:
-        BadInput: `reports` has other names than the rungs, or the GPU is not known.
+        BadInput: `reports` has other names than the rungs, or the GPU or the size is not known.
     """
     _need(reports)
-    rates = ladder_rates(reports, gpu)
+    rates = ladder_rates(reports, gpu, n)
     best = rates[LIBRARY].flops_per_second
     rows = [
         {

@@ -49,7 +49,7 @@ def record_ladder(
         `left_out`.
     """
     on = "cuda" if _torch().cuda.is_available() else "cpu"
-    return recorded_here("ladder", list(_ladder_rows(sizes, seconds, longest, on)), on)
+    return recorded_here("ladder", _ladder_rows(sizes, seconds, longest, on), on)
 
 
 def record_ideas(n: int = IDEAS_SIZE, seconds: float = 0.3) -> Recording:
@@ -65,7 +65,7 @@ def record_ideas(n: int = IDEAS_SIZE, seconds: float = 0.3) -> Recording:
         `local_bytes` of a thread or block, and `blocks` and `warps` that a multiprocessor holds.
     """
     on = "cuda" if _torch().cuda.is_available() else "cpu"
-    return recorded_here("ladder-ideas", list(_idea_rows(ideas(), n, seconds, on)), on)
+    return recorded_here("ladder-ideas", _idea_rows(ideas(), n, seconds, on), on)
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import signal
 import sys
 from collections import Counter
@@ -71,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rehearse", action="store_true")
     parser.add_argument("--tests", type=Path, default=FOLDER)
     given, more = parser.parse_known_args(arguments)
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # the machine may have many, which may warn
     pytest = _require.package("pytest", "Testing")
     rows = Rows("tests", given.folder, "cpu" if given.rehearse else "cuda")
     options = [str(given.tests), "-m", "gpu", "-q", "--tb=short", "-p", "no:cacheprovider"]
@@ -79,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options += ["--deselect", ELSEWHERE]
     workers = min(WORKERS, device.cores() // 2)
     if workers > 1 and importlib.util.find_spec("xdist"):
-        options += ["-n", str(workers), "--dist", "worksteal"]
+        options += ["-p", "xdist", "-n", str(workers), "--dist", "worksteal"]
     plugin = Outcomes(rows)
 
     def stop(number: int, frame: object) -> NoReturn:

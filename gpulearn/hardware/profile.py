@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from gpulearn.hardware.case import Case
 from gpulearn.hardware.cases import CASES
-from gpulearn.hardware.comparison import as_text, verdict
+from gpulearn.hardware.comparison import as_text, machine_counts, verdict
 from gpulearn.hardware.counters import record_counters
+from gpulearn.hardware.metrics import COMPARED
 from gpulearn.hardware.ncu_here import find_ncu
 from gpulearn.hardware.step import seconds_left
 
@@ -22,15 +25,22 @@ SECONDS = 100.0  # for the profiler
 CLOSING = 35.0  # for the start, and what comes after the profiler: tables and machine code
 
 
-def stand_in(folder: Path) -> Path | None:
-    """A program named ncu that stands in for the profiler: a rehearsal has no other."""
-    if find_ncu() is not None or not STAND_IN.exists():
-        return None
+def stand_in(folder: Path, cases: Mapping[str, Case]) -> dict[str, str]:
+    """Variables with which a program stands in for the profiler: a rehearsal has no other.
+
+    What it says that the hardware counted is what the machine counts.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    program = folder / "ncu"
+    program, counts = folder / "ncu", folder / "counts.json"
     program.write_text(f"#!{sys.executable}\nexec(open({str(STAND_IN)!r}).read())\n")
     program.chmod(0o755)
-    return program
+    found = {name: machine_counts(case) for name, case in cases.items()}
+    metrics = {
+        name: {m: counted[c] for c, m in COMPARED.items()} for name, counted in found.items()
+    }
+    counts.write_text(json.dumps(metrics))
+    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    return {"PATH": path, "STAND_IN_COUNTS": str(counts)}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,8 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cases = CASES
     if given.rehearse:
         cases = dict(list(CASES.items())[::EACH])
-        if program := stand_in(given.folder / "bin"):
-            os.environ["PATH"] = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+        if find_ncu() is None and STAND_IN.exists():
+            os.environ.update(stand_in(given.folder / "bin", cases))
             print("There is no ncu here: a program of the tests stands in for it.")
     made = record_counters(given.folder, cases, seconds_left(SECONDS, CLOSING))
     text = as_text(made)

@@ -17,6 +17,7 @@ from gpulearn.performance.recordings import Recording, growing, save
 __all__ = ["MAKERS", "Maker", "main"]
 
 FAMILIES = "gpulearn.hardware.recording"
+LADDER = "gpulearn.hardware.ladder"
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ MAKERS = {
     "histograms": _family("histograms", n=512, repeated=256),
     "reductions": _family("reductions", n=2**14, columns=64),
     "training": _family("training", batches=(4,), precisions=("float32", "bfloat16")),
-    "ladder": Maker("gpulearn.performance.record", "record_ladder", {"n": 64}),
+    "ladder": Maker(LADDER, "record_ladder", {"sizes": (16,), "seconds": 0.01}),
+    "ladder-ideas": Maker(LADDER, "record_ideas", {"n": 16, "seconds": 0.01}),
 }
 
 

@@ -34,6 +34,7 @@ LIMITS = {
     "tests": ("outcomes", 90.0),
     **{f"recordings/{name}": ("record", limit) for name, limit in RECORDED.items()},
     "ladder": ("record", 60.0),
+    "ladder-ideas": ("record", 45.0),
     "kernels": ("times", 55.0),
     "counters": ("profile", 110.0),
     "estimates": ("estimates", 30.0),

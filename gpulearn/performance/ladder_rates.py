@@ -28,10 +28,20 @@ from gpulearn.performance.series import Provenance
 if TYPE_CHECKING:
     from gpulearn.simt.report import Report
 
-__all__ = ["LIBRARY", "Rate", "kernel_roofs", "ladder_rates", "live_rates", "modelled_rates"]
+__all__ = [
+    "LIBRARY",
+    "Rate",
+    "kernel_roofs",
+    "ladder_rates",
+    "live_rates",
+    "modelled_rates",
+    "recorded_rates",
+    "recorded_sizes",
+]
 
 LIBRARY = "torch.matmul"
 LIVE_SIZE = 2048  # large enough for every multiprocessor, small enough for the lowest rung
+SHOWN_SIZE = 4096  # of a recording, as in the published numbers
 
 # float32 lanes of a multiprocessor: 64 on Volta, Turing and the A100, 128 on the others
 LANES = {"T4": 64, "V100": 64, "A100 40GB": 64, "A100 80GB": 64}
@@ -96,7 +106,7 @@ def modelled_rates(reports: Mapping[str, Report], gpu: str = "T4") -> dict[str, 
 
 
 def ladder_rates(
-    reports: Mapping[str, Report] | None = None, gpu: str | None = None
+    reports: Mapping[str, Report] | None = None, gpu: str | None = None, n: int | None = None
 ) -> dict[str, Rate]:
     """Each rung's rate and the library's, in true float32.
 
@@ -105,25 +115,63 @@ def ladder_rates(
     Args:
         reports: what `gl.ladder_reports` returned; needed for the model alone.
         gpu: a GPU to model, whatever is here.
+        n: rows and columns of the matrices, of a size that was recorded. Without it, live rates
+            are for n = 2,048 and recorded ones for 4,096 or the next smaller size.
 
     Raises:
-        BadInput: the GPU is not known, or `reports` is something else.
+        BadInput: the GPU is not known, there is no recording of this size, or `reports` is
+            something else.
     """
     if reports is not None and not isinstance(reports, Mapping):
         raise BadInput(
             f"reports is {_require.shown(reports)}: give what gl.ladder_reports() returns."
         )
+    if n is not None:
+        return recorded_rates(n)
     if gpu is None:
         if device.current().kind == "gpu":
             return live_rates()
-        if (recording := recordings.find("ladder")) is not None:
-            return {
-                row["rung"]: Rate(
-                    matmul_flops(*[row["n"]] * 3) / row["seconds"], recording.provenance
-                )
-                for row in recording.rows
-            }
+        if sizes := recorded_sizes():
+            return recorded_rates(max((n for n in sizes if n <= SHOWN_SIZE), default=min(sizes)))
     return modelled_rates(reports or ladder_reports(), gpu or "T4")
+
+
+def recorded_sizes() -> list[int]:
+    """The sizes at which the library and a rung were recorded in float32, ascending."""
+    recording = recordings.find("ladder")
+    if recording is None:
+        return []
+    timed = [row for row in recording.rows if _in_float32(row)]
+    library = {row["n"] for row in timed if row["rung"] == LIBRARY}
+    return sorted(library & {row["n"] for row in timed if row["rung"] != LIBRARY})
+
+
+def recorded_rates(n: int) -> dict[str, Rate]:
+    """Each rung's rate and the library's as recorded for n × n products in true float32.
+
+    A rung that was left out, or was wrong, is not among them.
+
+    Raises:
+        BadInput: this size was not recorded.
+    """
+    sizes = recorded_sizes()
+    recording = recordings.find("ladder")
+    if recording is None or n not in sizes:
+        known = ", ".join(map(str, sizes)) or "none: `make gpu` records them on a GPU"
+        raise BadInput(f"n is {_require.shown(n)}: the recorded sizes are {known}.")
+    origin = recording.provenance
+    where = Provenance(origin.kind, f"{origin.where}, n = {n}", origin.when)
+    seconds = {row["rung"]: row["seconds"] for row in recording.where(n=n) if _in_float32(row)}
+    return {
+        name: Rate(matmul_flops(n, n, n) / seconds[name], where)
+        for name in (*LADDER, LIBRARY)
+        if name in seconds
+    }
+
+
+def _in_float32(row: Mapping[str, Any]) -> bool:
+    """Whether a row of a recording has a time in float32."""
+    return "seconds" in row and row.get("dtype", "float32") == "float32"
 
 
 def live_rates(n: int = LIVE_SIZE, seconds: float = 0.3) -> dict[str, Rate]:
@@ -135,6 +183,7 @@ def live_rates(n: int = LIVE_SIZE, seconds: float = 0.3) -> dict[str, Rate]:
     """
     torch = _require.package("torch", "Timing the ladder")
     name = torch.cuda.get_device_name() if torch.cuda.is_available() else device.cpu_name()
+    name = f"{name}, n = {n}"
     a, b = (random_matrix(n, seed) for seed in (1, 2))
     factors = cuda.to_device(a), cuda.to_device(b)
     c = cuda.device_array((n, n), a.dtype)

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gpulearn import _require, device
+from gpulearn import __version__, _require, device
 from gpulearn.errors import RecordingError
 from gpulearn.performance.series import Provenance
 
@@ -196,6 +196,7 @@ def _empty(name: str, on: str) -> Recording:
 
 def versions_here() -> dict[str, str]:
     """The versions that a recording depends on, by name."""
-    names = ("gpulearn", "numpy", "numba", "numba-cuda", "torch")
+    names = ("numpy", "numba", "numba-cuda", "torch")
     found = {name: _require.installed(name) for name in names}
-    return {"python": platform.python_version()} | {n: v for n, v in found.items() if v}
+    own = {"python": platform.python_version(), "gpulearn": __version__}
+    return own | {name: version for name, version in found.items() if version}

@@ -324,6 +324,33 @@ def test_the_summary_names_the_numbers_that_matter(tmp_path):
     assert text.endswith("1 of 2 steps were right.\n")
 
 
+def test_make_gpu_is_rehearsed(tmp_path):
+    """As on the day, with the Python that is there, in a checkout without .venv."""
+    arguments = f"--rehearse --folder {tmp_path} --only environment --only recordings/strides"
+    done = subprocess.run(
+        ["make", "gpu", f"GPU_PYTHON={sys.executable}", f"ARGS={arguments}"],
+        capture_output=True, text=True, check=False, cwd=outcomes.ROOT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 of 2 steps were right.\nThis is a rehearsal on the CPU" in done.stdout
+    assert recordings.find("strides", tmp_path).rows[0]["seconds"] > 0
+    assert recordings.find("environment", tmp_path).where(what="platform")
+
+
+def outcomes_of(folder, code):
+    """A run of tests in a process of its own: the process, and its rows by the tests' names."""
+    (folder / "test_some.py").write_text(textwrap.dedent(code))
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers = gpu\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "gpulearn.hardware.outcomes", "--rehearse", "--folder", folder,
+         "--tests", folder],
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(outcomes.ROOT)},
+    )  # fmt: skip
+    rows = recordings.find("tests", folder).rows
+    return done, {row["test"].rpartition("::")[2]: row for row in rows}
+
+
 GPU_TESTS = """
     import pytest
     pytestmark = pytest.mark.gpu
@@ -334,23 +361,30 @@ GPU_TESTS = """
 
 
 def test_the_outcome_of_every_test_is_kept(tmp_path):
-    (tmp_path / "test_some.py").write_text(textwrap.dedent(GPU_TESTS))
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = gpu\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "gpulearn.hardware.outcomes", "--rehearse", "--folder", tmp_path,
-         "--tests", tmp_path],
-        capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": str(outcomes.ROOT)},
-    )  # fmt: skip
+    done, by_name = outcomes_of(tmp_path, GPU_TESTS)
     assert done.returncode == 1, done.stdout
     assert done.stdout.splitlines()[-1] == "1 failed, 1 passed, 1 skipped"
-    by_name = {
-        row["test"].rpartition("::")[2]: row for row in recordings.find("tests", tmp_path).rows
-    }
     assert by_name["test_right"]["outcome"] == "passed"
     assert "message" not in by_name["test_right"]
     assert "a kernel is wrong" in by_name["test_wrong"]["message"]
     assert "no second GPU" in by_name["test_left_out"]["message"]
+
+
+HANGS = """
+    import os, pytest, signal, time
+    pytestmark = pytest.mark.gpu
+    def test_right(): pass
+    def test_hangs():
+        os.kill(os.getpid(), signal.SIGTERM)  # as the step's time limit does
+        time.sleep(600)
+"""
+
+
+def test_a_test_that_the_limit_cuts_off_is_named(tmp_path):
+    done, by_name = outcomes_of(tmp_path, HANGS)
+    assert done.returncode != 0
+    assert by_name["test_right"]["outcome"] == "passed"
+    assert by_name["test_hangs"] == {"test": "test_some.py::test_hangs", "outcome": "cut off"}
 
 
 def test_a_file_of_tests_that_cannot_be_imported_is_a_failure(tmp_path):

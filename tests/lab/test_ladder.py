@@ -10,11 +10,12 @@ import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn.figures.ladder import MEASURES, draw_ladder
+from gpulearn.figures.ladder_sizes import compare_sizes
 from gpulearn.kernels.ladder import LADDER, PUBLISHED
 from gpulearn.kernels.matmul_registers import matmul_register_patch
 from gpulearn.kernels.matmul_tuning import TILES, register_tiled
 from gpulearn.performance import ladder_rates as rates_module
-from gpulearn.performance import record, recordings
+from gpulearn.performance import recordings
 from gpulearn.performance.gpus import GPUS, gpu_spec
 from gpulearn.performance.ladder_rates import LIBRARY, kernel_roofs, live_rates, modelled_rates
 from gpulearn.performance.series import Provenance
@@ -96,17 +97,68 @@ def test_rates_are_modelled_where_there_is_nothing_else(reports, monkeypatch):
     assert gl.ladder_rates(reports, "H200") == modelled_rates(reports, "H200")
 
 
-def test_a_recording_comes_before_a_model(reports, monkeypatch):
-    rows = [{"n": 100, "rung": name, "seconds": 0.5} for name in (*LADDER, LIBRARY)]
+@pytest.fixture
+def recorded(monkeypatch):
+    """A recording of three sizes; the last has no time of two rungs."""
+    rows = [
+        {"n": n, "rung": LIBRARY, "dtype": dtype, "seconds": n * seconds}
+        for n in (50, 100, 8192)
+        for dtype, seconds in (("bfloat16", 1e-4), ("float32", 1e-3))
+    ]
+    rows += [
+        {"n": n, "rung": name, "dtype": "float32", "seconds": n * (place + 2) * 1e-3}
+        for n in (50, 100)
+        for place, name in enumerate(LADDER)
+    ]
+    rows.append({"n": 8192, "rung": "wide loads", "dtype": "float32", "seconds": 10.0})
+    rows.append({"n": 8192, "rung": "naive", "dtype": "float32", "left_out": "too slow"})
+    rows.append({"n": 8192, "rung": "warp tiles", "dtype": "float32", "error": "wrong: 0.5"})
     made = recordings.Recording(
         "ladder", "NVIDIA H200", "580.0", "2026-11-01", {}, "make gpu", rows
     )
     monkeypatch.setattr(recordings, "find", lambda name: made if name == "ladder" else None)
     monkeypatch.setattr(rates_module.device, "current", lambda: type("D", (), {"kind": "cpu"}))
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_recording_comes_before_a_model(reports):
     found = gl.ladder_rates(reports)
-    assert {rate.flops_per_second for rate in found.values()} == {4e6}
-    assert str(found["naive"].provenance) == "recorded on NVIDIA H200, 2026-11-01"
+    assert list(found) == [*LADDER, LIBRARY]
+    # of the sizes up to 4,096 the largest, and the library in float32
+    assert found[LIBRARY].flops_per_second == pytest.approx(2 * 100**3 / 0.1)
+    assert found["coalesced"].flops_per_second == pytest.approx(2 * 100**3 / 0.3)
+    assert str(found["naive"].provenance) == "recorded on NVIDIA H200, n = 100, 2026-11-01"
     assert gl.ladder_rates(reports, "T4")["naive"].provenance.kind == "modelled"
+    assert gl.ladder_rates(n=50)["naive"].flops_per_second == pytest.approx(2 * 50**3 / 0.1)
+    assert list(gl.ladder_rates(n=8192)) == ["wide loads", LIBRARY]
+    with pytest.raises(BadInput, match="the recorded sizes are 50, 100, 8192"):
+        gl.ladder_rates(n=64)
+
+
+@pytest.mark.usefixtures("nothing_here")
+def test_a_size_without_a_recording_is_refused():
+    with pytest.raises(BadInput, match="recorded sizes are none: `make gpu` records them"):
+        gl.ladder_rates(n=4096)
+    with pytest.raises(BadInput, match="no recording of the ladder"):
+        compare_sizes()
+
+
+@pytest.mark.usefixtures("recorded")
+def test_the_figure_and_the_tables_show_any_recorded_size(reports):
+    text = repr(gl.compare_rungs(reports))
+    assert "n = 100" in text
+    assert re.search(r"naive +0.01 +50 ", text)
+    assert "warp tiles" not in repr(gl.compare_rungs(reports, n=8192))
+    explorer = gl.ladder_explorer(reports)
+    assert "recorded on NVIDIA H200, n = 100, 2026-11-01" in explorer.picture.value
+    explorer.controls["gpu"].value = 8192
+    assert "n = 8192" in explorer.picture.value
+    assert explorer.faults.outputs == ()
+    table = repr(compare_sizes())
+    assert re.search(r"rung +n = 50 +n = 100 +n = 8192", table)
+    assert re.search(r"naive +50.0% +50.0% +–", table)
+    assert re.search(r"wide loads +14.3% +14.3% +81.9%", table)
+    assert re.search(r"torch.matmul, bfloat16 +10.0× +10.0× +10.0×", table)
 
 
 def test_live_rates_run_every_rung_and_the_library(monkeypatch):
@@ -116,13 +168,6 @@ def test_live_rates_run_every_rung_and_the_library(monkeypatch):
     assert list(found) == [*LADDER, LIBRARY]
     assert all(rate.flops_per_second > 0 for rate in found.values())
     assert {rate.provenance.kind for rate in found.values()} == {"measured"}
-
-
-def test_a_recording_is_made_of_live_rates(monkeypatch, tmp_path):
-    monkeypatch.setattr(record, "live_rates", lambda n: live_rates(n, seconds=0.001))
-    made = record.record_ladder(16)
-    assert recordings.load(recordings.save(made, tmp_path)) == made
-    assert [row["rung"] for row in made.rows] == [*LADDER, LIBRARY]
 
 
 @pytest.mark.parametrize("measure", MEASURES)

@@ -91,6 +91,17 @@ def test_make_targets_exist(target):
     subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, check=True)
 
 
+def test_make_gpu_installs_nothing():
+    done = subprocess.run(
+        ["make", "-n", "gpu", "GPU_PYTHON=python3.12", "ARGS=--list"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == ["python3.12 -m gpulearn.hardware --list"]
+
+
 def make_lab(*arguments, env=None):
     done = subprocess.run(
         ["make", "-n", "lab", *arguments],
