@@ -139,6 +139,19 @@ def run_probe(code: str = PROBE, seconds: float = 60) -> str | None:
     return said[-1] if said else f"a tiny kernel ended its process with code {done.returncode}"
 
 
+def _fault(probe: str) -> str | None:
+    """As `run_probe`, once more with a toolkit that Numba has not found by itself."""
+    from gpulearn.real_cuda import toolkit
+
+    problem = run_probe(probe)
+    if problem is not None and (home := toolkit()) is not None:
+        os.environ["CUDA_HOME"] = home  # for this process too, and for what it starts
+        if run_probe(probe) is None:
+            return None
+        del os.environ["CUDA_HOME"]
+    return problem
+
+
 def decide(
     environment: Mapping[str, str],
     gpus: tuple[Gpu, ...] | None = None,
@@ -160,7 +173,7 @@ def decide(
     found = driver_gpus() if gpus is None else gpus
     if not found:
         fault = "no NVIDIA GPU here"
-    elif PROBED not in environment and (problem := run_probe(probe)) is not None:
+    elif PROBED not in environment and (problem := _fault(probe)) is not None:
         fault = f"the {found[0].name} here cannot run a Numba kernel ({problem})"
     else:
         return Device("gpu", f"{found[0]} runs kernels", found)

@@ -10,12 +10,14 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import shutil
 import warnings
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 
-__all__ = ["load"]
+__all__ = ["load", "toolkit"]
 
 
 @functools.cache
@@ -41,3 +43,19 @@ def load() -> ModuleType:
         dispatcher = importlib.import_module("numba.cuda.dispatcher")
         dispatcher.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
     return module
+
+
+def toolkit(usual: str = "/usr/local/cuda") -> str | None:
+    """The folder of a CUDA toolkit here that no environment variable names; None without one.
+
+    Numba's compiler is NVVM. Where NVRTC comes with torch's wheels and NVVM does not,
+    numba-cuda does not look for it in the toolkit, unless CUDA_HOME says where that is.
+
+    Args:
+        usual: where to look if nvcc is not on the path.
+    """
+    if os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH"):
+        return None
+    nvcc = shutil.which("nvcc")
+    home = Path(nvcc).resolve().parents[1] if nvcc else Path(usual)
+    return str(home) if (home / "nvvm").is_dir() else None

@@ -49,7 +49,8 @@ def sentence(touch: Touch, warp: int) -> str:
     verb = {"load": "reads", "store": "writes", "atomic": "updates"}[touch.kind]
     start = f"Warp {warp} {verb} {touch.array} with {active.sum()} lanes"
     if touch.space == "shared":
-        passes, least = (int(counts[0]) for counts in bank_passes(addresses, touch.size))
+        counts = bank_passes(addresses, touch.size, touch.kind == "load")
+        passes, least = (int(count[0]) for count in counts)
         if passes == least:
             return f"{start}: {passes} pass{'es' * (passes != 1)}, no bank conflict."
         return f"{start}: {passes} passes where {least} would do, since words share a bank."

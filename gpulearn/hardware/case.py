@@ -130,7 +130,7 @@ class Case:
             )
         wrong = ~(self._near(got, wanted) | free)
         if wrong.any():
-            first = tuple(int(i) for i in np.argwhere(wrong)[0])
+            first = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
             raise WrongResultError(
                 f"{self.name}: argument {place} is wrong in {int(wrong.sum()):,} of "
                 f"{wrong.size:,} elements, first in {first}: {_require.shown(got[first])} "

@@ -10,19 +10,14 @@ import numpy as np
 
 from gpulearn.hardware.case import Case
 from gpulearn.hardware.cases import CASES
-from gpulearn.hardware.counter_reasons import EXPLAINED, reason
+from gpulearn.hardware.counter_reasons import reason
+from gpulearn.hardware.matching import kernel_of
 from gpulearn.hardware.metrics import BESIDE, COMPARED, EVIDENCE, EXCESS, total
 from gpulearn.performance.recordings import Recording
-from gpulearn.simt.names import python_function
 
-__all__ = ["as_text", "compare", "disagreements", "kernel_of", "machine_counts", "verdict"]
+__all__ = ["as_text", "compare", "disagreements", "machine_counts", "verdict"]
 
 Row = dict[str, Any]
-
-
-def kernel_of(case: Case) -> str:
-    """The Python name of a case's kernel."""
-    return str(getattr(python_function(case.kernel) or case.kernel, "__name__", case.name))
 
 
 def machine_counts(case: Case) -> dict[str, int]:
@@ -38,7 +33,7 @@ def machine_counts(case: Case) -> dict[str, int]:
 def compare(
     case: Case, machine: Mapping[str, int] | None, measured: Mapping[str, float | None] | None
 ) -> list[Row]:
-    """A row for each counter of a case.
+    """A row for each counter of a case, but for those that are 0 on both sides.
 
     Args:
         case: what was launched.
@@ -56,11 +51,6 @@ def compare(
         }  # fmt: skip
 
     rows = [row(c, m, measured.get(m), machine.get(c)) for c, m in COMPARED.items()]
-    differ = False
-    for line in rows:
-        if verdict(line) == "unexplained":
-            differ = True
-            line["reason"] = reason(case.name, kernel, line["counter"], machine, measured)
     for counter, parts in BESIDE.items():
         theirs = total(measured, parts)
         if theirs is not None:
@@ -70,7 +60,11 @@ def compare(
         ours = [machine.get(f"shared_{kind}_conflicts") for kind in ("load", "store")]
         both = None if None in ours else sum(n for n in ours if n is not None)
         rows.append(row("shared_conflicts", " - ".join(EXCESS), excess, both))
-    if differ:
+    rows = [line for line in rows if line["machine"] != 0 or line["ncu"] != 0]
+    for line in rows:
+        if line["counter"] in machine and line["ncu"] not in (None, line["machine"]):
+            line["reason"] = reason(kernel, line["counter"], machine, line["ncu"], measured)
+    if any(verdict(line) in ("explained", "unexplained") for line in rows):
         found = ((name, measured.get(name)) for name in EVIDENCE)
         rows += [row("evidence", name, value, None) for name, value in found if value]
     return rows
@@ -94,25 +88,29 @@ def verdict(row: Row) -> str:
 def disagreements(recording: Recording, cases: Mapping[str, Case] = CASES) -> list[str]:
     """Where the machine of today differs from what was recorded, a sentence each.
 
-    Rows whose difference is explained, in the recording or in `EXPLAINED`, are left out.
+    What is explained, in the recording or by now, is left out.
     """
-    rows = [r for r in recording.rows if r.get("counter") in COMPARED and r["ncu"] is not None]
-    counts: dict[str, dict[str, int]] = {}
+    rows = [row for row in recording.rows if row.get("counter") in COMPARED]
     found = []
-    for row in rows:
-        name, counter = row["case"], row["counter"]
+    for name in dict.fromkeys(row["case"] for row in rows):
         if name not in cases:
             found.append(f"{name}: the catalogue no longer has this case.")
             continue
-        if name not in counts:
-            counts[name] = machine_counts(cases[name])
-        explained = any((key, counter) in EXPLAINED for key in (name, row["kernel"]))
-        if counts[name][counter] != row["ncu"] and not (row["reason"] or explained):
-            found.append(
-                f"{name}: {counter} is {counts[name][counter]:,} on the machine and "
-                f"{row['ncu']:,} on {recording.device}."
+        counts = machine_counts(cases[name])
+        recorded = {row["counter"]: row for row in rows if row["case"] == name}
+        for counter in COMPARED:
+            row = recorded.get(counter, {"ncu": 0, "reason": ""})  # left out: 0 on both sides
+            if row["ncu"] in (None, counts[counter]):
+                continue
+            known = row["reason"] or reason(
+                kernel_of(cases[name]), counter, counts, row["ncu"], measured={}
             )
-    return list(dict.fromkeys(found))
+            if not known:
+                found.append(
+                    f"{name}: {counter} is {counts[counter]:,} on the machine and "
+                    f"{row['ncu']:,} on {recording.device}."
+                )
+    return found
 
 
 def as_text(recording: Recording) -> str:
@@ -124,7 +122,8 @@ def as_text(recording: Recording) -> str:
     lines = [
         f"{verdicts['equal']:,} of {asked:,} counters of {len(held)} kernels are equal to the last "
         f"unit; {verdicts['explained']:,} of the others are explained, "
-        f"{verdicts['unexplained']:,} are not; {verdicts['not measured']:,} were not measured."
+        f"{verdicts['unexplained']:,} are not; {verdicts['not measured']:,} were not measured.",
+        "Counters that are 0 on both sides are not among them.",
     ]
     wide = max((len(row["case"]) for row in rows), default=0)
     lines.append(f"{'case':{wide}}  {'counter':24}  {'machine':>10}  {'ncu':>10}  verdict")
@@ -135,9 +134,9 @@ def as_text(recording: Recording) -> str:
                 f"{row['case']:{wide}}  {row['counter']:24}  {row['machine']:>10,}  "
                 f"{row['ncu']:>10,}  {word}{': ' * bool(row['reason'])}{row['reason']}"
             )
-    all_equal = Counter(row["case"] for row in rows if verdict(row) == "equal")
-    equal = [name for name, count in all_equal.items() if count == len(COMPARED)]
+    differ = {row["case"] for row in rows if verdict(row) not in ("equal", "beside")}
+    equal = [name for name in dict.fromkeys(row["case"] for row in rows) if name not in differ]
     if equal:
-        lines.append(f"All {len(COMPARED)} counters are equal in: {'; '.join(equal)}.")
+        lines.append(f"All counters are equal in: {'; '.join(equal)}.")
     lines += [f"note: {row['note']}" for row in recording.rows if "note" in row]
     return "\n".join(lines)

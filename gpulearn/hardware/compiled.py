@@ -1,7 +1,8 @@
 """Compiles a case to machine code, without running it and without a GPU, and lists its accesses.
 
-Numba compiles to PTX, NVIDIA's linker (nvJitLink) or ptxas to machine code, and nvdisasm prints
-that. What of these is missing shortens the way: the listing is then that of the PTX.
+Numba compiles, NVIDIA's linker (nvJitLink) makes machine code of that, as in a launch, and
+nvdisasm prints it. Where the linker is missing ptxas takes its place, and where one of these is
+missing as well, the listing is that of the PTX.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from typing import Any
 from gpulearn import device
 from gpulearn.hardware.case import Case
 from gpulearn.hardware.disassembly import Listing, parse_ptx, parse_sass
+from gpulearn.hardware.matching import kernel_of
+from gpulearn.hardware.ncu_csv import kernel_name
+from gpulearn.simt.linked import unlinked
 from gpulearn.simt.rebound import compile_to_ptx
 
 __all__ = ["assembly", "find_tool", "listing"]
@@ -52,8 +56,9 @@ def listing(case: Case, capability: tuple[int, int] | None = None) -> Listing:
     ptx, sass, log = assembly(case, capability)
     if not sass:
         return parse_ptx(ptx)
+    # the kernel comes first, functions of CUDA's library after it
     registers = re.search(r"[Uu]sed (\d+) registers", log)
-    spilled = re.findall(r"(\d+) bytes spill", log)
+    spilled = re.findall(r"(\d+) bytes spill", log)[:2]
     return parse_sass(
         sass, int(registers[1]) if registers else None, sum(map(int, spilled)) if spilled else None
     )
@@ -72,7 +77,7 @@ def assembly(case: Case, capability: tuple[int, int] | None = None) -> tuple[str
     shot = case.shot("small")
     types = tuple(typeof(value) for value in shot.args)
     ptx = compile_to_ptx(case.kernel, types, capability, lines=True)
-    made = _by_linker(ptx, capability) or _by_ptxas(ptx, capability)
+    made = _by_linker(case, types, capability) or _by_ptxas(ptx, capability)
     disassembler = find_tool("nvdisasm")
     if made is None or disassembler is None:
         return ptx, "", ""
@@ -80,17 +85,26 @@ def assembly(case: Case, capability: tuple[int, int] | None = None) -> tuple[str
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
         path.write_bytes(cubin)
-        return ptx, _output([disassembler, "-gi", path]), log
+        text = _output([disassembler, "-gi", path])
+    # each function has a section of its own, and CUDA's library brings some
+    sections = re.split(r"(?m)^\.text\.(?=\S+:)", text)[1:]
+    own = [s for s in sections if kernel_name(s.partition(":")[0]) == kernel_of(case)]
+    return ptx, "".join(own), log
 
 
-def _by_linker(ptx: str, capability: tuple[int, int]) -> tuple[bytes, str] | None:
-    """Machine code by nvJitLink, as Numba makes it; None where that is not here or fails."""
-    options = [f"-arch=sm_{capability[0]}{capability[1]}", "-verbose"]
+def _by_linker(
+    case: Case, types: tuple[Any, ...], capability: tuple[int, int]
+) -> tuple[bytes, str] | None:
+    """Machine code by nvJitLink, as a launch gets it; None where that is not here or fails."""
+    options = [f"-arch=sm_{capability[0]}{capability[1]}", "-lto", "-lineinfo", "-verbose"]
     try:
+        code, library = unlinked(case.kernel, types, capability)
         nvjitlink = importlib.import_module("cuda.bindings.nvjitlink")
         handle = nvjitlink.create(len(options), options)
-        data = ptx.encode() + b"\0"
-        nvjitlink.add_data(handle, nvjitlink.InputType.PTX, data, len(data), "kernel")
+        nvjitlink.add_data(handle, nvjitlink.InputType.LTOIR, code, len(code), "kernel")
+        if library is not None:
+            data = library.read_bytes()
+            nvjitlink.add_data(handle, nvjitlink.InputType.LIBRARY, data, len(data), "library")
         nvjitlink.complete(handle)
         cubin = bytearray(nvjitlink.get_linked_cubin_size(handle))
         nvjitlink.get_linked_cubin(handle, cubin)

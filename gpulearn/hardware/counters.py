@@ -14,8 +14,9 @@ from pathlib import Path
 from gpulearn.hardware import ncu
 from gpulearn.hardware.case import Case
 from gpulearn.hardware.cases import CASES
-from gpulearn.hardware.comparison import as_text, compare, kernel_of, machine_counts, verdict
+from gpulearn.hardware.comparison import as_text, compare, machine_counts, verdict
 from gpulearn.hardware.compiled import listing
+from gpulearn.hardware.matching import kernel_of
 from gpulearn.performance import recordings
 from gpulearn.performance.recordings import Recording
 

@@ -7,11 +7,18 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any
 
+from gpulearn.hardware.case import Case
 from gpulearn.hardware.ncu_csv import Launch, kernel_name
+from gpulearn.simt.names import python_function
 
-__all__ = ["match"]
+__all__ = ["kernel_of", "match"]
 
 Metrics = dict[str, float | None]
+
+
+def kernel_of(case: Case) -> str:
+    """The Python name of a case's kernel."""
+    return str(getattr(python_function(case.kernel), "__name__", case.name))
 
 
 def match(

@@ -25,7 +25,7 @@ __all__ = ["RAW", "Profile", "profile"]
 
 OPTIONS = ("--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base")
 ATTEMPTS = 5  # a profiler may name one metric at a time that it does not have
-TRIAL, LEAST, CLOSING = 40, 5, 15  # seconds: a trial, worth starting for, to print the table in
+TRIAL, LEAST, CLOSING = 40, 5, 10  # seconds: a trial, worth starting for, to print the table in
 RAW = "counters-ncu.txt"  # what the profiler printed, as it printed it
 DENIED = "ERR_NVGPUCTRPERM"
 

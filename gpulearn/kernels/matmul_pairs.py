@@ -1,10 +1,15 @@
 """The rung with wide loads: two neighbouring float32 travel as one 8-byte word.
 
-CUDA C++ has `float4`, which one instruction loads as 16 bytes. Numba has no counterpart:
-arrays of `float32x4`, of records or of complex64 compile to one 4-byte load for each part
-(read off the PTX of numba-cuda 0.30). What does compile to one load of 8 bytes is an int64,
-so this kernel takes its matrices as int64 views, `a.view(np.int64)`, and takes each word
-apart in registers. No byte less is moved: there are fewer instructions that move it.
+CUDA C++ has `float4`, which one instruction loads as 16 bytes, from an address that is a multiple
+of 16. For memory that comes as an argument Numba promises its compiler no more than a multiple of
+an element's own size: arrays of `float32x4`, of records and of complex numbers compile to one load
+for each part, and four neighbouring float32 to four (read off the PTX and the sm_90 machine code of
+numba-cuda 0.30). The widest element is an int64, which does compile to one load of 8 bytes, so this
+kernel takes its matrices as int64 views, `a.view(np.int64)`, and takes each word apart in
+registers. No byte less is moved: there are fewer instructions that move it.
+
+Shared memory is another matter: the compiler places those arrays itself, and makes one load of 16
+bytes of four neighbours that begin at a multiple of four, as in `matmul_warp_tiles`.
 """
 
 from __future__ import annotations
@@ -51,7 +56,8 @@ def matmul_vectorised(a: Pairs, b: Pairs, c: Pairs) -> None:
 
     Cost: half the load and store instructions, with 8 sectors each where the narrow ones
     have 4; the bytes are the same. In shared memory a warp's 8-byte words take two
-    wavefronts, so those stay the same too.
+    wavefronts, as many as two loads of 4 bytes, but one where neighbouring lanes load the same
+    word, as they do from the tile of `a`.
 
     Args:
         a: float32 of shape (m, n) as int64 words, (m, n / 2). Where n is odd, a column of

@@ -8,16 +8,16 @@ of its active lanes: nothing here is estimated.
 | instructions | statements carried out by a warp with any active lane (Nsight counts machine instructions: one statement is several) | smsp__inst_executed.sum |
 | active_lanes | active lanes, summed over instructions | smsp__thread_inst_executed.sum |
 | divergent_branches | branches at which the lanes of a warp part | smsp__sass_branch_targets_threads_divergent.sum |
-| barriers | barriers, per warp that arrives | smsp__inst_executed_op_barrier (barrier instructions) |
+| barriers | barriers, per warp that arrives | (none) |
 | global_load_requests, global_store_requests | requests to global memory | l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum (…_st.sum) |
 | global_load_sectors, global_store_sectors | distinct 32-byte sectors of each request | l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum (…_st.sum) |
 | shared_load_wavefronts, shared_store_wavefronts | passes that shared memory needs for a request | l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum (…_st.sum) |
 | shared_load_conflicts, shared_store_conflicts | passes beyond those that the width of the data needs | l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum (…_st.sum) |
-| atomics | atomic operations, per lane | smsp__inst_executed_op_global_red/atom (per warp) |
+| atomics | atomic operations, per lane | smsp__inst_executed_op_global_red.sum, smsp__sass_inst_executed_op_global_atom.sum, smsp__inst_executed_op_shared_atom.sum (per warp) |
 | atomic_contention | the most lanes of one request that hit one address | (none) |
-| bytes_requested | bytes that the active lanes asked of global memory | smsp__sass_data_bytes_mem_global |
+| bytes_requested | bytes that the active lanes asked of global memory | smsp__sass_data_bytes_mem_global_op_ld.sum plus …_st.sum |
 | bytes_moved | 32 bytes for each sector | l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum plus …_st.sum |
-| flops32, flops64 | float operations per active lane; a fused multiply-add counts 2 | smsp__sass_thread_inst_executed_op_fadd/fmul/ffma_pred_on (dadd…) |
+| flops32, flops64 | float operations per active lane; a fused multiply-add counts 2 | smsp__sass_thread_inst_executed_op_fadd_pred_on.sum, …_fmul…, twice …_ffma… (…_dadd…) |
 
 Atomics are counted apart from loads and stores and move no sectors here; local arrays are
 taken to live in registers, constant memory in its own cache: both cost nothing here.
@@ -115,7 +115,7 @@ class Counters:
         self.lines: dict[int, Counts] = {}
         self.arrays: dict[str, Counts] = {}
         self._activity: tuple[Any, Mask, tuple[int, int]] = (None, EMPTY, (0, 0))
-        self._patterns: dict[tuple[bytes, int], tuple[int, int]] = {}
+        self._patterns: dict[tuple[bytes, int, bool], tuple[int, int]] = {}
 
     def restart(self) -> None:
         """Forgets what was counted: the launch starts again."""
@@ -240,7 +240,7 @@ class Counters:
         line, array = self.line(m.line), self.array(view)
         addresses = np.where(rows == AWAY, AWAY, rows * unit)
         if view.space == "shared":
-            passes, ideal = self._shared(addresses, view, size)
+            passes, ideal = self._shared(addresses, view, size, kind == "load")
             word = "shared_store" if kind == "store" else "shared_load"
             if kind != "atomic":
                 for counts in (line, array):
@@ -258,13 +258,14 @@ class Counters:
         if self.recorder is not None:
             self.recorder.access(m, view, slot, kind)
 
-    def _shared(self, addresses: Lanes, view: View, size: int) -> tuple[int, int]:
+    def _shared(self, addresses: Lanes, view: View, size: int, load: bool) -> tuple[int, int]:
         """Wavefronts and ideal wavefronts; equal patterns are worked out once."""
-        key = (addresses.tobytes(), size) if addresses.size <= 4096 else None
+        key = (addresses.tobytes(), size, load) if addresses.size <= 4096 else None
         if key is not None and key in self._patterns:
             return self._patterns[key]
         offset = view.allocation.offset
-        passes, ideal = bank_passes(np.where(addresses == AWAY, AWAY, addresses + offset), size)
+        moved = np.where(addresses == AWAY, AWAY, addresses + offset)
+        passes, ideal = bank_passes(moved, size, load)
         found = int(passes.sum()), int(ideal.sum())
         if key is not None and len(self._patterns) < 4096:
             self._patterns[key] = found

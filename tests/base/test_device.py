@@ -1,12 +1,13 @@
 """The one answer to "is there a usable GPU", with every branch forced."""
 
 import ctypes
+import os
 import subprocess
 import sys
 
 import pytest
 
-from gpulearn import device
+from gpulearn import device, real_cuda
 from gpulearn.device import Gpu, decide, driver_gpus, run_probe
 from gpulearn.errors import DeviceError
 
@@ -119,6 +120,44 @@ def test_gpu_whose_probe_fails_is_told_apart_in_one_sentence():
         "the Tesla T4 here cannot run a Numba kernel "
         "(LinkerError: [222] CUDA_ERROR_UNSUPPORTED_PTX_VERSION)"
     )
+
+
+@pytest.fixture
+def toolkit(tmp_path, monkeypatch):
+    """A CUDA toolkit whose nvcc is on the path, and that no variable names."""
+    (tmp_path / "nvvm").mkdir()
+    (tmp_path / "bin").mkdir()
+    nvcc = tmp_path / "bin" / "nvcc"
+    nvcc.write_text("#!/bin/sh\n")
+    nvcc.chmod(0o755)
+    monkeypatch.setenv("PATH", str(nvcc.parent), prepend=os.pathsep)
+    monkeypatch.setenv("CUDA_HOME", "")
+    monkeypatch.delenv("CUDA_PATH", raising=False)
+    return str(tmp_path)
+
+
+def test_a_toolkit_that_numba_does_not_find_by_itself_is_named_to_it(toolkit):
+    probe = "import os, sys; sys.exit(None if os.environ.get('CUDA_HOME') else 'no NVVM')"
+    assert decide({}, gpus=(T4,), probe=probe).kind == "gpu"
+    assert os.environ["CUDA_HOME"] == toolkit
+
+
+@pytest.mark.parametrize("probe", ["pass", "import sys; sys.exit('something else')"])
+def test_a_toolkit_that_changes_nothing_is_not_named(toolkit, probe):
+    decide({}, gpus=(T4,), probe=probe)
+    assert not os.environ.get("CUDA_HOME")
+
+
+def test_a_toolkit_is_a_folder_with_nvvm_that_nobody_has_named(toolkit, tmp_path, monkeypatch):
+    assert real_cuda.toolkit() == toolkit
+    monkeypatch.setenv("CUDA_PATH", "/opt/cuda")
+    assert real_cuda.toolkit() is None  # somebody has
+    monkeypatch.delenv("CUDA_PATH")
+    (tmp_path / "nvvm").rmdir()
+    assert real_cuda.toolkit() is None
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "cuda" / "nvvm").mkdir(parents=True)
+    assert real_cuda.toolkit(str(tmp_path / "cuda")) == str(tmp_path / "cuda")
 
 
 def test_probe_that_hangs_or_dies_is_a_sentence():

@@ -18,17 +18,17 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the versions there are older or newer than those here
     import torch
 
+    ON_GPU = device.current().kind == "gpu"  # first: it may have to say where the toolkit is
     real_cuda.load()
 
 STAND_IN = device.Gpu("stand-in for a GPU", 2**34, (9, 0), "13.0")
 
 
 def pytest_collection_modifyitems(items):
-    on_gpu = device.current().kind == "gpu"
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.gpu)
-            if on_gpu:  # a library's news must not cost a visit to the machine
+            if ON_GPU:  # a library's news must not cost a visit to the machine
                 item.add_marker(pytest.mark.filterwarnings("default"))
 
 
@@ -44,7 +44,7 @@ def _one_thread():
 @pytest.fixture
 def _as_on_gpu(monkeypatch):
     """Where there is no GPU the package takes the SIMT machine for one."""
-    if device.current().kind == "cpu":
+    if not ON_GPU:
         there = device.Device("gpu", "a test says so", (STAND_IN,))
         monkeypatch.setattr(device, "current", lambda: there)
         monkeypatch.setattr(real_cuda, "load", lambda: lookalike)

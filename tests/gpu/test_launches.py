@@ -1,5 +1,6 @@
 """Every launch of the catalogue: its result is NumPy's, and the SIMT machine's."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -34,20 +35,24 @@ def on_the_machine(case, shot, to_device=lookalike.to_device):
     return args, gl.xray(case.kernel)[shot.grid, shot.block](*args)
 
 
-@pytest.mark.parametrize("name", HARMLESS)
-def test_the_result_is_numpys(name):
+@functools.cache  # for the tests that need the same
+def small(name):
+    """A case, its launch, and the arguments after it: on `cuda`, on the machine, and the report."""
     case = CASES[name]
     shot = case.shot("small")
-    case.check(shot, launched(case, shot))
+    return case, shot, launched(case, shot), *on_the_machine(case, shot)
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_the_result_is_numpys(name):
+    case, shot, there, _, _ = small(name)
+    case.check(shot, there)
 
 
 @pytest.mark.parametrize("name", HARMLESS)
 def test_the_result_is_the_simt_machines(name):
     """To the bit where numbers are whole or only moved, else within the case's rounding."""
-    case = CASES[name]
-    shot = case.shot("small")
-    there = launched(case, shot)
-    here, report = on_the_machine(case, shot)
+    case, shot, there, here, report = small(name)
     case.check(shot, here)
     assert case.finding in {finding.kind for finding in report.findings} | {""}
     if case.finding:
@@ -75,11 +80,9 @@ def test_what_would_do_harm_on_a_gpu_ends_on_the_machine(name):
 @pytest.mark.parametrize("name", ONE_OF_EACH.values())
 def test_the_lens_takes_arrays_that_lie_on_the_device(name):
     """There `xray` gets numba.cuda's own dispatcher and arrays; its counters are the same."""
-    case = CASES[name]
-    shot = case.shot("small")
+    case, shot, _, _, plain = small(name)
     there, report = on_the_machine(case, shot, cuda.to_device)
     case.check(shot, there)
-    _, plain = on_the_machine(case, shot)
     assert report.totals == plain.totals
     assert report.totals.instructions > 0
 
@@ -93,7 +96,6 @@ from gpulearn import device
 device.current = lambda: device.Device("gpu", "pretended", (device.Gpu("none", 0, (9, 0), "0"),))
 from gpulearn import cuda, real_cuda, xray
 from gpulearn.hardware.cases import CASES
-from gpulearn.simt import lookalike
 assert cuda is real_cuda.load()
 
 class DeviceNDArray:
@@ -107,12 +109,11 @@ kernels = {case.kernel: case for case in CASES.values()}
 for kernel, case in kernels.items():
     assert type(kernel).__module__.startswith("numba."), kernel
     shot = case.shot("small")
-    for make in (lookalike.to_device, DeviceNDArray):
-        args = [make(a) if isinstance(a, np.ndarray) else a for a in shot.args]
-        report = xray(kernel)[shot.grid, shot.block](*args)
-        kinds = {finding.kind for finding in report.findings}
-        assert case.finding in kinds if case.finding else not kinds, report
-        case.check(shot, args)
+    args = [DeviceNDArray(a) if isinstance(a, np.ndarray) else a for a in shot.args]
+    report = xray(kernel)[shot.grid, shot.block](*args)
+    kinds = {finding.kind for finding in report.findings}
+    assert case.finding in kinds if case.finding else not kinds, report
+    case.check(shot, args)
 print(len({kernel.__name__ for kernel in kernels}), "kernels")
 '''
 

@@ -51,8 +51,7 @@ def computed(kind):
 
 
 @pytest.mark.usefixtures("_parent_has_used_cuda")
-@pytest.mark.parametrize("kind", ["torch", "numba"])
-@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize(("count", "kind"), [(2, "torch"), (4, "numba")])
 def test_ranks_compute_and_add_up_after_the_parent_has_used_the_gpu(count, kind):
     numbers = [np.arange(5) + rank for rank in range(count)]
     squares = [n**2 if kind == "torch" else 2 * n for n in numbers]

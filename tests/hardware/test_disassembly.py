@@ -10,7 +10,9 @@ import pytest
 from gpulearn.hardware import compiled
 from gpulearn.hardware.cases import CASES
 from gpulearn.hardware.compiled import assembly, find_tool, listing
+from gpulearn.hardware.counter_reasons import BY_MACHINE_CODE, Difference
 from gpulearn.hardware.disassembly import Listing, parse_ptx, parse_sass
+from gpulearn.hardware.matching import kernel_of
 from gpulearn.simt.rebound import compiler_fault
 
 LISTINGS = Path(__file__).with_name("listings")
@@ -103,3 +105,13 @@ def test_the_compiler_of_today_makes_the_same_of_a_pattern() -> None:
     for made in [parse_ptx(ptx)] + [parse_sass(sass)] * bool(sass):
         assert made.count("shared", "atomic") == made.count("global", "load") == 1
     assert listing(CASES["tile_read, rows"]).count("shared", "load") == 1
+
+
+@pytest.mark.usefixtures("_compiler")
+@pytest.mark.parametrize("difference", BY_MACHINE_CODE, ids=lambda d: d.kernel)
+def test_the_machine_code_shows_what_is_said_to_change_a_counter(difference: Difference) -> None:
+    case = next(case for case in CASES.values() if kernel_of(case) == difference.kernel)
+    _, sass, _ = assembly(case)
+    texts = [access.text for access in parse_sass(sass).accesses]
+    for start, many in difference.shows.items():
+        assert sum(text.startswith(start) for text in texts) == many

@@ -1,0 +1,56 @@
+"""The arithmetic of a request, once more in plain Python, on the requests of every kernel."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+
+from gpulearn.hardware.cases import CASES
+from gpulearn.simt.traffic import AWAY
+
+from .test_kernels import NAMES, both
+
+pytestmark = pytest.mark.usefixtures("_compiler")
+
+MOST = 150  # requests of a launch that are counted again
+
+
+def sectors(row: list[int], size: int) -> int:
+    """Stretches of 32 bytes in which any byte of any lane's word lies."""
+    return len({byte // 32 for a in row if a != AWAY for byte in range(a, a + size)})
+
+
+def passes(row: list[int], size: int, load: bool) -> tuple[int, int]:
+    """Wavefronts, and those beyond the ones that the width needs."""
+    parts = max(1, size // 4)
+    here = [lane for lane in range(32) if row[lane] != AWAY]
+    if load and parts > 1:
+        for distance in (1, 2):
+            if all(row[n] == row[n ^ distance] for n in here if n ^ distance in here):
+                parts = max(1, size // 8)
+    total = least = 0
+    for part in range(parts):
+        banks: dict[int, set[int]] = defaultdict(set)
+        for n in here:
+            if n // (32 // parts) == part:
+                for byte in range(row[n], row[n] + size):
+                    banks[byte // 4 % 32].add(byte // 4)
+        if banks:
+            total, least = total + max(len(words) for words in banks.values()), least + 1
+    return total, total - least
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if CASES[name].notebook != "03"])
+def test_sectors_and_wavefronts_of_the_requests_of_a_kernel(name: str) -> None:
+    tally = both(name)[2].tally
+    taken = 0
+    for kind, rows, size, found in tally.requests or []:
+        for row, got in zip(rows.tolist(), found.tolist(), strict=True):
+            if taken == MOST:
+                return
+            taken += 1
+            if kind.startswith("global"):
+                assert got == [sectors(row, size)]
+            else:
+                assert got == list(passes(row, size, kind.endswith("load")))

@@ -1,0 +1,271 @@
+"""The executor against rules and oracles of its own: hand-written PTX and plain Python."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from .arithmetic import compare, compute, convert, fused
+from .memory import MemoryFault
+from .parse import NotCovered, parse
+from .run import Run, run
+
+HEAD = """
+.version 8.0
+.target sm_90
+.visible .entry kernel({params})
+{{
+    .reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %rd<20>; .reg .f32 %f<20>; .reg .f64 %fd<9>;
+    {shared}
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mad.lo.s32 %r4, %r2, %r3, %r1;
+    ld.param.u64 %rd1, [kernel_param_4];
+    mul.wide.s32 %rd2, %r4, 4;
+    add.s64 %rd3, %rd1, %rd2;
+{body}
+$END:
+    ret;
+}}
+"""
+
+
+def text(body: str, arrays: int = 1, shared: str = "") -> str:
+    params = ", ".join(f".param .u64 kernel_param_{k}" for k in range(7 * arrays))
+    return HEAD.format(params=params, body=body, shared=shared)
+
+
+def carried_out(
+    body: str, *arrays: Any, grid: int = 1, block: int = 32, shared: str = "", alone: bool = False
+) -> Run:
+    ptx = text(body, len(arrays), shared)
+    return run(ptx, grid, block, arrays, keep_requests=True, alone=alone)
+
+
+def zeros(n: int = 32, dtype: str = "i4") -> np.ndarray:
+    return np.zeros(n, dtype)
+
+
+# --- arithmetic
+
+floats = st.floats(-(2.0**60), 2.0**60, width=32)
+
+
+@given(floats, floats, floats, st.sampled_from(["rn", "rm", "rz", "rp"]))
+def test_a_multiply_add_rounds_the_exact_value_once(
+    a: float, b: float, c: float, mode: str
+) -> None:
+    x, y, z = (np.array([v], np.float32) for v in (a, b, c))
+    with np.errstate(all="ignore"):
+        got = fused(x, y, z, mode)[0]
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    below, above = (Fraction(float(np.nextafter(got, np.float32(s)))) for s in (-np.inf, np.inf))
+    value = Fraction(float(got))
+    if mode == "rn":
+        assert abs(value - exact) <= min(abs(below - exact), abs(above - exact))
+    else:
+        down = mode == "rm" or (mode == "rz" and exact > 0)
+        assert value <= exact < above if down else below < exact <= value
+
+
+@given(st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1))
+def test_integers(a: int, b: int) -> None:
+    def of(name: str) -> int:
+        return int(compute((name, "s64"), [np.array([a]), np.array([b])])[0])
+
+    with np.errstate(all="ignore"):
+        wrapped = {"add": a + b, "sub": a - b, "and": a & b, "or": a | b, "xor": a ^ b}
+        for name, value in wrapped.items():
+            assert (of(name) - value) % 2**64 == 0
+        if b and not (a == -(2**63) and b == -1):
+            assert of("div") == int(Fraction(a, b))  # towards zero
+            assert of("rem") == a - b * int(Fraction(a, b))
+        high = compute(("mul", "hi", "s64"), [np.array([a]), np.array([b])])
+        assert int(high[0]) == (a * b) >> 64
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 80), st.integers(0, 31), st.integers(0, 32))
+def test_bits(a: int, shift: int, start: int, length: int) -> None:
+    word, n = np.array([a], np.uint32), np.array([shift], np.uint32)
+    signed = a - 2**32 if a >= 2**31 else a
+    assert int(compute(("shl", "b32"), [word, n])[0]) == (a << shift) % 2**32
+    assert int(compute(("shr", "u32"), [word, n])[0]) == a >> shift
+    assert int(compute(("shr", "s32"), [word.view("i4"), n])[0]) == signed >> shift
+    assert int(compute(("popc", "b32"), [word])[0]) == bin(a).count("1")
+    assert int(compute(("clz", "b32"), [word])[0]) == 32 - a.bit_length()
+    first, many = (np.array([v], np.uint32) for v in (start, length))
+    mask = ((1 << length) - 1 << start) % 2**32
+    inserted = compute(("bfi", "b32"), [word, ~word, first, many])
+    assert int(inserted[0]) == ((a << start) & mask | ~a & ~mask) % 2**32
+
+
+def test_comparisons_beside_a_nan_and_conversions_beyond_the_ends() -> None:
+    a, b = np.array([1.0, math.nan], np.float32), np.array([2.0, 2.0], np.float32)
+    for word, said in {
+        "lt": [1, 0],
+        "ltu": [1, 1],
+        "neu": [1, 1],
+        "ne": [1, 0],
+        "num": [1, 0],
+    }.items():
+        assert compare(("setp", word, "f32"), a, b).tolist() == said
+    far = np.array([1e20, -1e20, math.nan, -1.7, 2.5])
+    with np.errstate(all="ignore"):
+        cut = convert(("cvt", "rzi", "s32", "f64"), far, "s32").tolist()
+        even = convert(("cvt", "rni", "s32", "f64"), far, "s32").tolist()
+    assert cut == [2**31 - 1, -(2**31), 0, -1, 2]
+    assert even[-1] == 2
+
+
+# --- threads
+
+
+def test_lanes_meet_again_where_both_ways_of_a_branch_lead() -> None:
+    # the two ways are of different lengths, and the shorter one is written first
+    body = """
+    setp.lt.s32 %p1, %r1, 8;
+    @%p1 bra $A;
+    st.global.u32 [%rd3], 1;
+    add.s32 %r5, %r1, 100;
+    bra.uni $B;
+$A: add.s32 %r5, %r1, 200;
+$B: st.global.u32 [%rd3], %r5;
+    """
+    ran = carried_out(body, zeros())
+    assert ran.results[0].tolist() == [200 + t if t < 8 else 100 + t for t in range(32)]
+    assert ran.tally.totals()["global_store_requests"] == 2
+
+
+def test_a_loop_of_different_lengths_is_left_together() -> None:
+    body = """
+    mov.u32 %r5, 0;
+$LOOP:
+    ld.global.u32 %r6, [%rd3];
+    add.s32 %r5, %r5, 1;
+    setp.le.s32 %p1, %r5, %r1;
+    @%p1 bra $LOOP;
+    st.global.u32 [%rd3], %r5;
+    """
+    ran = carried_out(body, zeros(64), grid=2)
+    assert ran.results[0].tolist() == [t % 32 + 1 for t in range(64)]
+    totals = ran.tally.totals()
+    assert (totals["global_load_requests"], totals["global_store_requests"]) == (64, 2)
+    assert totals["global_load_sectors"] == 2 * sum(-(-(32 - k) // 8) for k in range(32))
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_barrier_orders_warps_and_lets_those_go_who_have_ended(alone: bool) -> None:
+    shared = ".shared .align 4 .b8 tile[512];"
+    body = """
+    setp.gt.s32 %p2, %r1, 95;
+    @%p2 bra $END;
+    mov.u64 %rd4, tile;
+    mul.wide.s32 %rd5, %r1, 4;
+    add.s64 %rd6, %rd4, %rd5;
+    st.shared.u32 [%rd6], %r1;
+    bar.sync 0;
+    sub.s64 %rd7, %rd4, %rd5;
+    ld.shared.u32 %r7, [%rd7+380];
+    st.global.u32 [%rd3], %r7;
+    """
+    ran = carried_out(body, zeros(128), block=128, shared=shared, alone=alone)
+    assert ran.results[0].tolist() == [95 - t for t in range(96)] + [0] * 32
+    assert ran.tally.totals()["barriers"] == 3
+    stuck = body.replace("@%p2 bra $END;", "@%p2 bra $W;") + "bra.uni $END;\n$W: bar.sync 1;"
+    with pytest.raises(NotCovered, match=r"bar.sync 1"):
+        carried_out(stuck, zeros(128), block=128, shared=shared)
+
+
+@pytest.mark.parametrize(
+    ("mode", "amount", "clamp", "source"),
+    [
+        ("down", 3, 31, lambda t: t + 3 if t + 3 < 32 else t),
+        ("up", 3, 0, lambda t: t - 3 if t >= 3 else t),
+        ("bfly", 5, 31, lambda t: t ^ 5),
+        ("idx", 9, 31, lambda t: 9),
+        ("down", 2, 0x181F, lambda t: t + 2 if t % 8 < 6 else t),  # segments of 8 lanes
+    ],
+)
+def test_shuffles(mode: str, amount: int, clamp: int, source: Any) -> None:
+    body = f"""
+    add.s32 %r5, %r1, 1000;
+    shfl.sync.{mode}.b32 %r6|%p1, %r5, {amount}, {clamp}, -1;
+    st.global.u32 [%rd3], %r6;
+    """
+    assert carried_out(body, zeros()).results[0].tolist() == [1000 + source(t) for t in range(32)]
+
+
+def test_atomics_return_what_was_there_and_votes_see_the_whole_warp() -> None:
+    body = """
+    and.b32 %r5, %r1, 3;
+    mul.wide.s32 %rd4, %r5, 4;
+    ld.param.u64 %rd5, [kernel_param_11];
+    add.s64 %rd6, %rd5, %rd4;
+    atom.global.add.u32 %r6, [%rd6], 1;
+    setp.lt.s32 %p1, %r6, 4;
+    vote.sync.ballot.b32 %r7, %p1, -1;
+    st.global.u32 [%rd3], %r7;
+    """
+    ran = carried_out(body, zeros(dtype="u4"), zeros(4))
+    assert ran.results[1].tolist() == [8] * 4
+    assert set(ran.results[0].tolist()) == {0xFFFF}
+    assert (ran.tally.totals()["atomics"], ran.tally.totals()["global_atomic_requests"]) == (32, 1)
+
+
+# --- memory
+
+
+def test_a_wide_load_is_one_request() -> None:
+    body = """
+    mul.wide.s32 %rd4, %r1, 16;
+    ld.param.u64 %rd5, [kernel_param_11];
+    add.s64 %rd6, %rd5, %rd4;
+    ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd6];
+    add.f32 %f5, %f2, %f4;
+    st.global.f32 [%rd3], %f5;
+    """
+    given_ = np.arange(128, dtype=np.float32)
+    ran = carried_out(body, zeros(dtype="f4"), given_)
+    assert ran.results[0].tolist() == [8 * t + 4 for t in range(32)]
+    totals = ran.tally.totals()
+    assert (totals["global_load_requests"], totals["global_load_sectors"]) == (1, 16)
+    assert totals["flops32"] == 32
+    assert [size for _, _, size, _ in ran.tally.requests or []] == [16, 4]
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "says"),
+    [
+        ("ld.global.u32 %r5, [%rd3+4];", MemoryFault, "belongs to nobody"),
+        ("ld.global.u32 %r5, [%rd3+-4];", MemoryFault, "belongs to nobody"),
+        ("ld.global.u64 %rd5, [%rd3];", MemoryFault, "for 8 bytes"),
+        ("ld.shared.u32 %r5, [%rd2];", MemoryFault, "shared address beyond 0"),
+        ("prmt.b32 %r5, %r1, %r1, 0;", NotCovered, "prmt"),
+        ("ld.u32 %r5, [%rd3];", NotCovered, "any space"),
+        ("fma.rn.f64 %fd1, %fd2, %fd2, %fd2;", NotCovered, "fma of float64"),
+    ],
+)
+def test_what_is_wrong_or_unknown_is_said(body: str, error: type, says: str) -> None:
+    with pytest.raises(error, match=says):
+        carried_out(body, zeros())
+
+
+def test_a_program_in_pieces() -> None:
+    program = parse(text("@!%p1 st.global.v2.f32 [%rd3+-8], {%f1, %f2};\nbra.uni $END;"))
+    store = program.instructions[-3]
+    assert (store.guard, store.negated, store.operands) == (
+        "%p1",
+        True,
+        ("[%rd3+-8]", "<%f1, %f2>"),
+    )
+    assert program.width("%rd12") == 64
+    assert program.labels == {"$END": len(program.instructions) - 1}
+    with pytest.raises(NotCovered, match="2 kernels"):
+        parse(text("") + text(""))

@@ -1,0 +1,105 @@
+"""Every kernel of the package as Numba's compiler makes it, carried out on the CPU.
+
+Its results are NumPy's, and what it costs is what the SIMT machine counts, save where
+`explained` says why not.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn.hardware.case import Case
+from gpulearn.hardware.cases import CASES
+from gpulearn.simt.report import Report
+
+from .explained import EXPLAINED, explained
+from .run import Run, compiled, run
+from .tally import COUNTERS
+
+pytestmark = pytest.mark.usefixtures("_compiler")
+
+NAMES = [name for name, case in CASES.items() if case.runs_on_gpu]
+
+
+@functools.cache
+def both(name: str) -> tuple[Case, Any, Run, Report, tuple[Any, ...]]:
+    """A small launch as PTX and on the SIMT machine, with what each left in the arguments."""
+    case = CASES[name]
+    shot = case.shot("small")
+    ptx = compiled(case.kernel, shot.args)
+    ran = run(ptx, shot.grid, shot.block, shot.args, keep_requests=True)
+    there = shot.on_device()
+    report = gl.xray(case.kernel)[shot.grid, shot.block](*there)
+    return case, shot, ran, report, there
+
+
+def differences(name: str) -> dict[str, tuple[int, int]]:
+    """The counters that differ: on the SIMT machine, in the PTX."""
+    _, _, ran, report, _ = both(name)
+    totals = ran.tally.totals()
+    pairs = {c: (getattr(report.totals, c), totals[c]) for c in COUNTERS}
+    return {c: pair for c, pair in pairs.items() if pair[0] != pair[1]}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_compilers_code_computes_what_numpy_does(name: str) -> None:
+    case, shot, ran, _, _ = both(name)
+    case.check(shot, ran.results)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not CASES[name].finding])
+def test_the_compilers_code_leaves_in_all_arrays_what_the_machine_does(name: str) -> None:
+    case, shot, ran, _, there = both(name)
+    for place, given in enumerate(shot.args):
+        if isinstance(given, np.ndarray):
+            wanted = there[place].copy_to_host()
+            wanted = wanted.view(np.float32) if "vectorised" in name else wanted
+            case.compare(place, ran.results[place], wanted, "the SIMT machine has")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_compilers_code_costs_what_the_machine_counts(name: str) -> None:
+    known = explained()
+    kernel = name.partition(",")[0]
+    for counter, (machine, ptx) in differences(name).items():
+        assert (kernel, counter) in known, f"{counter}: {machine:,} counted, {ptx:,} in the PTX"
+        assert (ptx > machine) == known[kernel, counter].more, (counter, machine, ptx)
+
+
+BARRIERS = [
+    "transpose_tiled, odd", "stencil_1d, odd", "block_sums_shuffle, odd, blocks of 64",
+    "block_sums_packed, odd, blocks of 64", "matmul_register_tiled, odd", "reverse_block, odd",
+    "grid_sum_cooperative, odd", "histogram_shared, skewed",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BARRIERS)
+def test_the_result_is_the_same_where_each_warp_hurries_from_barrier_to_barrier(name: str) -> None:
+    case, shot, ran, _, _ = both(name)
+    ptx = compiled(case.kernel, shot.args)
+    hurried = run(ptx, shot.grid, shot.block, shot.args, alone=True)
+    case.check(shot, hurried.results)
+    assert hurried.tally.totals() == ran.tally.totals()
+
+
+def test_a_missing_barrier_is_seen_where_warps_hurry() -> None:
+    case, shot, _, _, _ = both("transpose_torn, whole")
+    ptx = compiled(case.kernel, shot.args)
+    torn = run(ptx, shot.grid, shot.block, shot.args, alone=True)
+    assert not np.array_equal(torn.results[1], shot.args[0].T)
+
+
+@pytest.mark.parametrize("difference", EXPLAINED, ids=lambda d: f"{d.kernel}-{d.counters[0]}")
+def test_each_explained_difference_exists_and_the_ptx_shows_its_reason(difference: Any) -> None:
+    names = [name for name in NAMES if name.partition(",")[0] == difference.kernel]
+    seen = {counter for name in names for counter in differences(name)}
+    assert set(difference.counters) <= seen
+    for name in names:
+        code = [i.name for i in both(name)[2].program.instructions]
+        found = {start: sum(op.startswith(start) for op in code) for start in difference.shows}
+        assert found == difference.shows
