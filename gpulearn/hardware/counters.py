@@ -17,6 +17,7 @@ from gpulearn.hardware.cases import CASES
 from gpulearn.hardware.comparison import as_text, compare, machine_counts, verdict
 from gpulearn.hardware.compiled import listing
 from gpulearn.hardware.matching import kernel_of
+from gpulearn.hardware.metrics import COMPARED
 from gpulearn.performance import recordings
 from gpulearn.performance.recordings import Recording
 
@@ -58,18 +59,27 @@ def record_counters(
     began = time.monotonic()
     wanted = in_order(case for case in cases.values() if case.runs_on_gpu)
     measured = ncu.Profile()
-    done = threading.Event()
+    done, counted = threading.Event(), threading.Event()
+
+    def differ(cases: Mapping[str, ncu.Metrics]) -> list[str]:
+        counted.wait(30)
+        return [
+            name
+            for name, counts in list(machine.items())
+            if any(cases.get(name, {}).get(m) not in (None, counts[c]) for c, m in COMPARED.items())
+        ]
 
     def profile() -> None:
         nonlocal measured
         try:
-            measured = ncu.profile([case.name for case in wanted], folder, seconds)
+            names = [case.name for case in wanted]
+            measured = ncu.profile(names, folder, seconds, differ)
         except Exception as error:  # the machine's counts are worth having without it
             measured = ncu.Profile(notes=[f"Profiling broke off: {type(error).__name__}: {error}"])
         done.set()
 
-    threading.Thread(target=profile, daemon=True).start()
     machine: dict[str, dict[str, int]] = {}
+    threading.Thread(target=profile, daemon=True).start()
     faults: list[str] = []
     seen = False  # whether the profiler's numbers are in the file already
     for case in wanted:
@@ -80,6 +90,7 @@ def record_counters(
         if done.is_set() and not seen:
             seen = True
             _write(folder, wanted, machine, measured, faults)
+    counted.set()
     done.wait(seconds + 30)
     made = _write(folder, wanted, machine, measured, faults)
     text = as_text(made) + "\n"

@@ -105,6 +105,12 @@ def _ideas() -> tuple[Idea, ...]:
             "half the barriers, and half the address arithmetic for each product",
         ),
         Idea(
+            "8-byte words", "16 deep", warp_tiled(depth=16, high=16, wide=8, words=True),
+            "global memory is read and written by words of two float32",
+            "half the loads and stores of global memory; but lanes that write the tile of A meet "
+            "in its banks two by two",
+        ),
+        Idea(
             "wider block", "paired lanes", warp_tiled(columns=256),
             "128 × 256 × 8 with 256 threads",
             "12 loads from global memory for 1,024 products, where it was 16; but a "

@@ -54,6 +54,8 @@ def launch_all(
             cuda.synchronize()
         except Exception as error:
             write({"failed": name, "why": f"{type(error).__name__}: {error}".splitlines()[0]})
+            if "cuda" in type(error).__name__.lower():
+                return  # no launch of this process works after that one
             continue
         write({"done": name})
     write({"end": True})

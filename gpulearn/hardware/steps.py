@@ -35,8 +35,8 @@ LIMITS = {
     **{f"recordings/{name}": ("record", limit) for name, limit in RECORDED.items()},
     "ladder": ("record", 60.0),
     "ladder-ideas": ("record", 45.0),
-    "kernels": ("times", 55.0),
-    "counters": ("profile", 110.0),
+    "kernels": ("attempts", 85.0),
+    "counters": ("profile", 120.0),
     "estimates": ("estimates", 30.0),
 }
 

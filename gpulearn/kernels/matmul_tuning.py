@@ -5,8 +5,11 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from gpulearn import _require, cuda
 from gpulearn.errors import BadInput
+from gpulearn.kernels import matmul_warp_words
 from gpulearn.kernels.ladder import Rung
 from gpulearn.kernels.matmul_registers import matmul_register_tiled
 from gpulearn.kernels.matmul_warp_tiles import derived, matmul_warp_tiles
@@ -70,6 +73,7 @@ def warp_tiled(
     patch: int = 4,
     paired: bool = True,
     ahead: bool = True,
+    words: bool = False,
     **options: Any,
 ) -> Rung:
     """`matmul_warp_tiles` with other constants: the same code, compiled anew.
@@ -84,6 +88,8 @@ def warp_tiled(
         patch: rows and columns of a patch of neighbouring sums.
         paired: whether neighbouring lanes stand two by two, or in rows.
         ahead: whether the next tile's loads come before this tile's products.
+        words: whether loads and stores of global memory take two neighbours as one word; then
+            `depth` is 16.
         options: for `cuda.jit`, such as max_registers=128.
 
     Raises:
@@ -101,7 +107,7 @@ def warp_tiled(
         and not (rows % (high * lanes_down) or columns % (wide * across))
     )
     threads, a_loads, b_loads, a_tiles, b_tiles = derived(rows, columns, depth, high, wide)
-    if not fits or 8 * rows % threads or depth % (threads // 32):
+    if not fits or 8 * rows % threads or depth % (threads // 32) or (words and depth < 16):
         raise BadInput(
             f"{tile}, in warps of {lanes_down} × {across} lanes, cannot be shared out evenly."
         )
@@ -114,9 +120,13 @@ def warp_tiled(
         "THREADS": threads, "A_LOADS": a_loads, "B_LOADS": b_loads,
         "A_TILES": a_tiles, "B_TILES": b_tiles,
     }  # fmt: skip
+    if words:
+        constants |= {"ELEMENT": np.int64, "NUMBERS": 2}
+        constants |= {"A_LOADS": a_loads // 2, "B_LOADS": b_loads // 2}
+        constants |= {name: getattr(matmul_warp_words, name) for name in matmul_warp_words.__all__}
     kernel = with_constants(matmul_warp_tiles, constants, **options)
     name = f"{rows} × {columns} × {depth}, {high} × {wide} sums"
-    return Rung(name, kernel, (threads, 1), (columns, rows))
+    return Rung(name, kernel, (threads, 1), (columns, rows), pairs=words)
 
 
 def with_constants(kernel: Any, constants: dict[str, Any], **options: Any) -> Any:
@@ -127,18 +137,17 @@ def with_constants(kernel: Any, constants: dict[str, Any], **options: Any) -> An
 
     Args:
         kernel: what `cuda.jit` made.
-        constants: name → value, in the place of the module's own.
+        constants: name → value, in the place of the module's own; device functions too.
         options: for `cuda.jit`.
     """
     plain = kernel.py_func
     scope = plain.__globals__ | constants
-    for name, thing in plain.__globals__.items():
+    for name, thing in list(scope.items()):
         function = getattr(thing, "py_func", None)
-        if (
-            function is not None
-            and thing is not kernel
-            and function.__globals__ is plain.__globals__
-        ):
-            made = FunctionType(function.__code__, scope, name)
-            scope[name] = cuda.jit(device=True)(made)
+        if function is None or thing is kernel:
+            continue
+        if name in constants or function.__globals__ is plain.__globals__:
+            # with what the function refers to and the kernel's module has not got
+            scope |= {n: v for n, v in function.__globals__.items() if n not in scope}
+            scope[name] = cuda.jit(device=True)(FunctionType(function.__code__, scope, name))
     return cuda.jit(**options)(FunctionType(plain.__code__, scope, plain.__name__))

@@ -46,6 +46,7 @@ HIGH, WIDE, PATCH = 8, 16, 4  # sums of a thread, as rows × columns, and the si
 LANES_DOWN, LANES_ACROSS = 8, 4  # the lanes of a warp
 PAIRED = True  # whether lanes n and n ^ 2 stand in one column, as n and n ^ 1 in one row
 AHEAD = True  # whether the next tile is loaded before the products of this one
+ELEMENT, NUMBERS = np.float32, 1  # of `a`, `b` and `c`, and how many float32 it holds
 THREADS, A_LOADS, B_LOADS, A_TILES, B_TILES = derived(ROWS, COLUMNS, DEPTH, HIGH, WIDE)
 
 
@@ -115,6 +116,17 @@ def eight(tile_a: Any, tile_b: Any, buffer: Any, q: Any, y: Any, x: Any, total: 
     multiply(tile_a, tile_b, buffer, q + 7, y, x, total)
 
 
+@cuda.jit(device=True)
+def write(c: Matrix, top: Any, left: Any, total: Any) -> None:
+    """Write a thread's sums; its first patch begins at (top, left)."""
+    for r in range(HIGH):
+        for s in range(WIDE):
+            i = top + r % PATCH + r // PATCH * (PATCH * LANES_DOWN)
+            j = left + s % PATCH + s // PATCH * (PATCH * LANES_ACROSS)
+            if i < c.shape[0] and j < c.shape[1]:
+                c[i, j] = total[r, s]
+
+
 @cuda.jit
 def matmul_warp_tiles(a: Matrix, b: Matrix, c: Matrix) -> None:
     """C = A·B with tiles for warps, and with the next tile's loads before this tile's products.
@@ -140,8 +152,8 @@ def matmul_warp_tiles(a: Matrix, b: Matrix, c: Matrix) -> None:
     tile_a = cuda.shared.array(A_TILES, np.float32)
     tile_b = cuda.shared.array(B_TILES, np.float32)
     total = cuda.local.array((HIGH, WIDE), np.float32)
-    next_a = cuda.local.array(A_LOADS, np.float32)
-    next_b = cuda.local.array(B_LOADS, np.float32)
+    next_a = cuda.local.array(A_LOADS, ELEMENT)
+    next_b = cuda.local.array(B_LOADS, ELEMENT)
     lane, warp = np.uint32(cuda.threadIdx.x) % 32, np.uint32(cuda.threadIdx.x) // 32
     top, left = np.uint32(cuda.blockIdx.y) * ROWS, np.uint32(cuda.blockIdx.x) * COLUMNS
     # a warp's tile has HIGH · LANES_DOWN rows and WIDE · LANES_ACROSS columns
@@ -154,12 +166,12 @@ def matmul_warp_tiles(a: Matrix, b: Matrix, c: Matrix) -> None:
     for r in range(HIGH):
         for s in range(WIDE):
             total[r, s] = np.float32(0)
-    first = (a.shape[1] - 1) % DEPTH + 1 - DEPTH
+    first = (b.shape[0] - 1) % DEPTH + 1 - DEPTH
     buffer = np.uint32(0)
     fill(a, b, first, tile_a, tile_b, buffer)
     cuda.syncthreads()
-    if top + ROWS <= a.shape[0] and left + COLUMNS <= b.shape[1]:
-        for k in range(first + DEPTH, a.shape[1], DEPTH):
+    if top + ROWS <= c.shape[0] and left + COLUMNS <= c.shape[1] * NUMBERS:
+        for k in range(first + DEPTH, b.shape[0], DEPTH):
             if AHEAD:
                 fetch(a, b, np.uint32(k), top, left, next_a, next_b)
             eight(tile_a, tile_b, buffer, 0, y, x, total)
@@ -173,7 +185,7 @@ def matmul_warp_tiles(a: Matrix, b: Matrix, c: Matrix) -> None:
             put(next_a, next_b, tile_a, tile_b, buffer)
             cuda.syncthreads()
     else:
-        for k in range(first + DEPTH, a.shape[1], DEPTH):
+        for k in range(first + DEPTH, b.shape[0], DEPTH):
             for q in range(DEPTH):
                 multiply(tile_a, tile_b, buffer, q, y, x, total)
             buffer = np.uint32(buffer ^ 1)
@@ -181,9 +193,4 @@ def matmul_warp_tiles(a: Matrix, b: Matrix, c: Matrix) -> None:
             cuda.syncthreads()
     for q in range(DEPTH):
         multiply(tile_a, tile_b, buffer, q, y, x, total)
-    for r in range(HIGH):
-        for s in range(WIDE):
-            i = top + y + r % PATCH + r // PATCH * (PATCH * LANES_DOWN)
-            j = left + x + s % PATCH + s // PATCH * (PATCH * LANES_ACROSS)
-            if i < c.shape[0] and j < c.shape[1]:
-                c[i, j] = total[r, s]
+    write(c, top + y, left + x, total)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numba import typeof, types
 
 import gpulearn as gl
 from gpulearn.errors import BadInput
@@ -15,6 +16,7 @@ from gpulearn.hardware.cases import CASES, SUBJECTS
 from gpulearn.kernels.histogram import histogram_racy
 from gpulearn.kernels.ladder import LADDER
 from gpulearn.kernels.transpose_steps import transpose_overflows
+from gpulearn.simt.rebound import compile_to_ptx
 
 from .found import package_kernels
 
@@ -177,3 +179,13 @@ def test_a_wrong_kernel_fails_its_case_by_a_plain_launch():
 def test_a_size_that_a_case_has_not_is_refused():
     with pytest.raises(BadInput, match="large"):
         CASES["scan_blelloch, 64 values"].shot("large")
+
+
+@pytest.mark.usefixtures("_compiler")
+def test_every_kernel_compiles_for_the_types_of_each_of_its_launches():
+    kinds = {}
+    for case in CASES.values():
+        kinds[case.kernel, types.void(*map(typeof, case.shot("small").args))] = case.name
+    assert len(kinds) > len(package_kernels())
+    for (kernel, signature), name in kinds.items():
+        assert ".visible .entry" in compile_to_ptx(kernel, signature), name

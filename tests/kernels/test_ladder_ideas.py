@@ -35,6 +35,8 @@ IDEA_SIZES = [(5, 3, 7), (131, 21, 260)]
 def test_every_idea_is_right_and_as_cheap_as_it_claims(name):
     rung = ideas()[name].rung
     for m, n, p in IDEA_SIZES:
+        if rung.pairs:
+            n, p = n + n % 2, p + p % 2
         rng = np.random.default_rng(m)
         a, b = rng.integers(-9, 10, (m, n)), rng.integers(-9, 10, (n, p))
         there = [cuda.to_device(x.astype(np.float32)) for x in (a, b)]
@@ -52,9 +54,10 @@ def test_every_idea_is_right_and_as_cheap_as_it_claims(name):
 
 
 @pytest.mark.usefixtures("_compiler")
-@pytest.mark.parametrize("name", ["patches", "16 deep", "wider block"])
+@pytest.mark.parametrize("name", ["patches", "16 deep", "8-byte words", "wider block"])
 def test_the_sums_of_the_ideas_stay_in_registers(name):
-    text = compile_to_ptx(ideas()[name].rung.kernel, FLOAT)
+    rung = ideas()[name].rung
+    text = compile_to_ptx(rung.kernel, FLOAT.replace("float32", "int64") if rung.pairs else FLOAT)
     assert not re.search(r"\b(ld|st)\.local\b", text)
 
 
@@ -64,6 +67,7 @@ def test_the_sums_of_the_ideas_stay_in_registers(name):
         ({"high": 6}, "cannot be shared out evenly"),
         ({"columns": 48}, "cannot be shared out evenly"),
         ({"depth": 12}, "cannot be shared out evenly"),
+        ({"words": True}, "cannot be shared out evenly"),
         ({"lanes_down": 3}, "cannot be shared out evenly"),
         ({"columns": 256, "depth": 16}, "1,024 threads or its 48 KB"),
         ({"lanes_down": 0}, "lanes_down"),

@@ -15,7 +15,7 @@ import pytest
 
 from gpulearn import cuda
 from gpulearn.errors import BadInput
-from gpulearn.hardware import outcomes, record, sampling, steps, summary, times
+from gpulearn.hardware import attempts, outcomes, record, sampling, steps, summary, times
 from gpulearn.hardware.accuracy import Compared, Comparison, rank_correlation
 from gpulearn.hardware.case import Case, Shot
 from gpulearn.hardware.cases import CASES
@@ -54,6 +54,10 @@ def broken(size):
     raise MemoryError("no numbers today")
 
 
+def lost_device():
+    raise times.LostDeviceError("an illegal memory access was encountered")
+
+
 def made(*rows, name="kernels", device="NVIDIA H200"):
     return Recording(name, device, "580.65.06", "2026-11-01", {}, "make gpu", list(rows))
 
@@ -63,13 +67,14 @@ def made(*rows, name="kernels", device="NVIDIA H200"):
 
 def test_cases_are_checked_and_timed():
     cases = [GOOD, WRONG, replace(GOOD, name="unmade", make=broken)]
-    one, two, three = times.record_kernels(cases, "small").rows
+    one, two, three = sorted(times.record_kernels(cases, "small").rows, key=lambda r: r["case"])
     assert one["seconds"] > 0
     assert one["spread"] >= 0
     assert (one["case"], one["kernel"], one["size"]) == ("doubled", "doubled", "small")
     assert (one["blocks"], one["threads"], one["bytes"]) == (8, 128, 8000)
     assert 5 <= one["repeats"] <= 30
     assert "tripled: argument 1 is wrong in 1,000 of 1,000 elements" in two["error"]
+    assert "seconds" not in two
     assert three["error"] == "MemoryError: no numbers today"
 
 
@@ -88,42 +93,57 @@ def test_what_there_is_no_time_for_is_left_out_by_name():
 
 def test_a_lost_device_keeps_what_was_found(monkeypatch, tmp_path):
     """The process ends; the next keeps its rows and goes on behind the last."""
-    cases = [GOOD, WRONG, replace(GOOD, name="again")]
+    broken_case = replace(GOOD, name="unmade", make=broken)
+    cases = [GOOD, broken_case, replace(GOOD, name="again")]
     seen = []
     with monkeypatch.context() as lost:
-        lost.setattr(times.cuda, "synchronize", lambda: 1 / 0)  # asked after an error
+        lost.setattr(times, "_ask_device", lost_device)
         with pytest.raises(times.LostDeviceError), growing(seen.append):
-            times.record_kernels(cases[1:], "small")
-    assert [row["case"] for row in seen[-1].rows] == ["tripled"]
+            times.record_kernels([GOOD, broken_case, replace(GOOD, name="again")], "small")
+    assert [row["case"] for row in seen[-1].rows] == ["doubled", "unmade"]
     rows = times.record_kernels(cases, "small", done=seen[-1].rows).rows
-    assert [row["case"] for row in rows] == ["tripled", "doubled", "again"]
+    assert [row["case"] for row in rows] == ["doubled", "unmade", "again"]
+    assert ["seconds" in row for row in rows] == [True, False, True]
+
+
+def test_a_device_that_does_not_answer_is_lost(monkeypatch):
+    times._ask_device()
+    monkeypatch.setattr(times.cuda, "synchronize", lambda: 1 / 0)
+    with pytest.raises(times.LostDeviceError, match="division by zero"):
+        times._ask_device()
 
 
 @pytest.mark.parametrize("ended", ["lost", "its process ended with status -11"])
-def test_the_next_process_goes_on(ended, tmp_path, monkeypatch):
-    monkeypatch.setattr(times, "CASES", {c.name: c for c in (GOOD, replace(GOOD, name="next"))})
+def test_the_next_process_goes_on(ended, tmp_path):
     first = recordings.recorded_here("kernels", [{"case": "doubled", "error": "x"}], "cpu")
     recordings.save(first, tmp_path)
+    (tmp_path / attempts.BEGUN).write_text("next")
     given = argparse.Namespace(folder=tmp_path, rehearse=True, ended=ended)
-    rows = times._rows_before(given, "small")
+    rows = attempts._rows_before(given)
     assert rows[:1] == first.rows
     blamed = [] if ended == "lost" else ["next"]
     assert [(row["case"], row["error"]) for row in rows[1:]] == [(c, ended) for c in blamed]
 
 
-def test_processes_that_die_are_followed_by_others(monkeypatch, capfd):
-    statuses = iter([times.LOST, -11, 0])
+def test_who_is_launched_is_known_before():
+    begun = []
+    times.record_kernels([GOOD, WRONG], "small", begin=begun.append)
+    assert sorted(begun) == ["doubled", "tripled"]
+
+
+def test_processes_that_die_are_followed_by_others(monkeypatch, tmp_path):
+    statuses = iter([attempts.LOST, -11, 0])
     asked = []
 
     def run(command, check):
         asked.append(command)
         return argparse.Namespace(returncode=next(statuses))
 
-    monkeypatch.setattr(times.subprocess, "run", run)
-    assert times.main(["--folder", "f"]) == 0
+    monkeypatch.setattr(attempts.subprocess, "run", run)
+    assert attempts.main(["--folder", str(tmp_path)]) == 0
     assert [c[c.index("--attempt") + 1] for c in asked] == ["1", "2", "3"]
-    assert [c[c.index("--ended") + 1] for c in asked][1:] == [
-        "lost", "its process ended with status -11",
+    assert [c[c.index("--ended") + 1] for c in asked] == [
+        "", "lost", "its process ended with status -11",
     ]  # fmt: skip
 
 
@@ -282,6 +302,7 @@ def test_every_recorder_has_a_step_and_its_rehearsal_fits_it():
         maker = record.MAKERS[name]
         assert getattr(importlib.import_module(maker.module), maker.function) is recorder.record
         inspect.signature(recorder.record).bind(**maker.rehearsal)
+        inspect.signature(recorder.record).bind()  # as it is on the day
         assert recorder.expected_seconds <= steps.RECORDED[name]
 
 

@@ -219,6 +219,20 @@ def test_on_a_gpu_the_same_arrays_lie_between_canaries():
     np.testing.assert_allclose(out, 3 * launch.args[0], rtol=1e-6)
 
 
+@pytest.mark.parametrize("answer", [scale, scale.py_func], ids=["kernel", "function"])
+def test_on_a_gpu_a_kernel_is_launched_as_it_is(monkeypatch, answer):
+    made = []
+    jit = lookalike.jit
+    monkeypatch.setattr(lookalike, "jit", lambda function: made.append(jit(function)) or made[-1])
+    launched = []
+    configured = type(scale).__getitem__
+    monkeypatch.setattr(
+        type(scale), "__getitem__", lambda k, shape: launched.append(k) or configured(k, shape)
+    )
+    gpu_trial.run(answer, cases()[0], cuda=lookalike)
+    assert launched == [answer if answer is scale else made[0]]
+
+
 def test_where_there_is_a_gpu_the_answer_runs_there_as_well(monkeypatch):
     here = device.current()
     monkeypatch.setattr(device, "current", lambda: dataclasses.replace(here, kind="gpu"))

@@ -150,7 +150,7 @@ class Executor:
         name = next(word for word in i.op[::-1] if word in UPDATES)
         address = self._address(rest[0], lanes)
         value, *other = (self.threads.read(o, kind, lanes) for o in rest[1:])
-        self.tally.atomic(pc, space, lanes)
+        self.tally.atomic(pc, space, address, lanes)
         found = self.memory.atomic(
             space, name, address, kind, value, lanes, other[0] if other else None
         )

@@ -18,8 +18,8 @@ from .values import WARP, Array
 COUNTERS = (
     "global_load_requests", "global_load_sectors", "global_store_requests",
     "global_store_sectors", "shared_load_wavefronts", "shared_load_conflicts",
-    "shared_store_wavefronts", "shared_store_conflicts", "atomics", "barriers",
-    "flops32", "flops64",
+    "shared_store_wavefronts", "shared_store_conflicts", "atomics", "atomic_contention",
+    "bytes_requested", "barriers", "flops32", "flops64",
 )  # fmt: skip
 FLOPS = {"add": 1, "sub": 1, "mul": 1, "fma": 2, "mad": 2}  # what ncu has metrics for
 FUNCTIONS = ("div", "sqrt", "rsqrt", "rcp", "ex2", "lg2", "sin", "cos", "tanh")
@@ -39,6 +39,9 @@ class Tally:
         total: Counter[str] = Counter()
         for counter in self.at.values():
             total.update(counter)
+        total["atomic_contention"] = max(
+            (counter["atomic_contention"] for counter in self.at.values()), default=0
+        )
         return total
 
     def bump(self, pc: int, name: str, amount: int) -> None:
@@ -61,6 +64,7 @@ class Tally:
         if space == "global":
             found = (sectors(rows, size),)
             self.bump(pc, f"global_{kind}_sectors", found[0].sum())
+            self.bump(pc, "bytes_requested", size * len(lanes))
         elif space == "shared":
             wavefronts, ideal = bank_passes(rows, size, kind == "load")
             found = wavefronts, wavefronts - ideal
@@ -69,9 +73,13 @@ class Tally:
         if self.requests is not None and found:
             self.requests.append((f"{space}_{kind}", rows, size, np.stack(found, axis=1)))
 
-    def atomic(self, pc: int, space: str, lanes: Array) -> None:
+    def atomic(self, pc: int, space: str, addresses: Array, lanes: Array) -> None:
+        """An atomic operation of each lane; contention is the most that meet at one address."""
         self.bump(pc, "atomics", len(lanes))
-        self.bump(pc, f"{space}_atomic_requests", len(np.unique(lanes // WARP)))
+        pairs = Counter(zip((lanes // WARP).tolist(), addresses.tolist(), strict=True))
+        self.bump(pc, f"{space}_atomic_requests", len({warp for warp, _ in pairs}))
+        counter = self.at[pc]
+        counter["atomic_contention"] = max(counter["atomic_contention"], *pairs.values())
 
     def barrier(self, pc: int, lanes: Array) -> None:
         self.bump(pc, "barriers", len(np.unique(lanes // WARP)))

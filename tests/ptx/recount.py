@@ -1,17 +1,12 @@
-"""The arithmetic of a request, once more in plain Python, on the requests of every kernel."""
+"""The arithmetic of a request, once more in plain Python, lane by lane and byte by byte."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
-import pytest
-
-from gpulearn.hardware.cases import CASES
 from gpulearn.simt.traffic import AWAY
 
-from .test_kernels import NAMES, both
-
-pytestmark = pytest.mark.usefixtures("_compiler")
+from .tally import Tally
 
 MOST = 150  # requests of a launch that are counted again
 
@@ -41,9 +36,8 @@ def passes(row: list[int], size: int, load: bool) -> tuple[int, int]:
     return total, total - least
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if CASES[name].notebook != "03"])
-def test_sectors_and_wavefronts_of_the_requests_of_a_kernel(name: str) -> None:
-    tally = both(name)[2].tally
+def recount(tally: Tally) -> None:
+    """Hold the sectors or wavefronts of a launch's first requests against the definition."""
     taken = 0
     for kind, rows, size, found in tally.requests or []:
         for row, got in zip(rows.tolist(), found.tolist(), strict=True):
