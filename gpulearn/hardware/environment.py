@@ -25,6 +25,10 @@ QUERIES = (
 )  # fmt: skip
 TOOLS = ("nvidia-smi", "nvcc", "ptxas", "ncu", "nvdisasm", "cuobjdump", "compute-sanitizer")
 PLACES = ("/usr/local/cuda*/bin", "/opt/nvidia/nsight-compute/*")
+PACKAGES = (
+    "cloudpickle", "cuda", "hypothesis", "llvmlite", "matplotlib", "numba", "numpy", "nvidia",
+    "pytest", "torch", "triton",
+)  # fmt: skip
 PROPERTIES = (
     "name", "major", "minor", "multi_processor_count", "total_memory", "L2_cache_size",
     "shared_memory_per_block", "shared_memory_per_block_optin",
@@ -58,13 +62,15 @@ def _facts() -> Iterator[tuple[str, str]]:
     yield "device", device.current().reason
     for tool in TOOLS:
         path = find_tool(tool)
-        yield f"tool {tool}", f"{path}: {_version(path)}" if path else "not there"
+        yield f"tool {tool}", _version(path) if path else "not there"
     if smi := find_tool("nvidia-smi"):
         for query in QUERIES:
             yield query, _said([smi, f"--query-gpu={query}", "--format=csv,noheader"])
     yield from _torch()
-    for package in sorted(distributions(), key=lambda d: str(d.name).lower()):
-        yield f"package {package.name}", package.version
+    packages = {str(package.name).lower(): package.version for package in distributions()}
+    for name in sorted(packages):
+        if name.startswith(PACKAGES):
+            yield f"package {name}", packages[name]
 
 
 def _torch() -> Iterator[tuple[str, str]]:

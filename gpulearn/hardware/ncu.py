@@ -1,7 +1,7 @@
 """Runs Nsight Compute on a program that launches the cases: what the hardware counted, by case.
 
-What this machine's profiler does not know costs its
-column, what it cannot profile costs its case; both are said in the notes.
+What this machine's profiler does not know costs its column, what it cannot profile costs its
+case; both are said in the notes.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from pathlib import Path
 
 from gpulearn.hardware import metrics
 from gpulearn.hardware.ncu_here import PLACES, find_ncu, known, version
-from gpulearn.hardware.ncu_run import RAW, Metrics, Profile, run
+from gpulearn.hardware.ncu_run import CLOSING, RAW, Metrics, Profile, run
 
 __all__ = ["RAW", "Metrics", "Profile", "profile"]
 
 ROUNDS = 4
-MANY = 40  # cases that are worth a second launch
+MANY, SPARED = 40, 0.2  # cases that are worth a second launch, and the part of the time for that
 ATTEMPTS = 5  # a profiler may name one metric at a time that it does not have
 TRIAL, LEAST = 40, 5  # seconds: for a trial, worth starting for
 DENIED = "ERR_NVGPUCTRPERM"
@@ -58,7 +58,9 @@ def profile(
             left = ends - time.monotonic()
             if not todo or left < LEAST:
                 break
-            _, todo = run(ncu, group, todo, folder / f"ncu-{number}-{attempt}", left, found)
+            launching = left - CLOSING - seconds * SPARED
+            base = folder / f"ncu-{number}-{attempt}"
+            _, todo = run(ncu, group, todo, base, left, found, launching)
     if working and (cases := list(differ(found.cases))[:MANY]):
         everything = tuple(name for group in more for name in group)
         if not _trial(ncu, [everything], cases, folder, ends, found):
@@ -94,11 +96,11 @@ def _trial(
 
 
 def _wanted(ncu: Path, found: Profile) -> tuple[str, ...]:
-    """All metrics, less those that the profiler does not list; all where it lists none."""
+    """All metrics, less those that the profiler does not list; all where it lists nothing."""
     every = tuple(dict.fromkeys(name for group in metrics.GROUPS for name in group))
     names = known(ncu)
-    if not names:
-        found.notes.append("ncu --query-metrics lists nothing; every metric is tried.")
+    if not names & set(map(metrics.base, metrics.COMPARED.values())):
+        found.notes.append("ncu --query-metrics lists none of them; every metric is tried.")
         return every
     missing = [name for name in every if metrics.base(name) not in names]
     if missing:

@@ -18,7 +18,7 @@ from typing import Any
 from gpulearn.hardware import ncu_csv
 from gpulearn.hardware.matching import match
 
-__all__ = ["RAW", "Metrics", "Profile", "run"]
+__all__ = ["CLOSING", "RAW", "Metrics", "Profile", "run"]
 
 OPTIONS = ("--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base")
 CLOSING = 10  # seconds in which the profiler prints its table
@@ -42,7 +42,13 @@ class Profile:
 
 
 def run(
-    ncu: Path, names: Sequence[str], cases: Sequence[str], base: Path, left: float, found: Profile
+    ncu: Path,
+    names: Sequence[str],
+    cases: Sequence[str],
+    base: Path,
+    left: float,
+    found: Profile,
+    launching: float | None = None,
 ) -> tuple[list[str], list[str]]:
     """One run of the profiler.
 
@@ -51,8 +57,10 @@ def run(
         names: of the metrics.
         cases: to launch, in this order.
         base: the beginning of the names of its files; what they held goes into RAW beside it.
-        left: seconds.
+        left: seconds after which the profiler is ended, and its table is lost.
         found: gets what was measured.
+        launching: seconds after which no further case is launched; what leaves the profiler
+            the time for its table, if not said.
 
     Returns:
         What it complained about, and the cases that are still to be launched if it died.
@@ -62,8 +70,7 @@ def run(
     for old in (table, journal):
         old.unlink(missing_ok=True)
     asked.write_text("\n".join(cases), encoding="utf-8")
-    # the program stops launching in time for the profiler to print what it has
-    limit = max(left - CLOSING, left / 2)
+    limit = max(left - CLOSING if launching is None else launching, left / 2)
     child = [sys.executable, "-m", "gpulearn.hardware.profiled"]
     command = [
         str(ncu), *OPTIONS, "--print-kernel-base", "mangled", "--target-processes", "all",

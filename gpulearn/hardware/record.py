@@ -55,7 +55,7 @@ MAKERS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make a recording; return the exit status: 1 where a row has an error and no time."""
+    """Make a recording; return the exit status: 1 where a row has an error, or there are none."""
     parser = argparse.ArgumentParser(prog="python -m gpulearn.hardware.record")
     parser.add_argument("name")
     parser.add_argument("--folder", type=Path, required=True)
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for row in faults:
         print(f"without a time: {row}")
     print(f"{len(made.rows) - len(faults)} of {len(made.rows)} rows")
-    return 1 if faults else 0
+    return 1 if faults or not made.rows else 0
 
 
 if __name__ == "__main__":

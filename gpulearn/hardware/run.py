@@ -9,9 +9,11 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,7 +23,7 @@ from gpulearn.hardware.step import GRACE, SECONDS, Outcome, Step, run_step
 from gpulearn.hardware.steps import BUDGET, SLOW, steps
 from gpulearn.performance import recordings
 
-__all__ = ["environment", "limit_now", "main", "run"]
+__all__ = ["environment", "limit_now", "main", "run", "without_places"]
 
 LEAST = 3.0  # seconds; with less left, a step is not begun
 KEPT = 0.6  # of the limits of later steps, which no earlier one may use up
@@ -55,7 +57,8 @@ def run(
             print(f"[{number}/{len(chosen)}] {step.name} (at most {limit:.0f} s)", flush=True)
             log = logs / f"{step.name.replace('/', '-')}.log"
             known = {**environment, SECONDS: str(limit)}
-            outcomes.append(run_step(step, limit, log, known))
+            outcome = run_step(step, limit, log, known)
+            outcomes.append(replace(outcome, said=without_places(outcome.said)))
             print(summary.ending(outcomes[-1]), flush=True)
         after(outcomes)
     return outcomes
@@ -72,6 +75,13 @@ def limit_now(step: Step, later: Sequence[Step], left: float) -> float:
     left -= GRACE
     kept = sum(KEPT * other.seconds + GRACE for other in later)
     return min(step.seconds, max(left - kept, KEPT * step.seconds), left)
+
+
+def without_places(text: str) -> str:
+    """A text without the folders of this machine: results are published."""
+    for place, name in ((ROOT, "."), (sys.prefix, "python"), (sys.base_prefix, "python")):
+        text = text.replace(str(place), name)
+    return text
 
 
 def environment(rehearse: bool, logs: Path) -> dict[str, str]:

@@ -6,7 +6,8 @@ import shutil
 import tarfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ __all__ = ["NUMBERS", "REHEARSAL", "After", "copy", "ending", "numbers", "text",
 
 After = Callable[[list[Outcome]], None]
 REHEARSAL = "This is a rehearsal on the CPU with tiny sizes: nothing of it is a recording."
-SHOWN = 12  # lines of a step that went wrong
+SHOWN = 12  # lines of a step that went wrong, when it did
+AT_THE_END = 4  # of them in the summary: a remote shell may show its end only
+NAMED = 6  # tests or cases that went wrong
 
 
 def ending(outcome: Outcome) -> str:
@@ -60,7 +63,7 @@ def text(outcomes: list[Outcome], folder: Path, began: float, rehearse: bool = F
     lines = ["", "== Steps that were not right"] if wrong else []
     for outcome in wrong:
         lines += ["", f"{outcome.step}: {outcome.status}"]
-        lines += [f"  | {part[:160]}" for part in outcome.said.splitlines()[-SHOWN:]]
+        lines += [f"  | {part[:160]}" for part in outcome.said.splitlines()[-AT_THE_END:]]
     lines += ["", "== Steps", f"{'step':28} {'status':14} {'seconds':>8}"]
     lines += [f"{o.step:28} {o.status:14} {o.seconds:8.1f}" for o in outcomes]
     lines += [f"{'all':28} {'':14} {time.time() - began:8.1f}", "", "== Results"]
@@ -91,7 +94,19 @@ def _environment(recording: Recording) -> str:
 
 def _tests(recording: Recording) -> str:
     ends = Counter(row["outcome"] for row in recording.rows)
-    return ", ".join(f"{count} {outcome}" for outcome, count in sorted(ends.items())) or "none"
+    said = ", ".join(f"{count} {outcome}" for outcome, count in sorted(ends.items())) or "none"
+    wrong = [row for row in recording.rows if row["outcome"] in ("failed", "cut off")]
+    return said + _named((row["test"], row.get("message", "")) for row in wrong)
+
+
+def _named(wrong: Iterable[tuple[str, str]]) -> str:
+    """The first of those that went wrong, a line each: a name, and the error in its message."""
+    found = []
+    for name, message in islice(wrong, NAMED):
+        errors = [line[1:] for line in message.splitlines() if line.startswith("E ")]
+        why = " ".join((errors or message.splitlines() or [""])[0].split())
+        found.append(f"\n  | {name}: {why[:120]}")
+    return "".join(found)
 
 
 def _ladder(recording: Recording, name: str = "rung") -> str:
@@ -113,7 +128,8 @@ def _kernels(recording: Recording) -> str:
         "timed" if "seconds" in r else "wrong" if "error" in r else "left out"
         for r in recording.rows
     )
-    return ", ".join(f"{count} {end}" for end, count in sorted(ends.items()))
+    said = ", ".join(f"{count} {end}" for end, count in sorted(ends.items())) or "none"
+    return said + _named((r["case"], r["error"]) for r in recording.rows if "error" in r)
 
 
 def _estimates(recording: Recording) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import gpulearn
 from gpulearn.hardware import run as runner
 from gpulearn.hardware import steps as registry
 from gpulearn.hardware.rows import Rows, Saver
@@ -17,7 +18,7 @@ from gpulearn.hardware.step import GRACE, LOG, Step, run_step
 from gpulearn.performance import recordings
 from gpulearn.performance.recordings import growing, recorded_here
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(gpulearn.__file__).parents[1]  # of the package: a checkout, or where it is installed
 
 
 def python(name, code, seconds=30.0):
@@ -148,6 +149,11 @@ def test_one_that_fails_does_not_stop_the_next(tmp_path, capsys):
     assert [o.status for o in outcomes] == ["crashed", "right"]
     assert (tmp_path / "a-b.log").exists()
     assert "[2/2] c (at most 30 s)" in capsys.readouterr().out
+
+
+def test_what_is_published_names_no_folder_of_the_machine():
+    said = f'File "{ROOT}/gpulearn/cuda.py", in {sys.prefix}/lib'
+    assert runner.without_places(said) == 'File "./gpulearn/cuda.py", in python/lib'
 
 
 def test_the_whole_ends_within_8_minutes(tmp_path):

@@ -70,7 +70,7 @@ def profiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     program.write_text(f"#!{sys.executable}\nexec(open({str(stand_in)!r}).read())\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.setenv("PYTHONPATH", str(Path(ncu.__file__).parents[2]))
 
     counts = {name: as_metrics(counts) for name, counts in COUNTS.items()}
     (tmp_path / "counts.json").write_text(json.dumps(counts))

@@ -243,6 +243,10 @@ def test_the_distribution_and_the_order():
     assert Counter(row["what"] for row in rest) == {"case": 5, "wrong pair": 2}
 
 
+def test_pairs_that_are_close_are_not_ranked():
+    assert compared((2.0, 4.0), (2.1, 3.9)).wrongly_ranked == []
+
+
 def test_ranks_share_their_places():
     assert rank_correlation([1, 2, 3, 4], [4, 3, 2, 1]) == pytest.approx(-1)
     # ranks 1, 2.5, 2.5, 4 against 1 … 4: Pearson's formula by hand
@@ -319,6 +323,13 @@ def test_a_row_without_a_time_fails_the_step_and_keeps_the_rest(tmp_path, monkey
     assert len(recordings.find("work", tmp_path).rows) == 2
 
 
+def test_a_recording_without_rows_is_no_success(tmp_path, monkeypatch):
+    monkeypatch.setitem(record.MAKERS, "work", record.Maker("here", "empty"))
+    here = argparse.Namespace(empty=lambda: recordings.recorded_here("work", []))
+    monkeypatch.setattr(record.importlib, "import_module", lambda m: here)
+    assert record.main(["work", "--folder", str(tmp_path)]) == 1
+
+
 def test_the_summary_names_the_numbers_that_matter(tmp_path):
     ladder = [
         {"n": n, "rung": rung, "dtype": dtype, "seconds": seconds}
@@ -330,7 +341,12 @@ def test_the_summary_names_the_numbers_that_matter(tmp_path):
             ("warp tiles", "float32", 0.1),
         )
     ]
-    tests = [{"test": "a", "outcome": "passed"}, {"test": "b", "outcome": "failed"}]
+    message = "tests/gpu/b.py:7: in test_b\nE   AssertionError: 3 != 4\nE    + 3"
+    tests = [
+        {"test": "a", "outcome": "passed"},
+        {"test": "b", "outcome": "failed", "message": message},
+        {"test": "c", "outcome": "cut off"},
+    ]
     kernels = [{"case": "a", "seconds": 1.0}, {"case": "b", "error": "x"}]
     for name, rows in (("ladder", ladder), ("tests", tests), ("kernels", kernels)):
         recordings.save(made(*rows, name=name), tmp_path)
@@ -338,8 +354,8 @@ def test_the_summary_names_the_numbers_that_matter(tmp_path):
     outcomes = [Outcome("ladder", "right", 9.0, ""), Outcome("tests", "failed", 8.0, "1 failed")]
     text = summary.text(outcomes, tmp_path, 0.0)
     assert "of torch.matmul in float32 at 4096: naive 9.0%, warp tiles 90.0%" in text
-    assert "tests: 1 failed, 1 passed" in text
-    assert "kernels: 1 timed, 1 wrong" in text
+    assert "tests: 1 cut off, 1 failed, 1 passed\n  | b: AssertionError: 3 != 4\n  | c:" in text
+    assert "kernels: 1 timed, 1 wrong\n  | b: x\n" in text
     assert "estimates: cannot be summed up: IndexError" in text
     assert "environment: nothing was recorded" in text
     assert text.endswith("1 of 2 steps were right.\n")

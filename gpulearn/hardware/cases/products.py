@@ -30,6 +30,9 @@ ROUNDING = 1e-5
 
 def product(rung: Rung, fit: str, size: str) -> Shot:
     m, n, p = SIZES[size][fit]
+    if fit == "whole":  # whatever the rung's tiles are
+        rows, columns = rung.covers if rung.x_is_row else rung.covers[::-1]
+        m, p = -(-m // rows) * rows, -(-p // columns) * columns
     a, b, c = numbers(m, n, seed=1), numbers(n, p, seed=2), poisoned(m, p)
     return Shot(rung.grid(m, p), rung.block, rung.arguments(a, b, c))
 
