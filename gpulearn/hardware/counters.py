@@ -25,6 +25,7 @@ __all__ = ["TABLE", "in_order", "record_counters"]
 
 NAME = "counters"
 TABLE = "counters.txt"
+OFTEN = 10  # seconds between two writings
 SECONDS = 100  # for the profiler; the machine's own counts take place meanwhile
 
 
@@ -70,28 +71,26 @@ def record_counters(
         ]
 
     def profile() -> None:
-        nonlocal measured
         try:
-            names = [case.name for case in wanted]
-            measured = ncu.profile(names, folder, seconds, differ)
-        except Exception as error:  # the machine's counts are worth having without it
-            measured = ncu.Profile(notes=[f"Profiling broke off: {type(error).__name__}: {error}"])
+            ncu.profile([case.name for case in wanted], folder, measured, seconds, differ)
+        except Exception as error:  # what there is by then is worth having
+            measured.notes.append(f"Profiling broke off: {type(error).__name__}: {error}")
         done.set()
 
     machine: dict[str, dict[str, int]] = {}
     threading.Thread(target=profile, daemon=True).start()
     faults: list[str] = []
-    seen = False  # whether the profiler's numbers are in the file already
     for case in wanted:
         try:
             machine[case.name] = machine_counts(case)
         except Exception as error:
             faults.append(f"{case.name}, on the machine: {type(error).__name__}: {error}")
-        if done.is_set() and not seen:
-            seen = True
-            _write(folder, wanted, machine, measured, faults)
     counted.set()
-    done.wait(seconds + 30)
+    limit = began + seconds + 30
+    while True:  # what is known is in the file, should the profiler outlast whoever waits here
+        made = _write(folder, wanted, machine, measured, faults)
+        if done.wait(min(OFTEN, max(limit - time.monotonic(), 0))) or time.monotonic() > limit:
+            break
     made = _write(folder, wanted, machine, measured, faults)
     text = as_text(made) + "\n"
     (folder / TABLE).write_text(text, encoding="utf-8")

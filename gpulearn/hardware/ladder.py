@@ -15,7 +15,7 @@ import numpy as np
 
 from gpulearn import _require, cuda
 from gpulearn.hardware.ladder_ideas import Idea, ideas
-from gpulearn.hardware.resources import resources
+from gpulearn.hardware.resources import machine_code, resources
 from gpulearn.kernels.ladder import LADDER, Rung
 from gpulearn.performance import timing
 from gpulearn.performance.ladder_rates import LIBRARY
@@ -62,7 +62,8 @@ def record_ideas(n: int = IDEAS_SIZE, seconds: float = 0.3) -> Recording:
     Returns:
         "ladder-ideas": rows of `n`, `idea`, `after`, `what`, `why`, `threads`, and what
         `record_ladder` has; where numba tells them, also `registers`, `shared_bytes` and
-        `local_bytes` of a thread or block, and `blocks` and `warps` that a multiprocessor holds.
+        `local_bytes` of a thread or block, and `blocks` and `warps` that a multiprocessor holds;
+        and what `machine_code` counts.
     """
     on = "cuda" if _torch().cuda.is_available() else "cpu"
     return recorded_here("ladder-ideas", _idea_rows(ideas(), n, seconds, on), on)
@@ -157,8 +158,9 @@ def _idea_rows(tried: Mapping[str, Idea], n: int, seconds: float, on: str) -> It
         row: Row = {"n": n, "idea": idea.name, "dtype": "float32", "after": idea.after}
         row |= {"what": idea.what, "why": idea.why, "threads": rung.block[0] * rung.block[1]}
         row |= products.by_rung(rung)
-        with contextlib.suppress(Exception):  # another numba costs these columns, not the row
-            row |= resources(rung.kernel, row["threads"])
+        for facts in (partial(resources, threads=row["threads"]), machine_code):
+            with contextlib.suppress(Exception):  # another numba costs columns, not the row
+                row |= facts(rung.kernel)
         yield row
 
 

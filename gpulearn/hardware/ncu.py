@@ -27,23 +27,24 @@ DENIED = "ERR_NVGPUCTRPERM"
 def profile(
     names: Sequence[str],
     folder: Path,
+    found: Profile,
     seconds: float = 100,
     differ: Callable[[Mapping[str, Metrics]], Sequence[str]] = lambda cases: (),
-) -> Profile:
+) -> None:
     """Profile one launch of each case, and one more of those of which more is to be known.
 
     Args:
         names: of cases in the catalogue, at least one; those of one kernel side by side.
         folder: where the profiler's tables and the journals of the launches are kept, as RAW.
+        found: gets what was measured, as it comes.
         seconds: for everything together.
         differ: takes what was measured, returns the cases for which all metrics are wanted.
     """
     ends = time.monotonic() + seconds
-    found = Profile()
     ncu = find_ncu()
     if ncu is None:
         found.notes.append(f"Nsight Compute (ncu) is neither on the path nor among {PLACES}.")
-        return found
+        return
     found.version = version(ncu)
     wanted = _wanted(ncu, found)
     always, *more = (tuple(n for n in group if n in wanted) for group in metrics.GROUPS)
@@ -65,7 +66,6 @@ def profile(
         everything = tuple(name for group in more for name in group)
         if not _trial(ncu, [everything], cases, folder, ends, found):
             _trial(ncu, more, cases, folder, ends, found)
-    return found
 
 
 def _trial(

@@ -1,12 +1,13 @@
-"""What a compiled kernel takes of a multiprocessor, and how many of its blocks fit on one."""
+"""What a compiled kernel takes of a multiprocessor, how many blocks fit on one, and its code."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from gpulearn import _require
 
-__all__ = ["blocks_that_fit", "resources"]
+__all__ = ["blocks_that_fit", "machine_code", "resources"]
 
 WARP = 32
 # CUDA C++ Programming Guide, "Compute Capabilities", and "Occupancy" of the Best Practices Guide:
@@ -14,6 +15,8 @@ WARP = 32
 # for the system from capability 8.0 on
 REGISTER_UNIT = 256
 SYSTEM_SHARED = 1024
+# an address in a comment, a predicate for some, the name, and a semicolon at the end
+INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)[^;/]*;")
 
 
 def blocks_that_fit(
@@ -74,6 +77,30 @@ def resources(kernel: Any, threads: int) -> dict[str, int]:
         return found
     blocks = blocks_that_fit(found["registers"], found["shared_bytes"], threads, **limits)
     return found | {"blocks": blocks, "warps": blocks * (-(-threads // WARP))}
+
+
+def machine_code(kernel: Any) -> dict[str, int]:
+    """How many instructions of some kinds a compiled kernel has, by nvdisasm.
+
+    Args:
+        kernel: launched before, so that it is compiled.
+
+    Returns:
+        `instructions`, `ffma`, `loads_of_16_bytes` from shared memory, and `spills`: loads and
+        stores of local memory. They count what is written down, not what is carried out.
+
+    Raises:
+        Exception: the kernel is not numba's, or nvdisasm is not here.
+    """
+    answer = kernel.inspect_sass()
+    text = next(iter(answer.values())) if isinstance(answer, dict) else answer
+    names = [match[1] for match in INSTRUCTION.finditer(text)]
+    return {
+        "instructions": len(names),
+        "ffma": sum(name.startswith("FFMA") for name in names),
+        "loads_of_16_bytes": sum(name.startswith("LDS") and ".128" in name for name in names),
+        "spills": sum(name.startswith(("LDL", "STL")) for name in names),
+    }
 
 
 def _limits() -> dict[str, int] | None:

@@ -29,7 +29,8 @@ __all__ = ["LostDeviceError", "one_of_each_first", "record_kernels"]
 
 SECONDS = 75.0  # for all cases
 AHEAD = 4  # cases whose numbers are made while another runs: NumPy takes longer than the GPU
-SWEPT = {"cuda": 2**28, "cpu": 2**10}  # float32 numbers: 1 GB, many times a cache
+# float32 numbers: 2 GB, many times a cache, and longer than the host takes to launch a kernel
+SWEPT = {"cuda": 2**29, "cpu": 2**10}
 Prepared = tuple[Shot, Mapping[int, Any]]
 Clock = Callable[[Callable[[], object]], list[float]]
 

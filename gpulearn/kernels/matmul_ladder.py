@@ -2,7 +2,7 @@
 
 All rungs take float32 matrices in C order, `a` (m, n), `b` (n, p) and `c` (m, p), are right
 for every m, n, p above zero, and write all of `c`. They differ in who reads what from where.
-The higher rungs are in `matmul_registers` and `matmul_pairs`.
+The higher rungs are in `matmul_registers`, `matmul_pairs` and `matmul_warp_tiles`.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ def derived(rows: int, columns: int, depth: int, high: int, wide: int) -> Sizes:
 
     Two tiles of each, of which one is filled while the other is used. Rows have four words more
     than they need. In the tile of `a` lanes that write down a column meet in no bank that way;
-    for that of `b` the compiler sees that four neighbours may be one load only if a row is no
-    power of two (seen with numba-cuda 0.30).
+    in that of `b` the compiler of numba-cuda 0.30 would not make one load of four neighbours if
+    a row were a power of two.
 
     >>> derived(128, 128, 8, 8, 16)
     (128, 8, 8, (2, 8, 132), (2, 8, 132))

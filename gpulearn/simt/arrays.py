@@ -18,10 +18,17 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 
-def _array(m: Machine, space: str, site: Any, shape: Any, dtype: Any) -> View:
+POINTER = 8  # bytes; Numba takes its multiples as an alignment
+
+
+def _array(m: Machine, space: str, site: Any, shape: Any, dtype: Any, alignment: Any) -> View:
     known = m.arrays.get((space, site))
     if known is not None:
         return known
+    # it changes no count: wherever an array begins, its lanes meet in a bank or do not
+    if alignment is not None and not _is_alignment(alignment):
+        message = f"an alignment of {alignment!r} is no power of two from {POINTER} bytes on"
+        raise Stop(Finding("not-a-kernel", m.here(), message))
     found = getattr(dtype, "dtype", None) or type_of(dtype)
     if found is None:
         message = f"{dtype!r} is not a type for cuda.{space}.array"
@@ -38,16 +45,22 @@ def _array(m: Machine, space: str, site: Any, shape: Any, dtype: Any) -> View:
     return m.private_array(space, site, shape, found, str(getattr(site, "name", space)))
 
 
+def _is_alignment(number: Any) -> bool:
+    """Whether numba-cuda takes a number of bytes as an alignment."""
+    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    return bool(whole and number >= POINTER and number & (number - 1) == 0)
+
+
 @intrinsic("shared.array", site=True)
-def shared_array(m: Machine, site: Any, shape: Any, dtype: Any) -> View:
+def shared_array(m: Machine, site: Any, shape: Any, dtype: Any, alignment: Any = None) -> View:
     """`cuda.shared.array(shape, dtype)`; a size of 0 is the launch's dynamic memory."""
-    return _array(m, "shared", site, shape, dtype)
+    return _array(m, "shared", site, shape, dtype, alignment)
 
 
 @intrinsic("local.array", site=True)
-def local_array(m: Machine, site: Any, shape: Any, dtype: Any) -> View:
+def local_array(m: Machine, site: Any, shape: Any, dtype: Any, alignment: Any = None) -> View:
     """`cuda.local.array(shape, dtype)`, one for each thread."""
-    return _array(m, "local", site, shape, dtype)
+    return _array(m, "local", site, shape, dtype, alignment)
 
 
 @intrinsic("const.array_like")

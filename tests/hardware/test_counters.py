@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from gpulearn import cuda
-from gpulearn.hardware import counter_reasons, ncu, ncu_here
+from gpulearn.hardware import counter_reasons, counters, ncu, ncu_here
 from gpulearn.hardware.cases import CASES
 from gpulearn.hardware.comparison import (
     as_text,
@@ -193,8 +193,12 @@ def test_a_profiler_that_hangs_is_ended(
     profiler: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ncu, "LEAST", 0.5)
+    monkeypatch.setattr(counters, "OFTEN", 0.3)
+    saved = []
+    monkeypatch.setattr(recordings, "save", lambda made, folder: saved.append(made))
     profiler(fault="hang")
     made = record_counters(tmp_path, FEW, 2)
+    assert len(saved) > 3  # what was known was written while it hung
     assert verdicts(made) == {"not measured": len(FEW) * len(COMPARED)}
     assert "did not end" in notes(made)
 

@@ -105,3 +105,27 @@ def test_resources_are_those_that_numba_tells(monkeypatch):
     assert resources.resources(Compiled(), 128) == known
     monkeypatch.setattr(resources, "_limits", lambda: {"all_registers": 65536})
     assert resources.resources(Compiled(), 128) == known | {"blocks": 2, "warps": 8}
+
+
+SASS = """
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+        /*0010*/              @!P0 LDS.128 R4, [R2+0x10] ;  /* 0x0000 */
+        /*0020*/                   LDS R8, [R2] ;
+.L_x_1:
+        /*0030*/                   FFMA R9, R4, R8.reuse, R9 ;
+        /*0040*/              @UP1 FFMA R9, R5, R8, R9 ;
+        /*0050*/               @P2 STL [R1], R9 ;
+"""
+
+
+def test_instructions_are_counted_in_the_disassembly():
+    class Compiled:
+        def inspect_sass(self):
+            return {"a signature": SASS}
+
+    assert resources.machine_code(Compiled()) == {
+        "instructions": 6,
+        "ffma": 2,
+        "loads_of_16_bytes": 1,
+        "spills": 1,
+    }

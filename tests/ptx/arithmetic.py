@@ -7,7 +7,9 @@ opcode's type. Rounding is the hardware's where PTX promises it (`.rn`, `fma`); 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -105,7 +107,9 @@ def fused(a: Array, b: Array, c: Array, mode: str) -> Array:
     again to float32 is as if it were rounded once.
     """
     if a.dtype != np.float32:
-        raise NotCovered(f"fma of {a.dtype}")
+        if a.dtype != np.float64 or mode != "rn":
+            raise NotCovered(f"fma.{mode} of {a.dtype}")
+        return np.array([fused_one(*map(float, row)) for row in np.broadcast(a, b, c)])
     p, c = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
     s = p + c
     t = s - p
@@ -115,6 +119,17 @@ def fused(a: Array, b: Array, c: Array, mode: str) -> Array:
     step = np.where((error > 0) == (s > 0), 1, -1)
     odd = np.where(inexact & (bits % 2 == 0), bits + step, bits).view(np.float64)
     return rounded(odd, mode)
+
+
+def fused_one(a: float, b: float, c: float) -> float:
+    """a·b + c of three float64, rounded once: a quotient of whole numbers is."""
+    if not all(map(math.isfinite, (a, b, c))):
+        return a * b + c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    try:
+        return float(exact) if exact else a * b + c
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 def rounded(x: Array, mode: str) -> Array:

@@ -3,7 +3,8 @@
 A branch parts them; they meet at its immediate post-dominator, the first place that every way
 from the branch to the end leads through. That is where the machine code of recent GPUs makes
 them wait for each other (`BSSY` … `BSYNC` in the disassembly). Whoever has nothing left to do
-but to end does so at once, and is waited for no more.
+but to end does so at once and is waited for no more, so that ways that only end do not count.
+Where a loop is also left by ways that never come back, those who leave it at its end meet there.
 """
 
 from __future__ import annotations
@@ -46,13 +47,18 @@ class Graph:
         return self._code[at].op[0] in ("ret", "exit") and not self._code[at].guard
 
     def _next(self, start: int) -> set[int]:
+        """Where a block's threads go on; a way that only ends is none, if there is another."""
         last = self._code[self.stops[start] - 1]
         after = self.place(self.stops[start])
+        found = {after}
         if last.op[0] == "bra":
-            return {self.target(last), after} if last.guard else {self.target(last)}
-        if last.op[0] in ("ret", "exit"):
-            return {END, after} if last.guard else {END}
-        return {after}
+            found = {self.target(last), after} if last.guard else {self.target(last)}
+        elif last.op[0] in ("ret", "exit") and not last.guard:
+            found = {END}
+        living = {node for node in found if not self.dies(node)}
+        # behind a loop there may be nothing but the end, and that is where its threads go on
+        ends_here = living != found and not any(node > start for node in living)
+        return living | {END} if ends_here else living
 
     def _post_dominators(self) -> dict[int, int]:
         """Of each block the nearest one that all its ways to the end lead through."""
@@ -66,9 +72,14 @@ class Graph:
                 changed |= new != found[node]
                 found[node] = new
         # of the others, the nearest is the one that has all the others behind it
-        return {
+        meets = {
             node: max(found[node] - {node}, key=lambda n: len(found[n])) for node in self._order
         }
+        for node in self._order:
+            back, on = [n for n in self._next(node) if END < n <= node], self._next(node)
+            if meets[node] == END and back and len(on) == 2:  # a loop that is also left elsewhere
+                meets[node] = (on - set(back)).pop()
+        return meets
 
 
 @dataclass
@@ -103,6 +114,8 @@ class Warp:
         if yes.all() or not yes.any():
             top.at = target if yes.all() else after
             return
+        if meet == END:  # they part for good, but those before them still wait for them
+            meet = top.meet
         parts = [(after, top.lanes[~yes]), (target, top.lanes[yes])]
         top.at = meet
         if meet == top.meet:

@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 # (m, n, p); even n and p, since a rung with wide loads takes pairs. The large ones are as
 # large as the slowest rung allows: it takes tens of milliseconds where cuBLAS takes half a one.
 SIZES = {
-    "small": {"whole": (64, 32, 128), "odd": (70, 38, 98)},
+    "small": {"whole": (128, 32, 128), "odd": (70, 38, 98)},
     "large": {"whole": (2048, 2048, 2048), "odd": (2046, 2002, 2050)},
 }
 # A float32 sum of n products of normal numbers is off by some rounding steps of a number that

@@ -1,0 +1,34 @@
+"""Random kernels: the compiler's code and the SIMT machine leave the same in every array."""
+
+from __future__ import annotations
+
+import copy
+import random
+
+import numpy as np
+import pytest
+
+from gpulearn import cuda
+
+from ..simt import grammar, sources
+from ..simt.harness import xray
+from .run import compiled, run
+
+pytestmark = pytest.mark.usefixtures("_compiler")
+
+
+# not 4, which Numba refuses, nor 0, which reads what nobody has written
+@pytest.mark.parametrize("number", [1, 2, 3, *range(5, 13)])
+def test_a_random_kernel_computes_the_same_as_on_the_machine(number: int) -> None:
+    program = grammar.program(random.Random(number).randrange)
+    kernel = cuda.jit(sources.module(program.source, cuda).kernel)
+    args = program.arguments(number)
+    ran = run(compiled(kernel, tuple(args)), program.grid, program.block, tuple(args))
+    mine = copy.deepcopy(args)
+    report = xray(kernel, program.grid, program.block, *mine)
+    assert "uninitialised-read" not in {f.kind for f in report.findings}, "take another number"
+    for got, wanted in zip(ran.results, mine, strict=True):
+        if isinstance(wanted, np.ndarray):
+            # the compiler fuses multiplications with additions, which rounds once less
+            loose = 1e-5 if wanted.dtype.kind == "f" else 0
+            np.testing.assert_allclose(got, wanted, rtol=loose, atol=loose, err_msg=program.source)
