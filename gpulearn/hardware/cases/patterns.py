@@ -168,6 +168,11 @@ WAYS = (2, 3, 4, 8, 16, 31, 32)
 SHUFFLED = np.random.default_rng(5).permutation(1024)
 
 
+def several(count: int, what: str) -> str:
+    """A number with its noun, such as "1 byte" and "8 bytes"."""
+    return f"{count} {what}{'s' * (count > 1)}"
+
+
 def shared_orders(strides: tuple[int, ...]) -> list[tuple[str, Array]]:
     """What the lanes of shared memory's kernels point at, with a name for each."""
     return [
@@ -180,7 +185,7 @@ def shared_orders(strides: tuple[int, ...]) -> list[tuple[str, Array]]:
 
 def shared_cases(kernel: Any, dtype: Any, orders: list[tuple[str, Array]], expect: Any) -> Any:
     """A case for each order."""
-    width = f"{np.dtype(dtype).itemsize} bytes"
+    width = several(np.dtype(dtype).itemsize, "byte")
     for what, index in orders:
         yield pattern(kernel, f"{what}, {width}", partial(in_shared, index, dtype), expect, SMALL)
 
@@ -188,8 +193,9 @@ def shared_cases(kernel: Any, dtype: Any, orders: list[tuple[str, Array]], expec
 def global_cases(kernel: Any, shot: Any, orders: list[Any], expect: Any) -> Any:
     """A case for each order, width and number of threads."""
     for order, dtype, count in orders:
-        what = f"{order}, {np.dtype(dtype).itemsize} bytes" + f", {count} threads" * (count < 1024)
-        yield pattern(kernel, what, partial(shot, order, dtype, count), expect)
+        what = f"{order}, {several(np.dtype(dtype).itemsize, 'byte')}"
+        few = f", {count} threads" * (count < 1024)
+        yield pattern(kernel, what + few, partial(shot, order, dtype, count), expect)
 
 
 ONE_WORD = [("all on one word", LANES * 0 + 7), ("pairs on one word", LANES // 2)]
@@ -224,11 +230,11 @@ CASES = (
         for what, how in TILES.items()
     ),
     *(
-        pattern(patterns.add_at, f"{bins} counters", partial(adding, bins), expect_adding)
+        pattern(patterns.add_at, several(bins, "counter"), partial(adding, bins), expect_adding)
         for bins in (1, 1024)
     ),
     *(
-        pattern(patterns.add_shared, f"{k} counters", shot, expect_adding, SMALL)
+        pattern(patterns.add_shared, several(k, "counter"), shot, expect_adding, SMALL)
         for k, shot in ((k, partial(adding_shared, k)) for k in (1, 2, 32))
     ),
 )  # fmt: skip
