@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gpulearn import _require
 from gpulearn.errors import BadInput
 from gpulearn.figures.table import Table, table
+from gpulearn.hardware.recording import histograms, reductions
 from gpulearn.hardware.recording.histograms import histogram_rows
 from gpulearn.hardware.recording.loading import GpuRows, sheet_of
 from gpulearn.hardware.recording.reductions import reduction_rows
@@ -32,7 +33,9 @@ __all__ = ["compare_precisions", "compare_transposes", "kernel_times", "training
 PUBLISHED = {"straight": 124, "tile 32 × 32": 220, "tile 32 × 33": 352}
 NOTHING = "No GPU here, and no times recorded."
 TIMED = ("histograms", "sums", "scans", "rows")
-FLOOR_VALUES = 2**26  # float32, where nothing is measured that says how many
+# bytes that any kernel must read, where nothing is measured that says how many
+FLOOR = {"histograms": histograms.VALUES}
+OTHER_FLOOR = 4 * reductions.VALUES
 
 
 def compare_transposes(reports: Mapping[str, Report]) -> Table:
@@ -98,7 +101,7 @@ def kernel_times(which: str) -> Table:
     sheet = sheet_of(found.provenance.where) if found else "T4"
     rows, said = [], ""
     if sheet is not None:  # no GPU is held against another's data sheet
-        moved = min((row["bytes"] for row in timed), default=4 * FLOOR_VALUES)
+        moved = min((row["bytes"] for row in timed), default=FLOOR.get(which, OTHER_FLOOR))
         bandwidth = gpu_spec(sheet).bandwidth
         rows.append(_timed_row("floor: memory alone", moved, moved / bandwidth))
         said = f"Floor: {moved / 2**20:,.0f} MiB, modelled by the {sheet}'s data sheet. "

@@ -13,6 +13,7 @@ from gpulearn.figures.style import LINES, figure
 from gpulearn.figures.table import Table, table
 from gpulearn.kernels.matmul import matmul_flops
 from gpulearn.performance.gpus import gpu_spec
+from gpulearn.performance.roofline import plain
 from gpulearn.performance.series import Series, crossover
 from gpulearn.performance.timing import format_seconds
 
@@ -104,8 +105,8 @@ def plot_rates(*series: Series, peak: float | None = None) -> Picture:
         _finish(axes, series[0].sizes, "rate (GFLOP/s)")
         axes.set_yscale("log")
     said = [
-        f"{one.name} goes from {rates(one)[0] / 1e9:.3g} at n = {one.sizes[0]} "
-        f"to {rates(one)[-1] / 1e9:.3g} at n = {one.sizes[-1]}"
+        f"{one.name} goes from {plain(rates(one)[0] / 1e9)} at n = {one.sizes[0]} "
+        f"to {plain(rates(one)[-1] / 1e9)} at n = {one.sizes[-1]}"
         for one in series
     ]
     return show(fig, _sentence("GFLOP/s over n on logarithmic axes:", said))
@@ -152,10 +153,6 @@ def _said(size: int | None) -> str:
     return f"stays faster from n = {size}" if size else "does not stay faster at any size"
 
 
-def _factor(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
 def _sentence(start: str, said: Sequence[str]) -> str:
     return f"{start} {'; '.join(said)}." if said else f"{start} one curve."
 
@@ -167,5 +164,5 @@ def compare_at(cpu: Series, gpu: Series, n: int) -> str:
     best = "at best " if gpu.provenance.kind == "modelled" else ""
     return (
         f"n = {n}: {cpu.name} {format_seconds(c)}, {gpu.name} {format_seconds(g)}: "
-        f"the {who} is {best}{_factor(factor)} times as fast."
+        f"the {who} is {best}{plain(factor)} times as fast."
     )

@@ -1,7 +1,5 @@
 """Where a product's time comes from: live before recorded before modelled, always labelled."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 
@@ -10,7 +8,7 @@ from gpulearn.device import Gpu
 from gpulearn.errors import BadInput
 from gpulearn.hardware.recording import matmul as recording
 from gpulearn.hardware.recording.matmul import record_matmul
-from gpulearn.performance import matmul_times, record, recordings
+from gpulearn.performance import matmul_times, recordings
 from gpulearn.performance.matmul_times import cpu_times, gpu_times, live_times
 from gpulearn.performance.recordings import Recording
 from gpulearn.performance.roofline import matmul_seconds
@@ -217,23 +215,6 @@ def test_record_writes_what_load_reads(tmp_path):
         (n, d, "none") for n in (8, 16) for d in ("float32", "bfloat16")
     }
     assert "torch" in again.versions
-
-
-def test_record_needs_a_gpu(no_gpu, capsys):
-    assert record.main(["--folder", str(no_gpu)]) == 1
-    assert capsys.readouterr().out == "make gpu needs a GPU that torch can use: forced.\n"
-
-
-def test_record_writes_a_file(no_gpu, monkeypatch, capsys):
-    rows = [{"n": 8, "dtype": "float32", "copies": "none", "seconds": 1e-5}]
-    monkeypatch.setattr(device, "torch_gpu", lambda: True)
-    monkeypatch.setattr(record, "record_matmul", lambda: a_recording(rows))
-    ladder = replace(a_recording([{"n": 8, "rung": "naive", "seconds": 1e-5}]), name="ladder")
-    monkeypatch.setattr(record, "record_ladder", lambda: ladder)
-    assert record.main(["--folder", str(no_gpu)]) == 0
-    assert recordings.find("matmul", no_gpu) == a_recording(rows)
-    assert recordings.find("ladder", no_gpu) == ladder
-    assert "recorded" in capsys.readouterr().out
 
 
 def test_record_has_the_sizes_that_notebook_01_shows():
