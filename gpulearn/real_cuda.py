@@ -52,10 +52,10 @@ def toolkit(usual: str = "/usr/local/cuda") -> str | None:
     numba-cuda does not look for it in the toolkit, unless CUDA_HOME says where that is.
 
     Args:
-        usual: where to look if nvcc is not on the path.
+        usual: where to look if the nvcc on the path lies in no toolkit, or there is none.
     """
     if os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH"):
         return None
     nvcc = shutil.which("nvcc")
-    home = Path(nvcc).resolve().parents[1] if nvcc else Path(usual)
-    return str(home) if (home / "nvvm").is_dir() else None
+    homes = [Path(nvcc).resolve().parents[1]] if nvcc else []  # where it is no script elsewhere
+    return next((str(home) for home in (*homes, Path(usual)) if (home / "nvvm").is_dir()), None)

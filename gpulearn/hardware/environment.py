@@ -16,7 +16,7 @@ from gpulearn.hardware.rows import Rows
 
 __all__ = ["find_tool", "main", "record_environment"]
 
-# asked one by one, since nvidia-smi refuses all where it does not know one
+# asked one by one where nvidia-smi refuses all, since it does not know one
 QUERIES = (
     "name", "driver_version", "vbios_version", "persistence_mode", "mig.mode.current",
     "ecc.mode.current", "power.limit", "temperature.gpu", "clocks.sm", "clocks.mem",
@@ -24,7 +24,7 @@ QUERIES = (
     "clocks_throttle_reasons.active", "pcie.link.gen.current", "pcie.link.width.current",
 )  # fmt: skip
 TOOLS = ("nvidia-smi", "nvcc", "ptxas", "ncu", "nvdisasm", "cuobjdump", "compute-sanitizer")
-PLACES = ("/usr/local/cuda*/bin", "/opt/nvidia/nsight-compute/*")
+PLACES = ("/usr/local/nvidia/bin", "/usr/local/cuda*/bin", "/opt/nvidia/nsight-compute/*")
 PACKAGES = (
     "cloudpickle", "cuda", "hypothesis", "llvmlite", "matplotlib", "numba", "numpy", "nvidia",
     "pytest", "torch", "triton",
@@ -64,13 +64,23 @@ def _facts() -> Iterator[tuple[str, str]]:
         path = find_tool(tool)
         yield f"tool {tool}", _version(path) if path else "not there"
     if smi := find_tool("nvidia-smi"):
-        for query in QUERIES:
-            yield query, _said([smi, f"--query-gpu={query}", "--format=csv,noheader"])
+        yield from _queried(smi)
     yield from _torch()
     packages = {str(package.name).lower(): package.version for package in distributions()}
     for name in sorted(packages):
         if name.startswith(PACKAGES):
             yield f"package {name}", packages[name]
+
+
+def _queried(smi: str) -> Iterator[tuple[str, str]]:
+    """All at once, since each start takes up to a second; one by one where that is refused."""
+    together = _said([smi, f"--query-gpu={','.join(QUERIES)}", "--format=csv,noheader"])
+    first = [value.strip() for value in together.partition("\n")[0].split(",")]
+    if len(first) == len(QUERIES):
+        yield from zip(QUERIES, first, strict=True)
+        return
+    for query in QUERIES:
+        yield query, _said([smi, f"--query-gpu={query}", "--format=csv,noheader"])
 
 
 def _torch() -> Iterator[tuple[str, str]]:

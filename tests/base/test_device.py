@@ -154,9 +154,12 @@ def test_a_toolkit_is_a_folder_with_nvvm_that_nobody_has_named(toolkit, tmp_path
     assert real_cuda.toolkit() is None  # somebody has
     monkeypatch.delenv("CUDA_PATH")
     (tmp_path / "nvvm").rmdir()
-    assert real_cuda.toolkit() is None
+    assert real_cuda.toolkit(str(tmp_path / "cuda")) is None
     monkeypatch.setenv("PATH", str(tmp_path))
     (tmp_path / "cuda" / "nvvm").mkdir(parents=True)
+    assert real_cuda.toolkit(str(tmp_path / "cuda")) == str(tmp_path / "cuda")
+    script = tmp_path / "bin"  # an nvcc that lies in no toolkit
+    monkeypatch.setenv("PATH", str(script))
     assert real_cuda.toolkit(str(tmp_path / "cuda")) == str(tmp_path / "cuda")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import gpulearn
+from gpulearn.hardware import environment
 from gpulearn.hardware import run as runner
 from gpulearn.hardware import steps as registry
 from gpulearn.hardware.rows import Rows, Saver
@@ -178,7 +179,7 @@ def hardware(*arguments, options=(), **variables):
 def test_the_list_needs_nothing_but_python():
     done = hardware("--list", "--skip", "recordings", options=("-S",))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0].split() == ["environment", "20", "s"]
+    assert done.stdout.splitlines()[0].split() == ["environment", "40", "s"]
     assert "recordings/" not in done.stdout
 
 
@@ -204,6 +205,36 @@ def test_without_a_gpu_there_is_one_sentence(monkeypatch, capsys):
     said = capsys.readouterr().out
     assert said.startswith("make gpu needs an NVIDIA GPU that runs Numba's kernels: no NVIDIA GPU")
     assert len(said.splitlines()) == 1
+
+
+def test_a_summary_that_cannot_be_written_does_not_end_the_visit(tmp_path, capsys):
+    def full(outcomes):
+        raise OSError("No space left on device")
+
+    two = [Step(name, 5.0, (sys.executable, "-c", "")) for name in ("one", "two")]
+    ends = runner.run(two, 60.0, tmp_path, dict(os.environ), full)
+    assert [outcome.status for outcome in ends] == ["right", "right"]
+    assert capsys.readouterr().out.count("could not be summed up or copied: No space left") == 2
+
+
+def test_all_that_nvidia_smi_knows_is_asked_at_once(monkeypatch):
+    asked = []
+
+    def smi(command):
+        asked.append(command[1])
+        known = "vbios_version" not in command[1] or refuses is False
+        return (
+            ", ".join("1 MiB" for _ in command[1].split(",")) if known else "is not a valid field"
+        )
+
+    monkeypatch.setattr(environment, "_said", smi)
+    refuses = False
+    assert dict(environment._queried("smi")) == dict.fromkeys(environment.QUERIES, "1 MiB")
+    assert len(asked) == 1
+    refuses = True
+    found = dict(environment._queried("smi"))
+    assert found.pop("vbios_version") == "is not a valid field"
+    assert set(found.values()) == {"1 MiB"}
 
 
 def test_steps_on_a_gpu_never_fall_back_to_the_machine(tmp_path):

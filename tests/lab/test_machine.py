@@ -119,6 +119,15 @@ def test_a_short_call_is_timed_in_blocks(clock, monkeypatch):
     assert fastest(call) == (1e-6, HERE)
 
 
+def test_on_a_gpu_calls_are_timed_in_blocks_since_each_look_at_the_clock_waits(clock, monkeypatch):
+    steps, call = clock
+    steps += [9.0, 3e-4, 3e-4, 3e-4]
+    blocks = Measurement((2.8e-4, 2.9e-4), 9.0, HERE)
+    monkeypatch.setattr("gpulearn.performance.timing.measure", lambda f, seconds: blocks)
+    monkeypatch.setattr("torch.cuda.is_initialized", lambda: True)
+    assert fastest(call) == (2.8e-4, HERE)
+
+
 def test_bandwidth_is_measured():
     assert 1e8 < machine.memory_bandwidth(2**20) < 1e13
 

@@ -42,10 +42,6 @@ def record_histograms(n: int = VALUES, repeated: int = REPEATED) -> Recording:
     Returns:
         Rows with `n`, `kernel`, `data`, `bytes` (what must be read at least), `counted` (the
         share of the updates of a launch that arrived, 1 but for the racy kernel) and `seconds`.
-
-    Raises:
-        WrongResultError: counts are not NumPy's; for the racy kernel, a count is too large or,
-            where there are values, zero.
     """
     n, repeated = _require.whole("n", n), _require.whole("repeated", repeated)
     return recorded_here("histograms", _rows(n, repeated), kernels_on())

@@ -97,19 +97,14 @@ def timed(
     """A row of a recording: `fields` with the `seconds` of what `prepare` returns.
 
     `prepare` runs the work once, checks its result, and returns the call to time. Where the
-    machine refuses the work (memory runs out, a launch is too large), the row says so under
-    `error` and has no time. A wrong result is no row: it ends the recording.
-
-    Raises:
-        WrongResultError: `prepare` found one.
+    result is wrong, or the machine refuses the work (memory runs out, a launch is too large),
+    the row says so under `error` and has no time.
     """
     try:
         with warnings.catch_warnings():
             # some launches are small on purpose
             warnings.filterwarnings("ignore", message="Grid size")
             return fields | {"seconds": clock(prepare())}
-    except WrongResultError:
-        raise
     except Exception as error:
         said = (str(error).strip().splitlines() or [""])[0]
         return fields | {"error": f"{type(error).__name__}: {said}"}

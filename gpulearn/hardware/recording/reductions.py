@@ -44,9 +44,6 @@ def record_reductions(n: int = VALUES, columns: int = COLUMNS) -> Recording:
     Returns:
         Rows with `n`, `family` ("sum", "scan", "row"), `kernel`, `bytes` (what must be read
         and written at least) and `seconds`.
-
-    Raises:
-        WrongResultError: a result is not what NumPy computes, up to float32's rounding.
     """
     n, columns = _require.whole("n", n), _require.whole("columns", columns)
     values = np.random.default_rng(7).random(n, np.float32)

@@ -44,9 +44,6 @@ def record_roofline(
     Returns:
         A row each for "peak" (`rate` in operations per second) and "bandwidth" (`rate` in bytes
         per second), and rows with `work`, `n`, `flops`, `bytes` and `seconds`, of the fastest run.
-
-    Raises:
-        WrongResultError: a result is not what NumPy computes.
     """
     _require.package("torch", "Recording")
     return recorded_here("roofline", _rows(n, batches, numbers, sizes, seconds), torch_on())

@@ -50,9 +50,6 @@ def record_strides(
     Returns:
         Rows with `n`, `stride`, `offset`, `useful` (bytes read and written that were asked
         for), `moved` (bytes of the sectors that hold them) and `seconds`.
-
-    Raises:
-        WrongResultError: a copy is not what NumPy copies.
     """
     n = _require.whole("n", n)
     return recorded_here("strides", _rows(n, strides, offsets, repeated), kernels_on())

@@ -52,9 +52,6 @@ def record_training(
 
     Returns:
         Rows with `network`, `precision`, `batch` and `seconds` of a step.
-
-    Raises:
-        WrongResultError: a gradient is far from float32's.
     """
     _require.package("torch", "Recording")
     return recorded_here("training", _rows(batches, precisions, models or networks()), torch_on())

@@ -40,9 +40,6 @@ def record_transposes(sizes: Sequence[int] = SIZES) -> Recording:
 
     Returns:
         Rows with `n`, `kernel`, `useful` (bytes read and written) and `seconds`.
-
-    Raises:
-        WrongResultError: a result is not what NumPy transposes.
     """
     return recorded_here("transposes", _rows(sizes), kernels_on())
 
