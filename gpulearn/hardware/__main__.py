@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from gpulearn.hardware.run import main
+from gpulearn.hardware.visit.run import main
 
 sys.exit(main())

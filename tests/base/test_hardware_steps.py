@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import gpulearn
-from gpulearn.hardware import environment
-from gpulearn.hardware import run as runner
-from gpulearn.hardware import steps as registry
-from gpulearn.hardware.rows import Rows, Saver
-from gpulearn.hardware.step import GRACE, LOG, Step, run_step
+from gpulearn.hardware.recording.rows import Rows, Saver
+from gpulearn.hardware.visit import environment
+from gpulearn.hardware.visit import run as runner
+from gpulearn.hardware.visit import steps as registry
+from gpulearn.hardware.visit.step import GRACE, LOG, Step, run_step
 from gpulearn.performance import recordings
 from gpulearn.performance.recordings import growing, recorded_here
 
@@ -90,7 +90,7 @@ def test_partial_results_survive_the_death_of_their_process(tmp_path):
     code = f"""
         import os
         from pathlib import Path
-        from gpulearn.hardware import rows
+        from gpulearn.hardware.recording import rows
         from gpulearn.performance.recordings import growing, recorded_here
         def work():
             yield {{"n": 0, "seconds": 1.0}}
@@ -264,7 +264,8 @@ def test_a_visit_leaves_a_summary_and_an_archive(tmp_path, capsys):
 def test_whoever_ends_the_visit_ends_its_step(tmp_path):
     code = f"""
         import sys, pathlib
-        from gpulearn.hardware import run, step
+        from gpulearn.hardware.visit import run
+        from gpulearn.hardware.visit import step
         sleep = "import os, time, pathlib; "\\
             "pathlib.Path({str(tmp_path / "pid")!r}).write_text(str(os.getpid())); time.sleep(600)"
         one = step.Step("sleep", 500.0, (sys.executable, "-c", sleep))

@@ -33,7 +33,7 @@ def option(name: str) -> str:
 
 
 def query() -> None:
-    from gpulearn.hardware import metrics
+    from gpulearn.hardware.counters import metrics
 
     if WISH.get("fault") == "silent":
         return

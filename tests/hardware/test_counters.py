@@ -15,19 +15,21 @@ from typing import Any
 import pytest
 
 from gpulearn import cuda
-from gpulearn.hardware import counter_reasons, counters, ncu, ncu_here
 from gpulearn.hardware.cases import CASES
-from gpulearn.hardware.comparison import (
+from gpulearn.hardware.counters import ncu, ncu_here
+from gpulearn.hardware.counters import reasons as counter_reasons
+from gpulearn.hardware.counters import recording as counters
+from gpulearn.hardware.counters.comparison import (
     as_text,
     compare,
     disagreements,
     machine_counts,
     verdict,
 )
-from gpulearn.hardware.counters import TABLE, in_order, record_counters
-from gpulearn.hardware.matching import kernel_of
-from gpulearn.hardware.metrics import COMPARED, EXCESS, GROUPS, base
-from gpulearn.hardware.profiled import launch_all
+from gpulearn.hardware.counters.matching import kernel_of
+from gpulearn.hardware.counters.metrics import COMPARED, EXCESS, GROUPS, base
+from gpulearn.hardware.counters.profiled import launch_all
+from gpulearn.hardware.counters.recording import TABLE, in_order, record_counters
 from gpulearn.performance import recordings
 from gpulearn.performance.recordings import Recording
 
@@ -70,7 +72,7 @@ def profiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     program.write_text(f"#!{sys.executable}\nexec(open({str(stand_in)!r}).read())\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", str(Path(ncu.__file__).parents[2]))
+    monkeypatch.setenv("PYTHONPATH", str(Path(ncu.__file__).parents[3]))
 
     counts = {name: as_metrics(counts) for name, counts in COUNTS.items()}
     (tmp_path / "counts.json").write_text(json.dumps(counts))

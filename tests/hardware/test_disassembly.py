@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from gpulearn.hardware import compiled
 from gpulearn.hardware.cases import CASES
-from gpulearn.hardware.compiled import assembly, find_tool, listing
-from gpulearn.hardware.counter_reasons import BY_MACHINE_CODE, Difference
-from gpulearn.hardware.disassembly import Listing, parse_ptx, parse_sass
-from gpulearn.hardware.matching import kernel_of
+from gpulearn.hardware.counters import compiled
+from gpulearn.hardware.counters.compiled import assembly, find_tool, listing
+from gpulearn.hardware.counters.disassembly import Listing, parse_ptx, parse_sass
+from gpulearn.hardware.counters.matching import kernel_of
+from gpulearn.hardware.counters.reasons import BY_MACHINE_CODE, Difference
 from gpulearn.simt.rebound import compiler_fault
 
 LISTINGS = Path(__file__).with_name("listings")

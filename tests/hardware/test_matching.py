@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpulearn.hardware.matching import match
-from gpulearn.hardware.ncu_csv import Launch, kernel_name, parse
+from gpulearn.hardware.counters.matching import match
+from gpulearn.hardware.counters.ncu_csv import Launch, kernel_name, parse
 
 
 def table(*kernels: str, process: str = "7") -> list[Launch]:

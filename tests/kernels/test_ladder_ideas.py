@@ -8,7 +8,7 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput
-from gpulearn.hardware.ladder_ideas import ideas
+from gpulearn.hardware.ladder.ideas import ideas
 from gpulearn.kernels.ladder import LADDER
 from gpulearn.kernels.matmul_tuning import warp_tiled
 from gpulearn.simt.rebound import compile_to_ptx

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from gpulearn import cuda
-from gpulearn.hardware import ladder, resources
-from gpulearn.hardware.ladder_ideas import ideas
+from gpulearn.hardware.ladder import recording as ladder
+from gpulearn.hardware.ladder import resources
+from gpulearn.hardware.ladder.ideas import ideas
 from gpulearn.kernels.ladder import LADDER
 from gpulearn.performance import recordings
 from gpulearn.performance.ladder_rates import LIBRARY

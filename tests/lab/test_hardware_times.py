@@ -15,16 +15,18 @@ import pytest
 
 from gpulearn import cuda
 from gpulearn.errors import BadInput
-from gpulearn.hardware import attempts, outcomes, record, sampling, steps, summary, times
-from gpulearn.hardware.accuracy import Compared, Comparison, rank_correlation
 from gpulearn.hardware.case import Case, Shot
 from gpulearn.hardware.cases import CASES
-from gpulearn.hardware.estimates import compare_estimates
-from gpulearn.hardware.reasons import reason
-from gpulearn.hardware.recorders import RECORDERS
-from gpulearn.hardware.rows import Rows
-from gpulearn.hardware.sampling import sampled_report
-from gpulearn.hardware.step import Outcome
+from gpulearn.hardware.estimates import sampling
+from gpulearn.hardware.estimates.accuracy import Compared, Comparison, rank_correlation
+from gpulearn.hardware.estimates.comparison import compare_estimates
+from gpulearn.hardware.estimates.reasons import reason
+from gpulearn.hardware.estimates.sampling import sampled_report
+from gpulearn.hardware.recording import attempts, record, times
+from gpulearn.hardware.recording.recorders import RECORDERS
+from gpulearn.hardware.recording.rows import Rows
+from gpulearn.hardware.visit import outcomes, steps, summary
+from gpulearn.hardware.visit.step import Outcome
 from gpulearn.performance import recordings
 from gpulearn.performance.estimates import estimate
 from gpulearn.performance.recordings import Recording, growing
@@ -379,7 +381,7 @@ def outcomes_of(folder, code):
     (folder / "test_some.py").write_text(textwrap.dedent(code))
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = gpu\n")
     done = subprocess.run(
-        [sys.executable, "-m", "gpulearn.hardware.outcomes", "--rehearse", "--folder", folder,
+        [sys.executable, "-m", "gpulearn.hardware.visit.outcomes", "--rehearse", "--folder", folder,
          "--tests", folder],
         capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": str(outcomes.ROOT)},

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from gpulearn.hardware.case import WrongResultError
-from gpulearn.hardware.recorders import RECORDERS
 from gpulearn.hardware.recording import (
     histograms,
     matmul,
@@ -17,6 +16,7 @@ from gpulearn.hardware.recording import (
     training,
     transposes,
 )
+from gpulearn.hardware.recording.recorders import RECORDERS
 from gpulearn.performance import recordings, timing
 from gpulearn.train.models import MLP
 

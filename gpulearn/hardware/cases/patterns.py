@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.hardware import patterns
 from gpulearn.hardware.case import SIZES, Case, Shot
+from gpulearn.hardware.cases import pattern_kernels as patterns
 
 __all__ = ["CASES"]
 

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gpulearn.hardware.rows import Saver
-from gpulearn.hardware.step import seconds_left
-from gpulearn.hardware.times import SECONDS, LostDeviceError, record_kernels
+from gpulearn.hardware.recording.rows import Saver
+from gpulearn.hardware.recording.times import SECONDS, LostDeviceError, record_kernels
+from gpulearn.hardware.visit.step import seconds_left
 from gpulearn.performance.recordings import growing, load, path_of, recorded_here, save
 
 __all__ = ["main"]
@@ -28,7 +28,7 @@ BEGUN = "kernels.begun"  # a file with the name of the case that is being launch
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Time every kernel; return the exit status: 0 if every result was right."""
-    parser = argparse.ArgumentParser(prog="python -m gpulearn.hardware.attempts")
+    parser = argparse.ArgumentParser(prog="python -m gpulearn.hardware.recording.attempts")
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--rehearse", action="store_true")
     parser.add_argument("--seconds", type=float, default=seconds_left(SECONDS, 8.0))
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for attempt in range(1, ATTEMPTS + 1):
         left = max(1.0, end - time.monotonic())
         more = ["--attempt", str(attempt), "--seconds", str(left), "--ended", ended]
-        command = [sys.executable, "-m", "gpulearn.hardware.attempts", *again, *more]
+        command = [sys.executable, "-m", "gpulearn.hardware.recording.attempts", *again, *more]
         status = subprocess.run(command, check=False).returncode
         if status in (0, 1, 2):
             break

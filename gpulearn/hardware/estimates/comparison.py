@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from gpulearn.errors import BadInput, GpulearnError
-from gpulearn.hardware.accuracy import Compared, Comparison, counted
 from gpulearn.hardware.case import Case
 from gpulearn.hardware.cases import CASES
-from gpulearn.hardware.reasons import reason
+from gpulearn.hardware.estimates.accuracy import Compared, Comparison, counted
+from gpulearn.hardware.estimates.reasons import reason
+from gpulearn.hardware.estimates.sampling import sampled_report
 from gpulearn.hardware.recording.loading import sheet_of
-from gpulearn.hardware.sampling import sampled_report
-from gpulearn.hardware.step import seconds_left
+from gpulearn.hardware.visit.step import seconds_left
 from gpulearn.performance import recordings
 from gpulearn.performance.estimates import estimate
 from gpulearn.performance.gpus import gpu_spec

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from gpulearn.hardware.step import Outcome
+from gpulearn.hardware.visit.step import Outcome
 from gpulearn.performance import recordings
 from gpulearn.performance.recordings import Recording
 
@@ -138,7 +138,7 @@ def _estimates(recording: Recording) -> str:
 
 
 def _counters(recording: Recording) -> str:
-    from gpulearn.hardware.comparison import as_text  # needs NumPy, and numba behind it
+    from gpulearn.hardware.counters.comparison import as_text  # needs NumPy, and numba behind it
 
     return as_text(recording).splitlines()[0]
 

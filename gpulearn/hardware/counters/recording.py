@@ -11,13 +11,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from gpulearn.hardware import ncu
 from gpulearn.hardware.case import Case
 from gpulearn.hardware.cases import CASES
-from gpulearn.hardware.comparison import as_text, compare, machine_counts, verdict
-from gpulearn.hardware.compiled import listing
-from gpulearn.hardware.matching import kernel_of
-from gpulearn.hardware.metrics import COMPARED
+from gpulearn.hardware.counters import ncu
+from gpulearn.hardware.counters.comparison import as_text, compare, machine_counts, verdict
+from gpulearn.hardware.counters.compiled import listing
+from gpulearn.hardware.counters.matching import kernel_of
+from gpulearn.hardware.counters.metrics import COMPARED
 from gpulearn.performance import recordings
 from gpulearn.performance.recordings import Recording
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from gpulearn.hardware.case import Case
 from gpulearn.hardware.cases import CASES
-from gpulearn.hardware.counter_reasons import reason
-from gpulearn.hardware.matching import kernel_of
-from gpulearn.hardware.metrics import BESIDE, COMPARED, EVIDENCE, EXCESS, total
+from gpulearn.hardware.counters.matching import kernel_of
+from gpulearn.hardware.counters.metrics import BESIDE, COMPARED, EVIDENCE, EXCESS, total
+from gpulearn.hardware.counters.reasons import reason
 from gpulearn.performance.recordings import Recording
 
 __all__ = ["as_text", "compare", "disagreements", "machine_counts", "verdict"]

@@ -1,7 +1,7 @@
 """What was tried to bring the top rung of the ladder closer to the library, one change each.
 
 An idea says what it should bring and why. What it brings, `record_ideas` of
-`gpulearn.hardware.ladder` finds out on a GPU.
+`gpulearn.hardware.ladder.recording` finds out on a GPU.
 """
 
 from __future__ import annotations

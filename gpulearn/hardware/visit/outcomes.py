@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from gpulearn import _require, device
-from gpulearn.hardware.rows import Rows
+from gpulearn.hardware.recording.rows import Rows
 
 __all__ = ["Outcomes", "main"]
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "tests" / "gpu"
 WORKERS = 8  # at most; one GPU serves them all, and most of their time is Numba's compiler's
 # the step `kernels` checks every large launch, and times it
@@ -67,7 +67,7 @@ class Outcomes:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tests; return the exit status: 0 if there were some and none failed."""
-    parser = argparse.ArgumentParser(prog="python -m gpulearn.hardware.outcomes")
+    parser = argparse.ArgumentParser(prog="python -m gpulearn.hardware.visit.outcomes")
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--rehearse", action="store_true")
     parser.add_argument("--tests", type=Path, default=FOLDER)

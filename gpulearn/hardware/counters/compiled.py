@@ -18,9 +18,9 @@ from typing import Any
 
 from gpulearn import device
 from gpulearn.hardware.case import Case
-from gpulearn.hardware.disassembly import Listing, parse_ptx, parse_sass
-from gpulearn.hardware.matching import kernel_of
-from gpulearn.hardware.ncu_csv import kernel_name
+from gpulearn.hardware.counters.disassembly import Listing, parse_ptx, parse_sass
+from gpulearn.hardware.counters.matching import kernel_of
+from gpulearn.hardware.counters.ncu_csv import kernel_name
 from gpulearn.simt.linked import unlinked
 from gpulearn.simt.rebound import compile_to_ptx
 

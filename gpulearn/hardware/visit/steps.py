@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from gpulearn.hardware.step import Step
+from gpulearn.hardware.visit.step import Step
 
 __all__ = ["BUDGET", "LIMITS", "RECORDED", "SLOW", "steps"]
 
@@ -30,13 +30,13 @@ RECORDED = {
 
 # step -> its module, its limit
 LIMITS = {
-    "environment": ("environment", 40.0),
-    "tests": ("outcomes", 90.0),
-    **{f"recordings/{name}": ("record", limit) for name, limit in RECORDED.items()},
-    "ladder": ("record", 60.0),
-    "ladder-ideas": ("record", 60.0),
-    "kernels": ("attempts", 85.0),
-    "counters": ("profile", 180.0),
+    "environment": ("visit.environment", 40.0),
+    "tests": ("visit.outcomes", 90.0),
+    **{f"recordings/{name}": ("recording.record", limit) for name, limit in RECORDED.items()},
+    "ladder": ("recording.record", 60.0),
+    "ladder-ideas": ("recording.record", 60.0),
+    "kernels": ("recording.attempts", 85.0),
+    "counters": ("counters.profile", 180.0),
     "estimates": ("estimates", 30.0),
 }
 
@@ -51,7 +51,7 @@ def steps(folder: Path, rehearse: bool) -> list[Step]:
     options = ["--folder", str(folder), *(["--rehearse"] if rehearse else [])]
     found = []
     for name, (module, limit) in LIMITS.items():
-        what = [name.rpartition("/")[2]] if module == "record" else []
+        what = [name.rpartition("/")[2]] if module == "recording.record" else []
         command = (sys.executable, "-m", f"gpulearn.hardware.{module}", *what, *options)
         found.append(Step(name, limit * (SLOW if rehearse else 1), command))
     return found

@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from gpulearn.hardware import metrics
-from gpulearn.hardware.ncu_here import PLACES, find_ncu, known, version
-from gpulearn.hardware.ncu_run import CLOSING, RAW, Metrics, Profile, run
+from gpulearn.hardware.counters import metrics
+from gpulearn.hardware.counters.ncu_here import PLACES, find_ncu, known, version
+from gpulearn.hardware.counters.ncu_run import CLOSING, RAW, Metrics, Profile, run
 
 __all__ = ["RAW", "Metrics", "Profile", "profile"]
 

@@ -21,7 +21,7 @@ import numpy as np
 from gpulearn import cuda, device
 from gpulearn.hardware.case import Case, Shot
 from gpulearn.hardware.cases import CASES
-from gpulearn.hardware.clock import event_times, sweeper
+from gpulearn.hardware.recording.clock import event_times, sweeper
 from gpulearn.performance.recordings import Recording, recorded_here
 from gpulearn.simt.settings import unchecked
 

@@ -1,7 +1,7 @@
 """One run of Nsight Compute: its options, its limit, and which case each of its numbers is of.
 
 Options are those of "Nsight Compute CLI". The profiler prints its table when the program that
-it watches has ended; so that program, `gpulearn.hardware.profiled`, ends in time.
+it watches has ended; so that program, `gpulearn.hardware.counters.profiled`, ends in time.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpulearn.hardware import ncu_csv
-from gpulearn.hardware.matching import match
+from gpulearn.hardware.counters import ncu_csv
+from gpulearn.hardware.counters.matching import match
 
 __all__ = ["CLOSING", "RAW", "Metrics", "Profile", "run"]
 
@@ -71,7 +71,7 @@ def run(
         old.unlink(missing_ok=True)
     asked.write_text("\n".join(cases), encoding="utf-8")
     limit = max(left - CLOSING if launching is None else launching, left / 2)
-    child = [sys.executable, "-m", "gpulearn.hardware.profiled"]
+    child = [sys.executable, "-m", "gpulearn.hardware.counters.profiled"]
     command = [
         str(ncu), *OPTIONS, "--print-kernel-base", "mangled", "--target-processes", "all",
         "--metrics", ",".join(names), "--log-file", str(table),
@@ -104,7 +104,7 @@ def run(
 def _watch(command: Sequence[str], left: float, found: Profile) -> str:
     """Run the profiler to its end or the limit; return what it and the program printed."""
     # numbers with the decimal point and the thousands' comma of the C locale
-    places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    places = [str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"LC_ALL": "C", "PYTHONPATH": os.pathsep.join(filter(None, places))}
     try:
         process = subprocess.Popen(

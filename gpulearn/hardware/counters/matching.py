@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from gpulearn.hardware.case import Case
-from gpulearn.hardware.ncu_csv import Launch, kernel_name
+from gpulearn.hardware.counters.ncu_csv import Launch, kernel_name
 from gpulearn.simt.names import python_function
 
 __all__ = ["kernel_of", "match"]

@@ -12,7 +12,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from gpulearn import device
-from gpulearn.hardware.rows import Rows
+from gpulearn.hardware.recording.rows import Rows
 
 __all__ = ["find_tool", "main", "record_environment"]
 
@@ -113,7 +113,7 @@ def _said(command: list[str]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write `environment-<device>.json`; return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m gpulearn.hardware.environment")
+    parser = argparse.ArgumentParser(prog="python -m gpulearn.hardware.visit.environment")
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--rehearse", action="store_true")
     given = parser.parse_args(arguments)

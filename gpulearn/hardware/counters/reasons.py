@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpulearn.hardware.metrics import EXCESS
+from gpulearn.hardware.counters.metrics import EXCESS
 
 __all__ = ["BY_MACHINE_CODE", "BY_PTX", "Difference", "explained", "reason"]
 
@@ -94,6 +94,10 @@ WIDENED = (
 BY_MACHINE_CODE = (
     Difference("matmul_tiled", ("shared_load_wavefronts",), False, WIDENED,
                {"LDS.128": 8, "LDS ": 32}),
+    Difference("matmul_warp_tiles", ("shared_load_wavefronts",), False,
+               "four neighbours in a row of either tile are read by one instruction of 16 bytes, "
+               "which pairs of lanes share: it takes half the passes of four instructions",
+               {"LDS.128": 60, "LDS ": 0}),
     Difference("grid_sum_cooperative", (*LOADS, *STORES), True,
                "the grid's barrier is a call into the driver, which waits by accesses of its own; "
                f"and {UNROLLED}",

@@ -2,7 +2,7 @@
 
 The names are those of "Nsight Compute CLI", its table of nvprof's metrics and their successors,
 and of the "Kernel Profiling Guide", which defines request, sector and wavefront. Which names a
-chip knows differs: `gpulearn.hardware.ncu` asks before it uses them.
+chip knows differs: `gpulearn.hardware.counters.ncu` asks before it uses them.
 """
 
 from __future__ import annotations

@@ -11,15 +11,15 @@ from pathlib import Path
 
 from gpulearn.hardware.case import Case
 from gpulearn.hardware.cases import CASES
-from gpulearn.hardware.comparison import as_text, machine_counts, verdict
-from gpulearn.hardware.counters import record_counters
-from gpulearn.hardware.metrics import COMPARED
-from gpulearn.hardware.ncu_here import find_ncu
-from gpulearn.hardware.step import seconds_left
+from gpulearn.hardware.counters.comparison import as_text, machine_counts, verdict
+from gpulearn.hardware.counters.metrics import COMPARED
+from gpulearn.hardware.counters.ncu_here import find_ncu
+from gpulearn.hardware.counters.recording import record_counters
+from gpulearn.hardware.visit.step import seconds_left
 
 __all__ = ["main", "stand_in"]
 
-STAND_IN = Path(__file__).parents[2] / "tests" / "hardware" / "stand_in_ncu.py"
+STAND_IN = Path(__file__).parents[3] / "tests" / "hardware" / "stand_in_ncu.py"
 EACH = 30  # a rehearsal profiles every so many cases
 SECONDS = 100.0  # for the profiler
 CLOSING = 35.0  # for the start, and what comes after the profiler: tables and machine code
@@ -45,7 +45,7 @@ def stand_in(folder: Path, cases: Mapping[str, Case]) -> dict[str, str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Profile every case; return the exit status: 0 if the profiler measured any counter."""
-    parser = argparse.ArgumentParser(prog="python -m gpulearn.hardware.profile")
+    parser = argparse.ArgumentParser(prog="python -m gpulearn.hardware.counters.profile")
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--rehearse", action="store_true")
     given = parser.parse_args(arguments)

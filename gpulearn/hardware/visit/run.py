@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import NoReturn
 
 from gpulearn import device
-from gpulearn.hardware import summary
-from gpulearn.hardware.step import GRACE, SECONDS, Outcome, Step, run_step
-from gpulearn.hardware.steps import BUDGET, SLOW, steps
+from gpulearn.hardware.visit import summary
+from gpulearn.hardware.visit.step import GRACE, SECONDS, Outcome, Step, run_step
+from gpulearn.hardware.visit.steps import BUDGET, SLOW, steps
 from gpulearn.performance import recordings
 
 __all__ = ["environment", "limit_now", "main", "run", "without_places"]
 
 LEAST = 3.0  # seconds; with less left, a step is not begun
 KEPT = 0.55  # of the limits of later steps, which no earlier one may use up
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def run(

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from gpulearn import _require
-from gpulearn.hardware.rows import Saver
+from gpulearn.hardware.recording.rows import Saver
 from gpulearn.performance.recordings import Recording, growing, save
 
 __all__ = ["MAKERS", "Maker", "main"]
 
 FAMILIES = "gpulearn.hardware.recording"
-LADDER = "gpulearn.hardware.ladder"
+LADDER = "gpulearn.hardware.ladder.recording"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ MAKERS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make a recording; return the exit status: 1 where a row has an error, or there are none."""
-    parser = argparse.ArgumentParser(prog="python -m gpulearn.hardware.record")
+    parser = argparse.ArgumentParser(prog="python -m gpulearn.hardware.recording.record")
     parser.add_argument("name")
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--rehearse", action="store_true")

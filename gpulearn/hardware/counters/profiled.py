@@ -1,8 +1,8 @@
 """The program that Nsight Compute watches: launches cases once each, in order, and nothing else.
 
-`python -m gpulearn.hardware.profiled NAMES JOURNAL SECONDS` reads the names of the cases from a
-file, one per line. Each launch is written to the journal before it starts and after it ended,
-so that what is measured can be matched with what was meant, also when the program died.
+`python -m gpulearn.hardware.counters.profiled NAMES JOURNAL SECONDS` reads the names of the cases
+from a file, one per line. Each launch is written to the journal before it starts and after it
+ended, so that what is measured can be matched with what was meant, also when the program died.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def launch_all(
     write({"process": os.getpid()})
     from gpulearn import cuda
     from gpulearn.hardware.cases import CASES
-    from gpulearn.hardware.matching import kernel_of
+    from gpulearn.hardware.counters.matching import kernel_of
 
     for name in names:
         if time.monotonic() - began > seconds:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from gpulearn import _require, cuda
-from gpulearn.hardware.ladder_ideas import Idea, ideas
-from gpulearn.hardware.resources import machine_code, resources
+from gpulearn.hardware.ladder.ideas import Idea, ideas
+from gpulearn.hardware.ladder.resources import machine_code, resources
 from gpulearn.kernels.ladder import LADDER, Rung
 from gpulearn.performance import timing
 from gpulearn.performance.ladder_rates import LIBRARY
