@@ -111,6 +111,7 @@ def test_every_counter_is_held_against_its_metric(profiler: Any, tmp_path: Path)
     assert recordings.load(path) == made
     assert "never" not in (tmp_path / ncu.RAW).read_text()
     assert '"Kernel Name"' in (tmp_path / ncu.RAW).read_text()
+    assert sys.executable not in (tmp_path / ncu.RAW).read_text()
     assert as_text(made).startswith(f"{nonzero(*FEW)} of {nonzero(*FEW)} counters of 4 kernels")
 
 

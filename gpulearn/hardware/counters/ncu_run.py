@@ -88,7 +88,9 @@ def run(
         if "why" in entry:
             said.append(f"{entry.get('failed') or entry.get('stopped')}: {entry['why']}.")
     with (base.parent / RAW).open("a", encoding="utf-8") as raw:
-        raw.write(f"$ {' '.join(command)}\n{text}\n{_journal_text(journal)}\n")
+        # without the places of this machine: it is published
+        raw.write(f"$ ncu {' '.join(OPTIONS)} --metrics {','.join(names)}\n")
+        raw.write(f"{text}\n{_journal_text(journal)}\n")
     for file in (table, journal, asked):
         file.unlink(missing_ok=True)
     measured, faults = match(ncu_csv.parse(text), entries)
