@@ -152,8 +152,12 @@ def test_one_that_fails_does_not_stop_the_next(tmp_path, capsys):
     assert "[2/2] c (at most 30 s)" in capsys.readouterr().out
 
 
-def test_what_is_published_names_no_folder_of_the_machine():
-    said = f'File "{ROOT}/gpulearn/cuda.py", in {sys.prefix}/lib'
+@pytest.mark.parametrize(
+    "python", [ROOT / ".venv", ROOT.parent, "/usr"], ids=["in", "over", "beside"]
+)
+def test_what_is_published_names_no_folder_of_the_machine(monkeypatch, python):
+    monkeypatch.setattr(sys, "prefix", str(python))
+    said = f'File "{ROOT}/gpulearn/cuda.py", in {python}/lib'
     assert runner.without_places(said) == 'File "./gpulearn/cuda.py", in python/lib'
 
 

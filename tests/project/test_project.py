@@ -93,7 +93,8 @@ def test_make_targets_exist(target):
 
 def test_make_gpu_installs_nothing():
     done = subprocess.run(
-        ["make", "-n", "gpu", "GPU_PYTHON=python3.12", "ARGS=--list"],
+        # a make that runs the tests makes another one say which folder it enters
+        ["make", "-n", "--no-print-directory", "gpu", "GPU_PYTHON=python3.12", "ARGS=--list"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -82,8 +82,9 @@ def limit_now(step: Step, later: Sequence[Step], left: float) -> float:
 
 def without_places(text: str) -> str:
     """A text without the folders of this machine: results are published."""
-    for place, name in ((ROOT, "."), (sys.prefix, "python"), (sys.base_prefix, "python")):
-        text = text.replace(str(place), name)
+    places = {str(ROOT): ".", sys.prefix: "python", sys.base_prefix: "python"}
+    for place in sorted(places, key=len, reverse=True):  # an environment may lie in the checkout
+        text = text.replace(place, places[place])
     return text
 
 
