@@ -21,7 +21,7 @@ from gpulearn.kernels.ladder import LADDER, ladder_reports
 from gpulearn.kernels.matmul import matmul_flops
 from gpulearn.performance import recordings, timing
 from gpulearn.performance.gpus import gpu_spec
-from gpulearn.performance.matmul_times import float32_products, random_matrix
+from gpulearn.performance.products import float32_products, random_matrix
 from gpulearn.performance.roofline import roof
 from gpulearn.performance.series import Provenance
 

@@ -10,8 +10,8 @@ from gpulearn import _require, device
 from gpulearn.errors import BadInput
 from gpulearn.kernels.matmul import matmul_flops
 from gpulearn.performance.fastest import fastest
-from gpulearn.performance.matmul_times import float32_products, random_matrix
 from gpulearn.performance.neighbours import watch_neighbours
+from gpulearn.performance.products import float32_products, random_matrix
 from gpulearn.performance.roofline import Roof, arithmetic_intensity
 from gpulearn.performance.series import Provenance
 

@@ -16,10 +16,11 @@ import numpy as np
 from gpulearn import _require, cuda
 from gpulearn.hardware.ladder.ideas import Idea, ideas
 from gpulearn.hardware.ladder.resources import machine_code, resources
+from gpulearn.hardware.recording.rows import fault
 from gpulearn.kernels.ladder import LADDER, Rung
 from gpulearn.performance import timing
 from gpulearn.performance.ladder_rates import LIBRARY
-from gpulearn.performance.matmul_times import float32_products, random_matrix
+from gpulearn.performance.products import float32_products, random_matrix
 from gpulearn.performance.recordings import Recording, recorded_here
 
 __all__ = ["SIZES", "record_ideas", "record_ladder"]
@@ -118,8 +119,7 @@ class Products:
             clock = "events" if self.on == "cuda" else "host"
             found = timing.measure(launch, seconds=self.seconds, clock=clock)
         except Exception as error:
-            said = (str(error).strip().splitlines() or [""])[0]
-            return {"error": f"{type(error).__name__}: {said}"}
+            return fault(error)
         return {
             "seconds": found.median,
             "spread": found.iqr,

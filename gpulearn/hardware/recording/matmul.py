@@ -10,6 +10,7 @@ import numpy as np
 from gpulearn import _require
 from gpulearn.hardware.case import WrongResultError
 from gpulearn.hardware.recording.measuring import agree, host_seconds, timed
+from gpulearn.kernels.precision import MANTISSA_BITS
 from gpulearn.performance.matmul_times import runs_here
 from gpulearn.performance.products import (
     COPIES,
@@ -25,9 +26,6 @@ SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 DTYPES = ("float64", "float32", "tf32", "bfloat16", "float16")
 LONGEST = 0.5  # seconds of one product; larger ones that would take longer are left out
 CHECKED = 16  # rows of each product
-
-# bits behind the leading one of a factor, and of a sum
-FRACTION = {"float64": 52, "float32": 23, "tf32": 10, "bfloat16": 7, "float16": 10}
 
 
 def record_matmul(
@@ -73,7 +71,7 @@ def _product(
         multiply = prepared_product(a, b, dtype, way, on)
         got = multiply()[:CHECKED].double().cpu().numpy()
         # factors and result are rounded, and so are the sums, which float32 or float64 holds
-        sums = 2.0 ** -min(max(FRACTION[dtype], 23), 52)
+        sums = 2.0 ** -min(max(MANTISSA_BITS[dtype], 23), 52)
         agree(f"{dtype} product, n = {len(a)}", got, wanted, _bound(dtype, len(a), sums))
         return multiply
 
@@ -82,4 +80,4 @@ def _product(
 
 def _bound(dtype: str, n: int, sums: float) -> float:
     """Well above rounding, well below a wrong result; relative to the largest element."""
-    return float(4 * 2.0 ** -FRACTION[dtype] + 4 * np.sqrt(n) * sums)
+    return float(4 * 2.0 ** -MANTISSA_BITS[dtype] + 4 * np.sqrt(n) * sums)

@@ -12,6 +12,7 @@ import numpy as np
 
 from gpulearn import _require, device
 from gpulearn.hardware.case import WrongResultError
+from gpulearn.hardware.recording.rows import fault
 from gpulearn.performance import timing
 
 __all__ = ["agree", "host_seconds", "kernels_on", "launch_seconds", "timed", "torch_on"]
@@ -106,5 +107,4 @@ def timed(
             warnings.filterwarnings("ignore", message="Grid size")
             return fields | {"seconds": clock(prepare())}
     except Exception as error:
-        said = (str(error).strip().splitlines() or [""])[0]
-        return fields | {"error": f"{type(error).__name__}: {said}"}
+        return fields | fault(error)

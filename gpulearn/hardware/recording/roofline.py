@@ -13,7 +13,7 @@ from gpulearn.hardware.recording.loading import GpuRows, gpu_rows
 from gpulearn.hardware.recording.measuring import agree, timed, torch_on
 from gpulearn.performance.fastest import fastest
 from gpulearn.performance.machine import NUMBERS, RoofPoint, memory_bandwidth, product_rate
-from gpulearn.performance.matmul_times import float32_products
+from gpulearn.performance.products import float32_products
 from gpulearn.performance.recordings import Recording, recorded_here
 from gpulearn.performance.roofline import Roof, roof
 

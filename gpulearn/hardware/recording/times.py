@@ -22,6 +22,7 @@ from gpulearn import cuda, device
 from gpulearn.hardware.case import Case, Shot
 from gpulearn.hardware.cases import CASES
 from gpulearn.hardware.recording.clock import event_times, sweeper
+from gpulearn.hardware.recording.rows import fault
 from gpulearn.performance.recordings import Recording, recorded_here
 from gpulearn.simt.settings import unchecked
 
@@ -106,7 +107,7 @@ def _rows(
                 row, got = _timed(case, shot, wanted, clock)
             except Exception as error:
                 yield from (_judged(*timed.popleft()) for _ in range(len(timed)))
-                yield fields | _fault(error)
+                yield fields | fault(error)
                 _ask_device()
                 continue
             fields |= _described(shot, size) | row
@@ -146,13 +147,8 @@ def _judged(row: dict[str, Any], checked: Future[None]) -> dict[str, Any]:
     try:
         checked.result()
     except Exception as error:
-        return {k: v for k, v in row.items() if k not in ("seconds", "spread")} | _fault(error)
+        return {k: v for k, v in row.items() if k not in ("seconds", "spread")} | fault(error)
     return row
-
-
-def _fault(error: Exception) -> dict[str, str]:
-    said = (str(error).strip().splitlines() or [""])[0]
-    return {"error": f"{type(error).__name__}: {said}"}
 
 
 def _described(shot: Shot, size: str) -> dict[str, Any]:

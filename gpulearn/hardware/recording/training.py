@@ -11,7 +11,8 @@ import numpy as np
 from gpulearn import _require
 from gpulearn.hardware.recording.loading import GpuRows, gpu_rows
 from gpulearn.hardware.recording.measuring import agree, host_seconds, timed, torch_on
-from gpulearn.performance.matmul_times import float32_products, runs_here
+from gpulearn.performance.matmul_times import runs_here
+from gpulearn.performance.products import float32_products
 from gpulearn.performance.recordings import Recording, recorded_here
 
 __all__ = ["BATCHES", "PRECISIONS", "record_training", "training_rows"]
