@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,14 @@ else:
 def _own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A test that solves an exercise must not touch the progress of whoever runs it."""
     monkeypatch.setenv("GPULEARN_PROGRESS", str(tmp_path / "progress.json"))
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Several torch threads on so little work wait for each other, long on a busy machine."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

@@ -33,12 +33,8 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(autouse=True)
-def _one_thread():
-    """Two threads on a busy core wait for each other longer than these small products take."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def _calm(one_thread):
+    """Every test here: several run at once."""
 
 
 @pytest.fixture

@@ -10,14 +10,7 @@ from gpulearn.errors import BadInput
 from gpulearn.train.accumulation import accumulate_gradients, accumulate_in_precision
 from gpulearn.train.precision import Precision
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """Several threads on so little work wait for each other, long on a busy machine."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def network():

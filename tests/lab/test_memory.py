@@ -18,14 +18,7 @@ from gpulearn.train.precision import PRECISIONS
 from gpulearn.train.recompute import in_stages
 from gpulearn.train.saved import saved_for_backward
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """Several threads on so little work wait for each other, long on a busy machine."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def batch(count):

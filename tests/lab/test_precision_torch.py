@@ -15,14 +15,7 @@ from gpulearn.train.precision import (
     vanished_gradients,
 )
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """Several threads on so little work wait for each other, long on a busy machine."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture

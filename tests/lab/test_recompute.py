@@ -11,14 +11,7 @@ from gpulearn.train.models import MLP, LeNet
 from gpulearn.train.precision import PRECISIONS, Precision
 from gpulearn.train.recompute import in_stages
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """Several threads on so little work wait for each other, long on a busy machine."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 IMAGES, LABELS = torch.linspace(0, 1, 12 * 64).reshape(12, 1, 8, 8), torch.arange(12) % 10

@@ -29,12 +29,7 @@ DATA = (
 STEPS = 12  # 3 epochs of 4 batches, the last of them with 2 images
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 class Stopped(Exception):

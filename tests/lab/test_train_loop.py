@@ -21,13 +21,7 @@ SMALL = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """Two threads on a busy core wait for each other longer than these small products take."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def small_fit(model=None, data=SMALL, **options):
