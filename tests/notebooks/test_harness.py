@@ -220,9 +220,9 @@ def ended(pid: int) -> bool:
     for _ in range(100):
         try:
             os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        if status.exists() and ") Z " in status.read_text():
+            if status.exists() and ") Z " in status.read_text():
+                return True
+        except (FileNotFoundError, ProcessLookupError):
             return True
         time.sleep(0.05)
     return False
