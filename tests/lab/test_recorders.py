@@ -26,7 +26,7 @@ TINY = {
     "strides": lambda: strides.record_strides(256, (1, 3, 32), (0, 1, 8), repeated=100),
     "transposes": lambda: transposes.record_transposes((32, 64)),
     "histograms": lambda: histograms.record_histograms(512, repeated=256),
-    "reductions": lambda: reductions.record_reductions(2**17 // 8, columns=64),
+    "reductions": lambda: reductions.record_reductions(2**14),
     "training": lambda: training.record_training(
         (4, 8), models={"MLP": lambda: MLP((64, 16, 10), seed=0)}
     ),
@@ -77,7 +77,7 @@ def test_every_size_kind_and_way_has_its_row(made):
     assert set(column("training", "precision", "batch")) == {
         (precision, batch) for precision in training.PRECISIONS for batch in (4, 8)
     }
-    assert len(column("reductions", "kernel")) == 14
+    assert len(column("reductions", "kernel")) == 8
     assert [work for (work,) in column("roofline", "work")][:2] == ["update", "softmax"]
 
 
@@ -125,8 +125,6 @@ class Idle:
         (histograms, "KERNELS", {"racy": (Idle(), None)}, "histograms"),
         (reductions, "TREES", {"packed": Idle()}, "reductions"),
         (reductions, "grid_sum_atomic", Idle(), "reductions"),
-        (reductions.softmax, "softmax_rows", Idle(), "reductions"),
-        (reductions.scan, "add_offsets", Idle(), "reductions"),
         (matmul, "prepared_product", lambda a, *rest: lambda: matmul_of_zeros(a), "matmul"),
         (training, "BOUNDS", dict.fromkeys(training.PRECISIONS, 0.0), "training"),
         (roofline, "TOLERANCE", 0.0, "roofline"),

@@ -47,7 +47,7 @@ MAKERS = {
     "strides": _family("strides", n=256, strides=(1, 3, 32), offsets=(0, 1), repeated=100),
     "transposes": _family("transposes", sizes=(32,)),
     "histograms": _family("histograms", n=512, repeated=256),
-    "reductions": _family("reductions", n=2**14, columns=64),
+    "reductions": _family("reductions", n=2**14),
     "training": _family("training", batches=(4,), precisions=("float32", "bfloat16")),
     "ladder": Maker(LADDER, "record_ladder", {"sizes": (16,), "seconds": 0.01}),
     "ladder-ideas": Maker(LADDER, "record_ideas", {"n": 16, "seconds": 0.01}),
