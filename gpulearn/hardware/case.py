@@ -12,17 +12,12 @@ from typing import Any
 import numpy as np
 
 from gpulearn import _require, cuda
-from gpulearn.errors import BadInput, GpulearnError
+from gpulearn.hardware.agreement import agree
 
-__all__ = ["SIZES", "Case", "Shot", "WrongResultError"]
+__all__ = ["SIZES", "Case", "Shot"]
 
 SIZES = ("small", "large")  # a few thousand threads, to be counted; enough to be timed
 Shape = int | tuple[int, ...]
-Array = np.ndarray[Any, Any]
-
-
-class WrongResultError(GpulearnError):
-    """A kernel computed something else than NumPy."""
 
 
 @dataclass(frozen=True)
@@ -111,38 +106,12 @@ class Case:
 
         Args:
             place: the argument's position.
-            got: the array, on the device or the host. Where it holds words of several
-                numbers, `wanted` has the numbers, and is as many times longer.
+            got: the array, on the device or the host.
             wanted: the array that it must be; a masked element may be anything.
             says: by whom, for the message.
 
         Raises:
             WrongResultError: an element is further off than `tolerance`.
+            BadInput: it has another shape.
         """
-        got = np.asarray(got.copy_to_host() if hasattr(got, "copy_to_host") else got)
-        free = np.ma.getmaskarray(wanted) if np.ma.isMaskedArray(wanted) else np.False_
-        wanted = np.ma.getdata(wanted)
-        if got.shape != wanted.shape:
-            got = got.view(wanted.dtype)
-        if got.shape != wanted.shape:
-            raise BadInput(
-                f"{self.name}: argument {place} has shape {got.shape} where {says} {wanted.shape}."
-            )
-        wrong = ~(self._near(got, wanted) | free)
-        if wrong.any():
-            first = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
-            raise WrongResultError(
-                f"{self.name}: argument {place} is wrong in {int(wrong.sum()):,} of "
-                f"{wrong.size:,} elements, first in {first}: {_require.shown(got[first])} "
-                f"where {says} {_require.shown(wanted[first])}."
-            )
-
-    def _near(self, got: Array, wanted: Array) -> Array:
-        """Where two arrays agree; NaN agrees with NaN alone."""
-        equal: Array = (got == wanted) | ((got != got) & (wanted != wanted))
-        if self.tolerance:
-            finite = wanted[np.isfinite(wanted)]
-            bound = self.tolerance * float(np.abs(finite).max(initial=0))
-            with np.errstate(invalid="ignore"):  # infinity less infinity
-                equal |= np.abs(got.astype(np.float64) - wanted) <= bound
-        return equal
+        agree(f"{self.name}: argument {place}", got, wanted, self.tolerance, says)

@@ -12,7 +12,7 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda, device
 from gpulearn.errors import KernelError
-from gpulearn.hardware.case import WrongResultError
+from gpulearn.hardware.agreement import WrongResultError
 from gpulearn.hardware.cases import CASES
 from gpulearn.simt import lookalike
 

@@ -11,7 +11,8 @@ from numba import typeof, types
 
 import gpulearn as gl
 from gpulearn.errors import BadInput
-from gpulearn.hardware.case import SIZES, Case, Shot, WrongResultError
+from gpulearn.hardware.agreement import WrongResultError
+from gpulearn.hardware.case import SIZES, Case, Shot
 from gpulearn.hardware.cases import CASES, SUBJECTS
 from gpulearn.kernels.histogram import histogram_racy
 from gpulearn.kernels.ladder import LADDER

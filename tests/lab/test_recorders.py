@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from gpulearn.hardware.case import WrongResultError
+from gpulearn.hardware.agreement import WrongResultError, agree
 from gpulearn.hardware.recording import (
     histograms,
     matmul,
@@ -178,8 +178,8 @@ def test_a_block_of_calls_is_timed_by_the_call(monkeypatch):
 @pytest.mark.parametrize("tolerance", [0.0, 1e-3])
 def test_a_nan_agrees_with_nothing(tolerance):
     with pytest.raises(WrongResultError, match="wrong in 1 of 2 elements, first in"):
-        measuring.agree("x", np.array([1.0, np.nan]), np.array([1.0, 2.0]), tolerance)
-    measuring.agree("x", np.array([1.0, 2.0]), np.array([1.0, 2.0]), tolerance)
+        agree("x", np.array([1.0, np.nan]), np.array([1.0, 2.0]), tolerance)
+    agree("x", np.array([1.0, 2.0]), np.array([1.0, 2.0]), tolerance)
 
 
 def test_a_product_too_long_spares_the_larger_ones(monkeypatch):

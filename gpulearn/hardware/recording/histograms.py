@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn import _require, cuda
-from gpulearn.hardware.case import WrongResultError
+from gpulearn.hardware.agreement import WrongResultError, agree
 from gpulearn.hardware.recording.loading import GpuRows, gpu_rows
-from gpulearn.hardware.recording.measuring import agree, kernels_on, timed
+from gpulearn.hardware.recording.measuring import kernels_on, timed
 from gpulearn.kernels.histogram import BINS, histogram_global, histogram_racy, histogram_shared
 from gpulearn.performance.recordings import Recording, recorded_here
 from gpulearn.simt.settings import unchecked

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gpulearn import _require
-from gpulearn.hardware.case import WrongResultError
-from gpulearn.hardware.recording.measuring import agree, host_seconds, timed
+from gpulearn.hardware.agreement import WrongResultError, agree
+from gpulearn.hardware.recording.measuring import host_seconds, timed
 from gpulearn.kernels.precision import MANTISSA_BITS
 from gpulearn.performance.matmul_times import runs_here
 from gpulearn.performance.products import (

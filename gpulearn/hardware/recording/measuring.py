@@ -8,14 +8,11 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 from gpulearn import _require, device
-from gpulearn.hardware.case import WrongResultError
 from gpulearn.hardware.recording.rows import fault
 from gpulearn.performance import timing
 
-__all__ = ["agree", "host_seconds", "kernels_on", "launch_seconds", "timed", "torch_on"]
+__all__ = ["host_seconds", "kernels_on", "launch_seconds", "timed", "torch_on"]
 
 BLOCK_SECONDS = 5e-3  # long against the reading of a clock, short enough for hundreds of rows
 BLOCKS = 5
@@ -60,34 +57,6 @@ def _block(call: Callable[[], object], many: int) -> float:
     for _ in range(many):
         call()
     return (timing.now() - start) / many
-
-
-def agree(what: str, got: Any, wanted: Any, tolerance: float = 0.0) -> None:
-    """Hold a result against the oracle's.
-
-    Args:
-        what: what was computed, for the message.
-        got: an array, on the device or the host.
-        wanted: an array of the same shape.
-        tolerance: of each element, relative to the largest of all; 0 for exact.
-
-    Raises:
-        WrongResultError: an element is further off, or is not a number.
-    """
-    got = np.asarray(got.copy_to_host() if hasattr(got, "copy_to_host") else got)
-    wanted = np.asarray(wanted)
-    if tolerance == 0:
-        wrong = got != wanted
-    else:
-        most = float(np.abs(wanted).max(initial=0)) or 1.0
-        wrong = ~(np.abs(got - wanted) <= tolerance * most)  # NaN is wrong
-    if got.shape != wanted.shape or wrong.any():
-        first = tuple(int(i) for i in np.argwhere(wrong)[0]) if got.shape == wanted.shape else ()
-        raise WrongResultError(
-            f"{what} is wrong in {int(np.sum(wrong)):,} of {wanted.size:,} elements, first in "
-            f"{first}: {_require.shown(got[first])} where the oracle has "
-            f"{_require.shown(wanted[first])}."
-        )
 
 
 def timed(

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn import _require
+from gpulearn.hardware.agreement import agree
 from gpulearn.hardware.recording.loading import GpuRows, gpu_rows
-from gpulearn.hardware.recording.measuring import agree, timed, torch_on
+from gpulearn.hardware.recording.measuring import timed, torch_on
 from gpulearn.performance.fastest import fastest
 from gpulearn.performance.machine import NUMBERS, RoofPoint, memory_bandwidth, product_rate
 from gpulearn.performance.products import float32_products

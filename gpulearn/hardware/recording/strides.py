@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn import _require, cuda
+from gpulearn.hardware.agreement import agree
 from gpulearn.hardware.recording.loading import GpuRows, gpu_rows
-from gpulearn.hardware.recording.measuring import agree, kernels_on, timed
+from gpulearn.hardware.recording.measuring import kernels_on, timed
 from gpulearn.kernels.copies import copy_strided
 from gpulearn.performance.recordings import Recording, recorded_here
 

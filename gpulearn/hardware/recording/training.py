@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn import _require
+from gpulearn.hardware.agreement import agree
 from gpulearn.hardware.recording.loading import GpuRows, gpu_rows
-from gpulearn.hardware.recording.measuring import agree, host_seconds, timed, torch_on
+from gpulearn.hardware.recording.measuring import host_seconds, timed, torch_on
 from gpulearn.performance.matmul_times import runs_here
 from gpulearn.performance.products import float32_products
 from gpulearn.performance.recordings import Recording, recorded_here
