@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from gpulearn import __version__, device
+from gpulearn import __version__, device, driver
 from gpulearn._require import OPTIONAL, install_command, installed
 from gpulearn.errors import DeviceError
 
@@ -84,7 +84,7 @@ def report() -> dict[str, Any]:
             {
                 "name": g.name,
                 "memory_bytes": g.memory,
-                "driver": device.driver_version(),
+                "driver": driver.version(),
                 "driver_cuda": g.driver,
             }
             for g in here.gpus

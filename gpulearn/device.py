@@ -1,12 +1,11 @@
 """What machine is this, and is there a GPU that can run a kernel?
 
-The GPU is looked for through the driver's own library, so that neither torch nor numba
-is imported. The answer is decided once; `GPULEARN_DEVICE=cpu|gpu|auto` overrides it.
+Neither torch nor numba is imported for it. The answer is decided once;
+`GPULEARN_DEVICE=cpu|gpu|auto` overrides it.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import subprocess
@@ -16,18 +15,17 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from gpulearn import driver
+from gpulearn.driver import Gpu
 from gpulearn.errors import DeviceError
 
 __all__ = [
     "Device",
-    "Gpu",
     "banner",
     "cores",
     "cpu_name",
     "current",
     "decide",
-    "driver_gpus",
-    "driver_version",
     "torch_gpu",
 ]
 
@@ -55,19 +53,6 @@ sys.exit(0 if ok else "the kernel gave a wrong result")
 
 
 @dataclass(frozen=True)
-class Gpu:
-    """One NVIDIA GPU as its driver describes it; memory in bytes, capability as (major, minor)."""
-
-    name: str
-    memory: int
-    capability: tuple[int, int]
-    driver: str
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.memory / 2**30:.0f} GiB, driver for CUDA {self.driver})"
-
-
-@dataclass(frozen=True)
 class Device:
     """The answer: `kind` is "gpu" or "cpu", `reason` says why in one sentence."""
 
@@ -79,43 +64,6 @@ class Device:
     def name(self) -> str:
         """The GPU's name, or the CPU's where kernels do not run on a GPU."""
         return self.gpus[0].name if self.kind == "gpu" else cpu_name()
-
-
-def driver_library() -> ctypes.CDLL | None:
-    """The NVIDIA driver's library, or None where there is none."""
-    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
-    try:
-        return ctypes.CDLL(name)
-    except OSError:
-        return None
-
-
-def driver_gpus(library: ctypes.CDLL | None = None) -> tuple[Gpu, ...]:
-    """The GPUs that the NVIDIA driver lists; empty where there is no driver or no GPU.
-
-    The calls are those of the CUDA driver API (cuInit, cuDeviceGetCount, …).
-    """
-    library = library or driver_library()
-    if library is None or library.cuInit(0) != 0:
-        return ()
-    count, version = ctypes.c_int(), ctypes.c_int()
-    if library.cuDeviceGetCount(ctypes.byref(count)) != 0:
-        return ()
-    library.cuDriverGetVersion(ctypes.byref(version))
-    driver = f"{version.value // 1000}.{version.value % 1000 // 10}"
-    return tuple(_describe(library, number, driver) for number in range(count.value))
-
-
-def _describe(library: ctypes.CDLL, number: int, driver: str) -> Gpu:
-    device, memory = ctypes.c_int(), ctypes.c_size_t()
-    major, minor = ctypes.c_int(), ctypes.c_int()
-    name = ctypes.create_string_buffer(128)
-    library.cuDeviceGet(ctypes.byref(device), number)
-    library.cuDeviceGetName(name, len(name), device)
-    library.cuDeviceTotalMem_v2(ctypes.byref(memory), device)
-    library.cuDeviceGetAttribute(ctypes.byref(major), 75, device)  # COMPUTE_CAPABILITY_MAJOR
-    library.cuDeviceGetAttribute(ctypes.byref(minor), 76, device)  # COMPUTE_CAPABILITY_MINOR
-    return Gpu(name.value.decode(), memory.value, (major.value, minor.value), driver)
 
 
 def run_probe(code: str = PROBE, seconds: float = 60) -> str | None:
@@ -170,7 +118,7 @@ def decide(
         )
     if wish == "cpu":
         return Device("cpu", f"{ENVIRONMENT_VARIABLE}=cpu asks for the CPU")
-    found = driver_gpus() if gpus is None else gpus
+    found = driver.gpus() if gpus is None else gpus
     if not found:
         fault = "no NVIDIA GPU here"
     elif PROBED not in environment and (problem := _fault(probe)) is not None:
@@ -197,20 +145,6 @@ def torch_gpu() -> bool:
     import torch
 
     return torch.cuda.is_available()
-
-
-def driver_version(library: ctypes.CDLL | None = None) -> str:
-    """The version of the NVIDIA driver, such as "580.65.06", by its management library (NVML)."""
-    name = "nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1"
-    try:
-        library = library or ctypes.CDLL(name)
-    except OSError:
-        return "unknown"
-    version = ctypes.create_string_buffer(96)
-    library.nvmlInit_v2()
-    if library.nvmlSystemGetDriverVersion(version, len(version)) != 0:
-        return "unknown"
-    return version.value.decode()
 
 
 def cores() -> int:

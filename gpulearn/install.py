@@ -109,7 +109,7 @@ def main() -> None:
     fault = fault_of_python(sys.version_info[:2], has_venv, sys.platform)
     if fault:
         raise SystemExit(fault)
-    from gpulearn.device import driver_gpus
+    from gpulearn import driver
 
     folder = ROOT / ".venv"
     print(f"Setting up {folder.name} (a few minutes, once) …", flush=True)
@@ -117,7 +117,7 @@ def main() -> None:
         raise SystemExit(f"The environment {folder} could not be made.")
     scripts, name = ("Scripts", "python.exe") if sys.platform == "win32" else ("bin", "python")
     python = str(folder / scripts / name)
-    gpus = driver_gpus()
+    gpus = driver.gpus()
     major, _, minor = gpus[0].driver.partition(".") if gpus else ("", "", "")
     cuda = (int(major), int(minor)) if gpus else None
     install(python, "lab,test", cuda, sys.platform, run_command)

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gpulearn import __version__, _require, device
+from gpulearn import __version__, _require, device, driver
 from gpulearn.errors import RecordingError
 from gpulearn.performance.series import Provenance
 
@@ -186,7 +186,7 @@ def _empty(name: str, on: str) -> Recording:
     return Recording(
         name=name,
         device=gpus[0].name if on == "cuda" and gpus else device.cpu_name(),
-        driver=device.driver_version(),
+        driver=driver.version(),
         date=datetime.date.today().isoformat(),
         versions=versions_here(),
         command=COMMAND,

@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
-from gpulearn import device, real_cuda
-from gpulearn.device import Gpu, decide, driver_gpus, run_probe
+from gpulearn import device, driver, real_cuda
+from gpulearn.device import decide, run_probe
+from gpulearn.driver import Gpu
 from gpulearn.errors import DeviceError
 
 T4 = Gpu("Tesla T4", 16 * 2**30, (7, 5), "12.4")
@@ -49,7 +50,7 @@ class FakeDriver:
 
 
 def test_driver_is_read():
-    first, second = driver_gpus(FakeDriver())
+    first, second = driver.gpus(FakeDriver())
     assert first == Gpu("GPU 0", 2**34, (9, 0), "13.1")
     assert second.name == "GPU 1"
     assert second.memory == 2**35
@@ -57,7 +58,7 @@ def test_driver_is_read():
 
 
 def test_driver_that_does_not_start_lists_nothing():
-    assert driver_gpus(FakeDriver(init=100)) == ()
+    assert driver.gpus(FakeDriver(init=100)) == ()
 
 
 def test_missing_driver_lists_nothing(monkeypatch):
@@ -65,7 +66,7 @@ def test_missing_driver_lists_nothing(monkeypatch):
         raise OSError(name)
 
     monkeypatch.setattr(ctypes, "CDLL", missing)
-    assert driver_gpus() == ()
+    assert driver.gpus() == ()
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_driver_library_of_each_platform(monkeypatch, platform, library):
     asked = []
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(ctypes, "CDLL", asked.append)
-    device.driver_library()
+    driver.cuda_library()
     assert asked == [library]
 
 
@@ -89,11 +90,11 @@ class FakeNvml:
 
 
 def test_driver_version(monkeypatch):
-    assert device.driver_version(FakeNvml()) == "580.65.06"
+    assert driver.version(FakeNvml()) == "580.65.06"
     monkeypatch.setattr(FakeNvml, "nvmlSystemGetDriverVersion", lambda *a: 9)
-    assert device.driver_version(FakeNvml()) == "unknown"
+    assert driver.version(FakeNvml()) == "unknown"
     monkeypatch.setattr(ctypes, "CDLL", lambda name: exec("raise OSError"))
-    assert device.driver_version() == "unknown"
+    assert driver.version() == "unknown"
 
 
 def test_torch_has_no_gpu_where_the_driver_lists_none(monkeypatch):
@@ -171,7 +172,7 @@ def test_probe_that_hangs_or_dies_is_a_sentence():
 
 
 def test_the_real_probe_fails_cleanly_where_there_is_no_gpu():
-    if driver_gpus():
+    if driver.gpus():
         assert run_probe() is None
     else:
         assert "\n" not in run_probe()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import gpulearn
+from gpulearn import driver
 from gpulearn.hardware.recording.rows import Rows, Saver
 from gpulearn.hardware.visit import environment
 from gpulearn.hardware.visit import run as runner
@@ -252,7 +253,7 @@ def test_all_that_nvidia_smi_knows_is_asked_at_once(monkeypatch):
 def test_steps_on_a_gpu_never_fall_back_to_the_machine(tmp_path):
     assert runner.environment(False, tmp_path)["GPULEARN_DEVICE"] == "gpu"
     assert runner.environment(True, tmp_path)["GPULEARN_DEVICE"] == "cpu"
-    gpu = runner.device.Gpu("NVIDIA H200", 2**37, (9, 0), "13.0")
+    gpu = driver.Gpu("NVIDIA H200", 2**37, (9, 0), "13.0")
     probed = runner.device.decide(runner.environment(False, tmp_path), (gpu,), probe="1/0")
     assert probed.kind == "gpu"  # asked once for all steps
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gpulearn import device, real_cuda
+from gpulearn import device, driver, real_cuda
 from gpulearn.simt import lookalike
 
 with warnings.catch_warnings():
@@ -21,7 +21,7 @@ with warnings.catch_warnings():
     ON_GPU = device.current().kind == "gpu"  # first: it may have to say where the toolkit is
     real_cuda.load()
 
-STAND_IN = device.Gpu("stand-in for a GPU", 2**34, (9, 0), "13.0")
+STAND_IN = driver.Gpu("stand-in for a GPU", 2**34, (9, 0), "13.0")
 
 
 def pytest_collection_modifyitems(items):

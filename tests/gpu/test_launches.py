@@ -92,8 +92,8 @@ NUMBAS = '''
 import warnings
 warnings.simplefilter("ignore")
 import numpy as np
-from gpulearn import device
-device.current = lambda: device.Device("gpu", "pretended", (device.Gpu("none", 0, (9, 0), "0"),))
+from gpulearn import device, driver
+device.current = lambda: device.Device("gpu", "pretended", (driver.Gpu("none", 0, (9, 0), "0"),))
 from gpulearn import cuda, real_cuda, xray
 from gpulearn.hardware.cases import CASES
 assert cuda is real_cuda.load()

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from gpulearn import cuda, device, real_cuda
+from gpulearn import cuda, device, driver, real_cuda
 from gpulearn.kernels.vectors import vector_add
 from gpulearn.simt import lookalike
 
@@ -40,15 +40,15 @@ def test_the_banner_names_what_runs_the_kernels(capsys):
     said = capsys.readouterr().out
     assert said.count("\n") == 1
     assert ("SIMT machine" in said) != ON_GPU
-    for gpu in device.driver_gpus()[:1]:
+    for gpu in driver.gpus()[:1]:
         assert f"GPU: {gpu.name} (" in said
         assert gpu.memory > 2**30
         assert gpu.capability >= (5, 0)
 
 
 def test_the_drivers_version_is_known_where_there_is_one():
-    version = device.driver_version()
-    assert bool(re.fullmatch(r"\d+(\.\d+)+", version)) == bool(device.driver_gpus()), version
+    version = driver.version()
+    assert bool(re.fullmatch(r"\d+(\.\d+)+", version)) == bool(driver.gpus()), version
 
 
 @pytest.mark.parametrize("blocks", [1, 3])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gpulearn as gl
-from gpulearn import cuda, device
+from gpulearn import cuda, device, driver
 from gpulearn.errors import BadInput
 from gpulearn.figures import gpu_tables
 from gpulearn.figures.matmul_explorer import BEST, dtypes
@@ -255,7 +255,7 @@ def test_the_explorer_of_notebook_01_offers_what_is_recorded(record):
 
 def test_a_gpu_that_is_here_comes_before_a_recording(monkeypatch, record):
     record("strides", stride_rows())
-    here = device.Gpu("Tesla T4", 2**34, (7, 5), "12.4")
+    here = driver.Gpu("Tesla T4", 2**34, (7, 5), "12.4")
     monkeypatch.setattr(device, "current", lambda: device.Device("gpu", "forced", (here,)))
     live = Recording("strides", "Tesla T4", "1", "2026-11-02", {}, "make gpu", [{"seconds": 1.0}])
     found = gpu_rows("strides", lambda: replace(live, rows=[*live.rows, {"error": "x"}]))

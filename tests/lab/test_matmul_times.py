@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gpulearn import device
-from gpulearn.device import Gpu
+from gpulearn.driver import Gpu
 from gpulearn.errors import BadInput
 from gpulearn.hardware.recording import matmul as recording
 from gpulearn.hardware.recording.matmul import record_matmul

@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from gpulearn import __main__ as report
-from gpulearn import device
-from gpulearn.device import Device, Gpu
+from gpulearn import device, driver
+from gpulearn.device import Device
+from gpulearn.driver import Gpu
 
 H200 = Gpu("NVIDIA H200", 141 * 2**30, (9, 0), "13.0")
 
@@ -47,7 +48,7 @@ def test_a_wrong_setting_is_one_sentence():
 @pytest.fixture
 def on_gpu(monkeypatch):
     monkeypatch.setattr(device, "current", lambda: Device("gpu", f"{H200} runs kernels", (H200,)))
-    monkeypatch.setattr(device, "driver_version", lambda: "580.65.06")
+    monkeypatch.setattr(driver, "version", lambda: "580.65.06")
 
 
 def test_on_a_gpu_machine(on_gpu, monkeypatch):
