@@ -1,8 +1,8 @@
 # make lab    JupyterLab with the notebooks      PORT=8890 ARGS="--no-browser" pass through
 # make test   every test, on up to 4 cores       ARGS="-n 0 -k matmul" passes through
 # make check  format, lint, types, tests: what has to hold before a change lands
-# make bench  how fast the SIMT machine and the ranks are, as ratios measured in one run;
-#             both are measured, and the exit status says whether all bounds are met
+# make bench  how fast the SIMT machine and the ranks are, as ratios measured in one run, and
+#             how long each notebook takes; the exit status says whether all bounds are met
 # make gpu    on a machine with an NVIDIA GPU: the tests of the kernels there, and all recordings;
 #             installs nothing: GPU_PYTHON has torch, numba-cuda, numpy, matplotlib and pytest
 #             ARGS=--rehearse tries every step on a CPU, ARGS=--list shows them
@@ -48,6 +48,7 @@ bench: $(STAMP)
 	@status=0; \
 	$(BIN)/python -m gpulearn.simt.bench $(ARGS) || status=1; \
 	$(BIN)/python -m gpulearn.parallel.bench || status=1; \
+	$(BIN)/python -m tests.notebooks.bench || status=1; \
 	exit $$status
 
 format: $(STAMP)
