@@ -1,4 +1,4 @@
-"""Two pictures of notebook 06: what a block needs for its tile, and which sums a thread takes."""
+"""Pictures of notebook 06: what a block needs for its tile, and which sums a thread takes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from gpulearn import _require
 from gpulearn.figures.show import Picture, show
 from gpulearn.figures.style import figure
+from gpulearn.kernels import matmul_warp_tiles as seventh
 from gpulearn.kernels.matmul_registers import ALONG, COLUMNS, DOWN, HIGH, ROWS, WIDE
 
 __all__ = ["product_scheme"]
@@ -21,13 +22,18 @@ def product_scheme(rung: str) -> Picture:
     """Draw how a rung of the ladder shares out the work.
 
     Args:
-        rung: "shared tile" (what a block reads) or "register tile" (what its threads compute).
+        rung: "shared tile" (what a block reads), "register tile" (what its threads compute) or
+            "warp tiles" (what its warps and their lanes compute).
 
     Raises:
-        BadInput: it is neither.
+        BadInput: it is none of these.
     """
-    _require.choice("rung", rung, ("shared tile", "register tile"))
-    return _shared_tile() if rung == "shared tile" else _register_tile()
+    drawn = {
+        "shared tile": _shared_tile,
+        "register tile": _register_tile,
+        "warp tiles": _warp_tiles,
+    }
+    return drawn[_require.choice("rung", rung, drawn)]()
 
 
 def _shared_tile() -> Picture:
@@ -91,6 +97,61 @@ def _register_tile() -> Picture:
         "that at each step the two stand 8 columns apart; with combs their elements lie 8 apart "
         "in both directions, and at each step the two stand on neighbouring columns.",
     )
+
+
+def first_patch(lane: int) -> tuple[int, int]:
+    """Row and column, in its warp's tile, at which a lane's first patch begins (`PAIRED`)."""
+    down, across = lane // 2 % seventh.LANES_DOWN, lane % 2 + lane // (2 * seventh.LANES_DOWN) * 2
+    return down * seventh.PATCH, across * seventh.PATCH
+
+
+def _warp_tiles() -> Picture:
+    high, wide = (seventh.PATCH * lanes for lanes in (seventh.LANES_DOWN, seventh.LANES_ACROSS))
+    rows, columns = seventh.HIGH * seventh.LANES_DOWN, seventh.WIDE * seventh.LANES_ACROSS
+    with figure(8.4, 4.5) as (fig, axes):
+        axes.remove()
+        block, warp = fig.subplots(1, 2)
+        for number in range(seventh.THREADS // 32):
+            y, x = number // 2 * rows, number % 2 * columns
+            fill = "none" if number else "0.88"
+            _box(block, x, y, columns, rows, facecolor=fill, edgecolor="0.3", linewidth=1.5)
+            _label(block, x + columns / 2, y + rows / 2, f"warp {number}", fontsize=11)
+        for top in range(0, rows, high):
+            for left in range(0, columns, wide):
+                _patches(warp, top, left, numbered=top == left == 0)
+                _box(warp, left, top, wide, high, facecolor="none", edgecolor="0.3")
+        block.set(xlim=(0, seventh.COLUMNS), ylim=(seventh.ROWS, 0), title="the block's tile of C")
+        warp.set(xlim=(0, columns), ylim=(rows, 0), title="warp 0's tile: patches of the lanes")
+        for panel in (block, warp):
+            end = int(panel.get_xlim()[1])
+            panel.set(xticks=range(0, end + 1, end // 4), yticks=range(0, end + 1, end // 4))
+            panel.set(xlabel="column", ylabel="row")
+            panel.set_aspect("equal")
+            panel.grid(visible=False)
+    return show(
+        fig,
+        "The block's tile of C is shared out among four warps, and a warp's tile has two rows of "
+        "four equal parts. In each part every lane has one patch of 4 × 4 elements, in 8 rows of "
+        "4 lanes: lane 0 has eight patches, and lane 1 stands beside it in each part.",
+    )
+
+
+def _patches(axes: Any, top: int, left: int, *, numbered: bool) -> None:
+    """One patch of each lane; those of lanes 0 and 1 are filled."""
+    for lane in range(32):
+        y, x = first_patch(lane)
+        fill = ("C0", "C1", "none")[min(lane, 2)]
+        hatch = "///" if lane == 1 and not numbered else ""
+        look = {"facecolor": fill, "hatch": hatch, "edgecolor": "0.8" if lane > 1 else "white"}
+        _box(axes, left + x, top + y, seventh.PATCH, seventh.PATCH, linewidth=0.6, **look)
+        if numbered:
+            middle = seventh.PATCH / 2
+            colour = "black" if lane else "white"
+            _label(axes, left + x + middle, top + y + middle, str(lane), fontsize=7, color=colour)
+
+
+def _label(axes: Any, x: float, y: float, text: str, **look: Any) -> None:
+    axes.text(x, y, text, ha="center", va="center", **look)
 
 
 def _box(axes: Any, x: float, y: float, width: float, height: float, **look: Any) -> None:

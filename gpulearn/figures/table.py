@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -14,8 +15,11 @@ from gpulearn.errors import BadInput
 __all__ = ["Table", "table"]
 
 
+LINE = 90  # characters of a caption's line at most, some 640 pixels in JupyterLab
 # a number with a short unit or sign, several of them, or none
 NUMBER = re.compile(r"[–-]?|[^\w]*\d[\d.,:e+ ()×/–-]*.{0,8}")
+# A caption in one line would make the table as wide as itself, and hide the columns on the right;
+# with lines of free width it would be as narrow as a narrow table.
 CAPTION = "caption-side:bottom;text-align:left;white-space:nowrap;padding-top:0.5em"
 
 
@@ -53,9 +57,9 @@ class Table:
             + "</tr>"
             for row in self.rows
         )
-        caption = (
-            f'<caption style="{CAPTION}">{escape(self.caption)}</caption>' if self.caption else ""
-        )
+        lines = textwrap.wrap(self.caption, LINE, break_long_words=False, break_on_hyphens=False)
+        said = "<br>".join(map(escape, lines))
+        caption = f'<caption style="{CAPTION}">{said}</caption>' if said else ""
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

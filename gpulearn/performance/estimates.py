@@ -109,7 +109,10 @@ class Estimate:
             f'<td style="text-align:left">{escape(how)}</td></tr>'
             for name, time, how in self._rows
         )
-        head = "".join(f'<th scope="col">{word}</th>' for word in ("part", "time", "from"))
+        sides = {"part": "left", "time": "right", "from": "left"}
+        head = "".join(
+            f'<th scope="col" style="text-align:{side}">{word}</th>' for word, side in sides.items()
+        )
         assumed = "".join(f"<li>{escape(sentence)}</li>" for sentence in ASSUMPTIONS)
         return (
             f"<p><strong>{escape(self._headline)}</strong></p>"

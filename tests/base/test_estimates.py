@@ -65,6 +65,8 @@ def test_it_shows_in_a_notebook():
     assert "modelled by the H100&#x27;s roofline" in html
     assert all(sentence.partition(":")[0] in html for sentence in found.assumptions)
     assert "7 float64 operations at 34 TFLOP/s" in html
+    for heading, side in {"part": "left", "time": "right", "from": "left"}.items():
+        assert f'<th scope="col" style="text-align:{side}">{heading}</th>' in html
     assert "no operations" in str(estimate(counted(bytes_moved=32)))
 
 

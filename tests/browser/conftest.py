@@ -171,6 +171,13 @@ class Notebook:
         assert [error.split(":")[0] for error in errors] == ["NotSolvedYet"] * count
         assert all(len(error.splitlines()) <= 3 for error in errors)  # and no stack trace
 
+    def hides_nothing_on_the_right(self) -> None:
+        """No output is wider than the page, where its last columns would be out of sight."""
+        wide = self.page.locator(".jp-OutputArea-output").evaluate_all(
+            "all => all.filter(o => o.scrollWidth > o.clientWidth + 1).map(o => o.innerText)"
+        )
+        assert wide == []
+
     def screenshot(self, name: str) -> None:
         """Keep a picture where GPULEARN_SCREENSHOTS names a folder."""
         if folder := os.environ.get("GPULEARN_SCREENSHOTS"):

@@ -25,6 +25,7 @@ def notebook(open_notebook):
 
 def test_a_learner_works_through_notebook_07(notebook):
     notebook.has_only_unsolved(5)
+    notebook.hides_nothing_on_the_right()
 
     stub = notebook.cell("@cuda.jitdef warp_sum")
     check = notebook.cell('gl.check("warp_sum"')

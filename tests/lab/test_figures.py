@@ -123,6 +123,13 @@ def test_table_reads_as_text_and_html():
     assert "<caption" in html
 
 
+def test_a_long_caption_does_not_make_a_table_wider_than_the_page():
+    said = "No GPU here, and no times recorded. " * 8 + "a<b."
+    lines = re.search("<caption.*?>(.*)</caption>", table([{"n": 8}], said)._repr_html_())[1]
+    assert lines.replace("<br>", " ") == said.replace("<", "&lt;")
+    assert all(len(line) <= 90 for line in lines.split("<br>"))
+
+
 def test_table_sets_numbers_right_and_words_left():
     row = {"n": 8, "time": "9.4 ms", "shape": "(32, 8)", "gain": "–", "from": "2 data sheets"}
     html = table([row, row | {"gain": "<1×"}])._repr_html_()

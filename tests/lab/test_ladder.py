@@ -11,9 +11,11 @@ from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn.figures.ladder import MEASURES, draw_ladder
 from gpulearn.figures.ladder_sizes import compare_sizes
+from gpulearn.figures.product_scheme import first_patch
 from gpulearn.kernels.ladder import LADDER, PUBLISHED
 from gpulearn.kernels.matmul_registers import matmul_register_patch
 from gpulearn.kernels.matmul_tuning import TILES, register_tiled
+from gpulearn.kernels.matmul_warp_tiles import HIGH, PATCH, THREADS, WIDE, matmul_warp_tiles
 from gpulearn.performance import ladder_rates as rates_module
 from gpulearn.performance import recordings
 from gpulearn.performance.gpus import GPUS, gpu_spec
@@ -255,11 +257,27 @@ def test_the_published_shares_are_those_of_the_source():
     assert list(PUBLISHED.values()) == [0.013, 0.085, 0.128, 0.365, 0.687, 0.784, 0.937]
 
 
-@pytest.mark.parametrize("rung", ["shared tile", "register tile"])
+@pytest.mark.parametrize("rung", ["shared tile", "register tile", "warp tiles"])
 def test_the_schemes_say_what_they_show(rung):
     picture = gl.product_scheme(rung)
     assert picture.png.startswith(b"\x89PNG")
     assert len(picture.alt.split()) > 20
+
+
+def test_the_patches_that_are_drawn_are_those_of_the_kernel():
+    one, c = (cuda.to_device(np.ones((1, 1), np.float32)) for _ in range(2))
+    steps = gl.xray(matmul_warp_tiles)[1, THREADS](one, one, c).step()
+    reads = [touch for step in steps if step.function == "multiply" for touch in step.touches]
+    rows, columns = (
+        np.array([touch.warp(0) for touch in reads if touch.array == name][:count])
+        for name, count in (("tile_a", HIGH), ("tile_b", WIDE))
+    )
+    for lane in range(32):
+        row, column = first_patch(lane)
+        assert set(rows[:, lane]) == {row + r + down for r in range(PATCH) for down in (0, 32)}
+        assert set(columns[:, lane]) == {
+            column + s + right for s in range(PATCH) for right in (0, 16, 32, 48)
+        }
 
 
 def test_there_is_no_scheme_of_other_rungs():
