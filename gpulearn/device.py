@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -156,7 +157,7 @@ def cores() -> int:
 
 @cache
 def cpu_name() -> str:
-    """The CPU's name as its maker gives it, else the architecture's."""
+    """The CPU's name as its maker gives it, without trimmings, else the architecture's."""
     if sys.platform == "darwin":
         asked = ["sysctl", "-n", "machdep.cpu.brand_string"]
         answer = subprocess.run(asked, capture_output=True, text=True, check=False)
@@ -167,11 +168,24 @@ def cpu_name() -> str:
         info = Path("/proc/cpuinfo")
         lines = info.read_text().splitlines() if info.exists() else []
         name = next((ln.split(":")[1].strip() for ln in lines if ln.startswith("model name")), "")
-    return name or platform.machine() or "unknown CPU"
+    return _plain_name(name) or platform.machine() or "unknown CPU"
+
+
+def _plain_name(name: str) -> str:
+    """The model alone, short enough for a legend.
+
+    >>> _plain_name("11th Gen Intel(R) Core(TM) i7-1185G7 @ 3.00GHz")
+    'Intel Core i7-1185G7'
+    """
+    unmarked = re.sub(r"\((R|TM)\)", "", name)
+    trimmings = (
+        r"^\d+(st|nd|rd|th) Gen | (with|w/) .*Graphics$|( \d+-Core)? Processor$|( CPU)? @ .*$"
+    )
+    return " ".join(re.sub(trimmings, "", unmarked).split())
 
 
 def banner() -> None:
-    """Print the one line that stands at the top of every notebook."""
+    """Print the two lines that stand at the top of every notebook."""
     from gpulearn import __version__
 
     device = current()
@@ -180,8 +194,6 @@ def banner() -> None:
     elif device.gpus:
         what = f"{device.reason}: kernels run on the SIMT machine"
     else:
-        what = (
-            f"{device.reason}: kernels run on the SIMT machine, and GPU times are recorded or "
-            f"modelled and say so"
-        )
-    print(f"gpulearn {__version__} · {what} · CPU: {cpu_name()}, {cores()} cores")
+        what = f"{device.reason}: kernels run on the SIMT machine; GPU times: recorded or modelled"
+    # JupyterLab breaks a longer line in the middle of a word
+    print(f"gpulearn {__version__} · CPU: {cpu_name()}, {cores()} cores\n{what}")

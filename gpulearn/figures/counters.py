@@ -51,7 +51,7 @@ def compare_reports(
     chosen = [_require.choice("column", column, known) for column in columns]
     return table(
         [
-            {"kernel": name} | {c.replace("_", " "): _cell(report, c, array) for c in chosen}
+            {"launch": name} | {c.replace("_", " "): _cell(report, c, array) for c in chosen}
             for name, report in reports.items()
         ],
         caption,

@@ -40,12 +40,16 @@ def compare_gpus(peak: float, bandwidth: float, gpus: Sequence[str] = ("T4", "H2
         rows.append(
             {
                 "device": f"{gpu.name} GPU",
-                "float32 (TFLOP/s)": f"{gpu.peak['float32'] / 1e12:.3g}",
-                "memory (GB/s)": f"{gpu.bandwidth / 1e9:,.0f}",
+                "float32 (TFLOP/s)": _beside(gpu.peak["float32"], peak, 1e12),
+                "memory (GB/s)": _beside(gpu.bandwidth, bandwidth, 1e9),
                 "source": gpu.source,
             }
         )
-    return table(rows)
+    return table(rows, caption="In brackets: as a multiple of this CPU.")
+
+
+def _beside(rate: float, cpus: float, unit: float) -> str:
+    return f"{plain(rate / unit)} ({plain(rate / cpus)}×)"
 
 
 def rates(series: Series) -> tuple[float, ...]:
@@ -73,7 +77,7 @@ def plot_times(
     _need(series)
     base = series[0]
     crossings = [_crossover(base, other) for other in series[1:]]
-    with figure() as (fig, axes):
+    with figure(height=5.2) as (fig, axes):
         for one, size, look in zip(series, [None, *crossings], LINES, strict=False):
             lead = f"ahead from n = {size}; " if size else ""
             axes.plot(one.sizes, one.seconds, label=_label(one, lead), **look)
@@ -97,7 +101,7 @@ def plot_rates(*series: Series, peak: float | None = None) -> Picture:
     _need(series)
     if peak is not None:
         above_zero("peak", peak)
-    with figure() as (fig, axes):
+    with figure(height=5.2) as (fig, axes):
         for one, look in zip(series, LINES, strict=False):
             axes.plot(one.sizes, [r / 1e9 for r in rates(one)], label=_label(one), **look)
         if peak is not None:
@@ -133,7 +137,8 @@ def _finish(axes: Any, sizes: Sequence[int], y: str) -> None:
     axes.minorticks_off()
     axes.set_xlabel("size n of the n × n matrices")
     axes.set_ylabel(y)
-    axes.legend(fontsize=9)
+    # below the axes: a curve may come to lie anywhere in them
+    axes.figure.legend(loc="outside lower center", fontsize=9)
 
 
 def _label(series: Series, lead: str = "") -> str:

@@ -83,7 +83,7 @@ def _span(
     """From left of everything to right of everything, in operations per byte."""
     found = [one.ridge for one in roofs] + [p.intensity for p in points]
     found += [intensity] if intensity is not None else []
-    return min(0.1, min(found) / 2), max(100.0, max(found) * 3)
+    return min(0.1, min(found) / 2), max(1000.0, max(found) * 3)
 
 
 def _finish(axes: Any, span: tuple[float, float], rates: Sequence[float]) -> None:
@@ -162,9 +162,15 @@ def compare_roofs(*roofs: Roof) -> Table:
                 "machine": one.name,
                 "peak (TFLOP/s)": plain(one.peak / 1e12),
                 "memory (GB/s)": plain(one.bandwidth / 1e9),
-                "ridge (FLOP per byte)": plain(one.ridge),
-                "from": one.origin,
+                "ridge (FLOP/byte)": plain(one.ridge),
+                "from": _said_beside(one),
             }
             for one in roofs
         ]
     )
+
+
+def _said_beside(one: Roof) -> str:
+    """Where a roof is from, for a row that begins with its name: the row has to fit."""
+    machine = one.name.partition(",")[0]
+    return one.origin.replace(f"the {machine}'s", "its")

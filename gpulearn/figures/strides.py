@@ -48,7 +48,8 @@ def plot_strides() -> Picture:
 def _modelled(gpu: str) -> tuple[Curve, Curve]:
     bandwidth = gpu_spec(gpu).bandwidth
     strides = {s: bandwidth * 2 * BEST / (BEST + sectors(s)) for s in STRIDES}
-    offsets = {o: bandwidth * 2 * BEST / (BEST + sectors(1, o)) for o in OFFSETS}
+    # every offset: a line from 8 to 16 would hide that 9 to 15 cost a fifth sector
+    offsets = {o: bandwidth * 2 * BEST / (BEST + sectors(1, o)) for o in range(max(OFFSETS) + 1)}
     return strides, offsets
 
 

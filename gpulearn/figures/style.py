@@ -32,7 +32,10 @@ def figure(width: float = 7.0, height: float = 4.2) -> Iterator[tuple[Any, Any]]
         "axes.spines.top": False,
         "font.size": 11.0,
         "grid.alpha": 0.3,
-        "legend.frameon": False,
+        # no frame, and a ground that keeps words legible where a curve has no room beside them
+        "legend.edgecolor": "none",
+        "legend.fancybox": False,
+        "legend.framealpha": 0.85,
         "lines.linewidth": 2.0,
         "savefig.dpi": 110,
     }

@@ -14,12 +14,13 @@ from gpulearn.errors import BadInput
 
 __all__ = ["Table", "table"]
 
-
-LINE = 90  # characters of a caption's line at most, some 640 pixels in JupyterLab
 # a number with a short unit or sign, several of them, or none
 NUMBER = re.compile(r"[–-]?|[^\w]*\d[\d.,:e+ ()×/–-]*.{0,8}")
+# numbers, units and dates stay in one line
+KEPT = {"left": "", "right": ";white-space:nowrap"}
 # A caption in one line would make the table as wide as itself, and hide the columns on the right;
 # with lines of free width it would be as narrow as a narrow table.
+LINE = 90  # characters of a caption's line at most, some 640 pixels in JupyterLab
 CAPTION = "caption-side:bottom;text-align:left;white-space:nowrap;padding-top:0.5em"
 
 
@@ -51,7 +52,7 @@ class Table:
         body = "".join(
             f'<tr><th scope="row" style="text-align:left">{escape(row[0])}</th>'
             + "".join(
-                f'<td style="text-align:{side}">{escape(cell)}</td>'
+                f'<td style="text-align:{side}{KEPT[side]}">{escape(cell)}</td>'
                 for cell, side in zip(row[1:], sides[1:], strict=True)
             )
             + "</tr>"

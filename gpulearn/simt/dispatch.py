@@ -159,8 +159,8 @@ def _copies(marshalled: Marshalled) -> list[Finding]:
     found = []
     for name, size in marshalled.copied:
         message = (
-            f"{name} is a host array: its {size:,} bytes are copied to the device and back at "
-            f"every launch; copy once with cuda.to_device({name})"
+            f"{name} is a host array: {size:,} bytes go to the device and back at every launch; "
+            f"copy once: cuda.to_device({name})"
         )
         found.append(Finding("implicit-copy", None, message, array=name))
     return found

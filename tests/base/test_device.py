@@ -193,12 +193,16 @@ def test_other_words_are_refused(word):
         decide({"GPULEARN_DEVICE": word}, gpus=(T4,))
 
 
-def test_banner_is_one_line(capsys):
+@pytest.mark.parametrize("asked", [{}, {"GPULEARN_DEVICE": "cpu"}])
+def test_banner_is_two_lines_that_fit_beside_a_file_browser(capsys, monkeypatch, asked):
+    found = decide(asked, gpus=())
+    monkeypatch.setattr(device, "current", lambda: found)
     device.banner()
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("gpulearn ")
-    assert device.cpu_name() in lines[0]
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("gpulearn ")
+    assert device.cpu_name() in first
+    assert second.startswith(f"{found.reason}: kernels run on the SIMT machine")
+    assert len(second) <= 104
 
 
 def test_deciding_imports_neither_torch_nor_numba():
@@ -208,6 +212,22 @@ def test_deciding_imports_neither_torch_nor_numba():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("11th Gen Intel(R) Core(TM) i7-1185G7 @ 3.00GHz", "Intel Core i7-1185G7"),
+        ("Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz", "Intel Xeon Platinum 8259CL"),
+        ("Intel(R) Xeon(R) CPU @ 2.20GHz", "Intel Xeon"),
+        ("AMD Ryzen 7 PRO 7840U w/ Radeon 780M Graphics", "AMD Ryzen 7 PRO 7840U"),
+        ("AMD EPYC 7763 64-Core Processor", "AMD EPYC 7763"),
+        ("Apple M2 Pro", "Apple M2 Pro"),
+        ("", ""),
+    ],
+)
+def test_a_cpus_name_is_short_enough_for_a_legend(given, shown):
+    assert device._plain_name(given) == shown
 
 
 @pytest.mark.parametrize("platform", ["darwin", "win32"])

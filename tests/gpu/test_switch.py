@@ -38,7 +38,7 @@ def test_on_request_the_machine_takes_a_gpus_place():
 def test_the_banner_names_what_runs_the_kernels(capsys):
     device.banner()
     said = capsys.readouterr().out
-    assert said.count("\n") == 1
+    assert said.count("\n") == 2
     assert ("SIMT machine" in said) != ON_GPU
     for gpu in driver.gpus()[:1]:
         assert f"GPU: {gpu.name} (" in said

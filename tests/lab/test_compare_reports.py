@@ -26,7 +26,7 @@ def test_rows_are_launches_and_columns_counters():
         "global_store_sectors",
         "findings",
     )
-    assert made.headings == ("kernel", "sectors per load", "global store sectors", "findings")
+    assert made.headings == ("launch", "sectors per load", "global store sectors", "findings")
     assert made.rows == (("neighbours", "4", "4", "none"), ("far apart", "32", "4", "none"))
 
 

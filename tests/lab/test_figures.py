@@ -83,7 +83,7 @@ def test_what_is_drawn_is_the_data(drawn):
     assert set(size.get_xdata()) == {64}
     assert drawn().get_ylabel() == "time for one product (s)"
     assert drawn().get_ylim() == (1e-6, 1.0)
-    texts = [t.get_text() for t in drawn().get_legend().get_texts()]
+    texts = [t.get_text() for t in drawn().figure.legends[0].get_texts()]
     assert texts[1] == "GPU, float32\n(ahead from n = 128; modelled by the T4's roofline)"
 
 
@@ -137,16 +137,33 @@ def test_table_sets_numbers_right_and_words_left():
         assert f'text-align:{side}">{heading}</th>' in html
 
 
+def test_a_date_or_a_number_is_not_broken_and_words_are():
+    html = table([{"n": 8, "last": "✓ 2026-11-21", "open": "one, two"}])._repr_html_()
+    assert ';white-space:nowrap">✓ 2026-11-21</td>' in html
+    assert ';white-space:nowrap">one, two</td>' not in html
+
+
 @pytest.mark.parametrize("rows", [[], None, [1, 2], [{"a": 1}, {"b": 2}], "abc"])
 def test_table_refuses(rows):
     with pytest.raises(BadInput):
         table(rows)
 
 
+def test_a_legend_on_a_curve_stays_legible():
+    with figure() as (_, axes):
+        axes.plot([1, 2], [3, 4], label="a curve")
+        legend = axes.legend()
+    ground = legend.get_frame()
+    assert legend.get_frame_on()
+    assert ground.get_alpha() > 0.8
+    assert ground.get_facecolor()[:3] == (1, 1, 1)
+
+
 def test_compare_gpus_names_sources():
     text = repr(compare_gpus(2e11, 4e10))
     assert re.search(r"0\.2 +40 +measured here", text)
-    assert "T4 GPU" in text
+    assert re.search(r"T4 GPU +8\.1 \(40\.5×\) +320 \(8×\) +NVIDIA", text)
+    assert text.endswith("In brackets: as a multiple of this CPU.")
 
 
 def test_draw_is_a_function_of_its_values():

@@ -82,6 +82,16 @@ def test_without_a_recording_strides_are_modelled_by_whole_sectors():
 
 
 @pytest.mark.usefixtures("folder")
+def test_the_model_is_drawn_at_every_offset(monkeypatch):
+    seen = []
+    monkeypatch.setattr("gpulearn.figures.strides.show", lambda made, _: seen.append(made))
+    gl.plot_strides()
+    (line,) = seen[0].axes[1].lines
+    rates = dict(zip(line.get_xdata(), line.get_ydata(), strict=True))
+    assert rates[8] == rates[16] > rates[9] == rates[15] == rates[1]
+
+
+@pytest.mark.usefixtures("folder")
 def test_without_a_recording_transposes_are_modelled_and_published(reports):
     shown = gl.compare_transposes(reports)
     assert shown.headings == ("kernel", "modelled", "published")

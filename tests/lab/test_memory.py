@@ -226,7 +226,7 @@ def test_a_budget_reads_as_a_table():
         "activations  123,456 bytes",
         "total        139,456 bytes",
     ]
-    assert '<td style="text-align:right">139,456</td>' in budget._repr_html_()
+    assert '<td style="text-align:right;white-space:nowrap">139,456</td>' in budget._repr_html_()
 
 
 class Hidden(nn.Module):

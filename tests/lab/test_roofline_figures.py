@@ -61,6 +61,13 @@ def test_everything_lies_within_the_axes(drawn):
     assert high >= 989e3
 
 
+def test_a_layer_of_notebook_02_has_its_place_on_the_axis_before_it_is_timed(drawn):
+    plot_roofline(LAPTOP)
+    low, high = drawn().get_xlim()
+    assert low < 1 / 6
+    assert high > 341
+
+
 def test_the_alternative_text_states_where_points_lie():
     alt = plot_roofline(LAPTOP, points=[UPDATE, PRODUCT]).alt
     assert alt == (
@@ -83,7 +90,7 @@ def test_tables():
     assert "Times: measured here. Roof: a laptop, measured here." in text
     text = repr(compare_roofs(LAPTOP, roof("H100", "bfloat16")))
     assert re.search(r"a laptop +0\.3 +50 +6 +measured here", text)
-    assert re.search(r"H100, bfloat16 +989 +3,350 +295 +modelled by the H100's data sheet", text)
+    assert re.search(r"H100, bfloat16 +989 +3,350 +295 +modelled by its data sheet", text)
 
 
 def test_a_disturbed_point_is_labelled():
