@@ -27,6 +27,7 @@ __all__ = [
     "float64",
     "lanes",
     "operations",
+    "requests",
     "sectors_per_request",
     "shared_memory",
     "shared_passes",
@@ -110,14 +111,38 @@ def barriers(limit: int | Callable[[Launch], int], *, advice: str) -> Budget:
     return Budget(excess, advice)
 
 
-def bytes_moved(limit: Callable[[Launch], int], *, advice: str) -> Budget:
-    """At most so many bytes to and from global memory, in whole sectors."""
+def bytes_moved(limit: Callable[[Launch], int], *, advice: str, of: int | None = None) -> Budget:
+    """At most so many bytes to and from global memory, or to and from one argument.
+
+    In whole sectors; an atomic update counts its element twice, read and written.
+    """
 
     def excess(report: Report, launch: Launch) -> str | None:
-        moved, allowed = report.totals.bytes_moved, limit(launch)
+        names = launch.names(report)
+        seen = names if of is None else {of: names[of]}
+        counts = report.totals if of is None else report.arrays[names[of]]
+        updates = sum(
+            report.arrays[name].atomics * 2 * launch.args[position].itemsize
+            for position, name in seen.items()
+        )
+        moved, allowed = counts.bytes_moved + updates, limit(launch)
         if moved <= allowed:
             return None
-        return f"it moves {moved:,} bytes of global memory, the budget is {allowed:,}"
+        what = "global memory" if of is None else names[of]
+        return f"it moves {moved:,} bytes of {what}, the budget is {allowed:,}"
+
+    return Budget(excess, advice)
+
+
+def requests(limit: Callable[[Launch], int], *, advice: str) -> Budget:
+    """At most so many loads and stores of global memory, each by a warp at once."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        count = report.totals.global_load_requests + report.totals.global_store_requests
+        allowed = limit(launch)
+        if count <= allowed:
+            return None
+        return f"its warps load and store {count:,} times, the budget is {allowed:,}"
 
     return Budget(excess, advice)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn import device
+from gpulearn.errors import BadInput
 from gpulearn.lessons import compare, gpu_trial, patterns
 from gpulearn.lessons.budgets import ALONE, Budget, lanes
 from gpulearn.lessons.exercise import Answer, Answers, Case, Exercise, Refused
@@ -144,13 +146,20 @@ def simulate(answer: Answer, launch: Launch) -> Outcome:
     """One launch on the SIMT machine, with everything on."""
     given = launch.arguments()
     there = [lookalike.to_device(a) if isinstance(a, np.ndarray) else a for a in given]
+    try:
+        lens = xray(answer)
+    except BadInput:
+        raise Refused(
+            f"it is no kernel but a {type(answer).__name__}: write a function under @cuda.jit, and "
+            f"give check its name alone, with no [blocks, threads] behind it"
+        ) from None
     with contextlib.redirect_stdout(io.StringIO()):  # thousands of threads may print
-        report = xray(answer)[launch.grid, launch.block](*there)
+        report = lens[launch.grid, launch.block](*there)
     for position, (before, after) in enumerate(zip(given, there, strict=True)):
         if position in launch.results or not isinstance(before, np.ndarray):
             continue
         if not np.array_equal(before, after.copy_to_host(), equal_nan=before.dtype.kind == "f"):
-            raise Refused(f"it writes to its argument number {position + 1}, an input")
+            raise Refused(f"it writes to {launch.names(report)[position]}, which is an input")
     return Outcome(tuple(there[p].copy_to_host() for p in launch.results), report, launch)
 
 
@@ -163,7 +172,7 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
         if compare.arrays(array, wanted):
             empty = poison(array.dtype) if position in got.launch.outputs else None
             name = got.launch.names(got.report).get(position, f"argument number {position + 1}")
-            if empty is not None and reads_first(got, name) and patterns.blank(array, empty).any():
+            if empty is not None and reads_first(got, name) and spoilt(array, empty):
                 return (
                     f"{name} is read, or added to, before anything is written to it: what it "
                     f"holds at the start means nothing"
@@ -171,6 +180,11 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
             said = patterns.describe(array, wanted, got.launch, position, empty, name)
             return f"{said}. {got.suspicion}" if got.suspicion else said
     return None
+
+
+def spoilt(array: Array, empty: Any) -> bool:
+    """Whether an output holds what stood there before, or what came of reckoning with it."""
+    return bool(np.isnan(array).any() if array.dtype.kind == "f" else (array == empty).any())
 
 
 def reads_first(outcome: Outcome, name: str) -> bool:
@@ -203,13 +217,19 @@ def same_finding(one: Any, other: Any) -> bool:
 
 def _trait(outcome: Outcome, found: Finding) -> tuple[Any, ...]:
     """What of a finding does not depend on names and lines."""
+    names = outcome.launch.names(outcome.report)
+    argument = next((p for p, name in names.items() if name == found.array), None)
     if found.kind == "out-of-bounds":
-        return found.kind, found.index, found.count
-    if found.kind == "race":  # the same two threads meet in the same element
-        names = outcome.launch.names(outcome.report).values()
+        return found.kind, argument, found.index, found.count
+    if found.kind == "race":  # the same two threads do the same to the same element
         threads = tuple(tuple(sorted(t.items())) for t in found.threads)
+        verbs = tuple(re.findall(r"(\w+) it on line", found.message))
         one_line = found.line == found.other_line
-        return found.kind, found.array in names, found.index, threads, one_line
+        return found.kind, argument, found.index, threads, verbs, one_line
+    if found.kind == "barrier-divergence":  # of a block, or of a warp, whose mask is at fault
+        return found.kind, "mask of" in found.message, "its mask" in found.message
+    if found.kind == "uninitialised-read":
+        return found.kind, "local memory" in found.message
     return (found.kind,)
 
 

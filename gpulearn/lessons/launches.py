@@ -16,6 +16,8 @@ __all__ = ["Launch", "poison"]
 
 Shape = int | tuple[int, ...]
 
+_NANS = {2: 0x7E5D, 4: 0x7FC5D5D5, 8: 0x7FF8_5D5D_5D5D_5D5D}  # bytes of a float → quiet NaN
+
 
 @dataclass(frozen=True)
 class Launch(Case):
@@ -55,5 +57,10 @@ class Launch(Case):
 
 
 def poison(dtype: np.dtype[Any]) -> Any:
-    """The value that an output holds before anybody has written it."""
-    return np.iinfo(dtype).max // 3 | 1 if dtype.kind in "iu" else np.nan
+    """The value that an output holds before anybody has written it.
+
+    A float's is a NaN of its own, with bits that no arithmetic gives: an answer may write NaN.
+    """
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).max // 3 | 1
+    return np.array(_NANS[dtype.itemsize], f"u{dtype.itemsize}").view(dtype)[()]

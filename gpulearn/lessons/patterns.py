@@ -30,18 +30,22 @@ def describe(
         empty: the value of elements that nobody has written, or None if they had others.
         name: what the kernel calls it.
     """
+    unwritten = np.zeros(got.shape, bool)
     if empty is not None:
         unwritten = blank(got, empty)
         if sentence := _holes(got, expected, unwritten, name, launch):
             return sentence
     elif np.array_equal(got, launch.args[position]):
         return f"{name} is left as it was: nothing is written to it"
-    return _look(got, expected, name, launch) or _first(got, expected, name)
+    return _look(got, expected, name, launch) or _first(got, expected, unwritten, name, launch)
 
 
 def blank(got: Array, empty: Any) -> Array:
     """Where a result still holds what marks an element that nobody has written."""
-    return np.asarray(np.isnan(got) if isinstance(empty, float) else got == empty)
+    if got.dtype.kind == "f":  # NaN equals nothing, and is not always this one
+        bits = f"u{got.itemsize}"
+        return np.asarray(got.view(bits) == np.asarray(empty, got.dtype).view(bits))
+    return np.asarray(got == empty)
 
 
 def _holes(got: Array, expected: Array, unwritten: Array, name: str, launch: Launch) -> str | None:
@@ -116,16 +120,16 @@ def _steady(got: Array, expected: Array, name: str) -> str | None:
     return None
 
 
-def _first(got: Array, expected: Array, name: str) -> str:
+def _first(got: Array, expected: Array, unwritten: Array, name: str, launch: Launch) -> str:
     close = compare.alike(got, expected)
     where = tuple(int(i) for i in np.argwhere(~close)[0])
     count = int((~close).sum())
     of = f"all {count:,}" if count == close.size else f"{count:,} of {close.size:,}"
-    edges = " (only at the edges)" if _edges(close) else ""
-    many = f"{of} elements of {name} differ{edges}, first " if count > 1 else ""
-    return (
-        f"{many}{name}[{_index(where)}] is {shown(got[where])}, expected {shown(expected[where])}"
-    )
+    place = " (only at the edges)" if _edges(close) else ""
+    place = place or (" (only where two blocks meet)" if _seams(close, launch) else "")
+    many = f"{of} elements of {name} differ{place}, first " if count > 1 else ""
+    value = "never written" if unwritten[where] else shown(got[where])
+    return f"{many}{name}[{_index(where)}] is {value}, expected {shown(expected[where])}"
 
 
 def _edges(close: Array) -> bool:
@@ -133,6 +137,20 @@ def _edges(close: Array) -> bool:
     widths = [side // 8 for side in close.shape]
     inner = tuple(slice(w, side - w) for w, side in zip(widths, close.shape, strict=True))
     return min(widths, default=0) > 0 and bool(close[inner].all())
+
+
+def _seams(close: Array, launch: Launch) -> bool:
+    """Whether all that differs lies beside an edge of a block with another block behind it."""
+    sides = _triple(launch.block)[: close.ndim][::-1]
+    if len(sides) < close.ndim:
+        return False
+    beside = np.zeros(close.shape, bool)
+    for axis, (side, size) in enumerate(zip(sides, close.shape, strict=True)):
+        place = np.arange(size)
+        after = (place % side < side // 8) & (place >= side)
+        before = (place % side >= side - side // 8) & (place // side < (size - 1) // side)
+        beside |= (after | before).reshape([-1 if a == axis else 1 for a in range(close.ndim)])
+    return bool((close | beside).all())
 
 
 def _close(got: Array, expected: Array) -> bool:

@@ -158,13 +158,17 @@ class Indexing(Chunk):
                 offset = offset + fixed * stride
                 continue
             start, stop, step = i.start, i.stop, 1 if i.step is None else i.step
+            first: Value
             if all(x is None or type(x) is int for x in (start, stop)) and type(extent) is int:
                 first, last, step = slice(start, stop, step).indices(extent)
                 count: Value = len(range(first, last, step))
+                first = first if count else 0  # an empty part begins nowhere, as below
             else:
                 first = _clip(0 if start is None else start, extent)
                 last = _clip(extent if stop is None else stop, extent)
                 count = np.maximum(-((first - last) // step), 0)
+                # where no thread touches an empty part, its first address is still formed
+                first = np.where(np.greater(count, 0), first, 0)
             shape.append(count)
             strides.append(stride * step)
             offset = offset + first * stride

@@ -86,6 +86,10 @@ _SENTENCES = (
         r">>> setitem\((array\([^()]*\)), .*, (none|str|unicode_type|complex\d+)\)$",
         "{1} cannot be stored in {0}",
     ),
+    (
+        r"stubs\.atomic\.\w+'>\) found for signature:\s+>>> \w+\(array\((?:u?int|float)(?:8|16)\b",
+        "an atomic update takes elements of 32 or 64 bits, and these have fewer: use int32",
+    ),
     (r"failed to unpack", "one number cannot be taken apart into several"),
     (
         r">>> syncthreads_(\w+)\(bool\)",

@@ -361,7 +361,64 @@ def summed_sizes(a, out):
         out[cuda.blockIdx.x] = partial[0]
 
 
+def reverse_views(a):
+    cells = cuda.shared.array(BLOCK, np.float32)
+    t, start = cuda.threadIdx.x, cuda.blockIdx.x * BLOCK
+    mine = a[start : start + BLOCK]  # of a block beyond the end: empty
+    if t < mine.size:
+        cells[t] = mine[mine.size - 1 - t]
+    cuda.syncthreads()
+    if t < mine.size:
+        mine[t] = cells[t]
+
+
+RIGHT["reverse_block"] = (*RIGHT["reverse_block"], reverse_views)
+
+
+def stencil_nan_beyond(a, out):
+    w = cuda.shared.array(WINDOW, np.float32)
+    t, base = cuda.threadIdx.x, cuda.blockIdx.x * BLOCK - RADIUS
+    for k in range(t, WINDOW, BLOCK):
+        w[k] = a[base + k] if 0 <= base + k < a.size else np.float32(np.nan)
+    cuda.syncthreads()
+    if base + RADIUS + t < out.size:
+        s = np.float32(0)
+        for k in range(2 * RADIUS + 1):
+            s += w[t + k]
+        out[base + RADIUS + t] = s
+
+
+def sum_half_mask(a, out):
+    part = cuda.shared.array(4, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    x = a[i] if i < a.size else np.float32(0)
+    for step in (16, 8, 4, 2, 1):
+        x += cuda.shfl_down_sync(0xFFFF, x, step)
+    if t % 32 == 0:
+        part[t // 32] = x
+    cuda.syncthreads()
+    if t == 0:
+        out[cuda.blockIdx.x] = part[0] + part[1] + part[2] + part[3]
+
+
+def sum_everybody_clears(a, out):
+    partial = cuda.shared.array(BLOCK, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    partial[t] = a[i] if i < a.size else np.float32(0)
+    if i >= a.size or t > 0:
+        partial[0] = 0
+    for half in HALVES:
+        cuda.syncthreads()
+        if t < half:
+            partial[t] += partial[t + half]
+    if t == 0:
+        out[cuda.blockIdx.x] = partial[0]
+
+
 WRONG = [
+    ("stencil_1d", stencil_nan_beyond, "(only at the edges), first out[0] is nan, expected"),
+    ("block_sum", sum_half_mask, "the bit of lane 16 must be set."),
+    ("block_sum", sum_everybody_clears, "no barrier between them."),
     ("block_sum", summed_sizes, "out differ, first out[0]"),
     ("reverse_block", reverse_one_thread, "are at work"),
     ("reverse_block", reverse_shared_unused, "Store in a what stands in the shared array"),

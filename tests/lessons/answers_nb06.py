@@ -318,7 +318,24 @@ def registers_straight(a, b, c):
                 c[i, j] = dot(a, b, i, j)
 
 
+def tiled_store_unguarded(a, b, c):
+    left = cuda.shared.array((TILE, TILE), np.float32)
+    right = cuda.shared.array((TILE, TILE), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    s, r = cuda.grid(2)
+    total = np.float32(0)
+    for first in range(0, a.shape[1], TILE):
+        left[y, x] = cell(a, r, first + x)
+        right[y, x] = cell(b, first + y, s)
+        cuda.syncthreads()
+        for k in range(TILE):
+            total += left[y, k] * right[k, x]
+        cuda.syncthreads()
+    c[r, s] = total
+
+
 WRONG = [
+    ("matmul_tiled", tiled_store_unguarded, "(33, 20) (and 991 more threads)."),
     ("matmul_naive", naive_b_turned, "element of column j is b[k, j]"),
     ("matmul_naive", naive_adds_to_c, "before anything is written to it"),
     ("matmul_coalesced", coalesced_in_place, "write to c once"),

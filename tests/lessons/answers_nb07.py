@@ -411,7 +411,31 @@ def summed_in_whole_numbers(values, sums):
         sums[cuda.blockIdx.x] = s[0]
 
 
+def warp_shuffles_in_a_branch(values, sums):
+    i = cuda.grid(1)
+    total = values[i] if i < values.size else np.float32(0)
+    for step in HALVES:
+        if cuda.laneid < step:
+            total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = total
+
+
+def counted_in_local_memory(values, counts):
+    mine = cuda.local.array(BINS, np.int32)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        mine[values[i]] += 1
+    for b in range(counts.size):
+        cuda.atomic.add(counts, b, mine[b])
+
+
 WRONG = [
+    (
+        "warp_sum",
+        warp_shuffles_in_a_branch,
+        "thread 0 of block 0 waits, thread 16 took another path.",
+    ),
+    ("histogram_shared", counted_in_local_memory, "it holds whatever was there before."),
     ("sum_blocks", summed_in_whole_numbers, "sums differ, first sums[0]"),
     ("histogram_shared", counted_thread_zero_merges_no_barrier, "no barrier between them."),
     ("histogram_shared", counted_merge_plain, "the merge needs cuda.atomic.add as well"),

@@ -9,7 +9,7 @@ from gpulearn import cuda, device
 from gpulearn.lessons import budgets, gpu_trial, stubs
 from gpulearn.lessons.exercise import Answers, Refused
 from gpulearn.lessons.judge import diagnose
-from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
+from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise, over_budget
 from gpulearn.lessons.launches import poison
 from gpulearn.lessons.overview import notebook_source
 from gpulearn.simt import lookalike
@@ -158,7 +158,87 @@ def test_inputs_must_stay_as_they_are():
             a[j, i] *= factor
             out[j, i] = a[j, i]
 
-    assert "it writes to its argument number 1, an input" in unknown(in_place)
+    assert "it writes to a, which is an input" in unknown(in_place)
+
+
+def test_what_cannot_be_launched_is_no_kernel():
+    class Scale:
+        def __init__(self, a, factor, out):
+            pass
+
+    assert "it is no kernel but a type: write a function under @cuda.jit" in unknown(Scale)
+    configured = scale[1, 32]
+    assert "with no [blocks, threads] behind it" in unknown(configured)
+
+
+def test_a_nan_that_is_written_is_not_an_element_that_nobody_wrote():
+    def spoils_an_edge(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = factor * a[j, i] if i > 0 else np.float32(np.nan)
+
+    assert "(only at the edges), first out[0, 0] is nan" in unknown(spoils_an_edge)
+
+    def leaves_one_and_spoils_the_rest(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and 0 < i < a.shape[1]:
+            out[j, i] = a[j, i] - i
+
+    said = unknown(leaves_one_and_spoils_the_rest)
+    assert "first out[0, 0] is never written, expected" in said
+
+
+def test_what_is_wrong_beside_the_edges_of_blocks_is_said_to_be_there():
+    def zero_at_the_end_of_a_block(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            last = cuda.threadIdx.x >= 30 and i != a.shape[1] - 1
+            out[j, i] = np.float32(0) if last else factor * a[j, i]
+
+    assert "(only where two blocks meet)" in unknown(zero_at_the_end_of_a_block)
+
+
+def test_a_budget_for_one_argument_counts_its_atomic_updates():
+    def by_atomics(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = 0
+            cuda.atomic.add(out, (j, i), factor * a[j, i])
+
+    once = budgets.bytes_moved(lambda launch: launch.args[2].nbytes, advice="Once.", of=2)
+    exercise = dataclasses.replace(
+        SCALE, demand=lambda answer, outcomes: over_budget([once], outcomes)
+    )
+    assert diagnose(exercise, scale) is None
+    said = diagnose(exercise, by_atomics)
+    assert "it moves 24,576 bytes of out, the budget is 8,192. Once." in said
+
+
+def test_a_budget_on_requests_sees_elements_that_go_one_by_one():
+    def row_by_row(a, factor, out):
+        j = cuda.grid(2)[1]
+        if j < a.shape[0] and cuda.threadIdx.x == 0 and cuda.blockIdx.x == 0:
+            for i in range(a.shape[1]):
+                out[j, i] = factor * a[j, i]
+
+    rows = budgets.requests(lambda launch: 2 * launch.args[0].shape[0], advice="32 at once.")
+    exercise = dataclasses.replace(
+        SCALE, demand=lambda answer, outcomes: over_budget([rows], outcomes)
+    )
+    assert diagnose(exercise, scale) is None
+    said = diagnose(exercise, row_by_row)
+    assert "its warps load and store 4,096 times, the budget is 128. 32 at once." in said
+
+
+def test_a_hint_is_for_the_same_mistake_only():
+    def outside_of_out(a, factor, out):  # as guard_off_by_one, but in another array
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i <= a.shape[1]:
+            out[j, i] = factor
+
+    said = unknown(outside_of_out)
+    assert "accesses out[0, 40], out of bounds" in said
+    assert "a column too many" not in said.lower()
 
 
 def test_what_is_no_kernel_is_said_in_numbas_place():
@@ -305,8 +385,8 @@ def test_other_budgets():
         budgets.atomics, lambda launch: 3, of=1
     )
     assert said(budgets.atomics, lambda launch: 512, of=1) is None
-    assert "moves 6,144 bytes" in said(budgets.bytes_moved, lambda launch: 6143)
-    assert said(budgets.bytes_moved, lambda launch: 6144) is None
+    assert "moves 10,240 bytes" in said(budgets.bytes_moved, lambda launch: 10_239)
+    assert said(budgets.bytes_moved, lambda launch: 10_240) is None
     assert said(budgets.shared_memory) is None
     assert "(`out[j, i] = s[i, j] * 2.0`) does 512 operations in float64" in said(budgets.float64)
     assert said(budgets.divergence, lambda launch: 0) is None

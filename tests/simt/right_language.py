@@ -139,6 +139,35 @@ def neighbours_in_one_word(a, out):
     out[t] = s[63 - t]
 
 
+@CASES.add(
+    3,
+    32,
+    lambda r: (floats(r, 50), zeros(50)),
+    lambda a, out: fill(out, np.concatenate([a[:32][::-1], a[32:][::-1]])),
+)
+def a_part_for_each_block(a, out):  # the last block's part is empty, and begins at the end
+    start = cuda.blockIdx.x * 32
+    mine, theirs = a[start : start + 32], out[start : start + 32]
+    t = cuda.threadIdx.x
+    if t < mine.size:
+        theirs[t] = mine[mine.size - 1 - t]
+
+
+@CASES.add(
+    2,
+    32,
+    lambda r: (floats(r, 32), zeros(32)),
+    lambda a, out: fill(out, a),
+)
+def an_empty_rest(a, out):
+    rest = a[32:]
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = a[i]
+    if i < rest.size:
+        out[i] = rest[i]
+
+
 @cuda.jit(device=True)
 def find(a, row, wanted):
     for k in range(a.shape[1]):

@@ -243,6 +243,10 @@ def test_an_argument_that_is_no_number_or_array_is_refused(argument: Any) -> Non
             "cuda.atomic.add(out[0], 1)",
             "cuda.atomic.add takes 3 arguments (ary, idx, val), 2 given",
         ),
+        (
+            "s = cuda.shared.array(8, np.int16); cuda.atomic.add(s, 0, 1)",
+            "takes elements of 32 or 64 bits",
+        ),
         ("s = np.zeros(3); out[i] = s[0]", "a block's a cuda.shared.array"),
         ("out[i] = np.sum(out)", "it works on whole arrays"),
         ("cuda.syncthread()", "there is no cuda.syncthread; did you mean cuda.syncthreads?"),

@@ -89,8 +89,8 @@ def no_barrier(a: Vector, out: Vector) -> None:
 
 
 @answers.wrong(
-    "one barrier stands before the first round, and none between the rounds: each round reads "
-    "what the round before wrote."
+    "between this round and the one before stands no barrier of the block: each round reads what "
+    "the round before wrote, also what another warp wrote."
 )
 def one_barrier(a: Vector, out: Vector) -> None:
     partial = cuda.shared.array(BLOCK, np.float32)
@@ -265,6 +265,57 @@ def all_write(a: Vector, out: Vector) -> None:
             partial[t] += partial[t + half]
         half //= 2
     out[cuda.blockIdx.x] = partial[t]
+
+
+@answers.wrong("that is the last cell: after the rounds the sum stands in partial[0].")
+def last_cell(a: Vector, out: Vector) -> None:
+    partial = cuda.shared.array(BLOCK, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    partial[t] = a[i] if i < a.size else np.float32(0)
+    half = BLOCK // 2
+    while half > 0:
+        cuda.syncthreads()
+        if t < half:
+            partial[t] += partial[t + half]
+        half //= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = partial[BLOCK - 1]
+
+
+@answers.wrong(
+    "the values lose what stands behind the point: the shared array has to hold the vector's "
+    "dtype, np.float32."
+)
+def whole_numbers(a: Vector, out: Vector) -> None:
+    partial = cuda.shared.array(BLOCK, np.int32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    partial[t] = a[i] if i < a.size else np.float32(0)
+    half = BLOCK // 2
+    while half > 0:
+        cuda.syncthreads()
+        if t < half:
+            partial[t] += partial[t + half]
+        half //= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = partial[0]
+
+
+@answers.wrong("that is the mean: out[b] is the sum of the stretch, so do not divide.")
+def mean(a: Vector, out: Vector) -> None:
+    partial = cuda.shared.array(BLOCK, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    partial[t] = a[i] if i < a.size else np.float32(0)
+    half = BLOCK // 2
+    while half > 0:
+        cuda.syncthreads()
+        if t < half:
+            partial[t] += partial[t + half]
+        half //= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = partial[0] / BLOCK
 
 
 @answers.wrong("every block sums the first stretch: the block index is missing in the load.")

@@ -192,6 +192,74 @@ def edges_left_open(image: Matrix, weights: Matrix, out: Matrix) -> None:
 
 
 @answers.wrong(
+    "the halo on the left is zero between blocks too: only beyond the image it is zero, so "
+    "compare with 0, not with x0."
+)
+def left_halo_of_zeros(image: Matrix, weights: Matrix, out: Matrix) -> None:
+    tile = cuda.shared.array((SIDE, SIDE), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+    for i in range(ty, SIDE, TILE):
+        for j in range(tx, SIDE, TILE):
+            row, column = y0 + i - REACH, x0 + j - REACH
+            inside = 0 <= row < image.shape[0] and x0 <= column < image.shape[1]
+            tile[i, j] = image[row, column] if inside else np.float32(0)
+    cuda.syncthreads()
+    weigh(tile, weights, out, x0 + tx, y0 + ty)
+
+
+@answers.wrong(
+    "the halo on the right is zero between blocks too: only beyond the image it is zero, so "
+    "compare with image.shape[1], not with x0 + TILE."
+)
+def right_halo_of_zeros(image: Matrix, weights: Matrix, out: Matrix) -> None:
+    tile = cuda.shared.array((SIDE, SIDE), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+    for i in range(ty, SIDE, TILE):
+        for j in range(tx, SIDE, TILE):
+            row, column = y0 + i - REACH, x0 + j - REACH
+            inside = 0 <= row < image.shape[0] and 0 <= column < min(image.shape[1], x0 + TILE)
+            tile[i, j] = image[row, column] if inside else np.float32(0)
+    cuda.syncthreads()
+    weigh(tile, weights, out, x0 + tx, y0 + ty)
+
+
+@answers.wrong(
+    "the halo above is zero between blocks too: only beyond the image it is zero, so "
+    "compare with 0, not with y0."
+)
+def upper_halo_of_zeros(image: Matrix, weights: Matrix, out: Matrix) -> None:
+    tile = cuda.shared.array((SIDE, SIDE), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+    for i in range(ty, SIDE, TILE):
+        for j in range(tx, SIDE, TILE):
+            row, column = y0 + i - REACH, x0 + j - REACH
+            inside = y0 <= row < image.shape[0] and 0 <= column < image.shape[1]
+            tile[i, j] = image[row, column] if inside else np.float32(0)
+    cuda.syncthreads()
+    weigh(tile, weights, out, x0 + tx, y0 + ty)
+
+
+@answers.wrong(
+    "the halo below is zero between blocks too: only beyond the image it is zero, so "
+    "compare with image.shape[0], not with y0 + TILE."
+)
+def lower_halo_of_zeros(image: Matrix, weights: Matrix, out: Matrix) -> None:
+    tile = cuda.shared.array((SIDE, SIDE), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+    for i in range(ty, SIDE, TILE):
+        for j in range(tx, SIDE, TILE):
+            row, column = y0 + i - REACH, x0 + j - REACH
+            inside = 0 <= row < min(image.shape[0], y0 + TILE) and 0 <= column < image.shape[1]
+            tile[i, j] = image[row, column] if inside else np.float32(0)
+    cuda.syncthreads()
+    weigh(tile, weights, out, x0 + tx, y0 + ty)
+
+
+@answers.wrong(
     "an index below zero is not guarded: as in NumPy, image[−1] is the last row. Ask for "
     "0 <= row and 0 <= column as well."
 )
@@ -332,6 +400,22 @@ def filter_cut(image: Matrix, weights: Matrix, out: Matrix) -> None:
             for j in range(2 * REACH):
                 total += weights[i, j] * tile[cuda.threadIdx.y + i, cuda.threadIdx.x + j]
         out[y, x] = total
+
+
+@answers.wrong(
+    "the edges repeat the image's first and last pixels: beyond the edges of the image is zero."
+)
+def clamped(image: Matrix, weights: Matrix, out: Matrix) -> None:
+    tile = cuda.shared.array((SIDE, SIDE), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+    for i in range(ty, SIDE, TILE):
+        for j in range(tx, SIDE, TILE):
+            row = min(max(y0 + i - REACH, 0), image.shape[0] - 1)
+            column = min(max(x0 + j - REACH, 0), image.shape[1] - 1)
+            tile[i, j] = image[row, column]
+    cuda.syncthreads()
+    weigh(tile, weights, out, x0 + tx, y0 + ty)
 
 
 @answers.wrong("every pixel of out is zero: the sums are never stored, or taken over zeros.")

@@ -37,7 +37,7 @@ def cases() -> list[Launch]:
     rng = np.random.default_rng(5)
 
     def launch(n: int, label: str, spare: int = 0) -> Launch:
-        a = rng.permutation(n).astype(np.float32)
+        a = rng.normal(size=n).astype(np.float32)
         grid = -(-n // BLOCK) + spare
         return Launch(f"{n} elements in {label}", (a,), grid=grid, block=BLOCK, updated=(0,))
 
@@ -56,11 +56,15 @@ def never_read(report: Report, launch: Launch) -> str | None:
 
 
 def one_by_one(report: Report, launch: Launch) -> str | None:
-    """Whether elements are loaded one after the other, not 32 by a warp at once."""
-    requests, allowed = report.totals.global_load_requests / report.grid[0], 2 * BLOCK // WARP
-    if requests <= allowed:
-        return None
-    return f"each block makes {requests:.3g} requests to load, the budget is {allowed}"
+    """Whether elements are loaded or stored one after the other, not 32 by a warp at once."""
+    totals, allowed = report.totals, 2 * BLOCK // WARP
+    for verb, count in (
+        ("load", totals.global_load_requests),
+        ("store", totals.global_store_requests),
+    ):
+        if (requests := count / report.grid[0]) > allowed:
+            return f"each block makes {requests:.3g} requests to {verb}, the budget is {allowed}"
+    return None
 
 
 def reversed_stretches(a: Vector) -> tuple[Vector]:
@@ -246,6 +250,52 @@ def one_thread(a: Vector) -> None:
             stretch[k] = a[start + k]
         for k in range(length):
             a[start + k] = stretch[length - 1 - k]
+
+
+@answers.wrong(ALONE)
+def one_thread_stores(a: Vector) -> None:
+    stretch = cuda.shared.array(BLOCK, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    length = min(BLOCK, a.size - start)
+    if t < length:
+        stretch[t] = a[start + t]
+    cuda.syncthreads()
+    if t == 0:
+        for k in range(length):
+            a[start + k] = stretch[length - 1 - k]
+
+
+@answers.wrong(
+    "the elements lose what stands behind the point: the shared array has to hold the vector's "
+    "dtype, np.float32."
+)
+def whole_numbers(a: Vector) -> None:
+    stretch = cuda.shared.array(BLOCK, np.int32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    length = min(BLOCK, a.size - start)
+    if t < length:
+        stretch[t] = a[start + t]
+    cuda.syncthreads()
+    if t < length:
+        a[start + t] = stretch[length - 1 - t]
+
+
+@answers.wrong(
+    "only the first half of each stretch is written: either each thread stores one element, or "
+    "those of the first half store two."
+)
+def half_written(a: Vector) -> None:
+    stretch = cuda.shared.array(BLOCK, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    length = min(BLOCK, a.size - start)
+    if t < length:
+        stretch[t] = a[start + t]
+    cuda.syncthreads()
+    if t < length // 2:
+        a[start + t] = stretch[length - 1 - t]
 
 
 @answers.wrong(BARRIERS)

@@ -20,11 +20,14 @@ answers = Answers()
 
 ONCE = (
     "Neighbouring outputs need almost the same inputs: let the block bring each input to a "
-    "shared window once, and take the sums from there."
+    "shared window once, add up from there in a variable, and write each output once."
 )
 SINGLE = (
     "A sum that starts from 0.0 is a float64: start it from np.float32(0), so that float32 stays "
     "float32."
+)
+COALESCED = (
+    "Let neighbouring threads load neighbouring elements: cell t first, then cell t + BLOCK."
 )
 BARRIERS = "One barrier is enough: between filling the window and reading it."
 
@@ -197,6 +200,85 @@ def halo_of_zeros(a: Vector, out: Vector) -> None:
             window[cell] = 0
     cuda.syncthreads()
     add_up(window, out, start)
+
+
+@answers.wrong(
+    "the halo on the left is zero between blocks too: it begins with the last elements of the "
+    "block before, so ask for 0 <= i, not for start <= i."
+)
+def left_halo_of_zeros(a: Vector, out: Vector) -> None:
+    window = cuda.shared.array(WINDOW, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    for cell in range(t, WINDOW, BLOCK):
+        i = start + cell - RADIUS
+        window[cell] = a[i] if start <= i < a.size else np.float32(0)
+    cuda.syncthreads()
+    add_up(window, out, start)
+
+
+@answers.wrong(
+    "the halo on the right is zero between blocks too: it ends with the first elements of the "
+    "next block, so ask for i < a.size, not for i < start + BLOCK."
+)
+def right_halo_of_zeros(a: Vector, out: Vector) -> None:
+    window = cuda.shared.array(WINDOW, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    for cell in range(t, WINDOW, BLOCK):
+        i = start + cell - RADIUS
+        window[cell] = a[i] if 0 <= i < min(a.size, start + BLOCK) else np.float32(0)
+    cuda.syncthreads()
+    add_up(window, out, start)
+
+
+@answers.wrong("a[0] is never loaded: the guard needs 0 <= i, not 0 < i.")
+def first_left_out(a: Vector, out: Vector) -> None:
+    window = cuda.shared.array(WINDOW, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    for cell in range(t, WINDOW, BLOCK):
+        i = start + cell - RADIUS
+        window[cell] = a[i] if 0 < i < a.size else np.float32(0)
+    cuda.syncthreads()
+    add_up(window, out, start)
+
+
+@answers.wrong("the last element is never loaded: the guard needs i < a.size, not i < a.size - 1.")
+def last_left_out(a: Vector, out: Vector) -> None:
+    window = cuda.shared.array(WINDOW, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    for cell in range(t, WINDOW, BLOCK):
+        i = start + cell - RADIUS
+        window[cell] = a[i] if 0 <= i < a.size - 1 else np.float32(0)
+    cuda.syncthreads()
+    add_up(window, out, start)
+
+
+@answers.wrong(COALESCED)
+def two_cells_for_each_thread(a: Vector, out: Vector) -> None:
+    window = cuda.shared.array(WINDOW, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    for cell in range(2 * t, min(2 * t + 2, WINDOW)):
+        i = start + cell - RADIUS
+        window[cell] = a[i] if 0 <= i < a.size else np.float32(0)
+    cuda.syncthreads()
+    add_up(window, out, start)
+
+
+@answers.wrong(ONCE)
+def sums_by_atomics(a: Vector, out: Vector) -> None:
+    window = cuda.shared.array(WINDOW, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    fill(window, a, start)
+    cuda.syncthreads()
+    if start + t < out.size:
+        out[start + t] = 0
+        for k in range(2 * RADIUS + 1):
+            cuda.atomic.add(out, start + t, window[t + k])
 
 
 @answers.wrong(
@@ -444,6 +526,7 @@ EXERCISE = kernel_exercise(
     expect=sums,
     answers=answers,
     budgets=(
+        budgets.sectors_per_request(5, advice=COALESCED),
         budgets.bytes_moved(limit, advice=ONCE),
         budgets.barriers(1, advice=BARRIERS),
         budgets.float64(advice=SINGLE),

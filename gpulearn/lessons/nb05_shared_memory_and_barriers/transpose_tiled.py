@@ -27,6 +27,7 @@ PADDING = (
     "Words that lie 32 words apart share a bank. Give the tile's rows one float more than they "
     "need: (TILE, PADDED)."
 )
+ALONE = "Let each thread load one element and store one, so that a warp moves 32 at once."
 BARRIERS = "One barrier is enough: between filling the tile and reading it."
 
 
@@ -49,6 +50,12 @@ def cases() -> list[Launch]:
         launch(1, 70),
         launch(50, 20, " and a grid larger than it needs", spare=1),
     ]
+
+
+def requests(launch: Launch) -> int:
+    """Loads and stores of warps: one of each for each row of a tile, and as many again."""
+    blocks = launch.grid[0] * launch.grid[1] if isinstance(launch.grid, tuple) else launch.grid
+    return 2 * 2 * TILE * blocks
 
 
 def transposed(image: Matrix, out: Matrix) -> tuple[Matrix]:
@@ -149,6 +156,20 @@ def threads_swapped(image: Matrix, out: Matrix) -> None:
         out[x0 + ty, y0 + tx] = tile[tx, ty]
 
 
+@answers.wrong(ALONE)
+def one_thread_stores(image: Matrix, out: Matrix) -> None:
+    tile = cuda.shared.array((TILE, PADDED), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+    if y0 + ty < image.shape[0] and x0 + tx < image.shape[1]:
+        tile[ty, tx] = image[y0 + ty, x0 + tx]
+    cuda.syncthreads()
+    if tx == 0 and ty == 0:
+        for i in range(x0, min(x0 + TILE, out.shape[0])):
+            for j in range(y0, min(y0 + TILE, out.shape[1])):
+                out[i, j] = tile[j - y0, i - x0]
+
+
 @answers.wrong(PADDING)
 def no_padding(image: Matrix, out: Matrix) -> None:
     tile = cuda.shared.array((TILE, TILE), np.float32)
@@ -162,8 +183,8 @@ def no_padding(image: Matrix, out: Matrix) -> None:
 
 
 @answers.wrong(
-    "the guard of the store asks for the image's sizes, which is right for square images only: "
-    "check the two indices that the store uses against out.shape."
+    "the store has no guard of its own, or one that asks for the image's sizes, which is right "
+    "for square images only: check the two indices that the store uses against out.shape."
 )
 def square_only(image: Matrix, out: Matrix) -> None:
     tile = cuda.shared.array((TILE, PADDED), np.float32)
@@ -296,6 +317,7 @@ EXERCISE = kernel_exercise(
     answers=answers,
     budgets=(
         budgets.sectors_per_request(4, advice=COALESCED),
+        budgets.requests(requests, advice=ALONE),
         budgets.bank_conflicts(0, advice=PADDING),
         budgets.barriers(1, advice=BARRIERS),
     ),

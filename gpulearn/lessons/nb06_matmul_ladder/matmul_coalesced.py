@@ -9,7 +9,14 @@ from gpulearn.kernels.matmul_ladder import matmul_coalesced
 from gpulearn.lessons import budgets
 from gpulearn.lessons.exercise import Answers
 from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
-from gpulearn.lessons.nb06_matmul_ladder.products import FLOAT64, NO_FLOAT64, Matrix, launch
+from gpulearn.lessons.nb06_matmul_ladder.products import (
+    FLOAT64,
+    NO_FLOAT64,
+    ONE_WRITE,
+    WRITTEN_ONCE,
+    Matrix,
+    launch,
+)
 from gpulearn.lessons.nb06_matmul_ladder.products import product as expect
 
 __all__ = ["EXERCISE"]
@@ -17,7 +24,7 @@ __all__ = ["EXERCISE"]
 answers = Answers()
 BLOCK = (32, 4)
 NEIGHBOURS = "Lanes of a warp differ in x: let x be the column, the last index of B and of C."
-ONE_WRITE = "Add up in a variable of the thread, a register, and write to c once, after the loop."
+ONE_EACH = "Let each thread add up one element of C, that of its own row and column."
 
 
 def grid(m: int, p: int) -> tuple[int, int]:
@@ -28,7 +35,7 @@ def grid(m: int, p: int) -> tuple[int, int]:
 
 def cases() -> list[Launch]:
     """Odd sizes for the results; rows that begin with a sector for the budget."""
-    made = [launch(*s, grid, BLOCK) for s in ((33, 20, 33), (33, 5, 20), (10, 40, 61), (1, 9, 30))]
+    made = [launch(*s, grid, BLOCK) for s in ((35, 20, 35), (33, 5, 20), (10, 40, 61), (1, 9, 30))]
     return [*made, launch(64, 24, 64, grid, BLOCK, measured=True)]
 
 
@@ -56,6 +63,36 @@ def sums_in_c(a: Matrix, b: Matrix, c: Matrix) -> None:
         c[i, j] = 0
         for k in range(a.shape[1]):
             c[i, j] += a[i, k] * b[k, j]
+
+
+@answers.wrong(ONE_WRITE)
+def sums_by_atomics(a: Matrix, b: Matrix, c: Matrix) -> None:
+    j, i = cuda.grid(2)
+    if i < c.shape[0] and j < c.shape[1]:
+        c[i, j] = 0
+        for k in range(a.shape[1]):
+            cuda.atomic.add(c, (i, j), a[i, k] * b[k, j])
+
+
+@answers.wrong(ONE_EACH)
+def everything_read_twice(a: Matrix, b: Matrix, c: Matrix) -> None:
+    j, i = cuda.grid(2)
+    if i < c.shape[0] and j < c.shape[1]:
+        for _ in range(2):
+            total = np.float32(0)
+            for k in range(a.shape[1]):
+                total += a[i, k] * b[k, j]
+        c[i, j] = total
+
+
+@answers.wrong("the last product of each sum is missing: write range(a.shape[1]).")
+def one_product_short(a: Matrix, b: Matrix, c: Matrix) -> None:
+    j, i = cuda.grid(2)
+    if i < c.shape[0] and j < c.shape[1]:
+        total = np.float32(0)
+        for k in range(a.shape[1] - 1):
+            total += a[i, k] * b[k, j]
+        c[i, j] = total
 
 
 @answers.wrong("the block index is never used: every block computes the elements of block 0.")
@@ -195,6 +232,7 @@ EXERCISE = kernel_exercise(
     budgets=(
         NO_FLOAT64,
         budgets.sectors_per_request(4, advice=NEIGHBOURS),
-        budgets.bytes_moved(bytes_needed, advice=ONE_WRITE),
+        WRITTEN_ONCE,
+        budgets.bytes_moved(bytes_needed, advice=ONE_EACH),
     ),
 )

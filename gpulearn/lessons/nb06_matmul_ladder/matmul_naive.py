@@ -109,6 +109,16 @@ def rows_for_columns(a: Matrix, b: Matrix, c: Matrix) -> None:
         c[i, j] = total
 
 
+@answers.wrong("the last product of each sum is missing: write range(a.shape[1]).")
+def one_product_short(a: Matrix, b: Matrix, c: Matrix) -> None:
+    i, j = cuda.grid(2)
+    if i < c.shape[0] and j < c.shape[1]:
+        total = np.float32(0)
+        for k in range(a.shape[1] - 1):
+            total += a[i, k] * b[k, j]
+        c[i, j] = total
+
+
 @answers.wrong("only the first term of each sum is there: let a loop over k add up the others.")
 def first_term(a: Matrix, b: Matrix, c: Matrix) -> None:
     i, j = cuda.grid(2)

@@ -13,7 +13,7 @@ from gpulearn.kernels.matmul_registers import (
 from gpulearn.lessons import budgets
 from gpulearn.lessons.budgets import Budget
 from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
-from gpulearn.lessons.nb06_matmul_ladder.products import launch
+from gpulearn.lessons.nb06_matmul_ladder.products import WRITTEN_ONCE, launch
 from gpulearn.lessons.nb06_matmul_ladder.products import product as expect
 from gpulearn.lessons.nb06_matmul_ladder.register_answers import (
     COMB,
@@ -73,6 +73,7 @@ EXERCISE = kernel_exercise(
         budgets.float64(advice=SINGLE),
         budgets.shared_memory(advice=SHARE),
         budgets.sectors_per_request(4, advice=COMB),
+        WRITTEN_ONCE,
         budgets.bank_conflicts(0, advice=TEETH),
         Budget(too_many_loads, KEEP),
         budgets.barriers(barriers_needed, advice=TWO),

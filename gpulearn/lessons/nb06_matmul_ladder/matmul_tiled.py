@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpulearn.kernels.matmul_ladder import TILE, matmul_tiled
 from gpulearn.lessons import budgets
 from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
-from gpulearn.lessons.nb06_matmul_ladder.products import NO_FLOAT64, launch
+from gpulearn.lessons.nb06_matmul_ladder.products import NO_FLOAT64, WRITTEN_ONCE, launch
 from gpulearn.lessons.nb06_matmul_ladder.products import product as expect
 from gpulearn.lessons.nb06_matmul_ladder.tiled_answers import BANKS, FETCH, SHARE, TWO, answers
 
@@ -50,6 +50,7 @@ EXERCISE = kernel_exercise(
         NO_FLOAT64,
         budgets.shared_memory(advice=SHARE),
         budgets.sectors_per_request(4, advice=FETCH),
+        WRITTEN_ONCE,
         budgets.bytes_moved(bytes_needed, advice=SHARE),
         budgets.bank_conflicts(0, advice=BANKS),
         budgets.barriers(lambda case: 2 * tiles(case), advice=TWO),

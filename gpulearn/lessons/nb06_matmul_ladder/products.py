@@ -10,7 +10,7 @@ import numpy as np
 from gpulearn.lessons import budgets
 from gpulearn.lessons.kernel_exercise import Launch
 
-__all__ = ["FLOAT64", "NO_FLOAT64", "Matrix", "launch", "product"]
+__all__ = ["FLOAT64", "NO_FLOAT64", "ONE_WRITE", "WRITTEN_ONCE", "Matrix", "launch", "product"]
 
 Matrix = np.ndarray[Any, Any]
 Pair = tuple[int, int]
@@ -19,6 +19,11 @@ FLOAT64 = (
     "A plain 0 or 0.0 makes every sum that begins with it a float64: begin with np.float32(0)."
 )
 NO_FLOAT64 = budgets.float64(advice=FLOAT64)
+ONE_WRITE = "Add up in variables of the thread, its registers, and write to c once, at the end."
+# a quarter more than C holds: for the sectors at the ends of rows
+WRITTEN_ONCE = budgets.bytes_moved(
+    lambda case: case.args[2].nbytes * 5 // 4, advice=ONE_WRITE, of=2
+)
 
 
 def product(a: Matrix, b: Matrix, c: Matrix) -> tuple[Matrix]:

@@ -11,7 +11,7 @@ import numpy as np
 from gpulearn import cuda
 from gpulearn.kernels.matmul_registers import ALONG, COLUMNS, DEPTH, DOWN, HIGH, ROWS, WIDE
 from gpulearn.lessons.exercise import Answers
-from gpulearn.lessons.nb06_matmul_ladder.products import Matrix
+from gpulearn.lessons.nb06_matmul_ladder.products import ONE_WRITE, Matrix
 from gpulearn.lessons.nb06_matmul_ladder.register_parts import add, begin, fetch, write
 
 __all__ = ["COMB", "KEEP", "SINGLE", "TEETH", "TWO", "answers"]
@@ -236,6 +236,29 @@ def square_guard(a: Matrix, b: Matrix, c: Matrix) -> None:
                 c[i, j] = total[r, s]
 
 
+@answers.wrong("the products are not added up: each one replaces the last, so write += for =.")
+def last_product(a: Matrix, b: Matrix, c: Matrix) -> None:
+    tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
+    tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
+    total = cuda.local.array((HIGH, WIDE), np.float32)
+    column = cuda.local.array(HIGH, np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
+    begin(total)
+    for k in range(0, a.shape[1], DEPTH):
+        fetch(tile_a, tile_b, a, b, top, left, k)
+        cuda.syncthreads()
+        for q in range(DEPTH):
+            for r in range(HIGH):
+                column[r] = tile_a[y + r * DOWN, q]
+            for s in range(WIDE):
+                factor = tile_b[q, x + s * ALONG]
+                for r in range(HIGH):
+                    total[r, s] = column[r] * factor
+        cuda.syncthreads()
+    write(c, total, top, left)
+
+
 @answers.wrong("every element is 0: the tiles are never multiplied.")
 def constant(a: Matrix, b: Matrix, c: Matrix) -> None:
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
@@ -304,6 +327,21 @@ def swapped(a: Matrix, b: Matrix, c: Matrix) -> None:
             i, j = top + x + r * DOWN, left + y + s * ALONG
             if i < c.shape[0] and j < c.shape[1]:
                 c[i, j] = total[r, s]
+
+
+@answers.wrong(ONE_WRITE)
+def written_after_each_tile(a: Matrix, b: Matrix, c: Matrix) -> None:
+    tile_a = cuda.shared.array((ROWS, DEPTH), np.float32)
+    tile_b = cuda.shared.array((DEPTH, COLUMNS), np.float32)
+    total = cuda.local.array((HIGH, WIDE), np.float32)
+    top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
+    begin(total)
+    for k in range(0, a.shape[1], DEPTH):
+        fetch(tile_a, tile_b, a, b, top, left, k)
+        cuda.syncthreads()
+        add(total, tile_a, tile_b)
+        cuda.syncthreads()
+        write(c, total, top, left)
 
 
 @answers.wrong(TEETH)

@@ -7,7 +7,7 @@ import numpy as np
 from gpulearn import cuda
 from gpulearn.kernels.matmul_ladder import TILE
 from gpulearn.lessons.exercise import Answers
-from gpulearn.lessons.nb06_matmul_ladder.products import FLOAT64, Matrix
+from gpulearn.lessons.nb06_matmul_ladder.products import FLOAT64, ONE_WRITE, Matrix
 
 __all__ = ["BANKS", "FETCH", "SHARE", "TWO", "answers"]
 
@@ -234,6 +234,128 @@ def tile_turned(a: Matrix, b: Matrix, c: Matrix) -> None:
         c[i, j] = total
 
 
+@answers.wrong("the tile of A does not move along k, only that of B does: it takes a[i, k + x].")
+def a_stays(a: Matrix, b: Matrix, c: Matrix) -> None:
+    tile_a = cuda.shared.array((TILE, TILE), np.float32)
+    tile_b = cuda.shared.array((TILE, TILE), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    j, i = cuda.grid(2)
+    zero = np.float32(0)
+    total = zero
+    for k in range(0, a.shape[1], TILE):
+        tile_a[y, x] = a[i, x] if i < a.shape[0] and k + x < a.shape[1] else zero
+        tile_b[y, x] = b[k + y, j] if k + y < b.shape[0] and j < b.shape[1] else zero
+        cuda.syncthreads()
+        for q in range(TILE):
+            total += tile_a[y, q] * tile_b[q, x]
+        cuda.syncthreads()
+    if i < c.shape[0] and j < c.shape[1]:
+        c[i, j] = total
+
+
+@answers.wrong("the tile of B does not move along k, only that of A does: it takes b[k + y, j].")
+def b_stays(a: Matrix, b: Matrix, c: Matrix) -> None:
+    tile_a = cuda.shared.array((TILE, TILE), np.float32)
+    tile_b = cuda.shared.array((TILE, TILE), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    j, i = cuda.grid(2)
+    zero = np.float32(0)
+    total = zero
+    for k in range(0, a.shape[1], TILE):
+        tile_a[y, x] = a[i, k + x] if i < a.shape[0] and k + x < a.shape[1] else zero
+        tile_b[y, x] = b[y, j] if k + y < b.shape[0] and j < b.shape[1] else zero
+        cuda.syncthreads()
+        for q in range(TILE):
+            total += tile_a[y, q] * tile_b[q, x]
+        cuda.syncthreads()
+    if i < c.shape[0] and j < c.shape[1]:
+        c[i, j] = total
+
+
+@answers.wrong(
+    "the tile of A is read as if it were turned: the sum runs along a row of tile_a, tile_a[y, q]."
+)
+def tile_a_turned(a: Matrix, b: Matrix, c: Matrix) -> None:
+    tile_a = cuda.shared.array((TILE, TILE), np.float32)
+    tile_b = cuda.shared.array((TILE, TILE), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    j, i = cuda.grid(2)
+    zero = np.float32(0)
+    total = zero
+    for k in range(0, a.shape[1], TILE):
+        tile_a[y, x] = a[i, k + x] if i < a.shape[0] and k + x < a.shape[1] else zero
+        tile_b[y, x] = b[k + y, j] if k + y < b.shape[0] and j < b.shape[1] else zero
+        cuda.syncthreads()
+        for q in range(TILE):
+            total += tile_a[x, q] * tile_b[q, x]
+        cuda.syncthreads()
+    if i < c.shape[0] and j < c.shape[1]:
+        c[i, j] = total
+
+
+@answers.wrong(
+    "both tiles are read as if they were turned: row y of tile_a meets column x of tile_b, "
+    "tile_a[y, q] * tile_b[q, x]."
+)
+def both_turned(a: Matrix, b: Matrix, c: Matrix) -> None:
+    tile_a = cuda.shared.array((TILE, TILE), np.float32)
+    tile_b = cuda.shared.array((TILE, TILE), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    j, i = cuda.grid(2)
+    zero = np.float32(0)
+    total = zero
+    for k in range(0, a.shape[1], TILE):
+        tile_a[y, x] = a[i, k + x] if i < a.shape[0] and k + x < a.shape[1] else zero
+        tile_b[y, x] = b[k + y, j] if k + y < b.shape[0] and j < b.shape[1] else zero
+        cuda.syncthreads()
+        for q in range(TILE):
+            total += tile_a[q, x] * tile_b[y, q]
+        cuda.syncthreads()
+    if i < c.shape[0] and j < c.shape[1]:
+        c[i, j] = total
+
+
+@answers.wrong("the last product of each tile is missing: write range(TILE).")
+def one_product_short(a: Matrix, b: Matrix, c: Matrix) -> None:
+    tile_a = cuda.shared.array((TILE, TILE), np.float32)
+    tile_b = cuda.shared.array((TILE, TILE), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    j, i = cuda.grid(2)
+    zero = np.float32(0)
+    total = zero
+    for k in range(0, a.shape[1], TILE):
+        tile_a[y, x] = a[i, k + x] if i < a.shape[0] and k + x < a.shape[1] else zero
+        tile_b[y, x] = b[k + y, j] if k + y < b.shape[0] and j < b.shape[1] else zero
+        cuda.syncthreads()
+        for q in range(TILE - 1):
+            total += tile_a[y, q] * tile_b[q, x]
+        cuda.syncthreads()
+    if i < c.shape[0] and j < c.shape[1]:
+        c[i, j] = total
+
+
+@answers.wrong(
+    "x and y have changed roles: x counts columns of C and y its rows, so that "
+    "j, i = cuda.grid(2) and x, y are threadIdx.x and threadIdx.y."
+)
+def roles_changed(a: Matrix, b: Matrix, c: Matrix) -> None:
+    tile_a = cuda.shared.array((TILE, TILE), np.float32)
+    tile_b = cuda.shared.array((TILE, TILE), np.float32)
+    y, x = cuda.threadIdx.x, cuda.threadIdx.y
+    j, i = cuda.grid(2)
+    zero = np.float32(0)
+    total = zero
+    for k in range(0, a.shape[1], TILE):
+        tile_a[y, x] = a[i, k + x] if i < a.shape[0] and k + x < a.shape[1] else zero
+        tile_b[y, x] = b[k + y, j] if k + y < b.shape[0] and j < b.shape[1] else zero
+        cuda.syncthreads()
+        for q in range(TILE):
+            total += tile_a[y, q] * tile_b[q, x]
+        cuda.syncthreads()
+    if i < c.shape[0] and j < c.shape[1]:
+        c[i, j] = total
+
+
 @answers.wrong(
     "it is right for square matrices only: the tiles go as far as A has columns, not as C has."
 )
@@ -275,6 +397,25 @@ def no_shared_memory(a: Matrix, b: Matrix, c: Matrix) -> None:
         for k in range(a.shape[1]):
             total += a[i, k] * b[k, j]
         c[i, j] = total
+
+
+@answers.wrong(ONE_WRITE)
+def written_after_each_tile(a: Matrix, b: Matrix, c: Matrix) -> None:
+    tile_a = cuda.shared.array((TILE, TILE), np.float32)
+    tile_b = cuda.shared.array((TILE, TILE), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    j, i = cuda.grid(2)
+    zero = np.float32(0)
+    total = zero
+    for k in range(0, a.shape[1], TILE):
+        tile_a[y, x] = a[i, k + x] if i < a.shape[0] and k + x < a.shape[1] else zero
+        tile_b[y, x] = b[k + y, j] if k + y < b.shape[0] and j < b.shape[1] else zero
+        cuda.syncthreads()
+        for q in range(TILE):
+            total += tile_a[y, q] * tile_b[q, x]
+        cuda.syncthreads()
+        if i < c.shape[0] and j < c.shape[1]:
+            c[i, j] = total
 
 
 @answers.wrong(FETCH)

@@ -20,6 +20,11 @@ FEW_GLOBAL = (
     "once."
 )
 
+ONCE = (
+    "Let the grid read each value once: a thread takes its own values, those one grid apart, "
+    "whatever their bins are."
+)
+
 answers = Answers()
 
 
@@ -204,8 +209,8 @@ def one_too_many(values: Any, counts: Any) -> None:
 
 
 @answers.wrong(
-    "The threads of a block count different numbers of values, so a barrier inside that loop "
-    "waits for threads that never come: put it after the loop."
+    "The threads of a block go through the loop unequally often, so a barrier inside it waits for "
+    "threads that never come: put it after the loop."
 )
 def barrier_in_the_loop(values: Any, counts: Any) -> None:
     private = cuda.shared.array(BINS, np.int32)
@@ -235,6 +240,32 @@ def merged_once_per_thread(values: Any, counts: Any) -> None:
     cuda.syncthreads()
     if t < counts.size:
         cuda.atomic.add(counts, t, private[t])
+
+
+@answers.wrong("only one block merges its counts: each block has counted other values.")
+def one_block_merges(values: Any, counts: Any) -> None:
+    private = cuda.shared.array(BINS, np.int32)
+    t = cuda.threadIdx.x
+    for b in range(t, counts.size, cuda.blockDim.x):
+        private[b] = 0
+    cuda.syncthreads()
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        cuda.atomic.add(private, values[i], 1)
+    cuda.syncthreads()
+    if cuda.blockIdx.x == 0:
+        for b in range(t, counts.size, cuda.blockDim.x):
+            cuda.atomic.add(counts, b, private[b])
+
+
+@answers.wrong(ONCE)
+def a_thread_for_each_bin(values: Any, counts: Any) -> None:
+    private = cuda.shared.array(BINS, np.int32)
+    for b in range(cuda.grid(1), counts.size, cuda.gridsize(1)):
+        private[b] = 0
+        for i in range(values.size):
+            if values[i] == b:
+                private[b] += 1
+        counts[b] = private[b]
 
 
 @answers.wrong(
@@ -303,5 +334,6 @@ EXERCISE = kernel_exercise(
             of=1,
             advice=FEW_GLOBAL,
         ),
+        budgets.bytes_moved(lambda launch: 16 * sum(a.nbytes for a in launch.args), advice=ONCE),
     ),
 )

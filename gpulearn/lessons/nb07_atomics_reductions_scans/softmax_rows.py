@@ -39,7 +39,7 @@ def cases() -> list[Launch]:
         ("7 rows of 70 scores, 2 blocks of 128", 7, 70, 0.0, 2, 128),
         ("16 rows of 96 scores, 4 blocks of 128", 16, 96, 0.0, 4, 128),
         ("4 rows of 40 scores above 800, one block of 128", 4, 40, 800.0, 1, 128),
-        ("4 rows of 40 scores below −800, one block of 128", 4, 40, -800.0, 1, 128),
+        ("4 rows of 40 scores near −1,000,000, one block of 128", 4, 40, -1e6, 1, 128),
         ("3 rows of 5 scores, 3 blocks of 32", 3, 5, 0.0, 3, 32),
         ("1 row of 1 score, one block of 32", 1, 1, 0.0, 1, 32),
     )
@@ -189,6 +189,28 @@ def maximum_starts_at_0(scores: Any, out: Any) -> None:
     if row >= scores.shape[0]:
         return
     largest = np.float32(0)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        largest = max(largest, scores[row, j])
+    for step in (16, 8, 4, 2, 1):
+        largest = max(largest, cuda.shfl_xor_sync(FULL_WARP, largest, step))
+    total = np.float32(0)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        total += math.exp(scores[row, j] - largest)
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_xor_sync(FULL_WARP, total, step)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        out[row, j] = math.exp(scores[row, j] - largest) / total
+
+
+@answers.wrong(
+    "the search for the largest score starts at a number that a row's scores may lie below: start "
+    "at -math.inf, or at one of the row's scores."
+)
+def maximum_starts_at_minus_1000(scores: Any, out: Any) -> None:
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return
+    largest = np.float32(-1000)
     for j in range(cuda.laneid, scores.shape[1], WARP):
         largest = max(largest, scores[row, j])
     for step in (16, 8, 4, 2, 1):

@@ -24,6 +24,10 @@ BANKS = (
     "Let neighbouring threads use neighbouring words: s[t] and s[t + step], with a step that is "
     "halved from round to round."
 )
+OWN = (
+    "Each value is needed by one thread: let each thread add up its own, those one grid apart, "
+    "and bring the threads' sums together in a tree."
+)
 QUEUE = "Threads that add to one place take turns: let them add up pairs, in rounds."
 
 answers = Answers()
@@ -323,6 +327,37 @@ def one_thread_adds(values: Any, sums: Any) -> None:
         sums[cuda.blockIdx.x] = total
 
 
+@answers.wrong(OWN)
+def every_thread_sums_the_block(values: Any, sums: Any) -> None:
+    total = np.float32(0)
+    for first in range(cuda.blockIdx.x * THREADS, values.size, cuda.gridsize(1)):
+        for i in range(first, min(first + THREADS, values.size)):
+            total += values[i]
+    if cuda.threadIdx.x == 0:
+        sums[cuda.blockIdx.x] = total
+
+
+@answers.wrong(
+    "each value replaces the one before: a thread has to add up its values, total += values[i]."
+)
+def last_value_of_each_thread(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total = values[i]
+    s[t] = total
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
 @answers.wrong(WHOLE_WARPS)
 def interleaved(values: Any, sums: Any) -> None:
     s = cuda.shared.array(THREADS, np.float32)
@@ -431,6 +466,7 @@ EXERCISE = kernel_exercise(
     budgets=(
         budgets.float64(advice=FLOAT32),
         budgets.contention(1, advice=QUEUE),
+        budgets.bytes_moved(lambda launch: 4 * launch.args[0].nbytes, advice=OWN),
         budgets.bank_conflicts(0, advice=BANKS),
         budgets.divergence(lambda launch: 16 * launch.args[1].size, advice=WHOLE_WARPS),
         budgets.shared_passes(80, advice=TREE),

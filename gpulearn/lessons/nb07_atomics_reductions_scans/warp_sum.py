@@ -16,6 +16,7 @@ __all__ = ["EXERCISE"]
 
 FLOAT32 = "A literal such as 0.0 is float64: start the sum with np.float32(0)."
 REGISTERS = "The values can go from register to register: use cuda.shfl_down_sync."
+TOGETHER = "The lanes of a warp shuffle together, and need no barrier for it."
 ONCE = "Let each lane read one value, its own, and get the others' sums by shuffles."
 
 answers = Answers()
@@ -75,8 +76,8 @@ def leaves_early(values: Any, sums: Any) -> None:
 
 
 @answers.wrong(
-    "The mask must name all 32 lanes, 0xFFFFFFFF: 0xFFFF leaves out lanes 16 to 31, which call "
-    "the shuffle as well."
+    "The mask must name all 32 lanes, 0xFFFFFFFF: a shorter one, such as 0xFFFF, leaves out lanes "
+    "that call the shuffle as well."
 )
 def half_a_mask(values: Any, sums: Any) -> None:
     i = cuda.grid(1)
@@ -116,8 +117,8 @@ def stops_at_2(values: Any, sums: Any) -> None:
 
 
 @answers.wrong(
-    "after shuffles *up* the sum is in lane 31, and lane 0 has nothing but multiples of its own "
-    "value: use cuda.shfl_down_sync."
+    "lane 0 has nothing but multiples of its own value: after shuffles *up* the sum is in lane 31. "
+    "Use cuda.shfl_down_sync."
 )
 def shuffles_up(values: Any, sums: Any) -> None:
     i = cuda.grid(1)
@@ -247,6 +248,43 @@ def by_shared_memory(values: Any, sums: Any) -> None:
         sums[i // WARP] = s[t]
 
 
+@answers.wrong(REGISTERS)
+def by_atomics(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = 0
+    cuda.syncwarp()
+    if i < values.size:
+        cuda.atomic.add(sums, i // WARP, values[i])
+
+
+@answers.wrong(TOGETHER)
+def barrier_first(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    total = np.float32(0)
+    if i < values.size:
+        total = values[i]
+    cuda.syncthreads()
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = total
+
+
+@answers.wrong(
+    "the value of another lane takes the place of the sum: add what the shuffle returns, with +=."
+)
+def replaced(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    total = np.float32(0)
+    if i < values.size:
+        total = values[i]
+    for step in (16, 8, 4, 2, 1):
+        total = cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = total
+
+
 @answers.right
 def butterfly(data: Any, totals: Any) -> None:
     me = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
@@ -285,6 +323,8 @@ EXERCISE = kernel_exercise(
     budgets=(
         budgets.float64(advice=FLOAT32),
         budgets.shared_passes(0, advice=REGISTERS),
+        budgets.atomics(lambda launch: 0, of=1, advice=REGISTERS),
+        budgets.barriers(0, advice=TOGETHER),
         budgets.bytes_moved(
             lambda launch: 32 * (-(-launch.args[0].size // 8) + launch.args[1].size), advice=ONCE
         ),
