@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import types
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,27 @@ def numbers_or_none(got: Any, expected: Any, relative: float = 1e-9) -> str | No
     if got is None:
         return NOTHING
     if not is_number(got):
-        return f"it returns {shown(got)} ({type(got).__name__}), expected {shown(expected)}"
+        return odd(got) or f"it returns {_named(got)}, expected {shown(expected)}"
     if expected is None or not _close(got, expected, relative):
         return f"it returns {shown(got)}, expected {shown(expected)}"
     return None
+
+
+def odd(got: Any) -> str | None:
+    """What is amiss with what is no result at all, or None."""
+    if isinstance(got, types.GeneratorType):
+        return "it yields its results one by one: write return, not yield"
+    if isinstance(got, types.CoroutineType):
+        got.close()
+        return "it is an async function: write def without async"
+    if isinstance(got, types.FunctionType | types.BuiltinFunctionType | types.MethodType):
+        return f"it returns the function {got.__name__} itself: call it, with ()"
+    return None
+
+
+def _named(got: Any) -> str:
+    text = shown(got)
+    return text if text.startswith("an object of") else f"{text} ({type(got).__name__})"
 
 
 def _close(got: Any, expected: Any, relative: float) -> bool:
@@ -59,6 +77,10 @@ def alike(got: np.ndarray, expected: np.ndarray) -> np.ndarray:
     return np.asarray(np.isclose(got, expected, rtol=0, atol=allowed, equal_nan=True))
 
 
+def _coarser(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
+    return one.kind == other.kind == "f" and one.itemsize < other.itemsize
+
+
 def arrays(got: Any, expected: np.ndarray) -> str | None:
     """Compare two arrays of numbers: shape first, then the first element that differs."""
     if got is None:
@@ -66,7 +88,7 @@ def arrays(got: Any, expected: np.ndarray) -> str | None:
     if isinstance(got, list | tuple):
         return f"it returns a {type(got).__name__}; wrap it in np.array"
     if not isinstance(got, np.ndarray) or isinstance(got, np.ma.MaskedArray | np.matrix):
-        return f"it returns {shown(got)} ({type(got).__name__}), expected a plain NumPy array"
+        return odd(got) or f"it returns {_named(got)}, expected a plain NumPy array"
     got = np.asarray(got)
     if got.dtype.kind not in "iuf":
         return f"it returns an array of {got.dtype}, expected numbers"
@@ -75,6 +97,8 @@ def arrays(got: Any, expected: np.ndarray) -> str | None:
     close = alike(got, expected)
     if close.all():
         return None
+    if _coarser(got.dtype, expected.dtype) and alike(expected, got).all():
+        return f"it returns an array of {got.dtype}, which is too coarse for {expected.dtype}"
     where = tuple(int(i) for i in np.argwhere(~close)[0])
     count = int((~close).sum())
     return (

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from gpulearn import _require, lessons
 from gpulearn.errors import MissingPackage
 from gpulearn.lessons import compare
@@ -16,6 +18,8 @@ from gpulearn.lessons import compare
 __all__ = ["Answers", "Case", "Exercise", "Refused", "TooLong", "Wrong", "catalogue", "find"]
 
 Answer = Callable[..., Any]
+
+KEPT = 8  # free blocks of one size, or more than NumPy keeps
 
 
 class Refused(Exception):  # noqa: N818 - it is the answer that is at fault
@@ -66,7 +70,19 @@ class Answers:
 
 def call(answer: Answer, case: Case) -> Any:
     """Call an answer on a case; how most exercises are run."""
+    _spoil_free_memory()
     return answer(*case.args)
+
+
+def _spoil_free_memory() -> None:
+    """Fill what `np.empty` hands out next with ones: a NaN as a float, -1 as an integer.
+
+    NumPy keeps the last few freed blocks of each small size. Zeros there would make an answer
+    right by luck that adds to an array which nobody has filled.
+    """
+    for size in range(4, 1024, 4):
+        blocks = [np.full(size, 0xFF, np.uint8) for _ in range(KEPT)]
+        del blocks
 
 
 @dataclass(frozen=True)
@@ -84,6 +100,7 @@ class Exercise:
         run: tries an answer on a case and returns what came out.
         expect: what should come out; the reference's result unless said otherwise.
         difference: one sentence on how a result differs from the expected one, or None.
+        fault: what is wrong with an answer before it is tried, in one sentence, or None.
         demand: what else is asked of an answer with right results, from the answer and what
             came out of each case: one sentence, or None.
         kinships: when two results are the same behaviour, from the strictest view to the
@@ -99,6 +116,7 @@ class Exercise:
     run: Callable[[Answer, Case], Any] = call
     expect: Callable[[Case], Any] | None = None
     difference: Callable[[Any, Any], str | None] = compare.numbers_or_none
+    fault: Callable[[Answer], str | None] = lambda answer: None
     demand: Callable[[Answer, Sequence[Any]], str | None] = lambda answer, outcomes: None
     kinships: Sequence[Callable[[Any, Any], bool]] = ()
 

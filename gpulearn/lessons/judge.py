@@ -18,10 +18,11 @@ import numpy as np
 
 from gpulearn._require import shorten, shown
 from gpulearn.errors import BadInput, NotSolvedYet, WrongAnswer
-from gpulearn.lessons import progress, stubs
+from gpulearn.lessons import compare, progress, stubs
 from gpulearn.lessons.exercise import Answer, Case, Exercise, Refused, TooLong, catalogue, find
 from gpulearn.lessons.limit import time_limit
 from gpulearn.lessons.printed import Printed
+from gpulearn.lessons.relation import relation
 
 __all__ = ["Passed", "check", "diagnose"]
 
@@ -73,7 +74,7 @@ def check(name: str, answer: Answer) -> Passed:
     if callable(name) and isinstance(answer, str):
         raise BadInput(f'The name comes first: write gl.check("{answer}", {answer}).')
     exercise = find(name)
-    if not callable(answer):
+    if not callable(answer) or isinstance(answer, type):
         raise BadInput(
             f"check was given {shown(answer)}, not a function: write "
             f'gl.check("{exercise.name}", {exercise.name}), without brackets after the name.'
@@ -103,41 +104,50 @@ def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> st
     that one's hint; any other is told of the first case in which it fails. What it prints is
     shown for that case, or for the first one.
     """
-    if fault := _fault_of_signature(exercise, answer):
+    if fault := exercise.fault(answer) or _fault_of_signature(exercise, answer):
         return fault
     outcomes: list[Any] = []
     cases = exercise.cases()
     printed = Printed()
+    demanded = unfinished = None
     try:
         with time_limit(seconds):
             for case in cases:
                 with printed.during(case.label):
                     outcomes.append(_try(exercise, answer, case))
-            failures = _failures(exercise, cases, outcomes)
+                if getattr(outcomes[-1], "endless", False):
+                    break  # each further case would take as long
+            failures = _failures(exercise, cases[: len(outcomes)], outcomes)
             with printed.during(WHOLE):
                 demanded = None if failures else exercise.demand(answer, outcomes)
     except TimeoutError as error:
-        label = cases[min(len(outcomes), len(cases) - 1)].label
-        printed.show(label)
         seen = error if isinstance(error, TooLong) else f"it did not end within {seconds:g} s"
-        return f"for {label}, {seen}: a loop never stops, or runs far too often."
-    if not failures:
+        unfinished = f"{seen}: a loop never stops, or runs far too often"
+        # what went wrong before says more, such as the line of a loop that never ends
+        failures = _failures(exercise, cases[: len(outcomes)], outcomes)
+    if unfinished and not failures:
+        case, sentence = cases[min(len(outcomes), len(cases) - 1)], unfinished
+    elif not failures:
         printed.show(WHOLE if demanded else cases[0].label)
         return demanded
-    case, sentence = failures[0]
+    else:
+        case, sentence = failures[0]
     printed.show(case.label)
-    if hint := _hint(exercise, outcomes):
+    if not unfinished and (hint := _hint(exercise, outcomes)):
         evidence = getattr(outcomes[cases.index(case)], "evidence", "")
         if not evidence:
             return hint
         return f"for {case.label}, {evidence} {hint[:1].upper()}{hint[1:]}"
+    if len(outcomes) == len(cases) and all(map(compare.is_number, outcomes)):
+        common = relation(outcomes, [exercise.expected(one) for one in cases])
+        sentence = f"{sentence}; {common}" if common else sentence
     end = "?" if sentence.endswith("?") else "."
     return f"for {case.label}, {sentence.rstrip('.?!')}{end}"
 
 
 def _hint(exercise: Exercise, outcomes: Sequence[Any]) -> str | None:
     """The hint of the known wrong answer that behaves like this one on every case."""
-    cases = exercise.cases()
+    cases = exercise.cases()[: len(outcomes)]
 
     @functools.cache  # a second kinship looks at the same outcomes
     def known(number: int, case: int) -> Any:
@@ -163,7 +173,8 @@ def _said(outcomes: Sequence[Any]) -> str:
 
 
 def _without(difference: Callable[[Any, Any], str | None]) -> Callable[[Any, Any], bool]:
-    return lambda one, other: difference(one, other) is None
+    # either way round: a difference is measured by the precision of what it is held against
+    return lambda one, other: difference(one, other) is None or difference(other, one) is None
 
 
 def _unread_cell(name: str, answer: Answer) -> str | None:
@@ -264,10 +275,13 @@ def _failures(
 ) -> list[tuple[Case, str]]:
     """The cases whose outcome is wrong, each with one sentence."""
     found = []
+    returns = any(one is not None and not isinstance(one, Raised) for one in outcomes)
     for case, outcome in zip(cases, outcomes, strict=True):
         if isinstance(outcome, Raised):
             found.append((case, outcome.sentence))
-        elif sentence := exercise.difference(outcome, exercise.expected(case)):
+        elif sentence := exercise.difference(outcome, expected := exercise.expected(case)):
+            if sentence == compare.NOTHING and returns:  # on some paths
+                sentence = f"it returns None, expected {shown(expected)}"
             found.append((case, sentence))
     return found
 

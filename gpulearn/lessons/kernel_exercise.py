@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 
 from gpulearn import device
+from gpulearn._require import shown
 from gpulearn.errors import BadInput
 from gpulearn.lessons import compare, gpu_trial, patterns
 from gpulearn.lessons.budgets import ALONE, Budget, lanes
 from gpulearn.lessons.exercise import Answer, Answers, Case, Exercise, Refused
 from gpulearn.lessons.launches import Launch, poison
 from gpulearn.simt import lookalike
+from gpulearn.simt.dispatch import Configured, Kernel
 from gpulearn.simt.findings import Finding
+from gpulearn.simt.names import python_function
 from gpulearn.simt.report import Report
 from gpulearn.simt.settings import seed
 from gpulearn.simt.xray import xray
@@ -44,6 +47,11 @@ class Outcome:
     def finding(self) -> Finding | None:
         """The first finding that makes the launch wrong."""
         return next((f for f in self.report.findings if f.severity == "error"), None)
+
+    @property
+    def endless(self) -> bool:
+        """Whether it was stopped because it would have gone on for ever."""
+        return self.finding is not None and self.finding.kind == "no-progress"
 
     @property
     def touched(self) -> tuple[bool, ...]:
@@ -107,11 +115,29 @@ def kernel_exercise(
         cases=cases,
         answers=answers,
         run=run,
+        fault=no_kernel,
         expect=lambda case: expect(*(np.copy(a) if np.ndim(a) else a for a in case.args)),
         difference=difference,
         demand=lambda answer, outcomes: over_budget([lanes(advice=alone), *budgets], outcomes),
         kinships=(same_results, same_finding),
     )
+
+
+def no_kernel(answer: Answer) -> str | None:
+    """Why an answer cannot be launched, whatever its lines say; None if it can be tried.
+
+    A plain function can: the check puts the decorator over it.
+    """
+    decorator = f"write @cuda.jit over def {getattr(answer, '__name__', 'kernel')}(…)"
+    options = getattr(answer, "targetoptions", {})
+    if getattr(answer, "device", False) is True or options.get("device"):
+        return "it is a device function, which only kernels can call: leave out device=True."
+    if hasattr(answer, "griddim") or isinstance(answer, Configured):
+        return "it comes with the shape of a launch: give the kernel alone, without [ ]."
+    if python_function(answer) is None:
+        return None if hasattr(answer, "__code__") else f"it is {shown(answer)}: {decorator}."
+    of_the_cpu = not isinstance(answer, Kernel) and ".cuda" not in type(answer).__module__
+    return f"it is compiled for the CPU: {decorator}, not jit or njit." if of_the_cpu else None
 
 
 def run(answer: Answer, case: Case) -> Outcome:
@@ -155,11 +181,15 @@ def simulate(answer: Answer, launch: Launch) -> Outcome:
         ) from None
     with contextlib.redirect_stdout(io.StringIO()):  # thousands of threads may print
         report = lens[launch.grid, launch.block](*there)
+    names = launch.names(report)
     for position, (before, after) in enumerate(zip(given, there, strict=True)):
         if position in launch.results or not isinstance(before, np.ndarray):
             continue
-        if not np.array_equal(before, after.copy_to_host(), equal_nan=before.dtype.kind == "f"):
-            raise Refused(f"it writes to {launch.names(report)[position]}, which is an input")
+        counts = report.arrays.get(names.get(position, ""))
+        stored = counts is not None and counts.global_store_requests  # even what was there before
+        same = np.array_equal(before, after.copy_to_host(), equal_nan=before.dtype.kind == "f")
+        if stored or not same:
+            raise Refused(f"it writes to {names[position]}, which is an input")
     return Outcome(tuple(there[p].copy_to_host() for p in launch.results), report, launch)
 
 

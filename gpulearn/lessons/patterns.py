@@ -58,7 +58,7 @@ def _holes(got: Array, expected: Array, unwritten: Array, name: str, launch: Lau
     x, y = (*_triple(launch.block), 1)[:2]
     first = np.zeros(got.shape, bool)
     first[tuple(slice(side) for side in ((x * y,) if got.ndim == 1 else (y, x)))] = True
-    if np.array_equal(written, first):
+    if max(_triple(launch.grid)) > 1 and np.array_equal(written, first):
         return (
             f"only the elements of block 0 are written, the first {shown_block(launch)}: "
             f"is the block index used?"
@@ -67,7 +67,8 @@ def _holes(got: Array, expected: Array, unwritten: Array, name: str, launch: Lau
         count = int(written.any(axis=other).sum())
         side = np.arange(got.shape[axis]) < count
         band = np.broadcast_to(side if axis else side[:, None], got.shape)
-        if count in (x, y) and np.array_equal(written, band):
+        blocks = (*_triple(launch.grid), 1)[1 - axis]
+        if blocks > 1 and count in (x, y) and np.array_equal(written, band):
             what = "columns" if axis else "rows"
             return (
                 f"only the first {count} {what} of {name} are written: is the block index used "
@@ -91,7 +92,7 @@ def _look(got: Array, expected: Array, name: str, launch: Launch) -> str | None:
             continue
         if value.shape == got.shape and _close(got, value):
             return f"{name} equals argument number {other + 1}, unchanged"
-    if sentence := _steady(got, expected, name):
+    if sentence := _steady(got, expected, name) or _whole(got, expected, name):
         return sentence
     if got.ndim == 2:
         if got.shape[0] == got.shape[1] and _close(got, expected.T):
@@ -117,6 +118,17 @@ def _steady(got: Array, expected: Array, name: str) -> str | None:
     if _close((got - more).astype(expected.dtype), expected):
         way = "large" if more > 0 else "small"
         return f"every element of {name} is too {way} by {abs(more):.4g}"
+    return None
+
+
+def _whole(got: Array, expected: Array, name: str) -> str | None:
+    """What has lost all that is behind the decimal point."""
+    if got.dtype.kind != "f" or not np.isfinite(got).all() or not (got == np.rint(got)).all():
+        return None
+    ways = (("cut off", np.trunc), ("rounded down", np.floor), ("rounded", np.rint))
+    for way, whole in ways:
+        if _close(got, whole(expected)):
+            return f"every element of {name} is {way} to a whole number"
     return None
 
 

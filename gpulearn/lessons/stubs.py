@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["drift", "is_stub", "loops", "unwrapped", "without_hints"]
+__all__ = ["drift", "is_stub", "unwrapped", "without_hints"]
 
 Function = ast.FunctionDef
 
@@ -54,19 +54,6 @@ def without_hints(args: ast.arguments) -> ast.arguments:
         if arg is not None:
             arg.annotation = None
     return args
-
-
-def loops(answer: Callable[..., Any]) -> int | None:
-    """How many loops a function has, its comprehensions and calls of itself too; or None."""
-    tree = _definition(answer)
-    if tree is None:
-        return None
-    kinds = (ast.For, ast.While, ast.comprehension)
-    return sum(
-        isinstance(node, kinds)
-        or (isinstance(node, ast.Call) and ast.unparse(node.func) == tree.name)
-        for node in ast.walk(tree)
-    )
 
 
 def _definition(function: Callable[..., Any]) -> Function | None:

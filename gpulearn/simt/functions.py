@@ -182,7 +182,7 @@ def _range(m: Machine, *bounds: Value) -> Range:
     return make_range(*bounds)
 
 
-@function(pow)
+@function(pow, flop=True)
 def _pow(m: Machine, a: Value, b: Value) -> Value:
     return BINARY["Pow"](a, b)
 
@@ -226,16 +226,26 @@ class Pairs:
 
     def kernel_items(self) -> Any:
         """The tuples that the loop variable takes."""
-        for n in range(min(self._length(t) for t in self.things)):
-            items = tuple(self._item(t, n) for t in self.things)
-            yield (n + self.start, items[0]) if self.start is not None else items
+        for n in range(self._all()):
+            yield self._tuple(n)
+
+    def _all(self) -> int:
+        return min(self._length(t) for t in self.things)
+
+    def _tuple(self, n: int) -> tuple[Any, ...]:
+        items = tuple(self._item(t, n) for t in self.things)
+        return (n + self.start, items[0]) if self.start is not None else items
 
     def _length(self, thing: Any) -> int:
+        if isinstance(thing, Pairs):
+            return thing._all()
         if isinstance(thing, Range) and thing.uniform:
             return len(range(thing.start, thing.stop, thing.step))
         return length(self.machine, thing)
 
     def _item(self, thing: Any, n: int) -> Any:
+        if isinstance(thing, Pairs):
+            return thing._tuple(n)
         if isinstance(thing, Range):
             return thing.start + n * thing.step
         return self.machine.load(thing, n)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -136,6 +137,11 @@ def _misuse(m: Chunk, error: Exception) -> Finding:
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
     if "undefined" in text.lower():
         text = "a variable is used before anything was assigned to it"
+    if named := re.search(r"unexpected keyword argument '(\w+)'", text):
+        text = f"{named[1]}= cannot be given to the function that it calls"
+    if "0-dimensional arrays" in text or "integer scalar arrays" in text:
+        message = "a slice whose ends differ from thread to thread is not supported by the SIMT"
+        return Finding("unsupported", m.here(), f"{message} machine: index single elements")
     if "View" in text:
         text = "a whole array stands where one number is needed"
     return Finding("not-a-kernel", m.here(), f"this line does not work in a kernel: {text}")

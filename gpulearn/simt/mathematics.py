@@ -153,6 +153,13 @@ def ufunc_loop(ufunc: np.ufunc, given: tuple[np.dtype[Any], ...]) -> tuple[np.dt
     return given
 
 
+# ufuncs that a GPU carries out without arithmetic, or as a comparison
+NO_WORK = {
+    "floor", "ceil", "trunc", "rint", "copysign", "fabs", "absolute", "positive", "negative",
+    "conjugate", "sign", "modf", "frexp", "maximum", "minimum", "fmax", "fmin",
+}  # fmt: skip
+
+
 @converter
 def _ufunc(thing: Any) -> Intrinsic | None:
     """A NumPy ufunc, in the type in which Numba computes it."""
@@ -164,7 +171,7 @@ def _ufunc(thing: Any) -> Intrinsic | None:
         result = thing(*(cast_up(v, dtype) for v, dtype in zip(values, loop, strict=True)))
         return tuple(map(normal, result)) if isinstance(result, tuple) else normal(result)
 
-    return Intrinsic(thing.__name__, run)
+    return Intrinsic(thing.__name__, run, flop=thing.__name__ not in NO_WORK)
 
 
 _register_math()

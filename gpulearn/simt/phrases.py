@@ -105,7 +105,8 @@ _SENTENCES = (
     ),
     (
         rf">>> i?(?:{'|'.join(_OPERATORS)})\((?:UniTuple.*|.*, UniTuple.*)\)$",
-        "several numbers stand where one is needed: x, y = cuda.grid(2) takes them apart",
+        "several numbers stand where one is needed: x, y = cuda.grid(2) takes them apart, "
+        "a.shape[0] is the first of a.shape",
     ),
     (
         r">>> (?:bool|not_)\(array\(",
@@ -131,6 +132,8 @@ def plain(text: str) -> str | None:
     if found := _OPERATION.search(text):
         if "array(" in found[2]:  # what numba by itself says; numba-cuda lets it pass
             return TRUTH if found[1] in ("lt", "le", "gt", "ge", "eq", "ne") else NEW_ARRAY
+        if re.search(r"\bFunction\(", found[2]):
+            return "a function stands where a number must: call it, with (), as in cuda.grid(1)"
         sides = " and ".join(in_words(side) for side in _COMMA.split(found[2]))
         return f"{_OPERATORS[found[1]]} does not work between {sides}"
     found = _INDEX.search(text)

@@ -17,7 +17,7 @@ import numpy as np
 from gpulearn.simt.findings import Finding, Stop
 from gpulearn.simt.joins import CHOSEN, RETURNED, Types
 from gpulearn.simt.memory import Record, View
-from gpulearn.simt.phrases import NEW_ARRAY
+from gpulearn.simt.phrases import NEW_ARRAY, in_words
 from gpulearn.simt.reasons import reason
 from gpulearn.simt.rebound import real_device_function, type_annotation
 
@@ -36,7 +36,11 @@ def judge(
         Stop: with the finding `not-a-kernel` if Numba refuses the kernel.
     """
     try:
-        arguments = _signature_types(signature) or tuple(_type_of(v) for v in values)
+        arguments = _signature_types(signature)
+        if arguments is None:
+            arguments = tuple(_type_of(v) for v in values)
+        else:
+            _check_arrays(function, arguments, values)
     except _Moved as moved:
         _give_up(moved)
         return "any", {}
@@ -124,6 +128,30 @@ def _signature_types(signature: Any) -> tuple[Any, ...] | None:
     except TypeError:
         return None
     return tuple(arguments)
+
+
+def _check_arrays(
+    function: Callable[..., Any], wanted: tuple[Any, ...], values: tuple[Any, ...]
+) -> None:
+    """Numbers are converted to what a signature says; arrays have to be it.
+
+    Raises:
+        Stop: with the finding `not-a-kernel` if an array is of another type.
+    """
+    names = function.__code__.co_varnames
+    for name, want, value in zip(names, wanted, values, strict=False):
+        given = _type_of(value)
+        arrays = [hasattr(kind, "ndim") and hasattr(kind, "layout") for kind in (want, given)]
+        same = arrays[0] == arrays[1]
+        if all(arrays):
+            packed = want.layout == "A" or given.layout != "A"
+            same = packed and (want.dtype, want.ndim) == (given.dtype, given.ndim)
+        if not same:
+            message = (
+                f"the signature of {function.__name__} says that {name} is {in_words(str(want))}, "
+                f"and it is given {in_words(str(given))}: without a signature it takes what comes"
+            )
+            raise Stop(Finding("not-a-kernel", None, message, array=name))
 
 
 def number_dtypes(signature: Any) -> list[np.dtype[Any] | None] | None:

@@ -4,6 +4,8 @@ import dataclasses
 
 import numpy as np
 import pytest
+from numba import cuda as numba_cuda
+from numba import njit
 
 from gpulearn import cuda, device
 from gpulearn.lessons import budgets, gpu_trial, stubs
@@ -488,3 +490,60 @@ def test_shared_memory_that_is_written_and_never_read_is_not_used():
     report, launch = counted(unread, 32, ones, ones)
     said = budgets.shared_memory(advice="").excess(report, launch)
     assert said == "it never reads what it writes to shared memory"
+
+
+def test_what_cannot_be_launched_is_refused_before_it_is_tried():
+    device_function = cuda.jit(device=True)(scale.py_func)
+    assert "it is a device function" in unknown(device_function)
+    assert "it comes with the shape of a launch" in unknown(scale[1, 32])
+    assert "compiled for the CPU: write @cuda.jit over def scale(…)" in unknown(njit(scale.py_func))
+    assert "it is <ufunc 'add'>: write @cuda.jit over def add" in unknown(np.add)
+    assert unknown(numba_cuda.jit(scale.py_func)) is None
+    assert "device function" in unknown(numba_cuda.jit(device=True)(scale.py_func))
+
+
+def test_a_store_to_an_input_counts_even_if_it_changes_nothing():
+    def puts_it_back(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            a[j, i] = a[j, i]
+            out[j, i] = factor * a[j, i]
+
+    assert "it writes to its argument number 1, an input" in unknown(puts_it_back)
+
+
+def test_an_endless_loop_is_told_with_its_line_and_tried_once():
+    def no_step(a, factor, out):
+        i, j = cuda.grid(2)
+        while j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = factor * a[j, i]
+
+    launched = []
+    counted = dataclasses.replace(
+        SCALE, run=lambda *given: launched.append(given[0]) or SCALE.run(*given)
+    )
+    line = no_step.__code__.co_firstlineno + 2
+    assert f"line {line} (`while j < a.shape[0]" in diagnose(counted, no_step, seconds=60)
+    assert launched.count(no_step) == 1
+
+
+def test_one_block_is_not_called_the_first_of_several():
+    def first_only(a, factor, out):
+        if cuda.threadIdx.x == 0:
+            out[0, 0] = factor * a[0, 0]
+
+    one = Launch(
+        "a pair", (np.ones((1, 2), np.float32), np.float32(3), np.empty((1, 2), np.float32)),
+        grid=1, block=1, outputs=(2,),
+    )  # fmt: skip
+    said = diagnose(dataclasses.replace(SCALE, cases=lambda: [one], answers=Answers()), first_only)
+    assert said == "for a pair, out[0, 1] is never written; all others are right."
+
+
+def test_lost_fractions_are_named():
+    def cut(a, factor, out):
+        i, j = cuda.grid(2)
+        if j < a.shape[0] and i < a.shape[1]:
+            out[j, i] = int(factor * a[j, i])
+
+    assert "every element of out is cut off to a whole number" in unknown(cut)

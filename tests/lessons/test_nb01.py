@@ -69,6 +69,47 @@ def loops_divide(a, b):
     return a @ b / 0
 
 
+def loops_around_arrays_of_its_own(a, b):
+    for _ in range(1):
+        c = np.asarray(a) @ np.asarray(b)
+    return c
+
+
+def loops_over_rows_only(a, b):
+    return np.array([row @ b for row in a])
+
+
+def loops_too_coarse(a, b):
+    return (a @ b).astype(np.float32)
+
+
+def loops_yield(a, b):
+    yield a @ b
+
+
+def loops_end_early(a, b):
+    c = np.zeros((a.shape[0], b.shape[1]))
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+            return c
+
+
+def loops_on_garbage(a, b):
+    c = np.empty((a.shape[0], b.shape[1]))
+    for i, j, k in np.ndindex(a.shape[0], b.shape[1], a.shape[1]):
+        c[i, j] += a[i, k] * b[k, j]
+    return c
+
+
+def crossover_up_to_the_last(sizes, cpu_seconds, gpu_seconds):
+    for i in range(len(sizes) - 1):
+        if all(g < c for g, c in zip(gpu_seconds[i:], cpu_seconds[i:], strict=True)):
+            return sizes[i] + 1
+    return None
+
+
 def flops_without_factor(rows, inner, cols):
     return rows * cols * inner
 
@@ -133,6 +174,15 @@ def time_constant(launch, wait, now, count):
         ("matmul_loops", loops_reset_in_the_wrong_place, "the sum is never set back"),
         ("matmul_loops", loops_stop_early, "the sum stops one early"),
         ("matmul_loops", loops_write_into_a, "it changes its input; work on a copy"),
+        ("matmul_loops", loops_around_arrays_of_its_own, "something without a loop did the work"),
+        ("matmul_loops", loops_over_rows_only, "NumPy's matmul (@) did the work"),
+        ("matmul_loops", loops_too_coarse, "an array of float32, which is too coarse for float64"),
+        ("matmul_loops", loops_yield, "it yields its results one by one: write return"),
+        ("matmul_loops", loops_end_early, "only C[0, 0] is filled: is return inside a loop?"),
+        ("matmul_loops", loops_on_garbage, "np.empty fills in nothing"),
+        ("matmul_flops", lambda m, n, p: lambda: 2 * m * n * p, "the function <lambda> itself"),
+        ("crossover", crossover_up_to_the_last, "returns 257, expected 256"),
+        ("crossover", lambda s, c, g: s[-1] if g[-1] < 1 else None, "it returns None, expected"),
         ("matmul_loops", loops_print, "returns nothing (None)"),
         ("matmul_flops", flops_without_factor, "each also takes an addition"),
         ("matmul_flops", flops_text, "returns '2' (str), expected 2"),

@@ -44,7 +44,7 @@ def gpu_that_empties_its_list(gpus, need, work, traffic):
         ("attainable", lambda i, p, b: i * b, "that is the slope alone"),
         ("attainable", lambda i, p, b: max(p, i * b), "the larger of the two limits"),
         ("attainable", lambda i, p, b: i / 0, "it raises ZeroDivisionError"),
-        ("cheapest_gpu_that_fits", gpu_by_first_that_fits, "expected"),
+        ("cheapest_gpu_that_fits", gpu_by_first_that_fits, "compare the cost on all that do"),
         ("cheapest_gpu_that_fits", gpu_cheapest_ignoring_traffic, "counts the arithmetic only"),
         ("cheapest_gpu_that_fits", gpu_all_that_fit, "expected 'strong'"),
         ("cheapest_gpu_that_fits", gpu_that_empties_its_list, "it changes its input"),

@@ -243,3 +243,14 @@ def test_totals_are_the_sum_of_the_lines() -> None:
         lines = sum(getattr(counts, name) for counts in report.lines.values())
         assert lines == getattr(report.totals, name)
     assert report.totals.active_lanes == 32 * report.totals.instructions
+
+
+def test_arithmetic_by_numpys_names_is_work_too() -> None:
+    def kernel(out, a):
+        i = cuda.grid(1)
+        out[i] = np.sqrt(np.multiply(a[i], a[i])) + pow(a[i], 2)
+        out[i] = np.maximum(np.floor(out[i]), -a[i])
+
+    ones = np.ones(32, np.float32)
+    report = xray(kernel, 1, 32, ones.copy(), ones)
+    assert (report.totals.flops32, report.totals.flops64) == (4 * 32, 0)

@@ -116,3 +116,46 @@ def test_a_missing_argument_of_a_device_function_is_named() -> None:
     assert "takes" in found.message
     assert "(x)" in found.message
     assert found.line == line(one_argument_missing, "out[0]")
+
+
+@cuda.jit("void(float64[:], float64)")
+def doubles(a, n):
+    a[cuda.grid(1)] = n
+
+
+@cuda.jit("void(float32[:], float64)")
+def singles(a, n):
+    a[cuda.grid(1)] = n
+
+
+def test_an_array_of_another_type_than_the_signature_says() -> None:
+    said = r"signature of doubles says that a is a 1-dimensional array of float64, and it is given"
+    with pytest.raises(gl.KernelError, match=said):
+        doubles[1, 32](array(), 3)
+    singles[1, 32](array(), 3)  # numbers are converted
+    with pytest.raises(gl.KernelError, match="2-dimensional array of float32: without a signature"):
+        singles[1, 32](cuda.to_device(np.zeros((4, 8), np.float32)), 3)
+
+
+def test_what_only_the_machine_knows_is_not_quoted() -> None:
+    def named(a):
+        np.add(a, a, out=a)
+
+    def stepped(a):
+        i = cuda.grid(1)
+        a[i::2] = a[i::2]
+
+    said = only(xray(named, 1, 32, np.zeros(32, np.float32)), "not-a-kernel").message
+    assert said.endswith("out= cannot be given to the function that it calls")
+    said = only(xray(stepped, 1, 32, np.zeros(32, np.float32)), "unsupported").message
+    assert said.startswith("a slice whose ends differ from thread to thread")
+
+
+def test_pairs_of_pairs_are_taken_apart() -> None:
+    def kernel(a, b):
+        for i, (x, y) in enumerate(zip(a, b)):  # noqa: B905
+            a[i] = x + y
+
+    out = np.ones(8, np.float32)
+    launch(kernel, 1, 1, out, np.ones(4, np.float32))
+    assert out.tolist() == [2, 2, 2, 2, 1, 1, 1, 1]

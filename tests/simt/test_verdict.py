@@ -226,7 +226,7 @@ def test_an_argument_that_is_no_number_or_array_is_refused(argument: Any) -> Non
         ("out[i] = max(out)", "a whole array stands where one number is needed"),
         ("x = cuda.blockIdx * cuda.blockDim; out[i] = x", "three parts each: write .x"),
         ("i = cuda.grid(2); out[i[0]] = i < 3", "x, y = cuda.grid(2) takes them apart"),
-        ("out[i] = out[i] + cuda.grid", "+ does not work between a float32 and a function"),
+        ("out[i] = out[i] + cuda.grid", "call it, with (), as in cuda.grid(1)"),
         ("if out > 3: out[i] = 1", "a whole array cannot be true or false"),
         ("out[i] = math.sqrt(out)", "sqrt() takes a number, and this is a whole array"),
         ("out[i] = out(i)", "its elements are in [ ], not ( )"),

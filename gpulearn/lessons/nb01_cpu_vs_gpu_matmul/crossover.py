@@ -109,6 +109,25 @@ def nearly(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
     return found
 
 
+@answers.wrong(
+    "it gives up at the first size at which the GPU does not lead to the end: return None only "
+    "after the loop."
+)
+def none_in_the_loop(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    return sizes[0] if crossover(sizes, cpu_seconds, gpu_seconds) == sizes[0] else None
+
+
+@answers.wrong("the last size is never looked at: range(len(sizes)) reaches it already.")
+def last_size_left_out(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    found = crossover(sizes, cpu_seconds, gpu_seconds)
+    return None if found == sizes[-1] else found
+
+
+@answers.wrong("the first size is never looked at: walk back down to index 0.")
+def first_size_left_out(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    return crossover(sizes[1:], cpu_seconds[1:], gpu_seconds[1:])
+
+
 @answers.wrong("−1 is no size: where there is no crossover, return None.")
 def minus_one(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
     found = crossover(sizes, cpu_seconds, gpu_seconds)

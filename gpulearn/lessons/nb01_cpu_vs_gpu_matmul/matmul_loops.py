@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -41,7 +43,7 @@ def hidden_loops(answer: Callable[..., Any], outcomes: Sequence[Any]) -> str | N
         def __array_ufunc__(
             self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any
         ) -> Any:
-            if ufunc is np.matmul and all(np.ndim(x) == 2 for x in inputs):
+            if ufunc is np.matmul and any(np.ndim(x) == 2 for x in inputs):
                 products.append("NumPy's matmul (@)")
             if out is not None:
                 kwargs["out"] = tuple(plain(x) for x in out)
@@ -66,7 +68,7 @@ def hidden_loops(answer: Callable[..., Any], outcomes: Sequence[Any]) -> str | N
         answer((np.eye(3) + 1.0).view(Spy), np.arange(6.0).reshape(3, 2).view(Spy))
     except Exception:
         products.clear()  # an answer that does not take this kind of array has nothing to hide
-    if not products and stubs.loops(answer) == 0:
+    if not products and not repeats(answer):
         products.append("something without a loop")
     if products:
         return (
@@ -74,6 +76,46 @@ def hidden_loops(answer: Callable[..., Any], outcomes: Sequence[Any]) -> str | N
             f"Write the loops yourself: they are what everything else is compared with."
         )
     return None
+
+
+def same_mistake(one: Any, other: Any) -> bool:
+    """Whether two products agree, whatever precision their sums were done in."""
+    return compare.arrays(one.astype(np.float32), other.astype(np.float32)) is None
+
+
+def repeats(answer: Callable[..., Any]) -> bool:
+    """Whether an answer takes more steps for larger matrices, in Python and in its own lines.
+
+    What it calls counts where it stands beside it, such as a helper of the same notebook.
+    """
+    function = stubs.unwrapped(answer)
+    code, space = getattr(function, "__code__", None), getattr(function, "__globals__", {})
+    compiled = [hasattr(space.get(name), "py_func") for name in getattr(code, "co_names", ())]
+    if code is None or any(compiled):
+        return True  # its steps cannot be counted
+    counts = [steps(function, np.ones((size, size))) for size in (2, 4)]
+    return counts[0] < counts[1]
+
+
+def steps(function: Callable[..., Any], matrix: Matrix) -> int:
+    """How many steps Python takes in a function and in others of its module, for one product."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, arg: Any) -> Any:
+        nonlocal count
+        if frame.f_globals is not function.__globals__:
+            return None
+        frame.f_trace_opcodes = True
+        count += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function(matrix, matrix.copy())
+    finally:
+        sys.settrace(before)
+    return count
 
 
 @answers.wrong("a * b multiplies element by element; C[i, j] is a sum over k.")
@@ -188,6 +230,39 @@ def same_rows(a: Matrix, b: Matrix) -> Matrix:
     return np.array(rows)
 
 
+@answers.wrong(
+    "the sums begin with whatever memory held: np.empty fills in nothing, np.zeros begins at zero."
+)
+def from_empty(a: Matrix, b: Matrix) -> Matrix:
+    c = np.empty((a.shape[0], b.shape[1]))
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+    return c
+
+
+@answers.wrong("only one product is ever done: is return inside the innermost loop?")
+def first_product(a: Matrix, b: Matrix) -> Matrix:
+    c = np.zeros((a.shape[0], b.shape[1]))
+    c[0, 0] = a[0, 0] * b[0, 0]
+    return c
+
+
+@answers.wrong("row 0 and column 0 of C stay empty: all three loops count from 0.")
+def counts_from_one(a: Matrix, b: Matrix) -> Matrix:
+    c = np.zeros((a.shape[0], b.shape[1]))
+    c[1:, 1:] = (a @ b)[1:, 1:]
+    return c
+
+
+@answers.wrong(
+    "all elements are too large by 1: each sum begins at 0, so np.zeros and not np.ones."
+)
+def from_ones(a: Matrix, b: Matrix) -> Matrix:
+    return a @ b + 1
+
+
 @answers.wrong("only the first row is filled: is return inside a loop?")
 def first_row(a: Matrix, b: Matrix) -> Matrix:
     c = np.zeros((a.shape[0], b.shape[1]))
@@ -227,6 +302,12 @@ def with_accumulator(a: Matrix, b: Matrix) -> Matrix:
 
 
 @answers.right
+def by_a_helper(a: Matrix, b: Matrix) -> Matrix:
+    c: Matrix = other_order(a, b)
+    return c
+
+
+@answers.right
 def by_dot_products(a: Matrix, b: Matrix) -> Matrix:
     c = np.empty((a.shape[0], b.shape[1]))
     for i in range(a.shape[0]):
@@ -242,6 +323,7 @@ EXERCISE = Exercise(
     reference=matmul_loops,
     cases=cases,
     difference=compare.arrays,
+    kinships=(same_mistake,),
     demand=hidden_loops,
     answers=answers,
 )

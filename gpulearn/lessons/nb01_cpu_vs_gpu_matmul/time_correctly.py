@@ -167,6 +167,63 @@ def total(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
     return clock() - start
 
 
+@answers.wrong("the launch is left out: read the clock before run(), not after it.")
+def launch_left_out(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    run()
+    synchronize()
+    times = []
+    for _ in range(repeats):
+        run()
+        start = clock()
+        synchronize()
+        times.append(clock() - start)
+    return statistics.median(times)
+
+
+@answers.wrong("two calls lie between the two readings of the clock: time each by itself.")
+def two_calls_timed(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    run()
+    synchronize()
+    times = []
+    for _ in range(repeats):
+        start = clock()
+        run()
+        run()
+        synchronize()
+        times.append(clock() - start)
+    return statistics.median(times)
+
+
+@answers.wrong(
+    "a call that is to warm up still runs when the clock is read: wait for it with synchronize(), "
+    "and one before all the repeats is enough."
+)
+def warm_up_in_each(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    times = []
+    for _ in range(repeats):
+        run()
+        start = clock()
+        run()
+        synchronize()
+        times.append(clock() - start)
+    return statistics.median(times)
+
+
+@answers.wrong("that times one call too many: a median of repeats + 1 calls.")
+def one_too_many(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    return statistics.median(each(run, synchronize, clock, repeats + 1))
+
+
+@answers.wrong("that times 5 calls whatever repeats says: count with repeats.")
+def always_five(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    return statistics.median(each(run, synchronize, clock, 5))
+
+
+@answers.wrong("that divides a time of one call by the number of calls: the median is one already.")
+def divided(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    return time_correctly(run, synchronize, clock, repeats) / repeats
+
+
 @answers.wrong("that is in milliseconds; return seconds.")
 def milliseconds(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
     return 1e3 * time_correctly(run, synchronize, clock, repeats)

@@ -23,6 +23,7 @@ def cases() -> list[Case]:
         ("an intensity above the ridge of a laptop", 40.0, 3.1e11, 4.7e10),
         ("a machine whose memory outruns its arithmetic", 0.5, 2e9, 8e9),
         ("slow arithmetic before fast memory", 2.0, 2e9, 8e9),
+        ("an intensity of 0.3 on a T4, in TFLOP/s and TB/s", 0.3, 8.1, 0.32),
     )
     return [Case(label, tuple(rest)) for label, *rest in work]
 
@@ -83,6 +84,11 @@ def times_peak(intensity: float, peak: float, bandwidth: float) -> float:
 @answers.wrong("that counts operations per number of 4 bytes; the intensity is per byte.")
 def per_float32(intensity: float, peak: float, bandwidth: float) -> float:
     return min(peak, intensity * bandwidth / 4)
+
+
+@answers.wrong("what is behind the decimal point is dropped; give the number as it is.")
+def whole_number(intensity: float, peak: float, bandwidth: float) -> float:
+    return int(min(peak, intensity * bandwidth))
 
 
 @answers.right

@@ -24,9 +24,9 @@ def gpu(name: str, memory: float, tflops: float, gbs: float, price: float | None
 def market() -> list[Offer]:
     """Five made-up GPUs on which every shortcut goes wrong somewhere."""
     return [
-        gpu("small", 16, 10, 300, 0.40),
         gpu("wide", 24, 20, 2000, 0.90),
         gpu("owned", 48, 60, 900, None),
+        gpu("small", 16, 10, 300, 0.40),
         gpu("strong", 48, 160, 1000, 1.20),
         gpu("huge", 96, 400, 4000, 4.00),
     ]
@@ -43,13 +43,16 @@ def cases() -> list[Case]:
         ("a job that fits nowhere", 200e9, 1e15, 1e12),
         ("a job with as much to compute as to move", 10e9, 1.2e15, 2.4e13),
         ("a job of exactly 16 GB limited by memory", 16e9, 1e10, 1e12),
+        ("a job that costs a fortune", 40e9, 1e27, 1e12),
     )
     found = [Case(label, (market(), *job)) for label, *job in jobs]
     cheap = [gpu("cheap", 16, 5, 500, 0.30), gpu("dear", 16, 40, 600, 0.60)]
     found.append(Case("two GPUs, the dearer one 8 times as fast", (cheap, 1e9, 1e15, 1e9)))
+    both = [gpu("old", 16, 5, 300, 1.50), gpu("new", 16, 40, 600, 1.00)]
+    found.append(Case("two GPUs, the faster one also cheaper", (both, 1e9, 1e15, 1e9)))
     even = [gpu("even", 16, 10, 1000, 1.0), gpu("lopsided", 16, 6.5, 10_000, 0.9)]
     found.append(Case("a job that is balanced on one of two GPUs", (even, 1e9, 1e13, 1e12)))
-    found.append(Case("only GPUs that are not for hire", ([market()[2]], 1e9, 1e15, 1e12)))
+    found.append(Case("only GPUs that are not for hire", ([market()[1]], 1e9, 1e15, 1e12)))
     return found
 
 
@@ -176,6 +179,38 @@ def dearest(offers: Offers, memory: float, flops: float, bytes_moved: float) -> 
 )
 def price_per_time(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
     return least(fitting(offers, memory), lambda o: for_hire(o) / hours(o, flops, bytes_moved))
+
+
+@answers.wrong(
+    "the least cost so far begins at a number that a cost can exceed: begin at float('inf')."
+)
+def least_begins_low(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
+    best, lowest = None, 1000.0
+    for one in fitting(offers, memory):
+        cost = for_hire(one) * hours(one, flops, bytes_moved)
+        if cost < lowest:
+            best, lowest = one.name, cost
+    return best
+
+
+@answers.wrong(
+    "a time is operations over operations per second: divide by the peak, do not multiply."
+)
+def multiplied(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
+    def cost(o: Offer) -> float:
+        return for_hire(o) * max(flops * o.peak, bytes_moved * o.bandwidth)
+
+    return least(fitting(offers, memory), cost)
+
+
+@answers.wrong("that is the first GPU that holds the job: compare the cost on all that do.")
+def first_that_fits(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
+    return next((o.name for o in fitting(offers, memory)), None)
+
+
+@answers.wrong("that is the last GPU that holds the job: keep the least cost beside the name.")
+def last_that_fits(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
+    return next((o.name for o in reversed(fitting(offers, memory))), None)
 
 
 @answers.right

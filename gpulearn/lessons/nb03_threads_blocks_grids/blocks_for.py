@@ -18,7 +18,7 @@ def cases() -> list[Case]:
     """Sizes that a block divides and that none does, and one that overflows 32 bits."""
     sizes = (
         *((500, 128), (512, 128), (513, 128), (1, 128), (127, 128), (320, 32), (7, 3)),
-        *((1000, 1), (5, 5), (2**31 - 1, 1024), (2**36 + 1, 256)),
+        *((1000, 1), (5, 5), (2**31 - 1, 1024), (2**32 + 1, 1024)),
     )
     return [Case(f"n, block_size = {n}, {size}", (n, size)) for n, size in sizes]
 
@@ -80,11 +80,29 @@ def at_least_one(n: int, block_size: int) -> float:
     return max(1, n // block_size)
 
 
+@answers.wrong("the size of a block is not always 128: divide by block_size.")
+def always_128(n: int, block_size: int) -> float:
+    return -(-n // 128)
+
+
+@answers.wrong("a float32 has 7 digits, too few for this many elements: use whole numbers.")
+def in_float32(n: int, block_size: int) -> float:
+    return math.ceil(np.float32(n) / np.float32(block_size))
+
+
 @answers.wrong("the sum overflows 32 bits: use Python's own integers.")
 def int32(n: int, block_size: int) -> float:
     with np.errstate(over="ignore"):
         wrapped = np.array([n]).astype(np.int32) + np.int32(block_size - 1)
     return int(wrapped[0] // block_size)
+
+
+@answers.right
+def counted_up(n: int, block_size: int) -> float:
+    count = 0
+    for _ in range(0, n, block_size):
+        count += 1
+    return count
 
 
 @answers.right

@@ -16,7 +16,10 @@ from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
 __all__ = ["EXERCISE"]
 
 NO_FLOAT64 = "Add the elements as they are; a total that starts at 0.0 starts as a float64."
-ONE_EACH = "A thread does one element, its own: there is no need for a loop over all of them."
+ONE_EACH = (
+    "A thread does one element, its own, and threads outside the matrix do none: there is no need "
+    "for a loop over all of them."
+)
 
 Matrix = np.ndarray[tuple[int, int], Any]
 answers = Answers()
@@ -77,8 +80,8 @@ def swapped(a: Matrix, b: Matrix, out: Matrix) -> None:
 
 
 @answers.wrong(
-    "the guard holds x against the columns, but then x stands where the row belongs: [y, x]. "
-    "It is right on square matrices only."
+    "the first number of cuda.grid(2), x, is held against the columns, but then stands where the "
+    "row belongs: x, y = cuda.grid(2) and [y, x]. It is right on square matrices only."
 )
 def square_only(a: Matrix, b: Matrix, out: Matrix) -> None:
     x, y = cuda.grid(2)

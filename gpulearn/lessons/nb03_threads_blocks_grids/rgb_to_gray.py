@@ -16,7 +16,10 @@ from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
 __all__ = ["EXERCISE"]
 
 NO_FLOAT64 = "A plain 0.299 in a kernel is a float64: use RED, GREEN and BLUE, which are float32."
-ONE_EACH = "A thread does one pixel, its own: there is no need for a loop over all of them."
+ONE_EACH = (
+    "A thread does one pixel, its own, and threads outside the picture do none: there is no need "
+    "for a loop over all of them."
+)
 
 Image = np.ndarray[tuple[int, int, int], Any]
 Plane = np.ndarray[tuple[int, int], Any]
@@ -70,8 +73,8 @@ def swapped(rgb: Image, gray: Plane) -> None:
 
 
 @answers.wrong(
-    "the guard holds x against the columns, but then x stands where the row belongs: [y, x]. "
-    "It is right on square pictures only."
+    "the first number of cuda.grid(2), x, is held against the columns, but then stands where the "
+    "row belongs: x, y = cuda.grid(2) and [y, x]. It is right on square pictures only."
 )
 def square_only(rgb: Image, gray: Plane) -> None:
     x, y = cuda.grid(2)
@@ -132,6 +135,45 @@ def bgr(rgb: Image, gray: Plane) -> None:
     x, y = cuda.grid(2)
     if x < gray.shape[1] and y < gray.shape[0]:
         gray[y, x] = BLUE * rgb[y, x, 0] + GREEN * rgb[y, x, 1] + RED * rgb[y, x, 2]
+
+
+@answers.wrong("red and green are swapped: rgb[y, x, 0] is red and rgb[y, x, 1] is green.")
+def grb(rgb: Image, gray: Plane) -> None:
+    x, y = cuda.grid(2)
+    if x < gray.shape[1] and y < gray.shape[0]:
+        gray[y, x] = GREEN * rgb[y, x, 0] + RED * rgb[y, x, 1] + BLUE * rgb[y, x, 2]
+
+
+@answers.wrong("green and blue are swapped: rgb[y, x, 1] is green and rgb[y, x, 2] is blue.")
+def rbg(rgb: Image, gray: Plane) -> None:
+    x, y = cuda.grid(2)
+    if x < gray.shape[1] and y < gray.shape[0]:
+        gray[y, x] = RED * rgb[y, x, 0] + BLUE * rgb[y, x, 1] + GREEN * rgb[y, x, 2]
+
+
+@answers.wrong("blue is missing: three colours count, 0, 1 and 2.")
+def without_blue(rgb: Image, gray: Plane) -> None:
+    x, y = cuda.grid(2)
+    if x < gray.shape[1] and y < gray.shape[0]:
+        gray[y, x] = RED * rgb[y, x, 0] + GREEN * rgb[y, x, 1]
+
+
+@answers.wrong(
+    "each assignment overwrites the one before, and blue alone is left: add the three up."
+)
+def overwritten(rgb: Image, gray: Plane) -> None:
+    x, y = cuda.grid(2)
+    if x < gray.shape[1] and y < gray.shape[0]:
+        gray[y, x] = RED * rgb[y, x, 0]
+        gray[y, x] = GREEN * rgb[y, x, 1]
+        gray[y, x] = BLUE * rgb[y, x, 2]
+
+
+@answers.wrong("that is green as it stands: weigh all three with RED, GREEN and BLUE.")
+def green_as_it_is(rgb: Image, gray: Plane) -> None:
+    x, y = cuda.grid(2)
+    if x < gray.shape[1] and y < gray.shape[0]:
+        gray[y, x] = rgb[y, x, 1]
 
 
 @answers.wrong("that is the plain mean of the three: weigh them with RED, GREEN and BLUE.")

@@ -28,10 +28,11 @@ def cases() -> list[Launch]:
     """Grids that are too small, just right and too large; a single thread; ends anywhere."""
     rng = np.random.default_rng(6)
     made = []
-    for n, grid, block in ((300, 3, 32), (1000, 8, 16), (20, 2, 32), (7, 1, 1), (128, 2, 64)):
+    shapes = ((300, 3, 32), (1000, 8, 16), (20, 2, 32), (41, 1, 1), (128, 2, 64))
+    for alpha, (n, grid, block) in zip((2.5, -0.75, 3.0, 1.5, 0.0), shapes, strict=True):
         x, y = rng.normal(size=(2, n)).astype(np.float32)
-        label = f"{n} elements and {grid} block{'s' * (grid > 1)} of {block}"
-        args = (np.float32(2.5), x, y, np.empty_like(x))
+        label = f"{n} elements, {grid} block{'s' * (grid > 1)} of {block} and alpha = {alpha:g}"
+        args = (np.float32(alpha), x, y, np.empty_like(x))
         made.append(Launch(label, args, grid=grid, block=block, outputs=(3,), measured=n == 1000))
     return made
 
@@ -106,6 +107,44 @@ def empty(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
 def constant(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
         out[i] = alpha * x[0] + y[0]
+
+
+@answers.wrong("alpha is not always 2.5: multiply by the argument.")
+def one_alpha(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = np.float32(2.5) * x[i] + y[i]
+
+
+@answers.wrong(
+    "that many rounds are not always enough: go on in steps of cuda.gridsize(1) until i reaches "
+    "out.size."
+)
+def eight_rounds(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
+    i = cuda.grid(1)
+    for _ in range(8):
+        if i < out.size:
+            out[i] = alpha * x[i] + y[i]
+        i += cuda.gridsize(1)
+
+
+@answers.wrong("alpha is added, not multiplied: alpha · x + y.")
+def alpha_added(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = alpha + x[i] + y[i]
+
+
+@answers.wrong("y is missing: out is alpha · x + y.")
+def without_y(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
+    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[i] = alpha * x[i]
+
+
+@answers.wrong("the rest is missing: share out ⌈size / threads⌉ elements to each, not ⌊ ⌋.")
+def whole_rounds_only(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
+    threads = cuda.gridsize(1)
+    for k in range(out.size // threads):
+        i = k * threads + cuda.grid(1)
+        out[i] = alpha * x[i] + y[i]
 
 
 @answers.wrong("alpha is missing: out is x + y.")

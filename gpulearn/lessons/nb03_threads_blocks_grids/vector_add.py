@@ -15,7 +15,10 @@ from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
 __all__ = ["EXERCISE"]
 
 NO_FLOAT64 = "Add the elements as they are; every float64 in between makes the sum float64."
-ONE_EACH = "A thread does one element, its own: there is no need for a loop over all of them."
+ONE_EACH = (
+    "A thread does one element, its own, and threads beyond the end do none: there is no need for "
+    "a loop over all of them."
+)
 
 Vector = np.ndarray[tuple[int], Any]
 answers = Answers()
@@ -29,7 +32,9 @@ def cases() -> list[Launch]:
         a, b = rng.normal(size=(2, n)).astype(np.float32)
         label = f"{n} element{'s' * (n > 1)} in {grid} block{'s' * (grid > 1)} of {block}"
         args = (a, b, np.empty_like(a))
-        made.append(Launch(label, args, grid=grid, block=block, outputs=(2,), measured=n == 1000))
+        made.append(
+            Launch(label, args, grid=grid, block=block, outputs=(2,), measured=n in (70, 1000))
+        )
     return made
 
 
@@ -46,7 +51,7 @@ def block_ignored(a: Vector, b: Vector, out: Vector) -> None:
 
 
 @answers.wrong(
-    "nothing arrives in out: does out[i] = … stand in the kernel, with = and not with +=?"
+    "nothing arrives in out: does out[i] = … stand in the kernel, with = and not with == or +=?"
 )
 def empty(a: Vector, b: Vector, out: Vector) -> None:
     pass
@@ -134,6 +139,28 @@ def in_float64(a: Vector, b: Vector, out: Vector) -> None:
 @answers.wrong(ONE_EACH)
 def every_thread_does_all(a: Vector, b: Vector, out: Vector) -> None:
     for i in range(out.size):
+        out[i] = a[i] + b[i]
+
+
+@answers.wrong(ONE_EACH)
+def begins_again(a: Vector, b: Vector, out: Vector) -> None:
+    i = cuda.grid(1) % out.size
+    out[i] = a[i] + b[i]
+
+
+@answers.wrong(ONE_EACH)
+def last_one_again(a: Vector, b: Vector, out: Vector) -> None:
+    i = min(cuda.grid(1), out.size - 1)
+    out[i] = a[i] + b[i]
+
+
+@answers.wrong(
+    "each block does one element, that of its own number: it is the threads that are numbered, by "
+    "cuda.grid(1)."
+)
+def a_block_for_each(a: Vector, b: Vector, out: Vector) -> None:
+    i = cuda.blockIdx.x
+    if i < out.size:
         out[i] = a[i] + b[i]
 
 

@@ -39,7 +39,7 @@ def summed(matrix: Array, out: Array) -> tuple[Array]:
 def allowed(launch: Launch) -> int:
     """Each element once, and some room for another way to begin and to end."""
     matrix, out = launch.args
-    return int(matrix.nbytes + out.nbytes) * 5 // 4
+    return int(matrix.nbytes + out.nbytes) * 6 // 5
 
 
 def cases() -> list[Launch]:
@@ -92,6 +92,24 @@ def sums_in_global_memory(matrix: Any, out: Any) -> None:
         out[column] = 0
         for row in range(matrix.shape[0]):
             out[column] += matrix[row, column]
+
+
+@answers.wrong(OWN_VARIABLE)
+def adds_atomically(matrix: Any, out: Any) -> None:
+    column = cuda.grid(1)
+    if column < out.size:
+        out[column] = 0
+        for row in range(matrix.shape[0]):
+            cuda.atomic.add(out, column, matrix[row, column])
+
+
+@answers.wrong(OWN_VARIABLE)
+def begins_again(matrix: Any, out: Any) -> None:
+    column = cuda.grid(1) % out.size
+    total = np.float32(0)
+    for row in range(matrix.shape[0]):
+        total += matrix[row, column]
+    out[column] = total
 
 
 @answers.wrong(  # adding to poison leaves poison, so an empty kernel looks the same
@@ -259,5 +277,6 @@ EXERCISE = kernel_exercise(
         budgets.sectors_per_request(4, advice=NEIGHBOURS),
         budgets.float64(advice=FLOAT32),
         budgets.bytes_moved(allowed, advice=OWN_VARIABLE),
+        budgets.atomics(lambda launch: launch.args[1].size, of=1, advice=OWN_VARIABLE),
     ),
 )

@@ -34,13 +34,13 @@ def copied(source: Array, target: Array) -> tuple[Array]:
 def cases() -> list[Launch]:
     """Few threads, many threads, one element, no whole number of rounds."""
     rng = np.random.default_rng(4)
-    shapes = [(1000, 3, 64), (97, 1, 128), (5, 2, 32), (1, 1, 32), (4096, 2, 128)]
+    shapes = [(1700, 1, 64), (97, 1, 128), (5, 2, 32), (1, 1, 32), (2048, 2, 128)]
     made = []
     for n, grid, block in shapes:
         source = rng.normal(size=n).astype(np.float32)
         label = f"{n:,} element{'s' * (n > 1)}, {grid} × {block} threads"
         args = (source, np.empty_like(source))
-        measured = n == 4096
+        measured = n == 2048
         made.append(Launch(label, args, grid=grid, block=block, outputs=(1,), measured=measured))
     return made
 
@@ -73,6 +73,18 @@ def one_element_each(source: Any, target: Any) -> None:
     i = cuda.grid(1)
     if i < source.size:
         target[i] = source[i]
+
+
+@answers.wrong(
+    "that many rounds are not always enough: go on in steps of cuda.gridsize(1) until i reaches "
+    "source.size."
+)
+def sixteen_rounds(source: Any, target: Any) -> None:
+    i = cuda.grid(1)
+    for _ in range(16):
+        if i < source.size:
+            target[i] = source[i]
+        i += cuda.gridsize(1)
 
 
 @answers.wrong(ONCE)

@@ -25,6 +25,8 @@ FLOAT32 = (
     "with them too: math.sqrt and products of x, y, z stay in float32."
 )
 
+ONE_EACH = "A thread does one point, its own: there is no need for a loop over all of them."
+
 answers = Answers()
 
 
@@ -136,6 +138,12 @@ def empty(x: Any, y: Any, z: Any, out: Any) -> None:
     pass
 
 
+@answers.wrong(ONE_EACH)
+def every_thread_does_all(x: Any, y: Any, z: Any, out: Any) -> None:
+    for i in range(out.size):
+        out[i] = math.sqrt(x[i] * x[i] + y[i] * y[i] + z[i] * z[i])
+
+
 @answers.right
 def step_by_step(x: Any, y: Any, z: Any, out: Any) -> None:
     k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
@@ -165,5 +173,6 @@ EXERCISE = kernel_exercise(
     budgets=(
         budgets.sectors_per_request(4, advice=NEIGHBOURS),
         budgets.float64(advice=FLOAT32),
+        budgets.operations(lambda launch: 20 * launch.args[3].size, advice=ONE_EACH),
     ),
 )
