@@ -10,6 +10,7 @@ import itertools
 import math
 import numbers
 import operator
+import re
 from collections.abc import Callable, Iterable
 from importlib.metadata import PackageNotFoundError, metadata, version
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -54,6 +55,9 @@ OPTIONAL = {
     "tqdm": ("progress bars", "lab"),
     "tensorboard": ("TensorBoard's logs", "lab"),
 }
+
+
+ADDRESS = re.compile(r"^<.* at 0x[0-9a-fA-F]+>$", re.DOTALL)
 
 
 def install_command(extra: str) -> str:
@@ -124,6 +128,8 @@ def shown(value: Any) -> str:
     try:
         text = repr(value.item() if hasattr(value, "item") and not is_class else value)
     except Exception:
+        return f"an object of type {kind}"
+    if ADDRESS.search(text):  # where it lies in memory says nothing
         return f"an object of type {kind}"
     return shorten(" ".join(text.split()))
 

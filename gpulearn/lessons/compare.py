@@ -19,7 +19,8 @@ def is_number(value: Any) -> bool:
     """Whether a value is one real number (a truth value is none)."""
     if isinstance(value, np.ndarray):
         return value.ndim == 0 and value.dtype.kind in "iuf"
-    return isinstance(value, numbers.Real | np.number) and not isinstance(value, bool | np.bool_)
+    real = isinstance(value, numbers.Real | np.integer | np.floating)
+    return real and not isinstance(value, bool | np.bool_)
 
 
 def numbers_or_none(got: Any, expected: Any, relative: float = 1e-9) -> str | None:
@@ -85,6 +86,10 @@ def arrays(got: Any, expected: np.ndarray) -> str | None:
     """Compare two arrays of numbers: shape first, then the first element that differs."""
     if got is None:
         return NOTHING
+    if isinstance(got, tuple) and any(isinstance(one, np.ndarray) for one in got):
+        if len(got) == 1:
+            return "it returns a tuple with the array in it: take away the comma after the result"
+        return f"it returns {len(got)} things, expected one array"
     if isinstance(got, list | tuple):
         return f"it returns a {type(got).__name__}; wrap it in np.array"
     if not isinstance(got, np.ndarray) or isinstance(got, np.ma.MaskedArray | np.matrix):
@@ -103,5 +108,5 @@ def arrays(got: Any, expected: np.ndarray) -> str | None:
     count = int((~close).sum())
     return (
         f"{count} of {close.size} elements differ, first [{', '.join(map(str, where))}]: "
-        f"{shown(got[where])}, expected {shown(expected[where])}"
+        f"{shown(got[where])}, expected {shown(expected[where] + 0)}"  # + 0: no −0.0
     )

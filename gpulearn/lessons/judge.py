@@ -19,14 +19,17 @@ import numpy as np
 from gpulearn._require import shorten, shown
 from gpulearn.errors import BadInput, NotSolvedYet, WrongAnswer
 from gpulearn.lessons import compare, progress, stubs
-from gpulearn.lessons.exercise import Answer, Case, Exercise, Refused, TooLong, catalogue, find
+from gpulearn.lessons.borrowed import borrowing
+from gpulearn.lessons.exercise import Answer, Case, Exercise, Refused, catalogue, find
 from gpulearn.lessons.limit import time_limit
 from gpulearn.lessons.printed import Printed
 from gpulearn.lessons.relation import relation
+from gpulearn.lessons.surroundings import undisturbed
 
 __all__ = ["Passed", "check", "diagnose"]
 
 WHOLE = "all cases together"
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # in which torch writes some of its messages
 SECONDS = 20.0  # for all cases of one check; the slowest reference takes well under one
 
 
@@ -110,18 +113,20 @@ def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> st
     cases = exercise.cases()
     printed = Printed()
     demanded = unfinished = None
+    limit = seconds
     try:
-        with time_limit(seconds):
+        with time_limit(limit):
             for case in cases:
                 with printed.during(case.label):
                     outcomes.append(_try(exercise, answer, case))
                 if getattr(outcomes[-1], "endless", False):
                     break  # each further case would take as long
             failures = _failures(exercise, cases[: len(outcomes)], outcomes)
-            with printed.during(WHOLE):
-                demanded = None if failures else exercise.demand(answer, outcomes)
+        limit = 3 * seconds  # a demand may have to start processes first
+        with time_limit(limit), printed.during(WHOLE), undisturbed():
+            demanded = None if failures else exercise.demand(answer, outcomes)
     except TimeoutError as error:
-        seen = error if isinstance(error, TooLong) else f"it did not end within {seconds:g} s"
+        seen = str(error) or f"it did not end within {limit:g} s"
         unfinished = f"{seen}: a loop never stops, or runs far too often"
         # what went wrong before says more, such as the line of a loop that never ends
         failures = _failures(exercise, cases[: len(outcomes)], outcomes)
@@ -201,7 +206,7 @@ def _unread_cell(name: str, answer: Answer) -> str | None:
 
 
 def _fault_of_signature(exercise: Exercise, answer: Answer) -> str | None:
-    """Whether an answer can be called as the exercise calls it.
+    """Whether an answer can be called as the exercise calls it, and gives a result then.
 
     That is by position, but for what the solution takes by name only. An input check of the
     solution may add arguments that the solution itself does not have.
@@ -209,6 +214,12 @@ def _fault_of_signature(exercise: Exercise, answer: Answer) -> str | None:
     wanted = inspect.signature(stubs.unwrapped(exercise.reference)).parameters.values()
     named = [p.name for p in wanted if p.kind is p.KEYWORD_ONLY]
     placed = [p.name for p in wanted if p.name not in named]
+    if inspect.isgeneratorfunction(answer) or inspect.iscoroutinefunction(answer):
+        word = "yield" if inspect.isgeneratorfunction(answer) else "async"
+        return (
+            f"with {word} in it, a call runs nothing yet and gives no result: end it with return, "
+            f"without {word}."
+        )
     try:
         given = inspect.signature(answer)
     except Exception:  # some built-in functions have none, some objects a broken one
@@ -225,13 +236,18 @@ def _try(exercise: Exercise, answer: Answer, case: Case) -> Any:
     """What comes out of one case; an exception is an outcome as well."""
     fresh = replace(case, args=copy.deepcopy(case.args))
     try:
-        got = exercise.run(answer, fresh)
+        with undisturbed(), borrowing(exercise.reference) as callers:
+            got = exercise.run(answer, fresh)
     except (KeyboardInterrupt, TimeoutError):
         raise
     except Refused as refused:
         return Raised(Refused.__name__, str(refused))
     except BaseException as error:
         return Raised(type(error).__name__, _sentence_of(error, answer))
+    if callers:
+        return Raised(
+            Refused.__name__, f"it calls the library's {exercise.name}: write it yourself"
+        )
     for before, after in zip(case.args, fresh.args, strict=True):
         if isinstance(before, np.ndarray | list) and not _unchanged(before, after):
             return Raised(Refused.__name__, "it changes its input; work on a copy")
@@ -247,7 +263,8 @@ def _unchanged(before: Any, after: Any) -> bool:
 def _sentence_of(error: BaseException, answer: Answer) -> str:
     """What an exception says, and in which line of the answer it was raised."""
     try:
-        said = shorten(str(error).strip().partition("\n")[0], 120)
+        plain = COLOURS.sub("", str(error))
+        said = shorten(plain.strip().partition("\n")[0], 120)
     except Exception:
         said = ""
     kind = type(error).__name__

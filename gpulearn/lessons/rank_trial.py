@@ -24,7 +24,7 @@ from gpulearn.parallel.launch import launch
 from gpulearn.parallel.simulator.simulate import simulate
 from gpulearn.parallel.simulator.simulation import Simulation
 
-__all__ = ["demand_on_real_ranks", "on_simulated_ranks", "plain", "watched"]
+__all__ = ["REAL_SECONDS", "demand_on_real_ranks", "on_simulated_ranks", "plain", "watched"]
 
 QUIET_SECONDS = 2.0  # that a simulated rank may run without speaking to another
 REAL_SECONDS = 5.0  # that a real rank waits for another

@@ -1,6 +1,8 @@
 """The exercises of notebook 12, with answers written by other hands than the catalogue's."""
 
+import math
 import pickle
+import re
 
 import pytest
 import torch
@@ -103,7 +105,7 @@ def clip_makes_a_list(parameters, max_norm):
             total += (p.grad**2).sum()
     norm = torch.sqrt(total)
     for p in parameters:
-        if p.grad is not None and norm > max_norm:
+        if p.grad is not None and max_norm < norm < math.inf:
             p.grad *= max_norm / norm
     return norm
 
@@ -145,20 +147,21 @@ def resume_with_whole_model(path, model, optimizer, schedule, one_step, steps):
 
 def resume_but_seeds(path, model, optimizer, schedule, one_step, steps):
     torch.manual_seed(7)
-    find("save_and_resume").reference(path, model, optimizer, schedule, one_step, steps)
+    resume_with(path, (model, optimizer, schedule), one_step, steps, torch.load, torch.save)
 
 
 def resume_and_swallow(path, model, optimizer, schedule, one_step, steps):
-    reference = find("save_and_resume").reference
+    parts = model, optimizer, schedule
     while True:
         try:
-            return reference(path, model, optimizer, schedule, one_step, steps)
+            return resume_with(path, parts, one_step, steps, torch.load, torch.save)
         except BaseException:
             pass
 
 
 def parts_and_a_loss_of_all(model, images, labels, micro_batch):
-    find("accumulate_gradients").reference(model, images, labels, micro_batch)
+    for x, y in zip(images.split(micro_batch), labels.split(micro_batch), strict=True):
+        (functional.cross_entropy(model(x), y) * len(y) / len(labels)).backward()
     with torch.no_grad():
         return functional.cross_entropy(model(images), labels).item()
 
@@ -185,6 +188,75 @@ def resume_with(path, parts, one_step, steps, load, save):
         one_step()
         done += 1
         save([*(part.state_dict() for part in parts), torch.get_rng_state(), done], path)
+
+
+def clip_by_a_sum_of_norms(parameters, max_norm):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norm = sum(g.norm().item() for g in grads)
+    if norm > max_norm and math.isfinite(norm):
+        for g in grads:
+            g *= max_norm / norm
+    return norm
+
+
+def step_with(model, optimizer, images, labels, between=lambda: None):
+    model.train()
+    optimizer.zero_grad()
+    loss = functional.cross_entropy(model(images), labels)
+    loss.backward()
+    between()
+    optimizer.step()
+    return loss.item()
+
+
+def step_with_clipped_values(model, optimizer, images, labels):
+    clip = torch.nn.utils.clip_grad_value_
+    return step_with(model, optimizer, images, labels, lambda: clip(model.parameters(), 1.0))
+
+
+def step_that_freezes(model, optimizer, images, labels):
+    loss = step_with(model, optimizer, images, labels)
+    model[0].requires_grad_(False)
+    return loss
+
+
+def step_without_gradients_from_now_on(model, optimizer, images, labels):
+    torch.set_grad_enabled(False)
+    return step_with(model, optimizer, images, labels)
+
+
+def parts_that_forget_the_gradient(model, images, labels, micro_batch):
+    total = 0.0
+    for x, y in zip(images.split(micro_batch), labels.split(micro_batch), strict=True):
+        loss = functional.cross_entropy(model(x), y) * len(y) / len(labels)
+        loss.backward()
+        total += loss.item()
+    model.zero_grad()
+    return total
+
+
+def parts_in_a_generator(model, images, labels, micro_batch):
+    for x, y in zip(images.split(micro_batch), labels.split(micro_batch), strict=True):
+        loss = functional.cross_entropy(model(x), y)
+        loss.backward()
+        yield loss.item()
+
+
+def parts_no_larger_than_half(model, images, labels, micro_batch):
+    total, size = 0.0, max(1, micro_batch // 2)
+    for x, y in zip(images.split(size), labels.split(size), strict=True):
+        loss = functional.cross_entropy(model(x), y, reduction="sum") / len(labels)
+        loss.backward()
+        total += loss.item()
+    return total
+
+
+def resume_in_float32(path, model, optimizer, schedule, one_step, steps):
+    def save(states, path):
+        weights = {name: tensor.float() for name, tensor in states[0].items()}
+        torch.save([weights, *states[1:]], path)
+
+    resume_with(path, (model, optimizer, schedule), one_step, steps, torch.load, save)
 
 
 early = torch.load  # bound before any check
@@ -267,6 +339,13 @@ def resume_from_the_very_start(path, model, optimizer, schedule, one_step, steps
         ("accumulate_gradients", parts_chunked, "expected"),
         ("clip_by_global_norm", clip_of_nothing_kept, "no gradient has changed"),
         ("clip_by_global_norm", lambda p, m: max(m, 1), "5 of 6 differ"),
+        ("clip_by_global_norm", torch.nn.utils.clip_grad_norm_, "torch's own clip_grad_norm_ los"),
+        ("clip_by_global_norm", clip_by_a_sum_of_norms, "the gradients' norms are added up;"),
+        ("train_step", step_with_clipped_values, "for images of large numbers, the parameters aft"),
+        ("train_step", step_that_freezes, "the dtype of the parameters after step 1 is float64, 2"),
+        ("train_step", step_without_gradients_from_now_on, "does not require grad"),
+        ("accumulate_gradients", parts_that_forget_the_gradient, "no numbers, expected 140 (a .g"),
+        ("accumulate_gradients", parts_in_a_generator, "with yield in it, a call runs nothing"),
         ("memory_budget", budget_of_everything, "(int), expected a MemoryBudget"),
         ("memory_budget", budget_in_words, "parameters is '4 kB', expected"),
         ("memory_budget", budget_in_16_bits, "counted in 16 bits"),
@@ -290,13 +369,27 @@ def test_other_hands_make_the_same_mistakes(name, answer, said):
     [
         ("train_step", step_in_a_closure),
         ("clip_by_global_norm", clip_makes_a_list),
-        ("clip_by_global_norm", torch.nn.utils.clip_grad_norm_),
+        ("accumulate_gradients", parts_no_larger_than_half),
         ("save_and_resume", resume_by_schedule),
         ("save_and_resume", resume_from_the_very_start),
     ],
 )
 def test_other_hands_are_right_in_other_ways(name, answer):
     assert check(name, answer).name == name
+
+
+def meddles(one, two, three=None, four=None, five=None, six=None):
+    torch.set_default_dtype(torch.float64)
+    torch.set_grad_enabled(False)
+    torch.use_deterministic_algorithms(True)
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+
+
+def test_numbers_that_hardly_differ_are_told_apart():
+    said = diagnose(find("save_and_resume"), resume_in_float32)
+    found, wanted = re.search(r"first (\S+), expected (\S+)\.$", said).groups()
+    assert found != wanted
 
 
 NAMES = (
@@ -312,10 +405,11 @@ NAMES = (
 def test_a_check_leaves_torch_as_it_was(name):
     exercise = find(name)
     before, threads = torch.get_rng_state(), torch.get_num_threads()
-    for answer in (exercise.reference, exercise.answers.wrongs[0].answer):
+    for answer in (exercise.reference, exercise.answers.wrongs[0].answer, meddles):
         diagnose(exercise, answer)
     assert torch.equal(torch.get_rng_state(), before)
     assert torch.get_num_threads() == threads
+    assert torch.get_default_dtype() == torch.float32
     assert torch.is_grad_enabled()
     assert not torch.are_deterministic_algorithms_enabled()
 

@@ -17,6 +17,7 @@ from gpulearn.errors import NotSolvedYet, WrongAnswer
 from gpulearn.lessons.exercise import find
 from gpulearn.lessons.judge import diagnose
 from gpulearn.parallel.library import begin_sum, sum_over_ranks
+from gpulearn.parallel.sharding import shard_indices
 
 
 def mean(model, samples=1):
@@ -408,6 +409,15 @@ def shards_with_another_default(count, rank, size, *, uneven="keep", seed=None, 
     return shards(count, rank, size, uneven=uneven, seed=seed, epoch=epoch)
 
 
+def shards_of_a_process(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    own = seed if seed is None else 100 * seed + os.getpid()
+    return shards(count, rank, size, uneven=uneven, seed=own, epoch=epoch)
+
+
+def shards_of_the_library(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    return shard_indices(count, rank, size, uneven=uneven, seed=seed, epoch=epoch)
+
+
 def by_place(count, rank, size):
     return list(range(rank, count, size))
 
@@ -419,6 +429,19 @@ def buckets(parameters, most_bytes):
             last = found[-1] if found else None
             room = last and sum(q.nbytes for q in last) + p.nbytes <= most_bytes
             if room and (last[0].dtype, last[0].device) == (p.dtype, p.device):
+                last.append(p)
+            else:
+                found.append([p])
+    return found
+
+
+def buckets_of_one_kind_of_gpu(parameters, most_bytes):
+    found = []
+    for p in reversed(parameters):
+        if p.requires_grad:
+            last = found[-1] if found else []
+            alike = last and (last[0].dtype, last[0].device.type) == (p.dtype, p.device.type)
+            if alike and sum(q.nbytes for q in last) + p.nbytes <= most_bytes:
                 last.append(p)
             else:
                 found.append([p])
@@ -514,7 +537,7 @@ def slowdown(t1, tn, n, kind="strong"):
         ("shard_indices", own_seed, "each rank shuffles in a way of its own, by seed + rank, "),
         ("shard_indices", own_seed_by_numpy, "is seen twice, by ranks "),
         ("shard_indices", padded_with_sample_0, "rank 3 sees [3, 7, 0], expected [3, 7, 1]"),
-        ("shard_indices", a_generator, "expected a list of whole numbers"),
+        ("shard_indices", a_generator, "with yield in it, a call runs nothing yet and gives no"),
         ("shard_indices", shards_by_numpys_own, "it seeds NumPy's own generator, whose numbers"),
         ("shard_indices", shards_of_the_same_samples, "each rank sees the same samples in every"),
         ("shard_indices", shards_hardly_shuffled, "half of the samples and more are where they"),
@@ -524,9 +547,12 @@ def slowdown(t1, tn, n, kind="strong"):
         ("shard_indices", shards_of_floats, "it returns [0.0, 2.0, 4.0, 6.0], expected a list"),
         ("shard_indices", shards_of_all_ranks, "it returns [[0, 2, 4, 6], [1, 3, 5, 7]], exp"),
         ("shard_indices", shards_with_another_default, "uneven is 'keep' where it is left out: k"),
+        ("shard_indices", shards_of_a_process, "another process makes another order of the same s"),
+        ("shard_indices", shards_of_the_library, "it calls the library's shard_indices: write it"),
         ("shard_indices", by_place, "uneven, seed, epoch by name"),
         ("bucket_gradients", buckets, None),
         ("bucket_gradients", buckets_by_reversal, "it changes the list that it is given: work o"),
+        ("bucket_gradients", buckets_of_one_kind_of_gpu, "a bucket mixes two GPUs: cuda:0 and"),
         ("bucket_gradients", buckets_from_the_front, "the buckets go forward: "),
         ("bucket_gradients", buckets_when_too_late, "a bucket is closed when it is over the lim"),
         (

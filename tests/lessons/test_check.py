@@ -2,7 +2,9 @@
 
 import _thread
 import collections
+import cProfile
 import inspect
+import random
 import signal
 import sys
 import threading
@@ -12,12 +14,15 @@ import types
 import numpy as np
 import pytest
 
+import gpulearn
 from gpulearn import check, exercises, solution
 from gpulearn.errors import BadInput, MissingPackage, NotSolvedYet, WrongAnswer
 from gpulearn.lessons import exercise, judge, limit, progress
 from gpulearn.lessons.exercise import catalogue, find
 from gpulearn.lessons.judge import diagnose
 from gpulearn.lessons.kernel_exercise import Launch
+
+from .answers_nb10 import slopes_by_unit_vectors
 
 EXERCISES = list(catalogue().values())
 WRONG = [
@@ -202,6 +207,20 @@ def test_an_answer_that_swallows_interrupts_ends():
     assert len(swallowed) >= 2
 
 
+def test_memory_without_end_ends(monkeypatch):
+    monkeypatch.setattr(limit, "MOST_BYTES", 1 << 28)
+
+    def answer(m, n, p):
+        order = [0.5]
+        while True:
+            order += order
+
+    said = diagnose(find("matmul_flops"), answer, seconds=300)
+    assert said.startswith(
+        "for m, n, p = 1, 1, 1, it takes more than 0 GiB of memory: a loop never"
+    )
+
+
 def test_limit_holds_where_interrupts_are_ignored():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -210,6 +229,81 @@ def test_limit_holds_where_interrupts_are_ignored():
         assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_an_answer_leaves_what_all_share_as_it_was():
+    before = np.geterr(), random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
+
+    def answer(m, n, p):
+        np.seterr(all="raise")
+        random.seed(0)
+        np.random.seed(0)  # noqa: NPY002
+        return 7
+
+    assert "it returns 7" in diagnose(find("matmul_flops"), answer)
+    after = np.geterr(), random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
+    assert after == before
+
+
+def calls_the_library(a, b, gradient):
+    return gpulearn.layers.backward_matmul(a, b, gradient)
+
+
+def calls_it_under_another_name(a, b, gradient):
+    from gpulearn.layers import backward_matmul as mine
+
+    grad_a, grad_b = mine(a, b, gradient)
+    return grad_a.copy(), grad_b.copy()
+
+
+@pytest.mark.parametrize("answer", [calls_the_library, calls_it_under_another_name])
+def test_the_librarys_own_solution_is_no_answer(answer):
+    said = diagnose(find("backward_matmul"), answer)
+    assert said.endswith(", it calls the library's backward_matmul: write it yourself.")
+
+
+def test_a_check_that_is_profiled_stays_profiled():
+    profile = cProfile.Profile()
+    profile.enable()
+    assert diagnose(find("matmul_flops"), matmul_flops) is None
+    profile.disable()
+    assert any("matmul_flops" in str(entry.code) for entry in profile.getstats())
+
+
+def generator(m, n, p):
+    yield 2 * m * n * p
+
+
+async def coroutine(m, n, p):
+    return 2 * m * n * p
+
+
+@pytest.mark.parametrize(("answer", "word"), [(generator, "yield"), (coroutine, "async")])
+def test_a_function_that_runs_nothing_is_told(answer, word):
+    assert diagnose(find("matmul_flops"), answer) == (
+        f"with {word} in it, a call runs nothing yet and gives no result: end it with return, "
+        f"without {word}."
+    )
+
+
+def test_colours_of_a_message_are_left_out():
+    def answer(m, n, p):
+        raise ValueError("\x1b[1mbold\x1b[0m words")
+
+    assert diagnose(find("matmul_flops"), answer).endswith(": bold words.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda x, g: (g * (x > 0),), "in it: take away the comma after the result."),
+        (lambda x, g: (x > 0, g * (x > 0)), "it returns 2 things, expected one array."),
+        (lambda x, g: (v for v in g), "it returns an object of type generator (generator), exp"),
+        (lambda x, g: g + 1, "first [0, 0]: -4.732305992529941, expected 0.0."),
+    ],
+)
+def test_results_that_are_not_one_array(answer, said):
+    assert said in diagnose(find("backward_relu"), answer)
 
 
 @pytest.fixture
@@ -243,7 +337,7 @@ def test_what_an_answer_prints_is_shown_for_the_case_that_is_spoken_of(right, ca
         if not right and x.ndim == 2:
             print("x" * 9999)
             raise ValueError("no")
-        return find("numerical_gradient").reference(f, x)
+        return slopes_by_unit_vectors(f, x)
 
     assert (diagnose(find("numerical_gradient"), prints) is None) == right
     out = capsys.readouterr().out

@@ -7,6 +7,8 @@ from gpulearn.lessons import stubs
 from gpulearn.lessons.exercise import find
 from gpulearn.lessons.judge import diagnose
 
+from .answers_nb10 import adam_by_increments
+
 
 def told(name, answer):
     return diagnose(find(name), answer) or "nothing"
@@ -143,6 +145,33 @@ def test_a_mistake_of_another_kind_gets_no_hint_on_h(factor):
     assert said.startswith("for a vector of three, 3 of 3 elements differ, first [0]: ")
 
 
+def test_complex_numbers_are_no_central_differences():
+    def numerical_gradient(function, x):
+        slopes = np.zeros_like(x)
+        for i in np.ndindex(x.shape):
+            moved = x.astype(complex)
+            moved[i] += 1e-20j
+            slopes[i] = function(moved).imag / 1e-20
+        return slopes
+
+    said = told("numerical_gradient", numerical_gradient)
+    assert "it calls function with complex numbers, and x has real ones." in said
+
+
+@pytest.mark.parametrize("size", [np.linalg.norm, lambda x: np.abs(x).sum()])
+def test_one_h_for_all_entries_is_told(size):
+    said = told("numerical_gradient", two_sided(lambda x, i: np.cbrt(eps(x)) * (1 + size(x))))
+    assert said.startswith("h is the same for all entries, by the largest of them")
+
+
+def test_a_complex_limit_is_no_number(recwarn):
+    said = told("largest_stable_step", lambda h: 2 / np.linalg.eigvals(h.astype(complex)).max())
+    assert (
+        said == "for one parameter of curvature 4, it returns (0.5+0j) (complex128), expected 0.5."
+    )
+    assert not recwarn
+
+
 def test_differences_are_told_with_their_step():
     def momentum_step(theta, gradient, state=None, *, rate, momentum=0.9):
         count, v = state or (0, 0.0)
@@ -178,7 +207,7 @@ def test_a_state_that_is_an_object_may_not_change():
 
 def test_dtypes_that_change_are_told():
     def adam_step(theta, gradient, state, rate, beta1=0.9, beta2=0.999, epsilon=1e-8):
-        new, state = find("adam_step").reference(
+        new, state = adam_by_increments(
             theta, gradient, state, rate=rate, beta1=beta1, beta2=beta2, epsilon=epsilon
         )
         return new.astype(np.float16) if new.dtype == np.float32 else new, state
@@ -194,7 +223,10 @@ def test_dtypes_that_change_are_told():
         (lambda *a, **k: None, "it returns nothing (None): does it end with return?"),
         (lambda *a, **k: 7, "it returns 7, expected two things: the new theta and state."),
         (lambda *a, **k: (1, 2, 3), "it returns (1, 2, 3), expected two things"),
-        (lambda *a, **k: (2.5, None), "its first result is 2.5, expected the new theta."),
+        (
+            lambda *a, **k: (2.5, None),
+            "its first result is 2.5 (float), expected the new theta, an array.",
+        ),
         (lambda theta, gradient, state: theta, "and is called with (theta, gradient, state), by"),
         (lambda theta, gradient, state: theta, "by position, and rate"),
         (lambda theta, *a, **k: (np.zeros(9), None), "it returns shape (9,), expected (3,)."),

@@ -15,9 +15,21 @@ from gpulearn.lessons.nb10_gradient_descent.adam_parts import (
     second_moment,
 )
 
-__all__ = ["answers"]
+__all__ = ["MISTAKES", "answers"]
 
 answers = Answers()
+
+
+def rate_in_the_mean(
+    theta: Any, gradient: Any, state: Any = None, *, rate: float, **given: float
+) -> Any:
+    beta1, beta2, epsilon = filled(given)
+    t, m, v = (0, 0.0, 0.0) if state is None else state
+    t = t + 1
+    m = first_moment(m, rate * gradient, beta1, beta2)
+    v = second_moment(v, gradient, beta1, beta2)
+    return theta - direction(m, v, t, beta1, beta2, epsilon), (t, m, v)
+
 
 answers.wrong(
     "m and v are used as they are: they begin at zero, and are too small at first. Divide m by "
@@ -79,6 +91,35 @@ answers.wrong("brackets are missing, and ε is taken off theta: divide by the su
     )
 )
 
+answers.wrong(
+    "ε is there twice, inside of the root and behind it: add it to the root only, √v̂ + ε."
+)(
+    adam_with(
+        step=lambda m, v, t, beta1, beta2, epsilon: (
+            m / (1 - beta1**t) / (np.sqrt(v / (1 - beta2**t) + epsilon) + epsilon)
+        )
+    )
+)
+
+answers.wrong("ε stands in for roots that are smaller: it is added to every root, √v̂ + ε.")(
+    adam_with(
+        step=lambda m, v, t, beta1, beta2, epsilon: (
+            m / (1 - beta1**t) / np.maximum(np.sqrt(v / (1 - beta2**t)), epsilon)
+        )
+    )
+)
+
+answers.wrong(
+    "ε is missing, and 0 put in where zero is divided by zero: add ε to the root, √v̂ + ε, and "
+    "there is nothing to mend."
+)(
+    adam_with(
+        step=lambda m, v, t, beta1, beta2, epsilon: np.nan_to_num(
+            m / (1 - beta1**t) / np.sqrt(v / (1 - beta2**t))
+        )
+    )
+)
+
 answers.wrong("ε is 1e-8, whatever is given: use the argument, epsilon.")(
     adam_with(step=lambda m, v, t, beta1, beta2, epsilon: direction(m, v, t, beta1, beta2, 1e-8))
 )
@@ -106,9 +147,9 @@ answers.wrong("ε is subtracted: add it, so that the divisor is never zero.")(
 )
 
 answers.wrong(
-    "all parameters are nan after the first step. Either t is 0 there, so that 1 − beta1**0 = 0 "
-    "divides: add 1 to t before the corrections. Or the root is taken of a number below zero: "
-    "v / (1 − beta2**t) needs its brackets."
+    "all parameters are nan after the first step. Either a correction is 0 there: t is still 0 "
+    "(add 1 to t before the corrections), or base and power are swapped (take beta1**t). Or the "
+    "root is taken of a number below zero: v / (1 − beta2**t) needs its brackets."
 )(
     adam_with(
         step=lambda m, v, t, beta1, beta2, epsilon: (
@@ -208,6 +249,12 @@ answers.wrong("that walks uphill: subtract the step.")(
 )
 
 
+answers.wrong(
+    "the rate is part of m, so that old slopes keep their old rate when it changes: m is a mean of "
+    "slopes, and the rate multiplies the step."
+)(rate_in_the_mean)
+
+
 @answers.wrong("v takes the square of m: take that of the gradient.")
 def square_of_the_mean(
     theta: Any, gradient: Any, state: Any = None, *, rate: float, **given: float
@@ -233,3 +280,6 @@ def without_momentum(
 @answers.wrong("the rate is missing: the step is rate · m̂/(√v̂ + ε).")
 def no_rate(theta: Any, gradient: Any, state: Any = None, *, rate: float, **given: float) -> Any:
     return adam_with()(theta, gradient, state, rate=1.0, **given)
+
+
+MISTAKES = tuple(answers.wrongs)  # which AdamW's m, v and step may have as well

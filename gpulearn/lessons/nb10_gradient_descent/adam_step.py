@@ -57,6 +57,28 @@ answers.wrong("the corrected m and v are returned: return those without correcti
     )
 )
 
+answers.wrong("the corrected m is returned: return m without correction.")(
+    returning(
+        lambda theta, new, state, beta1, beta2: (
+            new,
+            (state[0], state[1] / (1 - beta1 ** state[0]), state[2]),
+        )
+    )
+)
+
+answers.wrong("the corrected v is returned: return v without correction.")(
+    returning(
+        lambda theta, new, state, beta1, beta2: (
+            new,
+            (*state[:2], state[2] / (1 - beta2 ** state[0])),
+        )
+    )
+)
+
+answers.wrong("t grows by 2 from step to step: add 1 to it once, and return that.")(
+    returning(lambda theta, new, state, beta1, beta2: (new, (state[0] + 1, *state[1:])))
+)
+
 answers.wrong("m and v are returned in the wrong order: (t, m, v).")(
     returning(lambda theta, new, state, beta1, beta2: (new, (state[0], state[2], state[1])))
 )
@@ -76,8 +98,8 @@ def theta_in_place(
 
 
 @answers.wrong(
-    "*= or += changes the m and v that the caller holds: write m = beta1 * m + …, which makes "
-    "new arrays."
+    "it changes the m and v that the caller holds, as *= and += do: write m = beta1 * m + …, which "
+    "makes new arrays."
 )
 def state_in_place(
     theta: Any, gradient: Any, state: Any = None, *, rate: float, **given: float

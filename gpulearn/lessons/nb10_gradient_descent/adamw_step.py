@@ -10,6 +10,7 @@ import numpy as np
 from gpulearn.descent.adaptive import adamw_step
 from gpulearn.lessons.exercise import Answers, Case, Exercise
 from gpulearn.lessons.nb10_gradient_descent import descents
+from gpulearn.lessons.nb10_gradient_descent.adam_formula import MISTAKES
 from gpulearn.lessons.nb10_gradient_descent.adam_parts import adam_with, filled
 
 __all__ = ["EXERCISE"]
@@ -25,6 +26,7 @@ def cases() -> list[Case]:
         descents.descent("three parameters", (3,), seed=1, rates=[0.3] * 4),
         descents.descent("a decay of 0.5", (2, 2), seed=2, rates=[0.2] * 4, weight_decay=0.5),
         descents.descent("no decay", (2,), seed=3, rates=[0.3] * 3, weight_decay=0.0),
+        descents.descent("tiny slopes", (3,), seed=8, rates=[0.3] * 3, size=1e-6, epsilon=1e-5),
         descents.descent(
             "a slope of zero", (2,), seed=4, rates=[0.3] * 3, zero=True, weight_decay=0.2
         ),
@@ -132,20 +134,11 @@ answers.wrong(
     "theta keeps only the part rate · weight_decay of itself: that is the part that is taken off."
 )(adamw_with(lambda theta, rate, decay: rate * decay * theta))
 
-answers.wrong("m and v are used as they are: correct them by 1 − beta1**t and 1 − beta2**t.")(
-    adamw_with(
-        adam=adam_with(step=lambda m, v, t, beta1, beta2, epsilon: m / (np.sqrt(v) + epsilon))
-    )
-)
+for mistake in MISTAKES:
+    answers.wrong(mistake.hint)(adamw_with(adam=mistake.answer))
 
-answers.wrong("ε stands inside the root: it is added to the root, √v̂ + ε.")(
-    adamw_with(
-        adam=adam_with(
-            step=lambda m, v, t, beta1, beta2, epsilon: (
-                m / (1 - beta1**t) / np.sqrt(v / (1 - beta2**t) + epsilon)
-            )
-        )
-    )
+answers.wrong("t is 0 again in each step: return the t that you have counted up, (t, m, v).")(
+    adamw_with(returned=lambda theta, state: (theta, (0, *state[1:])))
 )
 
 answers.wrong("each step begins anew: take t, m and v from state, and return the new ones.")(

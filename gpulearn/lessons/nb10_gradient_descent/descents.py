@@ -74,7 +74,10 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
                     raise Refused(f"it changes the {name} that it is given")
             theta, state = made
             if not isinstance(theta, np.ndarray):
-                raise Refused(f"its first result is {shown(theta)}, expected the new theta")
+                kind = type(theta).__name__
+                raise Refused(
+                    f"its first result is {shown(theta)} ({kind}), expected the new theta, an array"
+                )
             path.append(theta)
             answer(1 + np.abs(theta), -gradient, None, rate=rate, **options)
     return path

@@ -57,9 +57,9 @@ answers.wrong(
     "put the gradient in, step along the new velocity, and return that."
 )(ball(returned=lambda theta, v, g, rate: (theta, None)))
 
-answers.wrong("that walks uphill: subtract rate · velocity.")(
-    ball(step=lambda v, g, mu, rate: -rate * v)
-)
+answers.wrong(
+    "that walks uphill: with v = momentum · v + gradient, it is rate · v that is subtracted."
+)(ball(step=lambda v, g, mu, rate: -rate * v))
 
 answers.wrong("the old velocity is subtracted, so it brakes: add momentum · velocity.")(
     ball(lambda v, g, mu, rate: g - mu * v)
@@ -162,8 +162,8 @@ def in_place(theta: Any, gradient: Any, state: Any, *, rate: float, momentum: fl
 
 
 @answers.wrong(
-    "*= or += changes the velocity that the caller holds: write momentum * velocity + gradient, "
-    "which makes a new one."
+    "it changes the velocity that the caller holds, as *= and += do: write "
+    "momentum * velocity + gradient, which makes a new one."
 )
 def velocity_in_place(
     theta: Any, gradient: Any, state: Any, *, rate: float, momentum: float = 0.9

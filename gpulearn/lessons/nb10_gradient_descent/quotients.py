@@ -93,6 +93,11 @@ answers.wrong(
 )(differences(central, lambda x, i: 1e-6))
 
 answers.wrong(
+    "h is the same for all entries, by the largest of them: next to 1e8 an entry of 1 is moved by "
+    "hundreds. Scale each entry's own h: max(1, |x[i]|)."
+)(differences(central, lambda x, i: np.cbrt(np.finfo(x.dtype).eps) * max(1.0, abs(x).max())))
+
+answers.wrong(
     "h is the same for all dtypes: float32 keeps 7 digits only, and needs the cube root of its "
     "own np.finfo(x.dtype).eps."
 )(differences(central, lambda x, i: 1e-6 * max(1.0, abs(x[i]))))

@@ -56,8 +56,13 @@ def curved(x: Array) -> Any:
 
 
 def far(x: Array) -> Any:
-    """A parabola so flat that only steps of hundreds are felt."""
-    return (np.arange(1, x.size + 1) * (x / 1e8) ** 2).sum()
+    """Bent so little that only steps of hundreds are felt, and steps of millions go wrong."""
+    return (np.arange(1, x.size + 1) * ((x / 1e8) ** 2 + (x / 1e8) ** 3)).sum()
+
+
+def far_and_near(x: Array) -> Any:
+    """As flat as that in the first entry, and bent in the others."""
+    return (x[0] / 1e8) ** 2 + np.sin(x[1:]).sum()
 
 
 def cases() -> list[Case]:
@@ -73,6 +78,7 @@ def cases() -> list[Case]:
         ("a steep parabola", curved, np.array([1e-2, -2e-2, 5e-3])),
         ("entries that are zero", bent, np.array([0.0, 1.5, 0.0])),
         ("entries near 1e8", far, np.array([1e8, -3e8])),
+        ("one entry near 1e8 and two near 1", far_and_near, np.array([1e8, 1.5, 0.7])),
         ("a float32 vector", bent, place(3).astype(np.float32)),
     )
     return [Case(label, (function, x)) for label, function, x in tries]
@@ -89,6 +95,8 @@ def run(answer: Callable[..., Any], case: Case) -> Tried:
 
     def watched(point: Any) -> Any:
         point = np.array(point)
+        if point.dtype.kind == "c":
+            raise Refused("it calls function with complex numbers, and x has real ones")
         if point.shape != start.shape:
             raise Refused(
                 f"it calls function with an array of shape {point.shape}, and x has {start.shape}"

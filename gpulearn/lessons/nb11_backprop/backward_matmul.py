@@ -178,6 +178,14 @@ def negative(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
     return -(gradient @ b.T), -(a.T @ gradient)
 
 
+@answers.wrong(
+    "reshape gives the shape of the transposed matrix and leaves its elements in their order, row "
+    "by row: take .T, which swaps rows and columns."
+)
+def reshaped(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
+    return gradient @ b.reshape(b.shape[::-1]), a.reshape(a.shape[::-1]) @ gradient
+
+
 @answers.wrong("that is grad_a alone: return grad_a, grad_b.")
 def only_a(a: Matrix, b: Matrix, gradient: Matrix) -> Matrix:
     return gradient @ b.T

@@ -27,7 +27,7 @@ def cases() -> list[Case]:
 
     x, gradient = pair(3, 4)
     with_zeros = np.array([0.0, -0.0, 1.5, -2.5, 0.0, 3.5]), np.array([4.0, 5.0, 6.0, 7.0, -8, 0])
-    near = np.array([1e-12, -1e-12, 1e12, -1e12]), np.array([2.5, 3.5, -4.5, 5.5])
+    near = np.array([1e-300, -1e-300, 1e12, -1e12]), np.array([2.5, 3.5, -4.5, 5.5])
     whole = rng.integers(-5, 5, size=(3, 5)), rng.normal(size=(3, 5))
     single = pair(4, 3)
     return [
@@ -112,6 +112,13 @@ def inverted(x: Array, gradient: Array) -> Array:
 @answers.wrong("the mask is the wrong way round, and zero passes: keep where x > 0.")
 def inverted_with_zero(x: Array, gradient: Array) -> Array:
     return gradient * (x <= 0)
+
+
+@answers.wrong(
+    "x above zero, but close to it, is taken for zero: compare x itself with 0, in its own dtype."
+)
+def threshold(x: Array, gradient: Array) -> Array:
+    return gradient * (x > 1e-12)
 
 
 @answers.wrong("it passes all of the gradient: where x was not above zero, nothing passes.")

@@ -217,6 +217,18 @@ def one_kernel(images: Array, kernels: Array) -> Array:
     return slid(images, kernels[:1])
 
 
+@answers.wrong("every output is that of the first kernel: out[n, k] takes kernels[k].")
+def first_kernel_for_all(images: Array, kernels: Array) -> Array:
+    right = slid(images, kernels)
+    return np.broadcast_to(right[:, :1], right.shape).copy()
+
+
+@answers.wrong("every output is that of the first image: out[n, k] takes images[n].")
+def first_image_for_all(images: Array, kernels: Array) -> Array:
+    right = slid(images, kernels)
+    return np.broadcast_to(right[:1], right.shape).copy()
+
+
 @answers.wrong("only the first kernel is used; the others' output stays zero.")
 def first_kernel(images: Array, kernels: Array) -> Array:
     out = slid(images, kernels)

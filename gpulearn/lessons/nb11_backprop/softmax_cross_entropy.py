@@ -170,8 +170,8 @@ def one_maximum_in_log_softmax(logits: Array, labels: Array) -> Result:
 
 
 @answers.wrong(
-    "each row's mean is subtracted: a logit far above it still overflows. Subtract the largest: "
-    "max(axis=1, keepdims=True)."
+    "what is subtracted of each row is not its largest logit, but its mean, say, or its least: a "
+    "logit far above that still overflows. Subtract max(axis=1, keepdims=True)."
 )
 def row_mean_subtracted(logits: Array, labels: Array) -> Result:
     shifted = logits - logits.mean(axis=1, keepdims=True)

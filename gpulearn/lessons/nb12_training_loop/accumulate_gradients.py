@@ -11,6 +11,7 @@ from gpulearn.lessons.exercise import Answer, Answers, Case, Exercise
 from gpulearn.lessons.nb12_training_loop.trial import (
     Seen,
     apart,
+    condition,
     flat,
     network,
     number,
@@ -24,9 +25,10 @@ answers = Answers()
 
 
 def cases() -> list[Case]:
-    """Parts that come out even, a smaller last one, one part only, single images."""
+    """Parts that come out even, a smaller last one, one part, single images, long gradients."""
     sizes = ((10, 4), (12, 4), (5, 8), (6, 6), (7, 1), (9, 5))
-    return [Case(f"{n} images in parts of {part}", (n, part)) for n, part in sizes]
+    cases = [Case(f"{n} images in parts of {part}", (n, part, 1.0)) for n, part in sizes]
+    return [*cases, Case("8 images of large numbers in parts of 3", (8, 3, 100.0))]
 
 
 class Watched:
@@ -52,22 +54,27 @@ class Watched:
 
 def run(answer: Answer, case: Case) -> Seen:
     """Accumulate once, and look at the gradients, the parts, the loss and the parameters."""
-    count, part = case.args
+    count, part, size = case.args
     with apart(count):
         model = network()
-        images = torch.rand(count, 12, dtype=torch.float64)
+        images = size * torch.rand(count, 12, dtype=torch.float64)
         labels = torch.randint(4, (count,))
         before = flat(model.parameters())
         watched = Watched(model)
         returned = number(answer(model, images, labels, part))
+    most = max(watched.sizes, default=0)
     facts: dict[str, Any] = {
-        "the most images that go through the model at once": max(watched.sizes, default=0),
+        "the most images that go through the model at once": most
+        if most > part
+        else f"at most {part}",
         "the number of images whose gradient is taken": sum(watched.learned),
         "the gradient": flat(p.grad for p in model.parameters()),
         "the parts whose activations are kept at the same time": watched.most,
         "what happens to the parameters": "nothing"
         if (flat(model.parameters()) == before).all()
         else "they change",
+        "the model's mode afterwards": "train" if model.training else "eval",
+        "the dtype of the parameters afterwards": condition(model),
         "the loss that it returns": returned,
     }
     return Seen(facts)
@@ -219,6 +226,24 @@ def one_backward(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
 
 
 @answers.wrong(
+    "the model is left in eval mode, in which dropout does nothing: whether it trains or is "
+    "evaluated is the caller's business."
+)
+def leaves_eval_mode(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
+    model.eval()
+    return accumulate_gradients(model, images, labels, micro_batch)
+
+
+@answers.wrong(
+    "the gradients are clipped, which nobody asked for: the caller does that once, if at all."
+)
+def clips(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
+    loss = accumulate_gradients(model, images, labels, micro_batch)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    return loss
+
+
+@answers.wrong(
     "the whole batch goes through the model at once: split it into parts of micro_batch images."
 )
 def all_at_once(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
@@ -331,6 +356,16 @@ def by_index_and_sum(model: Any, images: Any, labels: Any, micro_batch: int) -> 
         scores = model(images[i : i + micro_batch])
         loss = functional.cross_entropy(scores, labels[i : i + micro_batch], reduction="sum")
         loss = loss / len(labels)
+        loss.backward()
+        total += loss.item()
+    return total
+
+
+@answers.right
+def one_image_at_a_time(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
+    total = 0.0
+    for image, label in zip(images.split(1), labels.split(1), strict=True):
+        loss = loss_of(model, image, label) / len(labels)
         loss.backward()
         total += loss.item()
     return total

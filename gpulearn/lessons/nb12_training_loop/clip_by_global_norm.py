@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -28,6 +29,8 @@ def cases() -> list[Case]:
         ("gradients that are all zero", ((0.0, 0.0), (0.0,)), 1.0),
         ("a parameter that has no gradient", ((6.0,), None, (8.0, 0.0)), 1.0),
         ("gradients each below the limit, not together", ((0.9,), (0.9,), (0.9, 0.1)), 1.0),
+        ("a gradient that holds inf", ((3.0, float("inf")), (-4.0,)), 2.0),
+        ("a gradient that holds nan", ((3.0, float("nan")), (-4.0,)), 2.0),
     )
     return [Case(label, (gradients, most)) for label, gradients, most in work]
 
@@ -51,12 +54,21 @@ def run(answer: Answer, case: Case) -> Seen:
         "the gradients afterwards": flat(p.grad for p in parameters),
         "the norm that it returns": number(returned),
     }
-    return Seen(facts)
+    return Seen(facts, ways=tuple(g for one in gradients for g in one or ()))
 
 
 def difference(got: Any, expected: Any) -> str | None:
     """Compare; torch divides by norm + 1e-6, and who does so too is right."""
     return same(got, expected, tolerance=2e-5)
+
+
+def alike(one: Any, other: Any) -> bool:
+    return difference(one, other) is None
+
+
+def alike_where_finite(one: Any, other: Any) -> bool:
+    """A looser view: what else is wrong is the same, whatever becomes of inf and nan."""
+    return not all(map(math.isfinite, other.ways)) or alike(one, other)
 
 
 def gradients_of(parameters: Any) -> list[Any]:
@@ -271,13 +283,53 @@ def returns_nothing(parameters: Any, max_norm: float) -> Any:
     clip_by_global_norm(parameters, max_norm)
 
 
+@answers.wrong(
+    "where the norm is inf, max_norm / inf is 0, and 0 · inf is no number: leave all gradients as "
+    "they are where the norm is not finite."
+)
+def scales_by_infinity(parameters: Any, max_norm: float) -> Any:
+    gradients = gradients_of(parameters)
+    norm = norm_of(gradients)
+    if norm > max_norm:
+        scale(gradients, max_norm / norm)
+    return norm
+
+
+@answers.wrong(
+    "where the norm is inf or nan, the factor is 0 or no number, and the gradients are lost: leave "
+    "them as they are there. (torch's own clip_grad_norm_ loses them, too.)"
+)
+def scales_by_no_number(parameters: Any, max_norm: float) -> Any:
+    gradients = gradients_of(parameters)
+    norm = norm_of(gradients)
+    if not norm <= max_norm:
+        scale(gradients, max_norm / norm)
+    return norm
+
+
+@answers.wrong(
+    "where the norm is inf or nan, it sets the gradients to zero: leave them as they are there. "
+    "The caller gets the norm, and can leave the step out."
+)
+def zero_where_not_finite(parameters: Any, max_norm: float) -> Any:
+    gradients = gradients_of(parameters)
+    norm = norm_of(gradients)
+    if norm > max_norm and math.isfinite(norm):
+        scale(gradients, max_norm / norm)
+    elif not math.isfinite(norm):
+        for gradient in gradients:
+            gradient.zero_()
+    return norm
+
+
 @answers.right
 def as_torch_does(parameters: Any, max_norm: float) -> Any:
     gradients = gradients_of(parameters)
     norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(g) for g in gradients]))
     factor = torch.clamp(max_norm / (norm + 1e-6), max=1.0)
-    for gradient in gradients:
-        gradient.mul_(factor)
+    if torch.isfinite(norm):
+        for gradient in gradients:
+            gradient.mul_(factor)
     return norm
 
 
@@ -285,7 +337,7 @@ def as_torch_does(parameters: Any, max_norm: float) -> Any:
 def with_new_gradients(parameters: Any, max_norm: float) -> Any:
     known = [p for p in parameters if p.grad is not None]
     norm = sum((p.grad**2).sum().item() for p in known) ** 0.5
-    if norm >= max_norm:
+    if max_norm <= norm < math.inf:
         for parameter in known:
             parameter.grad = parameter.grad * max_norm / norm
     return norm
@@ -300,4 +352,5 @@ EXERCISE = Exercise(
     answers=answers,
     run=run,
     difference=difference,
+    kinships=(alike, alike_where_finite),
 )

@@ -421,6 +421,59 @@ def loads_before_saving(
         torch.save(state(model, optimizer, schedule, done), path)
 
 
+@answers.wrong(
+    "it saves the model itself, or another object, and weights_only=True lets plain values and "
+    "tensors through only: save model.state_dict(). Do not set weights_only to False, as torch "
+    "proposes: then a file may run any code."
+)
+def saves_the_model_itself(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    done = 0
+    if path.exists():
+        done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
+    while done < steps:
+        one_step()
+        done += 1
+        torch.save(state(model, optimizer, schedule, done) | {"model": model}, path)
+
+
+@answers.wrong(
+    "the seed is saved, and torch.manual_seed begins its numbers anew: after a stop those come "
+    "again that came first. Save the state, torch.get_rng_state()."
+)
+def saves_the_seed(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    done = 0
+    if path.exists():
+        saved = torch.load(path, weights_only=True)
+        done = restore(saved, model, optimizer, schedule, (*PARTS[:3], "done"))
+        torch.manual_seed(saved["random"])
+    while done < steps:
+        one_step()
+        done += 1
+        saved = state(model, optimizer, schedule, done) | {"random": torch.initial_seed()}
+        torch.save(saved, path)
+
+
+@answers.wrong(
+    "the state of the random numbers is taken before the step: after a stop the numbers of the "
+    "last step come again. Take it after the step, as the rest."
+)
+def random_from_before_the_step(
+    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
+) -> None:
+    done = 0
+    if path.exists():
+        done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
+    while done < steps:
+        before = torch.get_rng_state()
+        one_step()
+        done += 1
+        torch.save(state(model, optimizer, schedule, done) | {"random": before}, path)
+
+
 @answers.wrong(TRUSTS)
 def trusts_the_file(
     path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int

@@ -13,6 +13,7 @@ from gpulearn.lessons.exercise import Answer, Answers, Case, Exercise
 from gpulearn.lessons.nb12_training_loop.trial import (
     Seen,
     apart,
+    condition,
     flat,
     network,
     number,
@@ -35,6 +36,7 @@ class Plan:
         steps: how many.
         training: the mode in which the model is handed over.
         stale: whether gradients of something else are still in the parameters.
+        size: of the numbers in an image; large ones make long gradients.
     """
 
     optimizer: str
@@ -42,6 +44,7 @@ class Plan:
     steps: int = 3
     training: bool = True
     stale: bool = False
+    size: float = 1.0
 
 
 def cases() -> list[Case]:
@@ -53,6 +56,7 @@ def cases() -> list[Case]:
         "a batch of one image": Plan("sgd", 1, steps=1),
         "a model that has just been evaluated": Plan("sgd", 8, training=False),
         "a model that still holds old gradients": Plan("momentum", 7, stale=True),
+        "images of large numbers": Plan("sgd", 8, steps=1, size=100.0),
     }
     return [Case(label, (plan,)) for label, plan in plans.items()]
 
@@ -79,13 +83,14 @@ def run(answer: Answer, case: Case) -> Seen:
                 p.grad = torch.randn_like(p)
         model.train(plan.training)
         for step in range(1, plan.steps + 1):
-            images = torch.rand(plan.images, 12, dtype=torch.float64)
+            images = plan.size * torch.rand(plan.images, 12, dtype=torch.float64)
             labels = torch.randint(4, (plan.images,))
             where = f"step {step}" if plan.steps > 1 else "the step"
             facts[f"what it returns in {where}"] = number(answer(model, optimizer, images, labels))
             facts[f"the parameters after {where}"] = flat(model.parameters())
             ways.append([p.grad is None for p in model.parameters()])
             facts[f"the model's mode after {where}"] = "train" if model.training else "eval"
+            facts[f"the dtype of the parameters after {where}"] = condition(model)
     return Seen(facts, tuple(ways))
 
 
@@ -99,6 +104,15 @@ def alike(one: Any, other: Any) -> bool:
 
 def loss_of(model: Any, images: Any, labels: Any) -> Any:
     return functional.cross_entropy(model(images), labels)
+
+
+def zero_first(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    optimizer.zero_grad()
+    loss = loss_of(model, images, labels)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
 
 
 @answers.wrong(
@@ -259,6 +273,28 @@ def mean_of_mean(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
     loss.backward()
     optimizer.step()
     return loss.item()
+
+
+@answers.wrong(
+    "the gradients are clipped, which nobody asked for: let the step take them as they are."
+)
+def clips(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    optimizer.zero_grad()
+    loss = loss_of(model, images, labels)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+    optimizer.step()
+    return loss.item()
+
+
+@answers.wrong(
+    "the model's parameters become float32: leave the model as it is, and bring the images to its "
+    "dtype where they have another."
+)
+def converts_the_model(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.float()
+    return zero_first(model, optimizer, images.float(), labels)
 
 
 @answers.wrong("it calls optimizer.step() twice: one batch, one step.")

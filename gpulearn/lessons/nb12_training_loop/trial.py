@@ -14,7 +14,7 @@ from torch import nn
 from gpulearn._require import shown
 from gpulearn.lessons.compare import NOTHING, is_number
 
-__all__ = ["Seen", "apart", "flat", "network", "number", "same"]
+__all__ = ["Seen", "apart", "condition", "flat", "network", "number", "same"]
 
 TOLERANCE = 1e-6  # the trials compute in float64, an answer may round once to float32
 
@@ -41,12 +41,23 @@ def same(got: Any, expected: Any, tolerance: float = TOLERANCE) -> str | None:
                 return sentence
         elif is_number(wanted) and is_number(found):
             if not np.isclose(found, wanted, rtol=tolerance, atol=tolerance, equal_nan=True):
-                return f"{phrase} is {found:.6g}, expected {wanted:.6g}"
+                return f"{phrase} is {told(found, wanted)}"
         elif found != wanted:
             return (
                 NOTHING if found is None else f"{phrase} is {said(found)}, expected {said(wanted)}"
             )
     return None
+
+
+def told(found: Any, wanted: Any) -> str:
+    """Two numbers that are not the same, with as many digits as it takes to see that.
+
+    >>> told(0.25, 0.5), told(0.1, 0.1 + 1e-9)
+    ('0.25, expected 0.5', '0.1, expected 0.100000001')
+    """
+    one, other = float(found), float(wanted)
+    digits = next((n for n in range(6, 17) if f"{one:.{n}g}" != f"{other:.{n}g}"), 17)
+    return f"{one:.{digits}g}, expected {other:.{digits}g}"
 
 
 def said(value: Any) -> str:
@@ -56,15 +67,16 @@ def said(value: Any) -> str:
 
 def _arrays(phrase: str, found: Any, wanted: np.ndarray, tolerance: float) -> str | None:
     if not isinstance(found, np.ndarray) or found.shape != wanted.shape:
-        return f"{phrase}: {said(found)}, expected {wanted.size} numbers"
+        count = found.size or "no" if isinstance(found, np.ndarray) else said(found)
+        return f"{phrase}: {count} numbers, expected {wanted.size} (a .grad that is None has none)"
     scale = float(np.abs(wanted[np.isfinite(wanted)]).max(initial=0)) or 1.0
     close = np.isclose(found, wanted, rtol=0, atol=tolerance * scale, equal_nan=True)
     if close.all():
         return None
     first = int(np.argmin(close))
     return (
-        f"{phrase}: {int((~close).sum())} of {close.size} differ, first {found[first]:.6g}, "
-        f"expected {wanted[first]:.6g}"
+        f"{phrase}: {int((~close).sum())} of {close.size} differ, "
+        f"first {told(found[first], wanted[first])}"
     )
 
 
@@ -77,6 +89,13 @@ def number(returned: Any) -> Any:
     if returned is None or is_number(returned):
         return returned
     return f"{shown(returned)} ({type(returned).__name__})"
+
+
+def condition(model: nn.Module) -> str:
+    """What a training step leaves as it is, but for the mode: dtypes, and what is trained."""
+    dtypes = sorted({str(p.dtype).removeprefix("torch.") for p in model.parameters()})
+    frozen = sum(not p.requires_grad for p in model.parameters())
+    return " and ".join(dtypes) + (f", {frozen} of them frozen" if frozen else "")
 
 
 def flat(tensors: Iterable[torch.Tensor | None]) -> np.ndarray:

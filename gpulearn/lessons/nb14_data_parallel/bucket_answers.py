@@ -249,6 +249,20 @@ def mixes_devices(parameters: Any, most_bytes: int) -> Any:
     )
 
 
+@answers.wrong(
+    "a bucket mixes two GPUs: cuda:0 and cuda:1 are both of type cuda. Compare parameter.device "
+    "itself, which knows its number."
+)
+def mixes_gpus(parameters: Any, most_bytes: int) -> Any:
+    return filled(
+        trained(parameters),
+        lambda bucket, one: (
+            (bucket[-1].dtype, bucket[-1].device.type) == (one.dtype, one.device.type)
+            and bytes_of([*bucket, one]) <= most_bytes
+        ),
+    )
+
+
 @answers.wrong("a bucket mixes dtypes: begin a new one where the dtype changes, too.")
 def mixes_dtypes(parameters: Any, most_bytes: int) -> Any:
     return filled(
@@ -349,6 +363,58 @@ def first_not_counted(parameters: Any, most_bytes: int) -> Any:
         trained(parameters),
         lambda bucket, one: alike(bucket, one) and bytes_of([*bucket[1:], one]) <= most_bytes,
     )
+
+
+@answers.wrong("the buckets are right, but listed from the last to the first: leave them as begun.")
+def turned(parameters: Any, most_bytes: int) -> Any:
+    return filled(trained(parameters), within(most_bytes))[::-1]
+
+
+@answers.wrong(
+    "all buckets are one and the same list, which clear() empties: begin each with a new one, "
+    "current = []."
+)
+def one_list(parameters: Any, most_bytes: int) -> Any:
+    buckets = filled(trained(parameters), within(most_bytes))
+    return [buckets[-1]] * len(buckets)
+
+
+@answers.wrong(
+    "only the last parameter of a bucket is counted: add up the bytes of all that are in it."
+)
+def last_counted(parameters: Any, most_bytes: int) -> Any:
+    return filled(
+        trained(parameters),
+        lambda bucket, one: alike(bucket, one) and bytes_of([bucket[-1], one]) <= most_bytes,
+    )
+
+
+@answers.wrong(
+    "there are no buckets: before backward every .grad is None. requires_grad says what needs one."
+)
+def none_has_a_gradient(parameters: Any, most_bytes: int) -> Any:
+    return filled([p for p in trained(parameters) if p.grad is not None], within(most_bytes))
+
+
+@answers.wrong(
+    "what comes before a frozen parameter is lost: pass it over with continue, break ends the loop."
+)
+def stops_at_frozen(parameters: Any, most_bytes: int) -> Any:
+    buckets: list[list[Any]] = []
+    for one in reversed(parameters):
+        if not one.requires_grad:
+            break
+        if not buckets or not within(most_bytes)(buckets[-1], one):
+            buckets.append([])
+        buckets[-1].append(one)
+    return buckets
+
+
+@answers.wrong(
+    "the first bucket is empty, whatever comes: begin with no bucket, or fill the empty one."
+)
+def always_empty_first(parameters: Any, most_bytes: int) -> Any:
+    return [[], *filled(trained(parameters), within(most_bytes))]
 
 
 @answers.wrong("the buckets hold gradients, which are None before backward: put parameters there.")

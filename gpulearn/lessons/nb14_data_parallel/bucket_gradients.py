@@ -70,6 +70,7 @@ def cases() -> list[Case]:
             60,
         ),
         "two devices": (((3, "float32"), (4, "float32 meta"), (5, "float32 meta")), 100),
+        "two GPUs": (((3, "float32 cuda:0"), (4, "float32 cuda:1"), (5, "float32 cuda:1")), 100),
         "parameters that are all frozen": (((5, "frozen"), (6, "frozen")), 60),
         "sizes up and down": (plain(9, 2, 7, 1, 8, 3, 6), 44),
     }
@@ -93,11 +94,31 @@ def run(answer: Answer, case: Case) -> Seen:
     return Seen(said=f"it returns {shown(returned)}, expected a list of lists of parameters")
 
 
+class OnGpu(nn.Parameter):
+    """A parameter that says it is on a GPU, which need not be there."""
+
+    number = 0
+
+    @property
+    def device(self) -> torch.device:  # type: ignore[override]
+        """What is asked of a parameter to find out where it is."""
+        return torch.device("cuda", self.number)
+
+    def get_device(self) -> int:
+        """The number of the GPU."""
+        return self.number
+
+
 def built(size: int, kind: str) -> nn.Parameter:
     """A parameter of so many numbers."""
     dtype, _, device = kind.replace("frozen", "float32").partition(" ")
-    numbers = torch.zeros(size, dtype=getattr(torch, dtype), device=device or None)
-    return nn.Parameter(numbers, requires_grad=kind != "frozen")
+    place, _, number = device.partition(":")
+    numbers = torch.zeros(size, dtype=getattr(torch, dtype), device="meta" if place else None)
+    if place != "cuda":
+        return nn.Parameter(numbers, requires_grad=kind != "frozen")
+    parameter = OnGpu(numbers)
+    parameter.number = int(number)
+    return parameter
 
 
 def named(one: Any, parameters: list[nn.Parameter]) -> int | str:

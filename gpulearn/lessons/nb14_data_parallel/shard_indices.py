@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import operator
+import os
 import random
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,14 @@ import numpy as np
 import torch
 
 from gpulearn._require import shown
+from gpulearn.errors import BadInput, RankError
 from gpulearn.lessons.compare import NOTHING
 from gpulearn.lessons.exercise import Answer, Case, Exercise
 from gpulearn.lessons.nb14_data_parallel.defaults import demand_defaults
-from gpulearn.lessons.nb14_data_parallel.sharding_answers import answers
+from gpulearn.lessons.nb14_data_parallel.sharding_answers import ANOTHER_PROCESS, answers
+from gpulearn.lessons.rank_trial import REAL_SECONDS
+from gpulearn.lessons.surroundings import undisturbed
+from gpulearn.parallel.launch import launch
 from gpulearn.parallel.sharding import shard_indices
 
 __all__ = ["EXERCISE"]
@@ -86,23 +90,11 @@ def run(answer: Answer, case: Case) -> Seen:
             found.append(answer(count, rank, size, uneven=uneven, seed=seed, epoch=epoch))
         return tuple(map(listed, found))
 
-    with random_numbers_kept():
+    with undisturbed():
         all_shards = tuple(shards(epoch, seed) for epoch in EPOCHS)
         reseeds = reseeded(size - 1)
         other = () if seed is None else shards(0, seed + 70)
         return Seen(count, size, uneven, seed, all_shards, shards(0, seed), other, reseeds)
-
-
-@contextmanager
-def random_numbers_kept() -> Iterator[None]:
-    """Leave the generators that all code shares as they were."""
-    python, numpy = random.getstate(), np.random.get_state(legacy=False)
-    try:
-        with torch.random.fork_rng(devices=[]):
-            yield
-    finally:
-        random.setstate(python)
-        np.random.set_state(numpy)
 
 
 def seed_all(rank: int) -> None:
@@ -133,6 +125,31 @@ def listed(found: Any) -> Any:
         if all(isinstance(one, int) and not isinstance(one, bool) for one in numbers):
             return numbers
     return shown(found)
+
+
+def first_epoch(answer: Answer, count: int, size: int, uneven: str, seed: int) -> Shards:
+    """All ranks' shards of epoch 0, made in the process that calls."""
+    shards = (answer(count, r, size, uneven=uneven, seed=seed, epoch=0) for r in range(size))
+    return tuple(map(listed, shards))
+
+
+def demand_of_another_process(answer: Answer, outcomes: Sequence[Seen]) -> str | None:
+    """Whether another process makes the same shards, as the ranks' processes must."""
+    here = next(one for one in outcomes if one.seed is not None)
+    if not hasattr(os, "fork"):
+        return None
+    work = answer, here.count, here.size, here.uneven, here.seed
+    try:
+        (there,) = launch(first_epoch, 1, *work, timeout=REAL_SECONDS, backend="gloo")
+    except (RankError, BadInput):
+        return None  # it cannot travel, or the machine is busy: nothing is known then
+    return None if there == here.shards[0] else ANOTHER_PROCESS
+
+
+def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
+    """What else is asked: the stub's defaults, and the same order in every process."""
+    said = demand_defaults(shard_indices)(answer, outcomes)
+    return said or demand_of_another_process(answer, outcomes)
 
 
 def difference(got: Seen, wanted: Seen) -> str | None:
@@ -266,6 +283,6 @@ EXERCISE = Exercise(
     answers=answers,
     run=run,
     difference=difference,
-    demand=demand_defaults(shard_indices),
+    demand=demand,
     kinships=(operator.eq,),
 )

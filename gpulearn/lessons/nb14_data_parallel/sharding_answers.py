@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from typing import Any
 
@@ -11,9 +12,15 @@ import torch
 from gpulearn.lessons.exercise import Answers
 from gpulearn.parallel.sharding import shard_indices
 
-__all__ = ["answers"]
+__all__ = ["ANOTHER_PROCESS", "answers"]
 
 answers = Answers()
+
+ANOTHER_PROCESS = (
+    "another process makes another order of the same seed and epoch, and ranks are processes: "
+    "hash() of a text, id() and os.getpid() differ from one to the next. Seed the generator with "
+    "seed + epoch."
+)
 
 
 def shuffled(count: int, seed: int | None) -> list[int]:
@@ -177,6 +184,24 @@ def pads_a_round_too_many(count: int, rank: int, size: int, **options: Any) -> A
 
 
 @answers.wrong(
+    "order[: size − count % size] pads a whole round where the number of ranks divides the length, "
+    "and too little where there are more ranks than samples. −count % size are missing; go round "
+    "the list as often as it takes, order[place % count]."
+)
+def pads_by_a_slice(count: int, rank: int, size: int, **options: Any) -> Any:
+    order = ready(count, size, options, uneven="keep")
+    if options["uneven"] == "pad":
+        return (order + order[: size - count % size])[rank::size]
+    return fitted(order, size, options["uneven"])[rank::size]
+
+
+@answers.wrong('"drop" pads as well: it cuts off the end, so that no sample is seen twice.')
+def drop_pads(count: int, rank: int, size: int, **options: Any) -> Any:
+    way = "pad" if options["uneven"] == "drop" else options["uneven"]
+    return ready(count, size, options, uneven=way)[rank::size]
+
+
+@answers.wrong(
     '"drop" with order[:-rest] leaves nothing where the rest is 0: cut at count // size * size.'
 )
 def drops_all(count: int, rank: int, size: int, **options: Any) -> Any:
@@ -304,6 +329,11 @@ def turns_by_the_epoch(count: int, rank: int, size: int, **options: Any) -> Any:
     order = shuffled(count, options["seed"])
     begin = options["epoch"] % count if options["seed"] is not None else 0
     return fitted(order[begin:] + order[:begin], size, options["uneven"])[rank::size]
+
+
+@answers.wrong(ANOTHER_PROCESS)
+def by_the_process(count: int, rank: int, size: int, **options: Any) -> Any:
+    return ready(count, size, options, seed=added(options["seed"], 1000 * os.getpid()))[rank::size]
 
 
 @answers.right
