@@ -219,6 +219,17 @@ def real_array(name: str, value: Any) -> np.ndarray[Any, Any]:
     return array
 
 
+def several(name: str, values: Any) -> tuple[Any, ...]:
+    """Return a list, or whatever can be gone through, as a tuple; text is one value.
+
+    Raises:
+        BadInput: it is a single value.
+    """
+    if not isinstance(values, Iterable) or isinstance(values, str):
+        raise BadInput(f"{name} is {shown(values)}: give a list, such as [{shown(values)}].")
+    return tuple(values)
+
+
 def ascending(name: str, values: object) -> tuple[int, ...]:
     """Return ascending whole numbers above zero as a tuple.
 

@@ -91,9 +91,9 @@ def current() -> Channel:
     if _turns:
         return _turns[-1]()
     if torch.distributed.is_available() and torch.distributed.is_initialized():
-        from gpulearn.parallel.processes import Processes
+        from gpulearn.parallel.processes import processes
 
-        return Processes()
+        return processes()
     raise RankError(
         "There are no ranks here: call this in a function that gl.launch runs, or within "
         "gl.join_group()."

@@ -85,12 +85,14 @@ def in_place(function: Callable[[Tensor], None]) -> InPlace:
 
 
 def need_tensor(value: object, dimensions: int = 0) -> None:
-    """Check that a value is a tensor that has an axis to cut, if it needs one.
+    """Check that a value is a plain tensor that has an axis to cut, if it needs one.
 
     Raises:
         BadInput: it is not.
     """
     if not isinstance(value, Tensor):
         raise BadInput(f"tensor is {shown(value)}: give a torch tensor.")
+    if value.layout != torch.strided:
+        raise BadInput("tensor is sparse: give a plain one, such as tensor.to_dense().")
     if value.ndim < dimensions:
         raise BadInput(f"tensor is {shown(value)}, a single number: give one that can be cut.")

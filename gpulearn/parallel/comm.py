@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from typing import Any
 
 from torch import Tensor
 
@@ -12,6 +11,7 @@ from gpulearn import _require
 from gpulearn._require import shown
 from gpulearn.errors import BadInput
 from gpulearn.parallel.channel import Channel, Handle, current
+from gpulearn.parallel.combining import need_tensor
 
 __all__ = [
     "barrier",
@@ -46,7 +46,7 @@ def world_size() -> int:
 
 
 def send(tensor: Tensor, to: int, tag: int = 0) -> None:
-    """Send a tensor to a rank; returns when that rank has received it.
+    """Send a tensor to a rank; returns when that rank has received it with `recv`.
 
     Args:
         tensor: what to send; any shape and dtype.
@@ -54,7 +54,8 @@ def send(tensor: Tensor, to: int, tag: int = 0) -> None:
         tag: a number that tells messages between the same two ranks apart.
 
     Raises:
-        BadInput: there is no such rank, or it is this one.
+        BadInput: there is no such rank, it is this one, or it receives another number of
+            elements or another dtype.
     """
     isend(tensor, to, tag).wait()
 
@@ -68,7 +69,8 @@ def recv(tensor: Tensor, source: int, tag: int = 0) -> Tensor:
         tag: the number that the sender gave.
 
     Raises:
-        BadInput: there is no such rank, or it is this one.
+        BadInput: there is no such rank, it is this one, or it sends another number of elements
+            or another dtype.
     """
     return irecv(tensor, source, tag).wait()
 
@@ -90,14 +92,14 @@ def isend(tensor: Tensor, to: int, tag: int = 0) -> Handle:
     [[1.0, 1.0], [0.0, 0.0]]
     """
     channel = current()
-    _need_tensor(tensor)
+    need_tensor(tensor)
     return channel.isend(tensor, _peer("to", to, channel), _tag(tag))
 
 
 def irecv(tensor: Tensor, source: int, tag: int = 0) -> Handle:
     """Begin to receive and go on at once; the tensor holds what came after `wait()`."""
     channel = current()
-    _need_tensor(tensor)
+    need_tensor(tensor)
     return channel.irecv(tensor, _peer("source", source, channel), _tag(tag))
 
 
@@ -116,8 +118,8 @@ def exchange(outgoing: Tensor, to: int, incoming: Tensor, source: int) -> Tensor
     [1, 0]
     """
     channel = current()
-    _need_tensor(outgoing)
-    _need_tensor(incoming)
+    need_tensor(outgoing)
+    need_tensor(incoming)
     channel.exchange(outgoing, _peer("to", to, channel), incoming, _peer("source", source, channel))
     return incoming
 
@@ -154,11 +156,6 @@ def those_there(count: int) -> str:
     return f"there are {count} ranks, 0 to {count - 1}." if count > 1 else "there is rank 0 alone."
 
 
-def _need_tensor(value: Any) -> None:
-    if not isinstance(value, Tensor):
-        raise BadInput(f"tensor is {shown(value)}: give a torch tensor.")
-
-
 def _peer(name: str, value: object, channel: Channel) -> int:
     if type(value) is int and 0 <= value < channel.size and value != channel.rank:
         return value
@@ -174,4 +171,4 @@ def _peer(name: str, value: object, channel: Channel) -> int:
 def _tag(value: object) -> int:
     if value == 0 and not isinstance(value, bool):
         return 0
-    return _require.whole("tag", value)
+    return _require.from_zero("tag", value)

@@ -36,7 +36,7 @@ class Replica(nn.Module):
         module: the model; `replica.module` gives it back.
 
     Raises:
-        BadInput: this is no model, or the ranks' models differ.
+        BadInput: this is no model, it holds a replica, or the ranks' models differ.
         RankError: this is no rank.
     """
 
@@ -44,6 +44,12 @@ class Replica(nn.Module):
         super().__init__()
         if not isinstance(module, nn.Module):
             raise BadInput(f"module is {shown(module)}: give the model.")
+        for part in module.modules():
+            if isinstance(part, Replica):
+                raise BadInput(
+                    f"module holds a replica ({type(part).__name__}), whose gradients are averaged "
+                    f"already: give the model itself, its .module."
+                )
         self.module = module
         self._exchanges = True
         self._samples: int | None = None

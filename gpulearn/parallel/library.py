@@ -96,7 +96,9 @@ def largest_over_ranks(tensor: Tensor) -> Tensor:
 def copy_from(root: int, tensor: Tensor) -> Tensor:
     """Overwrite a tensor with that of one rank; returns it."""
     if not isinstance(current(), Processes):
-        return broadcast(tensor, root)
+        # autograd does not count what the library writes: a buffer may have to wait for backward
+        broadcast(tensor.data, root)
+        return tensor
     whole = _on_wire(tensor)
     dist.broadcast(whole, root)
     return _back(tensor, whole)

@@ -145,8 +145,8 @@ def batch_size_study(
     0.8
     """
     sizes = _require.ascending("batches", batches)
-    names = tuple(_require.choice("rule", rule, RULES) for rule in rules)
-    numbers = tuple(checked_seed(seed) for seed in seeds)
+    names = tuple(_require.choice("rule", rule, RULES) for rule in _require.several("rules", rules))
+    numbers = tuple(checked_seed(seed) for seed in _require.several("seeds", seeds))
     epochs = _require.whole("epochs", epochs)
     _require.above_zero("rate", rate)
     if not names or not numbers:

@@ -99,7 +99,9 @@ def compression_study(
     >>> found.bytes_whole / found.bytes_sent, found.error < 0.001
     (2.0, True)
     """
-    names = [_require.choice("method", name, METHODS) for name in methods]
+    names = [
+        _require.choice("method", name, METHODS) for name in _require.several("methods", methods)
+    ]
     if not names:
         raise BadInput(f"methods is empty: choose from {', '.join(METHODS)}.")
     ranks, steps = _require.whole("ranks", ranks), _require.whole("steps", steps)

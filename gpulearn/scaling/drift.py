@@ -108,7 +108,9 @@ def measure_drift(
     >>> bool(drifts["own starts"].distances[0] > 1)
     True
     """
-    names = [_require.choice("policy", name, POLICIES) for name in policies]
+    names = [
+        _require.choice("policy", name, POLICIES) for name in _require.several("policies", policies)
+    ]
     if not names:
         raise BadInput(f"policies is empty: choose from {', '.join(POLICIES)}.")
     numbers = [

@@ -62,7 +62,9 @@ def measure_scaling(
     kind = _require.choice("kind", kind, KINDS)
     batch = _require.whole("batch", batch)
     repeats, steps = _require.whole("repeats", repeats), _require.whole("steps", steps)
-    shape = tuple(_require.whole("an entry of shape", length) for length in shape)
+    shape = tuple(
+        _require.whole("an entry of shape", length) for length in _require.several("shape", shape)
+    )
     if counts[0] != 1:
         raise BadInput(f"ranks is {list(counts)}: begin with 1, which the others are held against.")
     if kind == "strong" and batch < counts[-1]:

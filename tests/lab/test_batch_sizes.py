@@ -115,6 +115,8 @@ def test_the_picture_says_the_medians(study):
         (lambda: gl.batch_size_study((64, 16)), "ascending"),
         (lambda: gl.batch_size_study(rules=["lineal"]), "did you mean 'linear'"),
         (lambda: gl.batch_size_study(seeds=[]), "at least one rule and one seed"),
+        (lambda: gl.batch_size_study(seeds=3), "seeds is 3: give a list, such as [3]."),
+        (lambda: gl.batch_size_study(rules="linear"), "rules is 'linear': give a list"),
         (lambda: gl.batch_size_study(rate=0), "rate is 0"),
         (lambda: gl.plot_batch_sizes(3), "study is 3"),
     ],

@@ -369,3 +369,29 @@ def test_a_rank_finds_loaded_what_its_first_optimizer_imports():
         return len(set(sys.modules) - before)
 
     assert max(gl.launch(imported, 2, timeout=20)) < 20  # else 800, which take a second
+
+
+@pytest.mark.parametrize("wrapper", OURS)
+def test_a_model_with_batch_statistics_may_run_twice_before_backward(wrapper):
+    def gradients():
+        torch.manual_seed(gl.rank())
+        model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+        replica = OURS[wrapper](model)
+        images = torch.randn(8, 3)
+        (replica(images).square().mean() + replica(2 * images).square().mean()).backward()
+        replica.average()
+        return flat(parameter.grad for parameter in model.parameters())
+
+    real, simulated = (gl.launch(gradients, 2, backend=one) for one in ("gloo", "simulated"))
+    assert torch.equal(simulated[0], simulated[1])
+    assert real[0].abs().max() > 0.01
+    torch.testing.assert_close(simulated[0], real[0], atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("backend", ["gloo", "simulated"])
+def test_a_replica_of_a_replica_is_refused(backend):
+    def twice():
+        gl.NaiveDataParallel(nn.Sequential(gl.OverlappingDataParallel(nn.Linear(3, 1))))
+
+    with pytest.raises(gl.RankError, match=r"holds a replica \(Overl.* the model itself, its .mod"):
+        gl.launch(twice, 2, backend=backend)

@@ -70,8 +70,33 @@ def test_temporary_files_may_lie_in_a_folder_with_a_long_name(tmp_path):
         if __name__ == "__main__":
             print(launch(tempfile.gettempdir, 2), tempfile.gettempdir())
     """
-    assert script(code, TMPDIR=str(folder)) == f"{[str(folder)] * 2} {folder}\n"
+    # torch's compiler, which every optimizer loads, makes a folder for itself
+    compiler = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "compiler")}
+    assert script(code, TMPDIR=str(folder), **compiler) == f"{[str(folder)] * 2} {folder}\n"
     assert list(folder.iterdir()) == []
+
+
+def test_temporary_files_may_lie_in_a_folder_that_no_address_can_name(tmp_path, monkeypatch):
+    folder = tmp_path / "a?b #c%20"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    assert launch(gl.rank, 2, timeout=20) == [0, 1]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_copy_of_the_process_that_launched_can_launch_too():
+    launch(int, 1)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            os.write(writer, repr(launch(gl.rank, 2, timeout=20)).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as answer:
+        assert answer.read() == "[0, 1]"
+    os.waitpid(child, 0)
+    assert launch(gl.rank, 2, timeout=20) == [0, 1]  # its own server is still there
 
 
 def test_without_a_server_ranks_are_spawned(monkeypatch, capfd):

@@ -415,10 +415,8 @@ gl.fit(gl.LeNet(width=2), (d[0][:50], d[1][:50], d[2][:20], d[3][:20]), epochs=1
 def test_a_killed_process_can_be_continued_without_losing_or_doubling_a_row(tmp_path):
     path, log = tmp_path / "run.pt", tmp_path / "log"
     victim = subprocess.Popen([sys.executable, "-c", VICTIM, str(path), str(log)])
-    deadline = time.monotonic() + 60
     while not (path.exists() and previous_checkpoint(path).exists()):
         assert victim.poll() is None
-        assert time.monotonic() < deadline
         time.sleep(0.01)
     time.sleep(0.05)
     os.kill(victim.pid, signal.SIGKILL)

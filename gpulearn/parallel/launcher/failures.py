@@ -11,8 +11,9 @@ from pathlib import Path
 
 from gpulearn import _require
 from gpulearn.errors import RankError
-from gpulearn.parallel.launcher.messages import STUCK, Failure, Frame, Result
+from gpulearn.parallel.launcher.messages import STUCK, Call, Failure, Frame, Result
 from gpulearn.parallel.launcher.plain_words import MISMATCH, absent, from_transport, plain
+from gpulearn.parallel.launcher.record import differing
 
 __all__ = ["ECHO", "error_of", "own_frames", "place"]
 
@@ -27,7 +28,7 @@ PARALLEL = Path(__file__).parents[1]
 OURS = {PARALLEL, PARALLEL.parent / "scaling"}
 # what lies between a rank's function and its messages
 MACHINERY = {
-    *(str(PARALLEL / f"{name}.py") for name in ("comm", "processes")),
+    *(str(PARALLEL / f"{name}.py") for name in ("comm", "matching", "processes")),
     str(PARALLEL / "launcher" / "rank.py"),
     *(str(PARALLEL / "simulator" / f"{name}.py") for name in ("baton", "simulate", "wires")),
     _require.__file__,
@@ -40,6 +41,8 @@ def error_of(outcomes: Sequence[Result | Failure]) -> RankError | None:
 
     A rank that lost its connection is an echo of the one that it was connected to.
     """
+    if found := differing([one.calls for one in outcomes]):
+        return _of_calls(len(outcomes), *found)
     failed = [(rank, one) for rank, one in enumerate(outcomes) if isinstance(one, Failure)]
     if not failed:
         return None
@@ -53,6 +56,24 @@ def error_of(outcomes: Sequence[Result | Failure]) -> RankError | None:
             lines.append(f"rank {rank} then {_echo(other, cause)}")
     error = RankError("\n".join(lines))
     error.rank = first
+    return error
+
+
+def _of_calls(count: int, rank: int, call: Call, other: int, usual: Call) -> RankError:
+    """The error for ranks that called a collective with different tensors, or different ones."""
+    lines = [
+        f"rank {rank} of {count} calls {call} where rank {other} calls {usual}: "
+        + (
+            "every rank must give as many numbers of one dtype."
+            if call.name == usual.name
+            else "all ranks must call the same collectives in the same order."
+        ),
+        *_stack(call.frames),
+    ]
+    if own := own_frames(usual.frames):
+        lines.append(f"rank {other} is in {place(own[-1])}.")
+    error = RankError("\n".join(lines))
+    error.rank = rank
     return error
 
 
@@ -94,7 +115,8 @@ def _echo(failure: Failure, cause: Failure) -> str:
     """What became of another rank, in one line."""
     own = own_frames(failure.frames)
     where = f" in {place(own[-1])}" if own else ""
-    if failure.said.startswith(MISMATCH) and cause.said.startswith(MISMATCH):
+    mismatch = failure.said.startswith(MISMATCH) and cause.said.startswith(MISMATCH)
+    if mismatch or (failure.kind == "BadInput" and failure.said == cause.said):
         return f"found the same{where}."
     if failure.kind and (missing := absent(failure.said)):
         return f"waited in vain{where}: {missing}."

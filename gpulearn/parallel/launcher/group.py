@@ -16,7 +16,7 @@ from typing import Any
 
 from gpulearn.parallel.launcher import rank
 from gpulearn.parallel.launcher.messages import STUCK, Failure, Frame, Job, Result
-from gpulearn.parallel.launcher.plain_words import LOG
+from gpulearn.parallel.launcher.plain_words import LOG, too_much
 from gpulearn.parallel.launcher.starting import context, surroundings
 from gpulearn.parallel.launcher.streams import Lines
 
@@ -25,6 +25,8 @@ __all__ = ["Group"]
 GRACE_SECONDS = 1.0  # for the others to end by themselves once a rank has failed
 STACK_SECONDS = 0.5  # for a stuck rank to say where it is
 PIECE = 1 << 20
+LAST_WORDS = 4096  # bytes of what a rank wrote to standard error, to learn what ended it
+THREAD = re.compile(r"(Current thread|Thread|Stack)[^\n]*\(most recent call first\):")
 STACK_LINE = re.compile(r'File "(.*)", line (\d+) in (\S+)')
 
 
@@ -35,6 +37,7 @@ class _Member:
         self.rank = job.rank
         self.answer = bytearray()
         self.stack = bytearray()
+        self.errors = b""
         self.outcome: Result | Failure | None = None
         ends = [chosen.Pipe(duplex=False) for _ in range(4)]
         life, self.life = chosen.Pipe(duplex=False)
@@ -51,12 +54,14 @@ class _Member:
         """Take what came through pipe `number`: output, errors, the answer, a stack."""
         if number < 2:
             self.lines[number].feed(piece)
+            if number == 1:
+                self.errors = self.errors[-LAST_WORDS:] + piece
         else:
             (self.answer, self.stack)[number - 2].extend(piece)
 
     def frames(self) -> tuple[Frame, ...]:
         """Where the rank said it was, outermost first."""
-        found = STACK_LINE.findall(self.stack.decode(errors="replace"))
+        found = STACK_LINE.findall(_own_thread(self.stack.decode(errors="replace")))
         frames = [Frame(file, int(line), name) for file, line, name in reversed(found)]
         own = [n for n, frame in enumerate(frames) if frame.file == rank.__file__]
         return tuple(frames[own[-1] + 1 :] if own else frames)
@@ -67,7 +72,8 @@ class _Member:
         try:
             self.outcome = pickle.loads(self.answer)
         except Exception:
-            self.outcome = Failure("", _manner(self.process.exitcode))
+            said = too_much(self.errors.decode(errors="replace"))
+            self.outcome = Failure("", said or _manner(self.process.exitcode), self.frames())
 
 
 class Group:
@@ -163,6 +169,16 @@ class Group:
             self._pump(0.05)
         for member in self._running():
             member.outcome = Failure(STUCK, "did not come to an end and was ended", member.frames())
+
+
+def _own_thread(stacks: str) -> str:
+    """The stack of the thread that failed, if it is said, or of that which runs the function.
+
+    faulthandler begins with the latest thread and ends with the first, whose stack it is.
+    """
+    _, *parts = THREAD.split(stacks)
+    named = dict(zip(parts[::2], parts[1::2], strict=True))
+    return named.get("Current thread") or named.get("Thread") or named.get("Stack", "")
 
 
 def _manner(code: int | None) -> str:

@@ -7,14 +7,25 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import cloudpickle
 
 from gpulearn._require import shown
 from gpulearn.errors import BadInput
 
-__all__ = ["STUCK", "Failure", "Frame", "Job", "Result", "frames_of", "packed", "travelling_call"]
+__all__ = [
+    "STUCK",
+    "Call",
+    "Calls",
+    "Failure",
+    "Frame",
+    "Job",
+    "Result",
+    "frames_of",
+    "packed",
+    "travelling_call",
+]
 
 RANK = str(Path(__file__).with_name("rank.py"))
 STUCK = "stuck"  # the kind of failure of a rank that had to be ended
@@ -56,11 +67,31 @@ class Frame:
     function: str
 
 
+class Call(NamedTuple):
+    """One rank's part in a collective; `numbers` says how many of which dtype, if all must."""
+
+    name: str
+    numbers: str
+    frames: tuple[Frame, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} with {self.numbers}" if self.numbers else self.name
+
+
+Calls = Mapping[tuple[str, int], Call]  # by group, and by the place in the group's order
+
+
 @dataclass(frozen=True)
 class Result:
-    """A rank came to its end; `payload` is what its function returned, by `cloudpickle`."""
+    """A rank came to its end.
+
+    Attributes:
+        payload: what its function returned, by `cloudpickle`.
+        calls: the collectives that it called.
+    """
 
     payload: bytes
+    calls: Calls = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,12 +102,14 @@ class Failure:
         kind: the exception's class name.
         said: its message.
         frames: its stack, outermost first, without the launcher's own frames.
+        calls: the collectives that it called.
         moment: when, on the clock that all processes of a machine share.
     """
 
     kind: str
     said: str
     frames: tuple[Frame, ...] = ()
+    calls: Calls = field(default_factory=dict)
     moment: float = field(default_factory=time.monotonic)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["LOG", "MISMATCH", "absent", "from_transport", "plain"]
+__all__ = ["LOG", "MISMATCH", "absent", "from_transport", "plain", "too_much"]
 
 MISMATCH = "Detected mismatch between collectives on ranks"
 # gloo puts its file and line in front, the peer's port in the middle, and advice behind
@@ -17,8 +17,13 @@ PRINT = re.compile(
 )
 ABSENT = re.compile(r"\[Rank \d+\]: Ranks ([\d, ]+) failed to pass monitoredBarrier in (\d+) ms")
 
-# torch's log of it: the error says the same
-LOG = re.compile(r"\[rank\d+\]:\[E.*monitoredBarrier")
+TOO_MUCH = re.compile(r"what\(\):.* (\d+) vs (\d+)\. Received data size doesn't match")
+
+# what torch and gloo log: the error says the same
+LOG = re.compile(
+    r"\[rank\d+\]:\[E.*monitoredBarrier|terminate called .*'gloo::EnforceNotMet'|\s*"
+    + TOO_MUCH.pattern
+)
 
 
 def absent(said: str) -> str | None:
@@ -34,6 +39,22 @@ def absent(said: str) -> str | None:
 def from_transport(said: str) -> bool:
     """Whether gloo, which carries the messages, says so, and not the reader's own code."""
     return bool(PLACE.search(said))
+
+
+def too_much(errors: str) -> str | None:
+    """What a process that gloo ended has to say of it, by what it wrote to standard error.
+
+    >>> too_much("  what():  [… pair.cc:456] … 12 vs 8. Received data size doesn't match …")
+    'was sent 12 bytes where it had room for 8: every rank must give as many numbers of one dtype'
+    """
+    found = TOO_MUCH.search(errors)
+    if not found:
+        return None
+    sent, room = found.groups()
+    return (
+        f"was sent {sent} bytes where it had room for {room}: every rank must give as many "
+        f"numbers of one dtype"
+    )
 
 
 def plain(said: str) -> str:

@@ -18,7 +18,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from gpulearn.parallel.launcher.messages import Failure, Job, Result, frames_of, packed
+from gpulearn.parallel.launcher.messages import Calls, Failure, Job, Result, frames_of, packed
+from gpulearn.parallel.launcher.record import recorded
 
 __all__ = ["run", "said", "travelling"]
 
@@ -46,9 +47,9 @@ def run(
     process = os.getpid()
     _settle(job, out, err, stack, life)
     try:
-        message: Result | Failure = Result(_call(job))
+        message: Result | Failure = Result(_call(job), _called(job))
     except BaseException as error:
-        message = Failure(type(error).__name__, said(error), frames_of(error))
+        message = Failure(type(error).__name__, said(error), frames_of(error), _called(job))
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
@@ -72,6 +73,7 @@ def _settle(
         stream = os.fdopen(number, "w", buffering=1, encoding="utf-8", closefd=False)
         setattr(sys, name, stream)
     threading.Thread(target=_die_with_launcher, args=(life,), daemon=True).start()
+    faulthandler.enable(file=stack.fileno())  # where it was when a library ended the process
     if hasattr(faulthandler, "register"):
         faulthandler.register(signal.SIGUSR1, file=stack.fileno(), all_threads=False)
     os.environ.update(job.environment)
@@ -113,15 +115,22 @@ def _call(job: Job) -> bytes:
     function, args = pickle.loads(job.payload)
     if job.backend == "nccl":
         torch.cuda.set_device(job.rank)
+    store = dist.FileStore(job.rendezvous, job.size)  # type: ignore[attr-defined]
+    store.set_timeout(datetime.timedelta(seconds=job.timeout))
     dist.init_process_group(
         job.backend,
-        init_method=f"file://{job.rendezvous}",
+        store=store,
         rank=job.rank,
         world_size=job.size,
         timeout=datetime.timedelta(seconds=job.timeout),
     )
     dist.barrier()  # a rank that ends at once would be gone before the others have found it
     return travelling(function(*args))
+
+
+def _called(job: Job) -> Calls:
+    """The collectives that this rank called, if gloo carried them and nobody compared them."""
+    return recorded() if job.backend == "gloo" and job.size > 1 and not job.debug else {}
 
 
 def travelling(result: Any) -> bytes:

@@ -26,6 +26,7 @@ PRELOADED = [
 MOST_BYTES = 71
 # two threads that launch at once would each take the other's stand-in for the main module
 _one_at_a_time = threading.Lock()
+_launcher = os.getpid()
 
 
 def context() -> Any:
@@ -40,8 +41,23 @@ def context() -> Any:
     """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
+    _forget_anothers_server()
     multiprocessing.set_forkserver_preload(PRELOADED)
     return multiprocessing.get_context("forkserver")
+
+
+def _forget_anothers_server() -> None:
+    """In a copy of the process that launched before: the server is that one's child, not ours."""
+    global _launcher
+    if os.getpid() == _launcher:
+        return
+    from multiprocessing import forkserver
+
+    _launcher = os.getpid()
+    known: Any = forkserver._forkserver
+    if getattr(known, "_forkserver_alive_fd", None) is not None:
+        os.close(known._forkserver_alive_fd)  # or that server would outlive its own process
+    known.__init__()
 
 
 @contextlib.contextmanager

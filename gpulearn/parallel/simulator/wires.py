@@ -16,6 +16,7 @@ from torch import Tensor
 from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.distances import doublings
 from gpulearn.parallel.link import Link
+from gpulearn.parallel.matching import misfit
 from gpulearn.parallel.simulator.baton import Baton
 
 __all__ = ["Port", "Post", "Wires"]
@@ -193,8 +194,7 @@ def _check_fit(send: Post, receive: Post) -> None:
     if sent.dtype != wanted.dtype or sent.numel() != wanted.numel():
         kinds = [str(t.dtype).removeprefix("torch.") for t in (sent, wanted)]
         raise BadInput(
-            f"rank {send.owner} sends {sent.numel()} {kinds[0]}, and rank {receive.owner} "
-            f"receives {wanted.numel()} {kinds[1]}: both sides must name as many of one dtype."
+            misfit(send.owner, sent.numel(), kinds[0], receive.owner, wanted.numel(), kinds[1])
         )
 
 
