@@ -13,7 +13,6 @@ import numpy as np
 
 from gpulearn import device
 from gpulearn._require import shown
-from gpulearn.errors import BadInput
 from gpulearn.lessons import compare, gpu_trial, patterns
 from gpulearn.lessons.budgets import ALONE, Budget, lanes
 from gpulearn.lessons.exercise import Answer, Answers, Case, Exercise, Refused
@@ -172,15 +171,8 @@ def simulate(answer: Answer, launch: Launch) -> Outcome:
     """One launch on the SIMT machine, with everything on."""
     given = launch.arguments()
     there = [lookalike.to_device(a) if isinstance(a, np.ndarray) else a for a in given]
-    try:
-        lens = xray(answer)
-    except BadInput:
-        raise Refused(
-            f"it is no kernel but a {type(answer).__name__}: write a function under @cuda.jit, and "
-            f"give check its name alone, with no [blocks, threads] behind it"
-        ) from None
     with contextlib.redirect_stdout(io.StringIO()):  # thousands of threads may print
-        report = lens[launch.grid, launch.block](*there)
+        report = xray(answer)[launch.grid, launch.block](*there)
     names = launch.names(report)
     for position, (before, after) in enumerate(zip(given, there, strict=True)):
         if position in launch.results or not isinstance(before, np.ndarray):
