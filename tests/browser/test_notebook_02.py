@@ -27,7 +27,7 @@ def test_a_learner_works_through_notebook_02(notebook):
     assert "Traceback" not in said
     notebook.type_into(stub, [head, "return min(peak, intensity * bandwidth)"])
     notebook.run(stub)
-    assert notebook.run(check).startswith("✓ attainable is right in all 8 cases")
+    assert notebook.run(check).startswith("✓ attainable is right in all 9 cases")
     notebook.screenshot("02-right-answer")
 
 

@@ -384,7 +384,7 @@ WRONG = [
     ("gradient_step", gradient_numbers_its_steps, "this method remembers nothing"),
     ("gradient_step", gradient_forgets_return, "it returns nothing (None)"),
     ("gradient_step", gradient_rate_of_section_3, "for a matrix of parameters, step 1: 6 of 6"),
-    ("gradient_step", gradient_in_float32, "step 1: 3 of 3 elements differ"),
+    ("gradient_step", gradient_in_float32, "an array of float32, which is too coarse for float64"),
     ("gradient_step", gradient_in_float64, "expected float32 as theta is: a float64 array"),
     ("momentum_step", momentum_steps_along_the_slope, "the old velocity has no part in the step"),
     ("momentum_step", momentum_hands_back_the_old, "step along the new velocity, and return that."),
