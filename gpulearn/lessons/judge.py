@@ -297,7 +297,7 @@ def _failures(
         if isinstance(outcome, Raised):
             found.append((case, outcome.sentence))
         elif sentence := exercise.difference(outcome, expected := exercise.expected(case)):
-            if sentence == compare.NOTHING and returns:  # on some paths
+            if outcome is None and sentence == compare.NOTHING and returns:  # on some paths
                 sentence = f"it returns None, expected {shown(expected)}"
             found.append((case, sentence))
     return found

@@ -177,7 +177,7 @@ def time_constant(launch, wait, now, count):
         ("matmul_loops", loops_around_arrays_of_its_own, "something without a loop did the work"),
         ("matmul_loops", loops_over_rows_only, "NumPy's matmul (@) did the work"),
         ("matmul_loops", loops_too_coarse, "an array of float32, which is too coarse for float64"),
-        ("matmul_loops", loops_yield, "it yields its results one by one: write return"),
+        ("matmul_loops", loops_yield, "with yield in it, a call runs nothing yet"),
         ("matmul_loops", loops_end_early, "only C[0, 0] is filled: is return inside a loop?"),
         ("matmul_loops", loops_on_garbage, "np.empty fills in nothing"),
         ("matmul_flops", lambda m, n, p: lambda: 2 * m * n * p, "the function <lambda> itself"),
