@@ -156,7 +156,10 @@ def _hint(exercise: Exercise, outcomes: Sequence[Any]) -> str | None:
 
     @functools.cache  # a second kinship looks at the same outcomes
     def known(number: int, case: int) -> Any:
-        return _try(exercise, exercise.answers.wrongs[number].answer, cases[case])
+        try:
+            return _try(exercise, exercise.answers.wrongs[number].answer, cases[case])
+        except TimeoutError as late:  # on a busy machine
+            return Raised(type(late).__name__, str(late))
 
     for same in exercise.kinships or (_without(exercise.difference),):
         for number, wrong in enumerate(exercise.answers.wrongs):

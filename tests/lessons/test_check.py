@@ -3,6 +3,7 @@
 import _thread
 import collections
 import cProfile
+import dataclasses
 import inspect
 import random
 import signal
@@ -18,7 +19,7 @@ import gpulearn
 from gpulearn import check, exercises, solution
 from gpulearn.errors import BadInput, MissingPackage, NotSolvedYet, WrongAnswer
 from gpulearn.lessons import exercise, judge, limit, progress
-from gpulearn.lessons.exercise import catalogue, find
+from gpulearn.lessons.exercise import Answers, TooLong, catalogue, find
 from gpulearn.lessons.judge import diagnose
 from gpulearn.lessons.kernel_exercise import Launch
 
@@ -284,6 +285,17 @@ def test_a_function_that_runs_nothing_is_told(answer, word):
         f"with {word} in it, a call runs nothing yet and gives no result: end it with return, "
         f"without {word}."
     )
+
+
+def test_a_known_answer_that_takes_too_long_gives_no_hint_and_no_error():
+    answers = Answers()
+
+    @answers.wrong("that one is slow.")
+    def slow(m, n, p):
+        raise TooLong("it ran for 2 seconds")
+
+    one = dataclasses.replace(find("matmul_flops"), answers=answers)
+    assert "it returns 0, expected" in diagnose(one, lambda m, n, p: 0)
 
 
 def test_colours_of_a_message_are_left_out():
