@@ -245,7 +245,18 @@ def test_totals_are_the_sum_of_the_lines() -> None:
     assert report.totals.active_lanes == 32 * report.totals.instructions
 
 
+def test_a_power_is_work() -> None:
+    def kernel(out, a):
+        i = cuda.grid(1)
+        out[i] = pow(a[i], 2)
+
+    ones = np.ones(32, np.float32)
+    assert xray(kernel, 1, 32, ones.copy(), ones).totals.flops32 == 32
+
+
 def test_arithmetic_by_numpys_names_is_work_too() -> None:
+    pytest.importorskip("numba_cuda")  # Numba alone has no NumPy functions on a GPU
+
     def kernel(out, a):
         i = cuda.grid(1)
         out[i] = np.sqrt(np.multiply(a[i], a[i])) + pow(a[i], 2)
