@@ -20,6 +20,8 @@ from gpulearn.hardware.visit.step import GRACE, LOG, Step, run_step
 from gpulearn.performance import recordings
 from gpulearn.performance.recordings import growing, recorded_here
 
+from .processes import gone
+
 ROOT = Path(gpulearn.__file__).parents[1]  # of the package: a checkout, or where it is installed
 
 
@@ -29,25 +31,6 @@ def python(name, code, seconds=30.0):
 
 def ended(code, tmp_path, limit=30.0):
     return run_step(python("work", code), limit, tmp_path / "log", os.environ)
-
-
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):  # it ended between the two questions
-        return False
-
-
-def ends_soon(pid):
-    """Whether it ends: a killed process closes its files, which is seen, before it is gone."""
-    deadline = time.monotonic() + 20
-    while alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return not alive(pid)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +57,7 @@ def test_a_step_that_hangs_is_killed_with_its_children(tmp_path):
     assert outcome.status == "out of time"
     assert outcome.said == "waiting for a GPU"
     assert outcome.seconds < 30
-    assert ends_soon(int(pid.read_text()))
+    assert gone(int(pid.read_text()))
 
 
 def test_children_of_a_step_that_ended_end_too(tmp_path):
@@ -84,7 +67,7 @@ def test_children_of_a_step_that_ended_end_too(tmp_path):
     """
     outcome = ended(code, tmp_path)
     assert outcome.right
-    assert ends_soon(int(outcome.said))
+    assert gone(int(outcome.said))
 
 
 def test_output_without_end_stays_small(tmp_path):
@@ -294,4 +277,4 @@ def test_whoever_ends_the_visit_ends_its_step(tmp_path):
         time.sleep(0.05)
     visit.send_signal(signal.SIGTERM)
     assert visit.wait(30) == 128 + signal.SIGTERM
-    assert not alive(int((tmp_path / "pid").read_text()))
+    assert gone(int((tmp_path / "pid").read_text()))

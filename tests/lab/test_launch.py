@@ -20,29 +20,15 @@ import torch.distributed as dist
 import gpulearn as gl
 from gpulearn.parallel.launch import launch
 
+from ..base.processes import alive, gone
+
 RANKS = [2, 4]
 
 
 def children():
     """All processes that this one has started, and those that they have."""
     found = psutil.Process().children(recursive=True)
-    return {p.pid for p in found if p.status() != psutil.STATUS_ZOMBIE}
-
-
-def gone(pids):
-    """Whether processes end; a killed one closes its files, and waits to be reaped, before."""
-    for _ in range(1200):
-        if not any(alive(pid) for pid in pids):
-            return True
-        time.sleep(0.05)
-    return False
-
-
-def alive(pid):
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    return {p.pid for p in found if alive(p.pid)}
 
 
 def open_files():
@@ -228,7 +214,7 @@ def test_processes_that_a_rank_has_started_end_with_it():
     with pytest.raises(gl.RankError, match="raised ValueError: ") as e:
         launch(starts, 1)
     pid = int(str(e.value).partition("ValueError: ")[2].split()[0])
-    assert gone([pid])
+    assert gone(pid)
 
 
 def test_ranks_end_when_the_launcher_is_killed(tmp_path):
@@ -247,7 +233,7 @@ def test_ranks_end_when_the_launcher_is_killed(tmp_path):
         found = next(pids)
     parent.kill()
     parent.wait()
-    assert gone(found)
+    assert gone(*found)
     for path in sorted(folder.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     folder.rmdir()

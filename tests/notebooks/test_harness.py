@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-import time
-from pathlib import Path
 
 import pytest
 from jupyter_client.kernelspec import KernelSpec
 from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 
+from tests.base.processes import gone
 from tests.notebooks import kernel
 from tests.notebooks.harness import faults, solution_source
 from tests.notebooks.kernel import Limits
@@ -210,22 +209,7 @@ def test_the_kernel_and_its_children_are_gone_afterwards(tmp_path) -> None:
         "time.sleep(60)"
     )
     assert told(of(source), "student", tmp_path, limits=Limits(cell=1.5))
-    for pid in map(int, (tmp_path / "pids").read_text().split()):
-        assert ended(pid)
-
-
-def ended(pid: int) -> bool:
-    """Whether a process ends soon; one that nobody has waited for yet counts as ended."""
-    status = Path(f"/proc/{pid}/stat")
-    for _ in range(100):
-        try:
-            os.kill(pid, 0)
-            if status.exists() and ") Z " in status.read_text():
-                return True
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        time.sleep(0.05)
-    return False
+    assert gone(*map(int, (tmp_path / "pids").read_text().split()))
 
 
 def test_a_kernel_that_does_not_start(tmp_path, monkeypatch) -> None:
