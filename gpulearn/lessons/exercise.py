@@ -14,10 +14,9 @@ import numpy as np
 from gpulearn import _require, lessons
 from gpulearn.errors import MissingPackage
 from gpulearn.lessons import compare
+from gpulearn.lessons.answers import Answer, Answers
 
-__all__ = ["Answers", "Case", "Exercise", "Refused", "TooLong", "Wrong", "catalogue", "find"]
-
-Answer = Callable[..., Any]
+__all__ = ["Case", "Exercise", "Refused", "TooLong", "catalogue", "find"]
 
 KEPT = 8  # free blocks of one size, or more than NumPy keeps
 
@@ -36,36 +35,6 @@ class Case:
 
     label: str
     args: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """A plausible wrong answer and the hint that it, and whatever behaves like it, must get."""
-
-    answer: Answer
-    hint: str
-
-
-class Answers:
-    """The known answers of an exercise, each marked by a decorator where it is written."""
-
-    def __init__(self) -> None:
-        self.wrongs: list[Wrong] = []
-        self.rights: list[Answer] = []
-
-    def wrong(self, hint: str) -> Callable[[Answer], Answer]:
-        """Mark a plausible wrong answer with the hint that it must get."""
-
-        def mark(answer: Answer) -> Answer:
-            self.wrongs.append(Wrong(answer, hint))
-            return answer
-
-        return mark
-
-    def right(self, answer: Answer) -> Answer:
-        """Mark another way to write a right answer."""
-        self.rights.append(answer)
-        return answer
 
 
 def call(answer: Answer, case: Case) -> Any:

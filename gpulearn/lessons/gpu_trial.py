@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpulearn import real_cuda
-from gpulearn.lessons.exercise import Answer, Refused
+from gpulearn.lessons.answers import Answer
+from gpulearn.lessons.exercise import Refused
 
 if TYPE_CHECKING:
     from gpulearn.lessons.launches import Launch

@@ -19,8 +19,9 @@ import numpy as np
 from gpulearn._require import shorten, shown
 from gpulearn.errors import BadInput, NotSolvedYet, WrongAnswer
 from gpulearn.lessons import compare, progress, stubs
+from gpulearn.lessons.answers import Answer
 from gpulearn.lessons.borrowed import borrowing
-from gpulearn.lessons.exercise import Answer, Case, Exercise, Refused, catalogue, find
+from gpulearn.lessons.exercise import Case, Exercise, Refused, catalogue, find
 from gpulearn.lessons.limit import time_limit
 from gpulearn.lessons.printed import Printed
 from gpulearn.lessons.relation import relation

@@ -14,8 +14,9 @@ import numpy as np
 from gpulearn import device
 from gpulearn._require import shown
 from gpulearn.lessons import compare, gpu_trial, patterns
+from gpulearn.lessons.answers import Answer, Answers
 from gpulearn.lessons.budgets import ALONE, Budget, lanes
-from gpulearn.lessons.exercise import Answer, Answers, Case, Exercise, Refused
+from gpulearn.lessons.exercise import Case, Exercise, Refused
 from gpulearn.lessons.launches import Launch, poison
 from gpulearn.simt import lookalike
 from gpulearn.simt.dispatch import Configured, Kernel

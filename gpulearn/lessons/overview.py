@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
-import textwrap
 from dataclasses import dataclass
-from typing import Any
 
 from gpulearn.figures.table import Table, table
 from gpulearn.lessons import progress as _progress
 from gpulearn.lessons.exercise import catalogue, find
-from gpulearn.lessons.stubs import without_hints
+from gpulearn.lessons.stubs import notebook_source
 
 __all__ = ["Solution", "exercises", "progress", "solution"]
 
@@ -73,24 +69,3 @@ def solution(name: str) -> Solution:
     """
     reference = find(name).reference
     return Solution(name, notebook_source(reference))
-
-
-def notebook_source(function: Any) -> str:
-    """The source of a function without docstring, type hints and decorators but `cuda.jit`."""
-    source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
-    node = ast.parse(source).body[0]
-    assert isinstance(node, ast.FunctionDef)
-    first = node.body[0]
-    has_docstring = ast.get_docstring(node) is not None
-    bare = ast.FunctionDef(
-        name=node.name,
-        args=without_hints(node.args),
-        body=[ast.Pass()],
-        decorator_list=[d for d in node.decorator_list if ast.unparse(d).startswith("cuda.jit")],
-        lineno=1,
-    )
-    *head, _ = ast.unparse(bare).splitlines()
-    body = source.splitlines()[(first.end_lineno or 0) if has_docstring else first.lineno - 1 :]
-    while body and not body[0].strip():
-        del body[0]
-    return "\n".join([*head, *body]).rstrip()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpulearn._require import shorten
 from gpulearn.errors import RankError
-from gpulearn.lessons.exercise import Answer
+from gpulearn.lessons.answers import Answer
 from gpulearn.lessons.stubs import unwrapped
 from gpulearn.parallel.launcher.failures import ECHO
 

@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 
 from gpulearn.errors import RankError
-from gpulearn.lessons.exercise import Answer, TooLong
+from gpulearn.lessons.answers import Answer
+from gpulearn.lessons.exercise import TooLong
 from gpulearn.lessons.rank_endings import Ending, ending
 from gpulearn.lessons.stubs import unwrapped
 from gpulearn.parallel.launch import launch

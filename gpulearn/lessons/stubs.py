@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["drift", "is_stub", "unwrapped", "without_hints"]
+__all__ = ["drift", "is_stub", "notebook_source", "unwrapped"]
 
 Function = ast.FunctionDef
 
@@ -101,3 +101,29 @@ def _statements(tree: Function) -> list[ast.stmt]:
         if not isinstance(node, ast.Pass)
         and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
     ]
+
+
+def notebook_source(function: Any, decorators: bool = True) -> str:
+    """The source of a function without docstring and type hints, and of its decorators `cuda.jit`.
+
+    Without `decorators` that one is left out too.
+    """
+    source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+    node = ast.parse(source).body[0]
+    assert isinstance(node, ast.FunctionDef)
+    first = node.body[0]
+    has_docstring = ast.get_docstring(node) is not None
+    bare = ast.FunctionDef(
+        name=node.name,
+        args=without_hints(node.args),
+        body=[ast.Pass()],
+        decorator_list=[
+            d for d in node.decorator_list if decorators and ast.unparse(d).startswith("cuda.jit")
+        ],
+        lineno=1,
+    )
+    *head, _ = ast.unparse(bare).splitlines()
+    body = source.splitlines()[(first.end_lineno or 0) if has_docstring else first.lineno - 1 :]
+    while body and not body[0].strip():
+        del body[0]
+    return "\n".join([*head, *body]).rstrip()

@@ -19,7 +19,8 @@ import gpulearn
 from gpulearn import check, exercises, solution
 from gpulearn.errors import BadInput, MissingPackage, NotSolvedYet, WrongAnswer
 from gpulearn.lessons import exercise, judge, limit, progress
-from gpulearn.lessons.exercise import Answers, TooLong, catalogue, find
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import TooLong, catalogue, find
 from gpulearn.lessons.judge import diagnose
 from gpulearn.lessons.kernel_exercise import Launch
 

@@ -9,11 +9,12 @@ from numba import njit
 
 from gpulearn import cuda, device
 from gpulearn.lessons import budgets, gpu_trial, stubs
-from gpulearn.lessons.exercise import Answers, Refused
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Refused
 from gpulearn.lessons.judge import diagnose
 from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise, over_budget
 from gpulearn.lessons.launches import poison
-from gpulearn.lessons.overview import notebook_source
+from gpulearn.lessons.stubs import notebook_source
 from gpulearn.simt import lookalike
 
 NEIGHBOURS = "Let neighbouring threads read neighbouring elements."

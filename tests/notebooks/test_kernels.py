@@ -18,7 +18,7 @@ from gpulearn.kernels import (
     transpose_tiled,
     warps,
 )
-from gpulearn.lessons.overview import notebook_source
+from gpulearn.lessons.stubs import notebook_source
 from tests.notebooks.harness import NOTEBOOKS, has
 from tests.notebooks.page import read
 

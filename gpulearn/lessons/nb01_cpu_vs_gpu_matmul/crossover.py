@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.performance.series import crossover
 
 __all__ = ["EXERCISE"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gpulearn.kernels.matmul import matmul_flops
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Case, Exercise
 
 __all__ = ["EXERCISE"]
 

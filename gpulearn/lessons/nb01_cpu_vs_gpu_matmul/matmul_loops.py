@@ -11,7 +11,8 @@ import numpy as np
 
 from gpulearn.kernels.matmul import matmul_loops
 from gpulearn.lessons import compare, stubs
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Case, Exercise
 
 __all__ = ["EXERCISE"]
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from gpulearn.lessons import compare
-from gpulearn.lessons.exercise import Answers, Case, Exercise, Refused
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Case, Exercise, Refused
 from gpulearn.lessons.virtual_gpu import (
     VirtualGpu,
     faster_and_faster,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.performance.roofline import arithmetic_intensity
 
 __all__ = ["EXERCISE"]

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpulearn._require import shown
+from gpulearn.lessons.answers import Answers
 from gpulearn.lessons.compare import NOTHING
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.performance.choosing import Offer, cheapest_gpu_that_fits
 
 __all__ = ["EXERCISE"]

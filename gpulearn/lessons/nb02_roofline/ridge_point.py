@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.performance.gpus import gpu_spec
 from gpulearn.performance.roofline import ridge_point
 

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from gpulearn.kernels.indexing import blocks_for
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Case, Exercise
 
 __all__ = ["EXERCISE"]
 

@@ -10,7 +10,7 @@ from gpulearn import cuda
 from gpulearn.kernels.indexing import blocks_for
 from gpulearn.kernels.matrices import matrix_add_2d
 from gpulearn.lessons import budgets
-from gpulearn.lessons.exercise import Answers
+from gpulearn.lessons.answers import Answers
 from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
 
 __all__ = ["EXERCISE"]

@@ -10,7 +10,7 @@ from gpulearn import cuda
 from gpulearn.kernels.copies import copy_coalesced as solution
 from gpulearn.kernels.copies import copy_in_runs
 from gpulearn.lessons import budgets
-from gpulearn.lessons.exercise import Answers
+from gpulearn.lessons.answers import Answers
 from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
 
 __all__ = ["EXERCISE"]

@@ -10,7 +10,7 @@ from gpulearn import cuda
 from gpulearn.kernels.convolution import REACH, SIDE, conv2d_tiled
 from gpulearn.kernels.transpose_tiled import TILE
 from gpulearn.lessons import budgets
-from gpulearn.lessons.exercise import Answers
+from gpulearn.lessons.answers import Answers
 from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
 
 __all__ = ["EXERCISE"]

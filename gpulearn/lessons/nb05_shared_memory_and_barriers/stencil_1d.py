@@ -10,7 +10,7 @@ from gpulearn import cuda
 from gpulearn.kernels.blocks import BLOCK
 from gpulearn.kernels.stencil import RADIUS, WINDOW, stencil_1d
 from gpulearn.lessons import budgets
-from gpulearn.lessons.exercise import Answers
+from gpulearn.lessons.answers import Answers
 from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
 
 __all__ = ["EXERCISE"]

@@ -7,7 +7,7 @@ import numpy as np
 from gpulearn import cuda
 from gpulearn.kernels.matmul_ladder import matmul_coalesced
 from gpulearn.lessons import budgets
-from gpulearn.lessons.exercise import Answers
+from gpulearn.lessons.answers import Answers
 from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
 from gpulearn.lessons.nb06_matmul_ladder.products import (
     FLOAT64,

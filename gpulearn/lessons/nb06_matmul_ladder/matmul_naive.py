@@ -6,7 +6,7 @@ import numpy as np
 
 from gpulearn import cuda
 from gpulearn.kernels.matmul_ladder import matmul_naive
-from gpulearn.lessons.exercise import Answers
+from gpulearn.lessons.answers import Answers
 from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
 from gpulearn.lessons.nb06_matmul_ladder.products import FLOAT64, NO_FLOAT64, Matrix, launch
 from gpulearn.lessons.nb06_matmul_ladder.products import product as expect

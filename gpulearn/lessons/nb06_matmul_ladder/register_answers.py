@@ -10,7 +10,7 @@ import numpy as np
 
 from gpulearn import cuda
 from gpulearn.kernels.matmul_registers import ALONG, COLUMNS, DEPTH, DOWN, HIGH, ROWS, WIDE
-from gpulearn.lessons.exercise import Answers
+from gpulearn.lessons.answers import Answers
 from gpulearn.lessons.nb06_matmul_ladder.products import ONE_WRITE, Matrix
 from gpulearn.lessons.nb06_matmul_ladder.register_parts import add, begin, fetch, write
 

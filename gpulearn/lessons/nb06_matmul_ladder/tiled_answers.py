@@ -6,7 +6,7 @@ import numpy as np
 
 from gpulearn import cuda
 from gpulearn.kernels.matmul_ladder import TILE
-from gpulearn.lessons.exercise import Answers
+from gpulearn.lessons.answers import Answers
 from gpulearn.lessons.nb06_matmul_ladder.products import FLOAT64, ONE_WRITE, Matrix
 
 __all__ = ["BANKS", "FETCH", "SHARE", "TWO", "answers"]

@@ -11,7 +11,7 @@ from gpulearn import cuda
 from gpulearn.kernels.reduction import FULL_WARP, WARP
 from gpulearn.kernels.softmax import softmax_rows
 from gpulearn.lessons import budgets
-from gpulearn.lessons.exercise import Answers
+from gpulearn.lessons.answers import Answers
 from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
 
 __all__ = ["EXERCISE"]

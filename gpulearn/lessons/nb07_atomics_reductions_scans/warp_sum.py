@@ -9,7 +9,7 @@ import numpy as np
 from gpulearn import cuda
 from gpulearn.kernels.reduction import FULL_WARP, WARP, warp_sum
 from gpulearn.lessons import budgets
-from gpulearn.lessons.exercise import Answers
+from gpulearn.lessons.answers import Answers
 from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
 
 __all__ = ["EXERCISE"]

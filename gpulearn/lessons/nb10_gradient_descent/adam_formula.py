@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.lessons.exercise import Answers
+from gpulearn.lessons.answers import Answers
 from gpulearn.lessons.nb10_gradient_descent.adam_parts import (
     adam_with,
     direction,

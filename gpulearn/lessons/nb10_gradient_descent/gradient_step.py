@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from gpulearn.descent.optimizers import gradient_step
-from gpulearn.lessons.exercise import Answers, Case, Exercise, Refused
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Case, Exercise, Refused
 from gpulearn.lessons.nb10_gradient_descent import descents
 
 __all__ = ["EXERCISE"]

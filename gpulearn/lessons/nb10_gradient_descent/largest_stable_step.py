@@ -11,7 +11,8 @@ import numpy as np
 from gpulearn.descent.numerical import largest_stable_step
 from gpulearn.descent.surfaces import surface
 from gpulearn.lessons import compare
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Case, Exercise
 
 __all__ = ["EXERCISE"]
 

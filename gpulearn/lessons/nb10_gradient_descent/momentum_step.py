@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gpulearn.descent.optimizers import momentum_step
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.lessons.nb10_gradient_descent import descents
 
 __all__ = ["EXERCISE"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.lessons.exercise import Answers
+from gpulearn.lessons.answers import Answers
 
 __all__ = ["answers", "central", "differences", "usual"]
 

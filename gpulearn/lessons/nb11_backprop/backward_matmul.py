@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gpulearn.layers import backward_matmul
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.lessons.nb11_backprop.results import named, quietly, same
 
 __all__ = ["EXERCISE"]

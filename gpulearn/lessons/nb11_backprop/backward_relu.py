@@ -8,7 +8,8 @@ import numpy as np
 
 from gpulearn.layers import backward_relu
 from gpulearn.lessons import compare
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.lessons.nb11_backprop.results import quietly, same
 
 __all__ = ["EXERCISE"]

@@ -9,7 +9,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from gpulearn.layers import conv2d
 from gpulearn.lessons import compare
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.lessons.nb11_backprop.results import quietly, same
 
 __all__ = ["EXERCISE"]

@@ -10,7 +10,8 @@ import numpy as np
 
 from gpulearn._require import shown
 from gpulearn.lessons import compare
-from gpulearn.lessons.exercise import Answer, Case
+from gpulearn.lessons.answers import Answer
+from gpulearn.lessons.exercise import Case
 
 __all__ = ["named", "quietly", "same", "same_but_for_overflow"]
 

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from gpulearn.lessons.exercise import Answer, Answers, Case, Exercise
+from gpulearn.lessons.answers import Answer, Answers
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.lessons.nb12_training_loop.trial import (
     Seen,
     apart,

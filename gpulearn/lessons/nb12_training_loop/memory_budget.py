@@ -7,8 +7,9 @@ from typing import Any
 from torch import nn
 
 from gpulearn._require import shown
+from gpulearn.lessons.answers import Answers
 from gpulearn.lessons.compare import NOTHING, is_number
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.lessons.nb12_training_loop.trial import apart
 from gpulearn.train.memory import STATES, MemoryBudget, memory_budget
 from gpulearn.train.models import MLP, LeNet

@@ -9,7 +9,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from gpulearn.lessons.exercise import Answer, Answers, Case, Exercise
+from gpulearn.lessons.answers import Answer, Answers
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.lessons.nb12_training_loop.trial import (
     Seen,
     apart,

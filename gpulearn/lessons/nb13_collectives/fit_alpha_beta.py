@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn._require import shown
+from gpulearn.lessons.answers import Answers
 from gpulearn.lessons.compare import NOTHING, is_number
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.parallel.alpha_beta import fit_alpha_beta
 
 __all__ = ["EXERCISE"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.parallel.costs import ring_bytes_per_rank
 
 __all__ = ["EXERCISE"]

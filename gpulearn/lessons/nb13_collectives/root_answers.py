@@ -7,7 +7,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from gpulearn.lessons.exercise import Answers
+from gpulearn.lessons.answers import Answers
 from gpulearn.parallel.all_reduce import all_reduce
 from gpulearn.parallel.comm import exchange, irecv, isend, rank, recv, send, world_size
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from gpulearn.lessons.exercise import Answer, Case, Exercise
+from gpulearn.lessons.answers import Answer
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.lessons.nb14_data_parallel.averaging_answers import answers
 from gpulearn.lessons.nb14_data_parallel.defaults import demand_defaults
 from gpulearn.lessons.nb14_data_parallel.trial import (

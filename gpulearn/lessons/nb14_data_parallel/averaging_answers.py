@@ -7,7 +7,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from gpulearn.lessons.exercise import Answers
+from gpulearn.lessons.answers import Answers
 from gpulearn.parallel.averaging import average_gradients
 from gpulearn.parallel.collectives import broadcast, reduce
 from gpulearn.parallel.comm import rank, world_size

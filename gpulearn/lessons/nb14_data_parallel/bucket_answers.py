@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpulearn.lessons.exercise import Answers
+from gpulearn.lessons.answers import Answers
 
 __all__ = ["answers"]
 

@@ -10,8 +10,9 @@ import torch
 from torch import nn
 
 from gpulearn._require import shown
+from gpulearn.lessons.answers import Answer
 from gpulearn.lessons.compare import NOTHING
-from gpulearn.lessons.exercise import Answer, Case, Exercise
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.lessons.nb14_data_parallel.bucket_answers import answers
 from gpulearn.parallel.buckets import bucket_gradients
 

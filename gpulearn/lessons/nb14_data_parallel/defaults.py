@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpulearn.lessons.exercise import Answer
+from gpulearn.lessons.answers import Answer
 from gpulearn.lessons.stubs import unwrapped
 
 __all__ = ["demand_defaults"]

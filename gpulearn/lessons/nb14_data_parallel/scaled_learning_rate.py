@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gpulearn.descent.schedules import scaled_learning_rate
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.lessons.nb14_data_parallel.defaults import demand_defaults
 
 __all__ = ["EXERCISE"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpulearn.lessons.exercise import Answers, Case, Exercise
+from gpulearn.lessons.answers import Answers
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.scaling.laws import scaling_efficiency
 
 __all__ = ["EXERCISE"]

@@ -17,8 +17,9 @@ import torch
 
 from gpulearn._require import shown
 from gpulearn.errors import BadInput, RankError
+from gpulearn.lessons.answers import Answer
 from gpulearn.lessons.compare import NOTHING
-from gpulearn.lessons.exercise import Answer, Case, Exercise
+from gpulearn.lessons.exercise import Case, Exercise
 from gpulearn.lessons.nb14_data_parallel.defaults import demand_defaults
 from gpulearn.lessons.nb14_data_parallel.sharding_answers import ANOTHER_PROCESS, answers
 from gpulearn.lessons.rank_trial import REAL_SECONDS

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from gpulearn.lessons.exercise import Answers
+from gpulearn.lessons.answers import Answers
 from gpulearn.parallel.sharding import shard_indices
 
 __all__ = ["ANOTHER_PROCESS", "answers"]

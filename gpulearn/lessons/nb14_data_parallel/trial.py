@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gpulearn.lessons.exercise import Answer, Case
+from gpulearn.lessons.answers import Answer
+from gpulearn.lessons.exercise import Case
 from gpulearn.lessons.nb14_data_parallel.torch_ranks import torch_on_simulated_ranks
 from gpulearn.lessons.rank_endings import Ending
 from gpulearn.lessons.rank_trial import demand_on_real_ranks, on_simulated_ranks, plain, watched
