@@ -13,11 +13,11 @@ import numpy as np
 
 from gpulearn import _require, cuda
 from gpulearn.hardware.agreement import agree
+from gpulearn.kernels.specification import Shape, Specification
 
 __all__ = ["SIZES", "Case", "Shot"]
 
 SIZES = ("small", "large")  # a few thousand threads, to be counted; enough to be timed
-Shape = int | tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,37 @@ class Case:
     sizes: tuple[str, ...] = SIZES
     finding: str = ""
     keep_off_gpu: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        specification: Specification,
+        label: str,
+        notebook: str,
+        arguments: Callable[[str], tuple[Any, ...]],
+        tolerance: float = 0.0,
+        block: Shape | None = None,
+        **more: Any,
+    ) -> Case:
+        """The usual launch of a kernel, or one with another block, held against its reference.
+
+        Args:
+            specification: the kernel's.
+            label: what is special about the launch, such as "odd".
+            notebook: as above.
+            arguments: a size of `SIZES` → the kernel's arguments.
+            tolerance: as above.
+            block: threads per block, if not the usual ones.
+            more: `sizes`, `finding` and `keep_off_gpu`, as above.
+        """
+
+        def make(size: str) -> Shot:
+            args = arguments(size)
+            return Shot(*specification.shape(*args, block=block), args)
+
+        name = f"{specification.name}, {label}"
+        expect = specification.expected
+        return cls(name, notebook, specification.kernel, make, expect, tolerance, **more)
 
     @property
     def runs_on_gpu(self) -> bool:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Specification, blocks_along
 
-__all__ = ["BLOCK", "block_sum", "reverse_block"]
+__all__ = ["BLOCK", "BLOCK_SUM", "REVERSE_BLOCK", "block_sum", "reverse_block"]
 
 BLOCK = 128  # threads in a block, and elements in a block's stretch; a power of two
 
@@ -84,3 +85,31 @@ def block_sum(a: Vector, out: Vector) -> None:
         half //= 2
     if t == 0:
         out[cuda.blockIdx.x] = partial[0]
+
+
+def reversed_stretches(a: Vector) -> tuple[Vector]:
+    """What `reverse_block` must leave in `a`."""
+    stretches = [a[s : s + BLOCK][::-1] for s in range(0, a.size, BLOCK)]
+    return (np.concatenate(stretches),)
+
+
+def sums_of_stretches(a: Vector, out: Vector) -> tuple[Vector]:
+    """What `block_sum` must leave in `out`, added in float64."""
+    starts = np.arange(0, a.size, BLOCK)
+    return (np.add.reduceat(a, starts, dtype=np.float64).astype(a.dtype),)
+
+
+REVERSE_BLOCK = Specification(
+    reverse_block,
+    reversed_stretches,
+    grid=lambda a, block: blocks_along(a.size, BLOCK),
+    block=BLOCK,
+    updated=(0,),
+)
+BLOCK_SUM = Specification(
+    block_sum,
+    sums_of_stretches,
+    grid=lambda a, out, block: out.size,
+    block=BLOCK,
+    outputs=(1,),
+)

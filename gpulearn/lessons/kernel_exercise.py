@@ -13,11 +13,12 @@ import numpy as np
 
 from gpulearn import device
 from gpulearn._require import shown
+from gpulearn.kernels.specification import Specification, poison
 from gpulearn.lessons import compare, gpu_trial, patterns
 from gpulearn.lessons.answers import Answer, Answers
 from gpulearn.lessons.budgets import ALONE, Budget, lanes
 from gpulearn.lessons.exercise import Case, Exercise, Refused
-from gpulearn.lessons.launches import Launch, poison
+from gpulearn.lessons.launches import Launch
 from gpulearn.simt import lookalike
 from gpulearn.simt.dispatch import Configured, Kernel
 from gpulearn.simt.findings import Finding
@@ -82,13 +83,14 @@ class Outcome:
 
 
 def kernel_exercise(
+    specification: Specification | None = None,
     *,
-    name: str,
+    name: str = "",
     notebook: str,
     task: str,
-    reference: Answer,
+    reference: Answer | None = None,
     cases: Callable[[], Sequence[Launch]],
-    expect: Callable[..., tuple[Array, ...]],
+    expect: Callable[..., tuple[Array, ...]] | None = None,
     answers: Answers,
     budgets: Sequence[Budget] = (),
     alone: str = ALONE,
@@ -96,6 +98,7 @@ def kernel_exercise(
     """An exercise whose answer is a kernel.
 
     Args:
+        specification: of the tested kernel that is its solution, and gives it its name.
         name: the kernel's name, and the exercise's.
         notebook: the notebook that sets it, such as "03_threads_blocks_grids".
         task: one sentence.
@@ -107,6 +110,11 @@ def kernel_exercise(
         budgets: what a right kernel may cost; the first that is exceeded is told.
         alone: the advice to a right kernel in which single threads do everything.
     """
+    if specification is not None:
+        name, reference = specification.name, specification.kernel
+        expect = specification.reference
+    assert reference is not None
+    assert expect is not None
     return Exercise(
         name=name,
         notebook=notebook,

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpulearn.kernels.specification import Shape, Specification, poison
 from gpulearn.lessons.exercise import Case
 
 if TYPE_CHECKING:
     from gpulearn.simt.report import Report
 
-__all__ = ["Launch", "poison"]
-
-Shape = int | tuple[int, ...]
-
-_NANS = {2: 0x7E5D, 4: 0x7FC5D5D5, 8: 0x7FF8_5D5D_5D5D_5D5D}  # bytes of a float → quiet NaN
+__all__ = ["Launch"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +35,28 @@ class Launch(Case):
     updated: tuple[int, ...] = field(default=(), kw_only=True)
     measured: bool = field(default=False, kw_only=True)
 
+    @classmethod
+    def of(
+        cls,
+        specification: Specification,
+        label: str,
+        *args: Any,
+        grid: Shape | None = None,
+        block: Shape | None = None,
+        measured: bool = False,
+    ) -> Launch:
+        """A kernel's usual launch on these arguments, or with another grid or block."""
+        usual, block = specification.shape(*args, block=block)
+        return cls(
+            label,
+            args,
+            grid=usual if grid is None else grid,
+            block=block,
+            outputs=specification.outputs,
+            updated=specification.updated,
+            measured=measured,
+        )
+
     @property
     def results(self) -> tuple[int, ...]:
         """Positions of all arguments that the kernel may write, in order."""
@@ -54,13 +73,3 @@ class Launch(Case):
         for position in self.outputs:
             fresh[position][...] = poison(fresh[position].dtype)
         return fresh
-
-
-def poison(dtype: np.dtype[Any]) -> Any:
-    """The value that an output holds before anybody has written it.
-
-    A float's is a NaN of its own, with bits that no arithmetic gives: an answer may write NaN.
-    """
-    if dtype.kind in "iu":
-        return np.iinfo(dtype).max // 3 | 1
-    return np.array(_NANS[dtype.itemsize], f"u{dtype.itemsize}").view(dtype)[()]

@@ -8,12 +8,12 @@ from numba import cuda as numba_cuda
 from numba import njit
 
 from gpulearn import cuda, device
+from gpulearn.kernels.specification import poison
 from gpulearn.lessons import budgets, gpu_trial, stubs
 from gpulearn.lessons.answers import Answers
 from gpulearn.lessons.exercise import Refused
 from gpulearn.lessons.judge import diagnose
 from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise, over_budget
-from gpulearn.lessons.launches import poison
 from gpulearn.lessons.stubs import notebook_source
 from gpulearn.simt import lookalike
 

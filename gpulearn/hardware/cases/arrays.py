@@ -1,4 +1,4 @@
-"""What launches are made of: random numbers, poisoned outputs, grids that cover."""
+"""The random numbers that launches are made of."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["PERIOD", "bytes_of", "covering", "numbers", "poisoned", "repeated", "whole_numbers"]
+__all__ = ["PERIOD", "bytes_of", "numbers", "repeated", "whole_numbers"]
 
 Array = np.ndarray[Any, Any]
 
@@ -42,23 +42,3 @@ def whole_numbers(*shape: int, below: int = 100, seed: int = 0, dtype: Any = np.
 def bytes_of(*shape: int, seed: int = 0) -> Array:
     """Random bytes, all 256 values alike."""
     return whole_numbers(*shape, below=256, seed=seed, dtype=np.uint8)
-
-
-def poisoned(*shape: int, dtype: Any = np.float32) -> Array:
-    """An output that nobody has written yet: NaN, or a large odd number.
-
-    >>> poisoned(2, dtype=np.int32)
-    array([429496729, 429496729], dtype=int32)
-    """
-    kind = np.dtype(dtype)
-    value = np.nan if kind.kind == "f" else np.iinfo(kind).max // 5
-    return np.full(shape, value, kind)
-
-
-def covering(along: tuple[int, ...], block: tuple[int, ...]) -> tuple[int, ...]:
-    """The fewest blocks along x, y, … that have a thread for each element.
-
-    >>> covering((75, 67), (32, 8))
-    (3, 9)
-    """
-    return tuple(-(-n // b) for n, b in zip(along, block, strict=True))

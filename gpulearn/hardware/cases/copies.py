@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn.hardware.case import Case, Shot
-from gpulearn.hardware.cases.arrays import covering, numbers, poisoned, repeated
+from gpulearn.hardware.cases.arrays import numbers, repeated
 from gpulearn.kernels import copies
+from gpulearn.kernels.specification import blocks_along, poisoned
 
 __all__ = ["CASES"]
 
@@ -70,13 +71,13 @@ def expect_gathered(source: Array, index: Array, target: Array) -> Expected:
 def by_columns(fit: str, block: tuple[int, int], size: str) -> Shot:
     rows, columns = SHAPES[size][fit]
     image = numbers(rows, columns)
-    return Shot(covering((rows, columns), block), block, (image, poisoned(rows, columns)))
+    return Shot(blocks_along((rows, columns), block), block, (image, poisoned(rows, columns)))
 
 
 def by_rows(fit: str, block: tuple[int, int], size: str) -> Shot:
     rows, columns = SHAPES[size][fit]
     image = numbers(rows, columns)
-    return Shot(covering((columns, rows), block), block, (image, poisoned(rows, columns)))
+    return Shot(blocks_along((columns, rows), block), block, (image, poisoned(rows, columns)))
 
 
 def by_few(dtype: str, size: str) -> Shot:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn.hardware.case import SIZES, Case, Shot
-from gpulearn.hardware.cases.arrays import bytes_of, covering, numbers, poisoned, whole_numbers
+from gpulearn.hardware.cases.arrays import bytes_of, numbers, whole_numbers
 from gpulearn.kernels import images, matrices, vectors, warps
+from gpulearn.kernels.specification import blocks_along, poisoned
 
 __all__ = ["CASES"]
 
@@ -37,7 +38,7 @@ def added_2d(dtype: str, block: Pair, size: str) -> Shot:
     rows, columns = SHAPES[size]
     a, b = (some(dtype, rows, columns, seed=seed) for seed in (1, 2))
     out = poisoned(rows, columns, dtype=a.dtype)
-    return Shot(covering((columns, rows), block), block, (a, b, out))
+    return Shot(blocks_along((columns, rows), block), block, (a, b, out))
 
 
 def expect_added(a: Array, b: Array, out: Array) -> Expected:
@@ -58,7 +59,7 @@ def expect_saxpy(alpha: Any, x: Array, y: Array, out: Array) -> Expected:
 def grey(block: Pair, size: str) -> Shot:
     rows, columns = SHAPES[size]
     args = bytes_of(rows, columns, 3), poisoned(rows, columns)
-    return Shot(covering((columns, rows), block), block, args)
+    return Shot(blocks_along((columns, rows), block), block, args)
 
 
 def expect_grey(rgb: Array, gray: Array) -> Expected:
@@ -69,7 +70,7 @@ def lanes(block: Pair, size: str) -> Shot:
     # no thread of this kernel may be left over: whole blocks only
     rows, columns = {"small": (64, 96), "large": (4096, 8192)}[size]
     args = (poisoned(rows, columns, dtype=np.int32), poisoned(rows, columns, dtype=np.int32))
-    return Shot(covering((columns, rows), block), block, args)
+    return Shot(blocks_along((columns, rows), block), block, args)
 
 
 def expect_lanes(block: Pair, warp: Array, lane: Array) -> Expected:
@@ -82,7 +83,7 @@ def striped(width: int, size: str) -> Shot:
     rows, columns = SHAPES[size]
     image = numbers(rows, columns, positive=True)
     args = (image, poisoned(rows, columns), width)
-    return Shot(covering((columns, rows), (32, 8)), (32, 8), args)
+    return Shot(blocks_along((columns, rows), (32, 8)), (32, 8), args)
 
 
 def expect_striped(image: Array, out: Array, width: int) -> Expected:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn.hardware.case import Case, Shot
-from gpulearn.hardware.cases.arrays import covering, numbers, poisoned, whole_numbers
+from gpulearn.hardware.cases.arrays import numbers, whole_numbers
 from gpulearn.kernels import columns, points
+from gpulearn.kernels.specification import blocks_along, poisoned
 
 __all__ = ["CASES"]
 
@@ -26,7 +27,7 @@ ROUNDING = 1e-6
 def greyed(planes: bool, size: str) -> Shot:
     shape = SHAPES[size]
     colours = numbers(*((3, *shape) if planes else (*shape, 3)))
-    return Shot(covering(shape[::-1], (32, 8)), (32, 8), (colours, poisoned(*shape)))
+    return Shot(blocks_along(shape[::-1], (32, 8)), (32, 8), (colours, poisoned(*shape)))
 
 
 def expect_grey(axis: int, colours: Array, out: Array) -> Expected:

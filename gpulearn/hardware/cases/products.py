@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from gpulearn.hardware.case import Case, Shot
-from gpulearn.hardware.cases.arrays import numbers, poisoned
+from gpulearn.hardware.cases.arrays import numbers
 from gpulearn.kernels.ladder import LADDER, Rung
 from gpulearn.kernels.matmul_registers import matmul_register_patch
+from gpulearn.kernels.specification import poisoned
 
 __all__ = ["CASES"]
 

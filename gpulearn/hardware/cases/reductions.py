@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn.hardware.case import Case, Shot
-from gpulearn.hardware.cases.arrays import numbers, poisoned
+from gpulearn.hardware.cases.arrays import numbers
 from gpulearn.kernels import grid_sum, reduction
+from gpulearn.kernels.specification import poisoned
 
 __all__ = ["CASES"]
 

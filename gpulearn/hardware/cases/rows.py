@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn.hardware.case import Case, Shot
-from gpulearn.hardware.cases.arrays import numbers, poisoned, whole_numbers
+from gpulearn.hardware.cases.arrays import numbers, whole_numbers
 from gpulearn.kernels import softmax
+from gpulearn.kernels.specification import poisoned
 
 __all__ = ["CASES"]
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn.hardware.case import Case, Shot
-from gpulearn.hardware.cases.arrays import poisoned, whole_numbers
+from gpulearn.hardware.cases.arrays import whole_numbers
 from gpulearn.kernels import scan
+from gpulearn.kernels.specification import poisoned
 
 __all__ = ["CASES"]
 

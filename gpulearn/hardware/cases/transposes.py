@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn.hardware.case import Case, Shot
-from gpulearn.hardware.cases.arrays import covering, numbers, poisoned, whole_numbers
+from gpulearn.hardware.cases.arrays import numbers, whole_numbers
 from gpulearn.kernels import transpose, transpose_steps
+from gpulearn.kernels.specification import blocks_along, poisoned
 from gpulearn.kernels.transpose_tiled import TILE, transpose_tiled
 
 __all__ = ["CASES"]
@@ -29,20 +30,20 @@ def by_elements(to_rows: bool, fit: str, block: Pair, size: str) -> Shot:
     rows, columns = SHAPES[size][fit]
     along = (rows, columns) if to_rows else (columns, rows)
     args = (numbers(rows, columns), poisoned(columns, rows))
-    return Shot(covering(along, block), block, args)
+    return Shot(blocks_along(along, block), block, args)
 
 
 def by_tiles(fit: str, dtype: str, size: str) -> Shot:
     rows, columns = SHAPES[size][fit]
     make = numbers if dtype == "float32" else whole_numbers
     args = (make(rows, columns, dtype=dtype), poisoned(columns, rows, dtype=dtype))
-    return Shot(covering((columns, rows), (TILE, TILE)), (TILE, TILE), args)
+    return Shot(blocks_along((columns, rows), (TILE, TILE)), (TILE, TILE), args)
 
 
 def with_room(size: str) -> Shot:
     """An odd image, and an output as large as the tiles that cover it."""
     rows, columns = SHAPES[size]["odd"]
-    grid = covering((columns, rows), (TILE, TILE))
+    grid = blocks_along((columns, rows), (TILE, TILE))
     out = poisoned(TILE * grid[0], TILE * grid[1])
     return Shot(grid, (TILE, TILE), (numbers(rows, columns), out))
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn.hardware.case import Case, Shot
-from gpulearn.hardware.cases.arrays import PERIOD, poisoned, repeated
+from gpulearn.hardware.cases.arrays import PERIOD, repeated
 from gpulearn.kernels.descent import MINIMA, descend_all, descend_all_numpy
+from gpulearn.kernels.specification import poisoned
 
 __all__ = ["CASES"]
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from gpulearn.hardware.case import Case, Shot
-from gpulearn.hardware.cases.arrays import covering, numbers, poisoned
+from gpulearn.hardware.cases.arrays import numbers
 from gpulearn.kernels import convolution, stencil
-from gpulearn.kernels.blocks import BLOCK, block_sum, reverse_block
+from gpulearn.kernels.blocks import BLOCK, BLOCK_SUM, REVERSE_BLOCK
 from gpulearn.kernels.convolution import REACH
+from gpulearn.kernels.specification import blocks_along, poisoned
 from gpulearn.kernels.stencil import RADIUS
 from gpulearn.kernels.transpose_tiled import TILE
 
@@ -31,25 +32,13 @@ FITS = ("odd", "whole")
 ROUNDING = 1e-6
 
 
-def in_place(fit: str, size: str) -> Shot:
+def in_place(fit: str, size: str) -> tuple[Array, ...]:
+    return (numbers(ELEMENTS[size][fit]),)
+
+
+def summed(fit: str, size: str) -> tuple[Array, ...]:
     n = ELEMENTS[size][fit]
-    return Shot(-(-n // BLOCK), BLOCK, (numbers(n),))
-
-
-def expect_reversed(a: Array) -> Expected:
-    whole = a.size // BLOCK * BLOCK
-    turned = a[:whole].reshape(-1, BLOCK)[:, ::-1].ravel()
-    return {0: np.concatenate([turned, a[whole:][::-1]])}
-
-
-def summed(fit: str, size: str) -> Shot:
-    n = ELEMENTS[size][fit]
-    blocks = -(-n // BLOCK)
-    return Shot(blocks, BLOCK, (numbers(n, positive=True), poisoned(blocks)))
-
-
-def expect_summed(a: Array, out: Array) -> Expected:
-    return {1: np.add.reduceat(a, np.arange(0, a.size, BLOCK), dtype=np.float64)}
+    return (numbers(n, positive=True), poisoned(-(-n // BLOCK)))
 
 
 def neighbours(fit: str, size: str) -> Shot:
@@ -80,7 +69,7 @@ def filtered(fit: str, size: str) -> Shot:
     rows, columns = SHAPES[size][fit]
     weights = numbers(2 * REACH + 1, 2 * REACH + 1, seed=1)
     args = (numbers(rows, columns), weights, poisoned(rows, columns))
-    return Shot(covering((columns, rows), (TILE, TILE)), (TILE, TILE), args)
+    return Shot(blocks_along((columns, rows), (TILE, TILE)), (TILE, TILE), args)
 
 
 def expect_filtered(image: Array, weights: Array, out: Array) -> Expected:
@@ -95,8 +84,8 @@ CASES = tuple(
     case
     for fit in FITS
     for case in (
-        Case(f"reverse_block, {fit}", "05", reverse_block, partial(in_place, fit), expect_reversed),
-        Case(f"block_sum, {fit}", "05", block_sum, partial(summed, fit), expect_summed, ROUNDING),
+        Case.of(REVERSE_BLOCK, fit, "05", partial(in_place, fit)),
+        Case.of(BLOCK_SUM, fit, "05", partial(summed, fit), ROUNDING),
         Case(f"stencil_1d_naive, {fit}", "05", stencil.stencil_1d_naive,
              partial(neighbours, fit), expect_neighbours, ROUNDING),
         Case(f"stencil_1d, {fit}", "05", stencil.stencil_1d,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
-from gpulearn.kernels.blocks import BLOCK, block_sum
+from gpulearn.kernels.blocks import BLOCK, BLOCK_SUM, block_sum
 from gpulearn.lessons import budgets
 from gpulearn.lessons.answers import Answers
 from gpulearn.lessons.kernel_exercise import Launch, kernel_exercise
@@ -16,7 +16,7 @@ from gpulearn.simt.report import Report
 __all__ = ["EXERCISE"]
 
 Vector = np.ndarray[tuple[int], Any]
-answers = Answers()
+answers = Answers(block_sum)
 
 ROUNDS = 7  # log₂ of BLOCK
 MOST = 64  # requests and additions of a block, one after the other; one thread alone makes 128
@@ -42,9 +42,8 @@ def cases() -> list[Launch]:
 
     def launch(n: int, label: str) -> Launch:
         a = rng.uniform(-1, 2, size=n).astype(np.float32)
-        blocks = -(-n // BLOCK)
-        args = a, np.empty(blocks, np.float32)
-        return Launch(f"{n} elements in {label}", args, grid=blocks, block=BLOCK, outputs=(1,))
+        out = np.empty(-(-n // BLOCK), np.float32)
+        return Launch.of(BLOCK_SUM, f"{n} elements in {label}", a, out)
 
     return [
         launch(3 * BLOCK, "3 full blocks"),
@@ -52,12 +51,6 @@ def cases() -> list[Launch]:
         launch(BLOCK + 1, "2 blocks, the last of them with one element"),
         launch(BLOCK - 1, "one block"),
     ]
-
-
-def sums(a: Vector, out: Vector) -> tuple[Vector]:
-    """The specification in NumPy."""
-    totals = [a[s : s + BLOCK].sum(dtype=np.float64) for s in range(0, a.size, BLOCK)]
-    return (np.asarray(totals, np.float32),)
 
 
 def one_after_the_other(report: Report, launch: Launch) -> str | None:
@@ -499,12 +492,10 @@ def first_round_in_registers(a: Vector, out: Vector) -> None:
 
 
 EXERCISE = kernel_exercise(
-    name="block_sum",
+    BLOCK_SUM,
     notebook="05_shared_memory_and_barriers",
     task="Sum each block's stretch with every barrier that is needed, and no more.",
-    reference=block_sum,
     cases=cases,
-    expect=sums,
     answers=answers,
     alone=TREE,
     budgets=(
