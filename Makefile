@@ -46,9 +46,9 @@ check: $(STAMP)
 # ARGS=--long adds thousands of random kernels
 bench: $(STAMP)
 	@status=0; \
-	$(BIN)/python -m gpulearn.simt.bench $(ARGS) || status=1; \
-	$(BIN)/python -m gpulearn.parallel.bench || status=1; \
-	$(BIN)/python -m tests.notebooks.bench || status=1; \
+	$(BIN)/python -m tools.bench.simt $(ARGS) || status=1; \
+	$(BIN)/python -m tools.bench.ranks || status=1; \
+	$(BIN)/python -m tools.bench.notebooks || status=1; \
 	exit $$status
 
 format: $(STAMP)
@@ -58,14 +58,14 @@ format: $(STAMP)
 
 # carries the repository's address to the badges and the set-up cells
 links: $(STAMP)
-	$(BIN)/python -m gpulearn.links
+	$(BIN)/python -m tools.links
 
 # without the stamp: such a machine has its own packages, and maybe no network
 gpu:
-	$(GPU_PYTHON) -m gpulearn.hardware $(ARGS)
+	$(GPU_PYTHON) -m tools.gpu $(ARGS)
 
 $(STAMP): pyproject.toml constraints.txt
-	$(PYTHON) -m gpulearn.install
+	$(PYTHON) -m tools.install
 	@touch $@
 
 clean:

@@ -12,27 +12,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from gpulearn.accelerators import accelerator
-    from gpulearn.autograd import Variable
     from gpulearn.data.digits import Digits, digits
-    from gpulearn.descent.adaptive import adagrad_step, adam_step, adamw_step, rmsprop_step
-    from gpulearn.descent.landscapes import quadratic
-    from gpulearn.descent.numerical import largest_stable_step, numerical_gradient
-    from gpulearn.descent.optimizers import gradient_step, momentum_step, nesterov_step
-    from gpulearn.descent.plateau import plateau_step
-    from gpulearn.descent.range_test import rate_range_test
-    from gpulearn.descent.schedules import (
-        constant_rate,
-        cosine_rate,
-        exponential_rate,
-        scaled_learning_rate,
-        step_rate,
-        warm_up_cosine_rate,
-        warm_up_rate,
-    )
-    from gpulearn.descent.surfaces import surface
-    from gpulearn.descent.trajectories import descend
-    from gpulearn.device import banner
+    from gpulearn.device.accelerators import accelerator
+    from gpulearn.device.selection import banner
+    from gpulearn.display import show
     from gpulearn.errors import (
         BadInput,
         CheckpointError,
@@ -47,57 +30,31 @@ if TYPE_CHECKING:
         TrainingError,
         WrongAnswer,
     )
-    from gpulearn.figures.access_explorer import access, access_explorer
-    from gpulearn.figures.bank_explorer import BankRequest, bank_explorer, bank_request
-    from gpulearn.figures.basins import plot_basins
-    from gpulearn.figures.batch_sizes import plot_batch_sizes
-    from gpulearn.figures.compression import compression_table, plot_compression
-    from gpulearn.figures.confusion import confusion_matrix, plot_confusion
-    from gpulearn.figures.convolution_explorer import convolution_explorer
-    from gpulearn.figures.counters import compare_reports
-    from gpulearn.figures.curves import plot_curves
-    from gpulearn.figures.descent import compare_descents, plot_descent, plot_losses
-    from gpulearn.figures.descent_explorer import descent_explorer
-    from gpulearn.figures.descent_race import race_methods
-    from gpulearn.figures.drift import plot_drift
-    from gpulearn.figures.filters import show_filters
-    from gpulearn.figures.gpu_tables import (
-        compare_precisions,
-        compare_transposes,
-        kernel_times,
-        training_rates,
-    )
-    from gpulearn.figures.graph_player import graph_player, show_graph
-    from gpulearn.figures.ladder import compare_rungs, ladder_explorer
-    from gpulearn.figures.matmul import compare_gpus, plot_rates, plot_times, rates
-    from gpulearn.figures.matmul_explorer import matmul_explorer
-    from gpulearn.figures.memory_bars import plot_memory
-    from gpulearn.figures.operations import compare_operations
-    from gpulearn.figures.photo import photo, show_images
-    from gpulearn.figures.product_scheme import product_scheme
-    from gpulearn.figures.reduce_times import all_reduce_explorer, plot_all_reduce
-    from gpulearn.figures.reduction_player import reduction_player
-    from gpulearn.figures.ring_player import ring_player
-    from gpulearn.figures.roofline import compare_points, compare_roofs, plot_roofline
-    from gpulearn.figures.roofline_explorer import roofline_explorer
-    from gpulearn.figures.scaling_curves import plot_scaling
-    from gpulearn.figures.show import show
-    from gpulearn.figures.strides import plot_strides
-    from gpulearn.figures.table import table
-    from gpulearn.figures.thread_explorer import thread_explorer
-    from gpulearn.figures.tiles import show_halo, show_tile
-    from gpulearn.figures.timeline import plot_timeline
-    from gpulearn.figures.training_board import training_board
-    from gpulearn.figures.training_curves import compare_runs, runs_table
-    from gpulearn.figures.training_explorer import training_explorer
-    from gpulearn.hardware.recording.roofline import gpu_points
+    from gpulearn.exercise.check import check
+    from gpulearn.exercise.overview import exercises, progress, solution
     from gpulearn.kernels.indexing import blocks_for
     from gpulearn.kernels.ladder import ladder_reports
     from gpulearn.kernels.matmul import matmul_flops, matmul_loops
     from gpulearn.kernels.precision import relative_error, round_mantissa
-    from gpulearn.lessons.judge import check
-    from gpulearn.lessons.overview import exercises, progress, solution
-    from gpulearn.parallel.all_reduce import (
+    from gpulearn.nn.autograd import Variable
+    from gpulearn.optim.adaptive import adagrad_step, adam_step, adamw_step, rmsprop_step
+    from gpulearn.optim.landscapes import quadratic
+    from gpulearn.optim.numerical import largest_stable_step, numerical_gradient
+    from gpulearn.optim.optimizers import gradient_step, momentum_step, nesterov_step
+    from gpulearn.optim.plateau import plateau_step
+    from gpulearn.optim.range_test import rate_range_test
+    from gpulearn.optim.schedules import (
+        constant_rate,
+        cosine_rate,
+        exponential_rate,
+        scaled_learning_rate,
+        step_rate,
+        warm_up_cosine_rate,
+        warm_up_rate,
+    )
+    from gpulearn.optim.surfaces import surface
+    from gpulearn.optim.trajectories import descend
+    from gpulearn.parallel.allreduce import (
         all_reduce,
         all_reduce_via_root,
         doubling_all_reduce,
@@ -114,7 +71,7 @@ if TYPE_CHECKING:
         reduce,
         reduce_scatter,
     )
-    from gpulearn.parallel.comm import (
+    from gpulearn.parallel.communicator import (
         barrier,
         clock,
         compute,
@@ -133,37 +90,80 @@ if TYPE_CHECKING:
         NaiveDataParallel,
         OverlappingDataParallel,
     )
-    from gpulearn.parallel.join import gather_results, join_group
-    from gpulearn.parallel.launch import launch
+    from gpulearn.parallel.export.to_torchrun import to_torchrun
+    from gpulearn.parallel.launch.launch import launch
     from gpulearn.parallel.link import Link, link
-    from gpulearn.parallel.script.to_torchrun import to_torchrun
+    from gpulearn.parallel.process_group import gather_results, join_group
     from gpulearn.parallel.sharding import ShardSampler, shard_indices
-    from gpulearn.parallel.simulator.simulate import simulate
-    from gpulearn.parallel.simulator.simulation import Simulation
-    from gpulearn.performance.choosing import Offer, cheapest_gpu_that_fits, offers
-    from gpulearn.performance.estimates import Estimate, estimate
-    from gpulearn.performance.gpus import GpuSpec, gpu_spec
-    from gpulearn.performance.graph_work import graph_work
-    from gpulearn.performance.ladder_rates import kernel_roofs, ladder_rates
-    from gpulearn.performance.machine import RoofPoint, measured_roof, memory_bandwidth, roof_point
-    from gpulearn.performance.matmul_times import cpu_times, gpu_times, peak_rate
-    from gpulearn.performance.roofline import (
+    from gpulearn.parallel.simulate.simulate import simulate
+    from gpulearn.parallel.simulate.simulation import Simulation
+    from gpulearn.perf.choosing import Offer, cheapest_gpu_that_fits, offers
+    from gpulearn.perf.estimates import Estimate, estimate
+    from gpulearn.perf.families.roofline import gpu_points
+    from gpulearn.perf.gpus import GpuSpec, gpu_spec
+    from gpulearn.perf.graph_work import graph_work
+    from gpulearn.perf.ladder_rates import kernel_roofs, ladder_rates
+    from gpulearn.perf.matmul_times import cpu_times, gpu_times, peak_rate
+    from gpulearn.perf.measured_roof import RoofPoint, measured_roof, memory_bandwidth, roof_point
+    from gpulearn.perf.roofline import (
         Roof,
         arithmetic_intensity,
         attainable,
         ridge_point,
         roof,
     )
-    from gpulearn.performance.series import Provenance, Series, crossover
-    from gpulearn.performance.timing import Measurement, format_seconds, measure, time_correctly
+    from gpulearn.perf.series import Provenance, Series, crossover
+    from gpulearn.perf.timing import Measurement, format_seconds, measure, time_correctly
+    from gpulearn.plot.access_explorer import access, access_explorer
+    from gpulearn.plot.bank_explorer import BankRequest, bank_explorer, bank_request
+    from gpulearn.plot.basins import plot_basins
+    from gpulearn.plot.batch_sizes import plot_batch_sizes
+    from gpulearn.plot.compression import compression_table, plot_compression
+    from gpulearn.plot.confusion import confusion_matrix, plot_confusion
+    from gpulearn.plot.convolution_explorer import convolution_explorer
+    from gpulearn.plot.counters import compare_reports
+    from gpulearn.plot.curves import plot_curves
+    from gpulearn.plot.descent import compare_descents, plot_descent, plot_losses
+    from gpulearn.plot.descent_explorer import descent_explorer
+    from gpulearn.plot.descent_race import race_methods
+    from gpulearn.plot.drift import plot_drift
+    from gpulearn.plot.filters import show_filters
+    from gpulearn.plot.gpu_tables import (
+        compare_precisions,
+        compare_transposes,
+        kernel_times,
+        training_rates,
+    )
+    from gpulearn.plot.graph_player import graph_player, show_graph
+    from gpulearn.plot.ladder import compare_rungs, ladder_explorer
+    from gpulearn.plot.matmul import compare_gpus, plot_rates, plot_times, rates
+    from gpulearn.plot.matmul_explorer import matmul_explorer
+    from gpulearn.plot.memory_bars import plot_memory
+    from gpulearn.plot.operations import compare_operations
+    from gpulearn.plot.photo import photo, show_images
+    from gpulearn.plot.product_scheme import product_scheme
+    from gpulearn.plot.reduce_times import all_reduce_explorer, plot_all_reduce
+    from gpulearn.plot.reduction_player import reduction_player
+    from gpulearn.plot.ring_player import ring_player
+    from gpulearn.plot.roofline import compare_points, compare_roofs, plot_roofline
+    from gpulearn.plot.roofline_explorer import roofline_explorer
+    from gpulearn.plot.scaling_curves import plot_scaling
+    from gpulearn.plot.strides import plot_strides
+    from gpulearn.plot.thread_explorer import thread_explorer
+    from gpulearn.plot.tiles import show_halo, show_tile
+    from gpulearn.plot.timeline import plot_timeline
+    from gpulearn.plot.training_board import training_board
+    from gpulearn.plot.training_curves import compare_runs, runs_table
+    from gpulearn.plot.training_explorer import training_explorer
     from gpulearn.scaling.batch_sizes import batch_size_study
     from gpulearn.scaling.compression import compression_study
     from gpulearn.scaling.drift import measure_drift
     from gpulearn.scaling.laws import Amdahl, fit_amdahl, scaling_efficiency
     from gpulearn.scaling.measured import measure_scaling
     from gpulearn.scaling.modelled import data_parallel_seconds, modelled_scaling
-    from gpulearn.simt.settings import seed, unchecked
-    from gpulearn.simt.xray import xray
+    from gpulearn.simt.host.settings import seed, unchecked
+    from gpulearn.simt.host.xray import xray
+    from gpulearn.tables import table
     from gpulearn.train.accumulation import accumulate_gradients
     from gpulearn.train.clipping import clip_by_global_norm
     from gpulearn.train.evaluate import evaluate, predict
@@ -176,16 +176,16 @@ if TYPE_CHECKING:
 
 # the module that defines them -> public names
 _HOMES = {
-    "gpulearn.accelerators": ("accelerator",),
-    "gpulearn.autograd": ("Variable",),
+    "gpulearn.device.accelerators": ("accelerator",),
+    "gpulearn.nn.autograd": ("Variable",),
     "gpulearn.data.digits": ("Digits", "digits"),
-    "gpulearn.descent.adaptive": ("adagrad_step", "adam_step", "adamw_step", "rmsprop_step"),
-    "gpulearn.descent.landscapes": ("quadratic",),
-    "gpulearn.descent.numerical": ("largest_stable_step", "numerical_gradient"),
-    "gpulearn.descent.optimizers": ("gradient_step", "momentum_step", "nesterov_step"),
-    "gpulearn.descent.plateau": ("plateau_step",),
-    "gpulearn.descent.range_test": ("rate_range_test",),
-    "gpulearn.descent.schedules": (
+    "gpulearn.optim.adaptive": ("adagrad_step", "adam_step", "adamw_step", "rmsprop_step"),
+    "gpulearn.optim.landscapes": ("quadratic",),
+    "gpulearn.optim.numerical": ("largest_stable_step", "numerical_gradient"),
+    "gpulearn.optim.optimizers": ("gradient_step", "momentum_step", "nesterov_step"),
+    "gpulearn.optim.plateau": ("plateau_step",),
+    "gpulearn.optim.range_test": ("rate_range_test",),
+    "gpulearn.optim.schedules": (
         "constant_rate",
         "cosine_rate",
         "exponential_rate",
@@ -194,9 +194,9 @@ _HOMES = {
         "warm_up_cosine_rate",
         "warm_up_rate",
     ),
-    "gpulearn.descent.surfaces": ("surface",),
-    "gpulearn.descent.trajectories": ("descend",),
-    "gpulearn.device": ("banner",),
+    "gpulearn.optim.surfaces": ("surface",),
+    "gpulearn.optim.trajectories": ("descend",),
+    "gpulearn.device.selection": ("banner",),
     "gpulearn.errors": (
         "BadInput",
         "CheckpointError",
@@ -211,57 +211,57 @@ _HOMES = {
         "TrainingError",
         "WrongAnswer",
     ),
-    "gpulearn.figures.access_explorer": ("access", "access_explorer"),
-    "gpulearn.figures.bank_explorer": ("BankRequest", "bank_explorer", "bank_request"),
-    "gpulearn.figures.basins": ("plot_basins",),
-    "gpulearn.figures.batch_sizes": ("plot_batch_sizes",),
-    "gpulearn.figures.compression": ("compression_table", "plot_compression"),
-    "gpulearn.figures.confusion": ("confusion_matrix", "plot_confusion"),
-    "gpulearn.figures.convolution_explorer": ("convolution_explorer",),
-    "gpulearn.figures.counters": ("compare_reports",),
-    "gpulearn.figures.curves": ("plot_curves",),
-    "gpulearn.figures.descent": ("compare_descents", "plot_descent", "plot_losses"),
-    "gpulearn.figures.descent_explorer": ("descent_explorer",),
-    "gpulearn.figures.descent_race": ("race_methods",),
-    "gpulearn.figures.drift": ("plot_drift",),
-    "gpulearn.figures.filters": ("show_filters",),
-    "gpulearn.figures.gpu_tables": (
+    "gpulearn.plot.access_explorer": ("access", "access_explorer"),
+    "gpulearn.plot.bank_explorer": ("BankRequest", "bank_explorer", "bank_request"),
+    "gpulearn.plot.basins": ("plot_basins",),
+    "gpulearn.plot.batch_sizes": ("plot_batch_sizes",),
+    "gpulearn.plot.compression": ("compression_table", "plot_compression"),
+    "gpulearn.plot.confusion": ("confusion_matrix", "plot_confusion"),
+    "gpulearn.plot.convolution_explorer": ("convolution_explorer",),
+    "gpulearn.plot.counters": ("compare_reports",),
+    "gpulearn.plot.curves": ("plot_curves",),
+    "gpulearn.plot.descent": ("compare_descents", "plot_descent", "plot_losses"),
+    "gpulearn.plot.descent_explorer": ("descent_explorer",),
+    "gpulearn.plot.descent_race": ("race_methods",),
+    "gpulearn.plot.drift": ("plot_drift",),
+    "gpulearn.plot.filters": ("show_filters",),
+    "gpulearn.plot.gpu_tables": (
         "compare_precisions",
         "compare_transposes",
         "kernel_times",
         "training_rates",
     ),
-    "gpulearn.figures.graph_player": ("graph_player", "show_graph"),
-    "gpulearn.figures.ladder": ("compare_rungs", "ladder_explorer"),
-    "gpulearn.figures.matmul": ("compare_gpus", "plot_rates", "plot_times", "rates"),
-    "gpulearn.figures.matmul_explorer": ("matmul_explorer",),
-    "gpulearn.figures.memory_bars": ("plot_memory",),
-    "gpulearn.figures.operations": ("compare_operations",),
-    "gpulearn.figures.photo": ("photo", "show_images"),
-    "gpulearn.figures.product_scheme": ("product_scheme",),
-    "gpulearn.figures.reduce_times": ("all_reduce_explorer", "plot_all_reduce"),
-    "gpulearn.figures.reduction_player": ("reduction_player",),
-    "gpulearn.figures.ring_player": ("ring_player",),
-    "gpulearn.figures.roofline": ("compare_points", "compare_roofs", "plot_roofline"),
-    "gpulearn.figures.roofline_explorer": ("roofline_explorer",),
-    "gpulearn.figures.scaling_curves": ("plot_scaling",),
-    "gpulearn.figures.show": ("show",),
-    "gpulearn.figures.strides": ("plot_strides",),
-    "gpulearn.figures.table": ("table",),
-    "gpulearn.figures.thread_explorer": ("thread_explorer",),
-    "gpulearn.figures.tiles": ("show_halo", "show_tile"),
-    "gpulearn.figures.timeline": ("plot_timeline",),
-    "gpulearn.figures.training_board": ("training_board",),
-    "gpulearn.figures.training_curves": ("compare_runs", "runs_table"),
-    "gpulearn.figures.training_explorer": ("training_explorer",),
-    "gpulearn.hardware.recording.roofline": ("gpu_points",),
+    "gpulearn.plot.graph_player": ("graph_player", "show_graph"),
+    "gpulearn.plot.ladder": ("compare_rungs", "ladder_explorer"),
+    "gpulearn.plot.matmul": ("compare_gpus", "plot_rates", "plot_times", "rates"),
+    "gpulearn.plot.matmul_explorer": ("matmul_explorer",),
+    "gpulearn.plot.memory_bars": ("plot_memory",),
+    "gpulearn.plot.operations": ("compare_operations",),
+    "gpulearn.plot.photo": ("photo", "show_images"),
+    "gpulearn.plot.product_scheme": ("product_scheme",),
+    "gpulearn.plot.reduce_times": ("all_reduce_explorer", "plot_all_reduce"),
+    "gpulearn.plot.reduction_player": ("reduction_player",),
+    "gpulearn.plot.ring_player": ("ring_player",),
+    "gpulearn.plot.roofline": ("compare_points", "compare_roofs", "plot_roofline"),
+    "gpulearn.plot.roofline_explorer": ("roofline_explorer",),
+    "gpulearn.plot.scaling_curves": ("plot_scaling",),
+    "gpulearn.display": ("show",),
+    "gpulearn.plot.strides": ("plot_strides",),
+    "gpulearn.tables": ("table",),
+    "gpulearn.plot.thread_explorer": ("thread_explorer",),
+    "gpulearn.plot.tiles": ("show_halo", "show_tile"),
+    "gpulearn.plot.timeline": ("plot_timeline",),
+    "gpulearn.plot.training_board": ("training_board",),
+    "gpulearn.plot.training_curves": ("compare_runs", "runs_table"),
+    "gpulearn.plot.training_explorer": ("training_explorer",),
+    "gpulearn.perf.families.roofline": ("gpu_points",),
     "gpulearn.kernels.indexing": ("blocks_for",),
     "gpulearn.kernels.ladder": ("ladder_reports",),
     "gpulearn.kernels.matmul": ("matmul_flops", "matmul_loops"),
     "gpulearn.kernels.precision": ("relative_error", "round_mantissa"),
-    "gpulearn.lessons.judge": ("check",),
-    "gpulearn.lessons.overview": ("exercises", "progress", "solution"),
-    "gpulearn.parallel.all_reduce": (
+    "gpulearn.exercise.check": ("check",),
+    "gpulearn.exercise.overview": ("exercises", "progress", "solution"),
+    "gpulearn.parallel.allreduce": (
         "all_reduce",
         "all_reduce_via_root",
         "doubling_all_reduce",
@@ -278,7 +278,7 @@ _HOMES = {
         "reduce",
         "reduce_scatter",
     ),
-    "gpulearn.parallel.comm": (
+    "gpulearn.parallel.communicator": (
         "barrier",
         "clock",
         "compute",
@@ -297,42 +297,42 @@ _HOMES = {
         "NaiveDataParallel",
         "OverlappingDataParallel",
     ),
-    "gpulearn.parallel.join": ("gather_results", "join_group"),
-    "gpulearn.parallel.launch": ("launch",),
+    "gpulearn.parallel.process_group": ("gather_results", "join_group"),
+    "gpulearn.parallel.launch.launch": ("launch",),
     "gpulearn.parallel.link": ("Link", "link"),
-    "gpulearn.parallel.script.to_torchrun": ("to_torchrun",),
+    "gpulearn.parallel.export.to_torchrun": ("to_torchrun",),
     "gpulearn.parallel.sharding": ("ShardSampler", "shard_indices"),
-    "gpulearn.parallel.simulator.simulate": ("simulate",),
-    "gpulearn.parallel.simulator.simulation": ("Simulation",),
-    "gpulearn.performance.choosing": ("Offer", "cheapest_gpu_that_fits", "offers"),
-    "gpulearn.performance.estimates": ("Estimate", "estimate"),
-    "gpulearn.performance.gpus": ("GpuSpec", "gpu_spec"),
-    "gpulearn.performance.graph_work": ("graph_work",),
-    "gpulearn.performance.ladder_rates": ("kernel_roofs", "ladder_rates"),
-    "gpulearn.performance.machine": (
+    "gpulearn.parallel.simulate.simulate": ("simulate",),
+    "gpulearn.parallel.simulate.simulation": ("Simulation",),
+    "gpulearn.perf.choosing": ("Offer", "cheapest_gpu_that_fits", "offers"),
+    "gpulearn.perf.estimates": ("Estimate", "estimate"),
+    "gpulearn.perf.gpus": ("GpuSpec", "gpu_spec"),
+    "gpulearn.perf.graph_work": ("graph_work",),
+    "gpulearn.perf.ladder_rates": ("kernel_roofs", "ladder_rates"),
+    "gpulearn.perf.measured_roof": (
         "RoofPoint",
         "measured_roof",
         "memory_bandwidth",
         "roof_point",
     ),
-    "gpulearn.performance.matmul_times": ("cpu_times", "gpu_times", "peak_rate"),
-    "gpulearn.performance.roofline": (
+    "gpulearn.perf.matmul_times": ("cpu_times", "gpu_times", "peak_rate"),
+    "gpulearn.perf.roofline": (
         "Roof",
         "arithmetic_intensity",
         "attainable",
         "ridge_point",
         "roof",
     ),
-    "gpulearn.performance.series": ("Provenance", "Series", "crossover"),
-    "gpulearn.performance.timing": ("Measurement", "format_seconds", "measure", "time_correctly"),
+    "gpulearn.perf.series": ("Provenance", "Series", "crossover"),
+    "gpulearn.perf.timing": ("Measurement", "format_seconds", "measure", "time_correctly"),
     "gpulearn.scaling.batch_sizes": ("batch_size_study",),
     "gpulearn.scaling.compression": ("compression_study",),
     "gpulearn.scaling.drift": ("measure_drift",),
     "gpulearn.scaling.laws": ("Amdahl", "fit_amdahl", "scaling_efficiency"),
     "gpulearn.scaling.measured": ("measure_scaling",),
     "gpulearn.scaling.modelled": ("data_parallel_seconds", "modelled_scaling"),
-    "gpulearn.simt.settings": ("seed", "unchecked"),
-    "gpulearn.simt.xray": ("xray",),
+    "gpulearn.simt.host.settings": ("seed", "unchecked"),
+    "gpulearn.simt.host.xray": ("xray",),
     "gpulearn.train.accumulation": ("accumulate_gradients",),
     "gpulearn.train.clipping": ("clip_by_global_norm",),
     "gpulearn.train.evaluate": ("evaluate", "predict"),

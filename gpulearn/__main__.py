@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from gpulearn import __version__, device, driver
-from gpulearn._require import OPTIONAL, install_command, installed
+from gpulearn import __version__
+from gpulearn.device import driver, selection
 from gpulearn.errors import DeviceError
+from gpulearn.require import OPTIONAL, install_command, installed
 
 __all__ = ["main", "report"]
 
@@ -37,7 +38,7 @@ def torch_report() -> dict[str, Any]:
 
     return {
         "cuda": torch.version.cuda,
-        "gpu": device.torch_gpu(),
+        "gpu": selection.torch_gpu(),
         "gloo": dist.is_available() and dist.is_gloo_available(),
         "nccl": dist.is_available() and dist.is_nccl_available(),
     }
@@ -59,7 +60,7 @@ def parts(kind: str, torch: dict[str, Any], cores: int) -> dict[str, str]:
 
 def report() -> dict[str, Any]:
     """Everything that is printed, as plain data."""
-    here = device.current()
+    here = selection.current()
     torch = torch_report()
     names = ("numpy", "numba", "numba-cuda", *OPTIONAL)
     versions = {name: installed(name) for name in names}
@@ -75,8 +76,8 @@ def report() -> dict[str, Any]:
     return {
         "gpulearn": __version__,
         "python": sys.version.split()[0],
-        "cpu": device.cpu_name(),
-        "cores": device.cores(),
+        "cpu": selection.cpu_name(),
+        "cores": selection.cores(),
         "memory_bytes": memory(),
         "device": here.kind,
         "reason": here.reason,
@@ -91,7 +92,7 @@ def report() -> dict[str, Any]:
         ],
         "versions": versions,
         "torch": torch,
-        "parts": parts(here.kind, torch, device.cores()),
+        "parts": parts(here.kind, torch, selection.cores()),
         "missing": missing,
     }
 

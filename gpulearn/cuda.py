@@ -1,7 +1,7 @@
 """The one switch: `numba.cuda` where there is a usable GPU, the SIMT machine elsewhere.
 
 `from gpulearn import cuda` is all a notebook ever writes. With a GPU the name stands for
-`numba.cuda` itself; without one, for the look-alike in `gpulearn.simt.lookalike`.
+`numba.cuda` itself; without one, for the look-alike in `gpulearn.simt.host.api`.
 `GPULEARN_DEVICE=cpu` forces the machine.
 """
 
@@ -11,17 +11,17 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gpulearn import device, real_cuda
+from gpulearn.device import numba_cuda, selection
 
 __all__: list[str] = []
 
 if TYPE_CHECKING:
     jit: Any  # stated, since a checker that goes round a cycle of imports overlooks __getattr__
 
-if device.current().kind == "gpu":
-    _module = real_cuda.load()
+if selection.current().kind == "gpu":
+    _module = numba_cuda.load()
 else:
-    _module = importlib.import_module("gpulearn.simt.lookalike")
+    _module = importlib.import_module("gpulearn.simt.host.api")
 
 
 def __getattr__(name: str) -> Any:

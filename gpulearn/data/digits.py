@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.errors import DataError
 
 __all__ = ["Digits", "digits"]
@@ -52,7 +52,7 @@ def digits(held_out: str = "every fifth") -> Digits:
     >>> digits()
     1,438 digits to train on, 359 held out; 8 × 8 pixels each
     """
-    split = _require.choice("split", held_out, ("every fifth", "last writers"))
+    split = require.choice("split", held_out, ("every fifth", "last writers"))
     images, labels = _archive()
     number = np.arange(len(labels))
     test = number % 5 == 4 if split == "every fifth" else number >= len(labels) - len(labels) // 5

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn import _require, cuda
+from gpulearn import cuda, require
 from gpulearn.errors import BadInput
 from gpulearn.kernels.indexing import blocks_for
 
@@ -115,7 +115,7 @@ def basins(
            [1, 0]], dtype=int32)
     """
     _check(rate, momentum)
-    side, most = _require.whole("side", side), _require.whole("most", most)
+    side, most = require.whole("side", side), require.whole("most", most)
     left, right, bottom, top = window
     x, y = np.meshgrid(np.linspace(left, right, side), np.linspace(bottom, top, side))
     starts = [cuda.to_device(part.ravel().astype(np.float32)) for part in (x, y)]
@@ -127,9 +127,9 @@ def basins(
 
 
 def _check(rate: float, momentum: float) -> None:
-    _require.above_zero("rate", rate)
+    require.above_zero("rate", rate)
     if not 0 <= momentum < 1:
-        raise BadInput(f"momentum is {_require.shown(momentum)}: give a number from 0 to below 1.")
+        raise BadInput(f"momentum is {require.shown(momentum)}: give a number from 0 to below 1.")
 
 
 def descend_all_numpy(
@@ -158,7 +158,7 @@ def descend_all_numpy(
     (array([0, 1], dtype=int32), array([0, 6], dtype=int32))
     """
     _check(rate, momentum)
-    most = _require.whole("most", most)
+    most = require.whole("most", most)
     shape = np.shape(xs)
     if np.shape(ys) != shape:
         raise BadInput(f"xs has shape {shape} and ys {np.shape(ys)}: they must be the same.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulearn import _require
+from gpulearn import require
 
 __all__ = ["blocks_for", "global_index"]
 
@@ -24,7 +24,7 @@ def global_index(block: int, block_size: int, thread: int) -> int:
     return block * block_size + thread
 
 
-@_require.sizes("n", "block_size")
+@require.sizes("n", "block_size")
 def blocks_for(n: int, block_size: int) -> int:
     """The fewest blocks that have a thread for each of n elements: ⌈n / block_size⌉.
 

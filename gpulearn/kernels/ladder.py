@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpulearn import _require, cuda
+from gpulearn import cuda, require
 from gpulearn.errors import BadInput
 from gpulearn.kernels import matmul_ladder, matmul_pairs, matmul_registers, matmul_warp_tiles
-from gpulearn.simt.xray import xray
+from gpulearn.simt.host.xray import xray
 
 if TYPE_CHECKING:
-    from gpulearn.simt.report import Report
+    from gpulearn.simt.report.report import Report
 
 __all__ = ["LADDER", "PUBLISHED", "PUBLISHED_SOURCE", "Rung", "ladder_reports"]
 
@@ -118,7 +118,7 @@ def ladder_reports(n: int = 256) -> dict[str, Report]:
     >>> ladder_reports(64)["shared tile"].totals.barriers
     512
     """
-    n = _require.whole("n", n)
+    n = require.whole("n", n)
     if n % 2:
         raise BadInput(f"n is {n}: give an even n, since the sixth rung loads pairs.")
     rng = np.random.default_rng(0)

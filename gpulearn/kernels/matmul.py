@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn import _require
+from gpulearn import require
 
 __all__ = ["matmul_flops", "matmul_loops"]
 
 Matrix = np.ndarray[tuple[int, int], Any]
 
 
-@_require.shapes(a="m n", b="n p")
+@require.shapes(a="m n", b="n p")
 def matmul_loops(a: Matrix, b: Matrix) -> Matrix:
     """C = A·B by three loops: C[i, j] = Σ_k A[i, k]·B[k, j].
 
@@ -40,7 +40,7 @@ def matmul_loops(a: Matrix, b: Matrix) -> Matrix:
     return c
 
 
-@_require.sizes("m", "n", "p")
+@require.sizes("m", "n", "p")
 def matmul_flops(m: int, n: int, p: int) -> int:
     """Count the floating-point operations of C = A·B with A (m, n) and B (n, p): 2·m·n·p.
 

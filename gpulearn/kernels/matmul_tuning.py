@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn import _require, cuda
+from gpulearn import cuda, require
 from gpulearn.errors import BadInput
 from gpulearn.kernels import matmul_warp_words
 from gpulearn.kernels.ladder import Rung
@@ -44,7 +44,7 @@ def register_tiled(rows: int, columns: int, depth: int, high: int, wide: int) ->
     """
     sizes = {"rows": rows, "columns": columns, "depth": depth, "high": high, "wide": wide}
     for name, size in sizes.items():
-        _require.whole(name, size)
+        require.whole(name, size)
     if rows % high or columns % wide:
         raise BadInput(
             f"a tile of {rows} × {columns} cannot be shared out in pieces of {high} × {wide}: "
@@ -99,7 +99,7 @@ def warp_tiled(
     >>> rung.block, rung.grid(100, 200)
     ((256, 1), (2, 1))
     """
-    across = 32 // _require.whole("lanes_down", lanes_down)
+    across = 32 // require.whole("lanes_down", lanes_down)
     tile = f"a tile of {rows} × {columns} × {depth} with {high} × {wide} sums for each thread"
     fits = (
         depth in (8, 16)

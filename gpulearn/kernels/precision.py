@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.errors import BadInput
 
 __all__ = ["MANTISSA_BITS", "relative_error", "round_mantissa"]
@@ -33,7 +33,7 @@ def round_mantissa(x: np.ndarray, bits: int) -> np.ndarray:
     """
     if getattr(x, "dtype", None) != np.float32:
         raise BadInput(f"x is {getattr(x, 'dtype', type(x).__name__)}: give a float32 array.")
-    bits = _require.whole("bits", bits)
+    bits = require.whole("bits", bits)
     if bits > 23:
         raise BadInput(f"bits is {bits}: float32 stores 23 bits of significand, give 1 to 23.")
     drop = np.uint32(23 - bits)
@@ -56,7 +56,7 @@ def relative_error(c: Any, exact: np.ndarray) -> float:
         BadInput: the two differ in shape, or the exact one is all zeros.
     """
     if np.asarray(c).dtype.kind not in "iuf" or np.asarray(exact).dtype.kind not in "iuf":
-        raise BadInput(f"c is {_require.shown(c)}: give two arrays of numbers.")
+        raise BadInput(f"c is {require.shown(c)}: give two arrays of numbers.")
     if np.shape(c) != np.shape(exact):
         raise BadInput(
             f"c has shape {np.shape(c)} and exact {np.shape(exact)}: they must be equal."

@@ -1,5 +1,5 @@
 """Many ranks: real processes that really communicate, started from a notebook cell."""
 
-from gpulearn import _require
+from gpulearn import require
 
-_require.package("torch", "Starting ranks")
+require.package("torch", "Starting ranks")

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpulearn import _require
-from gpulearn._require import shown
+from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.parallel.costs import all_reduce_cost
 from gpulearn.parallel.link import Link
+from gpulearn.require import shown
 
 __all__ = ["fit_alpha_beta", "fit_link"]
 
@@ -39,8 +39,8 @@ def _numbers(name: str, values: object) -> NDArray[Any]:
     return found
 
 
-@_require.same_length("sizes", "seconds")
-@_require.checked(sizes=_need_sizes, seconds=_need_seconds)
+@require.same_length("sizes", "seconds")
+@require.checked(sizes=_need_sizes, seconds=_need_seconds)
 def fit_alpha_beta(sizes: Sequence[float], seconds: Sequence[float]) -> tuple[float, float]:
     """Fit seconds = α + β · size to measured times, by least squares.
 
@@ -71,7 +71,7 @@ def fit_alpha_beta(sizes: Sequence[float], seconds: Sequence[float]) -> tuple[fl
     return float(alpha / scale[0]), float(beta / scale[1])
 
 
-@_require.same_length("ranks", "sizes", "seconds")
+@require.same_length("ranks", "sizes", "seconds")
 def fit_link(
     algorithm: str, ranks: Sequence[int], sizes: Sequence[float], seconds: Sequence[float]
 ) -> Link:
@@ -97,7 +97,7 @@ def fit_link(
     fitted to ring (20 µs, 2 GB/s)
     """
     _need_seconds(seconds)
-    if any(_require.whole("an entry of ranks", count) < 2 for count in ranks):
+    if any(require.whole("an entry of ranks", count) < 2 for count in ranks):
         raise BadInput(f"ranks is {shown(list(ranks))}: one rank alone sends nothing.")
     costs = [all_reduce_cost(algorithm, n, s) for n, s in zip(ranks, sizes, strict=True)]
     terms = np.array([[cost.rounds, cost.path_bytes] for cost in costs], dtype=float)

@@ -10,10 +10,10 @@ from typing import Any, ParamSpec
 import torch
 from torch import Tensor, nn
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.parallel.comm import world_size
-from gpulearn.parallel.library import copy_from, largest_over_ranks, sum_over_ranks
+from gpulearn.parallel.communicator import world_size
+from gpulearn.parallel.torch_collectives import copy_from, largest_over_ranks, sum_over_ranks
 
 __all__ = ["average_gradients", "broadcast_weights", "share_of"]
 
@@ -23,7 +23,7 @@ NO_SAMPLES = "samples is 0 on every rank: there is no gradient to average."
 
 def _averageable(given: dict[str, Any]) -> None:
     if not isinstance(given["model"], nn.Module):
-        raise BadInput(f"model is {_require.shown(given['model'])}: give the model.")
+        raise BadInput(f"model is {require.shown(given['model'])}: give the model.")
     _count_of_samples(given["samples"])
     for parameter in given["model"].parameters():
         if parameter.grad is not None:
@@ -44,7 +44,7 @@ def _with_samples(average: Callable[P, None]) -> Callable[P, None]:
 
 
 @_with_samples
-@_require.together(_averageable)
+@require.together(_averageable)
 def average_gradients(model: nn.Module, samples: int = 1) -> None:
     """Replace each gradient by its mean over all ranks, with one all-reduce per parameter.
 
@@ -104,7 +104,7 @@ def share_of(samples: int | None) -> float:
 
 def _count_of_samples(value: Any) -> None:
     if value != 0:
-        _require.above_zero("samples", value)
+        require.above_zero("samples", value)
 
 
 def need_dense(gradient: Tensor) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor, nn
 
-from gpulearn import _require
-from gpulearn._require import shown
+from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.parallel.averaging import need_dense
-from gpulearn.parallel.library import Summing, begin_sum
+from gpulearn.parallel.torch_collectives import Summing, begin_sum
+from gpulearn.require import shown
 
 __all__ = ["MEGABYTE", "Bucket", "bucket_gradients"]
 
@@ -23,8 +23,8 @@ def _tensors(value: object) -> None:
         raise BadInput(f"parameters is {shown(value)}: give list(model.parameters()).")
 
 
-@_require.checked(parameters=_tensors)
-@_require.sizes("most_bytes")
+@require.checked(parameters=_tensors)
+@require.sizes("most_bytes")
 def bucket_gradients(
     parameters: Sequence[nn.Parameter], most_bytes: int
 ) -> list[list[nn.Parameter]]:

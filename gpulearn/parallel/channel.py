@@ -28,7 +28,7 @@ class Handle(Protocol):
 
 
 class Channel(Protocol):
-    """How one rank speaks to the others; `gpulearn.parallel.comm` says what each does."""
+    """How one rank speaks to the others; `gpulearn.parallel.communicator` says what each does."""
 
     rank: int
     size: int
@@ -91,7 +91,7 @@ def current() -> Channel:
     if _turns:
         return _turns[-1]()
     if torch.distributed.is_available() and torch.distributed.is_initialized():
-        from gpulearn.parallel.processes import processes
+        from gpulearn.parallel.torch_messages import processes
 
         return processes()
     raise RankError(

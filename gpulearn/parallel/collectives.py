@@ -1,7 +1,7 @@
 """Broadcast, reduce, all-gather, reduce-scatter and all-to-all, from send and receive.
 
 They work in real ranks and in simulated ones. N is the number of ranks; every rank must call,
-with tensors of one shape and dtype. `gpulearn.parallel.all_reduce` has the all-reduces.
+with tensors of one shape and dtype. `gpulearn.parallel.allreduce` has the all-reduces.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gpulearn import _require
-from gpulearn._require import shown
+from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.parallel.combining import OPERATIONS, combine, need_tensor
-from gpulearn.parallel.comm import exchange, rank, recv, send, those_there, world_size
+from gpulearn.parallel.communicator import exchange, rank, recv, send, those_there, world_size
 from gpulearn.parallel.distances import doublings
+from gpulearn.parallel.reduce_operations import OPERATIONS, combine, need_tensor
+from gpulearn.require import shown
 
 __all__ = ["all_gather", "all_to_all", "broadcast", "reduce", "reduce_scatter"]
 
@@ -57,7 +57,7 @@ def reduce(tensor: Tensor, root: int = 0, op: str = "sum") -> Tensor:
     [3, 1, 2]
     """
     need_tensor(tensor)
-    op = _require.choice("op", op, OPERATIONS)
+    op = require.choice("op", op, OPERATIONS)
     count = world_size()
     place = (rank() - _root(root)) % count
     part = tensor.detach() if place == 0 else tensor.detach().clone()
@@ -113,7 +113,7 @@ def reduce_scatter(tensor: Tensor, op: str = "sum") -> Tensor:
     [[3], [30], [300]]
     """
     need_tensor(tensor, dimensions=1)
-    op = _require.choice("op", op, OPERATIONS)
+    op = require.choice("op", op, OPERATIONS)
     me, count = rank(), world_size()
     parts = [part.clone() for part in tensor.detach().tensor_split(count)]
     for step in range(count - 1):

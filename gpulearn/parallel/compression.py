@@ -7,13 +7,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gpulearn import _require
-from gpulearn._require import shown
+from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.parallel.collectives import all_gather
-from gpulearn.parallel.comm import world_size
+from gpulearn.parallel.communicator import world_size
 from gpulearn.parallel.data_parallel import Replica
-from gpulearn.parallel.library import sum_over_ranks
+from gpulearn.parallel.torch_collectives import sum_over_ranks
+from gpulearn.require import shown
 
 __all__ = [
     "CompressedDataParallel",
@@ -41,12 +41,12 @@ class Sparse(NamedTuple):
 
 def check_share(value: object) -> None:
     """Raise `BadInput` if this is no share above 0."""
-    _require.above_zero("keep", value)
+    require.above_zero("keep", value)
     if value > 1:  # type: ignore[operator]
         raise BadInput(f"keep is {shown(value)}: give a share above 0, at most 1.")
 
 
-@_require.checked(keep=check_share)
+@require.checked(keep=check_share)
 def top_k(tensor: Tensor, keep: float) -> Sparse:
     """The entries of largest magnitude: the share `keep` of them, and at least one.
 
@@ -166,7 +166,7 @@ class CompressedDataParallel(Replica):
         feedback: bool = True,
     ) -> None:
         super().__init__(module)
-        self._method = _require.choice("method", method, METHODS)
+        self._method = require.choice("method", method, METHODS)
         check_share(keep)
         self._keep = keep
         self._feedback = feedback

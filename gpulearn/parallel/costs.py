@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.parallel.link import Link, as_link
 
 __all__ = ["Cost", "all_reduce_cost", "all_reduce_seconds", "ring_bytes_per_rank"]
 
 
-@_require.sizes("ranks")
-@_require.positive(or_zero=("size",))
+@require.sizes("ranks")
+@require.positive(or_zero=("size",))
 def ring_bytes_per_rank(ranks: int, size: float) -> float:
     """Bytes that each rank sends in a ring all-reduce: 2(N−1)/N · S.
 
@@ -71,10 +71,10 @@ def all_reduce_cost(algorithm: str, ranks: int, size: float) -> Cost:
     >>> all_reduce_cost("ring", ranks=4, size=1000)
     Cost(rounds=6, path_bytes=1500.0, messages=24, total_bytes=6000.0, busiest_bytes=1500.0)
     """
-    chosen = _require.choice("algorithm", algorithm, _COSTS)
-    ranks = _require.whole("ranks", ranks)
+    chosen = require.choice("algorithm", algorithm, _COSTS)
+    ranks = require.whole("ranks", ranks)
     if size != 0:
-        _require.above_zero("size", size)
+        require.above_zero("size", size)
     return _COSTS[chosen](ranks, size)
 
 

@@ -19,12 +19,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gpulearn._require import shown
 from gpulearn.errors import BadInput, TrainingError
 from gpulearn.parallel.averaging import average_gradients, broadcast_weights, share_of
 from gpulearn.parallel.buckets import MEGABYTE, Bucket, bucket_gradients
-from gpulearn.parallel.comm import world_size
-from gpulearn.parallel.library import copy_from, sum_over_ranks
+from gpulearn.parallel.communicator import world_size
+from gpulearn.parallel.torch_collectives import copy_from, sum_over_ranks
+from gpulearn.require import shown
 
 __all__ = ["BucketedDataParallel", "NaiveDataParallel", "OverlappingDataParallel", "Replica"]
 

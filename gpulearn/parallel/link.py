@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gpulearn import _require
-from gpulearn._require import shown
+from gpulearn import require
 from gpulearn.errors import BadInput
+from gpulearn.require import shown
 
 __all__ = ["LINKS", "Link", "link"]
 
@@ -43,8 +43,8 @@ class Link:
 
     def __post_init__(self) -> None:
         if self.latency != 0:
-            _require.above_zero("latency", self.latency)
-        _require.above_zero("bandwidth", self.bandwidth)
+            require.above_zero("latency", self.latency)
+        require.above_zero("bandwidth", self.bandwidth)
 
     @property
     def alpha(self) -> float:
@@ -107,7 +107,7 @@ def link(name: str) -> Link:
     >>> print(link("NVLink 4"))
     NVLink 4 (3.4 µs, 450 GB/s)
     """
-    return LINKS[_require.choice("link", name, LINKS)]
+    return LINKS[require.choice("link", name, LINKS)]
 
 
 def as_link(value: object) -> Link:

@@ -7,9 +7,9 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gpulearn import _require
-from gpulearn._require import shown
+from gpulearn import require
 from gpulearn.errors import BadInput
+from gpulearn.require import shown
 from gpulearn.train.seeding import checked_seed
 
 __all__ = ["Options", "options_from"]
@@ -66,21 +66,21 @@ class Options:
     resume: Path | None = None
 
     def __post_init__(self) -> None:
-        _require.choice("model", self.model, MODELS)
-        _require.choice("wrapper", self.wrapper, WRAPPERS)
-        _require.whole("epochs", self.epochs)
-        _require.whole("batch", self.batch)
-        _require.above_zero("rate", self.rate)
-        _require.above_zero("timeout", self.timeout)
+        require.choice("model", self.model, MODELS)
+        require.choice("wrapper", self.wrapper, WRAPPERS)
+        require.whole("epochs", self.epochs)
+        require.whole("batch", self.batch)
+        require.above_zero("rate", self.rate)
+        require.above_zero("timeout", self.timeout)
         checked_seed(self.seed)
         if self.momentum != 0:
-            _require.above_zero("momentum", self.momentum)
+            require.above_zero("momentum", self.momentum)
         if self.momentum >= 1:
             raise BadInput(f"momentum is {shown(self.momentum)}: give a number from 0 to below 1.")
         if self.rate_batch is not None:
-            _require.whole("rate_batch", self.rate_batch)
+            require.whole("rate_batch", self.rate_batch)
         if self.warm_up != 0:
-            _require.whole("warm_up", self.warm_up)
+            require.whole("warm_up", self.warm_up)
             if self.rate_batch is None:
                 raise BadInput(
                     f"warm_up is {self.warm_up}, but the rate does not grow: give rate_batch too."

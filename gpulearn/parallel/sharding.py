@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch.utils.data import Sampler
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.parallel.comm import rank as this_rank
-from gpulearn.parallel.comm import world_size
+from gpulearn.parallel.communicator import rank as this_rank
+from gpulearn.parallel.communicator import world_size
 
 __all__ = ["UNEVEN", "ShardSampler", "shard_indices"]
 
@@ -19,19 +19,19 @@ UNEVEN = ("pad", "drop", "keep")
 
 
 def _sensible(given: dict[str, Any]) -> None:
-    given["uneven"] = _require.choice("uneven", given["uneven"], UNEVEN)
-    given["epoch"] = _require.from_zero("epoch", given["epoch"])
-    given["rank"] = _require.from_zero("rank", given["rank"])
+    given["uneven"] = require.choice("uneven", given["uneven"], UNEVEN)
+    given["epoch"] = require.from_zero("epoch", given["epoch"])
+    given["rank"] = require.from_zero("rank", given["rank"])
     if given["seed"] is not None:
-        given["seed"] = _require.from_zero("seed", given["seed"])
+        given["seed"] = require.from_zero("seed", given["seed"])
     if given["rank"] >= given["size"]:
         raise BadInput(
             f"rank is {given['rank']}, but there are {given['size']} ranks, counted from 0."
         )
 
 
-@_require.sizes("count", "size")
-@_require.together(_sensible)
+@require.sizes("count", "size")
+@require.together(_sensible)
 def shard_indices(
     count: int,
     rank: int,
@@ -115,7 +115,7 @@ class ShardSampler(Sampler[int]):
 
     def set_epoch(self, epoch: int) -> None:
         """Shuffle anew: without this call every epoch has the order of the first."""
-        self._epoch = _require.from_zero("epoch", epoch)
+        self._epoch = require.from_zero("epoch", epoch)
 
     def _indices(self) -> list[int]:
         return shard_indices(

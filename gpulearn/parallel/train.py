@@ -28,18 +28,18 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset
 
 from gpulearn.data.digits import digits
-from gpulearn.descent.schedules import scaled_learning_rate
 from gpulearn.errors import BadInput, GpulearnError, TrainingError
+from gpulearn.optim.schedules import scaled_learning_rate
 from gpulearn.parallel.data_parallel import (
     BucketedDataParallel,
     NaiveDataParallel,
     OverlappingDataParallel,
 )
-from gpulearn.parallel.join import join_group
-from gpulearn.parallel.library import sum_over_ranks
 from gpulearn.parallel.options import Options, options_from
-from gpulearn.parallel.places import Place
+from gpulearn.parallel.process_group import join_group
+from gpulearn.parallel.rank_info import Place
 from gpulearn.parallel.sharding import ShardSampler
+from gpulearn.parallel.torch_collectives import sum_over_ranks
 from gpulearn.parallel.training_files import restore, save, write_losses
 from gpulearn.train.models import MLP, LeNet
 from gpulearn.train.seeding import repeatable

@@ -1,5 +1,5 @@
 """How well more ranks pay: laws, measurements and models of training on many of them."""
 
-from gpulearn import _require
+from gpulearn import require
 
-_require.package("torch", "Training on ranks")
+require.package("torch", "Training on ranks")

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from gpulearn import _require
-from gpulearn._require import shown
+from gpulearn import require
 from gpulearn.data.digits import digits
-from gpulearn.descent.schedules import scaled_learning_rate
 from gpulearn.errors import BadInput
-from gpulearn.figures.table import Table, table
+from gpulearn.optim.schedules import scaled_learning_rate
 from gpulearn.parallel.sharding import shard_indices
+from gpulearn.require import shown
 from gpulearn.scaling.runs import Spread, spread
+from gpulearn.tables import Table, table
 from gpulearn.train.data import TrainingData, training_data
 from gpulearn.train.evaluate import evaluate
 from gpulearn.train.models import MLP
@@ -86,7 +86,7 @@ class BatchStudy:
         )
 
     def _known(self, rule: str, batch: int) -> tuple[str, int]:
-        _require.choice("rule", rule, self.rules)
+        require.choice("rule", rule, self.rules)
         if batch not in self.batches:
             raise BadInput(f"batch is {shown(batch)}: choose from {shown(list(self.batches))}.")
         return rule, batch
@@ -144,11 +144,11 @@ def batch_size_study(
     >>> study.rate_of("linear", 256)
     0.8
     """
-    sizes = _require.ascending("batches", batches)
-    names = tuple(_require.choice("rule", rule, RULES) for rule in _require.several("rules", rules))
-    numbers = tuple(checked_seed(seed) for seed in _require.several("seeds", seeds))
-    epochs = _require.whole("epochs", epochs)
-    _require.above_zero("rate", rate)
+    sizes = require.ascending("batches", batches)
+    names = tuple(require.choice("rule", rule, RULES) for rule in require.several("rules", rules))
+    numbers = tuple(checked_seed(seed) for seed in require.several("seeds", seeds))
+    epochs = require.whole("epochs", epochs)
+    require.above_zero("rate", rate)
     if not names or not numbers:
         raise BadInput("Give at least one rule and one seed.")
     tensors = training_data(digits() if data is None else data, model(seed=numbers[0]))

@@ -10,15 +10,15 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.data.digits import digits
 from gpulearn.errors import BadInput
-from gpulearn.parallel.comm import rank, world_size
+from gpulearn.parallel.communicator import rank, world_size
 from gpulearn.parallel.compression import CompressedDataParallel, check_share
 from gpulearn.parallel.data_parallel import BucketedDataParallel, Replica
-from gpulearn.parallel.launch import launch
-from gpulearn.parallel.library import sum_over_ranks
+from gpulearn.parallel.launch.launch import launch
 from gpulearn.parallel.sharding import shard_indices
+from gpulearn.parallel.torch_collectives import sum_over_ranks
 from gpulearn.train.evaluate import evaluate
 from gpulearn.train.models import MLP
 from gpulearn.train.seeding import checked_seed
@@ -100,13 +100,13 @@ def compression_study(
     (2.0, True)
     """
     names = [
-        _require.choice("method", name, METHODS) for name in _require.several("methods", methods)
+        require.choice("method", name, METHODS) for name in require.several("methods", methods)
     ]
     if not names:
         raise BadInput(f"methods is empty: choose from {', '.join(METHODS)}.")
-    ranks, steps = _require.whole("ranks", ranks), _require.whole("steps", steps)
-    batch, seed = _require.whole("batch", batch), checked_seed(seed)
-    _require.above_zero("rate", rate)
+    ranks, steps = require.whole("ranks", ranks), require.whole("steps", steps)
+    batch, seed = require.whole("batch", batch), checked_seed(seed)
+    require.above_zero("rate", rate)
     check_share(keep)
     images = len(digits().train_labels)
     if batch * ranks > images:

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.data.digits import digits
 from gpulearn.errors import BadInput
 from gpulearn.parallel.averaging import average_gradients
-from gpulearn.parallel.comm import rank, world_size
-from gpulearn.parallel.launch import launch
-from gpulearn.parallel.library import sum_over_ranks
+from gpulearn.parallel.communicator import rank, world_size
+from gpulearn.parallel.launch.launch import launch
 from gpulearn.parallel.sharding import shard_indices
+from gpulearn.parallel.torch_collectives import sum_over_ranks
 from gpulearn.train.evaluate import evaluate
 from gpulearn.train.models import MLP
 from gpulearn.train.seeding import checked_seed
@@ -109,15 +109,15 @@ def measure_drift(
     True
     """
     names = [
-        _require.choice("policy", name, POLICIES) for name in _require.several("policies", policies)
+        require.choice("policy", name, POLICIES) for name in require.several("policies", policies)
     ]
     if not names:
         raise BadInput(f"policies is empty: choose from {', '.join(POLICIES)}.")
     numbers = [
-        _require.whole(name, value)
+        require.whole(name, value)
         for name, value in (("ranks", ranks), ("steps", steps), ("every", every), ("batch", batch))
     ]
-    _require.above_zero("rate", rate)
+    require.above_zero("rate", rate)
     seed = checked_seed(seed)
     runs = launch(_replica, numbers[0], names, *numbers[1:], float(rate), seed, model)
     return {name: _drift([run[name] for run in runs], model(seed=seed)) for name in names}

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpulearn import _require
-from gpulearn._require import shown
+from gpulearn import require
 from gpulearn.errors import BadInput
+from gpulearn.require import shown
 
 __all__ = ["Amdahl", "fit_amdahl", "scaling_efficiency"]
 
@@ -17,12 +17,12 @@ KINDS = ("strong", "weak")
 
 
 def _kind(given: dict[str, Any]) -> None:
-    given["kind"] = _require.choice("kind", given["kind"], KINDS)
+    given["kind"] = require.choice("kind", given["kind"], KINDS)
 
 
-@_require.positive("seconds_one", "seconds_many")
-@_require.sizes("ranks")
-@_require.together(_kind)
+@require.positive("seconds_one", "seconds_many")
+@require.sizes("ranks")
+@require.together(_kind)
 def scaling_efficiency(
     seconds_one: float, seconds_many: float, ranks: int, kind: str = "strong"
 ) -> float:
@@ -69,7 +69,7 @@ class Amdahl(NamedTuple):
 
     def seconds(self, ranks: int) -> float:
         """T(N)."""
-        return self.one * (self.serial + (1 - self.serial) / _require.whole("ranks", ranks))
+        return self.one * (self.serial + (1 - self.serial) / require.whole("ranks", ranks))
 
     def speedup(self, ranks: int) -> float:
         """T₁ / T(N)."""
@@ -81,7 +81,7 @@ class Amdahl(NamedTuple):
         return 1 / self.serial if self.serial else float("inf")
 
 
-@_require.same_length("ranks", "seconds")
+@require.same_length("ranks", "seconds")
 def fit_amdahl(ranks: Sequence[int], seconds: Sequence[float]) -> Amdahl:
     """Fit Amdahl's law to measured times, by least squares of the relative errors.
 
@@ -99,9 +99,9 @@ def fit_amdahl(ranks: Sequence[int], seconds: Sequence[float]) -> Amdahl:
     >>> f"{law.serial:.2f} of {law.one:.1f} s"
     '0.20 of 10.0 s'
     """
-    counts = [_require.whole("an entry of ranks", count) for count in ranks]
+    counts = [require.whole("an entry of ranks", count) for count in ranks]
     for value in seconds:
-        _require.above_zero("an entry of seconds", value)
+        require.above_zero("an entry of seconds", value)
     if len(set(counts)) < 2:
         raise BadInput(f"ranks is {shown(counts)}: give at least two different numbers.")
     times = np.asarray(seconds, dtype=float)

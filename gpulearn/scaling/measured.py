@@ -11,10 +11,11 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn import functional
 
-from gpulearn import _require, device
+from gpulearn import require
+from gpulearn.device import selection
 from gpulearn.errors import BadInput
-from gpulearn.parallel.comm import barrier, clock, rank, world_size
-from gpulearn.parallel.launch import launch
+from gpulearn.parallel.communicator import barrier, clock, rank, world_size
+from gpulearn.parallel.launch.launch import launch
 from gpulearn.scaling.laws import KINDS
 from gpulearn.scaling.runs import Scaling
 from gpulearn.train.models import LeNet
@@ -58,12 +59,12 @@ def measure_scaling(
     >>> run.ranks, len(run.seconds[2])
     ((1, 2), 3)
     """
-    counts = _require.ascending("ranks", ranks)
-    kind = _require.choice("kind", kind, KINDS)
-    batch = _require.whole("batch", batch)
-    repeats, steps = _require.whole("repeats", repeats), _require.whole("steps", steps)
+    counts = require.ascending("ranks", ranks)
+    kind = require.choice("kind", kind, KINDS)
+    batch = require.whole("batch", batch)
+    repeats, steps = require.whole("repeats", repeats), require.whole("steps", steps)
     shape = tuple(
-        _require.whole("an entry of shape", length) for length in _require.several("shape", shape)
+        require.whole("an entry of shape", length) for length in require.several("shape", shape)
     )
     if counts[0] != 1:
         raise BadInput(f"ranks is {list(counts)}: begin with 1, which the others are held against.")
@@ -71,13 +72,13 @@ def measure_scaling(
         raise BadInput(f"batch is {batch}: {counts[-1]} ranks need at least one image each.")
     work = counts, kind, batch, model, shape, repeats, steps
     times = launch(_measure, counts[-1], *work, timeout=120.0)
-    gpus = torch.cuda.device_count() if device.current().kind == "gpu" else 0
+    gpus = torch.cuda.device_count() if selection.current().kind == "gpu" else 0
     on_gpus = gpus >= counts[-1]  # as `launch` chooses the backend
     found = slowest(times)
     return Scaling(
         kind,
         {n: tuple(t / steps for t in found[n]) for n in counts},
-        gpus if on_gpus else device.cores(),
+        gpus if on_gpus else selection.cores(),
         unit="GPU" if on_gpus else "core",
     )
 

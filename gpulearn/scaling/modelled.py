@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.parallel.costs import all_reduce_seconds
 from gpulearn.parallel.link import Link
 from gpulearn.scaling.laws import KINDS
@@ -18,12 +18,12 @@ POWERS = tuple(2**k for k in range(11))
 
 
 def _kind(given: dict[str, Any]) -> None:
-    given["kind"] = _require.choice("kind", given["kind"], KINDS)
+    given["kind"] = require.choice("kind", given["kind"], KINDS)
 
 
-@_require.positive("compute", or_zero=("size",))
-@_require.sizes("ranks", "buckets")
-@_require.together(_kind)
+@require.positive("compute", or_zero=("size",))
+@require.sizes("ranks", "buckets")
+@require.together(_kind)
 def data_parallel_seconds(
     ranks: int,
     compute: float,
@@ -107,7 +107,7 @@ def modelled_scaling(
     >>> f"{run.efficiency(8).median:.2f}, {run.efficiency(1024).median:.2f}"
     '0.88, 0.74'
     """
-    counts = sorted({1, *_require.ascending("ranks", ranks)})
+    counts = sorted({1, *require.ascending("ranks", ranks)})
     seconds = {
         count: (
             data_parallel_seconds(

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gpulearn._require import shown
 from gpulearn.errors import BadInput
-from gpulearn.figures.table import Table, table
+from gpulearn.require import shown
 from gpulearn.scaling.laws import Amdahl, fit_amdahl, scaling_efficiency
+from gpulearn.tables import Table, table
 
 __all__ = ["Scaling", "Spread", "spread"]
 

@@ -1,5 +1,5 @@
 """Training on one GPU: models, the loop, precision, memory and checkpoints. Needs torch."""
 
-from gpulearn import _require
+from gpulearn import require
 
-_require.package("torch", "Training")
+require.package("torch", "Training")

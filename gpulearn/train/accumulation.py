@@ -7,15 +7,15 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.train.batch import check_batch
 from gpulearn.train.precision import Precision
 
 __all__ = ["accumulate_gradients", "accumulate_in_precision"]
 
 
-@_require.together(lambda given: check_batch(given["images"], given["labels"]))
-@_require.sizes("micro_batch")
+@require.together(lambda given: check_batch(given["images"], given["labels"]))
+@require.sizes("micro_batch")
 def accumulate_gradients(
     model: torch.nn.Module, images: torch.Tensor, labels: torch.Tensor, micro_batch: int
 ) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from gpulearn import _require
+from gpulearn import require
 
 __all__ = ["progress_bar"]
 
@@ -19,9 +19,9 @@ def progress_bar(
     stays: bool = True,
 ) -> contextlib.AbstractContextManager[Any]:
     """A bar over `total` steps of which `done` are done; None without tqdm."""
-    if not show or _require.installed("tqdm") is None:
+    if not show or require.installed("tqdm") is None:
         return contextlib.nullcontext()
-    tqdm = _require.package("tqdm.auto", "A progress bar").tqdm
+    tqdm = require.package("tqdm.auto", "A progress bar").tqdm
     # `disable=None`: no bar where the output is no terminal, since it fills a log with its lines
     bar: contextlib.AbstractContextManager[Any] = tqdm(
         total=total, initial=done, disable=None, unit=unit, desc=doing, leave=stays

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.errors import BadInput
 
 __all__ = ["check_batch", "tensor_of"]
@@ -22,7 +22,7 @@ def check_batch(images: Any, labels: Any) -> None:
     """
     for name, value in (("images", images), ("labels", labels)):
         if not isinstance(value, Tensor) or value.ndim == 0:
-            raise BadInput(f"{name} is {_require.shown(value)}: give a tensor with a batch.")
+            raise BadInput(f"{name} is {require.shown(value)}: give a tensor with a batch.")
     if len(images) != len(labels) or len(labels) == 0:
         raise BadInput(
             f"The batch has {len(images)} images and {len(labels)} labels: give as many of "
@@ -48,7 +48,7 @@ def tensor_of(name: str, value: Any) -> Tensor:
     try:
         tensor = value.detach() if isinstance(value, Tensor) else torch.from_numpy(np.array(value))
     except (TypeError, ValueError):
-        raise BadInput(f"{name} is {_require.shown(value)}: give an array of numbers.") from None
+        raise BadInput(f"{name} is {require.shown(value)}: give an array of numbers.") from None
     if is_label and (tensor.ndim != 1 or tensor.is_floating_point() or tensor.is_complex()):
         raise BadInput(
             f"{name} has shape {tuple(tensor.shape)} and dtype {str(tensor.dtype)[6:]}: give one "

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.train.recompute import Stages
 
@@ -25,7 +25,7 @@ def check_model(model: object, recompute: bool) -> None:
     """
     if not isinstance(model, nn.Module) or not any(p.requires_grad for p in model.parameters()):
         raise BadInput(
-            f"model is {_require.shown(model)}: give a torch module with parameters to train, "
+            f"model is {require.shown(model)}: give a torch module with parameters to train, "
             f"such as gl.LeNet()."
         )
     for name, p in model.named_parameters():
@@ -50,9 +50,9 @@ def check_files(log: Any, checkpoint: Any, resume: Any) -> None:
     """
     for name, path in (("log", log), ("checkpoint", checkpoint), ("resume", resume)):
         if path is not None and not isinstance(path, str | os.PathLike):
-            raise BadInput(f"{name} is {_require.shown(path)}: give a path, such as 'run.pt'.")
+            raise BadInput(f"{name} is {require.shown(path)}: give a path, such as 'run.pt'.")
     if log is not None:
-        _require.package("tensorboard", "gl.fit(log=…)")
+        require.package("tensorboard", "gl.fit(log=…)")
         if Path(log).is_file():
             raise BadInput(f"log is {str(log)!r}, a file: give a folder.")
         _writable("log", Path(log))
@@ -72,7 +72,7 @@ def check_callbacks(**given: object) -> None:
     """
     for name, value in given.items():
         if value is not None and not callable(value):
-            raise BadInput(f"{name} is {_require.shown(value)}: give a function, or None.")
+            raise BadInput(f"{name} is {require.shown(value)}: give a function, or None.")
 
 
 def _writable(name: str, folder: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 import torch
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.errors import BadInput
 
 __all__ = ["clip_by_global_norm", "global_norm"]
@@ -18,7 +18,7 @@ def _ready(clip: Callable[..., float]) -> Callable[..., float]:
 
     @functools.wraps(clip)
     def checked(parameters: Iterable[torch.Tensor], max_norm: float) -> float:
-        _require.above_zero("max_norm", max_norm)
+        require.above_zero("max_norm", max_norm)
         found = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
         if not all(isinstance(p, torch.Tensor) for p in found):
             raise BadInput("parameters are no tensors: give model.parameters().")

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.train.batch import tensor_of
 from gpulearn.train.evaluate import device_of
@@ -39,7 +39,7 @@ def training_data(data: Any, model: nn.Module) -> TrainingData:
     """
     if not isinstance(data, (tuple, list)) or len(data) != 4:
         raise BadInput(
-            f"data is {_require.shown(data)}: give gl.digits(), or four arrays (training images "
+            f"data is {require.shown(data)}: give gl.digits(), or four arrays (training images "
             f"and labels, test images and labels)."
         )
     found = TrainingData(
@@ -106,7 +106,7 @@ def _classes(model: nn.Module, image: Tensor) -> int:
         model.train(was_training)
     if not isinstance(scores, Tensor) or scores.ndim != 2 or len(scores) != 1:
         raise BadInput(
-            f"The model gives {_require.shown(scores)} for one image: it must give scores of "
+            f"The model gives {require.shown(scores)} for one image: it must give scores of "
             f"shape (1, classes)."
         )
     if not scores.requires_grad:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.errors import DataError
 from gpulearn.train.history import Epoch, Step
 
@@ -32,7 +32,7 @@ class RunLog:
     """
 
     def __init__(self, folder: str | Path, known: list[Step]) -> None:
-        _require.package("tensorboard", "gl.fit(log=…)")
+        require.package("tensorboard", "gl.fit(log=…)")
         from torch.utils.tensorboard import SummaryWriter
 
         folder = Path(folder)

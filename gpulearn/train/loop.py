@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.errors import TrainingError
 from gpulearn.train.bar import progress_bar
 from gpulearn.train.checkpoint import load_checkpoint
@@ -93,7 +93,7 @@ def fit(
     12 steps in 2 epochs; accuracy on held-out data ...%
     """
     settings = Settings(epochs, rate, batch, optimizer, schedule, clip, accumulate, precision, seed)
-    save_every = None if save_every is None else _require.whole("save_every", save_every)
+    save_every = None if save_every is None else require.whole("save_every", save_every)
     check_model(model, recompute)
     check_files(log, checkpoint, resume)
     check_callbacks(on_step=on_step, on_epoch=on_epoch)

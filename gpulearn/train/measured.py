@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.train.memory import STATES, MemoryBudget
 from gpulearn.train.precision import Precision
 from gpulearn.train.recompute import Stages
@@ -102,7 +102,7 @@ def measured_memory(
     >>> measured_memory(model, torch.ones(32, 1, 8, 8), torch.arange(32) % 10, "adam").state
     5208
     """
-    _require.choice("optimizer", optimizer, STATES)
+    require.choice("optimizer", optimizer, STATES)
     passes = Precision(precision, images.device)
     on_gpu = images.device.type == "cuda"
     with torch.random.fork_rng([images.device] if on_gpu else []):

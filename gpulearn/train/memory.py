@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from torch import nn
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.train.saved import saved_for_backward
 
@@ -43,7 +43,7 @@ class MemoryBudget(NamedTuple):
         return "\n".join(f"{name:<11}  {size:>{wide},} bytes" for name, size in rows)
 
     def _repr_html_(self) -> str:
-        from gpulearn.figures.table import table
+        from gpulearn.tables import table
 
         rows = [*zip(self._fields, self, strict=True), ("total", self.total)]
         shown = table([{"what": name, "bytes": f"{size:,}"} for name, size in rows])
@@ -52,23 +52,23 @@ class MemoryBudget(NamedTuple):
 
 def _model(value: object) -> None:
     if not isinstance(value, nn.Module):
-        raise BadInput(f"model is {_require.shown(value)}: give a torch.nn.Module.")
+        raise BadInput(f"model is {require.shown(value)}: give a torch.nn.Module.")
 
 
 def _batch(value: object) -> None:
     if not isinstance(value, tuple) or not value:
         raise BadInput(
-            f"batch is {_require.shown(value)}: give the shape of a batch, such as (64, 1, 8, 8)."
+            f"batch is {require.shown(value)}: give the shape of a batch, such as (64, 1, 8, 8)."
         )
     for size in value:
-        _require.whole("a size in batch", size)
+        require.whole("a size in batch", size)
 
 
 def _optimizer(value: object) -> None:
-    _require.choice("optimizer", value, STATES)
+    require.choice("optimizer", value, STATES)
 
 
-@_require.checked(model=_model, batch=_batch, optimizer=_optimizer)
+@require.checked(model=_model, batch=_batch, optimizer=_optimizer)
 def memory_budget(
     model: nn.Module, batch: tuple[int, ...], optimizer: str, precision: str
 ) -> MemoryBudget:

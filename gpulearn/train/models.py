@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.train.recompute import Stages
 from gpulearn.train.seeding import seeded
@@ -35,9 +35,9 @@ class LeNet(Stages):
     """
 
     def __init__(self, *, width: int = 32, dropout: float = 0.25, seed: int = 0) -> None:
-        width = _require.whole("width", width)
+        width = require.whole("width", width)
         if not isinstance(dropout, (int, float)) or not 0 <= dropout < 1:
-            raise BadInput(f"dropout is {_require.shown(dropout)}: give a share from 0 to below 1.")
+            raise BadInput(f"dropout is {require.shown(dropout)}: give a share from 0 to below 1.")
         with seeded(seed):
             super().__init__()
             self.stage1 = _named(
@@ -71,8 +71,8 @@ class MLP(Stages):
 
     def __init__(self, sizes: Sequence[int] = (64, 128, 64, 10), *, seed: int = 0) -> None:
         if not isinstance(sizes, Sequence) or len(sizes) < 2:
-            raise BadInput(f"sizes is {_require.shown(sizes)}: give two or more, such as (64, 10).")
-        sizes = [_require.whole("an entry of sizes", size) for size in sizes]
+            raise BadInput(f"sizes is {require.shown(sizes)}: give two or more, such as (64, 10).")
+        sizes = [require.whole("an entry of sizes", size) for size in sizes]
         with seeded(seed):
             super().__init__()
             last = len(sizes) - 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from gpulearn import _require
+from gpulearn import require
 
 __all__ = ["PRECISIONS", "Precision", "gradient_error", "vanished_gradients"]
 
@@ -47,8 +47,8 @@ class Precision:
     def __init__(
         self, name: str = "float32", device: torch.device | str = "cpu", scale: float = FIRST_SCALE
     ) -> None:
-        self.name = _require.choice("precision", name, PRECISIONS)
-        _require.above_zero("scale", scale)
+        self.name = require.choice("precision", name, PRECISIONS)
+        require.above_zero("scale", scale)
         self.dtype = PRECISIONS[name]
         self.device_type = torch.device(device).type
         self.scaler = torch.amp.GradScaler(

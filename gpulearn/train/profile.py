@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn import functional
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.performance.timing import format_seconds, now
+from gpulearn.perf.timing import format_seconds, now
 from gpulearn.train.precision import Precision
 
 __all__ = ["OperatorTime", "StepTimes", "operator_times", "step_times"]
@@ -42,7 +42,7 @@ class StepTimes(NamedTuple):
         )
 
     def _repr_html_(self) -> str:
-        from gpulearn.figures.table import table
+        from gpulearn.tables import table
 
         rows = [
             {"phase": name, "time": format_seconds(time), "share": f"{time / self.total:.0%}"}
@@ -125,7 +125,7 @@ def operator_times(step: Callable[[], object], steps: int = 5) -> list[OperatorT
     >>> operator_times(lambda: ones @ ones)[0].name
     'mm'
     """
-    steps = _require.whole("steps", steps)
+    steps = require.whole("steps", steps)
     on_gpu = torch.cuda.is_available() and torch.cuda.is_initialized()
     kinds = [torch.profiler.ProfilerActivity.CPU]
     if on_gpu:

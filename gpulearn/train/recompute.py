@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.errors import BadInput
 
 __all__ = ["Stages", "in_stages"]
@@ -59,7 +59,7 @@ def in_stages(layers: torch.nn.Sequential, stages: int) -> Stages:
     """
     if not isinstance(layers, torch.nn.Sequential):
         raise BadInput(f"layers is a {type(layers).__name__}: give a torch.nn.Sequential.")
-    stages = _require.whole("stages", stages)
+    stages = require.whole("stages", stages)
     if stages > len(layers):
         raise BadInput(f"stages is {stages}, and there are {len(layers)} layers: give fewer.")
     size, longer = divmod(len(layers), stages)

@@ -8,12 +8,12 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from gpulearn import _require
+from gpulearn import require
 
 __all__ = ["save_and_resume"]
 
 
-@_require.sizes("steps")
+@require.sizes("steps")
 def save_and_resume(
     path: Path,
     model: nn.Module,

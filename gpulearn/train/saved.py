@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.train.precision import PRECISIONS
 from gpulearn.train.recompute import Stages
@@ -45,7 +45,7 @@ def saved_for_backward(
     loss labels (32,) torch.int64
     loss sum of weights () torch.float32
     """
-    _require.choice("precision", precision, PRECISIONS)
+    require.choice("precision", precision, PRECISIONS)
     device = next((p.device.type for p in model.parameters()), "cpu")
     ledger = Ledger(precision, device)
     stages = [s for m in model.modules() if isinstance(m, Stages) and m.recompute for s in m]
@@ -119,7 +119,7 @@ def _shapes(model: nn.Module, batch: tuple[int, ...], ledger: Ledger) -> torch.T
                 model, _shadows(model), (images,), tie_weights=False
             )
     except (RuntimeError, TypeError) as error:
-        said = _require.shorten(str(error).strip().partition("\n")[0], 120)
+        said = require.shorten(str(error).strip().partition("\n")[0], 120)
         raise BadInput(f"A batch of shape {tuple(batch)} does not fit the model: {said}") from None
     if logits.ndim != 2:
         raise BadInput(f"The model gives shape {tuple(logits.shape)}: it must be (n, classes).")

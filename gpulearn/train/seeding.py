@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import torch
 
-from gpulearn import _require
+from gpulearn import require
 from gpulearn.errors import BadInput
 
 __all__ = [
@@ -27,7 +27,7 @@ def checked_seed(value: object) -> int:
     Raises:
         BadInput: it is none.
     """
-    seed = _require.from_zero("seed", value)
+    seed = require.from_zero("seed", value)
     if seed >= 2**63:
         raise BadInput(f"seed is {seed}: give one below 2**63.")
     return seed

@@ -12,9 +12,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from gpulearn import _require, device
-from gpulearn.descent.schedules import constant_rate, cosine_rate, warm_up_cosine_rate
+from gpulearn import require
+from gpulearn.device import selection
 from gpulearn.errors import BadInput, DeviceError
+from gpulearn.optim.schedules import constant_rate, cosine_rate, warm_up_cosine_rate
 from gpulearn.train.precision import PRECISIONS
 from gpulearn.train.seeding import checked_seed
 
@@ -68,21 +69,21 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch", "accumulate"):
-            object.__setattr__(self, name, _require.whole(name, getattr(self, name)))
-        _require.above_zero("rate", self.rate)
+            object.__setattr__(self, name, require.whole(name, getattr(self, name)))
+        require.above_zero("rate", self.rate)
         object.__setattr__(self, "rate", float(self.rate))  # checkpoints hold no NumPy numbers
         if self.clip is not None:
-            _require.above_zero("clip", self.clip)
+            require.above_zero("clip", self.clip)
         if self.accumulate > self.batch:
             raise BadInput(
                 f"accumulate is {self.accumulate}, but a batch has {self.batch} images: split it "
                 f"into {self.batch} micro-batches at most."
             )
         if not callable(self.optimizer):
-            _require.choice("optimiser", self.optimizer, OPTIMIZERS)
+            require.choice("optimiser", self.optimizer, OPTIMIZERS)
         if not callable(self.schedule):
-            _require.choice("schedule", self.schedule, SCHEDULES)
-        _require.choice("precision", self.precision, PRECISIONS)
+            require.choice("schedule", self.schedule, SCHEDULES)
+        require.choice("precision", self.precision, PRECISIONS)
         object.__setattr__(self, "seed", checked_seed(self.seed))
 
     @property
@@ -101,11 +102,11 @@ class Settings:
         try:
             made: object = self.optimizer(model.parameters(), lr=self.rate)
         except (TypeError, ValueError) as error:
-            said = f"raised {type(error).__name__}, {_require.shorten(str(error), 120)!r}"
+            said = f"raised {type(error).__name__}, {require.shorten(str(error), 120)!r}"
         else:
             if isinstance(made, torch.optim.Optimizer):
                 return made
-            said = f"gave {_require.shown(made)}"
+            said = f"gave {require.shown(made)}"
         raise BadInput(
             f"optimizer {said}: give a name, such as 'adamw', or a function that returns a torch "
             f"optimiser and is called as optimizer(parameters, lr=rate)."
@@ -121,7 +122,7 @@ class Settings:
             return SCHEDULES[self.schedule](step, self.rate, steps)
         rate = self.schedule(step)
         if not _is_rate(rate):
-            raise BadInput(f"schedule gave {_require.shown(rate)} for step {step}: give a rate.")
+            raise BadInput(f"schedule gave {require.shown(rate)} for step {step}: give a rate.")
         return float(rate)
 
     def identity(self, model: nn.Module) -> dict[str, Any]:
@@ -161,14 +162,14 @@ def find_device(wanted: str | torch.device | None) -> torch.device:
         torch.zeros(1, device=found).item()  # "meta" has no numbers
     except (RuntimeError, AssertionError, TypeError):
         raise DeviceError(
-            f"There is no device {_require.shown(wanted)} here that torch can use: leave `device` "
+            f"There is no device {require.shown(wanted)} here that torch can use: leave `device` "
             f"out, or give 'cpu'."
         ) from None
     return found
 
 
 def _default() -> str:
-    return "cuda" if device.torch_gpu() else "cpu"
+    return "cuda" if selection.torch_gpu() else "cpu"
 
 
 def _is_rate(value: object) -> bool:

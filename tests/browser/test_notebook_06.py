@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from gpulearn.performance import recordings
-from gpulearn.performance.gpus import GPUS
+from gpulearn.perf import recordings
+from gpulearn.perf.gpus import GPUS
 
 pytestmark = pytest.mark.browser
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from gpulearn import device, driver, real_cuda
-from gpulearn.simt import lookalike
+from gpulearn.device import driver, numba_cuda, selection
+from gpulearn.simt.host import api
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the versions there are older or newer than those here
     import torch
 
-    ON_GPU = device.current().kind == "gpu"  # first: it may have to say where the toolkit is
-    real_cuda.load()
+    ON_GPU = selection.current().kind == "gpu"  # first: it may have to say where the toolkit is
+    numba_cuda.load()
 
 STAND_IN = driver.Gpu("stand-in for a GPU", 2**34, (9, 0), "13.0")
 
@@ -41,7 +41,7 @@ def _calm(one_thread):
 def _as_on_gpu(monkeypatch):
     """Where there is no GPU the package takes the SIMT machine for one."""
     if not ON_GPU:
-        there = device.Device("gpu", "a test says so", (STAND_IN,))
-        monkeypatch.setattr(device, "current", lambda: there)
-        monkeypatch.setattr(real_cuda, "load", lambda: lookalike)
+        there = selection.Device("gpu", "a test says so", (STAND_IN,))
+        monkeypatch.setattr(selection, "current", lambda: there)
+        monkeypatch.setattr(numba_cuda, "load", lambda: api)
         monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)

@@ -5,9 +5,9 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
+from gpulearn.checker import gpu_trial
 from gpulearn.kernels.blocks import BLOCK, reverse_block
 from gpulearn.kernels.vectors import vector_add
-from gpulearn.lessons import gpu_trial
 
 RIGHT = {"vector_add": vector_add, "reverse_block": reverse_block}
 

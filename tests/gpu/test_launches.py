@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import gpulearn as gl
-from gpulearn import cuda, device
+from gpulearn import cuda
+from gpulearn.device import selection
 from gpulearn.errors import KernelError
-from gpulearn.hardware.agreement import WrongResultError
-from gpulearn.hardware.cases import CASES
-from gpulearn.simt import lookalike
+from gpulearn.perf.agreement import WrongResultError
+from gpulearn.simt.host import api
+from tools.gpu.cases import CASES
 
-ON_GPU = device.current().kind == "gpu"
+ON_GPU = selection.current().kind == "gpu"
 HARMLESS = [name for name, case in CASES.items() if case.runs_on_gpu]
 ONE_OF_EACH = {case.kernel.__name__: name for name, case in reversed(CASES.items())}
 
@@ -29,7 +30,7 @@ def launched(case, shot):
         return case.run(shot)
 
 
-def on_the_machine(case, shot, to_device=lookalike.to_device):
+def on_the_machine(case, shot, to_device=api.to_device):
     """The arguments after a launch on the SIMT machine, and its report."""
     args = [to_device(a) if isinstance(a, np.ndarray) else a for a in shot.args]
     return args, gl.xray(case.kernel)[shot.grid, shot.block](*args)
@@ -95,7 +96,7 @@ import numpy as np
 from gpulearn import device, driver
 device.current = lambda: device.Device("gpu", "pretended", (driver.Gpu("none", 0, (9, 0), "0"),))
 from gpulearn import cuda, real_cuda, xray
-from gpulearn.hardware.cases import CASES
+from tools.gpu.cases import CASES
 assert cuda is real_cuda.load()
 
 class DeviceNDArray:

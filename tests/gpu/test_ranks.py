@@ -11,7 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.parallel import launch as launching
+from gpulearn.parallel.launch import launch as launching
 from gpulearn.parallel.train import Options, train
 
 GPUS = torch.cuda.device_count()

@@ -9,16 +9,17 @@ import warnings
 import numpy as np
 import pytest
 
-from gpulearn import cuda, device, driver, real_cuda
+from gpulearn import cuda
+from gpulearn.device import driver, numba_cuda, selection
 from gpulearn.kernels.vectors import vector_add
-from gpulearn.simt import lookalike
+from gpulearn.simt.host import api
 
-ON_GPU = device.current().kind == "gpu"
+ON_GPU = selection.current().kind == "gpu"
 
 
 def test_cuda_is_numbas_where_there_is_a_gpu_and_the_look_alike_elsewhere():
-    assert cuda is (real_cuda.load() if ON_GPU else lookalike)
-    assert real_cuda.load().__name__ == "numba.cuda"
+    assert cuda is (numba_cuda.load() if ON_GPU else api)
+    assert numba_cuda.load().__name__ == "numba.cuda"
     home = type(vector_add).__module__.partition(".")[0]
     assert home == ("numba" if ON_GPU else "gpulearn")
 
@@ -32,11 +33,11 @@ def test_on_request_the_machine_takes_a_gpus_place():
         text=True,
         check=True,
     )
-    assert done.stdout.split() == ["gpulearn.simt.lookalike", "cpu"]
+    assert done.stdout.split() == ["gpulearn.simt.host.api", "cpu"]
 
 
 def test_the_banner_names_what_runs_the_kernels(capsys):
-    device.banner()
+    selection.banner()
     said = capsys.readouterr().out
     assert said.count("\n") == 2
     assert ("SIMT machine" in said) != ON_GPU

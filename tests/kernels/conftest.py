@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from gpulearn.simt.rebound import compiler_fault
+from gpulearn.simt.frontend.numba_bridge import compiler_fault
 
 
 @pytest.fixture

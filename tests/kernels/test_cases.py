@@ -11,13 +11,13 @@ from numba import typeof, types
 
 import gpulearn as gl
 from gpulearn.errors import BadInput
-from gpulearn.hardware.agreement import WrongResultError
-from gpulearn.hardware.case import SIZES, Case, Shot
-from gpulearn.hardware.cases import CASES, SUBJECTS
 from gpulearn.kernels.histogram import histogram_racy
 from gpulearn.kernels.ladder import LADDER
 from gpulearn.kernels.transpose_steps import transpose_overflows
-from gpulearn.simt.rebound import compile_to_ptx
+from gpulearn.perf.agreement import WrongResultError
+from gpulearn.simt.frontend.numba_bridge import compile_to_ptx
+from tools.gpu.case import SIZES, Case, Shot
+from tools.gpu.cases import CASES, SUBJECTS
 
 from .found import package_kernels
 

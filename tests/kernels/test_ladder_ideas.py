@@ -8,10 +8,10 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput
-from gpulearn.hardware.ladder.ideas import ideas
 from gpulearn.kernels.ladder import LADDER
 from gpulearn.kernels.matmul_tuning import warp_tiled
-from gpulearn.simt.rebound import compile_to_ptx
+from gpulearn.simt.frontend.numba_bridge import compile_to_ptx
+from tools.gpu.ladder.ideas import ideas
 
 FLOAT = "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])"
 

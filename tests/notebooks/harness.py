@@ -18,9 +18,9 @@ from typing import Literal
 
 from nbformat import NotebookNode
 
-from gpulearn.lessons import stubs
-from gpulearn.lessons.exercise import catalogue
-from gpulearn.lessons.overview import solution
+from gpulearn.checker import stubs
+from gpulearn.exercise.catalogue import catalogue
+from gpulearn.exercise.overview import solution
 from tests.notebooks.kernel import Limits, Report, Run, run
 from tests.notebooks.markup import pictures_without_words
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from gpulearn import links
-from gpulearn.lessons.overview import solution
+from gpulearn.exercise.overview import solution
+from tools import links
 
 __all__ = [
     "ADDRESS",

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 
 from nbformat import NotebookNode
 
-from gpulearn import links
 from tests.notebooks.harness import has
 from tests.notebooks.markup import anchor, headings
 from tests.notebooks.markup import links as links_in
 from tests.notebooks.page import Finding, Page, definitions, read
+from tools import links
 
 __all__ = ["links_lead_somewhere", "readme_findings", "repeated_definitions"]
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from gpulearn import links
-from gpulearn.lessons.exercise import catalogue
+from gpulearn.exercise.catalogue import catalogue
 from tests.notebooks.harness import NOTEBOOKS, checked, has, stub_name
 from tests.notebooks.markup import pictures_without_words, prose
 from tests.notebooks.page import Finding, Page, calls
 from tests.notebooks.references import links_lead_somewhere
+from tools import links
 
 __all__ = ["FRAME", "findings"]
 
@@ -126,7 +126,7 @@ def set_up_and_banner(page: Page) -> Iterator[Finding]:
         yield None, "the first code cell, and no other, must be tagged setup"
     for index in tagged:
         if page.notebook.cells[index].source != links.setup_cell(page.address):
-            yield index, "is not the set-up cell of gpulearn.links: run make links"
+            yield index, "is not the set-up cell of tools.links: run make links"
     source = page.notebook.cells[code[1]].source if len(code) > 1 else ""
     if "import gpulearn as gl" not in source or source.splitlines()[-1] != "gl.banner()":
         yield None, "the second code cell must import gpulearn as gl and end with gl.banner()"

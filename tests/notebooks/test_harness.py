@@ -11,11 +11,11 @@ from jupyter_client.kernelspec import KernelSpec
 from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 
-from tests.base.processes import gone
 from tests.notebooks import kernel
 from tests.notebooks.harness import faults, solution_source
 from tests.notebooks.kernel import Limits
 from tests.notebooks.plants import CHECK, EXERCISE, NAME, SOLVED, STUB, code, exercise, healthy, of
+from tests.support.processes import gone
 
 pytestmark = pytest.mark.notebook
 

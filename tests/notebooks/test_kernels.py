@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from gpulearn.checker.stubs import notebook_source
 from gpulearn.kernels import (
     blocks,
     columns,
@@ -18,7 +19,6 @@ from gpulearn.kernels import (
     transpose_tiled,
     warps,
 )
-from gpulearn.lessons.stubs import notebook_source
 from tests.notebooks.harness import NOTEBOOKS, has
 from tests.notebooks.page import read
 

@@ -6,8 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 
-from gpulearn import links
-from gpulearn.lessons.exercise import catalogue
+from gpulearn.exercise.catalogue import catalogue
 from tests.notebooks.harness import NOTEBOOKS
 from tests.notebooks.markup import pictures_without_words
 from tests.notebooks.page import Page, read
@@ -17,6 +16,7 @@ from tests.notebooks.references import (
     repeated_definitions,
 )
 from tests.notebooks.style import findings
+from tools import links
 
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
 README = NOTEBOOKS.parent / "README.md"

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from gpulearn import __main__ as report
-from gpulearn import device, driver
-from gpulearn.device import Device
-from gpulearn.driver import Gpu
+from gpulearn.device import driver, selection
+from gpulearn.device.driver import Gpu
+from gpulearn.device.selection import Device
 
 H200 = Gpu("NVIDIA H200", 141 * 2**30, (9, 0), "13.0")
 
@@ -47,7 +47,9 @@ def test_a_wrong_setting_is_one_sentence():
 
 @pytest.fixture
 def on_gpu(monkeypatch):
-    monkeypatch.setattr(device, "current", lambda: Device("gpu", f"{H200} runs kernels", (H200,)))
+    monkeypatch.setattr(
+        selection, "current", lambda: Device("gpu", f"{H200} runs kernels", (H200,))
+    )
     monkeypatch.setattr(driver, "version", lambda: "580.65.06")
 
 

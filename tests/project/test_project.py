@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpulearn import __version__, links
+from gpulearn import __version__
+from tools import links
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -100,7 +101,7 @@ def test_make_gpu_installs_nothing():
         text=True,
         check=True,
     )
-    assert done.stdout.splitlines() == ["python3.12 -m gpulearn.hardware --list"]
+    assert done.stdout.splitlines() == ["python3.12 -m tools.gpu --list"]
 
 
 def make_lab(*arguments, env=None):

@@ -7,7 +7,7 @@ test holds each of them against the PTX; what is not among them must be equal to
 
 from __future__ import annotations
 
-from gpulearn.hardware.counters.reasons import BY_PTX, Difference
+from tools.gpu.counters.reasons import BY_PTX, Difference
 
 EXPLAINED = BY_PTX
 

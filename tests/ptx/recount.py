@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from gpulearn.simt.traffic import AWAY
+from gpulearn.simt.observers.traffic import AWAY
 
 from .tally import Tally
 

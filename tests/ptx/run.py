@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.linked import linked_ptx
+from tools.gpu.codegen import linked_ptx
 
 from .flow import ENDS, Graph, Warp, warps_of
 from .instructions import Executor

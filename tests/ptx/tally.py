@@ -1,6 +1,6 @@
 """What a launch costs, counted per instruction of a warp: as Nsight Compute counts.
 
-Every counter has the name of the SIMT machine's (`gpulearn.simt.counters`), so that the two
+Every counter has the name of the SIMT machine's (`simt.observers.counters`), so that the two
 can be held beside each other. `words` are the different instructions behind a counter.
 """
 
@@ -10,7 +10,7 @@ from collections import Counter
 
 import numpy as np
 
-from gpulearn.simt.traffic import AWAY, bank_passes, sectors
+from gpulearn.simt.observers.traffic import AWAY, bank_passes, sectors
 
 from .parse import Instruction
 from .values import WARP, Array

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import gpulearn as gl
-from gpulearn.hardware.case import Case
-from gpulearn.hardware.cases import CASES
 from gpulearn.kernels.matmul_pairs import matmul_vectorised
-from gpulearn.simt.report import Report
+from gpulearn.simt.report.report import Report
+from tools.gpu.case import Case
+from tools.gpu.cases import CASES
 
 from .explained import EXPLAINED, explained
 from .recount import recount

@@ -8,9 +8,9 @@ from typing import Any
 import numba
 import pytest
 
-from gpulearn.hardware.cases import CASES
-from gpulearn.simt.linked import linked_machine_code, linked_ptx
-from gpulearn.simt.rebound import compile_to_ptx
+from gpulearn.simt.frontend.numba_bridge import compile_to_ptx
+from tools.gpu.cases import CASES
+from tools.gpu.codegen import linked_machine_code, linked_ptx
 
 from .parse import parse
 from .run import CAPABILITY

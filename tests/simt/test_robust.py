@@ -18,7 +18,8 @@ from numba import float32
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.simt import limits, machine
+from gpulearn.simt.core import limits
+from gpulearn.simt.machine import machine
 
 from .harness import launch, to_device
 

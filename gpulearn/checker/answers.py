@@ -1,0 +1,134 @@
+"""Known answers to an exercise: plausible wrong ones with their hints, and other right ones.
+
+Most mistakes are the solution with a small edit, and are written as that edit.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import functools
+import inspect
+import linecache
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpulearn.checker.stubs import notebook_source
+
+__all__ = ["Answer", "Answers", "Wrong", "edited"]
+
+Answer = Callable[..., Any]
+Edits = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A plausible wrong answer and the hint that it, and whatever behaves like it, must get.
+
+    `make` gives the answer; one that is an edit is compiled when it is first needed.
+    """
+
+    make: Callable[[], Answer]
+    hint: str
+
+    @property
+    def answer(self) -> Answer:
+        """The answer itself, the same one each time."""
+        return self.make()
+
+
+class Answers:
+    """The known answers of an exercise.
+
+    Args:
+        solution: what `edit` and `variant` start from, the exercise's reference.
+
+    Edits are made to what `gl.solution` shows, without decorators. Each key must occur in it
+    exactly once, and an edit must change more than the layout.
+    """
+
+    def __init__(self, solution: Answer | None = None) -> None:
+        self.solution = solution
+        self.wrongs: list[Wrong] = []
+        self._rights: list[Callable[[], Answer]] = []
+
+    @property
+    def rights(self) -> list[Answer]:
+        """The other right answers."""
+        return [make() for make in self._rights]
+
+    def wrong(self, hint: str) -> Callable[[Answer], Answer]:
+        """Mark a plausible wrong answer with the hint that it must get."""
+
+        def mark(answer: Answer) -> Answer:
+            self.wrongs.append(Wrong(lambda: answer, hint))
+            return answer
+
+        return mark
+
+    def right(self, answer: Answer) -> Answer:
+        """Mark another way to write a right answer."""
+        self._rights.append(lambda: answer)
+        return answer
+
+    def edit(self, edits: Edits, hint: str, *, of: Answer | None = None, **names: Any) -> None:
+        """Add a plausible wrong answer: the solution with other text in some places.
+
+        Args:
+            edits: text of the solution → what stands in its place; "" leaves it out.
+            hint: what the answer, and whatever behaves like it, must be told.
+            of: an answer to start from instead of the solution.
+            names: values for names that the new text uses and the solution's module lacks.
+        """
+        self.wrongs.append(Wrong(self._make(edits, of, names), hint))
+
+    def variant(self, edits: Edits, *, of: Answer | None = None, **names: Any) -> None:
+        """Add another right answer, written as `edit` writes a wrong one."""
+        self._rights.append(self._make(edits, of, names))
+
+    def _make(
+        self, edits: Edits, of: Answer | None, names: Mapping[str, Any]
+    ) -> Callable[[], Answer]:
+        return functools.cache(lambda: edited(of or self.solution, edits, names))
+
+
+def edited(function: Any, edits: Edits, names: Mapping[str, Any] | None = None) -> Answer:
+    """A plain function: `function` with some places of its source replaced.
+
+    Its globals are those of `function`, and `names`; `inspect` and tracebacks find its source.
+
+    Raises:
+        ValueError: a key does not occur exactly once, two overlap, or nothing is changed.
+    """
+    inner = inspect.unwrap(getattr(function, "py_func", function))
+    source = notebook_source(inner, decorators=False)
+    changed = _replaced(source, edits)
+    if ast.dump(ast.parse(changed)) == ast.dump(ast.parse(source)):
+        raise ValueError(f"the edit {dict(edits)} changes nothing in {inner.__name__}")
+    filename = f"<{inner.__name__}, edited {hash(changed) & 0xFFFFFFFF:08x}>"
+    linecache.cache[filename] = len(changed), None, changed.splitlines(keepends=True), filename
+    annotations = __future__.annotations.compiler_flag
+    code = compile(changed, filename, "exec", annotations, dont_inherit=True)
+    namespace = {**inner.__globals__, **(names or {})}
+    exec(code, namespace)
+    answer = namespace[inner.__name__]
+    assert isinstance(answer, types.FunctionType)
+    return answer
+
+
+def _replaced(source: str, edits: Edits) -> str:
+    """The source with all edits made at once: none sees another's new text."""
+    places = []
+    for old, new in edits.items():
+        if (count := source.count(old)) != 1:
+            raise ValueError(f"{old!r} occurs {count} times, not once, in:\n{source}")
+        places.append((source.index(old), old, new))
+    changed, end = "", 0
+    for start, old, new in sorted(places):
+        if start < end:
+            raise ValueError(f"{old!r} overlaps the place of another edit")
+        changed += source[end:start] + new
+        end = start + len(old)
+    return changed + source[end:]

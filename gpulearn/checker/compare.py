@@ -1,0 +1,113 @@
+"""How a result differs from the expected one: a sentence, or None where it does not."""
+
+from __future__ import annotations
+
+import numbers
+import types
+from typing import Any
+
+import numpy as np
+
+from gpulearn.require import shown
+
+__all__ = ["alike", "arrays", "numbers_or_none", "tolerance"]
+
+NOTHING = "it returns nothing (None): does it end with return?"
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is one real number (a truth value is none)."""
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0 and value.dtype.kind in "iuf"
+    real = isinstance(value, numbers.Real | np.integer | np.floating)
+    return real and not isinstance(value, bool | np.bool_)
+
+
+def numbers_or_none(got: Any, expected: Any, relative: float = 1e-9) -> str | None:
+    """Compare two numbers, or None with None."""
+    if expected is None and got is None:
+        return None
+    if got is None:
+        return NOTHING
+    if not is_number(got):
+        return odd(got) or f"it returns {_named(got)}, expected {shown(expected)}"
+    # two answers are compared as well, so that neither need be a number
+    if not is_number(expected) or not _close(got, expected, relative):
+        return f"it returns {shown(got)}, expected {shown(expected)}"
+    return None
+
+
+def odd(got: Any) -> str | None:
+    """What is amiss with what is no result at all, or None."""
+    if isinstance(got, types.GeneratorType):
+        return "it yields its results one by one: write return, not yield"
+    if isinstance(got, types.CoroutineType):
+        got.close()
+        return "it is an async function: write def without async"
+    if isinstance(got, types.FunctionType | types.BuiltinFunctionType | types.MethodType):
+        return f"it returns the function {got.__name__} itself: call it, with ()"
+    return None
+
+
+def _named(got: Any) -> str:
+    text = shown(got)
+    return text if text.startswith("an object of") else f"{text} ({type(got).__name__})"
+
+
+def _close(got: Any, expected: Any, relative: float) -> bool:
+    if isinstance(got, int) and isinstance(expected, int):
+        return got == expected  # however large
+    if isinstance(expected, int) and isinstance(got, np.float16 | np.float32):
+        return (
+            bool(int(got) == expected) if np.isfinite(got) else False
+        )  # too coarse for a tolerance
+    try:
+        return abs(float(got) - float(expected)) <= relative * abs(float(expected))
+    except OverflowError:  # an integer beyond the largest float
+        return False
+
+
+def tolerance(dtype: np.dtype[Any]) -> float:
+    """The relative tolerance for results of a dtype: some hundred roundings."""
+    return float(256 * np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
+
+
+def alike(got: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Where two arrays of one shape agree, relative to the largest expected element."""
+    finite = np.abs(expected[np.isfinite(expected)])
+    allowed = tolerance(expected.dtype) * float(finite.max(initial=0))
+    return np.asarray(np.isclose(got, expected, rtol=0, atol=allowed, equal_nan=True))
+
+
+def _coarser(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
+    return one.kind == other.kind == "f" and one.itemsize < other.itemsize
+
+
+def arrays(got: Any, expected: np.ndarray) -> str | None:
+    """Compare two arrays of numbers: shape first, then the first element that differs."""
+    if got is None:
+        return NOTHING
+    if isinstance(got, tuple) and any(isinstance(one, np.ndarray) for one in got):
+        if len(got) == 1:
+            return "it returns a tuple with the array in it: take away the comma after the result"
+        return f"it returns {len(got)} things, expected one array"
+    if isinstance(got, list | tuple):
+        return f"it returns a {type(got).__name__}; wrap it in np.array"
+    if not isinstance(got, np.ndarray) or isinstance(got, np.ma.MaskedArray | np.matrix):
+        return odd(got) or f"it returns {_named(got)}, expected a plain NumPy array"
+    got = np.asarray(got)
+    if got.dtype.kind not in "iuf":
+        return f"it returns an array of {got.dtype}, expected numbers"
+    if got.shape != expected.shape:
+        return f"it returns shape {got.shape}, expected {expected.shape}"
+    close = alike(got, expected)
+    if close.all():
+        return None
+    if _coarser(got.dtype, expected.dtype) and alike(expected, got).all():
+        return f"it returns an array of {got.dtype}, which is too coarse for {expected.dtype}"
+    where = tuple(int(i) for i in np.argwhere(~close)[0])
+    count = int((~close).sum())
+    return (
+        f"{count} of {close.size} elements differ, first [{', '.join(map(str, where))}]: "
+        f"{shown(got[where])}, expected {shown(expected[where] + 0)}"  # + 0: no −0.0
+    )

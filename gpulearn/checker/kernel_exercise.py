@@ -1,0 +1,277 @@
+"""Exercises whose answer is a kernel: tried on the SIMT machine, and on the GPU if there is one."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpulearn.checker import compare, gpu_trial, patterns
+from gpulearn.checker.answers import Answer, Answers
+from gpulearn.checker.budgets import ALONE, Budget, lanes
+from gpulearn.checker.exercise import Case, Exercise, Refused
+from gpulearn.checker.launches import Launch
+from gpulearn.device import selection
+from gpulearn.kernels.specification import Specification, poison
+from gpulearn.require import shown
+from gpulearn.simt.core.findings import Finding
+from gpulearn.simt.frontend.names import python_function
+from gpulearn.simt.host import api
+from gpulearn.simt.host.dispatcher import Configured, Kernel
+from gpulearn.simt.host.settings import seed
+from gpulearn.simt.host.xray import xray
+from gpulearn.simt.report.report import Report
+
+__all__ = ["Launch", "Outcome", "kernel_exercise"]
+
+Array = np.ndarray[Any, Any]
+
+# Outcomes that hardware allows and that an answer must survive: each gives another order of
+# blocks, and another winner where threads race.
+SEEDS = (0, 1)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a kernel did: the arrays that it left behind, and the machine's report."""
+
+    results: tuple[Array, ...]
+    report: Report
+    launch: Launch
+
+    @property
+    def finding(self) -> Finding | None:
+        """The first finding that makes the launch wrong."""
+        return next((f for f in self.report.findings if f.severity == "error"), None)
+
+    @property
+    def endless(self) -> bool:
+        """Whether it was stopped because it would have gone on for ever."""
+        return self.finding is not None and self.finding.kind == "no-progress"
+
+    @property
+    def touched(self) -> tuple[bool, ...]:
+        """Of each result whether anything is written to it, even if that leaves it as it was."""
+        names = self.launch.names(self.report)
+        counts = [self.report.arrays[names[p]] for p in self.launch.results]
+        return tuple(bool(c.global_store_requests + c.atomics) for c in counts)
+
+    @property
+    def evidence(self) -> str:
+        """The finding as a sentence with the line that it quotes, or ""."""
+        return self._said(self.finding)
+
+    @property
+    def suspicion(self) -> str:
+        """A negative index, which is allowed but explains wrong results, as a sentence, or ""."""
+        found = next((f for f in self.report.findings if f.kind == "negative-index"), None)
+        said = self._said(found)
+        return said[:1].upper() + said[1:]
+
+    def _said(self, found: Finding | None) -> str:
+        if found is None:
+            return ""
+        text = self.report.source.get(found.line or 0, "").strip()
+        quoted = f" (`{text}`)" if text and not found.function else ""
+        where = str(found).partition(": ")[0] + quoted + ": " if found.line else ""
+        return f"{where}{found.message}."
+
+
+def kernel_exercise(
+    specification: Specification | None = None,
+    *,
+    name: str = "",
+    notebook: str,
+    task: str,
+    reference: Answer | None = None,
+    cases: Callable[[], Sequence[Launch]],
+    expect: Callable[..., tuple[Array, ...]] | None = None,
+    answers: Answers,
+    budgets: Sequence[Budget] = (),
+    alone: str = ALONE,
+) -> Exercise:
+    """An exercise whose answer is a kernel.
+
+    Args:
+        specification: of the tested kernel that is its solution, and gives it its name.
+        name: the kernel's name, and the exercise's.
+        notebook: the notebook that sets it, such as "03_threads_blocks_grids".
+        task: one sentence.
+        reference: the tested kernel that is its solution.
+        cases: makes the launches anew for each check.
+        expect: the specification in NumPy: takes the kernel's arguments and returns what each
+            output and each updated argument must hold, in order.
+        answers: known answers, as plain functions or kernels.
+        budgets: what a right kernel may cost; the first that is exceeded is told.
+        alone: the advice to a right kernel in which single threads do everything.
+    """
+    if specification is not None:
+        name, reference = specification.name, specification.kernel
+        expect = specification.reference
+    assert reference is not None
+    assert expect is not None
+    return Exercise(
+        name=name,
+        notebook=notebook,
+        task=task,
+        reference=reference,
+        cases=cases,
+        answers=answers,
+        run=run,
+        fault=no_kernel,
+        expect=lambda case: expect(*(np.copy(a) if np.ndim(a) else a for a in case.args)),
+        difference=difference,
+        demand=lambda answer, outcomes: over_budget([lanes(advice=alone), *budgets], outcomes),
+        kinships=(same_results, same_finding),
+    )
+
+
+def no_kernel(answer: Answer) -> str | None:
+    """Why an answer cannot be launched, whatever its lines say; None if it can be tried.
+
+    A plain function can: the check puts the decorator over it.
+    """
+    decorator = f"write @cuda.jit over def {getattr(answer, '__name__', 'kernel')}(…)"
+    options = getattr(answer, "targetoptions", {})
+    if getattr(answer, "device", False) is True or options.get("device"):
+        return "it is a device function, which only kernels can call: leave out device=True."
+    if hasattr(answer, "griddim") or isinstance(answer, Configured):
+        return "it comes with the shape of a launch: give the kernel alone, without [ ]."
+    if python_function(answer) is None:
+        return None if hasattr(answer, "__code__") else f"it is {shown(answer)}: {decorator}."
+    of_the_cpu = not isinstance(answer, Kernel) and ".cuda" not in type(answer).__module__
+    return f"it is compiled for the CPU: {decorator}, not jit or njit." if of_the_cpu else None
+
+
+def run(answer: Answer, case: Case) -> Outcome:
+    """Launch an answer under the SIMT machine, once per seed; stop where it goes wrong.
+
+    On a computer with a GPU, an answer without findings runs there as well.
+
+    Raises:
+        Refused: it writes to an argument that is an input, or its results change from seed
+            to seed, or are others on the GPU.
+    """
+    assert isinstance(case, Launch)
+    outcomes: list[Outcome] = []
+    for number in SEEDS:
+        with seed(number):
+            outcomes.append(simulate(answer, case))
+        if outcomes[-1].finding:
+            return outcomes[-1]
+    for other in outcomes[1:]:
+        if difference(other, outcomes[0].results):
+            raise Refused(
+                "its result depends on the order in which blocks and threads happen to run"
+            )
+    if selection.current().kind == "gpu":
+        there = Outcome(gpu_trial.run(answer, case), outcomes[0].report, case)
+        if said := difference(there, outcomes[0].results):
+            raise Refused(f"on the GPU its result is another than on the SIMT machine: {said}")
+    return outcomes[0]
+
+
+def simulate(answer: Answer, launch: Launch) -> Outcome:
+    """One launch on the SIMT machine, with everything on."""
+    given = launch.arguments()
+    there = [api.to_device(a) if isinstance(a, np.ndarray) else a for a in given]
+    with contextlib.redirect_stdout(io.StringIO()):  # thousands of threads may print
+        report = xray(answer)[launch.grid, launch.block](*there)
+    names = launch.names(report)
+    for position, (before, after) in enumerate(zip(given, there, strict=True)):
+        if position in launch.results or not isinstance(before, np.ndarray):
+            continue
+        counts = report.arrays.get(names.get(position, ""))
+        stored = counts is not None and counts.global_store_requests  # even what was there before
+        same = np.array_equal(before, after.copy_to_host(), equal_nan=before.dtype.kind == "f")
+        if stored or not same:
+            raise Refused(f"it writes to {names[position]}, which is an input")
+    return Outcome(tuple(there[p].copy_to_host() for p in launch.results), report, launch)
+
+
+def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
+    """What is wrong with an outcome: its finding, or how its first wrong result differs."""
+    assert isinstance(got, Outcome)
+    if got.finding:
+        return got.evidence
+    for position, array, wanted in zip(got.launch.results, got.results, expected, strict=True):
+        if compare.arrays(array, wanted):
+            empty = poison(array.dtype) if position in got.launch.outputs else None
+            name = got.launch.names(got.report).get(position, f"argument number {position + 1}")
+            if empty is not None and reads_first(got, name) and spoilt(array, empty):
+                return (
+                    f"{name} is read, or added to, before anything is written to it: what it "
+                    f"holds at the start means nothing"
+                )
+            said = patterns.describe(array, wanted, got.launch, position, empty, name)
+            return f"{said}. {got.suspicion}" if got.suspicion else said
+    return None
+
+
+def spoilt(array: Array, empty: Any) -> bool:
+    """Whether an output holds what stood there before, or what came of reckoning with it."""
+    return bool(np.isnan(array).any() if array.dtype.kind == "f" else (array == empty).any())
+
+
+def reads_first(outcome: Outcome, name: str) -> bool:
+    """Whether a kernel both reads and writes an array, as `+=` and an atomic update do."""
+    counts = outcome.report.arrays[name]
+    loads = counts.global_load_requests + counts.atomics
+    return bool(loads and counts.global_store_requests + counts.atomics)
+
+
+def same_results(one: Any, other: Any) -> bool:
+    """Whether two outcomes have the same finding, if any, and the same results."""
+    if not isinstance(one, Outcome) or not isinstance(other, Outcome):
+        return False
+    if (one.finding or other.finding) and not same_finding(one, other):
+        return False
+    if one.touched != other.touched:
+        return False
+    pairs = zip(one.results, other.results, strict=True)
+    return all(compare.arrays(a, b) is None for a, b in pairs)
+
+
+def same_finding(one: Any, other: Any) -> bool:
+    """Whether two outcomes went wrong in the same way, if not to the same effect."""
+    if not isinstance(one, Outcome) or not isinstance(other, Outcome):
+        return False
+    if one.finding is None or other.finding is None:
+        return one.finding is other.finding and same_results(one, other)
+    return _trait(one, one.finding) == _trait(other, other.finding)
+
+
+def _trait(outcome: Outcome, found: Finding) -> tuple[Any, ...]:
+    """What of a finding does not depend on names and lines."""
+    names = outcome.launch.names(outcome.report)
+    argument = next((p for p, name in names.items() if name == found.array), None)
+    if found.kind == "out-of-bounds":
+        return found.kind, argument, found.index, found.count
+    if found.kind == "race":  # the same two threads do the same to the same element
+        threads = tuple(tuple(sorted(t.items())) for t in found.threads)
+        verbs = tuple(re.findall(r"(\w+) it on line", found.message))
+        one_line = found.line == found.other_line
+        return found.kind, argument, found.index, threads, verbs, one_line
+    if found.kind == "barrier-divergence":  # of a block, or of a warp, whose mask is at fault
+        return found.kind, "mask of" in found.message, "its mask" in found.message
+    if found.kind == "uninitialised-read":
+        return found.kind, "local memory" in found.message
+    return (found.kind,)
+
+
+def over_budget(budgets: Sequence[Budget], outcomes: Sequence[Any]) -> str | None:
+    """The first budget that the outcomes exceed, in one or two sentences."""
+    chosen = [o for o in outcomes if o.launch.measured] or outcomes
+    for budget in budgets:
+        for outcome in chosen:
+            if excess := budget.excess(outcome.report, outcome.launch):
+                return (
+                    f"the results are right, but for {outcome.launch.label}, {excess}. "
+                    f"{budget.advice}"
+                )
+    return None

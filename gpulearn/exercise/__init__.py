@@ -1,0 +1,1 @@
+"""The exercises, by topic: task, cases, known wrong and right answers, hints."""

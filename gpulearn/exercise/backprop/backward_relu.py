@@ -1,0 +1,214 @@
+"""From the gradient after a rectified linear unit to the one before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn.checker import compare
+from gpulearn.checker.answers import Answers
+from gpulearn.checker.exercise import Case, Exercise
+from gpulearn.exercise.backprop.results import quietly, same
+from gpulearn.nn.layers import backward_relu
+
+__all__ = ["EXERCISE"]
+
+Array = np.ndarray[Any, Any]
+answers = Answers()
+
+
+def cases() -> list[Case]:
+    """Inputs and gradients of both signs, independent of each other, and zeros in both."""
+    rng = np.random.default_rng(12)
+
+    def pair(*shape: int) -> tuple[Array, Array]:
+        x, gradient = 2.0 * rng.normal(size=shape), 3.0 * rng.normal(size=shape)
+        return x, gradient
+
+    x, gradient = pair(3, 4)
+    with_zeros = np.array([0.0, -0.0, 1.5, -2.5, 0.0, 3.5]), np.array([4.0, 5.0, 6.0, 7.0, -8, 0])
+    near = np.array([1e-300, -1e-300, 1e12, -1e12]), np.array([2.5, 3.5, -4.5, 5.5])
+    whole = rng.integers(-5, 5, size=(3, 5)), rng.normal(size=(3, 5))
+    single = pair(4, 3)
+    return [
+        Case("x of shape (3, 4)", (x, gradient)),
+        Case("x with zeros", with_zeros),
+        Case("a negative gradient everywhere", (pair(5)[0], -np.arange(1.0, 6.0))),
+        Case("x below zero everywhere", (-np.arange(1.0, 5.0), np.array([1.0, -2.0, 3.0, -4.0]))),
+        Case("x above zero everywhere", (np.arange(1.0, 5.0), np.array([1.0, -2.0, 3.0, -4.0]))),
+        Case("x close to zero and far from it", near),
+        Case("x of whole numbers, gradients with fractions", whole),
+        Case("images, x of shape (2, 3, 4, 5)", pair(2, 3, 4, 5)),
+        Case("float32 x of shape (4, 3)", tuple(one.astype(np.float32) for one in single)),
+    ]
+
+
+@answers.wrong(
+    "at exactly zero it lets the gradient through; PyTorch, and this course, take 0 there."
+)
+def passes_at_zero(x: Array, gradient: Array) -> Array:
+    return gradient * (x >= 0)
+
+
+@answers.wrong(
+    "at exactly zero it takes half of the gradient; PyTorch, and this course, take 0 there."
+)
+def half_at_zero(x: Array, gradient: Array) -> Array:
+    return gradient * np.heaviside(x, 0.5)
+
+
+@answers.wrong(
+    "the mask comes from the gradient's sign: what decides is the sign of the input x; a "
+    "negative gradient passes like any other."
+)
+def mask_from_gradient(x: Array, gradient: Array) -> Array:
+    return gradient * (gradient > 0)
+
+
+@answers.wrong(
+    "it lets through only what is positive in both; the sign of the gradient does not matter."
+)
+def both_positive(x: Array, gradient: Array) -> Array:
+    return gradient * ((x > 0) & (gradient > 0))
+
+
+@answers.wrong("that is the layer's output, max(x, 0): the gradient never enters.")
+def forward(x: Array, gradient: Array) -> Array:
+    return np.maximum(x, 0)
+
+
+@answers.wrong("it multiplies by the layer's output, max(x, 0): its slope is 1 there, not x.")
+def times_output(x: Array, gradient: Array) -> Array:
+    return gradient * np.maximum(x, 0)
+
+
+@answers.wrong("it multiplies by x itself: the slope is 1 above zero and 0 below.")
+def times_input(x: Array, gradient: Array) -> Array:
+    return gradient * x
+
+
+@answers.wrong("that is the slope alone, 0 or 1: multiply the arriving gradient by it.")
+def mask_alone(x: Array, gradient: Array) -> Array:
+    return np.where(x > 0, 1.0, 0.0)
+
+
+@answers.wrong("it returns x where the gradient should stand: x only decides what passes.")
+def x_where_gradient_is_positive(x: Array, gradient: Array) -> Array:
+    return np.where(gradient > 0, x, 0)
+
+
+@answers.wrong(
+    "it keeps the gradient where x · gradient is above zero; the sign of x alone decides."
+)
+def mask_of_product(x: Array, gradient: Array) -> Array:
+    return np.where(x * gradient > 0, gradient, 0)
+
+
+@answers.wrong("the mask is the wrong way round: the gradient passes where x is above zero.")
+def inverted(x: Array, gradient: Array) -> Array:
+    return gradient * (x < 0)
+
+
+@answers.wrong("the mask is the wrong way round, and zero passes: keep where x > 0.")
+def inverted_with_zero(x: Array, gradient: Array) -> Array:
+    return gradient * (x <= 0)
+
+
+@answers.wrong(
+    "x above zero, but close to it, is taken for zero: compare x itself with 0, in its own dtype."
+)
+def threshold(x: Array, gradient: Array) -> Array:
+    return gradient * (x > 1e-12)
+
+
+@answers.wrong("it passes all of the gradient: where x was not above zero, nothing passes.")
+def passes_all(x: Array, gradient: Array) -> Array:
+    return gradient.copy()
+
+
+@answers.wrong("np.sign gives −1 below zero; the slope is 0 there.")
+def by_sign(x: Array, gradient: Array) -> Array:
+    return gradient * np.sign(x)
+
+
+@answers.wrong("below zero a hundredth passes: that is the leaky ReLU; here it is 0.")
+def leaky(x: Array, gradient: Array) -> Array:
+    return np.where(x > 0, gradient, 0.01 * gradient)
+
+
+@answers.wrong("the sign is turned round: the gradient points uphill; the step down comes later.")
+def negative(x: Array, gradient: Array) -> Array:
+    return -gradient * (x > 0)
+
+
+@answers.wrong(
+    "it changes an array that it was given; others still need it. Make a new one, such as "
+    "gradient * (x > 0)."
+)
+def in_place(x: Array, gradient: Array) -> Array:
+    gradient[x <= 0] = 0
+    return gradient
+
+
+@answers.wrong(
+    "gradient[x > 0] takes out what passes and drops the rest: zeros must stand in their places."
+)
+def picks(x: Array, gradient: Array) -> Array:
+    return np.asarray(gradient[x > 0])
+
+
+@answers.wrong(
+    "the gradient loses its fractions: np.zeros_like(x) has the dtype of x; take gradient's."
+)
+def dtype_of_x(x: Array, gradient: Array) -> Array:
+    result = np.zeros_like(x)
+    result[x > 0] = gradient[x > 0]
+    return result
+
+
+@answers.wrong(
+    "if, and, or and max(x, 0) ask for one truth value, and x has many: compare element by "
+    "element, x > 0 is a mask."
+)
+def with_if(x: Array, gradient: Array) -> Array:
+    return gradient if x > 0 else 0 * gradient
+
+
+@answers.right
+def by_mask(x: Array, gradient: Array) -> Array:
+    return np.asarray(gradient * (x > 0))
+
+
+@answers.right
+def on_a_copy(x: Array, gradient: Array) -> Array:
+    result = gradient.copy()
+    result[x <= 0] = 0
+    return result
+
+
+@answers.right
+def from_the_output(x: Array, gradient: Array) -> Any:
+    return gradient * (np.maximum(x, 0) > 0).astype(gradient.dtype)
+
+
+@answers.right
+def by_loop(x: Array, gradient: Array) -> Array:
+    result = np.zeros(x.shape)
+    for place in np.ndindex(x.shape):
+        if x[place] > 0:
+            result[place] = gradient[place]
+    return result
+
+
+EXERCISE = Exercise(
+    name="backward_relu",
+    notebook="11_backprop",
+    task="From the gradient with respect to max(x, 0), find the one with respect to x.",
+    reference=backward_relu,
+    cases=cases,
+    run=quietly,
+    difference=compare.arrays,
+    kinships=(same,),
+    answers=answers,
+)

@@ -1,0 +1,101 @@
+"""Checks an answer: `gl.check("name", function)`."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from dataclasses import dataclass
+from html import escape
+
+from gpulearn.checker import stubs
+from gpulearn.checker.answers import Answer
+from gpulearn.checker.diagnosis import diagnose
+from gpulearn.errors import BadInput, NotSolvedYet, WrongAnswer
+from gpulearn.exercise import progress
+from gpulearn.exercise.catalogue import catalogue, find
+from gpulearn.require import shown
+
+__all__ = ["Passed", "check"]
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What `check` returns for a right answer; the last value of a cell, it shows itself."""
+
+    name: str
+    cases: int
+    note: str
+
+    def __repr__(self) -> str:
+        return f"✓ {self.name} is right in all {self.cases} cases. {self.note}".rstrip()
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<div role="status"><strong>✓ {escape(self.name)}</strong> is right in all '
+            f"{self.cases} cases. {escape(self.note)}</div>"
+        )
+
+
+def check(name: str, answer: Answer) -> Passed:
+    """Judge an answer to an exercise, at once.
+
+    The answer runs on inputs chosen to tell right from nearly right; a wrong one is told
+    what it does instead.
+
+    Args:
+        name: the exercise's name; `gl.exercises()` lists them.
+        answer: the function that you wrote, itself and not its result.
+
+    Raises:
+        NotSolvedYet: the answer is still the stub.
+        WrongAnswer: the answer is wrong; the message is the diagnosis.
+        BadInput: there is no such exercise, or `answer` is no function.
+    """
+    if callable(name) and isinstance(answer, str):
+        raise BadInput(f'The name comes first: write gl.check("{answer}", {answer}).')
+    exercise = find(name)
+    if not callable(answer) or isinstance(answer, type):
+        raise BadInput(
+            f"check was given {shown(answer)}, not a function: write "
+            f'gl.check("{exercise.name}", {exercise.name}), without brackets after the name.'
+        )
+    diagnosis = _unread_cell(exercise.name, answer) or diagnose(exercise, answer)
+    if diagnosis is None:
+        unsaved = progress.record(exercise.name)
+        note = f"(Not saved: {unsaved}.)" if unsaved else _tally(exercise.notebook)
+        return Passed(exercise.name, len(exercise.cases()), note)
+    if stubs.is_stub(answer):
+        raise NotSolvedYet(
+            f"{exercise.name} still has a ... where your code belongs. {exercise.task}"
+        )
+    raise WrongAnswer(f"{exercise.name}: {diagnosis}")
+
+
+def _tally(notebook: str) -> str:
+    solved = progress.load().solved or {}
+    names = [e.name for e in catalogue().values() if e.notebook == notebook]
+    return f"{sum(name in solved for name in names)} of {len(names)} solved in this notebook."
+
+
+def _unread_cell(name: str, answer: Answer) -> str | None:
+    """Whether Python could not read the last cell that defines the answer's name.
+
+    Then the name still stands for an earlier version, and judging that one would mislead.
+    """
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is None or getattr(answer, "__name__", None) != name:
+        return None
+    begins = re.compile(rf"^def {name}\b", re.MULTILINE)
+    cells = reversed(shell.user_ns.get("In", ()))
+    last = next((cell for cell in cells if begins.search(cell)), "")
+    try:
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        compile(shell.transform_cell(last), "<cell>", "exec", flags, dont_inherit=True)
+    except SyntaxError as error:
+        return (
+            f"Python cannot read your cell, line {error.lineno}: {error.msg}. "
+            f"Mend it and run it again; until then the name means an earlier version."
+        )
+    return None

@@ -1,0 +1,290 @@
+"""Latency and seconds per byte from measured times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn.checker.answers import Answers
+from gpulearn.checker.compare import NOTHING, is_number
+from gpulearn.checker.exercise import Case, Exercise
+from gpulearn.parallel.alpha_beta import fit_alpha_beta
+from gpulearn.require import shown
+
+__all__ = ["EXERCISE"]
+
+TOLERANCE = 1e-5  # the normal equations lose half of the digits
+ZERO = 1e-18  # far below any α or β: rounding, where an answer gives 0
+
+answers = Answers()
+
+
+def cases() -> list[Case]:
+    """Exact times, rough ones, in any order, over few and many orders of magnitude."""
+    wide = [2**k for k in range(6, 27, 4)]
+    mixed = [4_000_000, 1_000, 64_000, 16_000_000, 256, 1_000_000]
+    rough = (1.04, 0.97, 1.02, 0.95, 1.05, 0.98)
+    works = {
+        "two exact times": ([1_000, 1_000_000], [20.5e-6, 520e-6]),
+        "six exact times": (wide, [50e-6 + 2e-10 * s for s in wide]),
+        "six rough times": (wide, _times(wide, 12e-6, 1e-9, rough)),
+        "six rough times in no order": (mixed, _times(mixed, 80e-6, 8e-11, rough)),
+        "rough times of small messages": (
+            [100, 200, 400, 800, 1600, 3200],
+            _times([100, 200, 400, 800, 1600, 3200], 5e-6, 4e-9, rough),
+        ),
+        "sizes that were measured twice": (
+            [1000, 1000, 50_000, 50_000, 9_000_000, 9_000_000],
+            _times([1000, 1000, 50_000, 50_000, 9_000_000, 9_000_000], 30e-6, 5e-10, rough),
+        ),
+    }
+    return [Case(label, (sizes, seconds)) for label, (sizes, seconds) in works.items()]
+
+
+def _times(sizes: Any, alpha: float, beta: float, errors: Any) -> list[float]:
+    return [(alpha + beta * s) * error for s, error in zip(sizes, errors, strict=True)]
+
+
+def difference(got: Any, wanted: Any) -> str | None:
+    """α first, then β, each relative to its own size."""
+    if got is None:
+        return NOTHING
+    try:
+        pair = [value.item() if hasattr(value, "item") else value for value in got]
+    except (TypeError, ValueError):
+        pair = []
+    if len(pair) != 2 or not all(map(is_number, pair)):
+        return f"it returns {shown(got)}, expected two numbers, α and β"
+    for name, unit, found, expected in zip(
+        ("α", "β"), ("s", "s per byte"), pair, wanted, strict=True
+    ):
+        if not abs(float(found) - expected) <= TOLERANCE * abs(expected) + ZERO:
+            return f"{name} is {float(found):.6g}, expected {expected:.6g} {unit}"
+    return None
+
+
+def line(sizes: Any, seconds: Any, weights: Any = None) -> tuple[float, float]:
+    """α and β by weighted least squares."""
+    beta, alpha = np.polyfit(np.asarray(sizes, dtype=float), np.asarray(seconds), 1, w=weights)
+    return float(alpha), float(beta)
+
+
+def relative(seconds: Any) -> Any:
+    return 1 / np.asarray(seconds)
+
+
+@answers.wrong("α and β are swapped: np.polyfit, for one, gives the slope first. Return α, β.")
+def swapped(sizes: Any, seconds: Any) -> Any:
+    alpha, beta = line(sizes, seconds, relative(seconds))
+    return beta, alpha
+
+
+@answers.wrong(
+    "each point counts by its absolute error, so that the longest times decide alone and α is "
+    "lost in their noise: weigh each point by 1 / seconds."
+)
+def absolute_errors(sizes: Any, seconds: Any) -> Any:
+    return line(sizes, seconds)
+
+
+@answers.wrong(
+    "α and β are swapped, and each point counts by its absolute error: return α, β, and weigh "
+    "each point by 1 / seconds."
+)
+def swapped_and_absolute(sizes: Any, seconds: Any) -> Any:
+    return np.polyfit(sizes, seconds, 1)
+
+
+@answers.wrong("the line goes through the origin: a message without content takes α, so fit both.")
+def through_the_origin(sizes: Any, seconds: Any) -> Any:
+    sizes, seconds = np.asarray(sizes), np.asarray(seconds)
+    ratio = sizes / seconds
+    return 0.0, float(ratio.sum() / (ratio**2).sum())
+
+
+@answers.wrong("that is a power law, a line through the logarithms: α + β · size is none.")
+def log_log(sizes: Any, seconds: Any) -> Any:
+    logs = np.log(np.maximum(sizes, 1.0))
+    power, factor = np.polyfit(logs, np.log(seconds), 1)
+    return float(np.exp(factor)), float(power)
+
+
+@answers.wrong("α and β are in milliseconds: both are asked for in seconds.")
+def in_milliseconds(sizes: Any, seconds: Any) -> Any:
+    alpha, beta = line(sizes, seconds, relative(seconds))
+    return 1e3 * alpha, 1e3 * beta
+
+
+@answers.wrong("α and β are in microseconds: both are asked for in seconds.")
+def in_microseconds(sizes: Any, seconds: Any) -> Any:
+    alpha, beta = line(sizes, seconds, relative(seconds))
+    return 1e6 * alpha, 1e6 * beta
+
+
+@answers.wrong("the second number is the bandwidth, bytes per second: β is 1 / bandwidth.")
+def bandwidth(sizes: Any, seconds: Any) -> Any:
+    alpha, beta = line(sizes, seconds, relative(seconds))
+    return alpha, 1 / beta
+
+
+@answers.wrong("β is per bit: the sizes are in bytes.")
+def per_bit(sizes: Any, seconds: Any) -> Any:
+    alpha, beta = line(sizes, seconds, relative(seconds))
+    return alpha, beta / 8
+
+
+@answers.wrong(
+    "two measurements make the line, the first and the last: use all, each is a little wrong."
+)
+def first_and_last(sizes: Any, seconds: Any) -> Any:
+    beta = (seconds[-1] - seconds[0]) / (sizes[-1] - sizes[0])
+    return seconds[0] - beta * sizes[0], beta
+
+
+@answers.wrong(
+    "two measurements make the line, the smallest and the largest: use all, each is a little wrong."
+)
+def smallest_and_largest(sizes: Any, seconds: Any) -> Any:
+    points = sorted(zip(sizes, seconds, strict=True))
+    (small, short), (large, long) = points[0], points[-1]
+    beta = (long - short) / (large - small)
+    return short - beta * small, beta
+
+
+@answers.wrong(
+    "α is the shortest time, and β what the longest one needs per byte: fit both to all times."
+)
+def from_the_extremes(sizes: Any, seconds: Any) -> Any:
+    return min(seconds), max(seconds) / max(sizes)
+
+
+@answers.wrong(
+    "the weights are 1 / seconds²: np.polyfit squares the weights itself, so give it 1 / seconds."
+)
+def weighed_twice(sizes: Any, seconds: Any) -> Any:
+    return line(sizes, seconds, relative(seconds) ** 2)
+
+
+@answers.wrong(
+    "the weights are 1 / √seconds: np.polyfit multiplies the error itself by them, not its "
+    "square, so give it 1 / seconds."
+)
+def weighed_by_the_root(sizes: Any, seconds: Any) -> Any:
+    return line(sizes, seconds, relative(seconds) ** 0.5)
+
+
+@answers.wrong(
+    "the weights are the times themselves, so that the longest count most: weigh by 1 / seconds."
+)
+def weighed_by_seconds(sizes: Any, seconds: Any) -> Any:
+    return line(sizes, seconds, np.asarray(seconds))
+
+
+@answers.wrong(
+    "it fits with α = 1 and β = 0, since α's column and the right-hand side are the same: divide "
+    "every part by seconds, which makes 1 / seconds, size / seconds and 1."
+)
+def one_column_weighed(sizes: Any, seconds: Any) -> Any:
+    columns = np.stack([np.ones(len(sizes)), np.asarray(sizes) / np.asarray(seconds)], axis=1)
+    alpha, beta = np.linalg.lstsq(columns, np.ones(len(sizes)), rcond=None)[0]
+    return alpha, beta
+
+
+@answers.wrong(
+    "the columns are divided by the times and the right-hand side is not: seconds / seconds is 1 "
+    "for each point, np.ones(len(sizes))."
+)
+def right_side_not_weighed(sizes: Any, seconds: Any) -> Any:
+    weights = relative(seconds)
+    columns = np.stack([weights, weights * np.asarray(sizes)], axis=1)
+    return tuple(np.linalg.lstsq(columns, np.asarray(seconds), rcond=None)[0])
+
+
+@answers.wrong(
+    "α's column is divided by the times and the sizes are not: β's column is size / seconds."
+)
+def sizes_not_weighed(sizes: Any, seconds: Any) -> Any:
+    columns = np.stack([relative(seconds), np.asarray(sizes, dtype=float)], axis=1)
+    return tuple(np.linalg.lstsq(columns, np.ones(len(sizes)), rcond=None)[0])
+
+
+@answers.wrong(
+    "the matrix lies on its side: it has a row for each point and a column for each of α and β. "
+    "Transpose it, or stack with axis=1."
+)
+def matrix_on_its_side(sizes: Any, seconds: Any) -> Any:
+    weights = relative(seconds)
+    rows = np.stack([weights, weights * np.asarray(sizes)])
+    return tuple(np.linalg.lstsq(rows, np.ones(len(sizes)), rcond=None)[0])
+
+
+@answers.wrong(
+    "np.linalg.solve wants as many points as unknowns, two; np.linalg.lstsq takes all of them."
+)
+def solved_exactly(sizes: Any, seconds: Any) -> Any:
+    weights = relative(seconds)
+    columns = np.stack([weights, weights * np.asarray(sizes)], axis=1)
+    return tuple(np.linalg.solve(columns, np.ones(len(sizes))))
+
+
+@answers.wrong("the second number is the bandwidth in GB/s: β is in seconds per byte.")
+def gigabytes_per_second(sizes: Any, seconds: Any) -> Any:
+    alpha, beta = line(sizes, seconds, relative(seconds))
+    return alpha, 1e-9 / beta
+
+
+@answers.wrong("α is in microseconds and β in seconds: both are asked for in seconds.")
+def alpha_in_microseconds(sizes: Any, seconds: Any) -> Any:
+    alpha, beta = line(sizes, seconds, relative(seconds))
+    return 1e6 * alpha, beta
+
+
+@answers.wrong(
+    "the line goes through the origin, and the longest times decide: fit α too, and weigh each "
+    "point by 1 / seconds."
+)
+def through_the_origin_unweighed(sizes: Any, seconds: Any) -> Any:
+    sizes, seconds = np.asarray(sizes, dtype=float), np.asarray(seconds)
+    return 0.0, float((sizes * seconds).sum() / (sizes**2).sum())
+
+
+@answers.wrong(
+    "that is the line for the size as a function of the time: sizes are given, times fit."
+)
+def other_axis(sizes: Any, seconds: Any) -> Any:
+    slope, start = np.polyfit(seconds, np.asarray(sizes, dtype=float), 1)
+    return -start / slope, 1 / slope
+
+
+@answers.right
+def normal_equations(sizes: Any, seconds: Any) -> Any:
+    s, t = np.asarray(sizes, dtype=float), np.asarray(seconds, dtype=float)
+    w = 1 / t**2
+    middle, mean = (w * s).sum() / w.sum(), (w * t).sum() / w.sum()
+    beta = (w * (s - middle) * (t - mean)).sum() / (w * (s - middle) ** 2).sum()
+    return mean - beta * middle, beta
+
+
+@answers.right
+def by_polyfit(sizes: Any, seconds: Any) -> Any:
+    beta, alpha = np.polyfit(sizes, seconds, 1, w=1 / np.array(seconds))
+    return alpha, beta
+
+
+@answers.right
+def by_lstsq(sizes: Any, seconds: Any) -> Any:
+    t = np.array(seconds)
+    columns = np.array([1 / t, np.array(sizes) / t]).T
+    return np.linalg.lstsq(columns, np.ones(len(t)), rcond=None)[0]
+
+
+EXERCISE = Exercise(
+    name="fit_alpha_beta",
+    notebook="13_collectives",
+    task="Fit α and β of seconds = α + β · size to measured times, by their relative errors.",
+    reference=fit_alpha_beta,
+    cases=cases,
+    answers=answers,
+    difference=difference,
+)

@@ -1,0 +1,178 @@
+"""Find the size from which the GPU stays faster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn.checker.answers import Answers
+from gpulearn.checker.exercise import Case, Exercise
+from gpulearn.perf.series import crossover
+
+__all__ = ["EXERCISE"]
+
+answers = Answers()
+
+
+def cases() -> list[Case]:
+    """Tables with one crossing, several, none, ties, and sizes that are no powers of two."""
+    tables: tuple[tuple[str, list[int], list[float], list[float]], ...] = (
+        ("one crossing", [64, 128, 256, 512], [1.0, 2.0, 8.0, 60.0], [5.0, 5.0, 5.0, 6.0]),
+        ("a lead lost and won back", [10, 20, 30, 40], [3.0, 4.0, 5.0, 9.0], [4.0, 3.0, 6.0, 8.0]),
+        ("a GPU that is never faster", [64, 128, 256], [1.0, 2.0, 3.0], [5.0, 5.0, 5.0]),
+        ("a GPU that is always faster", [3, 5, 9], [2.0, 3.0, 4.0], [1.0, 1.0, 1.0]),
+        ("a tie before the crossing", [100, 200, 300], [1.0, 5.0, 9.0], [5.0, 5.0, 6.0]),
+        ("a GPU that leads only in the middle", [1, 2, 3], [1.0, 9.0, 4.0], [2.0, 5.0, 6.0]),
+        ("a lead lost at once", [8, 16, 24, 32], [9.0, 1.0, 9.0, 9.0], [5.0, 5.0, 5.0, 5.0]),
+        ("a single size", [77], [2.0], [1.0]),
+        ("a tie inside the lead", [1, 2, 3], [2.0, 2.0, 2.0], [1.0, 2.0, 1.0]),
+        ("a tie at the end", [1, 2], [2.0, 2.0], [1.0, 2.0]),
+        ("a lead lost for two sizes", [1, 2, 3, 4, 5], [2.0] * 5, [1.0, 1.0, 3.0, 3.0, 1.0]),
+        ("times of microseconds", [1, 2, 3], [2e-6] * 3, [3e-6, 1.999e-6, 1e-6]),
+    )
+    return [Case(label, (sizes, cpu, gpu)) for label, sizes, cpu, gpu in tables]
+
+
+@answers.wrong(
+    "that is the first size at which the GPU leads; further on it falls behind again. "
+    "Find the size from which it stays ahead."
+)
+def first_lead(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    for n, c, g in zip(sizes, cpu_seconds, gpu_seconds, strict=True):
+        if g < c:
+            return n
+    return None
+
+
+@answers.wrong("that is the last size at which the CPU still wins, one too small.")
+def last_loss(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    found = None
+    for n, c, g in zip(sizes, cpu_seconds, gpu_seconds, strict=True):
+        if g >= c:
+            found = n
+    return found
+
+
+@answers.wrong("that is a position in the table; return the size that stands there.")
+def index(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    found = crossover(sizes, cpu_seconds, gpu_seconds)
+    return None if found is None else list(sizes).index(found)
+
+
+@answers.wrong("CPU and GPU are swapped: fewer seconds are faster.")
+def cpu_faster(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    return crossover(sizes, gpu_seconds, cpu_seconds)
+
+
+@answers.wrong("a tie is no lead: faster means fewer seconds, not as many.")
+def tie_counts(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    found = None
+    for n, c, g in zip(sizes, cpu_seconds, gpu_seconds, strict=True):
+        if g > c:
+            found = None
+        elif found is None:
+            found = n
+    return found
+
+
+@answers.wrong("a tie ends the lead too: the GPU stays ahead only while it takes fewer seconds.")
+def tie_keeps_lead(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    found = None
+    for n, c, g in zip(sizes, cpu_seconds, gpu_seconds, strict=True):
+        if g < c and found is None:
+            found = n
+        elif g > c:
+            found = None
+    return found
+
+
+@answers.wrong("that looks one size ahead; the lead must hold to the end of the table.")
+def next_only(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    faster = [g < c for c, g in zip(cpu_seconds, gpu_seconds, strict=True)]
+    for i, n in enumerate(sizes):
+        if faster[i] and (i + 1 == len(sizes) or faster[i + 1]):
+            return n
+    return None
+
+
+@answers.wrong(
+    "that takes nearly equal times for equal, and microseconds are all nearly equal: "
+    "compare with <."
+)
+def nearly(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    found = None
+    for n, c, g in zip(sizes, cpu_seconds, gpu_seconds, strict=True):
+        if g > c or np.isclose(g, c):
+            found = None
+        elif found is None:
+            found = n
+    return found
+
+
+@answers.wrong(
+    "it gives up at the first size at which the GPU does not lead to the end: return None only "
+    "after the loop."
+)
+def none_in_the_loop(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    return sizes[0] if crossover(sizes, cpu_seconds, gpu_seconds) == sizes[0] else None
+
+
+@answers.wrong("the last size is never looked at: range(len(sizes)) reaches it already.")
+def last_size_left_out(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    found = crossover(sizes, cpu_seconds, gpu_seconds)
+    return None if found == sizes[-1] else found
+
+
+@answers.wrong("the first size is never looked at: walk back down to index 0.")
+def first_size_left_out(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    return crossover(sizes[1:], cpu_seconds[1:], gpu_seconds[1:])
+
+
+@answers.wrong("−1 is no size: where there is no crossover, return None.")
+def minus_one(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    found = crossover(sizes, cpu_seconds, gpu_seconds)
+    return -1 if found is None else found
+
+
+@answers.wrong("that is the largest size at which the GPU wins; find the smallest.")
+def last_win(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    wins = [n for n, c, g in zip(sizes, cpu_seconds, gpu_seconds, strict=True) if g < c]
+    return wins[-1] if wins else None
+
+
+@answers.wrong("where the GPU is never ahead to the end, there is no crossover: return None.")
+def never_is_last(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    found = crossover(sizes, cpu_seconds, gpu_seconds)
+    return sizes[-1] if found is None else found
+
+
+@answers.wrong("0 is not a measured size: where there is no crossover, return None.")
+def never_is_zero(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    return crossover(sizes, cpu_seconds, gpu_seconds) or 0
+
+
+@answers.right
+def backwards(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    found = None
+    for i in reversed(range(len(sizes))):
+        if gpu_seconds[i] >= cpu_seconds[i]:
+            break
+        found = sizes[i]
+    return found
+
+
+@answers.right
+def by_slices(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
+    faster = np.asarray(gpu_seconds) < np.asarray(cpu_seconds)
+    return next((n for i, n in enumerate(sizes) if faster[i:].all()), None)
+
+
+EXERCISE = Exercise(
+    name="crossover",
+    notebook="01_cpu_vs_gpu_matmul",
+    task="Find the smallest size from which the GPU stays faster.",
+    reference=crossover,
+    cases=cases,
+    answers=answers,
+)

@@ -1,0 +1,294 @@
+"""Time a launch that returns before its work is done."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpulearn.checker import compare
+from gpulearn.checker.answers import Answers
+from gpulearn.checker.exercise import Case, Exercise, Refused
+from gpulearn.checker.virtual_gpu import (
+    VirtualGpu,
+    faster_and_faster,
+    slower_and_slower,
+    zigzag,
+)
+from gpulearn.perf.timing import time_correctly
+
+__all__ = ["EXERCISE"]
+
+answers = Answers()
+
+
+def cases() -> list[Case]:
+    """Virtual GPUs whose calls all differ, so that no median hides what was timed wrongly."""
+    cases = (
+        ("busy with earlier work", VirtualGpu(2.0, zigzag, pending=0.3), 1),
+        ("that grows slower", VirtualGpu(10e-3, slower_and_slower, pending=0.3), 5),
+        ("that grows faster", VirtualGpu(10e-3, faster_and_faster), 5),
+        ("whose calls vary", VirtualGpu(50e-6, zigzag, pending=0.01), 7),
+        ("whose calls vary", VirtualGpu(10e-3, zigzag), 3),
+    )
+    return [
+        Case(f"a GPU {label}, repeats = {repeats}", (gpu, repeats)) for label, gpu, repeats in cases
+    ]
+
+
+def run(answer: Callable[..., Any], case: Case) -> Any:
+    """Let an answer time a virtual GPU.
+
+    A result that is right for the calls that this answer made, such as after two calls to warm
+    up, is returned as that of the reference.
+    """
+    gpu, repeats = case.args
+    seconds = answer(gpu.run, gpu.synchronize, gpu.clock, repeats)
+    if gpu.readings == 0:
+        raise Refused("it never reads the clock that it is given, clock()")
+    calls = len(gpu.taken)
+    if calls <= repeats:
+        raise Refused(
+            f"it calls run() {calls} time{'s' * (calls != 1)}, and repeats is {repeats}: one call "
+            f"that does not count must come before {repeats} that do"
+        )
+    right = any(difference(seconds, median) is None for median in gpu.medians(repeats))
+    return truth(case) if right else seconds
+
+
+def truth(case: Case) -> float:
+    """The median of the calls that follow a single first one."""
+    gpu, repeats = case.args
+    fresh = VirtualGpu(gpu.work, gpu.factor)
+    for _ in range(repeats + 1):
+        fresh.run()
+    return fresh.medians(repeats)[0]
+
+
+def difference(got: Any, expected: Any) -> str | None:
+    """The virtual clock has no noise: only rounding is forgiven."""
+    return compare.numbers_or_none(got, expected, relative=1e-6)
+
+
+def each(run: Any, synchronize: Any, clock: Any, repeats: int) -> list[float]:
+    run()
+    times = []
+    for _ in range(repeats):
+        synchronize()
+        start = clock()
+        run()
+        synchronize()
+        times.append(clock() - start)
+    return times
+
+
+@answers.wrong(
+    "the second clock() is read while the GPU still works, so only the launch is "
+    "timed: call synchronize() between run() and that clock()."
+)
+def no_synchronize(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    times = []
+    run()
+    for _ in range(repeats):
+        start = clock()
+        run()
+        times.append(clock() - start)
+    return statistics.median(times)
+
+
+@answers.wrong("the slow first call is among the timed ones: call run() once before them.")
+def first_among_repeats(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    times = []
+    for _ in range(repeats + 1):
+        synchronize()
+        start = clock()
+        run()
+        synchronize()
+        times.append(clock() - start)
+    return statistics.median(times[:-1])
+
+
+@answers.wrong(
+    "the warm-up, or earlier work, still runs when the first clock() is read: call "
+    "synchronize() before that reading."
+)
+def warm_up_still_running(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    times = []
+    run()
+    for _ in range(repeats):
+        start = clock()
+        run()
+        synchronize()
+        times.append(clock() - start)
+    return statistics.median(times)
+
+
+@answers.wrong("the start stays the same: read it anew for each repeat.")
+def start_once(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    run()
+    synchronize()
+    start = clock()
+    times = []
+    for _ in range(repeats):
+        run()
+        synchronize()
+        times.append(clock() - start)
+    return statistics.median(times)
+
+
+@answers.wrong("that is the mean, which one slow call pulls up: return the median.")
+def mean(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    return sum(each(run, synchronize, clock, repeats)) / repeats
+
+
+@answers.wrong(
+    "all repeats between two readings of the clock make a mean, which one slow call "
+    "pulls up: time each call by itself and return the median."
+)
+def batch(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    run()
+    synchronize()
+    start = clock()
+    for _ in range(repeats):
+        run()
+    synchronize()
+    return (clock() - start) / repeats
+
+
+@answers.wrong("that is the time of all repeats together; return that of one call.")
+def total(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    run()
+    synchronize()
+    start = clock()
+    for _ in range(repeats):
+        run()
+    synchronize()
+    return clock() - start
+
+
+@answers.wrong("the launch is left out: read the clock before run(), not after it.")
+def launch_left_out(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    run()
+    synchronize()
+    times = []
+    for _ in range(repeats):
+        run()
+        start = clock()
+        synchronize()
+        times.append(clock() - start)
+    return statistics.median(times)
+
+
+@answers.wrong("two calls lie between the two readings of the clock: time each by itself.")
+def two_calls_timed(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    run()
+    synchronize()
+    times = []
+    for _ in range(repeats):
+        start = clock()
+        run()
+        run()
+        synchronize()
+        times.append(clock() - start)
+    return statistics.median(times)
+
+
+@answers.wrong(
+    "a call that is to warm up still runs when the clock is read: wait for it with synchronize(), "
+    "and one before all the repeats is enough."
+)
+def warm_up_in_each(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    times = []
+    for _ in range(repeats):
+        run()
+        start = clock()
+        run()
+        synchronize()
+        times.append(clock() - start)
+    return statistics.median(times)
+
+
+@answers.wrong("that times one call too many: a median of repeats + 1 calls.")
+def one_too_many(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    return statistics.median(each(run, synchronize, clock, repeats + 1))
+
+
+@answers.wrong("that times 5 calls whatever repeats says: count with repeats.")
+def always_five(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    return statistics.median(each(run, synchronize, clock, 5))
+
+
+@answers.wrong("that divides a time of one call by the number of calls: the median is one already.")
+def divided(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    return time_correctly(run, synchronize, clock, repeats) / repeats
+
+
+@answers.wrong("that is in milliseconds; return seconds.")
+def milliseconds(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    return 1e3 * time_correctly(run, synchronize, clock, repeats)
+
+
+@answers.wrong("the time is negative: subtract the start from the end.")
+def negative(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    return -time_correctly(run, synchronize, clock, repeats)
+
+
+@answers.wrong("that is the slowest repeat; return the median.")
+def slowest(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    return max(each(run, synchronize, clock, repeats))
+
+
+@answers.wrong("that is the fastest repeat; return the median.")
+def fastest(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    return min(each(run, synchronize, clock, repeats))
+
+
+@answers.wrong("that is the last repeat; return the median.")
+def last(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    return each(run, synchronize, clock, repeats)[-1]
+
+
+@answers.wrong("that is the repeat in the middle of the list: sort it first.")
+def unsorted(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    return each(run, synchronize, clock, repeats)[repeats // 2]
+
+
+@answers.right
+def with_generator(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    def once() -> Any:
+        start = clock()
+        run()
+        synchronize()
+        return clock() - start
+
+    once()
+    return statistics.median(once() for _ in range(repeats))
+
+
+@answers.right
+def two_warm_ups(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
+    for _ in range(2):
+        run()
+    synchronize()
+    stamps = []
+    for _ in range(repeats):
+        begin = clock()
+        run()
+        synchronize()
+        stamps.append((begin, clock()))
+    return float(np.median([end - begin for begin, end in stamps]))
+
+
+EXERCISE = Exercise(
+    name="time_correctly",
+    notebook="01_cpu_vs_gpu_matmul",
+    task="Mend the benchmark: warm up, synchronise, take the median of the repeats.",
+    reference=time_correctly,
+    cases=cases,
+    run=run,
+    expect=truth,
+    difference=difference,
+    answers=answers,
+)

@@ -1,0 +1,289 @@
+"""Which samples each rank sees: how shards are tried, whatever shuffles them."""
+
+# ruff: noqa: NPY002 - the generator that NumPy shares is what an answer might use
+
+from __future__ import annotations
+
+import operator
+import os
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from gpulearn.checker.answers import Answer
+from gpulearn.checker.compare import NOTHING
+from gpulearn.checker.exercise import Case, Exercise
+from gpulearn.checker.isolation import undisturbed
+from gpulearn.checker.rank_trial import REAL_SECONDS
+from gpulearn.errors import BadInput, RankError
+from gpulearn.exercise.data_parallel.defaults import demand_defaults
+from gpulearn.exercise.data_parallel.sharding_answers import ANOTHER_PROCESS, answers
+from gpulearn.parallel.launch.launch import launch
+from gpulearn.parallel.sharding import shard_indices
+from gpulearn.require import shown
+
+__all__ = ["EXERCISE"]
+
+EPOCHS = (0, 1, 2, 3, 4)
+MANY = 10  # samples, whose shuffled orders are never alike by chance
+Shards = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What an answer gave.
+
+    Attributes:
+        count: how many samples there are.
+        size: how many ranks.
+        uneven: what to do with the rest.
+        seed: of the shuffling.
+        shards: for each epoch, each rank's.
+        again: of epoch 0 once more.
+        other: of epoch 0 with another seed.
+        reseeds: whose own generator was seeded, which all else uses; "" if nobody's.
+    """
+
+    count: int
+    size: int
+    uneven: str
+    seed: int | None
+    shards: tuple[Shards, ...]
+    again: Shards
+    other: Shards
+    reseeds: str
+
+
+def cases() -> list[Case]:
+    """Even and not, fewer samples than ranks, each way to be uneven, in order and shuffled."""
+    works: dict[str, tuple[int, int, str, int | None]] = {
+        "8 samples in order and 2 ranks": (8, 2, "pad", None),
+        "12 samples in order and 4 ranks": (12, 4, "keep", None),
+        "10 samples in order and 4 ranks, padded": (10, 4, "pad", None),
+        "10 samples in order and 4 ranks, the rest dropped": (10, 4, "drop", None),
+        "10 samples in order and 4 ranks, the rest kept": (10, 4, "keep", None),
+        "12 samples in order and 4 ranks, no rest to drop": (12, 4, "drop", None),
+        "2 samples in order and 5 ranks, padded": (2, 5, "pad", None),
+        "2 samples in order and 5 ranks, the rest dropped": (2, 5, "drop", None),
+        "7 samples in order and 1 rank": (7, 1, "pad", None),
+        "24 samples shuffled by seed 3 and 4 ranks": (24, 4, "pad", 3),
+        "23 samples shuffled by seed 0 and 3 ranks, padded": (23, 3, "pad", 0),
+        "23 samples shuffled by seed 5 and 4 ranks, the rest dropped": (23, 4, "drop", 5),
+        "23 samples shuffled by seed 5 and 4 ranks, the rest kept": (23, 4, "keep", 5),
+        "3 samples shuffled by seed 1 and 7 ranks, padded": (3, 7, "pad", 1),
+    }
+    return [Case(label, work) for label, work in works.items()]
+
+
+def run(answer: Answer, case: Case) -> Seen:
+    """Ask for each rank's shard of three epochs, and of the first one again."""
+    count, size, uneven, seed = case.args
+
+    def shards(epoch: int, seed: int | None) -> Shards:
+        found = []
+        for rank in range(size):
+            seed_all(rank)  # ranks share no random numbers
+            found.append(answer(count, rank, size, uneven=uneven, seed=seed, epoch=epoch))
+        return tuple(map(listed, found))
+
+    with undisturbed():
+        all_shards = tuple(shards(epoch, seed) for epoch in EPOCHS)
+        reseeds = reseeded(size - 1)
+        other = () if seed is None else shards(0, seed + 70)
+        return Seen(count, size, uneven, seed, all_shards, shards(0, seed), other, reseeds)
+
+
+def seed_all(rank: int) -> None:
+    """Give a rank random numbers of its own."""
+    torch.default_generator.manual_seed(1000 + rank)
+    random.seed(1000 + rank)
+    np.random.seed(1000 + rank)
+
+
+def reseeded(rank: int) -> str:
+    """Whose own generator has been used since it was seeded for a rank; "" if nobody's."""
+    if torch.default_generator.initial_seed() != 1000 + rank:
+        return "torch"
+    if random.getstate() != random.Random(1000 + rank).getstate():
+        return "Python"
+    fresh = np.random.RandomState(1000 + rank).get_state(legacy=False)["state"]["key"]
+    used = np.random.get_state(legacy=False)["state"]["key"]
+    return "" if np.array_equal(used, fresh) else "NumPy"
+
+
+def listed(found: Any) -> Any:
+    """A shard as a list of whole numbers; None as it is, and in words what else was given."""
+    if found is None:
+        return None
+    given = found.tolist() if hasattr(found, "tolist") else found
+    if isinstance(given, list | tuple | range):
+        numbers = [one.item() if hasattr(one, "item") else one for one in given]
+        if all(isinstance(one, int) and not isinstance(one, bool) for one in numbers):
+            return numbers
+    return shown(found)
+
+
+def first_epoch(answer: Answer, count: int, size: int, uneven: str, seed: int) -> Shards:
+    """All ranks' shards of epoch 0, made in the process that calls."""
+    shards = (answer(count, r, size, uneven=uneven, seed=seed, epoch=0) for r in range(size))
+    return tuple(map(listed, shards))
+
+
+def demand_of_another_process(answer: Answer, outcomes: Sequence[Seen]) -> str | None:
+    """Whether another process makes the same shards, as the ranks' processes must."""
+    here = next(one for one in outcomes if one.seed is not None)
+    if not hasattr(os, "fork"):
+        return None
+    work = answer, here.count, here.size, here.uneven, here.seed
+    try:
+        (there,) = launch(first_epoch, 1, *work, timeout=REAL_SECONDS, backend="gloo")
+    except (RankError, BadInput):
+        return None  # it cannot travel, or the machine is busy: nothing is known then
+    return None if there == here.shards[0] else ANOTHER_PROCESS
+
+
+def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
+    """What else is asked: the stub's defaults, and the same order in every process."""
+    said = demand_defaults(shard_indices)(answer, outcomes)
+    return said or demand_of_another_process(answer, outcomes)
+
+
+def difference(got: Seen, wanted: Seen) -> str | None:
+    """Each epoch's shards by what must hold of them, then how the epochs differ."""
+    for epoch, shards in zip(EPOCHS, got.shards, strict=True):
+        for rank, shard in enumerate(shards):
+            if shard is None:
+                return NOTHING
+            if not isinstance(shard, list):
+                return f"it returns {shard}, expected a list of whole numbers"
+            if sentence := _misses(got, rank, shard, wanted.shards[epoch][rank]):
+                return f"in epoch {epoch}, {sentence}"
+    if got.seed is None:
+        return None
+    if got.count >= MANY and (sentence := _never_mixed(got)):
+        return sentence
+    for epoch, shards in zip(EPOCHS, got.shards, strict=True):
+        if sentence := _dealt(got, shards):
+            return f"in epoch {epoch}, {sentence}"
+    return _shuffling(got) if got.count >= MANY else None
+
+
+def _never_mixed(got: Seen) -> str | None:
+    """Whether the ranks' samples stay the same while their order changes."""
+    members = {str([sorted(shard) for shard in shards]) for shards in got.shards}
+    if len(members) == 1 and len(set(map(str, got.shards))) > 1:
+        return (
+            "each rank sees the same samples in every epoch, in another order: shuffle the list "
+            "of all samples, and deal out then"
+        )
+    return None
+
+
+def _shuffling(got: Seen) -> str | None:
+    """What is wrong with the orders of the epochs, each of which has every sample once."""
+    orders = [dealt(got, epoch) for epoch in EPOCHS]
+    if orders[0] == list(range(len(orders[0]))):
+        return "nothing is shuffled, though there is a seed"
+    for epoch, order in zip(EPOCHS, orders, strict=True):
+        if 2 * sum(map(operator.eq, order, range(got.count))) >= got.count:
+            return (
+                f"in epoch {epoch}, half of the samples and more are where they were: shuffle all"
+            )
+    if got.again != got.shards[0]:
+        return "epoch 0 has another order when it is asked for again"
+    if len(set(map(str, orders))) < len(EPOCHS):
+        return "two epochs have the same order: is epoch used?"
+    for epoch, order in zip(EPOCHS, orders, strict=True):
+        for turned in (order, order[::-1]):
+            if any(turned[n:] + turned[:n] in orders[:epoch] for n in range(len(turned))):
+                return (
+                    f"epoch {epoch} has the order of one before, begun elsewhere or turned "
+                    f"round: shuffle anew"
+                )
+    if got.other == got.shards[0]:
+        return "another seed gives the same order: is seed used?"
+    cut = [frozenset(range(got.count)).difference(order) for order in orders]
+    if cut[0] and len(set(cut)) == 1:
+        return (
+            f"samples {_said(sorted(cut[0]))} are dropped in every epoch, so that no rank ever "
+            f"sees them: shuffle first, then cut off the end"
+        )
+    if got.reseeds:
+        return (
+            f"it seeds {got.reseeds}'s own generator, whose numbers all else uses: make one, such "
+            f"as torch.Generator()"
+        )
+    return None
+
+
+def _misses(got: Seen, rank: int, shard: list[int], wanted: list[int]) -> str | None:
+    """What is wrong with one shard: its length, or where nothing is shuffled, its samples."""
+    if got.seed is None and shard != wanted:
+        block = len(shard) > 1 and shard == list(range(shard[0], shard[0] + len(shard)))
+        kind = " (a block: the ranks should take turns)" if block else ""
+        return f"rank {rank} sees {_said(shard)}{kind}, expected {_said(wanted)}"
+    if len(shard) != len(wanted):
+        return f"rank {rank} sees {len(shard)} samples, expected {len(wanted)}"
+    strange = next((one for one in shard if not 0 <= one < got.count), None)
+    if strange is not None:
+        return f"rank {rank} sees sample {strange}, and there are {got.count}, from 0"
+    return None
+
+
+def _dealt(got: Seen, shards: Shards) -> str | None:
+    """What is wrong with the list that ranks take turns to take from."""
+    order = _woven(got, shards)
+    first = order[: got.count]
+    if len(order) > got.count and len(set(first)) < got.count:
+        padded = Counter(place % got.count for place in range(len(order)))
+        if Counter(order) == padded:
+            return (
+                "the padded list is shuffled: shuffle the samples first, then repeat the "
+                "beginning of what comes out"
+            )
+    twice = next((one for place, one in enumerate(first) if one in first[:place]), None)
+    if twice is not None:
+        ranks = [rank for rank, shard in enumerate(shards) for one in shard if one == twice]
+        return (
+            f"sample {twice} is seen twice, by ranks {ranks[0]} and {ranks[1]}: do all ranks make "
+            f"the same list?"
+        )
+    extra = order[got.count :]
+    begin = [order[place % got.count] for place in range(len(extra))]
+    if extra != begin:
+        return f"it is padded with samples {_said(extra)}, expected {_said(begin)}"
+    return None
+
+
+def _woven(got: Seen, shards: Shards) -> list[int]:
+    """The list from which rank r took every size-th entry, from r on."""
+    length = sum(map(len, shards))
+    return [shards[place % got.size][place // got.size] for place in range(length)]
+
+
+def dealt(got: Seen, epoch: int) -> list[int]:
+    """The order in which an epoch's samples are dealt out, without padding."""
+    return _woven(got, got.shards[epoch])[: got.count]
+
+
+def _said(numbers: list[int]) -> str:
+    return str(numbers) if len(numbers) <= 8 else f"[{', '.join(map(str, numbers[:8]))}, …]"
+
+
+EXERCISE = Exercise(
+    name="shard_indices",
+    notebook="14_data_parallel",
+    task="List the samples that one rank sees in one epoch: the same order on all, dealt out.",
+    reference=shard_indices,
+    cases=cases,
+    answers=answers,
+    run=run,
+    difference=difference,
+    demand=demand,
+    kinships=(operator.eq,),
+)

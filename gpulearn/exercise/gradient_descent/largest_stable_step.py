@@ -1,0 +1,248 @@
+"""Find the learning rate above which plain descent overshoots ever further."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpulearn.checker import compare
+from gpulearn.checker.answers import Answers
+from gpulearn.checker.exercise import Case, Exercise
+from gpulearn.optim.numerical import largest_stable_step
+from gpulearn.optim.surfaces import surface
+
+__all__ = ["EXERCISE"]
+
+answers = Answers()
+
+
+def turned(*eigenvalues: float, seed: int) -> Any:
+    """A symmetric matrix with these eigenvalues, whose axes do not lie along the parameters."""
+    axes, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(len(eigenvalues),) * 2))
+    return axes @ np.diag(eigenvalues) @ axes.T
+
+
+def cases() -> list[Case]:
+    """Curvatures along the axes and askew, of both signs, and none that is above zero."""
+    matrices = (
+        ("one parameter of curvature 4", np.array([[4.0]])),
+        ("curvatures 1 and 25 along the axes", np.diag([1.0, 25.0])),
+        ("curvatures 9, 2 and 5 along the axes", np.diag([9.0, 2.0, 5.0])),
+        ("a matrix that is not diagonal", np.array([[2.0, 1.5], [1.5, 3.0]])),
+        ("the Rosenbrock valley's minimum", surface("Rosenbrock").hessian_at_minimum),
+        ("four parameters, not along the axes", turned(0.3, 7.0, 1.0, 2.0, seed=1)),
+        ("a saddle that falls faster than it rises", turned(-10.0, 2.0, 1.0, seed=2)),
+        ("curvatures below zero only", turned(-1.0, -4.0, seed=3)),
+        ("a plane without any curvature", np.zeros((2, 2))),
+    )
+    return [Case(label, (matrix,)) for label, matrix in matrices]
+
+
+def run(answer: Callable[..., Any], case: Case) -> Any:
+    """Call an answer; where it divides by zero, the result says so."""
+    with np.errstate(all="ignore"):
+        return answer(*case.args)
+
+
+def difference(got: Any, expected: Any) -> str | None:
+    """Compare two numbers, either of which may be infinite or none at all."""
+    if isinstance(expected, np.ndarray) and expected.ndim:  # what a known wrong answer returns
+        return compare.arrays(got, expected)
+    if compare.is_number(got) and compare.is_number(expected):
+        one, other = float(got), float(expected)
+        if one == other or (math.isnan(one) and math.isnan(other)):
+            return None
+        if not math.isfinite(other):
+            return f"it returns {one:.6g}, expected {other}"
+    return compare.numbers_or_none(got, expected)
+
+
+def limit(most: Any) -> Any:
+    """Two over the largest curvature, by whatever that is meant."""
+    return 2 / float(most) if most > 0 else np.inf
+
+
+def eigenvalues(hessian: Any) -> Any:
+    """All eigenvalues, ascending."""
+    return np.linalg.eigvalsh(hessian)
+
+
+@answers.wrong(
+    "that is 1/λmax, with which the steepest direction arrives in one step; it may overshoot "
+    "to the other side, up to 2/λmax."
+)
+def one_over(hessian: Any) -> Any:
+    return limit(eigenvalues(hessian).max()) / 2
+
+
+@answers.wrong("that takes the smallest eigenvalue: the largest is the first to overshoot.")
+def smallest(hessian: Any) -> Any:
+    return limit(eigenvalues(hessian).min())
+
+
+@answers.wrong(
+    "that takes the smallest eigenvalue, and below zero too: the largest is the first to "
+    "overshoot, and where none is above zero the limit is np.inf."
+)
+def smallest_of_any_sign(hessian: Any) -> Any:
+    return 2 / eigenvalues(hessian).min()
+
+
+@answers.wrong(
+    "that takes the smallest of all 2/λ, and where λ is below zero that is below zero as well: "
+    "only the eigenvalues above zero set a limit."
+)
+def smallest_limit_of_any_sign(hessian: Any) -> Any:
+    return (2 / eigenvalues(hessian)).min()
+
+
+@answers.wrong(
+    "where no eigenvalue is above zero, none is left to take the smallest limit of: return np.inf "
+    "there."
+)
+def nothing_left(hessian: Any) -> Any:
+    return min(2 / eigenvalue for eigenvalue in eigenvalues(hessian) if eigenvalue > 0)
+
+
+@answers.wrong("that takes the trace, which is the sum of the eigenvalues: take the largest.")
+def trace(hessian: Any) -> Any:
+    return limit(np.trace(hessian))
+
+
+@answers.wrong("that takes the mean of the eigenvalues: the largest is the first to overshoot.")
+def mean(hessian: Any) -> Any:
+    return limit(eigenvalues(hessian).mean())
+
+
+@answers.wrong("that takes the determinant, the product of the eigenvalues: take the largest.")
+def determinant(hessian: Any) -> Any:
+    return limit(np.linalg.det(hessian))
+
+
+@answers.wrong(
+    "that takes the largest entry of the diagonal, which is an eigenvalue only where the matrix "
+    "is diagonal: use np.linalg.eigvalsh."
+)
+def largest_diagonal_entry(hessian: Any) -> Any:
+    return limit(np.diag(hessian).max())
+
+
+@answers.wrong("that takes the largest entry of the matrix: use np.linalg.eigvalsh.")
+def largest_entry(hessian: Any) -> Any:
+    return limit(hessian.max())
+
+
+@answers.wrong(
+    "that takes the eigenvalue of largest size, and one below zero has no say: downhill of it "
+    "nothing is overshot."
+)
+def largest_size(hessian: Any) -> Any:
+    return limit(np.abs(eigenvalues(hessian)).max())
+
+
+@answers.wrong(
+    "that takes the root of the sum of all squares, which np.linalg.norm gives: take the largest "
+    "eigenvalue."
+)
+def frobenius(hessian: Any) -> Any:
+    return limit(np.linalg.norm(hessian))
+
+
+@answers.wrong("that takes the largest sum of a row, which is only a bound of the eigenvalues.")
+def row_sums(hessian: Any) -> Any:
+    return limit(np.abs(hessian).sum(axis=1).max())
+
+
+@answers.wrong(
+    "that takes the first eigenvalue as np.linalg.eigvals gives them, in no order: take the "
+    "largest."
+)
+def first_of_eigvals(hessian: Any) -> Any:
+    return limit(np.linalg.eigvals(hessian)[0])
+
+
+@answers.wrong(
+    "that takes the last eigenvalue as np.linalg.eigvals gives them, in no order: take the largest."
+)
+def last_of_eigvals(hessian: Any) -> Any:
+    return limit(np.linalg.eigvals(hessian)[-1])
+
+
+@answers.wrong("that is λmax itself: the largest step is 2 divided by it.")
+def eigenvalue(hessian: Any) -> Any:
+    return eigenvalues(hessian).max()
+
+
+@answers.wrong("the fraction is upside down: 2/λmax.")
+def upside_down(hessian: Any) -> Any:
+    return eigenvalues(hessian).max() / 2
+
+
+@answers.wrong(
+    "that is 2/(λmin + λmax), the step with which the slowest direction is fastest; stable are "
+    "steps up to 2/λmax."
+)
+def best_rate(hessian: Any) -> Any:
+    return limit(eigenvalues(hessian).min() + eigenvalues(hessian).max())
+
+
+@answers.wrong("that divides by the square of λmax: divide by λmax.")
+def squared(hessian: Any) -> Any:
+    return limit(eigenvalues(hessian).max()) ** 2 / 2
+
+
+@answers.wrong("that returns one limit for each direction: the smallest of them holds for all.")
+def each_direction(hessian: Any) -> Any:
+    return 2 / eigenvalues(hessian)
+
+
+@answers.wrong(
+    "where no eigenvalue is above zero, nothing is overshot, and 2/λmax is below zero or has "
+    "zero below the line: return np.inf there."
+)
+def below_zero(hessian: Any) -> Any:
+    return 2 / eigenvalues(hessian).max()
+
+
+@answers.wrong(
+    "where no eigenvalue is above zero, no step overshoots: that is no limit, np.inf, and not 0."
+)
+def none_is_zero(hessian: Any) -> Any:
+    most = eigenvalues(hessian).max()
+    return 2 / most if most > 0 else 0.0
+
+
+@answers.wrong("where no eigenvalue is above zero, return np.inf, a number, and not None.")
+def none_is_none(hessian: Any) -> Any:
+    most = eigenvalues(hessian).max()
+    return 2 / most if most > 0 else None
+
+
+@answers.right
+def by_loop(hessian: Any) -> Any:
+    limit = float("inf")
+    for eigenvalue in np.linalg.eigh(hessian).eigenvalues:
+        if eigenvalue > 0:
+            limit = min(limit, 2 / eigenvalue)
+    return limit
+
+
+@answers.right
+def unsymmetric_way(hessian: Any) -> Any:
+    most = max(np.linalg.eigvals(hessian).real)
+    return np.inf if most <= 0 else 2.0 / most
+
+
+EXERCISE = Exercise(
+    name="largest_stable_step",
+    notebook="10_gradient_descent",
+    task="Find the largest stable learning rate, 2/λmax, of a Hessian; np.inf where λmax ≤ 0.",
+    reference=largest_stable_step,
+    cases=cases,
+    run=run,
+    difference=difference,
+    answers=answers,
+)

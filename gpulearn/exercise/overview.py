@@ -1,0 +1,71 @@
+"""The learner's view: which exercises there are, which are solved, and how one is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpulearn.checker.stubs import notebook_source
+from gpulearn.exercise import progress as _progress
+from gpulearn.exercise.catalogue import catalogue, find
+from gpulearn.tables import Table, table
+
+__all__ = ["Solution", "exercises", "progress", "solution"]
+
+
+def exercises() -> Table:
+    """All exercises of the course: name, notebook, task."""
+    return table(
+        [{"exercise": e.name, "notebook": e.notebook, "task": e.task} for e in catalogue().values()]
+    )
+
+
+def progress() -> Table:
+    """What you have solved so far and what is still open, notebook by notebook."""
+    state = _progress.load()
+    solved = state.solved or {}
+    notebooks: dict[str, list[str]] = {}
+    for name, exercise in catalogue().items():
+        notebooks.setdefault(exercise.notebook, []).append(name)
+    rows = [_row(notebook, names, solved) for notebook, names in notebooks.items()]
+    done = sum(name in solved for name in catalogue())
+    caption = f"{done} of {len(catalogue())} exercises solved."
+    if state.solved is None:
+        caption = f"Progress is not known: {state.fault}. Checks work all the same."
+    return table(rows, caption)
+
+
+def _row(notebook: str, names: list[str], solved: dict[str, str]) -> dict[str, str]:
+    dates = [solved[name] for name in names if name in solved]
+    return {
+        "notebook": notebook,
+        "solved": f"{len(dates)} of {len(names)}",
+        "last": f"✓ {max(dates)}" if dates else "–",
+        "still open": ", ".join(name for name in names if name not in solved) or "none",
+    }
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The source of a solution, as it could stand in the exercise's cell."""
+
+    name: str
+    source: str
+
+    def __repr__(self) -> str:
+        return self.source
+
+    def _repr_markdown_(self) -> str:
+        return f"```python\n{self.source}\n```"
+
+
+def solution(name: str) -> Solution:
+    """Show how an exercise is solved: the tested function of the package itself.
+
+    Its type hints, docstring and input checks are left out, which a notebook cell does
+    not need.
+
+    Raises:
+        BadInput: there is no such exercise; the nearest is named.
+    """
+    reference = find(name).reference
+    return Solution(name, notebook_source(reference))

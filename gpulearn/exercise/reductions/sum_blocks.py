@@ -1,0 +1,474 @@
+"""Sum the values of each block with a tree in shared memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda
+from gpulearn.checker import budgets
+from gpulearn.checker.answers import Answers
+from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
+from gpulearn.kernels.reduction import FULL_WARP, THREADS, sum_blocks
+
+__all__ = ["EXERCISE"]
+
+FLOAT32 = "A literal such as 0.0 is float64: start the sum with np.float32(0)."
+TREE = "One thread adds while the others wait: halve the number of sums in each round."
+WHOLE_WARPS = (
+    "Give the additions of a round to neighbouring threads, the first half of those that are "
+    "left, so that whole warps are active or idle."
+)
+BANKS = (
+    "Let neighbouring threads use neighbouring words: s[t] and s[t + step], with a step that is "
+    "halved from round to round."
+)
+OWN = (
+    "Each value is needed by one thread: let each thread add up its own, those one grid apart, "
+    "and bring the threads' sums together in a tree."
+)
+QUEUE = "Threads that add to one place take turns: let them add up pairs, in rounds."
+
+answers = Answers()
+
+
+def sums_of_blocks(values: Any, sums: Any) -> tuple[Any]:
+    """The specification: value i belongs to block i // THREADS, modulo the number of blocks."""
+    block = np.arange(values.size) // THREADS % sums.size
+    return (np.bincount(block, weights=values, minlength=sums.size).astype(np.float32),)
+
+
+def cases() -> list[Launch]:
+    """More values than threads, fewer, none; quarters, whose sums are exact."""
+    rng = np.random.default_rng(7)
+    shapes = ((2_000, 3), (512, 2), (100, 1), (70, 2), (0, 1))
+    return [
+        Launch(
+            f"{n:,} values in {grid} block{'s' * (grid > 1)} of {THREADS}",
+            ((rng.integers(-200, 200, n) / 4).astype(np.float32), np.empty(grid, np.float32)),
+            grid=grid,
+            block=THREADS,
+            outputs=(1,),
+            measured=n == 512,
+        )
+        for n, grid in shapes
+    ]
+
+
+@answers.wrong(
+    "that sums one value for each thread. There are more values than threads: let each thread "
+    "first add up those that lie one grid, cuda.gridsize(1), apart."
+)
+def one_value_per_thread(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t] = values[i] if i < values.size else np.float32(0)
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@answers.wrong(
+    "A thread adds a sum that its neighbour has not stored yet: a barrier belongs between "
+    "`s[t] = …` and the first round."
+)
+def no_barrier_before_the_tree(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@answers.wrong(
+    "A round begins while another warp is still in the last one: end each round with a barrier."
+)
+def no_barrier_in_the_tree(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@answers.wrong(
+    "The barrier stands under the condition, and only some threads reach it: the condition "
+    "guards the addition, every thread needs the barrier."
+)
+def barrier_under_the_condition(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+            cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@answers.wrong("the last round is missing: the loop must still run with step 1.")
+def stops_one_round_early(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 1:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@answers.wrong(
+    "The first round must reach half a block far: a step of blockDim.x leaves the block's part "
+    "of s."
+)
+def starts_one_round_early(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    cuda.syncthreads()
+    step = cuda.blockDim.x
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@answers.wrong("All threads write to one place at once: only thread 0 holds the block's sum.")
+def every_thread_stores(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    sums[cuda.blockIdx.x] = s[t]
+
+
+@answers.wrong("All blocks write to sums[0]: block b's sum belongs at sums[cuda.blockIdx.x].")
+def only_the_first_sum(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[0] = s[0]
+
+
+@answers.wrong("The last value has the index values.size - 1: the range ends one too late.")
+def one_too_many(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size + 1, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@answers.wrong(
+    "every block sums all the values: start at cuda.grid(1) and go on by cuda.gridsize(1), which "
+    "tell the blocks apart."
+)
+def every_block_sums_all(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(t, values.size, cuda.blockDim.x):
+        total += values[i]
+    s[t] = total
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@answers.wrong(
+    "In a round every thread adds, those of the second half too, and reads what others are "
+    "writing: only threads with t < step add."
+)
+def nobody_is_idle(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t + step < cuda.blockDim.x:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@answers.wrong("that is thread 0's own part: the sums of the other threads are never added.")
+def no_tree(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    cuda.syncthreads()
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@answers.wrong(FLOAT32)
+def sums_in_float64(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = 0.0
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@answers.wrong(TREE)
+def one_thread_adds(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    cuda.syncthreads()
+    if t == 0:
+        for k in range(1, cuda.blockDim.x):
+            total += s[k]
+        sums[cuda.blockIdx.x] = total
+
+
+@answers.wrong(OWN)
+def every_thread_sums_the_block(values: Any, sums: Any) -> None:
+    total = np.float32(0)
+    for first in range(cuda.blockIdx.x * THREADS, values.size, cuda.gridsize(1)):
+        for i in range(first, min(first + THREADS, values.size)):
+            total += values[i]
+    if cuda.threadIdx.x == 0:
+        sums[cuda.blockIdx.x] = total
+
+
+@answers.wrong(
+    "each value replaces the one before: a thread has to add up its values, total += values[i]."
+)
+def last_value_of_each_thread(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total = values[i]
+    s[t] = total
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@answers.wrong(WHOLE_WARPS)
+def interleaved(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    cuda.syncthreads()
+    step = 1
+    while step < cuda.blockDim.x:
+        if t % (2 * step) == 0:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step *= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@answers.wrong(BANKS)
+def words_far_apart(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    s[t] = total
+    cuda.syncthreads()
+    step = 1
+    while step < cuda.blockDim.x:
+        place = 2 * step * t
+        if place < cuda.blockDim.x:
+            s[place] += s[place + step]
+        cuda.syncthreads()
+        step *= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@answers.wrong(QUEUE)
+def atomics_on_one_word(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(1, np.float32)
+    if cuda.threadIdx.x == 0:
+        s[0] = 0
+    cuda.syncthreads()
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        cuda.atomic.add(s, 0, values[i])
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        sums[cuda.blockIdx.x] = s[0]
+
+
+@answers.right
+def by_shuffles(values: Any, sums: Any) -> None:
+    warps = cuda.shared.array(32, np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        total += values[i]
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if t % 32 == 0:
+        warps[t // 32] = total
+    cuda.syncthreads()
+    if t < 32:
+        total = warps[t] if t < cuda.blockDim.x // 32 else np.float32(0)
+        for step in (4, 2, 1):
+            total += cuda.shfl_down_sync(FULL_WARP, total, step)
+        if t == 0:
+            sums[cuda.blockIdx.x] = total
+
+
+@answers.right
+def last_warp_apart(data: Any, result: Any) -> None:
+    parts = cuda.shared.array(256, np.float32)
+    me = cuda.threadIdx.x
+    parts[me] = np.float32(0)
+    i = cuda.blockIdx.x * cuda.blockDim.x + me
+    while i < len(data):
+        parts[me] += data[i]
+        i += cuda.blockDim.x * cuda.gridDim.x
+    cuda.syncthreads()
+    half = 128
+    while half >= 32:
+        if me < half:
+            parts[me] = parts[me] + parts[me + half]
+        cuda.syncthreads()
+        half = half // 2
+    if me < 32:
+        mine = parts[me]
+        for lane in (16, 8, 4, 2, 1):
+            mine += cuda.shfl_xor_sync(FULL_WARP, mine, lane)
+        if me == 0:
+            result[cuda.blockIdx.x] = mine
+
+
+EXERCISE = kernel_exercise(
+    name="sum_blocks",
+    notebook="07_atomics_reductions_scans",
+    task="Let each block sum its part of the values: a loop for each thread, then a tree.",
+    reference=sum_blocks,
+    cases=cases,
+    expect=sums_of_blocks,
+    answers=answers,
+    alone=TREE,
+    budgets=(
+        budgets.float64(advice=FLOAT32),
+        budgets.contention(1, advice=QUEUE),
+        budgets.bytes_moved(lambda launch: 4 * launch.args[0].nbytes, advice=OWN),
+        budgets.bank_conflicts(0, advice=BANKS),
+        budgets.divergence(lambda launch: 16 * launch.args[1].size, advice=WHOLE_WARPS),
+        budgets.shared_passes(80, advice=TREE),
+    ),
+)

@@ -1,0 +1,332 @@
+"""Sum each 32 neighbouring values by shuffles alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda
+from gpulearn.checker import budgets
+from gpulearn.checker.answers import Answers
+from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
+from gpulearn.kernels.reduction import FULL_WARP, WARP, warp_sum
+
+__all__ = ["EXERCISE"]
+
+FLOAT32 = "A literal such as 0.0 is float64: start the sum with np.float32(0)."
+REGISTERS = "The values can go from register to register: use cuda.shfl_down_sync."
+TOGETHER = "The lanes of a warp shuffle together, and need no barrier for it."
+ONCE = "Let each lane read one value, its own, and get the others' sums by shuffles."
+
+answers = Answers()
+
+
+def sums_of_warps(values: Any, sums: Any) -> tuple[Any]:
+    """The specification: each sums[w] is the sum of values[32 * w : 32 * w + 32]."""
+    padded = np.pad(values, (0, WARP * sums.size - values.size))
+    return (padded.reshape(-1, WARP).sum(axis=1),)
+
+
+def cases() -> list[Launch]:
+    """A last warp in part, warps with nothing to do, one value, several blocks."""
+    rng = np.random.default_rng(7)
+    shapes = ((200, 2, 128), (256, 2, 128), (33, 3, 32), (64, 1, 128), (1, 1, 32))
+    return [
+        Launch(
+            f"{n} values in {grid} block{'s' * (grid > 1)} of {block}",
+            (
+                (rng.integers(-200, 200, n) / 4).astype(np.float32),
+                np.empty(-(-n // WARP), np.float32),
+            ),
+            grid=grid,
+            block=block,
+            outputs=(1,),
+            measured=n == 256,
+        )
+        for n, grid, block in shapes
+    ]
+
+
+@answers.wrong("only block 0 is right: the block index is never used. cuda.grid(1) uses it.")
+def block_ignored(values: Any, sums: Any) -> None:
+    i = cuda.threadIdx.x
+    total = np.float32(0)
+    if i < values.size:
+        total = values[i]
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = total
+
+
+@answers.wrong(
+    "Lanes without a value are gone before the shuffle, and the others wait for them: let them "
+    "bring a 0 instead."
+)
+def leaves_early(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    if i >= values.size:
+        return
+    total = values[i]
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i % WARP == 0:
+        sums[i // WARP] = total
+
+
+@answers.wrong(
+    "The mask must name all 32 lanes, 0xFFFFFFFF: a shorter one, such as 0xFFFF, leaves out lanes "
+    "that call the shuffle as well."
+)
+def half_a_mask(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    total = np.float32(0)
+    if i < values.size:
+        total = values[i]
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_down_sync(0xFFFF, total, step)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = total
+
+
+@answers.wrong(
+    "only the first 16 values of each warp are summed: the first shuffle must reach 16 lanes far."
+)
+def starts_at_8(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    total = np.float32(0)
+    if i < values.size:
+        total = values[i]
+    for step in (8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = total
+
+
+@answers.wrong("every second value is missing: the last shuffle reaches one lane far, step 1.")
+def stops_at_2(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    total = np.float32(0)
+    if i < values.size:
+        total = values[i]
+    for step in (16, 8, 4, 2):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = total
+
+
+@answers.wrong(
+    "lane 0 has nothing but multiples of its own value: after shuffles *up* the sum is in lane 31. "
+    "Use cuda.shfl_down_sync."
+)
+def shuffles_up(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    total = np.float32(0)
+    if i < values.size:
+        total = values[i]
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_up_sync(FULL_WARP, total, step)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = total
+
+
+@answers.wrong(
+    "All 32 lanes write to one place at once, each another sum: only lane 0 has the warp's."
+)
+def every_lane_stores(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    total = np.float32(0)
+    if i < values.size:
+        total = values[i]
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i < values.size:
+        sums[i // WARP] = total
+
+
+@answers.wrong(
+    "A warp that has no values at all stores a sum beyond the end of `sums`: guard the store too."
+)
+def store_not_guarded(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    total = np.float32(0)
+    if i < values.size:
+        total = values[i]
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i % WARP == 0:
+        sums[i // WARP] = total
+
+
+@answers.wrong("The guard lets one thread too many read: the last index is values.size - 1.")
+def guard_off_by_one(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    total = np.float32(0)
+    if i <= values.size:
+        total = values[i]
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = total
+
+
+@answers.wrong(
+    "each lane takes its neighbour's *first* value in every round: add what the shuffle returns "
+    "for the growing sum, not for the value."
+)
+def shuffles_the_value(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    value = np.float32(0)
+    if i < values.size:
+        value = values[i]
+    total = value
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, value, step)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = total
+
+
+@answers.wrong("that is lane 0's own value: nothing is added to it.")
+def no_shuffle(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = values[i]
+
+
+@answers.wrong(
+    "there is one sum for each warp, at i // 32: a block's other warps never store theirs, or "
+    "all to one place."
+)
+def one_sum_per_block(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    total = np.float32(0)
+    if i < values.size:
+        total = values[i]
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if cuda.threadIdx.x == 0 and cuda.blockIdx.x < sums.size:
+        sums[cuda.blockIdx.x] = total
+
+
+@answers.wrong(FLOAT32)
+def sums_in_float64(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    total = 0.0
+    if i < values.size:
+        total = values[i]
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = total
+
+
+@answers.wrong(ONCE)
+def one_lane_reads_all(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    if i % WARP == 0 and i < values.size:
+        total = np.float32(0)
+        for k in range(i, min(i + WARP, values.size)):
+            total += values[k]
+        sums[i // WARP] = total
+
+
+@answers.wrong(REGISTERS)
+def by_shared_memory(values: Any, sums: Any) -> None:
+    s = cuda.shared.array(128, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t] = values[i] if i < values.size else np.float32(0)
+    cuda.syncthreads()
+    step = 16
+    while step > 0:
+        if t % WARP < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t % WARP == 0 and i < values.size:
+        sums[i // WARP] = s[t]
+
+
+@answers.wrong(REGISTERS)
+def by_atomics(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = 0
+    cuda.syncwarp()
+    if i < values.size:
+        cuda.atomic.add(sums, i // WARP, values[i])
+
+
+@answers.wrong(TOGETHER)
+def barrier_first(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    total = np.float32(0)
+    if i < values.size:
+        total = values[i]
+    cuda.syncthreads()
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = total
+
+
+@answers.wrong(
+    "the value of another lane takes the place of the sum: add what the shuffle returns, with +=."
+)
+def replaced(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    total = np.float32(0)
+    if i < values.size:
+        total = values[i]
+    for step in (16, 8, 4, 2, 1):
+        total = cuda.shfl_down_sync(FULL_WARP, total, step)
+    if i % WARP == 0 and i < values.size:
+        sums[i // WARP] = total
+
+
+@answers.right
+def butterfly(data: Any, totals: Any) -> None:
+    me = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    mine = data[me] if me < data.size else np.float32(0)
+    distance = 16
+    while distance > 0:
+        mine += cuda.shfl_xor_sync(0xFFFFFFFF, mine, distance)
+        distance //= 2
+    if cuda.laneid == 0 and me // 32 < totals.size:
+        totals[me // 32] = mine
+
+
+@answers.right
+def upwards_to_the_last_lane(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    total = np.float32(0)
+    if i < values.size:
+        total += values[i]
+    step = 1
+    while step < 32:
+        total += cuda.shfl_up_sync(-1, total, step)
+        step *= 2
+    if i % 32 == 31 and i // 32 < sums.size:
+        sums[i // 32] = total
+
+
+EXERCISE = kernel_exercise(
+    name="warp_sum",
+    notebook="07_atomics_reductions_scans",
+    task="Let each warp sum its 32 values by shuffles.",
+    reference=warp_sum,
+    cases=cases,
+    expect=sums_of_warps,
+    answers=answers,
+    alone=ONCE,
+    budgets=(
+        budgets.float64(advice=FLOAT32),
+        budgets.shared_passes(0, advice=REGISTERS),
+        budgets.atomics(lambda launch: 0, of=1, advice=REGISTERS),
+        budgets.barriers(0, advice=TOGETHER),
+        budgets.bytes_moved(
+            lambda launch: 32 * (-(-launch.args[0].size // 8) + launch.args[1].size), advice=ONCE
+        ),
+    ),
+)

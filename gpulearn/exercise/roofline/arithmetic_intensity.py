@@ -1,0 +1,96 @@
+"""Operations per byte."""
+
+from __future__ import annotations
+
+from gpulearn.checker.answers import Answers
+from gpulearn.checker.exercise import Case, Exercise
+from gpulearn.perf.roofline import arithmetic_intensity
+
+__all__ = ["EXERCISE"]
+
+answers = Answers()
+
+
+def cases() -> list[Case]:
+    """Work below one operation per byte and far above, whole and broken ratios, a copy."""
+    work = (
+        ("2 operations on 12 bytes", 2, 12),
+        ("a product of 1024 × 1024 matrices", 2 * 1024**3, 12 * 1024**2),
+        ("7e9 operations on 3e9 bytes", 7e9, 3e9),
+        ("a copy of 800 bytes, which computes nothing", 0, 800),
+        ("5 operations on 8 bytes", 5, 8),
+    )
+    return [Case(label, (flops, moved)) for label, flops, moved in work]
+
+
+@answers.wrong("that is bytes per operation, upside down: divide the operations by the bytes.")
+def upside_down(flops: float, bytes_moved: float) -> float:
+    return bytes_moved / flops
+
+
+@answers.wrong(
+    "what is behind the decimal point is dropped, and 2 operations on 12 bytes are left with 0."
+)
+def whole_division(flops: float, bytes_moved: float) -> float:
+    return flops // bytes_moved
+
+
+@answers.wrong("that multiplies; an intensity is so many operations for each byte: divide.")
+def product(flops: float, bytes_moved: float) -> float:
+    return flops * bytes_moved
+
+
+@answers.wrong("that is operations per number of 4 bytes; count single bytes.")
+def per_float32(flops: float, bytes_moved: float) -> float:
+    return flops / (bytes_moved / 4)
+
+
+@answers.wrong("that is operations per number of 8 bytes; count single bytes.")
+def per_float64(flops: float, bytes_moved: float) -> float:
+    return flops / (bytes_moved / 8)
+
+
+@answers.wrong("that is operations per bit; a byte has eight.")
+def per_bit(flops: float, bytes_moved: float) -> float:
+    return flops / (bytes_moved * 8)
+
+
+@answers.wrong("that is rounded to a whole number; give the quotient as it is.")
+def rounded(flops: float, bytes_moved: float) -> float:
+    return round(flops / bytes_moved)
+
+
+@answers.wrong("that leaves the bytes out.")
+def flops_only(flops: float, bytes_moved: float) -> float:
+    return flops
+
+
+@answers.wrong("that is how many more operations there are than bytes; divide, do not subtract.")
+def difference(flops: float, bytes_moved: float) -> float:
+    return flops - bytes_moved
+
+
+@answers.wrong("that is in percent; an intensity is operations per byte as it stands.")
+def percent(flops: float, bytes_moved: float) -> float:
+    return 100 * flops / bytes_moved
+
+
+@answers.right
+def by_power(flops: float, bytes_moved: float) -> float:
+    return flops * bytes_moved**-1
+
+
+@answers.right
+def in_floats(flops: float, bytes_moved: float) -> float:
+    operations, moved = float(flops), float(bytes_moved)
+    return operations / moved
+
+
+EXERCISE = Exercise(
+    name="arithmetic_intensity",
+    notebook="02_roofline",
+    task="Compute the operations per byte moved.",
+    reference=arithmetic_intensity,
+    cases=cases,
+    answers=answers,
+)

@@ -1,0 +1,137 @@
+"""How many blocks a launch needs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gpulearn.checker.answers import Answers
+from gpulearn.checker.exercise import Case, Exercise
+from gpulearn.kernels.indexing import blocks_for
+
+__all__ = ["EXERCISE"]
+
+answers = Answers()
+
+
+def cases() -> list[Case]:
+    """Sizes that a block divides and that none does, and one that overflows 32 bits."""
+    sizes = (
+        *((500, 128), (512, 128), (513, 128), (1, 128), (127, 128), (320, 32), (7, 3)),
+        *((1000, 1), (5, 5), (2**31 - 1, 1024), (2**32 + 1, 1024)),
+    )
+    return [Case(f"n, block_size = {n}, {size}", (n, size)) for n, size in sizes]
+
+
+@answers.wrong("it rounds down, so the last elements have no thread: round up.")
+def rounds_down(n: int, block_size: int) -> float:
+    return n // block_size
+
+
+@answers.wrong("a block too many where block_size divides n: 512 elements fill 4 blocks of 128.")
+def always_one_more(n: int, block_size: int) -> float:
+    return n // block_size + 1
+
+
+@answers.wrong("it rounds to the nearest, which may be down: round up.")
+def nearest(n: int, block_size: int) -> float:
+    return round(n / block_size)
+
+
+@answers.wrong("that is a fraction of a block: a launch needs whole ones, rounded up.")
+def fraction(n: int, block_size: int) -> float:
+    return n / block_size
+
+
+@answers.wrong("/ gives a fraction even of a sum that was made for rounding: use //.")
+def fraction_of_the_sum(n: int, block_size: int) -> float:
+    return (n + block_size - 1) / block_size
+
+
+@answers.wrong("that is how many elements are left over, not how many blocks there are.")
+def remainder(n: int, block_size: int) -> float:
+    return n % block_size
+
+
+@answers.wrong("that is how many threads the blocks have together: count the blocks.")
+def threads(n: int, block_size: int) -> float:
+    return -(-n // block_size) * block_size
+
+
+@answers.wrong("that is one less: the last block, counted from 0, and not how many there are.")
+def last_block(n: int, block_size: int) -> float:
+    return (n - 1) // block_size
+
+
+@answers.wrong("n and block_size have changed places.")
+def swapped(n: int, block_size: int) -> float:
+    return -(-block_size // n)
+
+
+@answers.wrong(
+    "one too little is added before the division: a single element over needs a block of its own."
+)
+def added_too_little(n: int, block_size: int) -> float:
+    return (n + block_size - 2) // block_size
+
+
+@answers.wrong("at least one block is right, but above that it rounds down: round up.")
+def at_least_one(n: int, block_size: int) -> float:
+    return max(1, n // block_size)
+
+
+@answers.wrong("the size of a block is not always 128: divide by block_size.")
+def always_128(n: int, block_size: int) -> float:
+    return -(-n // 128)
+
+
+@answers.wrong("a float32 has 7 digits, too few for this many elements: use whole numbers.")
+def in_float32(n: int, block_size: int) -> float:
+    return math.ceil(np.float32(n) / np.float32(block_size))
+
+
+@answers.wrong("the sum overflows 32 bits: use Python's own integers.")
+def int32(n: int, block_size: int) -> float:
+    with np.errstate(over="ignore"):
+        wrapped = np.array([n]).astype(np.int32) + np.int32(block_size - 1)
+    return int(wrapped[0] // block_size)
+
+
+@answers.right
+def counted_up(n: int, block_size: int) -> float:
+    count = 0
+    for _ in range(0, n, block_size):
+        count += 1
+    return count
+
+
+@answers.right
+def negated(n: int, block_size: int) -> float:
+    return -(-n // block_size)
+
+
+@answers.right
+def by_ceil(n: int, block_size: int) -> float:
+    return math.ceil(n / block_size)
+
+
+@answers.right
+def by_remainder(n: int, block_size: int) -> float:
+    full, rest = divmod(n, block_size)
+    return full + (rest > 0)
+
+
+@answers.right
+def from_the_last(n: int, block_size: int) -> float:
+    return 1 + (n - 1) // block_size
+
+
+EXERCISE = Exercise(
+    name="blocks_for",
+    notebook="03_threads_blocks_grids",
+    task="Count the blocks that n elements need.",
+    reference=blocks_for,
+    cases=cases,
+    answers=answers,
+)

@@ -1,0 +1,413 @@
+"""One step of training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from gpulearn.checker.answers import Answer, Answers
+from gpulearn.checker.exercise import Case, Exercise
+from gpulearn.exercise.training.trial import (
+    Seen,
+    apart,
+    condition,
+    flat,
+    network,
+    number,
+    same,
+)
+from gpulearn.train.step import train_step
+
+__all__ = ["EXERCISE"]
+
+answers = Answers()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A few steps of training.
+
+    Attributes:
+        optimizer: "sgd", "momentum" or "adam".
+        images: in each batch.
+        steps: how many.
+        training: the mode in which the model is handed over.
+        stale: whether gradients of something else are still in the parameters.
+        size: of the numbers in an image; large ones make long gradients.
+    """
+
+    optimizer: str
+    images: int
+    steps: int = 3
+    training: bool = True
+    stale: bool = False
+    size: float = 1.0
+
+
+def cases() -> list[Case]:
+    """Several optimisers and batches; models that come from an evaluation, or with gradients."""
+    plans = {
+        "three steps of gradient descent": Plan("sgd", 8),
+        "three steps with momentum": Plan("momentum", 5),
+        "three steps of Adam": Plan("adam", 6),
+        "a batch of one image": Plan("sgd", 1, steps=1),
+        "a model that has just been evaluated": Plan("sgd", 8, training=False),
+        "a model that still holds old gradients": Plan("momentum", 7, stale=True),
+        "images of large numbers": Plan("sgd", 8, steps=1, size=100.0),
+    }
+    return [Case(label, (plan,)) for label, plan in plans.items()]
+
+
+def optimizer_of(plan: Plan, model: nn.Module) -> torch.optim.Optimizer:
+    # Adam's epsilon is large here, so that roundings do not become whole steps
+    if plan.optimizer == "adam":
+        return torch.optim.Adam(model.parameters(), lr=0.05, eps=1e-3)
+    momentum = 0.9 if plan.optimizer == "momentum" else 0.0
+    return torch.optim.SGD(model.parameters(), lr=0.3, momentum=momentum)
+
+
+def run(answer: Answer, case: Case) -> Seen:
+    """Train for a few steps, and look at the loss, the parameters and the mode after each."""
+    plan: Plan = case.args[0]
+    facts: dict[str, Any] = {}
+    ways: list[Any] = []
+    with apart(plan.images):
+        model = network(dropout=0.4)
+        optimizer = optimizer_of(plan, model)
+        optimizer.register_step_pre_hook(lambda *_: ways.append("step"))
+        if plan.stale:
+            for p in model.parameters():
+                p.grad = torch.randn_like(p)
+        model.train(plan.training)
+        for step in range(1, plan.steps + 1):
+            images = plan.size * torch.rand(plan.images, 12, dtype=torch.float64)
+            labels = torch.randint(4, (plan.images,))
+            where = f"step {step}" if plan.steps > 1 else "the step"
+            facts[f"what it returns in {where}"] = number(answer(model, optimizer, images, labels))
+            facts[f"the parameters after {where}"] = flat(model.parameters())
+            ways.append([p.grad is None for p in model.parameters()])
+            facts[f"the model's mode after {where}"] = "train" if model.training else "eval"
+            facts[f"the dtype of the parameters after {where}"] = condition(model)
+    return Seen(facts, tuple(ways))
+
+
+def same_way(one: Any, other: Any) -> bool:
+    return one.ways == other.ways and alike(one, other)
+
+
+def alike(one: Any, other: Any) -> bool:
+    return same(one, other) is None
+
+
+def loss_of(model: Any, images: Any, labels: Any) -> Any:
+    return functional.cross_entropy(model(images), labels)
+
+
+def zero_first(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    optimizer.zero_grad()
+    loss = loss_of(model, images, labels)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+@answers.wrong(
+    "the gradients of all steps so far are added up: backward adds to .grad, so call "
+    "optimizer.zero_grad() before it."
+)
+def zero_grad_forgotten(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    loss = loss_of(model, images, labels)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+@answers.wrong(
+    "step finds no gradient: zero_grad stands between backward and step and throws it away, or the "
+    "loss is made of numbers that were cut off from the model."
+)
+def zero_grad_too_late(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    loss = loss_of(model, images, labels)
+    loss.backward()
+    optimizer.zero_grad()
+    optimizer.step()
+    return loss.item()
+
+
+@answers.wrong(
+    "zero_grad comes last, so gradients that were there before the step are added to its own: "
+    "call it first."
+)
+def zero_grad_last(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    loss = loss_of(model, images, labels)
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    return loss.item()
+
+
+@answers.wrong(
+    "step comes before backward: it uses the gradients of the batch before, and none at first."
+)
+def step_before_backward(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    loss = loss_of(model, images, labels)
+    optimizer.step()
+    optimizer.zero_grad()
+    loss.backward()
+    return loss.item()
+
+
+@answers.wrong(
+    "zero_grad and step stand side by side before backward: step finds no gradient, and the "
+    "parameters never change."
+)
+def step_without_gradients(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    loss = loss_of(model, images, labels)
+    optimizer.zero_grad()
+    optimizer.step()
+    loss.backward()
+    return loss.item()
+
+
+@answers.wrong(
+    "it returns a tensor, and with it the graph of the whole step, which stays in memory as long "
+    "as the loss does: return loss.item()."
+)
+def returns_its_graph(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    optimizer.zero_grad()
+    loss = loss_of(model, images, labels)
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+@answers.wrong(
+    "a model that comes from an evaluation stays in eval mode, and its dropout does nothing: call "
+    "model.train() first."
+)
+def mode_forgotten(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    optimizer.zero_grad()
+    loss = loss_of(model, images, labels)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+@answers.wrong(
+    "the model is set to eval mode, in which dropout does nothing; a training step needs "
+    "model.train()."
+)
+def eval_mode(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.eval()
+    return mode_forgotten(model, optimizer, images, labels)
+
+
+@answers.wrong("it leaves the model in eval mode: the caller decides when to evaluate.")
+def eval_mode_at_the_end(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    loss = mode_forgotten(model, optimizer, images, labels)
+    model.eval()
+    return loss
+
+
+@answers.wrong(
+    "a softmax stands before cross_entropy, which has one inside: give it the model's scores "
+    "as they are."
+)
+def softmax_twice(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    optimizer.zero_grad()
+    loss = functional.cross_entropy(functional.softmax(model(images), dim=1), labels)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+@answers.wrong("the loss has the wrong sign: the steps make it larger.")
+def wrong_sign(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    optimizer.zero_grad()
+    loss = -loss_of(model, images, labels)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+@answers.wrong("the steps go uphill: what goes backward is the loss with the other sign.")
+def uphill(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    optimizer.zero_grad()
+    loss = loss_of(model, images, labels)
+    (-loss).backward()
+    optimizer.step()
+    return loss.item()
+
+
+@answers.wrong(
+    "that is the sum over the batch, not its mean: the step grows with the number of images."
+)
+def sum_for_mean(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    optimizer.zero_grad()
+    loss = functional.cross_entropy(model(images), labels, reduction="sum")
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+@answers.wrong("the mean is divided by the number of images once more: cross_entropy has done it.")
+def mean_of_mean(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    optimizer.zero_grad()
+    loss = loss_of(model, images, labels) / len(labels)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+@answers.wrong(
+    "the gradients are clipped, which nobody asked for: let the step take them as they are."
+)
+def clips(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    optimizer.zero_grad()
+    loss = loss_of(model, images, labels)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+    optimizer.step()
+    return loss.item()
+
+
+@answers.wrong(
+    "the model's parameters become float32: leave the model as it is, and bring the images to its "
+    "dtype where they have another."
+)
+def converts_the_model(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.float()
+    return zero_first(model, optimizer, images.float(), labels)
+
+
+@answers.wrong("it calls optimizer.step() twice: one batch, one step.")
+def two_steps(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    optimizer.zero_grad()
+    loss = loss_of(model, images, labels)
+    loss.backward()
+    optimizer.step()
+    optimizer.step()
+    return loss.item()
+
+
+@answers.wrong("step is never called: gradients are computed, and nothing is done with them.")
+def no_step(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    optimizer.zero_grad()
+    loss = loss_of(model, images, labels)
+    loss.backward()
+    return loss.item()
+
+
+@answers.wrong(
+    "the parameters move as in gradient descent at a rate of 0.1, whatever optimiser is given: "
+    "call its step(), which knows its rate and what it remembers of the steps before."
+)
+def own_optimizer(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    return mode_forgotten(model, optimizer, images, labels)
+
+
+@answers.wrong(
+    "it makes a new optimiser of the same kind in each step, and what the old one remembers is "
+    "lost: use the one that is given."
+)
+def new_optimizer(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    fresh = type(optimizer)(model.parameters(), **optimizer.defaults)
+    return mode_forgotten(model, fresh, images, labels)
+
+
+@answers.wrong(
+    "the parameters are moved by hand, rate times gradient; optimizer.step() knows how its "
+    "method does it."
+)
+def by_hand(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    optimizer.zero_grad()
+    loss = loss_of(model, images, labels)
+    loss.backward()
+    with torch.no_grad():
+        for p in model.parameters():
+            p -= optimizer.param_groups[0]["lr"] * p.grad
+    return loss.item()
+
+
+@answers.wrong(
+    "it returns the loss after the step, from a second forward pass: return the one that the "
+    "step was made from."
+)
+def loss_afterwards(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    mode_forgotten(model, optimizer, images, labels)
+    return loss_of(model, images, labels).item()
+
+
+@answers.wrong(
+    "that is the squared distance to 0 and 1, not the cross-entropy: use functional.cross_entropy."
+)
+def squared_error(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    optimizer.zero_grad()
+    scores = model(images)
+    loss = functional.mse_loss(scores, functional.one_hot(labels, scores.shape[1]).to(scores))
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+@answers.right
+def zero_just_before_backward(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train(True)
+    loss = nn.CrossEntropyLoss()(model(images), labels)
+    for group in optimizer.param_groups:
+        for p in group["params"]:
+            p.grad = None
+    loss.backward()
+    optimizer.step()
+    return loss.tolist()
+
+
+@answers.right
+def written_out(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
+    model.train()
+    model.zero_grad()
+    logs = functional.log_softmax(model(images), dim=1)
+    loss = -logs[torch.arange(len(labels)), labels].mean()
+    loss.backward()
+    optimizer.step()
+    model.zero_grad()
+    return loss.detach()
+
+
+EXERCISE = Exercise(
+    name="train_step",
+    notebook="12_training_loop",
+    task="Do one step of the optimiser on one batch, and return the loss as a number.",
+    reference=train_step,
+    cases=cases,
+    answers=answers,
+    run=run,
+    difference=same,
+    kinships=(same_way, alike),
+)

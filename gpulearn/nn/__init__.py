@@ -1,0 +1,1 @@
+"""Networks on NumPy arrays: automatic differentiation, gradients, layers."""

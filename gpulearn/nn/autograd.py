@@ -1,0 +1,197 @@
+"""Reverse-mode automatic differentiation on NumPy arrays.
+
+Every operation notes its operands and how a gradient passes back to each of them; `backward`
+walks those notes from the result to the inputs. Source: A. Baydin et al., Automatic differentiation
+in machine learning: a survey, JMLR 18, 2018, section 3.2.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from gpulearn import require
+from gpulearn.errors import BadInput
+from gpulearn.nn import gradients
+from gpulearn.nn.gradients import Operation
+
+__all__ = ["Variable"]
+
+Array = np.ndarray[Any, Any]
+
+
+def _both_ways(operation: Operation) -> tuple[Callable[..., Variable], Callable[..., Variable]]:
+    """The methods for `variable + other` and `other + variable`, say."""
+    return lambda a, b: _applied(operation, a, b), lambda a, b: _applied(operation, b, a)
+
+
+def _method(make: Callable[..., Operation]) -> Callable[..., Variable]:
+    """The method for an operation on one operand, which may take arguments."""
+
+    @functools.wraps(make)
+    def method(self: Variable, *args: Any, **kwargs: Any) -> Variable:
+        return _applied(make(*args, **kwargs), self)
+
+    return method
+
+
+class Variable:
+    """An array that remembers how it was computed.
+
+    Other arrays and numbers in an operation are constants. float32 stays float32.
+
+    Args:
+        data: real numbers of any shape; they are copied, and whole ones become float64.
+        name: what a picture of the graph calls it.
+        requires_grad: whether its gradient is wanted; a batch of images, say, needs none.
+
+    Attributes:
+        grad: ∂result/∂self after `backward`, None before. Where nothing was computed, in what
+            was given, it adds up from one `backward` to the next until `zero_grad`.
+        operation, parents: how it was computed, and from what; "" and () if it was given.
+
+    Raises:
+        BadInput: `data` holds no real numbers; or, in an operation, shapes do not fit.
+
+    >>> x = Variable(3.0)
+    >>> y = x * x + 2 * x
+    >>> y.backward()
+    >>> x.grad
+    array(8.)
+    """
+
+    def __init__(self, data: Any, name: str = "", *, requires_grad: bool = True) -> None:
+        self.data = require.real_array("data", data).copy()
+        self.grad: Array | None = None
+        self.name, self.operation, self.requires_grad = name, "", requires_grad
+        self.parents: tuple[Variable, ...] = ()
+        self._pulls: tuple[Callable[..., Array], ...] = ()
+        self._arrays: tuple[Array, ...] = ()  # what the operation was given
+
+    def __repr__(self) -> str:
+        return f"Variable({np.array2string(self.data, separator=', ', prefix='Variable(')})"
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **more: Any) -> Variable:
+        """What NumPy asks for `array @ variable` or `np.exp(variable)`."""
+        return _applied(
+            gradients.rule_of(ufunc, plain=method == "__call__" and not more), *operands
+        )
+
+    def __array_function__(self, function: Any, *_: Any) -> Any:
+        raise BadInput(f"np.{function.__name__} takes no Variable: use a method, such as x.sum().")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of `data`."""
+        return tuple(self.data.shape)
+
+    def order(self, every: bool = False) -> list[Variable]:
+        """All that leads here and needs a gradient, or every operand; operands before results.
+
+        It keeps a stack of its own: a long chain would exceed Python's limit on recursion.
+        """
+        found: list[Variable] = []
+        seen: set[Variable] = set()
+        stack = [(self, False)]
+        while stack:
+            node, operands_done = stack.pop()
+            if operands_done:
+                found.append(node)
+            elif node not in seen:
+                seen.add(node)
+                stack.append((node, True))
+                stack.extend((p, False) for p in node.parents[::-1] if every or p.requires_grad)
+        return found
+
+    def shares(self, gradient: Array) -> list[tuple[Variable, Array]]:
+        """What a gradient that arrives here means for each operand that needs one."""
+        return [
+            (p, gradients.fitted(pull(gradient, *self._arrays), p.data))
+            for p, pull in zip(self.parents, self._pulls, strict=True)
+            if p.requires_grad
+        ]
+
+    def backward(self, gradient: Any = None) -> None:
+        """Find the gradient of this with respect to everything that it was computed from.
+
+        Args:
+            gradient: what arrives here, of this shape; 1 unless given.
+
+        Raises:
+            BadInput: this is not one number and no gradient is given, or its shape is another.
+        """
+        if not self.requires_grad:
+            raise BadInput("backward has nothing to do: only constants lead to this result.")
+        if gradient is None and self.data.size != 1:
+            raise BadInput(
+                f"backward starts from one number, and this has shape {self.shape}: take its "
+                f".sum() or .mean(), or give the gradient that arrives here."
+            )
+        start = require.real_array(
+            "gradient", np.ones(self.shape) if gradient is None else gradient
+        )
+        if start.shape != self.shape:
+            raise BadInput(f"gradient has shape {start.shape}: give one of shape {self.shape}.")
+        arrived: dict[Variable, Any] = {self: start}
+        for node in reversed(self.order()):  # so all that use a node have sent their share
+            total = np.asarray(arrived.pop(node), node.data.dtype)
+            again = node.grad is not None and not node.parents
+            node.grad = np.asarray(node.grad + total) if again else total
+            for parent, share in node.shares(total):
+                arrived[parent] = arrived.get(parent, 0) + share
+
+    def zero_grad(self) -> None:
+        """Forget the gradient, so that the next `backward` starts anew."""
+        self.grad = None
+
+    __add__, __radd__ = _both_ways(gradients.ADD)
+    __sub__, __rsub__ = _both_ways(gradients.SUBTRACT)
+    __mul__, __rmul__ = _both_ways(gradients.MULTIPLY)
+    __truediv__, __rtruediv__ = _both_ways(gradients.DIVIDE)
+    __matmul__, __rmatmul__ = _both_ways(gradients.MATMUL)
+    maximum, _ = _both_ways(gradients.MAXIMUM)
+    conv2d, _ = _both_ways(gradients.CONV2D)  # images.conv2d(kernels)
+    __neg__ = _method(gradients.negative)
+    __pow__ = _method(gradients.power)
+    __getitem__ = _method(gradients.index)
+    exp, log = _method(gradients.exp), _method(gradients.log)
+    tanh, sigmoid = _method(gradients.tanh), _method(gradients.sigmoid)
+    relu, max = _method(gradients.relu), _method(gradients.max_over)
+    sum, mean = _method(gradients.sum_over), _method(gradients.mean_over)
+    reshape, transpose = _method(gradients.reshape), _method(gradients.transpose)
+    softmax_cross_entropy = _method(gradients.softmax_cross_entropy)
+
+    @property
+    def T(self) -> Variable:  # noqa: N802 - as in NumPy
+        """All axes in reverse order; of a matrix, rows and columns swapped."""
+        return self.transpose()
+
+
+def _applied(operation: Operation, *operands: Any) -> Variable:
+    """Compute, and note how."""
+    like = next(operand for operand in operands if isinstance(operand, Variable))
+    parents = tuple(o if isinstance(o, Variable) else _constant(o, like) for o in operands)
+    arrays = tuple(parent.data for parent in parents)
+    try:
+        data = operation.forward(*arrays)
+    except (ValueError, TypeError) as error:
+        said = str(error) if isinstance(error, BadInput) or len(arrays) == 1 else "they do not fit."
+        shapes = " and ".join(str(array.shape) for array in arrays)
+        raise BadInput(f"{operation.name} on shape {shapes}: {said}") from None
+    made = Variable(0.0, requires_grad=any(parent.requires_grad for parent in parents))
+    made.data = np.asarray(data, np.result_type(*arrays))
+    made.operation, made.parents = operation.name, parents
+    made._pulls, made._arrays = operation.pulls, arrays
+    return made
+
+
+def _constant(value: Any, like: Variable) -> Variable:
+    """A constant beside a Variable; Python's numbers and whole ones take its dtype."""
+    made = Variable(value, requires_grad=False)
+    if isinstance(value, Real) or np.asarray(value).dtype.kind != "f":
+        made.data = made.data.astype(like.data.dtype)
+    return made

@@ -1,0 +1,255 @@
+"""The operations of `gpulearn.nn.autograd`: each beside the rule by which a gradient passes it.
+
+A pull takes the gradient of the result and the operands, and returns the gradient of one operand
+as far as the formula says: of an operand that was repeated (broadcast), in the shape of the
+result. `fitted` sums that up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpulearn.errors import BadInput
+from gpulearn.nn import layers
+from gpulearn.require import shown
+
+__all__ = [
+    "ADD",
+    "CONV2D",
+    "DIVIDE",
+    "MATMUL",
+    "MAXIMUM",
+    "MULTIPLY",
+    "SUBTRACT",
+    "Operation",
+    "exp",
+    "fitted",
+    "index",
+    "log",
+    "max_over",
+    "mean_over",
+    "negative",
+    "power",
+    "relu",
+    "reshape",
+    "rule_of",
+    "sigmoid",
+    "softmax_cross_entropy",
+    "sum_over",
+    "tanh",
+    "transpose",
+]
+
+Array = np.ndarray[Any, Any]
+Axes = int | tuple[int, ...] | None
+
+
+class Operation(NamedTuple):
+    """A function of arrays, and for each of its operands how a gradient passes back to it."""
+
+    name: str
+    forward: Callable[..., Any]
+    pulls: tuple[Callable[..., Array], ...]
+
+
+def fitted(gradient: Array, operand: Array) -> Array:
+    """A gradient in its operand's dtype, summed over the axes along which it was repeated.
+
+    >>> fitted(np.ones((2, 3)), np.zeros((3,), np.float32))
+    array([2., 2., 2.], dtype=float32)
+    """
+    more = gradient.ndim - operand.ndim
+    sizes = (1,) * more + operand.shape
+    repeated = tuple(i for i, n in enumerate(sizes) if n == 1 != gradient.shape[i] or i < more)
+    summed = gradient.sum(repeated).reshape(operand.shape) if repeated else gradient
+    return np.asarray(summed, operand.dtype)
+
+
+def _sigmoid(x: Array) -> Any:
+    """1 / (1 + exp(−x)), accurate at both ends and without overflow."""
+    return np.exp(-np.logaddexp(0, -x))
+
+
+def _to_left(g: Array, x: Array, y: Array) -> Array:
+    """∂/∂x of x @ y, the product of matrices; a vector is a row on the left, else a column."""
+    if y.ndim == 1:
+        return g[..., None] * y
+    return (y @ g[..., None])[..., 0] if x.ndim == 1 else g @ y.swapaxes(-1, -2)
+
+
+def _to_right(g: Array, x: Array, y: Array) -> Array:
+    if x.ndim == 1:
+        return x * g if y.ndim == 1 else x[:, None] * g[..., None, :]
+    return (g[..., None, :] @ x)[..., 0, :] if y.ndim == 1 else x.swapaxes(-1, -2) @ g
+
+
+ADD = Operation("+", np.add, (lambda g, x, y: g, lambda g, x, y: g))
+SUBTRACT = Operation("−", np.subtract, (lambda g, x, y: g, lambda g, x, y: -g))
+MULTIPLY = Operation("×", np.multiply, (lambda g, x, y: g * y, lambda g, x, y: g * x))
+DIVIDE = Operation("÷", np.divide, (lambda g, x, y: g / y, lambda g, x, y: -g * x / y / y))
+MATMUL = Operation("@", np.matmul, (_to_left, _to_right))
+MAXIMUM = Operation(  # of two that are equal, each gets half, as in torch
+    "maximum",
+    np.maximum,
+    (
+        lambda g, x, y: g * ((x > y) + (x == y) / 2),
+        lambda g, x, y: g * ((y > x) + (x == y) / 2),
+    ),
+)
+CONV2D = Operation(
+    "conv2d",
+    layers.conv2d,
+    (
+        lambda g, x, y: layers.conv2d_images_gradient(x, y, g),
+        lambda g, x, y: layers.conv2d_kernels_gradient(x, y, g),
+    ),
+)
+
+
+def negative() -> Operation:
+    """The opposite of each element."""
+    return Operation("−", np.negative, (lambda g, x: -g,))
+
+
+def exp() -> Operation:
+    """The exponential of each element."""
+    return Operation("exp", np.exp, (lambda g, x: g * np.exp(x),))
+
+
+def log() -> Operation:
+    """The natural logarithm of each element."""
+    return Operation("log", np.log, (lambda g, x: g / x,))
+
+
+def tanh() -> Operation:
+    """The hyperbolic tangent of each element."""
+    return Operation("tanh", np.tanh, (lambda g, x: g * (1 - np.tanh(x) ** 2),))
+
+
+def sigmoid() -> Operation:
+    """1 / (1 + exp(−x)) of each element."""
+    return Operation("sigmoid", _sigmoid, (lambda g, x: g * _sigmoid(x) * _sigmoid(-x),))
+
+
+def relu() -> Operation:
+    """max(x, 0) of each element."""
+    return Operation("relu", layers.relu, (lambda g, x: layers.backward_relu(x, g),))
+
+
+def power(exponent: Any) -> Operation:
+    """Each element to a number; the slope of x⁰ is 0 at x = 0 as well."""
+    if not isinstance(exponent, Real):
+        raise BadInput(f"The exponent is {shown(exponent)}: give a number.")
+    lower = exponent - 1 if exponent else 0
+    return Operation(
+        f"^{exponent:g}",
+        lambda x: x**exponent,
+        (lambda g, x: g * exponent * x**lower,),
+    )
+
+
+def index(where: Any) -> Operation:
+    """x[where]; an element that is taken twice collects twice."""
+
+    def scatter(g: Array, x: Array) -> Array:
+        found: Array = np.zeros_like(x)
+        np.add.at(found, where, g)
+        return found
+
+    return Operation("[ ]", lambda x: x[where], (scatter,))
+
+
+def reshape(*shape: Any) -> Operation:
+    """The same elements in the same order, in another shape."""
+    return Operation("reshape", lambda x: x.reshape(*shape), (lambda g, x: g.reshape(x.shape),))
+
+
+def transpose(*axes: Any) -> Operation:
+    """The axes in another order, in reverse if none is given."""
+
+    def back(g: Array, x: Array) -> Array:
+        return g.transpose(np.argsort([a % x.ndim for a in axes]) if axes else None)
+
+    return Operation("transpose", lambda x: x.transpose(axes or None), (back,))
+
+
+def _spread(g: Array, x: Array, axis: Axes) -> Array:
+    """A reduction's gradient, repeated over all elements that were reduced to one."""
+    gone = range(x.ndim) if axis is None else [i % x.ndim for i in np.atleast_1d(axis)]
+    kept = [1 if i in gone else n for i, n in enumerate(x.shape)]
+    return np.broadcast_to(g.reshape(kept), x.shape)
+
+
+def sum_over(axis: Axes = None, keepdims: bool = False) -> Operation:
+    """The sum over axes."""
+    return Operation(
+        "sum",
+        lambda x: x.sum(axis, keepdims=keepdims),
+        (lambda g, x: _spread(g, x, axis),),
+    )
+
+
+def mean_over(axis: Axes = None, keepdims: bool = False) -> Operation:
+    """The mean over axes."""
+    return Operation(
+        "mean",
+        lambda x: x.mean(axis, keepdims=keepdims),
+        (lambda g, x: _spread(g, x, axis) * (g.size / x.size),),
+    )
+
+
+def max_over(axis: Axes = None, keepdims: bool = False) -> Operation:
+    """The largest over axes; several that are equally large share its gradient."""
+
+    def share(g: Array, x: Array) -> Array:
+        where = x == x.max(axis, keepdims=True)
+        return np.asarray(_spread(g, x, axis) * where / where.sum(axis, keepdims=True))
+
+    return Operation("max", lambda x: x.max(axis, keepdims=keepdims), (share,))
+
+
+def softmax_cross_entropy(labels: Any) -> Operation:
+    """The mean loss of logits (n, classes) under labels (n,)."""
+    slope: list[Array] = []  # found together with the loss
+
+    def forward(x: Array) -> Any:
+        loss, gradient = layers.softmax_cross_entropy(x, np.asarray(labels))
+        slope.append(gradient)
+        return loss
+
+    return Operation("softmax cross-entropy", forward, (lambda g, x: g * slope[0],))
+
+
+_UFUNCS: dict[Any, Operation] = {  # by the NumPy function that each is
+    operation.forward: operation
+    for operation in (
+        ADD,
+        SUBTRACT,
+        MULTIPLY,
+        DIVIDE,
+        MATMUL,
+        MAXIMUM,
+        negative(),
+        exp(),
+        log(),
+        tanh(),
+    )
+}
+
+
+def rule_of(ufunc: Any, plain: bool) -> Operation:
+    """The operation that a NumPy function is, as in `np.exp(variable)`.
+
+    Raises:
+        BadInput: there is none, or it is called in another way, such as with out=.
+    """
+    if not plain:  # array += variable comes as np.add(..., out=array)
+        raise BadInput(f"np.{ufunc.__name__} makes a new Variable: write a = a + x, not a += x.")
+    if ufunc not in _UFUNCS:
+        known = ", ".join(f"np.{one.__name__}" for one in _UFUNCS)
+        raise BadInput(f"np.{ufunc.__name__} has no rule for a Variable here: use {known}.")
+    return _UFUNCS[ufunc]

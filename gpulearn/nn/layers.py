@@ -1,0 +1,246 @@
+"""Layers of a network and their gradients: each function and its gradient side by side.
+
+`gradient` is always the loss's gradient with respect to the layer's output. A backward function
+turns it into the loss's gradient with respect to each input, by the chain rule.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn import require
+from gpulearn.errors import BadInput
+
+__all__ = [
+    "backward_conv2d",
+    "backward_matmul",
+    "backward_relu",
+    "conv2d",
+    "conv2d_images_gradient",
+    "conv2d_kernels_gradient",
+    "relu",
+    "softmax_cross_entropy",
+]
+
+Array = np.ndarray[Any, Any]
+Matrix = np.ndarray[tuple[int, int], Any]
+
+
+@require.shapes(a="m n", b="n p", gradient="m p")
+def backward_matmul(a: Matrix, b: Matrix, gradient: Matrix) -> tuple[Matrix, Matrix]:
+    """The gradients of C = A·B: from G = ∂L/∂C to ∂L/∂A = G·Bᵀ and ∂L/∂B = Aᵀ·G.
+
+    Each is again a matrix product, so that a step back costs two products for the one of the
+    step forward. Source: M. Giles, Collected matrix derivative results for forward and reverse
+    mode algorithmic differentiation, 2008, section 2.2.2.
+
+    Args:
+        a: matrix of shape (m, n).
+        b: matrix of shape (n, p).
+        gradient: of the loss with respect to the product, of shape (m, p).
+
+    Returns:
+        The gradients with respect to a, of shape (m, n), and to b, of shape (n, p).
+
+    Raises:
+        BadInput: an argument is no matrix, or sizes differ.
+
+    >>> grad_a, grad_b = backward_matmul(np.array([[1, 2]]), np.array([[3], [4]]), np.array([[10]]))
+    >>> grad_a.tolist(), grad_b.tolist()
+    ([[30, 40]], [[10], [20]])
+    """
+    grad_a = gradient @ b.T
+    grad_b = a.T @ gradient
+    return grad_a, grad_b
+
+
+def relu(x: Array) -> Array:
+    """The rectified linear unit: max(x, 0), element by element.
+
+    Source: V. Nair and G. Hinton, Rectified linear units improve restricted Boltzmann machines,
+    ICML 2010.
+
+    >>> relu(np.array([-1.0, 0.0, 2.0]))
+    array([0., 0., 2.])
+    """
+    return np.maximum(x, np.zeros((), np.asarray(x).dtype))
+
+
+@require.same_shape("x", "gradient")
+def backward_relu(x: Array, gradient: Array) -> Array:
+    """The gradient of max(x, 0): where the input was above zero it passes, elsewhere it is 0.
+
+    At exactly zero there is no derivative; as in PyTorch, 0 is taken.
+
+    Args:
+        x: the input of the layer, not its output; of any shape.
+        gradient: of the loss with respect to the output, of the same shape.
+
+    Raises:
+        BadInput: the shapes differ.
+
+    >>> backward_relu(np.array([-1.0, 0.0, 2.0]), np.array([10.0, 20.0, 30.0]))
+    array([ 0.,  0., 30.])
+    """
+    return gradient * (x > 0)  # many times faster than np.where, which branches
+
+
+def _labelled(given: dict[str, Any]) -> None:
+    """Labels are whole numbers, each the number of a class, and there is at least one."""
+    labels, (n, classes) = given["labels"], given["logits"].shape
+    if labels.dtype.kind not in "iu":
+        raise BadInput(f"labels has dtype {labels.dtype}: give each row's class as a whole number.")
+    if n == 0:
+        raise BadInput(f"logits has shape {(n, classes)}: there is no mean loss of an empty batch.")
+    outside = np.flatnonzero((labels < 0) | (labels >= classes))
+    if outside.size:
+        first = int(outside[0])
+        raise BadInput(
+            f"labels[{first}] is {labels[first]}: with {classes} columns in logits, labels run "
+            f"from 0 to {classes - 1}."
+        )
+
+
+@require.shapes(logits="n classes", labels="n")
+@require.together(_labelled)
+def softmax_cross_entropy(logits: Matrix, labels: Array) -> tuple[Any, Matrix]:
+    """The mean cross-entropy of a batch under softmax, and its gradient.
+
+    With p = softmax(logits), row by row, and y the row's label: loss = −(1/n) Σ log p[y], and
+    gradient = (p − one_hot(y)) / n. A row's largest logit is subtracted first, which leaves p
+    as it is and lets no exponential overflow. log p is found without p, so that no p that has
+    become 0 is ever taken the logarithm of. Source: C. Bishop, Pattern Recognition and Machine
+    Learning, 2006, equations 4.104, 4.108 and 4.109.
+
+    Args:
+        logits: a score for each class, of shape (n, classes).
+        labels: the right class of each row, whole numbers from 0, of shape (n,).
+
+    Returns:
+        The loss, one number, and its gradient with respect to the logits, (n, classes).
+
+    Raises:
+        BadInput: shapes differ, the batch is empty, or a label is no class.
+
+    >>> loss, gradient = softmax_cross_entropy(np.zeros((1, 2)), np.array([0]))
+    >>> round(float(loss), 4), gradient.tolist()
+    (0.6931, [[-0.5, 0.5]])
+    """
+    n = len(logits)
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    log_p = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    right = np.arange(n), labels
+    loss = -log_p[right].mean()
+    gradient = np.exp(log_p)
+    gradient[right] -= 1
+    return loss, gradient / n
+
+
+def _fits(given: dict[str, Any]) -> None:
+    """A kernel lies within the image, and a gradient has the size of the output."""
+    images, kernels = given["images"].shape, given["kernels"].shape
+    if kernels[2] > images[2] or kernels[3] > images[3] or 0 in kernels[2:]:
+        raise BadInput(
+            f"kernels has shape {kernels}: {kernels[2]} × {kernels[3]} does not fit into images "
+            f"of {images[2]} × {images[3]}."
+        )
+    wanted = (images[0], kernels[0], images[2] - kernels[2] + 1, images[3] - kernels[3] + 1)
+    if "gradient" in given and given["gradient"].shape != wanted:
+        raise BadInput(f"gradient has shape {given['gradient'].shape}: the output's is {wanted}.")
+
+
+@require.shapes(images="n c h w", kernels="k c r s")
+@require.together(_fits)
+def conv2d(images: Array, kernels: Array) -> Array:
+    """Slide k kernels over n images, without padding, as a convolutional layer does.
+
+    out[n, k, y, x] = Σ_c Σ_i Σ_j images[n, c, y + i, x + j] · kernels[k, c, i, j]
+
+    The kernel is not flipped: this is what mathematics calls cross-correlation and what deep
+    learning, PyTorch included, calls convolution (I. Goodfellow, Y. Bengio and A. Courville,
+    Deep Learning, 2016, equation 9.6). For each place (i, j) of the kernel it is a matrix
+    product over the channels.
+
+    Args:
+        images: of shape (n, c, h, w).
+        kernels: of shape (k, c, r, s), no larger than an image.
+
+    Returns:
+        One picture per image and kernel, of shape (n, k, h − r + 1, w − s + 1).
+
+    Raises:
+        BadInput: shapes do not fit.
+
+    >>> conv2d(np.array([[[[1, 2, 3]]]]), np.array([[[[10, 1]]]]))
+    array([[[[12, 23]]]])
+    """
+    n, c, h, w = images.shape
+    k, _, r, s = kernels.shape
+    rows, columns = h - r + 1, w - s + 1
+    out = np.zeros((n, k, rows * columns), np.result_type(images, kernels))
+    for i in range(r):
+        for j in range(s):
+            seen = images[:, :, i : i + rows, j : j + columns]
+            out += kernels[:, :, i, j] @ seen.reshape(n, c, rows * columns)
+    return out.reshape(n, k, rows, columns)
+
+
+@require.shapes(images="n c h w", kernels="k c r s", gradient="n k y x")
+@require.together(_fits)
+def conv2d_images_gradient(images: Array, kernels: Array, gradient: Array) -> Array:
+    """The gradient of `conv2d` with respect to its images: of shape (n, c, h, w).
+
+    Each pixel takes part wherever a kernel covers it, and collects from all those places.
+    """
+    n, k, rows, columns = gradient.shape
+    flat = gradient.reshape(n, k, rows * columns)
+    found = np.zeros(images.shape, np.result_type(kernels, gradient))
+    for i in range(kernels.shape[2]):
+        for j in range(kernels.shape[3]):
+            back = kernels[:, :, i, j].T @ flat
+            found[:, :, i : i + rows, j : j + columns] += back.reshape(n, -1, rows, columns)
+    return found
+
+
+@require.shapes(images="n c h w", kernels="k c r s", gradient="n k y x")
+@require.together(_fits)
+def conv2d_kernels_gradient(images: Array, kernels: Array, gradient: Array) -> Array:
+    """The gradient of `conv2d` with respect to its kernels: of shape (k, c, r, s).
+
+    A kernel is shared by all places and images, and collects from all of them.
+    """
+    _, _, rows, columns = gradient.shape
+    found = np.zeros(kernels.shape, np.result_type(images, gradient))
+    for i in range(kernels.shape[2]):
+        for j in range(kernels.shape[3]):
+            seen = images[:, :, i : i + rows, j : j + columns]
+            found[:, :, i, j] = np.einsum("nkyx,ncyx->kc", gradient, seen, optimize=True)
+    return found
+
+
+def backward_conv2d(images: Array, kernels: Array, gradient: Array) -> tuple[Array, Array]:
+    """The gradients of `conv2d`: with respect to its images and with respect to its kernels.
+
+    ∂L/∂images[n, c, y + i, x + j] collects gradient[n, k, y, x] · kernels[k, c, i, j], and
+    ∂L/∂kernels[k, c, i, j] collects gradient[n, k, y, x] · images[n, c, y + i, x + j]: the
+    chain rule on the sum that `conv2d` is.
+
+    Args:
+        images: of shape (n, c, h, w).
+        kernels: of shape (k, c, r, s).
+        gradient: of the loss with respect to the output, (n, k, h − r + 1, w − s + 1).
+
+    Raises:
+        BadInput: shapes do not fit.
+
+    >>> image, kernel = np.array([[[[1, 2, 3]]]]), np.array([[[[10, 1]]]])
+    >>> of_image, of_kernel = backward_conv2d(image, kernel, np.array([[[[1, 100]]]]))
+    >>> of_image.ravel().tolist(), of_kernel.ravel().tolist()
+    ([10, 1001, 100], [201, 302])
+    """
+    return (
+        conv2d_images_gradient(images, kernels, gradient),
+        conv2d_kernels_gradient(images, kernels, gradient),
+    )

@@ -1,0 +1,212 @@
+"""Dense networks of our own Variables: made, trained on the digits, and looked into.
+
+A layer is a matrix of weights, (n, m), and a row of biases, (m,). Every layer but the last is
+followed by an activation; the last gives a score for each class.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpulearn import require
+from gpulearn.data.digits import Digits, digits
+from gpulearn.errors import BadInput, TrainingError
+from gpulearn.nn.autograd import Variable
+from gpulearn.optim.optimizers import gradient_step
+
+__all__ = [
+    "Fit",
+    "Layer",
+    "dense_layers",
+    "dense_values",
+    "fit_dense",
+    "gradient_norms",
+    "silent_shares",
+]
+
+Array = np.ndarray[Any, Any]
+Layer = tuple[Variable, Variable]
+Activation = Callable[[Variable], Variable]
+SPREADS = ("he", "glorot")
+
+
+def dense_layers(
+    sizes: Sequence[int], spread: str | float = "he", seed: int = 0, dtype: Any = np.float32
+) -> list[Layer]:
+    """Layers with random weights around zero and biases of zero.
+
+    For a layer of n inputs and m outputs the weights' standard deviation is √(2/n) with "he"
+    (He, Zhang, Ren and Sun, "Delving deep into rectifiers", ICCV 2015, equation 10), and
+    √(2/(n + m)) with "glorot" (Glorot and Bengio, "Understanding the difficulty of training deep
+    feedforward neural networks", AISTATS 2010, equation 12); both are normal distributions here.
+
+    Args:
+        sizes: inputs, units of each hidden layer, classes.
+        spread: "he", "glorot", or the standard deviation itself.
+        seed: of the random numbers.
+        dtype: float32, or float64 where gradients are checked by differences.
+
+    Raises:
+        BadInput: there are fewer than two sizes, one is not a whole number above zero, or the
+            spread is neither a known word nor a number above zero.
+
+    >>> [(w.shape, b.shape) for w, b in dense_layers([64, 32, 10])]
+    [((64, 32), (32,)), ((32, 10), (10,))]
+    """
+    if len(sizes) < 2:
+        raise BadInput(f"sizes is {require.shown(sizes)}: give inputs, hidden units and classes.")
+    units = [require.whole("an entry of sizes", size) for size in sizes]
+    if isinstance(spread, str):
+        require.choice("spread", spread, SPREADS)
+    else:
+        require.above_zero("spread", spread)
+    rng = np.random.default_rng(seed)
+    layers = []
+    for number, (n, m) in enumerate(itertools.pairwise(units), 1):
+        if isinstance(spread, str):
+            deviation = math.sqrt(2 / n if spread == "he" else 2 / (n + m))
+        else:
+            deviation = spread
+        weights = rng.normal(0, deviation, (n, m)).astype(dtype)
+        biases = np.zeros(m, dtype)
+        layers.append((Variable(weights, f"W{number}"), Variable(biases, f"b{number}")))
+    return layers
+
+
+def dense_values(
+    images: Array, layers: Sequence[Layer], activation: Activation = Variable.relu
+) -> list[Variable]:
+    """What each layer makes of a batch: the hidden layers' outputs, and last the scores.
+
+    Args:
+        images: a row for each example, of shape (batch, n).
+        layers: what `dense_layers` returned.
+        activation: follows every layer but the last.
+
+    Returns:
+        One Variable for each layer, of shape (batch, units).
+    """
+    *hidden, (last_weights, last_biases) = layers
+    values, x = [], Variable(images, "x", requires_grad=False)
+    for weights, biases in hidden:
+        x = activation(x @ weights + biases)
+        values.append(x)
+    return [*values, x @ last_weights + last_biases]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a training left behind.
+
+    Attributes:
+        losses: the loss of each step's batch, before the step.
+        accuracy: the share of the held-out digits that is recognised.
+        silent: for each hidden layer, the share of units that give zero for every digit of the
+            training set.
+    """
+
+    losses: list[float]
+    accuracy: float
+    silent: list[float]
+
+    def __repr__(self) -> str:
+        return (
+            f"loss {self.losses[0]:.3g} → {np.mean(self.losses[-20:]):.3g} (mean of the last 20 "
+            f"steps), {self.accuracy:.1%} of the held-out digits right"
+        )
+
+
+def fit_dense(
+    layers: Sequence[Layer],
+    *,
+    rate: float,
+    step: Callable[..., tuple[Any, Any]] = gradient_step,
+    steps: int = 300,
+    batch: int = 64,
+    activation: Activation = Variable.relu,
+    seed: int = 0,
+    data: Digits | None = None,
+) -> Fit:
+    """Train layers on the digits, in place: the loop of notebook 11 as a function.
+
+    Args:
+        layers: what `dense_layers` returned.
+        rate: the learning rate.
+        step: one of the step functions of `gpulearn.optim`.
+        steps: how many batches.
+        batch: how many digits in a batch, drawn at random with replacement.
+        activation: follows every layer but the last.
+        seed: of the draws.
+        data: what `gpulearn.digits` returned; by default those.
+
+    Raises:
+        BadInput: a number is not above zero.
+        TrainingError: the loss is no finite number; the message names the step.
+    """
+    data = data or digits()
+    images = data.train_images.reshape(len(data.train_labels), -1)
+    rng = np.random.default_rng(seed)
+    parameters = [parameter for layer in layers for parameter in layer]
+    states: list[Any] = [None] * len(parameters)
+    losses = []
+    for number in range(require.whole("steps", steps)):
+        drawn = rng.integers(0, len(images), require.whole("batch", batch))
+        with np.errstate(over="ignore", invalid="ignore"):  # the next line but one looks at it
+            scores = dense_values(images[drawn], layers, activation)[-1]
+            loss = scores.softmax_cross_entropy(data.train_labels[drawn])
+        losses.append(float(loss.data))
+        if not math.isfinite(losses[-1]):
+            raise TrainingError(
+                f"The loss of step {number} is {losses[-1]}: the rate {rate:g} or the first "
+                f"weights are too large."
+            )
+        for parameter in parameters:
+            parameter.zero_grad()
+        loss.backward()
+        for k, parameter in enumerate(parameters):
+            parameter.data, states[k] = step(parameter.data, parameter.grad, states[k], rate=rate)
+    test = dense_values(data.test_images.reshape(len(data.test_labels), -1), layers, activation)
+    right = test[-1].data.argmax(axis=1) == data.test_labels
+    return Fit(losses, float(right.mean()), silent_shares(images, layers, activation))
+
+
+def silent_shares(
+    images: Array, layers: Sequence[Layer], activation: Activation = Variable.relu
+) -> list[float]:
+    """For each hidden layer, the share of units whose output is zero for every image.
+
+    Through such a unit no gradient flows back, whatever the image: with ReLU it is called dead.
+
+    >>> silent_shares(np.ones((3, 4)), dense_layers([4, 8, 2], spread=0.1))[0] <= 1
+    True
+    """
+    hidden = dense_values(images, layers, activation)[:-1]
+    return [float((value.data == 0).all(axis=0).mean()) for value in hidden]
+
+
+def gradient_norms(
+    images: Array,
+    labels: Array,
+    layers: Sequence[Layer],
+    activation: Activation = Variable.relu,
+) -> list[float]:
+    """The length of the loss's gradient with respect to each layer's weights, first layer first.
+
+    Args:
+        images: of shape (batch, n).
+        labels: of shape (batch,).
+        layers: what `dense_layers` returned; their gradients are left at None.
+        activation: follows every layer but the last.
+    """
+    dense_values(images, layers, activation)[-1].softmax_cross_entropy(labels).backward()
+    norms = [float(np.linalg.norm(weights.grad)) for weights, _ in layers]  # type: ignore[arg-type]
+    for layer in layers:
+        for parameter in layer:
+            parameter.zero_grad()
+    return norms

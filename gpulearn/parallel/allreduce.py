@@ -1,0 +1,144 @@
+"""All-reduce from send and receive, four ways: via one root, tree, recursive doubling, ring.
+
+Each ends with the same numbers on all ranks, equal to the bit. They are written for the sum, and
+take another operation as a second argument: "product", "max" or "min". S is the tensor's size
+in bytes, N the number of ranks, α and β those of the link; the times hold for a power of two,
+and `gpulearn.parallel.costs` has them for any N. Thakur, Rabenseifner, Gropp, "Optimization of
+collective communication operations in MPICH", Int. J. of High Performance Computing
+Applications 19(1), 2005.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from gpulearn import require
+from gpulearn.parallel.collectives import broadcast, reduce
+from gpulearn.parallel.communicator import exchange, rank, recv, send, world_size
+from gpulearn.parallel.distances import doublings
+from gpulearn.parallel.reduce_operations import in_place
+
+__all__ = [
+    "ALGORITHMS",
+    "all_reduce",
+    "all_reduce_via_root",
+    "doubling_all_reduce",
+    "ring_all_reduce",
+    "tree_all_reduce",
+]
+
+
+@in_place
+def all_reduce_via_root(tensor: Tensor) -> None:
+    """Rank 0 receives from each rank in turn, combines, and sends the result to each.
+
+    Takes 2(N−1)(α + Sβ): rank 0 has to do with everybody, one after another.
+
+    >>> import gpulearn as gl
+    >>> gl.simulate(lambda: all_reduce_via_root(torch.tensor(gl.rank())).item(), 3).results
+    [3, 3, 3]
+    """
+    if rank() == 0:
+        arrived = torch.empty_like(tensor)
+        for source in range(1, world_size()):
+            tensor += recv(arrived, source)
+        for to in range(1, world_size()):
+            send(tensor, to)
+    else:
+        send(tensor, to=0)
+        recv(tensor, source=0)
+
+
+@in_place
+def tree_all_reduce(tensor: Tensor) -> None:
+    """Reduce to rank 0 in pairs, pairs of pairs …, and broadcast the same way back.
+
+    Takes 2⌈log₂N⌉(α + Sβ): half of the ranks are done after the first round.
+
+    >>> import gpulearn as gl
+    >>> gl.simulate(lambda: tree_all_reduce(torch.tensor(gl.rank())).item(), 3).results
+    [3, 3, 3]
+    """
+    reduce(tensor, root=0)
+    broadcast(tensor, root=0)
+
+
+@in_place
+def doubling_all_reduce(tensor: Tensor) -> None:
+    """Exchange with the neighbour, then over distances 2, 4, 8 …: recursive doubling.
+
+    Takes log₂N(α + Sβ). Where N is no power of two, the ranks beyond the last one hand their
+    numbers to a partner first and get the result at the end: two more messages.
+
+    >>> import gpulearn as gl
+    >>> gl.simulate(lambda: doubling_all_reduce(torch.tensor(gl.rank()), "max").item(), 3).results
+    [2, 2, 2]
+    """
+    me, count = rank(), world_size()
+    core = 1 << (count.bit_length() - 1)  # the largest power of two that is not above N
+    arrived = torch.empty_like(tensor)
+    if me >= core:
+        send(tensor, me - core)
+        recv(tensor, me - core)
+        return
+    if me + core < count:
+        tensor += recv(arrived, me + core)
+    for distance in doublings(core):
+        tensor += exchange(tensor, me ^ distance, arrived, me ^ distance)
+    if me + core < count:
+        send(tensor, me + core)
+
+
+@in_place
+def ring_all_reduce(tensor: Tensor) -> None:
+    """Cut the tensor into N chunks and pass them round a ring, twice.
+
+    Takes 2(N−1)α + 2(N−1)/N · Sβ: all links carry a chunk at the same time. Patarasuk, Yuan,
+    "Bandwidth optimal all-reduce algorithms", J. of Parallel and Distributed Computing 69(2),
+    2009.
+
+    >>> import gpulearn as gl
+    >>> gl.simulate(lambda: ring_all_reduce(torch.arange(2) * gl.rank()).tolist(), 3).results
+    [[0, 3], [0, 3], [0, 3]]
+    """
+    me, count = rank(), world_size()
+    right, left = (me + 1) % count, (me - 1) % count
+    chunks = tensor.tensor_split(count)
+    for step in range(count - 1):  # each chunk grows on its way; rank r ends with all of chunk r
+        outgoing, mine = chunks[(me - step - 1) % count], chunks[(me - step - 2) % count]
+        mine += exchange(outgoing, right, torch.empty_like(mine), left)
+    for step in range(count - 1):  # each whole chunk visits all ranks
+        exchange(chunks[(me - step) % count], right, chunks[(me - step - 1) % count], left)
+
+
+ALGORITHMS = {
+    "root": all_reduce_via_root,
+    "tree": tree_all_reduce,
+    "doubling": doubling_all_reduce,
+    "ring": ring_all_reduce,
+}
+
+
+def all_reduce(tensor: Tensor, op: str = "sum", algorithm: str = "ring") -> Tensor:
+    """Combine a tensor over all ranks, into the tensor itself, on every rank.
+
+    Args:
+        tensor: of the same shape and dtype on all ranks; any shape, empty ones too.
+        op: "sum", "product", "max" or "min".
+        algorithm: "root", "tree", "doubling" or "ring".
+
+    Returns:
+        The same tensor.
+
+    Raises:
+        BadInput: there is no such operation or algorithm.
+
+    >>> import gpulearn as gl
+    >>> def total():
+    ...     import torch
+    ...     return all_reduce(torch.tensor([1, 10]) * (gl.rank() + 1)).tolist()
+    >>> gl.launch(total, 3, backend="simulated")
+    [[6, 60], [6, 60], [6, 60]]
+    """
+    return ALGORITHMS[require.choice("algorithm", algorithm, ALGORITHMS)](tensor, op)

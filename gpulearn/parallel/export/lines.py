@@ -1,0 +1,126 @@
+"""The line of a notebook that made a value, if running it again makes the same value."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import io
+import linecache
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from gpulearn.parallel.export.source import parsed
+from gpulearn.parallel.launch.messages import packed
+
+__all__ = ["Line", "line_that_made", "same"]
+
+STARTERS = {"launch", "simulate"}  # a script must not start ranks of its own
+
+
+class Line:
+    """An assignment at the left margin of a cell.
+
+    Attributes:
+        source: its text.
+        targets: the names that it sets.
+    """
+
+    def __init__(self, source: str, targets: list[str]) -> None:
+        self.source, self.targets = source, targets
+
+
+def line_that_made(name: str, notebook: Mapping[str, Any], cell: str) -> Line | None:
+    """The last assignment that gives all its names the values that they have now.
+
+    It is run again to see that: a value that was changed afterwards, or drawn without a seed,
+    has no such line.
+
+    Args:
+        name: the name in the notebook.
+        notebook: the notebook's names and values.
+        cell: the file name of some cell of this notebook.
+    """
+    tried = set()
+    for line in _assignments(name, cell):
+        if line.source in tried or not all(target in notebook for target in line.targets):
+            continue
+        tried.add(line.source)
+        scope = dict(notebook)
+        with contextlib.suppress(Exception):
+            with contextlib.redirect_stdout(io.StringIO()), torch.random.fork_rng(devices=[]):
+                exec(compile(line.source, "<line>", "exec", dont_inherit=True), scope)
+            if all(same(scope[target], notebook[target]) for target in line.targets):
+                return line
+    return None
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are of one type and equal, tensors and arrays to the bit.
+
+    >>> same([torch.ones(2), {"a": 1.0}], [torch.ones(2), {"a": 1.0}])
+    True
+    >>> same(torch.ones(2), torch.ones(2, dtype=torch.float64))
+    False
+    """
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, torch.Tensor):
+        return one.dtype == other.dtype and torch.equal(one, other)
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, functools.partial):
+        return same((one.func, one.args, one.keywords), (other.func, other.args, other.keywords))
+    try:
+        return bool(one == other) or packed(one) == packed(other)
+    except Exception:
+        return False
+
+
+def _assignments(name: str, cell: str) -> Iterator[Line]:
+    """All simple assignments to a name in the notebook's cells, the last first."""
+    folder, _, _ = cell.rpartition("/")
+    start = f"{folder}/" if folder else cell[: len("<ipython-input")]
+    cells = [file for file in linecache.cache if file == cell or file.startswith(start)]
+    for file in reversed(cells):
+        lines = linecache.getlines(file)
+        for node in reversed(getattr(parsed(lines), "body", [])):
+            if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+                continue
+            targets = _names(node.targets if isinstance(node, ast.Assign) else [node.target])
+            if name in targets and not _starts_ranks(node):
+                text = "".join(lines[node.lineno - 1 : node.end_lineno])
+                yield Line(textwrap.dedent(_statement(text, node)).rstrip(), targets)
+
+
+def _statement(text: str, node: ast.stmt) -> str:
+    """The text of a statement that may share its lines with others."""
+    alone = ast.parse(text).body if node.col_offset == 0 else []
+    return text if len(alone) == 1 else ast.unparse(node)
+
+
+def _names(targets: list[ast.expr]) -> list[str]:
+    """The names that are set; none if something else than names is."""
+    names = []
+    for target in targets:
+        inner = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+        for one in inner:
+            if not isinstance(one, ast.Name):
+                return []
+            names.append(one.id)
+    return names
+
+
+def _starts_ranks(node: ast.stmt) -> bool:
+    called = [getattr(n, "attr", getattr(n, "id", None)) for n in ast.walk(node)]
+    return not STARTERS.isdisjoint(called)

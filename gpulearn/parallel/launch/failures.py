@@ -1,0 +1,162 @@
+"""Which rank failed first, what it said, and what became of the others: one readable error."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpulearn import require
+from gpulearn.errors import RankError
+from gpulearn.parallel.launch.backend_errors import MISMATCH, absent, from_transport, plain
+from gpulearn.parallel.launch.flight_recorder import differing
+from gpulearn.parallel.launch.messages import STUCK, Call, Failure, Frame, Result
+
+__all__ = ["ECHO", "error_of", "own_frames", "place"]
+
+# what a rank says that waited for one that is gone, or did not come
+ECHO = re.compile(
+    r"closed by peer|reset by peer|broken pipe|timed out waiting \w+|timed? ?out|socket closed",
+    re.I,
+)
+MOST_FRAMES = 6
+MOST_NAMED = 8  # ranks in one sentence
+PARALLEL = Path(__file__).parents[1]
+OURS = {PARALLEL, PARALLEL.parent / "scaling"}
+# what lies between a rank's function and its messages
+MACHINERY = {
+    *(str(PARALLEL / f"{name}.py") for name in ("comm", "matching", "processes")),
+    str(PARALLEL / "launcher" / "rank.py"),
+    *(str(PARALLEL / "simulator" / f"{name}.py") for name in ("baton", "simulate", "wires")),
+    require.__file__,
+    threading.__file__,
+}
+
+
+def error_of(outcomes: Sequence[Result | Failure]) -> RankError | None:
+    """One error that names the first rank to fail and, in one line each, its echoes; or None.
+
+    A rank that lost its connection is an echo of the one that it was connected to.
+    """
+    if found := differing([one.calls for one in outcomes]):
+        return _of_calls(len(outcomes), *found)
+    failed = [(rank, one) for rank, one in enumerate(outcomes) if isinstance(one, Failure)]
+    if not failed:
+        return None
+    first, cause = min(failed, key=lambda one: (_order(one[1]), one[1].moment))
+    count = len(outcomes)
+    ended = [rank for rank, one in enumerate(outcomes) if isinstance(one, Result)]
+    happened = _left_waiting(ended) if ended and _lost(cause) else _happened(cause)
+    lines = [f"rank {first} of {count} {happened}", *_stack(cause.frames)]
+    for rank, other in failed:
+        if rank != first:
+            lines.append(f"rank {rank} then {_echo(other, cause)}")
+    error = RankError("\n".join(lines))
+    error.rank = first
+    return error
+
+
+def _of_calls(count: int, rank: int, call: Call, other: int, usual: Call) -> RankError:
+    """The error for ranks that called a collective with different tensors, or different ones."""
+    lines = [
+        f"rank {rank} of {count} calls {call} where rank {other} calls {usual}: "
+        + (
+            "every rank must give as many numbers of one dtype."
+            if call.name == usual.name
+            else "all ranks must call the same collectives in the same order."
+        ),
+        *_stack(call.frames),
+    ]
+    if own := own_frames(usual.frames):
+        lines.append(f"rank {other} is in {place(own[-1])}.")
+    error = RankError("\n".join(lines))
+    error.rank = rank
+    return error
+
+
+def _order(failure: Failure) -> int:
+    """What comes first as a cause: a failure, a rank that never came, one that waited too long.
+
+    Of those that waited, one that knows for whom comes first. Last come those that lost the
+    connection to such a one.
+    """
+    if failure.kind == STUCK:
+        return 1
+    if failure.kind and absent(failure.said):
+        return 2
+    found = ECHO.search(failure.said) if failure.kind else None
+    if not found:
+        return 0
+    return 3 if "time" in found.group().lower() else 4
+
+
+def _happened(failure: Failure) -> str:
+    if failure.kind in ("", STUCK):
+        return f"{failure.said}."
+    return f"raised {failure.kind}: {plain(failure.said)}".rstrip(": ") + (not failure.said) * "."
+
+
+def _lost(failure: Failure) -> bool:
+    """Whether a rank lost those it waited for, and none of them failed."""
+    return _order(failure) == 2 or (_order(failure) > 2 and from_transport(failure.said))
+
+
+def _left_waiting(ended: Sequence[int]) -> str:
+    """For a rank that still waited for others that had done all they had to."""
+    names = ", ".join(map(str, ended[:MOST_NAMED])) + (", …" if len(ended) > MOST_NAMED else "")
+    ranks = f"rank{'s' if len(ended) > 1 else ''} {names}"
+    return f"waited in vain: {ranks} had ended. Every rank must take part."
+
+
+def _echo(failure: Failure, cause: Failure) -> str:
+    """What became of another rank, in one line."""
+    own = own_frames(failure.frames)
+    where = f" in {place(own[-1])}" if own else ""
+    mismatch = failure.said.startswith(MISMATCH) and cause.said.startswith(MISMATCH)
+    if mismatch or (failure.kind == "BadInput" and failure.said == cause.said):
+        return f"found the same{where}."
+    if failure.kind and (missing := absent(failure.said)):
+        return f"waited in vain{where}: {missing}."
+    if failure.kind and (found := ECHO.search(failure.said)):
+        return f"waited for it in vain{where}: {found.group().lower()}."
+    said = failure.said.partition("\n")[0].rstrip(".")
+    return (
+        f"{said}{where}."
+        if failure.kind in ("", STUCK)
+        else f"raised {failure.kind}{where}: {said}."
+    )
+
+
+def own_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
+    """The reader's own frames: not of an installed package, nor of what carries messages.
+
+    Where there are none, those of this package but not of its machinery; else those of
+    installed packages; none if the machinery alone was at work.
+    """
+    ours = [frame for frame in frames if "site-packages" not in frame.file]
+    readers = [f for f in ours if not OURS & set(Path(f.file).parents) and f.file not in MACHINERY]
+    return readers or [f for f in ours or frames if f.file not in MACHINERY]
+
+
+def _stack(frames: Sequence[Frame]) -> list[str]:
+    lines = []
+    for frame in own_frames(frames)[-MOST_FRAMES:]:
+        source = linecache.getline(frame.file, frame.line).strip()
+        lines.append(f"  {place(frame)}, in {frame.function}" + (f": {source}" if source else ""))
+    return lines
+
+
+def place(frame: Frame) -> str:
+    """Where a frame is, as a reader knows it: a notebook's cell or a file, and the line."""
+    return f"{_cell(frame.file)}, line {frame.line}"
+
+
+def _cell(file: str) -> str:
+    """A notebook's cell by its number; any other file by its name."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    name = shell.compile.format_code_name(file) if shell else None
+    return f"{name[0].lower()} {name[1]}" if name else file.rpartition("/")[2]

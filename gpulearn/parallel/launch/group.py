@@ -1,0 +1,194 @@
+"""The launcher's side: starts the ranks, passes on what they print, and ends them all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import re
+import selectors
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from typing import Any
+
+from gpulearn.parallel.launch import rank
+from gpulearn.parallel.launch.backend_errors import LOG, too_much
+from gpulearn.parallel.launch.messages import STUCK, Failure, Frame, Job, Result
+from gpulearn.parallel.launch.starting import context, surroundings
+from gpulearn.parallel.launch.streams import Lines
+
+__all__ = ["Group"]
+
+GRACE_SECONDS = 1.0  # for the others to end by themselves once a rank has failed
+STACK_SECONDS = 0.5  # for a stuck rank to say where it is
+PIECE = 1 << 20
+LAST_WORDS = 4096  # bytes of what a rank wrote to standard error, to learn what ended it
+THREAD = re.compile(r"(Current thread|Thread|Stack)[^\n]*\(most recent call first\):")
+STACK_LINE = re.compile(r'File "(.*)", line (\d+) in (\S+)')
+
+
+class _Member:
+    """One rank as the launcher sees it."""
+
+    def __init__(self, job: Job, chosen: Any) -> None:
+        self.rank = job.rank
+        self.answer = bytearray()
+        self.stack = bytearray()
+        self.errors = b""
+        self.outcome: Result | Failure | None = None
+        ends = [chosen.Pipe(duplex=False) for _ in range(4)]
+        life, self.life = chosen.Pipe(duplex=False)
+        self.pipes: list[Connection] = [reader for reader, _ in ends]
+        writers = [writer for _, writer in ends]
+        self.lines = [Lines(job.rank, sys.stdout), Lines(job.rank, sys.stderr, but=LOG)]
+        self.process = chosen.Process(target=rank.run, args=(job, *writers, life), daemon=True)
+        with surroundings():
+            self.process.start()
+        for connection in (*writers, life):
+            connection.close()
+
+    def take(self, number: int, piece: bytes) -> None:
+        """Take what came through pipe `number`: output, errors, the answer, a stack."""
+        if number < 2:
+            self.lines[number].feed(piece)
+            if number == 1:
+                self.errors = self.errors[-LAST_WORDS:] + piece
+        else:
+            (self.answer, self.stack)[number - 2].extend(piece)
+
+    def frames(self) -> tuple[Frame, ...]:
+        """Where the rank said it was, outermost first."""
+        found = STACK_LINE.findall(_own_thread(self.stack.decode(errors="replace")))
+        frames = [Frame(file, int(line), name) for file, line, name in reversed(found)]
+        own = [n for n, frame in enumerate(frames) if frame.file == rank.__file__]
+        return tuple(frames[own[-1] + 1 :] if own else frames)
+
+    def ended(self) -> None:
+        """Note how the rank ended; its process is no more."""
+        self.process.join()
+        try:
+            self.outcome = pickle.loads(self.answer)
+        except Exception:
+            said = too_much(self.errors.decode(errors="replace"))
+            self.outcome = Failure("", said or _manner(self.process.exitcode), self.frames())
+
+
+class Group:
+    """Ranks that run together; `with Group(jobs) as group` leaves no process behind."""
+
+    def __init__(self, jobs: Sequence[Job], timeout: float) -> None:
+        self._jobs = jobs
+        self._timeout = timeout
+        self._members: list[_Member] = []
+        self._selector = selectors.DefaultSelector()
+
+    def __enter__(self) -> Group:
+        chosen = context()
+        try:
+            for job in self._jobs:
+                self._members.append(_Member(job, chosen))
+        except BaseException:
+            self.__exit__()
+            raise
+        for member in self._members:
+            for number, pipe in enumerate(member.pipes):
+                os.set_blocking(pipe.fileno(), False)
+                self._selector.register(pipe.fileno(), selectors.EVENT_READ, (member, number))
+            self._selector.register(member.process.sentinel, selectors.EVENT_READ, (member, None))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for member in self._members:
+            _kill(member.process)
+        for member in self._members:
+            member.process.join()
+            member.process.close()
+            for connection in (*member.pipes, member.life):
+                connection.close()
+        self._selector.close()
+
+    def wait(self) -> list[Result | Failure]:
+        """Wait for all ranks; the outcome of each, in order of rank."""
+        quiet_since: float | None = None
+        while running := self._running():
+            over = len(running) < len(self._members)
+            failed = any(isinstance(m.outcome, Failure) for m in self._members)
+            patience = GRACE_SECONDS if failed else self._timeout
+            if over:
+                quiet_since = quiet_since or time.monotonic()
+                if time.monotonic() - quiet_since > patience:
+                    self._give_up(running)
+                    break
+            if self._pump(0.1 if over else None):
+                quiet_since = time.monotonic() if not failed else quiet_since
+        for member in self._members:
+            for lines in member.lines:
+                lines.close()
+        return [member.outcome for member in self._members if member.outcome]
+
+    def _running(self) -> list[_Member]:
+        return [member for member in self._members if member.outcome is None]
+
+    def _pump(self, seconds: float | None) -> bool:
+        """Pass on what has come; whether a rank has ended."""
+        ended = []
+        for key, _ in self._selector.select(seconds):
+            member, number = key.data
+            if number is None:
+                ended.append(member)
+            else:
+                self._read(member, number, key.fd)
+        for member in ended:
+            self._selector.unregister(member.process.sentinel)
+            for number, pipe in enumerate(member.pipes):
+                if pipe.fileno() in self._selector.get_map():
+                    self._read(member, number, pipe.fileno(), to_the_end=True)
+            member.ended()
+        return bool(ended)
+
+    def _read(self, member: _Member, number: int, fd: int, to_the_end: bool = False) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while piece := os.read(fd, PIECE):
+                member.take(number, piece)
+                if not to_the_end:
+                    return
+            self._selector.unregister(fd)
+
+    def _give_up(self, stuck: Sequence[_Member]) -> None:
+        """Ask those that are left where they are, then end them."""
+        for member in stuck:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member.process.pid, signal.SIGUSR1)
+        until = time.monotonic() + STACK_SECONDS
+        while time.monotonic() < until and not all(
+            m.stack.endswith(b"in <module>\n") for m in stuck
+        ):
+            self._pump(0.05)
+        for member in self._running():
+            member.outcome = Failure(STUCK, "did not come to an end and was ended", member.frames())
+
+
+def _own_thread(stacks: str) -> str:
+    """The stack of the thread that failed, if it is said, or of that which runs the function.
+
+    faulthandler begins with the latest thread and ends with the first, whose stack it is.
+    """
+    _, *parts = THREAD.split(stacks)
+    named = dict(zip(parts[::2], parts[1::2], strict=True))
+    return named.get("Current thread") or named.get("Thread") or named.get("Stack", "")
+
+
+def _manner(code: int | None) -> str:
+    if code is not None and code < 0:
+        return f"was killed by {signal.Signals(-code).name}"
+    return f"ended with exit code {code} before its function returned"
+
+
+def _kill(process: Any) -> None:
+    """End a rank and what it has started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()  # it may not have a group of its own yet

@@ -1,0 +1,138 @@
+"""`gl.launch(function, 4)`: runs a function on four ranks, from a notebook cell or a script."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gpulearn import require
+from gpulearn.device import selection
+from gpulearn.errors import BadInput, RankError
+from gpulearn.parallel.launch.failures import error_of
+from gpulearn.parallel.launch.group import Group
+from gpulearn.parallel.launch.interrupt import Interrupted
+from gpulearn.parallel.launch.messages import Job, Result, travelling_call
+from gpulearn.parallel.launch.unpacking import results_of
+from gpulearn.parallel.link import Link
+from gpulearn.parallel.simulate.simulate import simulate
+from gpulearn.require import shown
+
+__all__ = ["launch"]
+
+R = TypeVar("R")
+LONGEST = 1e8  # seconds that torch can be told to wait: three years
+BACKENDS = ("gloo", "nccl", "simulated")
+
+
+def launch(
+    fn: Callable[..., R],
+    nprocs: int,
+    *args: Any,
+    timeout: float = 30.0,
+    debug: bool = False,
+    backend: str | None = None,
+    link: Link | str | None = None,
+) -> list[R]:
+    """Run a function on several ranks at once: real processes that can communicate.
+
+    Each rank calls `fn(*args)` with `torch.distributed` set up, so `dist.get_rank()`,
+    `dist.all_reduce(…)` and all else work in it. What ranks print appears line by line with the
+    rank in front. The function, its arguments and what it uses of the notebook travel to the
+    ranks as copies; what it changes there stays there, and what it returns comes back.
+
+    Args:
+        fn: what every rank runs; it may be defined in a notebook's cell.
+        nprocs: how many ranks.
+        args: its arguments.
+        timeout: seconds that a rank waits for another, in a collective or at the end.
+        debug: whether the ranks compare what they are about to do before each collective;
+            slower, but ranks that do different things are told at once.
+        backend: "gloo", or "nccl" with a GPU for each rank; chosen by what is here if None.
+            "simulated": threads that take turns, as `gl.simulate` describes.
+        link: what lies between two simulated ranks; of no effect on what they return.
+
+    Returns:
+        What each rank returned, in order of rank.
+
+    Raises:
+        BadInput: there is no such number of ranks, or something cannot travel to them.
+        RankError: a rank failed; the first to fail is named, with its own traceback.
+
+    >>> launch(pow, 2, 7, 2)
+    [49, 49]
+    """
+    ranks = require.whole("nprocs", nprocs)
+    require.above_zero("timeout", timeout)
+    if not callable(fn):
+        raise BadInput(f"fn is {shown(fn)}: give the function itself, without brackets.")
+    if backend == "simulated":
+        return simulate(fn, ranks, *args, link=link or "100 Gbit", timeout=timeout).results
+    if link is not None:
+        raise BadInput(f"link is {shown(link)}: only simulated ranks have one to choose.")
+    if not hasattr(os, "fork"):
+        raise BadInput("Ranks start on Linux and macOS; on Windows run the notebook in WSL.")
+    payload = travelling_call(fn, args)
+    chosen = _backend(backend, ranks)
+    with tempfile.TemporaryDirectory(prefix="gpulearn-") as folder:
+        jobs = [
+            Job(
+                payload=payload,
+                rank=rank,
+                size=ranks,
+                backend=chosen,
+                rendezvous=str(Path(folder) / "rendezvous"),
+                timeout=min(float(timeout), LONGEST),
+                threads=max(1, selection.cores() // ranks),
+                debug=debug,
+                environment=dict(os.environ),
+            )
+            for rank in range(ranks)
+        ]
+        try:
+            with Group(jobs, float(timeout)) as group:
+                outcomes = group.wait()
+        except OSError as refused:
+            if refused.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            raise RankError(
+                f"{ranks} ranks need more open files than this process may have: start fewer, or "
+                f"raise its limit (ulimit -n) before the notebook starts"
+            ) from None
+        except KeyboardInterrupt:
+            raise Interrupted(f"you ended it: none of the {ranks} ranks is left.") from None
+    if error := error_of(outcomes):
+        raise error from None
+    return results_of([one.payload for one in outcomes if isinstance(one, Result)])
+
+
+def _backend(wanted: str | None, ranks: int) -> str:
+    """The backend that was asked for if it can be had, else the best that can."""
+    import torch
+
+    gpus = torch.cuda.device_count() if selection.current().kind == "gpu" else 0
+    if wanted is None:
+        if 0 < gpus < ranks:
+            _say_shared(ranks, gpus)
+        return "nccl" if gpus >= ranks else "gloo"
+    chosen = require.choice("backend", wanted, BACKENDS)
+    if chosen == "nccl" and gpus < ranks:
+        raise BadInput(
+            f"nprocs is {ranks}, and there {'is' if gpus == 1 else 'are'} {gpus} GPU"
+            f"{'' if gpus == 1 else 's'}: NCCL wants one for each rank. Take backend='gloo'."
+        )
+    return chosen
+
+
+@functools.cache  # once for each pair: a notebook launches many times
+def _say_shared(ranks: int, gpus: int) -> None:
+    print(
+        f"{ranks} ranks share {gpus} GPU{'s' if gpus > 1 else ''}: NCCL wants one for "
+        f"each rank, so they communicate through the CPU (gloo).",
+        file=sys.stderr,
+    )

@@ -1,0 +1,156 @@
+"""A rank's side: it joins the group, runs the function, and sends back what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import datetime
+import faulthandler
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+from multiprocessing.connection import Connection
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from gpulearn.parallel.launch.flight_recorder import recorded
+from gpulearn.parallel.launch.messages import Calls, Failure, Job, Result, frames_of, packed
+
+__all__ = ["run", "said", "travelling"]
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of mallopt(3)
+
+
+def run(
+    job: Job,
+    out: Connection,
+    err: Connection,
+    answer: Connection,
+    stack: Connection,
+    life: Connection,
+) -> None:
+    """Be one rank, from start to end.
+
+    Args:
+        job: what to do.
+        out: where what is printed goes.
+        err: where what is printed to standard error goes.
+        answer: where one pickled `Result` or `Failure` goes.
+        stack: where the rank says where it is when it is asked.
+        life: ends when the launcher is gone; then this process ends too.
+    """
+    process = os.getpid()
+    _settle(job, out, err, stack, life)
+    try:
+        message: Result | Failure = Result(_call(job), _called(job))
+    except BaseException as error:
+        message = Failure(type(error).__name__, said(error), frames_of(error), _called(job))
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    if os.getpid() != process:
+        os._exit(0)  # a copy that the function made of this process: it is not the rank
+    with os.fdopen(answer.fileno(), "wb", closefd=False) as pipe:
+        pickle.dump(message, pipe)
+    # without the interpreter's farewell: a collective that still hangs would hold it up
+    os._exit(0 if isinstance(message, Result) else 1)
+
+
+def _settle(
+    job: Job, out: Connection, err: Connection, stack: Connection, life: Connection
+) -> None:
+    if hasattr(os, "setsid"):
+        os.setsid()  # an interrupt in the notebook reaches the launcher alone
+    os.dup2(out.fileno(), 1)
+    os.dup2(err.fileno(), 2)
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        # line by line, also when print's text goes to a pipe
+        stream = os.fdopen(number, "w", buffering=1, encoding="utf-8", closefd=False)
+        setattr(sys, name, stream)
+    threading.Thread(target=_die_with_launcher, args=(life,), daemon=True).start()
+    faulthandler.enable(file=stack.fileno())  # where it was when a library ended the process
+    if hasattr(faulthandler, "register"):
+        faulthandler.register(signal.SIGUSR1, file=stack.fileno(), all_threads=False)
+    os.environ.update(job.environment)
+    os.environ.update(
+        RANK=str(job.rank),
+        LOCAL_RANK=str(job.rank),
+        WORLD_SIZE=str(job.size),
+        LOCAL_WORLD_SIZE=str(job.size),
+        OMP_NUM_THREADS=str(job.threads),
+        TORCH_DISTRIBUTED_DEBUG="DETAIL" if job.debug else "OFF",
+    )
+    dist.set_debug_level_from_env()  # type: ignore[attr-defined]
+    torch.set_num_threads(job.threads)
+    _keep_memory()
+    # what a rank starts, such as a loader's workers, starts as it would from a script
+    multiprocessing.current_process().daemon = False
+    multiprocessing.set_start_method(None, force=True)
+
+
+def _keep_memory() -> None:
+    """Let the C library keep memory that was given up, for the next step's gradients.
+
+    By chance of what lies around it, such memory goes back to the system, and comes anew, page
+    by page: 10 ms of a step's 80, with 40 MB of gradients. Only glibc can be told.
+    """
+    with contextlib.suppress(Exception):
+        library = ctypes.CDLL(None)
+        library.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+        library.mallopt(M_MMAP_THRESHOLD, 32 << 20)  # the most that it takes
+
+
+def _die_with_launcher(life: Connection) -> None:
+    with contextlib.suppress(EOFError, OSError):
+        life.recv_bytes()
+    os.killpg(0, signal.SIGKILL) if hasattr(os, "killpg") else os._exit(1)
+
+
+def _call(job: Job) -> bytes:
+    function, args = pickle.loads(job.payload)
+    if job.backend == "nccl":
+        torch.cuda.set_device(job.rank)
+    store = dist.FileStore(job.rendezvous, job.size)  # type: ignore[attr-defined]
+    store.set_timeout(datetime.timedelta(seconds=job.timeout))
+    dist.init_process_group(
+        job.backend,
+        store=store,
+        rank=job.rank,
+        world_size=job.size,
+        timeout=datetime.timedelta(seconds=job.timeout),
+    )
+    dist.barrier()  # a rank that ends at once would be gone before the others have found it
+    return travelling(function(*args))
+
+
+def _called(job: Job) -> Calls:
+    """The collectives that this rank called, if gloo carried them and nobody compared them."""
+    return recorded() if job.backend == "gloo" and job.size > 1 and not job.debug else {}
+
+
+def travelling(result: Any) -> bytes:
+    """A rank's result as bytes.
+
+    Raises:
+        TypeError: it cannot become bytes.
+    """
+    try:
+        return packed(result)
+    except Exception as error:
+        raise TypeError(
+            f"the result, of type {type(result).__name__}, cannot travel back to the notebook "
+            f"({error}): return numbers, arrays, tensors or lists of them"
+        ) from None
+
+
+def said(error: BaseException) -> str:
+    """An exception's message, if it has one, in characters that can be printed."""
+    try:
+        return str(error).strip().encode(errors="backslashreplace").decode()
+    except Exception:
+        return ""

@@ -1,0 +1,203 @@
+"""Simulated messages: who meets whom, when each begins and ends, and what is counted.
+
+The model: a message of S bytes begins when its sender and its receiver are both there and takes
+α + S·β seconds. A rank has one port each way: it sends one message at a time and, at the same
+time, receives one. A sender goes on when its message has arrived, as with gloo.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+
+import torch
+from torch import Tensor
+
+from gpulearn.errors import BadInput, RankError
+from gpulearn.parallel.distances import doublings
+from gpulearn.parallel.link import Link
+from gpulearn.parallel.message_checks import misfit
+from gpulearn.parallel.simulate.scheduler import Baton
+
+__all__ = ["Port", "Post", "Wires"]
+
+BARRIER = -1  # the tag of a barrier's own messages
+
+
+class Post:
+    """One side of a message: a rank that sends, or one that receives."""
+
+    __slots__ = ("_version", "data", "end", "owner", "peer", "sends", "tag", "tensor", "wires")
+
+    def __init__(
+        self, wires: Wires, owner: int, peer: int, tag: int, tensor: Tensor, sends: bool
+    ) -> None:
+        self.wires = wires
+        self.owner = owner
+        self.peer = peer
+        self.tag = tag
+        self.tensor = tensor.detach() if tensor.requires_grad else tensor
+        self.sends = sends
+        self.end: float | None = None
+        # a message holds what its tensor held when it was posted
+        self.data = self.tensor.clone() if sends else None
+        self._version = _version(self.tensor) if sends else 0
+
+    def wait(self) -> Tensor:
+        """Wait until the message is through; a receiver's tensor changes only now."""
+        wires, clocks = self.wires, self.wires.baton.clocks
+        if self not in wires.open[self.owner]:
+            return self.tensor
+        if self.end is None:
+            wires.waiting[self.owner] = self
+            wires.baton.pause(self.owner)
+            del wires.waiting[self.owner]
+        assert self.end is not None
+        if self.end > clocks[self.owner]:
+            wires.blocked.extend((self.owner, clocks[self.owner], self.end))
+            clocks[self.owner] = self.end
+        wires.open[self.owner].pop(self)
+        if self.sends:
+            self._check_unchanged()
+        elif self.data is not None:
+            alike = self.data.shape == self.tensor.shape
+            self.tensor.copy_(self.data if alike else self.data.reshape(self.tensor.shape))
+        self.data = None
+        return self.tensor
+
+    def _check_unchanged(self) -> None:
+        if _version(self.tensor) == self._version or self.data is None:
+            return
+        changed = self.tensor != self.data
+        both_nan = (self.tensor != self.tensor) & (self.data != self.data)
+        if bool((changed & ~both_nan).any()):
+            raise RankError(
+                f"the tensor that was being sent to rank {self.peer} changed before wait(): "
+                f"wait for the message first, or send a copy."
+            )
+
+    def __str__(self) -> str:
+        if self.tag == BARRIER:
+            return f"waits in a barrier for rank {self.peer}"
+        verb, word = ("sends", "to") if self.sends else ("receives", "from")
+        return f"{verb} {self.tensor.nbytes} bytes {word} rank {self.peer}"
+
+
+class Wires:
+    """All messages of one simulation.
+
+    Attributes:
+        waiting: the post that a blocked rank waits for.
+        open: each rank's posts that it has not waited for yet, oldest first.
+        moved: five numbers for each message: sender, receiver, bytes, begin, end.
+        blocked: three numbers for each time that a rank waited: rank, begin, end.
+        computed: the same for each time that a rank computed.
+    """
+
+    def __init__(self, size: int, link: Link, baton: Baton) -> None:
+        self.link = link
+        self.baton = baton
+        self.waiting: dict[int, Post] = {}
+        self.open: list[dict[Post, None]] = [{} for _ in range(size)]
+        self.moved, self.blocked, self.computed = array("d"), array("d"), array("d")
+        self._out_free = [0.0] * size
+        self._in_free = [0.0] * size
+        self._posted: dict[tuple[int, int, int], deque[Post]] = {}
+
+    @property
+    def count(self) -> int:
+        """How many messages have begun."""
+        return len(self.moved) // 5
+
+    def post(self, owner: int, peer: int, tag: int, tensor: Tensor, sends: bool) -> Post:
+        """Send or receive: the message begins if the other side is there already."""
+        self.baton.step(owner)
+        mine = Post(self, owner, peer, tag, tensor, sends)
+        self.open[owner][mine] = None
+        key = (owner, peer, tag) if sends else (peer, owner, tag)
+        queue = self._posted.get(key)
+        if queue is None:
+            queue = self._posted[key] = deque()
+        if queue and queue[0].sends != sends:
+            other = queue.popleft()
+            # posts come in the order of the clock, so this one is the later of the two
+            send, receive = (mine, other) if sends else (other, mine)
+            self._move(send, receive, now=self.baton.clocks[owner])
+        else:
+            queue.append(mine)
+        return mine
+
+    def _move(self, send: Post, receive: Post, now: float) -> None:
+        _check_fit(send, receive)
+        source, target, size = send.owner, receive.owner, send.tensor.nbytes
+        start = max(now, self._out_free[source], self._in_free[target])
+        end = start + self.link.seconds(size)
+        self._out_free[source] = self._in_free[target] = end
+        self.moved.extend((source, target, size, start, end))
+        receive.data = send.data
+        for post in (send, receive):
+            post.end = end
+            if self.waiting.get(post.owner) is post:
+                self.baton.ready(post.owner, end)
+
+
+class Port:
+    """A simulated rank's way to the others."""
+
+    def __init__(self, wires: Wires, rank: int, size: int) -> None:
+        self._wires = wires
+        self.rank = rank
+        self.size = size
+
+    def isend(self, tensor: Tensor, to: int, tag: int) -> Post:
+        """Begin to send."""
+        return self._wires.post(self.rank, to, tag, tensor, sends=True)
+
+    def irecv(self, tensor: Tensor, source: int, tag: int) -> Post:
+        """Begin to receive."""
+        return self._wires.post(self.rank, source, tag, tensor, sends=False)
+
+    def exchange(
+        self, outgoing: Tensor, to: int, incoming: Tensor, source: int, tag: int = 0
+    ) -> None:
+        """Send and receive at once."""
+        leaving, arriving = self.isend(outgoing, to, tag), self.irecv(incoming, source, tag)
+        leaving.wait()
+        arriving.wait()
+
+    def barrier(self) -> None:
+        """Wait for all: messages without content over distances 1, 2, 4 … (dissemination).
+
+        Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization", Int. J. of
+        Parallel Programming 17(1), 1988: ⌈log₂N⌉ rounds.
+        """
+        nothing = torch.empty(0)
+        for distance in doublings(self.size):
+            ahead, behind = (self.rank + distance) % self.size, (self.rank - distance) % self.size
+            self.exchange(nothing, ahead, nothing, behind, BARRIER)
+
+    def compute(self, seconds: float) -> None:
+        """Move this rank's clock on."""
+        clocks = self._wires.baton.clocks
+        if seconds > 0:
+            start = clocks[self.rank]
+            clocks[self.rank] += seconds
+            self._wires.computed.extend((self.rank, start, clocks[self.rank]))
+
+    def clock(self) -> float:
+        """Simulated seconds."""
+        return self._wires.baton.clocks[self.rank]
+
+
+def _check_fit(send: Post, receive: Post) -> None:
+    sent, wanted = send.tensor, receive.tensor
+    if sent.dtype != wanted.dtype or sent.numel() != wanted.numel():
+        kinds = [str(t.dtype).removeprefix("torch.") for t in (sent, wanted)]
+        raise BadInput(
+            misfit(send.owner, sent.numel(), kinds[0], receive.owner, wanted.numel(), kinds[1])
+        )
+
+
+def _version(tensor: Tensor) -> int:
+    """How often the memory was written to, as torch counts it."""
+    return -1 if tensor.is_inference() else tensor._version

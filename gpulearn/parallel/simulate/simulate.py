@@ -1,0 +1,217 @@
+"""Simulated ranks: threads that take turns, messages in memory, and a clock from a model."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import torch
+
+from gpulearn import require
+from gpulearn.errors import BadInput, RankError
+from gpulearn.parallel.channel import rank_of_this_thread, simulation, speaking_through
+from gpulearn.parallel.launch.failures import error_of
+from gpulearn.parallel.launch.interrupt import Interrupted
+from gpulearn.parallel.launch.messages import Failure, Result, travelling_call
+from gpulearn.parallel.launch.rank import said, travelling
+from gpulearn.parallel.launch.streams import prefixed_output
+from gpulearn.parallel.launch.unpacking import own_copy, results_of
+from gpulearn.parallel.link import Link, as_link
+from gpulearn.parallel.simulate.counting import counted
+from gpulearn.parallel.simulate.deadlock import (
+    MOST_RANKS,
+    deadlock,
+    frames_of_error,
+    frames_of_thread,
+)
+from gpulearn.parallel.simulate.exits import exits_fail
+from gpulearn.parallel.simulate.network import Port, Wires
+from gpulearn.parallel.simulate.scheduler import Baton, Ended
+from gpulearn.parallel.simulate.simulation import Simulation
+from gpulearn.require import shown
+
+__all__ = ["simulate"]
+
+R = TypeVar("R")
+MOST = 1024
+# torch has one state of random numbers, and Python one standard output
+_one_at_a_time = threading.Lock()
+
+
+def simulate(
+    fn: Callable[..., R],
+    nprocs: int,
+    *args: Any,
+    link: Link | str = "100 Gbit",
+    timeout: float = 30.0,
+) -> Simulation[R]:
+    """Run a function on simulated ranks, which speak through `gl.send`, `gl.recv` and the like.
+
+    Each rank has its own copy of the function, its arguments and what it uses of the notebook,
+    and torch's random numbers of its own. One rank runs at a time and the order is always the
+    same. The clock is modelled: a message takes what `link` says, `gl.compute` what it is
+    given, and all else no time. Python's and NumPy's global random numbers are one sequence for
+    all ranks: give each a generator of its own. A second simulation, from another thread, waits
+    until the first is over.
+
+    Args:
+        fn: what every rank runs; it may be defined in a notebook's cell.
+        nprocs: how many ranks; at most 1,024.
+        args: its arguments.
+        link: the link between any two ranks, or the name of one (`gl.link`).
+        timeout: seconds (real ones) that a rank may run without speaking to another.
+
+    Returns:
+        Results, simulated clocks, messages, bytes, and a timeline.
+
+    Raises:
+        BadInput: there is no such number of ranks or no such link, or an argument cannot travel.
+        RankError: a rank failed, or all wait for one another; each is named with its line.
+
+    >>> import gpulearn as gl
+    >>> def pass_on():
+    ...     import torch
+    ...     value = torch.tensor([7.0])
+    ...     if gl.rank() == 0:
+    ...         gl.send(value, to=1)
+    ...         return 0.0
+    ...     return gl.recv(torch.empty(1), source=0).item()
+    >>> run = simulate(pass_on, 2, link=gl.Link(latency=1e-6, bandwidth=1e9))
+    >>> run.results, run.bytes_sent, run.seconds
+    ([0.0, 7.0], [4, 0], 1.004e-06)
+    """
+    ranks = require.whole("nprocs", nprocs)
+    if ranks > MOST:
+        raise BadInput(f"nprocs is {ranks}: at most {MOST:,} ranks can be simulated.")
+    require.above_zero("timeout", timeout)
+    if not callable(fn):
+        raise BadInput(f"fn is {shown(fn)}: give the function itself, without brackets.")
+    payload = travelling_call(fn, args)
+    return _Run[R](payload, ranks, as_link(link)).run(float(timeout))
+
+
+class _Run(Generic[R]):
+    """One run of simulated ranks."""
+
+    def __init__(self, payload: bytes, size: int, link: Link) -> None:
+        self._payload = payload
+        self._size = size
+        self._link = link
+        self._baton = Baton(size)
+        self._wires = Wires(size, link, self._baton)
+        self._results: dict[int, bytes] = {}
+        self._failures: dict[int, Failure] = {}
+        self._threads = [
+            threading.Thread(
+                target=contextvars.copy_context().run, args=(self._be, rank), daemon=True
+            )
+            for rank in range(size)
+        ]
+
+    def run(self, timeout: float) -> Simulation[R]:
+        # a rank that simulates others has the turn, so nobody comes between
+        alone = _one_at_a_time if rank_of_this_thread() is None else contextlib.nullcontext()
+        with alone:
+            self._run(timeout)
+        wires = self._wires
+        return Simulation(
+            results_of([self._results[rank] for rank in range(self._size)]),
+            self._link,
+            tuple(self._baton.clocks),
+            wires.moved,
+            wires.blocked,
+            wires.computed,
+        )
+
+    def _run(self, timeout: float) -> None:
+        state = torch.get_rng_state()
+        try:
+            with (
+                prefixed_output(rank_of_this_thread),
+                exits_fail(rank_of_this_thread),
+                simulation(self._turn),
+            ):
+                try:
+                    for thread in self._threads:
+                        thread.start()
+                    self._baton.hand_on()
+                    self._wait(timeout)
+                    error = self._error()
+                finally:
+                    self._baton.end(self._threads)
+        except KeyboardInterrupt:
+            raise Interrupted(f"you ended the {self._size:,} simulated ranks.") from None
+        finally:
+            torch.set_rng_state(state)
+        if error:
+            raise error from None
+
+    def _be(self, rank: int) -> None:
+        """Be one rank, from start to end."""
+        port = Port(self._wires, rank, self._size)
+        try:
+            with speaking_through(port):
+                self._baton.take(rank)
+                function, args = own_copy(self._payload)
+                result = function(*args)
+                for post in self._wires.open[rank]:
+                    raise RankError(f"it ended before wait() was called where it {post}")
+                self._results[rank] = travelling(result)
+        except Ended:
+            return
+        except BaseException as error:
+            self._failures[rank] = Failure(
+                type(error).__name__, _explained(said(error)), frames_of_error(error)
+            )
+            self._baton.leave(rank, failed=True)
+        else:
+            self._baton.leave(rank, failed=False)
+
+    def _turn(self) -> Port:
+        return Port(self._wires, self._baton.holder, self._size)
+
+    def _wait(self, timeout: float) -> None:
+        """Wait until nobody can go on, or one rank has kept the turn for too long."""
+        over, baton = self._baton.over, self._baton
+        with counted(self._size, lambda: self._wires.count) as show:
+            while not over.wait(min(0.5, max(0.05, baton.since + timeout - time.monotonic()))):
+                show()
+                if self._size > 1 and time.monotonic() - baton.since > timeout:
+                    self._failures[baton.holder] = Failure(
+                        "",
+                        f"ran for {timeout:g} seconds without speaking to another rank",
+                        frames_of_thread(self._threads[baton.holder]),
+                    )
+                    return
+
+    def _error(self) -> RankError | None:
+        """What went wrong, while all ranks still stand where they were."""
+        waiting = self._wires.waiting
+        if not self._failures:
+            return deadlock(waiting, self._threads) if waiting else None
+        outcomes: list[Result | Failure] = [Result(b"")] * self._size
+        for rank in sorted(waiting)[:MOST_RANKS]:
+            frames = frames_of_thread(self._threads[rank])
+            outcomes[rank] = Failure("", f"was ended where it {waiting[rank]}", frames)
+        for rank, failure in self._failures.items():
+            outcomes[rank] = Failure(failure.kind, failure.said, failure.frames, moment=0.0)
+        error = error_of(outcomes)
+        if error and len(waiting) > MOST_RANKS:
+            more = RankError(f"{error}\nand {len(waiting) - MOST_RANKS} more waited")
+            more.rank = error.rank
+            return more
+        return error
+
+
+def _explained(message: str) -> str:
+    """The message, with what to do where a simulated rank used what only a real one has."""
+    if "process group" in message and "initialized" in message:
+        return (
+            f"{message.rstrip('.')}: simulated ranks speak through gl.rank, gl.send, gl.recv and "
+            f"the collectives of gpulearn.parallel, not through torch.distributed"
+        )
+    return message

@@ -1,0 +1,185 @@
+"""The record of a simulated run: results, clocks, messages, and who did what when."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Generic, NamedTuple, TypeVar
+
+from gpulearn.parallel.link import Link
+from gpulearn.perf.timing import format_seconds
+
+__all__ = ["KINDS", "Interval", "Simulation"]
+
+R = TypeVar("R")
+KINDS = ("compute", "send", "receive", "wait")
+
+
+class Interval(NamedTuple):
+    """What a rank did from `start` to `end`, in simulated seconds.
+
+    `kind` is "compute", "send" or "receive" (a message is on its way; `peer` is the other rank
+    and `size` its bytes), or "wait": the rank can do nothing and none of its messages moves.
+    A rank can compute, send and receive at the same time.
+    """
+
+    rank: int
+    kind: str
+    start: float
+    end: float
+    peer: int = -1
+    size: int = 0
+
+
+@dataclass(frozen=True)
+class Simulation(Generic[R]):
+    """What simulated ranks did.
+
+    Attributes:
+        results: what each rank returned.
+        link: the link between any two ranks.
+        clocks: simulated seconds of each rank when it ended.
+        messages: how many messages went from one rank to another, by (sender, receiver).
+        bytes_moved: how many bytes, by (sender, receiver).
+    """
+
+    results: list[R]
+    link: Link
+    clocks: tuple[float, ...]
+    moved: array[float] = field(repr=False)
+    blocked: array[float] = field(repr=False)
+    computed: array[float] = field(repr=False)
+
+    @property
+    def seconds(self) -> float:
+        """Simulated seconds until the last rank ended."""
+        return max(self.clocks)
+
+    @cached_property
+    def messages(self) -> Counter[tuple[int, int]]:
+        """Messages by (sender, receiver)."""
+        return Counter((int(a), int(b)) for a, b, *_ in _rows(self.moved, 5))
+
+    @cached_property
+    def bytes_moved(self) -> Counter[tuple[int, int]]:
+        """Bytes by (sender, receiver)."""
+        total: Counter[tuple[int, int]] = Counter()
+        for source, target, size, *_ in _rows(self.moved, 5):
+            total[int(source), int(target)] += int(size)
+        return total
+
+    @property
+    def messages_sent(self) -> list[int]:
+        """Messages that each rank sent."""
+        return _by_sender(self.messages, len(self.clocks))
+
+    @property
+    def bytes_sent(self) -> list[int]:
+        """Bytes that each rank sent."""
+        return _by_sender(self.bytes_moved, len(self.clocks))
+
+    @cached_property
+    def timeline(self) -> tuple[Interval, ...]:
+        """What each rank did when, by rank and start."""
+        found = [Interval(int(r), "compute", a, b) for r, a, b in _rows(self.computed, 3)]
+        busy: dict[int, list[tuple[float, float]]] = {}
+        for source, target, size, start, end in _rows(self.moved, 5):
+            one, other = int(source), int(target)
+            found.append(Interval(one, "send", start, end, other, int(size)))
+            found.append(Interval(other, "receive", start, end, one, int(size)))
+            for rank in (one, other):
+                busy.setdefault(rank, []).append((start, end))
+        for spans in busy.values():
+            spans.sort()
+        waits: dict[int, list[tuple[float, float]]] = {}
+        for waiter, start, end in _rows(self.blocked, 3):
+            waits.setdefault(int(waiter), []).append((start, end))
+        for rank, spans in waits.items():
+            for start, end in _without(spans, busy.get(rank, [])):
+                found.append(Interval(rank, "wait", start, end))
+        return tuple(sorted(found))
+
+    def share(self, kind: str, rank: int | None = None) -> float:
+        """The part of the run that a rank spent on one kind, between 0 and 1.
+
+        Args:
+            kind: one of `KINDS`.
+            rank: a rank, or None for the mean of all.
+
+        >>> import gpulearn as gl
+        >>> gl.simulate(lambda: gl.compute(gl.rank()), 3).share("compute", rank=1)
+        0.5
+        """
+        total = self.seconds * (len(self.clocks) if rank is None else 1)
+        spent = sum(i.end - i.start for i in self.timeline
+                    if i.kind == kind and rank in (None, i.rank))  # fmt: skip
+        return spent / total if total else 0.0
+
+    @property
+    def overlap(self) -> float:
+        """The part of the time with messages under way in which their rank also computes."""
+        covered = moving = 0.0
+        for rank in range(len(self.clocks)):
+            own = [i for i in self.timeline if i.rank == rank]
+            messages = [i[2:4] for i in own if i.kind in ("send", "receive")]
+            computing = [i[2:4] for i in own if i.kind == "compute"]
+            alone = sum(b - a for a, b in _without(list(_merged(messages)), computing))
+            total = sum(b - a for a, b in _merged(messages))
+            moving += total
+            covered += total - alone
+        return covered / moving if moving else 0.0
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self.clocks):,} ranks over {self.link}: "
+            f"{format_seconds(self.seconds)} (modelled), {self.messages.total():,} messages, "
+            f"{self.bytes_moved.total():,} bytes"
+        )
+
+    __repr__ = __str__
+
+
+def _rows(flat: array[float], width: int) -> Iterator[tuple[float, ...]]:
+    return zip(*[iter(flat)] * width, strict=True)
+
+
+def _by_sender(pairs: Counter[tuple[int, int]], size: int) -> list[int]:
+    total = [0] * size
+    for (source, _), count in pairs.items():
+        total[source] += count
+    return total
+
+
+def _merged(spans: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """Spans that overlap become one."""
+    current: tuple[float, float] | None = None
+    for start, end in sorted(spans):
+        if current and start <= current[1]:
+            current = current[0], max(current[1], end)
+            continue
+        if current:
+            yield current
+        current = start, end
+    if current:
+        yield current
+
+
+def _without(
+    spans: Sequence[tuple[float, float]], holes: Sequence[tuple[float, float]]
+) -> Iterator[tuple[float, float]]:
+    """What is left of ascending spans when sorted holes are cut out; both may touch."""
+    first = 0
+    for start, end in spans:
+        while first < len(holes) and holes[first][1] <= start:
+            first += 1
+        position = first
+        while start < end and position < len(holes) and holes[position][0] < end:
+            if holes[position][0] > start:
+                yield start, holes[position][0]
+            start = max(start, holes[position][1])
+            position += 1
+        if start < end:
+            yield start, end

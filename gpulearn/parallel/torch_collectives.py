@@ -1,0 +1,124 @@
+"""The library's sum and copy over all ranks, in real processes; simulated ranks use ours."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from gpulearn.parallel.allreduce import all_reduce
+from gpulearn.parallel.channel import Handle, current
+from gpulearn.parallel.collectives import broadcast
+from gpulearn.parallel.communicator import irecv, isend
+from gpulearn.parallel.torch_messages import Processes
+
+__all__ = ["Summing", "begin_sum", "copy_from", "largest_over_ranks", "sum_over_ranks"]
+
+
+class Summing(Protocol):
+    """A sum over all ranks that is under way."""
+
+    def wait(self) -> None:
+        """Wait until the tensor holds the sum."""
+
+
+class _Library:
+    """A sum that the library carries out beside us."""
+
+    def __init__(self, work: Any) -> None:
+        self._work = work
+
+    def wait(self) -> None:
+        self._work.wait()
+
+
+class _Direct:
+    """A sum of simulated ranks: each sends its whole tensor to each other, all at once.
+
+    A ring would need somebody to take its steps while this rank computes. (N−1)·S bytes leave
+    each rank: for two ranks as many as a ring's, for more of them more.
+    """
+
+    def __init__(self, tensor: Tensor) -> None:
+        me, count = current().rank, current().size
+        others = [(me + shift) % count for shift in range(1, count)]
+        mine = tensor.detach().clone()
+        self._tensor = tensor
+        self._parts = {me: mine}
+        self._handles: list[Handle] = []
+        for other in others:
+            self._parts[other] = torch.empty_like(mine)
+            self._handles.append(irecv(self._parts[other], other))
+        self._handles += [isend(mine, other) for other in others]
+
+    def wait(self) -> None:
+        for handle in self._handles:
+            handle.wait()
+        total = self._parts[0].clone()
+        for number in range(1, len(self._parts)):  # in order of rank: the same bits everywhere
+            total += self._parts[number]
+        self._tensor.detach().copy_(total)
+
+
+def begin_sum(tensor: Tensor) -> Summing:
+    """Begin to add a tensor over all ranks, and go on at once.
+
+    Until `wait()` of what is returned, the tensor belongs to the sum: neither read nor change it.
+
+    Args:
+        tensor: contiguous, of one shape and dtype on all ranks; it ends as the sum.
+
+    >>> import gpulearn as gl
+    >>> def total():
+    ...     mine = torch.tensor([1.0, 10.0]) * (gl.rank() + 1)
+    ...     begin_sum(mine).wait()
+    ...     return mine.tolist()
+    >>> gl.launch(total, 3, backend="simulated")
+    [[6.0, 60.0], [6.0, 60.0], [6.0, 60.0]]
+    """
+    if isinstance(current(), Processes):
+        return _Library(dist.all_reduce(tensor.detach(), async_op=True))
+    return _Direct(tensor)
+
+
+def sum_over_ranks(tensor: Tensor) -> Tensor:
+    """Add a tensor over all ranks, into the tensor itself; returns it."""
+    return _in_whole(tensor, "sum")
+
+
+def largest_over_ranks(tensor: Tensor) -> Tensor:
+    """The largest entries over all ranks, into the tensor itself; returns it."""
+    return _in_whole(tensor, "max")
+
+
+def copy_from(root: int, tensor: Tensor) -> Tensor:
+    """Overwrite a tensor with that of one rank; returns it."""
+    if not isinstance(current(), Processes):
+        # autograd does not count what the library writes: a buffer may have to wait for backward
+        broadcast(tensor.data, root)
+        return tensor
+    whole = _on_wire(tensor)
+    dist.broadcast(whole, root)
+    return _back(tensor, whole)
+
+
+def _in_whole(tensor: Tensor, op: str) -> Tensor:
+    if not isinstance(current(), Processes):
+        return all_reduce(tensor, op)
+    whole = _on_wire(tensor)
+    dist.all_reduce(whole, dist.ReduceOp.SUM if op == "sum" else dist.ReduceOp.MAX)
+    return _back(tensor, whole)
+
+
+def _on_wire(tensor: Tensor) -> Tensor:
+    """The tensor where and as the backend takes it: NCCL from the GPU, gloo from anywhere."""
+    device = "cuda" if dist.get_backend() == "nccl" else tensor.device
+    return tensor.detach().to(device).contiguous()
+
+
+def _back(tensor: Tensor, whole: Tensor) -> Tensor:
+    if whole.data_ptr() != tensor.data_ptr():
+        tensor.detach().copy_(whole)
+    return tensor

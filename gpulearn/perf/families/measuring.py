@@ -1,0 +1,80 @@
+"""The clock of all recordings, and the checks that come before it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+from gpulearn import require
+from gpulearn.device import selection
+from gpulearn.perf import timing
+from gpulearn.perf.families.rows import fault
+
+__all__ = ["host_seconds", "kernels_on", "launch_seconds", "timed", "torch_on"]
+
+BLOCK_SECONDS = 5e-3  # long against the reading of a clock, short enough for hundreds of rows
+BLOCKS = 5
+
+
+def kernels_on() -> str:
+    """Where kernels run: "cuda", or "cpu" on the SIMT machine."""
+    return "cuda" if selection.current().kind == "gpu" else "cpu"
+
+
+def torch_on() -> str:
+    """Where torch computes: "cuda" or "cpu"."""
+    return "cuda" if selection.torch_gpu() else "cpu"
+
+
+def launch_seconds(launch: Callable[[], object], seconds: float = 0.1) -> float:
+    """The median seconds of a launch, without the host's part of it where a GPU has timers.
+
+    Args:
+        launch: what to time; the work must go to the default stream.
+        seconds: the most time to spend on repeats.
+    """
+    torch = require.package("torch", "Recording")
+    clock = "events" if torch.cuda.is_available() else "host"
+    return timing.measure(launch, seconds=seconds, clock=clock).median
+
+
+def host_seconds(call: Callable[[], object], block: float = BLOCK_SECONDS) -> float:
+    """The median seconds of a call, as the host sees it: launches and copies are counted.
+
+    `timing.measure` spends up to a second on each call. Recordings have hundreds of them, so
+    that here five blocks of calls, each about `block` seconds long, have to do.
+    """
+    call()  # compiles, allocates and wakes up
+    many = max(1, math.ceil(block / _block(call, 1)))
+    return median(_block(call, many) for _ in range(BLOCKS))
+
+
+def _block(call: Callable[[], object], many: int) -> float:
+    """Seconds of each of `many` calls in a row."""
+    start = timing.now()
+    for _ in range(many):
+        call()
+    return (timing.now() - start) / many
+
+
+def timed(
+    fields: dict[str, Any],
+    prepare: Callable[[], Callable[[], object]],
+    clock: Callable[[Callable[[], object]], float] = launch_seconds,
+) -> dict[str, Any]:
+    """A row of a recording: `fields` with the `seconds` of what `prepare` returns.
+
+    `prepare` runs the work once, checks its result, and returns the call to time. Where the
+    result is wrong, or the machine refuses the work (memory runs out, a launch is too large),
+    the row says so under `error` and has no time.
+    """
+    try:
+        with warnings.catch_warnings():
+            # some launches are small on purpose
+            warnings.filterwarnings("ignore", message="Grid size")
+            return fields | {"seconds": clock(prepare())}
+    except Exception as error:
+        return fields | fault(error)

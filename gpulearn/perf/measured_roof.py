@@ -1,0 +1,164 @@
+"""The roofline of the machine at hand: how fast it computes and how fast it moves bytes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gpulearn import require
+from gpulearn.device import selection
+from gpulearn.errors import BadInput
+from gpulearn.kernels.matmul import matmul_flops
+from gpulearn.perf.cpu_load import watch_neighbours
+from gpulearn.perf.fastest import fastest
+from gpulearn.perf.products import float32_products, random_matrix
+from gpulearn.perf.roofline import Roof, arithmetic_intensity
+from gpulearn.perf.series import Provenance
+
+__all__ = ["RoofPoint", "measured_roof", "memory_bandwidth", "product_rate", "roof_point"]
+
+ROUNDS = 2  # at most, if other programs disturb
+SIZES = {"cpu": (512, 1024, 2048), "cuda": (4096, 8192)}
+NUMBERS = {"cpu": 2**24, "cuda": 2**27}  # in an array, several times what a cache holds
+
+
+@dataclass(frozen=True)
+class RoofPoint:
+    """Work that was timed: a point under a roofline, if all is as the model says.
+
+    Attributes:
+        name: what was done.
+        flops: its operations.
+        bytes_moved: what must be moved between memory and processor at least.
+        seconds: the fastest run.
+        provenance: where it ran.
+
+    Raises:
+        BadInput: a number is not above zero.
+    """
+
+    name: str
+    flops: float
+    bytes_moved: float
+    seconds: float
+    provenance: Provenance
+
+    def __post_init__(self) -> None:
+        require.above_zero("flops", self.flops)
+        require.above_zero("bytes_moved", self.bytes_moved)
+        require.above_zero("seconds", self.seconds)
+
+    @property
+    def intensity(self) -> float:
+        """Operations per byte."""
+        return arithmetic_intensity(self.flops, self.bytes_moved)
+
+    @property
+    def rate(self) -> float:
+        """Operations per second."""
+        return self.flops / self.seconds
+
+    def share(self, roof: Roof) -> float:
+        """The part of what a roof allows that was reached; above 1 if a premise is wrong."""
+        return self.rate / roof.attainable(self.intensity)
+
+
+def roof_point(
+    name: str, function: Callable[[], object], flops: float, bytes_moved: float
+) -> RoofPoint:
+    """Time a call, and place it by its operations and its bytes.
+
+    As with `measured_roof`, the fastest of all repeats counts.
+
+    Args:
+        name: what is done.
+        function: does it, without arguments.
+        flops: its operations, counted by whoever wrote it.
+        bytes_moved: the bytes that it must move at least.
+
+    Raises:
+        BadInput: `function` cannot be called, or a number is not above zero.
+        MissingPackage: torch, which does the timing, is not installed.
+    """
+    if not callable(function):
+        raise BadInput(
+            f"function is {require.shown(function)}: give what can be called without arguments."
+        )
+    require.above_zero("flops", flops)
+    require.above_zero("bytes_moved", bytes_moved)
+    seconds, origin = fastest(function)
+    return RoofPoint(name, flops, bytes_moved, seconds, origin)
+
+
+@require.sizes("n")
+def memory_bandwidth(n: int = 2**24, on: str = "cpu") -> float:
+    """The most bytes per second that this machine moves from and to its main memory.
+
+    The fastest of all repeats of a copy b ← a, which reads and writes 8·n bytes, and of a sum
+    a ← a + b, which reads and writes 12·n. Many CPUs read the target of a copy before they
+    write it; no count sees that, and the sum, which has read its target, does not pay for it.
+    The default, 64 MiB twice, is more than the caches of most processors hold.
+
+    Args:
+        n: how many float32 numbers an array has.
+        on: "cpu", or "cuda" for the memory of a GPU that torch can use.
+
+    Raises:
+        BadInput: an argument is none of these.
+        MissingPackage: torch is not installed.
+    """
+    torch = require.package("torch", "gl.memory_bandwidth")
+    require.choice("device", on, ("cpu", "cuda"))
+    a, b = torch.randn(n, device=on), torch.randn(n, device=on)
+    copy, _ = fastest(lambda: b.copy_(a), seconds=0.5)
+    add, _ = fastest(lambda: a.add_(b), seconds=0.5)
+    return max(8 * n / copy, 12 * n / add)
+
+
+def measured_roof(on: str = "cpu") -> Roof:
+    """Measure the float32 roofline of this machine's CPU, or of its GPU.
+
+    The roof is the fastest run of a large matrix product, the slope that of a large copy or sum:
+    what the machine does when nothing is in its way. Where other programs disturb, it tries
+    once again.
+
+    Args:
+        on: "cpu", or "cuda" for a GPU that torch can use.
+
+    Raises:
+        BadInput: `on` is neither.
+        MissingPackage: torch is not installed.
+    """
+    torch = require.package("torch", "gl.measured_roof")
+    require.choice("device", on, ("cpu", "cuda"))
+    peak = bandwidth = 0.0
+    for _ in range(ROUNDS):
+        with watch_neighbours() as neighbours:
+            peak = max(peak, product_rate(on))
+            bandwidth = max(bandwidth, memory_bandwidth(NUMBERS[on], on))
+        if not neighbours.disturb:
+            break
+    name = torch.cuda.get_device_name() if on == "cuda" else _cpu()
+    return Roof(name, peak, bandwidth, Provenance("measured", name, busy=neighbours.disturb))
+
+
+def _cpu() -> str:
+    return f"{selection.cpu_name()}, {selection.cores()} cores"
+
+
+def product_rate(on: str = "cpu", sizes: Sequence[int] | None = None) -> float:
+    """The most operations per second in a float32 product of large matrices, by torch.
+
+    Several sizes are tried: a larger product is more efficient, a smaller one is likelier to get
+    through undisturbed.
+    """
+    torch = require.package("torch", "gl.measured_roof")
+    best = 0.0
+    for n in sizes or SIZES[on]:
+        a, b = (torch.from_numpy(random_matrix(n, seed)).to(on) for seed in (1, 2))
+        c = torch.empty_like(a)
+        with float32_products(torch, tf32=False):
+            seconds, _ = fastest(functools.partial(torch.matmul, a, b, out=c), seconds=0.5)
+        best = max(best, matmul_flops(n, n, n) / seconds)
+    return best

@@ -1,0 +1,186 @@
+"""How long work could take at best: the roofline model.
+
+Work of F operations that moves B bytes takes at least max(F / peak, B / bandwidth)
+seconds (Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpulearn import require
+from gpulearn.errors import BadInput
+from gpulearn.perf.gpus import BYTES, gpu_spec
+from gpulearn.perf.series import Provenance
+
+__all__ = [
+    "COPY_SECONDS",
+    "LAUNCH_SECONDS",
+    "Roof",
+    "arithmetic_intensity",
+    "attainable",
+    "matmul_seconds",
+    "plain",
+    "ridge_point",
+    "roof",
+]
+
+# Assumed for every GPU, and said wherever a model's time is shown: what it costs the host
+# to launch one kernel or to start one copy.
+LAUNCH_SECONDS = 5e-6
+COPY_SECONDS = 10e-6
+
+
+@require.positive("bytes_moved", or_zero=("flops",))
+def arithmetic_intensity(flops: float, bytes_moved: float) -> float:
+    """Operations for each byte that is moved between memory and processor: F / B.
+
+    Raises:
+        BadInput: a number is below zero, or no byte is moved.
+
+    >>> arithmetic_intensity(flops=2e6, bytes_moved=12e6)
+    0.16666666666666666
+    """
+    return flops / bytes_moved
+
+
+@require.positive("peak", "bandwidth")
+def ridge_point(peak: float, bandwidth: float) -> float:
+    """The arithmetic intensity from which arithmetic is the limit, in operations per byte.
+
+    Args:
+        peak: operations per second.
+        bandwidth: bytes per second.
+
+    Raises:
+        BadInput: a number is not above zero.
+
+    >>> ridge_point(peak=8e12, bandwidth=320e9)
+    25.0
+    """
+    return peak / bandwidth
+
+
+@require.positive("intensity", "peak", "bandwidth")
+def attainable(intensity: float, peak: float, bandwidth: float) -> float:
+    """The most operations per second that work of this intensity can reach.
+
+    min(peak, intensity · bandwidth): the roofline itself.
+
+    Args:
+        intensity: operations per byte.
+        peak: operations per second.
+        bandwidth: bytes per second.
+
+    Raises:
+        BadInput: a number is not above zero.
+
+    >>> attainable(intensity=2.0, peak=8e12, bandwidth=320e9)
+    640000000000.0
+    """
+    return min(peak, intensity * bandwidth)
+
+
+@dataclass(frozen=True)
+class Roof:
+    """One roofline: `peak` in operations per second, `bandwidth` in bytes per second.
+
+    Raises:
+        BadInput: a number is not above zero.
+    """
+
+    name: str
+    peak: float
+    bandwidth: float
+    provenance: Provenance
+
+    def __post_init__(self) -> None:
+        require.above_zero("peak", self.peak)
+        require.above_zero("bandwidth", self.bandwidth)
+
+    @property
+    def ridge(self) -> float:
+        """The ridge point, in operations per byte."""
+        return ridge_point(self.peak, self.bandwidth)
+
+    @property
+    def origin(self) -> str:
+        """The provenance without the name of the machine, which is the roof's own."""
+        if self.provenance.kind == "modelled":
+            return str(self.provenance)
+        if self.provenance.kind == "recorded":
+            return f"recorded {self.provenance.when}"
+        return "measured here" + (", while busy" if self.provenance.busy else "")
+
+    def attainable(self, intensity: float) -> float:
+        """The most operations per second at an intensity (operations per byte)."""
+        return attainable(intensity, self.peak, self.bandwidth)
+
+    def seconds(self, flops: float, bytes_moved: float) -> float:
+        """The least seconds for work of `flops` operations that moves `bytes_moved` bytes."""
+        return max(flops / self.peak, bytes_moved / self.bandwidth)
+
+    def limit(self, flops: float, bytes_moved: float) -> str:
+        """What those seconds are spent on: "memory" or "arithmetic"."""
+        return "memory" if flops / self.peak < bytes_moved / self.bandwidth else "arithmetic"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name}: {plain(self.peak / 1e9)} GFLOP/s, {plain(self.bandwidth / 1e9)} GB/s, "
+            f"ridge at {self.ridge:.3g} FLOP per byte ({self.origin})"
+        )
+
+    __repr__ = __str__
+
+
+def plain(value: float) -> str:
+    """A rate without exponent: three digits, or all whole ones."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def roof(gpu: str, dtype: str = "float32", units: str = "any") -> Roof:
+    """The roofline of a named GPU by its data sheet.
+
+    Args:
+        gpu: one of `gpulearn.perf.gpus.GPUS`.
+        dtype: the arithmetic.
+        units: "any" (tensor cores where they are faster) or "vector" (the ordinary units only,
+            which is what a kernel of our own uses).
+
+    Raises:
+        BadInput: the GPU, its arithmetic or `units` is not known.
+
+    >>> roof("T4").ridge
+    25.3125
+    """
+    spec = gpu_spec(gpu)
+    require.choice("kind of units", units, ("any", "vector"))
+    rates = spec.peak if units == "any" else spec.vector
+    if not isinstance(dtype, str) or dtype not in rates:
+        said = dtype if isinstance(dtype, str) else require.shown(dtype)
+        raise BadInput(f"The {gpu} has no {said} arithmetic: choose from {', '.join(rates)}.")
+    name = gpu if dtype == "float32" else f"{gpu}, {dtype}"
+    return Roof(
+        name, rates[dtype], spec.bandwidth, Provenance("modelled", f"the {gpu}'s data sheet")
+    )
+
+
+def matmul_seconds(
+    m: int, n: int, p: int, *, gpu: str, dtype: str = "float32", copies: bool = False
+) -> float:
+    """Estimate the seconds that C = A·B takes on a GPU at its best, with A (m, n), B (n, p).
+
+    max(2·m·n·p / peak, bytes / bandwidth) + one launch; with `copies` also A and B to the
+    GPU and C back, over the link. Each matrix is moved once, so a real GPU is
+    slower, unless its cache helps.
+
+    Raises:
+        BadInput: a size is not above zero, or the GPU or its arithmetic is unknown.
+    """
+    m, n, p = (require.whole(name, size) for name, size in (("m", m), ("n", n), ("p", p)))
+    best = roof(gpu, dtype)
+    moved = (m * n + n * p + m * p) * BYTES[dtype]
+    seconds = LAUNCH_SECONDS + best.seconds(2 * m * n * p, moved)
+    if copies:
+        seconds += 3 * COPY_SECONDS + moved / gpu_spec(gpu).link
+    return seconds

@@ -1,0 +1,92 @@
+"""Times over sizes, where they come from, and from which size on one device leads.
+
+Numbers come from one of three places, which are never mixed up: measured here, recorded on a
+named machine, or modelled. A `Provenance` travels with every one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpulearn import require
+from gpulearn.errors import BadInput
+
+__all__ = ["Provenance", "Series", "crossover"]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a number comes from.
+
+    Attributes:
+        kind: "measured", "recorded" or "modelled".
+        where: the device, or the model.
+        when: the date of a recording.
+        busy: whether other programs disturbed a measurement.
+    """
+
+    kind: str
+    where: str
+    when: str = ""
+    busy: bool = False
+
+    def __post_init__(self) -> None:
+        require.choice("kind of provenance", self.kind, ("measured", "recorded", "modelled"))
+
+    def __str__(self) -> str:
+        if self.kind == "measured":
+            return f"measured here on {self.where}" + (", while busy" if self.busy else "")
+        if self.kind == "recorded":
+            return f"recorded on {self.where}, {self.when}"
+        return f"modelled by {self.where}"
+
+
+@dataclass(frozen=True)
+class Series:
+    """Seconds over ascending sizes under one name, such as one curve of a figure.
+
+    Raises:
+        BadInput: sizes and times do not fit together, or a time is not above zero.
+    """
+
+    name: str
+    sizes: tuple[int, ...]
+    seconds: tuple[float, ...]
+    provenance: Provenance
+
+    def __post_init__(self) -> None:
+        require.ascending("sizes", self.sizes)
+        if len(self.sizes) != len(self.seconds):
+            raise BadInput(
+                f"{self.name} has {len(self.sizes)} sizes and {len(self.seconds)} times: "
+                f"give one time for each size."
+            )
+        for seconds in self.seconds:
+            require.above_zero("a time", seconds)
+
+
+@require.same_length("sizes", "cpu_seconds", "gpu_seconds")
+def crossover(
+    sizes: Sequence[int], cpu_seconds: Sequence[float], gpu_seconds: Sequence[float]
+) -> int | None:
+    """The smallest measured size from which the GPU stays faster; None if it never does.
+
+    Args:
+        sizes: the sizes, ascending.
+        cpu_seconds: the CPU's time for each size.
+        gpu_seconds: the GPU's time for each size.
+
+    Raises:
+        BadInput: the three differ in length.
+
+    >>> crossover([64, 128, 256, 512], [1, 2, 8, 60], [5, 5, 5, 6])
+    256
+    """
+    start = None
+    for size, cpu, gpu in zip(sizes, cpu_seconds, gpu_seconds, strict=True):
+        if gpu >= cpu:
+            start = None
+        elif start is None:
+            start = size
+    return start

@@ -1,0 +1,239 @@
+"""How long a call takes, measured honestly."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from gpulearn import require
+from gpulearn.device import selection
+from gpulearn.errors import BadInput
+from gpulearn.perf.cpu_load import watch_neighbours
+from gpulearn.perf.series import Provenance
+
+__all__ = ["Measurement", "format_seconds", "measure", "now", "place", "time_correctly"]
+
+REPEATS = 3  # at least, however slow a call is
+HEAD_START = 1_000_000  # ticks of the GPU's clock, more than half a millisecond
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The seconds that a call took.
+
+    Attributes:
+        times: one entry a repeat, in seconds per call; a repeat of a short call is a block of
+            many, and its entry their mean.
+        first: the very first call, which compiles, allocates and wakes up; not among `times`.
+        provenance: where this was measured.
+    """
+
+    times: tuple[float, ...]
+    first: float
+    provenance: Provenance
+
+    @property
+    def repeats(self) -> int:
+        """How many repeats the median is taken over."""
+        return len(self.times)
+
+    @property
+    def median(self) -> float:
+        """The median of the repeats, in seconds."""
+        return self._quantile(0.5)
+
+    @property
+    def iqr(self) -> float:
+        """The interquartile range, in seconds: the spread of the middle half."""
+        return self._quantile(0.75) - self._quantile(0.25)
+
+    @property
+    def stable(self) -> bool:
+        """Whether the spread is at most a tenth of the median, over three repeats or more."""
+        return self.repeats >= REPEATS and self.iqr <= self.median / 10
+
+    def _quantile(self, share: float) -> float:
+        import numpy as np
+
+        return float(np.quantile(self.times, share))
+
+    def __str__(self) -> str:
+        return (
+            f"{format_seconds(self.median)} (median of {self.repeats}, spread "
+            f"{format_seconds(self.iqr)}{'' if self.stable else ', not stable'}; {self.provenance})"
+        )
+
+    __repr__ = __str__
+
+
+def format_seconds(seconds: float) -> str:
+    """Write a duration, in seconds, with the unit that fits.
+
+    >>> format_seconds(0.00123)
+    '1.23 ms'
+    """
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if abs(seconds) >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def measure(
+    function: Callable[[], object],
+    *,
+    seconds: float = 1.0,
+    clock: str = "host",
+    where: str | None = None,
+) -> Measurement:
+    """Time a call without arguments: warm up, synchronise, repeat until the median is stable.
+
+    The repeats, three at least, end when their spread is under a tenth of their median, or
+    after `seconds`; the result says if it is not stable. Where there is a GPU, every reading
+    of the clock waits for all that torch and our kernels have launched; with `clock="events"`
+    the GPU's own event timers are read instead, which leaves out the time the host takes to
+    launch.
+
+    Args:
+        function: what to time.
+        seconds: the most time to spend on repeats.
+        clock: "host", or "events" for work on a GPU.
+        where: the device to name in the provenance; by default the CPU, and the GPU beside it
+            once this process has used it.
+
+    Raises:
+        BadInput: `function` cannot be called, `seconds` is not above zero, `clock` is unknown,
+            or it is "events" where torch sees no GPU.
+        MissingPackage: torch is not installed.
+
+    >>> measure(lambda: sum(range(1000)), seconds=0.01).median > 0
+    True
+    """
+    if not callable(function):
+        raise BadInput(
+            f"measure was given {function!r}, which cannot be called: "
+            f"give it a function, such as measure(lambda: a @ b)."
+        )
+    if not takes_nothing(function):
+        raise BadInput(
+            f"{getattr(function, '__name__', 'the function')} needs arguments: give measure a "
+            f"function of none, such as measure(lambda: f(x))."
+        )
+    require.above_zero("seconds", seconds)
+    require.choice("clock", clock, ("host", "events"))
+    torch = require.package("torch", "gl.measure")
+    if clock == "events" and not torch.cuda.is_available():
+        raise BadInput("clock='events' reads a GPU's timers, and torch sees no GPU: use 'host'.")
+    start = now()
+    function()
+    first = now() - start
+    repeat = event_times if clock == "events" else _host_times
+    with watch_neighbours() as neighbours:
+        times = repeat(function, seconds, torch)
+    where = where or place()
+    origin = Provenance("measured", where, busy=neighbours.disturb)
+    return Measurement(tuple(times), first, origin)
+
+
+def takes_nothing(function: Callable[..., object]) -> bool:
+    """Whether a function can be called without arguments, as far as can be known."""
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        return False
+    except ValueError:  # a built-in function that does not say
+        return True
+    return True
+
+
+def now() -> float:
+    """The time in seconds, read once the GPU, where there is one, has nothing left to do."""
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    # torch may be a build without CUDA, or look at another GPU than the one kernels run on
+    if (kernels := sys.modules.get("gpulearn.cuda")) is not None:
+        kernels.synchronize()
+    return perf_counter()
+
+
+def place() -> str:
+    """What may have done the work: the CPU, and the GPU if this process has used it."""
+    torch = require.package("torch", "gl.measure")
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        return f"{selection.cpu_name()} with {torch.cuda.get_device_name()}"
+    return selection.cpu_name()
+
+
+def _host_times(function: Callable[[], object], seconds: float, torch: Any) -> list[float]:
+    from torch.utils.benchmark import Timer
+
+    timer = Timer(
+        "function()",
+        globals={"function": function},
+        timer=now,
+        num_threads=torch.get_num_threads(),
+    )
+    found = timer.adaptive_autorange(threshold=0.1, min_run_time=seconds / 3, max_run_time=seconds)
+    times = list(found.times)
+    while len(times) < REPEATS:
+        times.extend(timer.timeit(1).times)
+    return times
+
+
+def event_times(
+    function: Callable[[], object], seconds: float, torch: Any, most: int = 100
+) -> list[float]:
+    """Time single calls by pairs of CUDA events, in seconds, until `seconds` or `most` are up.
+
+    torch records the events in the default stream, in which numba launches too. Before the
+    first of a pair the GPU is given something to wait for: else it would reach the launch before
+    the host does, and the time between the events would be the host's.
+    """
+    times: list[float] = []
+    wait = getattr(torch.cuda, "_sleep", lambda ticks: None)
+    while len(times) < most and (len(times) < 5 or sum(times) < seconds):
+        before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        wait(HEAD_START)
+        before.record()
+        function()
+        after.record()
+        torch.cuda.synchronize()
+        times.append(before.elapsed_time(after) / 1e3)  # elapsed_time is in milliseconds
+    return times
+
+
+@require.sizes("repeats")
+def time_correctly(
+    run: Callable[[], object],
+    synchronize: Callable[[], object],
+    clock: Callable[[], float] = perf_counter,
+    repeats: int = 5,
+) -> float:
+    """Time a launch that returns before its work is done: the median of `repeats` calls.
+
+    Args:
+        run: launches the work and returns at once.
+        synchronize: returns when all launched work is done.
+        clock: gives the time in seconds.
+        repeats: how many timed calls, an odd number, after one that warms up.
+
+    Returns:
+        Seconds per call.
+
+    Raises:
+        BadInput: `repeats` is not a whole number above zero.
+    """
+    run()
+    times = []
+    for _ in range(repeats):
+        synchronize()
+        start = clock()
+        run()
+        synchronize()
+        times.append(clock() - start)
+    return sorted(times)[repeats // 2]

@@ -1,0 +1,204 @@
+"""The ladder chart of notebook 06: each rung by a counter or by its rate, published ones beside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpulearn import require
+from gpulearn.display import Picture, show
+from gpulearn.errors import BadInput
+from gpulearn.kernels.ladder import LADDER, PUBLISHED, PUBLISHED_SOURCE
+from gpulearn.perf.gpus import GPUS
+from gpulearn.perf.ladder_rates import LIBRARY, Rate, ladder_rates, recorded_sizes
+from gpulearn.plot.explorer import Explorer
+from gpulearn.plot.style import figure
+from gpulearn.tables import Table, table
+
+if TYPE_CHECKING:
+    from gpulearn.simt.observers.counters import Counts
+    from gpulearn.simt.report.report import Report
+
+__all__ = ["MEASURES", "compare_rungs", "draw_ladder", "ladder_explorer"]
+
+WARP = 32
+RATE, SHARE = "rate", "share of torch.matmul"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a bar can stand for: `value` from a rung's counters, or None for a rate."""
+
+    label: str
+    best: str
+    value: Callable[[Counts], float] | None = None
+
+
+MEASURES = {
+    SHARE: Measure("share of torch.matmul's rate (%)", "more is better"),
+    RATE: Measure("rate (GFLOP/s)", "more is better"),
+    "FLOP per byte": Measure(
+        "operations for each byte that is moved", "more is better", lambda t: t.arithmetic_intensity
+    ),
+    "sectors per load": Measure(
+        "sectors for each load request",
+        "best: 4 for 4-byte words, 8 for 8-byte",
+        lambda t: t.sectors_per_load,
+    ),
+    "load requests": Measure(
+        "load requests to global memory (thousands)",
+        "fewer is better",
+        lambda t: t.global_load_requests / 1e3,
+    ),
+    "shared loads per product": Measure(
+        "passes over shared memory for each product of a warp",
+        "fewer is better",
+        lambda t: t.shared_load_wavefronts * 2 * WARP / (t.flops32 + t.flops64),
+    ),
+}
+
+
+def draw_ladder(
+    reports: Mapping[str, Report], rates: Mapping[str, Rate], measure: str
+) -> tuple[Picture, str]:
+    """Draw one measure of every rung, with the published shares beside it.
+
+    Args:
+        reports: what `gl.ladder_reports` returned.
+        rates: what `gl.ladder_rates` returned.
+        measure: one of `MEASURES`.
+
+    Returns:
+        The picture, and a sentence with all of its numbers.
+    """
+    chosen = MEASURES[measure]
+    ours = _values(reports, rates, measure)
+    origin = _origin(rates) if chosen.value is None else "counted by the SIMT machine"
+    names = [*reports, LIBRARY]
+    published = {**PUBLISHED, LIBRARY: 1.0}
+    with figure(9.5, 3.9) as (fig, axes):
+        axes.remove()
+        left, right = fig.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+        missing = "not counted" if chosen.value else "not timed"
+        _bars(left, names, ours, missing, color="C0")
+        shares = {n: 100 * published[n] for n in names if n in published}
+        _bars(right, names, shares, "not published", color="C1", hatch="///")
+        left.set_xlabel(f"{chosen.label}; {chosen.best}", fontsize=9)
+        left.set_title(f"these kernels, {origin}", loc="left", fontsize=9)
+        right.set_xlabel("share of cuBLAS's rate (%); more is better", fontsize=9)
+        right.set_title("published: CUDA C++, RTX A6000", loc="left", fontsize=9)
+        left.invert_yaxis()
+    said = ", ".join(f"{name} {_number(value)}" for name, value in ours.items())
+    sentence = f"{chosen.label[0].upper()}{chosen.label[1:]}, {origin}: {said}."
+    elsewhere = ", ".join(f"{name} {100 * share:.3g}" for name, share in PUBLISHED.items())
+    alt = f"{sentence} Published shares of cuBLAS in %, {PUBLISHED_SOURCE}: {elsewhere}."
+    return show(fig, alt), sentence
+
+
+def _values(
+    reports: Mapping[str, Report], rates: Mapping[str, Rate], measure: str
+) -> dict[str, float]:
+    value = MEASURES[measure].value
+    if value is not None:
+        return {name: value(report.totals) for name, report in reports.items()}
+    names = [*(name for name in reports if name in rates), LIBRARY]
+    unit = 1e9 if measure == RATE else rates[LIBRARY].flops_per_second / 100
+    return {name: rates[name].flops_per_second / unit for name in names}
+
+
+def _origin(rates: Mapping[str, Rate]) -> str:
+    return str(rates[LIBRARY].provenance)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value < 1 else f"{value:.3g}"
+
+
+def _bars(
+    axes: Any, names: list[str], values: Mapping[str, float], missing: str, **look: str
+) -> None:
+    drawn = [values.get(name, 0.0) for name in names]
+    bars = axes.barh(names, drawn, edgecolor="white", height=0.62, **look)
+    labels = [f" {_number(values[n])}" if n in values else f" {missing}" for n in names]
+    axes.bar_label(bars, labels=labels, fontsize=9)
+    axes.set_xlim(0, 1.22 * max(drawn, default=1.0))
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="both", labelsize=9)
+
+
+def ladder_explorer(reports: Mapping[str, Report]) -> Explorer:
+    """The ladder chart: choose what the bars stand for, and a rate's recorded size or modelled GPU.
+
+    Args:
+        reports: what `gl.ladder_reports` returned.
+
+    Raises:
+        BadInput: `reports` has other names than the rungs of the ladder.
+    """
+    widgets = require.package("ipywidgets", "gl.ladder_explorer")
+    _need(reports)
+    here = ladder_rates(reports)
+    origin = here[LIBRARY].provenance
+    first: list[tuple[str, str | int]] = [] if origin.kind == "modelled" else [(str(origin), "")]
+    others = [n for n in recorded_sizes() if f"n = {n}," not in f"{origin},"]
+    recorded: list[tuple[str, str | int]] = [(f"recorded, n = {n}", n) for n in others]
+    models = [(f"modelled: {name}", name) for name in GPUS]
+    # sliders, since the arrow keys of a list belong to JupyterLab; the sentence says the choice
+    look = {"continuous_update": False, "readout": False}
+    controls = {
+        "measure": widgets.SelectionSlider(
+            options=list(MEASURES), value=SHARE, description="bars show", **look
+        ),
+        "gpu": widgets.SelectionSlider(
+            options=[*first, *recorded, *models],
+            value=first[0][1] if first else "T4",
+            description="GPU",
+            **look,
+        ),
+    }
+
+    def draw(measure: str, gpu: str | int) -> tuple[Picture, str]:
+        if isinstance(gpu, int):
+            return draw_ladder(reports, ladder_rates(n=gpu), measure)
+        return draw_ladder(reports, ladder_rates(reports, gpu) if gpu else here, measure)
+
+    return Explorer(draw, controls)
+
+
+def compare_rungs(
+    reports: Mapping[str, Report], gpu: str | None = None, n: int | None = None
+) -> Table:
+    """The ladder as a table: rate, share of the library, what limits it, and the published share.
+
+    Args:
+        reports: what `gl.ladder_reports` returned.
+        gpu: a GPU to model; by default what is live or recorded, else a T4's model.
+        n: a recorded size; by default 4,096.
+
+    Raises:
+        BadInput: `reports` has other names than the rungs, or the GPU or the size is not known.
+    """
+    _need(reports)
+    rates = ladder_rates(reports, gpu, n)
+    best = rates[LIBRARY].flops_per_second
+    rows = [
+        {
+            "rung": name,
+            "GFLOP/s": _number(rates[name].flops_per_second / 1e9),
+            "% of torch.matmul": _number(100 * rates[name].flops_per_second / best),
+            "limit": rates[name].limit or "–",
+            "published, % of cuBLAS": f"{100 * PUBLISHED[name]:.3g}" if name in PUBLISHED else "–",
+        }
+        for name in (*reports, LIBRARY)
+        if name in rates
+    ]
+    caption = f"GFLOP/s: {_origin(rates)}. Published: {PUBLISHED_SOURCE}."
+    return table(rows, caption)
+
+
+def _need(reports: Any) -> None:
+    if not isinstance(reports, Mapping) or set(reports) != set(LADDER):
+        raise BadInput(
+            f"reports is {require.shown(reports)}: give what gl.ladder_reports() returns."
+        )

@@ -1,0 +1,176 @@
+"""The figures of notebook 02: rooflines, and measured work under them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gpulearn import require
+from gpulearn.display import Picture, show
+from gpulearn.errors import BadInput
+from gpulearn.perf.measured_roof import RoofPoint
+from gpulearn.perf.roofline import Roof, plain
+from gpulearn.perf.timing import format_seconds
+from gpulearn.plot.style import LINES, figure
+from gpulearn.tables import Table, table
+
+__all__ = ["compare_points", "compare_roofs", "plot_roofline", "said_of_point"]
+
+# The points share the figure with few lines, so they have markers of their own.
+MARKERS = "osD^vP*X"
+
+
+def plot_roofline(
+    *roofs: Roof, points: Sequence[RoofPoint] = (), intensity: float | None = None
+) -> Picture:
+    """Draw rooflines over the arithmetic intensity, and timed work as points.
+
+    Args:
+        roofs: the first is what the points are compared with in the alternative text.
+        points: what `roof_point` returned.
+        intensity: a place on the axis, in operations per byte, to mark with a line.
+
+    Raises:
+        BadInput: there is no roof, something is of another kind, or `intensity` is not above
+            zero.
+    """
+    _need(roofs, Roof, "roof", "gl.measured_roof and gl.roof return")
+    if not isinstance(points, Sequence):
+        raise BadInput(f"points is {require.shown(points)}: give a list of points.")
+    _need(points, RoofPoint, "point", "gl.roof_point returns")
+    if intensity is not None:
+        require.above_zero("intensity", intensity)
+    if not roofs:
+        raise BadInput("There is nothing to plot: give at least one roof.")
+    if len(roofs) > len(LINES) or len(points) > len(MARKERS):
+        raise BadInput(f"That is too much to tell apart: give {len(LINES)} of a kind at most.")
+    low, high = _span(roofs, points, intensity)
+    with figure(7.6, 4.6) as (fig, axes):
+        for one, look in zip(roofs, LINES, strict=False):
+            xs = [low, one.ridge, high]
+            ys = [one.attainable(x) / 1e9 for x in xs]
+            axes.plot(xs, ys, linestyle=look["linestyle"], label=_label(one))
+        for number, point in enumerate(points):
+            axes.plot(
+                [point.intensity],
+                [point.rate / 1e9],
+                linestyle="none",
+                marker=MARKERS[number],
+                markersize=8,
+                color=f"C{(len(roofs) + number) % 10}",
+                markeredgecolor="black",
+                label=f"{point.name} ({point.share(roofs[0]):.0%} of its roof)",
+            )
+        if intensity is not None:
+            axes.axvline(intensity, color="grey", linestyle=":", linewidth=1.5)
+        rates = [one.attainable(x) for one in roofs for x in (low, high)]
+        _finish(axes, (low, high), [*rates, *(point.rate for point in points)])
+    said = [_said_of_roof(one) for one in roofs]
+    said += [said_of_point(point, roofs[0]) for point in points]
+    return show(fig, f"GFLOP/s over operations per byte, both axes logarithmic: {'; '.join(said)}.")
+
+
+def _need(values: Sequence[Any], kind: type, word: str, maker: str) -> None:
+    for value in values:
+        if not isinstance(value, kind):
+            raise BadInput(f"{require.shown(value)} is no {word}: give what {maker}.")
+
+
+def _span(
+    roofs: Sequence[Roof], points: Sequence[RoofPoint], intensity: float | None
+) -> tuple[float, float]:
+    """From left of everything to right of everything, in operations per byte."""
+    found = [one.ridge for one in roofs] + [p.intensity for p in points]
+    found += [intensity] if intensity is not None else []
+    return min(0.1, min(found) / 2), max(1000.0, max(found) * 3)
+
+
+def _finish(axes: Any, span: tuple[float, float], rates: Sequence[float]) -> None:
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(*span)
+    # whole decades, so that the axis has round numbers, and room for the markers at the edge
+    lowest, highest = (math.log10(limit(rates) / 1e9) for limit in (min, max))
+    axes.set_ylim(10 ** math.floor(lowest - 0.1), 10 ** math.ceil(highest + 0.1))
+    axes.set_xlabel("arithmetic intensity (operations per byte)")
+    axes.set_ylabel("rate (GFLOP/s)")
+    axes.legend(fontsize=8.5, loc="center left", bbox_to_anchor=(1.01, 0.5))
+
+
+def _label(one: Roof) -> str:
+    return f"{one.name}\n({one.origin})"
+
+
+def _said_of_roof(one: Roof) -> str:
+    return (
+        f"the roof of {one.name} rises to {plain(one.peak / 1e9)} GFLOP/s at "
+        f"{one.ridge:.3g} operations per byte"
+    )
+
+
+def said_of_point(point: RoofPoint, roof: Roof) -> str:
+    """One clause on where a point lies under a roof."""
+    best = roof.attainable(point.intensity)
+    limit = roof.limit(point.flops, point.bytes_moved)
+    return (
+        f"{point.name} at {point.intensity:.3g} reaches {plain(point.rate / 1e9)} of "
+        f"{plain(best / 1e9)} GFLOP/s, limited by {limit}"
+    )
+
+
+def compare_points(roof: Roof, *points: RoofPoint) -> Table:
+    """A table of timed work: what it needs, what it reached, what a roof allows.
+
+    Raises:
+        BadInput: there is no point, or something is of another kind.
+    """
+    _need([roof], Roof, "roof", "gl.measured_roof returns")
+    _need(points, RoofPoint, "point", "gl.roof_point returns")
+    if not points:
+        raise BadInput("There is nothing to compare: give at least one point.")
+    rows = [
+        {
+            "work": point.name,
+            "FLOP per byte": f"{point.intensity:.3g}",
+            "limit": roof.limit(point.flops, point.bytes_moved),
+            "time": format_seconds(point.seconds),
+            "GFLOP/s": plain(point.rate / 1e9),
+            "roof (GFLOP/s)": plain(roof.attainable(point.intensity) / 1e9),
+            "reached": f"{point.share(roof):.0%}",
+        }
+        for point in points
+    ]
+    recorded = [point.provenance for point in points if point.provenance.kind == "recorded"]
+    busy = ", while busy" if any(point.provenance.busy for point in points) else ""
+    times = str(recorded[0]) if recorded else f"measured here{busy}"
+    return table(rows, caption=f"Times: {times}. Roof: {roof.name}, {roof.origin}.")
+
+
+def compare_roofs(*roofs: Roof) -> Table:
+    """A table of rooflines: peak, bandwidth, ridge point, and where they are from.
+
+    Raises:
+        BadInput: there is no roof, or something is of another kind.
+    """
+    _need(roofs, Roof, "roof", "gl.measured_roof and gl.roof return")
+    if not roofs:
+        raise BadInput("There is nothing to compare: give at least one roof.")
+    return table(
+        [
+            {
+                "machine": one.name,
+                "peak (TFLOP/s)": plain(one.peak / 1e12),
+                "memory (GB/s)": plain(one.bandwidth / 1e9),
+                "ridge (FLOP/byte)": plain(one.ridge),
+                "from": _said_beside(one),
+            }
+            for one in roofs
+        ]
+    )
+
+
+def _said_beside(one: Roof) -> str:
+    """Where a roof is from, for a row that begins with its name: the row has to fit."""
+    machine = one.name.partition(",")[0]
+    return one.origin.replace(f"the {machine}'s", "its")

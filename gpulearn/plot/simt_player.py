@@ -1,0 +1,117 @@
+"""The step-by-step player: one block of a launch, line after line."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from gpulearn import require
+from gpulearn.errors import BadInput
+from gpulearn.plot.explorer import Explorer
+from gpulearn.plot.simt import sentence
+from gpulearn.simt.observers.trace import IDLE, Step
+
+if TYPE_CHECKING:
+    from gpulearn.simt.report.report import Report
+
+__all__ = ["Frame", "frame", "player"]
+
+WARP = 32
+
+
+class Frame:
+    """One moment of one warp, as HTML and as text."""
+
+    def __init__(self, html: str, text: str) -> None:
+        self._html, self._text = html, text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        return self._html
+
+
+def _lanes(step: Step, warp: int) -> list[bool]:
+    lanes = step.active[warp * WARP : (warp + 1) * WARP]
+    return lanes + [False] * (WARP - len(lanes))
+
+
+def _boxes(active: list[bool]) -> str:
+    cells = "".join(
+        '<td style="border:1px solid currentColor;width:1.6em;text-align:center;padding:0;'
+        f'opacity:{1 if on else 0.35}">{n if on else "·"}</td>'
+        for n, on in enumerate(active)
+    )
+    return f'<table style="border-collapse:collapse;font-size:85%"><tr>{cells}</tr></table>'
+
+
+def frame(report: Report, step: int, warp: int = 0) -> tuple[Frame, str]:
+    """The picture of one step of one warp, and the sentence that says it.
+
+    Raises:
+        BadInput: if the report holds no such step or warp.
+    """
+    steps = report.steps
+    if steps is None or not 0 <= step < len(steps):
+        count = 0 if steps is None else len(steps)
+        raise BadInput(f"there is no step {step}: {count} were recorded")
+    if not 0 <= warp < -(-steps.threads // WARP):
+        raise BadInput(f"there is no warp {warp} in a block of {steps.threads} threads")
+    now = steps[step]
+    active = _lanes(now, warp)
+    count = sum(active)
+    text = report.source.get(now.line, "").strip() or f"(in {now.function})"
+    if count:
+        said = f"Step {step + 1} of {len(steps)}: warp {warp} runs line {now.line}, `{text}`, "
+        said += f"with {count} of 32 lanes."
+    else:
+        said = (
+            f"Step {step + 1} of {len(steps)}: warp {warp} waits while others run line {now.line}."
+        )
+    touched = [t for t in now.touches if warp in t.warps()]
+    said = " ".join([said, *(sentence(t, warp) for t in touched)])
+    rows = "".join(
+        f'<div style="white-space:pre;font-family:monospace;line-height:1.3;'
+        f'{"font-weight:700;border-left:3px solid currentColor" if n == now.line else ""}">'
+        f"{'►' if n == now.line else ' '} {n:>4}  {escape(line)}</div>"
+        for n, line in report.source.items()
+    )
+    memory = ""
+    for touch in touched:
+        cells = ", ".join(
+            f"{lane}→{touch.array}[{e}]" for lane, e in enumerate(touch.warp(warp)) if e != IDLE
+        )
+        memory += (
+            f"<p style='margin:4px 0'><b>{touch.kind}</b>, lane → element, counted in the order "
+            f"of memory: {escape(cells)}</p>"
+        )
+    html = f"{rows}<p style='margin:6px 0 2px'>active lanes</p>{_boxes(active)}{memory}"
+    return Frame(html, said), said
+
+
+def player(report: Report) -> Explorer:
+    """The player: play, step, slider, choice of warp; without a front end, the first frame.
+
+    The slider moves with the arrow keys; play and pause are buttons.
+
+    Raises:
+        BadInput: if the report holds no steps.
+    """
+    steps = report.steps
+    if steps is None or not len(steps):
+        raise BadInput("this report holds no steps to play")
+    widgets = require.package("ipywidgets", "The step-by-step player")
+    last = len(steps)
+    warps = [(f"warp {w}", w) for w in range(-(-steps.threads // WARP))]
+    slider = widgets.IntSlider(value=1, min=1, max=last, description="step", continuous_update=True)
+    choice = widgets.Dropdown(options=warps, value=0, description="show")
+
+    def draw(step: int, warp: int) -> Any:
+        return frame(report, step - 1, warp)  # the slider counts as the sentence does: from 1
+
+    made = Explorer(draw, {"step": slider, "warp": choice})
+    play = widgets.Play(value=1, min=1, max=last, interval=600, description="play")
+    widgets.jslink((play, "value"), (slider, "value"))
+    made.widget.children = (widgets.HBox([play]), *made.widget.children)
+    return made

@@ -1,0 +1,1 @@
+"""What everything in the machine rests on: values, masks, memory, findings, limits."""

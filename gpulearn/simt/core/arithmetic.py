@@ -1,0 +1,247 @@
+"""The operators of Python on values, computed in the types that Numba would choose."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpulearn.simt.core.values import (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    UINT64,
+    Value,
+    arithmetic_type,
+    cast,
+    cast_up,
+    dtype_of,
+    normal,
+    truth,
+)
+
+__all__ = ["BINARY", "COMPARE", "UNARY", "leak_hook"]
+
+Operation = Callable[..., Value]
+_WRAP = 1 << 64
+_HALF = 1 << 63
+
+
+def _wrapped(number: int) -> int:
+    if -_HALF <= number < _HALF:
+        return number
+    return (number + _HALF) % _WRAP - _HALF
+
+
+def _scalar(ufunc: Any, a: Value, b: Value, dtype: np.dtype[Any]) -> Value:
+    return normal(ufunc(cast_up(a, dtype), cast_up(b, dtype)))
+
+
+# Called with the two dtypes when float32 data meets arithmetic in float64.
+leak_hook: list[Callable[[], None]] = []
+
+
+def _binary(
+    ufunc: Any,
+    rule: Callable[[np.dtype[Any], np.dtype[Any]], np.dtype[Any]],
+    exact: Callable[[int, int], int] | None = None,
+) -> Operation:
+    """One arithmetic operator; `exact` is its form for two Python ints."""
+
+    def operate(a: Value, b: Value) -> Value:
+        ta, tb = type(a), type(b)
+        if ta is int and tb is int and exact is not None:
+            return _wrapped(exact(a, b))
+        if ta is tuple and tb is tuple and ufunc is np.add:
+            return a + b
+        if ta is np.ndarray:
+            da = a.dtype
+            if tb is int:
+                if da is INT64 and exact is not None:
+                    return ufunc(a, b)
+                db = INT64
+            elif tb is np.ndarray:
+                db = b.dtype
+                if da is db and da.kind == "f":
+                    return ufunc(a, b)
+            else:
+                db = dtype_of(b)
+        else:
+            da, db = dtype_of(a), dtype_of(b)
+        dtype = rule(da, db)
+        if da is not db and dtype is FLOAT64 and leak_hook and FLOAT32 in (da, db):
+            leak_hook[-1]()
+        if ta is np.ndarray or tb is np.ndarray:
+            return ufunc(cast_up(a, dtype), cast_up(b, dtype))
+        return _scalar(ufunc, a, b, dtype)
+
+    operate.__name__ = operate.__qualname__ = str(ufunc.__name__)
+    return operate
+
+
+def _true_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    dtype = arithmetic_type(a, b)
+    return FLOAT64 if dtype.kind in "biu" else dtype
+
+
+def _bit_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    return BOOL if a == b == BOOL else arithmetic_type(a, b)
+
+
+def _shift_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    return UINT64 if a.kind == "u" else INT64
+
+
+def _integer_power(base: Any, exponent: Any) -> Any:
+    """Whole powers modulo 2**64; a negative exponent cuts 1/base**n to a whole number."""
+    exponent = np.asarray(exponent)
+    negative = exponent < 0
+    if not negative.any():
+        return np.power(base, exponent)
+    with np.errstate(all="ignore"):
+        power = np.power(base, np.abs(exponent))
+        return np.where(negative, np.trunc(1.0 / power).astype(power.dtype), power)[()]
+
+
+def _power(a: Value, b: Value) -> Value:
+    da, db = dtype_of(a), dtype_of(b)
+    if da.kind in "biu" and db.kind in "biu":
+        return _int_power(a, b)
+    if da.kind in "fc" and db.kind in "biu":
+        if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+            return (
+                np.power(a, cast_up(b, da))
+                if isinstance(a, np.ndarray)
+                else np.power(cast_up(a, da), cast_up(b, da))
+            )
+        return _scalar(np.power, a, b, da)
+    return _float_power(a, b)
+
+
+_int_power = _binary(_integer_power, arithmetic_type)
+
+
+_float_power = _binary(np.power, arithmetic_type)
+
+
+_floordiv = _binary(np.floor_divide, arithmetic_type)
+
+
+_mod = _binary(np.mod, arithmetic_type)
+
+
+BINARY: dict[str, Operation] = {
+    "Add": _binary(np.add, arithmetic_type, lambda a, b: a + b),
+    "Sub": _binary(np.subtract, arithmetic_type, lambda a, b: a - b),
+    "Mult": _binary(np.multiply, arithmetic_type, lambda a, b: a * b),
+    "Div": _binary(np.true_divide, _true_type),
+    "FloorDiv": _binary(np.floor_divide, arithmetic_type, lambda a, b: a // b if b else 0),
+    "Mod": _binary(np.mod, arithmetic_type, lambda a, b: a % b if b else 0),
+    "Pow": _power,
+    "LShift": _binary(np.left_shift, _shift_type, lambda a, b: a << b if 0 <= b < 64 else 0),
+    "RShift": _binary(np.right_shift, _shift_type, lambda a, b: a >> min(b, 63) if b >= 0 else 0),
+    "BitAnd": _binary(np.bitwise_and, _bit_type, lambda a, b: a & b),
+    "BitOr": _binary(np.bitwise_or, _bit_type, lambda a, b: a | b),
+    "BitXor": _binary(np.bitwise_xor, _bit_type, lambda a, b: a ^ b),
+}
+
+
+def _strong(value: Value) -> Value:
+    """A Python number as the NumPy scalar of its own width (NumPy would narrow it)."""
+    if type(value) is int:
+        return np.int64(value)
+    return np.float64(value) if type(value) is float else value
+
+
+def _compare(ufunc: Any, python: Callable[[Any, Any], Any]) -> Operation:
+    def compare(a: Value, b: Value) -> Value:
+        ta, tb = type(a), type(b)
+        if ta is np.ndarray:
+            if tb is int and a.dtype.kind in "iu":
+                return ufunc(a, b)
+            return ufunc(a, _strong(b))
+        if tb is np.ndarray:
+            return ufunc(_strong(a), b)
+        if ta is tuple or tb is tuple:
+            return _compare_tuples(python, a, b)
+        return bool(python(a, b))
+
+    return compare
+
+
+def _compare_tuples(python: Callable[[Any, Any], Any], a: Value, b: Value) -> Value:
+    """Tuples element by element, as in Python: the first that differs decides."""
+    name = python.__name__
+    if type(a) is not type(b):
+        return bool(python(a, b))
+    same: Value = True
+    less: Value = False
+    greater: Value = False
+    for x, y in zip(a, b, strict=False):
+        less = np.logical_or(less, np.logical_and(same, COMPARE["Lt"](x, y)))
+        greater = np.logical_or(greater, np.logical_and(same, COMPARE["Gt"](x, y)))
+        same = np.logical_and(same, COMPARE["Eq"](x, y))
+    if len(a) != len(b):
+        shorter = len(a) < len(b)
+        less, greater = (
+            np.logical_or(v, same) if s else v for v, s in ((less, shorter), (greater, not shorter))
+        )
+        same = False
+    result = {
+        "eq": same, "ne": np.logical_not(same), "lt": less, "gt": greater,
+        "le": np.logical_or(less, same), "ge": np.logical_or(greater, same),
+    }[name]  # fmt: skip
+    return normal(result)
+
+
+def _comparisons() -> dict[str, Operation]:
+    return {
+        "Eq": _compare(np.equal, operator.eq),
+        "NotEq": _compare(np.not_equal, operator.ne),
+        "Lt": _compare(np.less, operator.lt),
+        "LtE": _compare(np.less_equal, operator.le),
+        "Gt": _compare(np.greater, operator.gt),
+        "GtE": _compare(np.greater_equal, operator.ge),
+    }
+
+
+COMPARE = _comparisons()
+
+
+def _widened(value: Value) -> Value:
+    """Unary minus and plus compute small integers in 64 bits."""
+    dtype = dtype_of(value)
+    if dtype.kind in "biu":
+        return cast(value, UINT64 if dtype.kind == "u" else INT64)
+    return value
+
+
+def _negative(value: Value) -> Value:
+    """Computed in the operand's own width, and then widened, as Numba does."""
+    if type(value) is int:
+        return _wrapped(-value)
+    if dtype_of(value) == BOOL:
+        value = _widened(value)
+    return _widened(normal(np.negative(value)))
+
+
+def _invert(value: Value) -> Value:
+    if dtype_of(value) == BOOL:
+        return np.logical_not(value) if isinstance(value, np.ndarray) else not value
+    return _widened(normal(~value))
+
+
+def _not(value: Value) -> Value:
+    value = truth(value)
+    return np.logical_not(value) if isinstance(value, np.ndarray) else not value
+
+
+UNARY: dict[str, Operation] = {
+    "USub": _negative,
+    "UAdd": _widened,
+    "Invert": _invert,
+    "Not": _not,
+}

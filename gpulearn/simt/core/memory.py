@@ -1,0 +1,233 @@
+"""Memory: allocations, and the views through which a kernel reads and writes them.
+
+An `Allocation` is a run of bytes in one memory space, at an address such as the hardware
+would give it. A `View` is an array in it: dtype, shape and strides as in NumPy. Shared
+memory holds one row per block of the chunk, local memory one column per thread, so an
+element's *slot* (its number in the allocation's flat storage) is found by one addition.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpulearn.simt.core.values import INT64, Value, cast, normal
+
+if TYPE_CHECKING:
+    from gpulearn.simt.observers.shadow import Shadow
+
+__all__ = ["ALIGNMENT", "Allocation", "Record", "View", "poison"]
+
+ALIGNMENT = 512  # bytes; what cudaMalloc gives is at least aligned to 256
+_ids = itertools.count(1)
+
+
+def poison(words: np.ndarray[Any, Any]) -> None:
+    """Fills memory that nobody has written with what nobody could mistake for a result."""
+    if words.dtype.kind in "fc":
+        words.fill(np.nan)
+    else:
+        words.view(np.uint8).fill(0xA5)
+
+
+class Allocation:
+    """Bytes in one memory space.
+
+    `space` is "global", "shared", "local" or "const"; `pitch` is the number of bytes that
+    belong to one block (shared) or one thread (local), 0 for memory that all threads see.
+    """
+
+    def __init__(self, space: str, data: np.ndarray[Any, Any], pitch: int = 0) -> None:
+        self.space = space
+        self.data = data  # flat uint8
+        self.pitch = pitch
+        self.number = next(_ids)
+        self.address = self.number << 40  # virtual; far from any other allocation
+        self.offset = 0  # of a shared array within its block's shared memory
+        self.shadow: Shadow | None = None
+        self.readonly = False  # this kernel does not write it
+        self.frozen = False  # no kernel may write it: a read-only array of NumPy's
+        self._words: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}
+
+    def words(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """The whole allocation as a flat array of one type."""
+        found = self._words.get(dtype)
+        if found is None:
+            usable = len(self.data) // dtype.itemsize * dtype.itemsize
+            found = self._words[dtype] = self.data[:usable].view(dtype)
+        return found
+
+
+class View:
+    """An array that a kernel can index; never changed once made.
+
+    `shape` and `offset` may hold per-thread values, as in `row = a[i]`.
+    """
+
+    __slots__ = (
+        "aligned", "allocation", "base", "dtype", "flat", "name", "offset", "rows", "shape",
+        "space", "steps", "strides", "width",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        allocation: Allocation,
+        dtype: np.dtype[Any],
+        shape: tuple[Value, ...],
+        strides: tuple[int, ...],
+        offset: Value,
+        name: str,
+    ) -> None:
+        self.allocation = allocation
+        self.space = allocation.space
+        self.dtype = dtype
+        self.shape = shape
+        self.strides = strides
+        self.offset = offset
+        self.name = name
+        size = dtype.itemsize
+        divisible = np.all(np.asarray(offset) % size == 0) and not any(s % size for s in strides)
+        self.aligned = bool(divisible) and dtype.kind != "V"
+        if self.aligned:
+            self.flat = allocation.words(dtype)
+            self.steps = tuple(s // size for s in strides)
+            self.base = normal(offset // size)
+            self.width = allocation.pitch // size
+            self.rows = (
+                self.flat.reshape(-1, self.width) if self.space == "shared" and self.width else None
+            )
+        else:
+            self.flat = allocation.data
+            self.steps = strides
+            self.base = offset
+            self.width = allocation.pitch
+            self.rows = None
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> Value:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    def field(self, name: str) -> View:
+        """The array of one field of a structured array."""
+        fields: Any = self.dtype.fields or {}
+        if name not in fields:
+            raise KeyError(name)
+        dtype, offset = fields[name][:2]
+        shape, strides = self.shape, self.strides
+        if dtype.subdtype is not None:
+            inner, extra = dtype.subdtype
+            step = tuple(inner.itemsize * math.prod(extra[i + 1 :]) for i in range(len(extra)))
+            return View(
+                self.allocation, inner, shape + extra, strides + step, self.offset + offset,
+                f"{self.name}.{name}",
+            )  # fmt: skip
+        return View(
+            self.allocation, dtype, shape, strides, self.offset + offset, f"{self.name}.{name}"
+        )
+
+    def alike(self, other: View) -> bool:
+        """Whether two views differ in shape and offset alone."""
+        return (
+            self.allocation is other.allocation
+            and self.dtype == other.dtype
+            and self.strides == other.strides
+        )
+
+    def slots(self, index: tuple[Value, ...]) -> Value:
+        """Where an element lies, counted in elements (in bytes if not aligned)."""
+        slot = self.base
+        for i, step in zip(index, self.steps, strict=True):
+            if step == 1:
+                slot = i if type(slot) is int and slot == 0 else slot + i
+            else:
+                part = i * step
+                slot = part if type(slot) is int and slot == 0 else slot + part
+        return slot
+
+    def __repr__(self) -> str:
+        return f"<{self.space} array {self.name} {self.dtype} {self.shape}>"
+
+
+class Record:
+    """One element of a structured array: fields are read and written through it."""
+
+    __slots__ = ("index", "view")
+
+    def __init__(self, view: View, index: tuple[Value, ...]) -> None:
+        self.view = view
+        self.index = index
+
+    def field(self, name: str) -> View:
+        """The array that the field belongs to."""
+        return self.view.field(name)
+
+
+def gather(view: View, slot: Value, lanes: Value) -> Value:
+    """The values in the slots; `lanes` is what tells blocks or threads apart.
+
+    For shared memory `lanes` is the block numbers (blocks, 1); for local memory the
+    threads' numbers and their count.
+    """
+    space = view.space
+    if not view.aligned:
+        return _gather_bytes(view, slot, lanes)
+    if space == "shared":
+        assert view.rows is not None
+        if type(slot) is int:
+            return view.rows[: len(lanes), slot : slot + 1].copy()
+        if slot.shape[0] == 1:
+            if len(lanes) == 1:
+                return view.flat.take(slot)
+            return view.rows[: len(lanes)].take(slot[0], axis=1)
+        return view.flat.take(slot + lanes * view.width)
+    if space == "local":
+        blocks, threads = lanes
+        if type(slot) is int:
+            return view.flat.reshape(-1, blocks, threads)[slot].copy()
+        return view.flat.take(local_slots(slot, blocks, threads))
+    if type(slot) is int:
+        return normal(view.flat[slot])
+    return view.flat.take(slot)
+
+
+def local_slots(slot: Value, blocks: int, threads: int) -> Value:
+    """Slots of thread-private memory, which is stored with the threads side by side."""
+    return slot * (blocks * threads) + np.arange(blocks * threads).reshape(blocks, threads)
+
+
+def full_slots(view: View, slot: Value, lanes: Value) -> Value:
+    """Slots in the flat storage, with the block or thread taken into account."""
+    if view.space == "shared":
+        return slot + lanes * view.width
+    if view.space == "local":
+        return local_slots(slot, *lanes)
+    return slot
+
+
+def scatter(view: View, slots: Value, values: Value) -> None:
+    """Writes values to flat slots (one-dimensional, the last of equal slots wins)."""
+    if not view.aligned:
+        values = np.ascontiguousarray(np.broadcast_to(cast(values, view.dtype), np.shape(slots)))
+        size = view.dtype.itemsize
+        places = np.asarray(slots)[..., None] + np.arange(size)
+        view.flat[places] = values[..., None].view(np.uint8).reshape(places.shape)
+        return
+    view.flat[slots] = values
+
+
+def _gather_bytes(view: View, slot: Value, lanes: Value) -> Value:
+    """Elements whose address is not a multiple of their size, byte by byte."""
+    slots = np.asarray(full_slots(view, slot, lanes), dtype=INT64)
+    size = view.dtype.itemsize
+    raw = view.flat[slots[..., None] + np.arange(size)]
+    values = np.ascontiguousarray(raw).view(view.dtype)[..., 0]
+    return normal(values[()]) if values.ndim == 0 else values

@@ -1,0 +1,1 @@
+"""From a kernel's source to a program: read, checked by Numba, translated once."""

@@ -1,0 +1,253 @@
+"""A kernel's code with `numba.cuda` in place of the look-alike, and what Numba makes of it.
+
+Without a GPU a kernel's globals and closure hold the look-alike's objects. Numba knows only
+its own, so for its verdict and for PTX the same code gets Numba's names in their place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import inspect
+import threading
+import types as python_types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpulearn.device import numba_cuda
+from gpulearn.simt.frontend.names import Intrinsic, Namespace, python_function
+
+__all__ = [
+    "CAPABILITY",
+    "any_device",
+    "compile_to_ptx",
+    "compiler_fault",
+    "real_device_function",
+    "real_function",
+    "type_annotation",
+]
+
+CAPABILITY = (8, 0)  # the compute capability that kernels are compiled for without a GPU
+_patching = threading.RLock()  # what stands in for parts of Numba is put back by who put it
+_device: dict[int, tuple[Any, Any]] = {}  # the look-alike's device functions and Numba's
+
+
+def real_function(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The Python function of a kernel, with its names led to `numba.cuda`.
+
+    `kernel` is what either `cuda.jit` made, or a plain function.
+    """
+    return _rebuilt(python_function(kernel) or kernel, {})
+
+
+def compile_to_ptx(
+    kernel: Callable[..., Any],
+    signature: str | tuple[Any, ...],
+    capability: tuple[int, int] = CAPABILITY,
+    lines: bool = False,
+) -> str:
+    """The PTX, NVIDIA's portable assembly, that Numba compiles a kernel to; needs no GPU.
+
+    Args:
+        kernel: what either `cuda.jit` made, or a plain function.
+        signature: its types as Numba writes them, such as "void(float32[::1], int64)", or the
+            Numba types of its arguments.
+        capability: the compute capability to compile for, such as (8, 0).
+        lines: whether the PTX says from which line of the source each instruction comes.
+
+    Raises:
+        ImportError: there is no CUDA compiler here (see `compiler_fault`).
+        numba.core.errors.NumbaError: the kernel cannot be compiled for these types.
+    """
+    fault = compiler_fault()
+    if fault is not None:
+        raise ImportError(fault)
+    return _ptx(real_function(kernel), signature, capability, lines)
+
+
+def _ptx(
+    function: Callable[..., Any],
+    signature: str | tuple[Any, ...],
+    capability: tuple[int, int],
+    lines: bool = False,
+) -> str:
+    cuda = numba_cuda.load()
+    with _patching, any_device():
+        return str(cuda.compile_ptx(function, signature, cc=capability, lineinfo=lines)[0])
+
+
+@functools.cache
+def compiler_fault() -> str | None:
+    """Why Numba cannot compile to PTX here, in one sentence; None if it can."""
+    brings = "pip install 'gpulearn[ptx]' brings it"
+    if importlib.util.find_spec("numba_cuda") is None:
+        return f"numba-cuda is not here, and the target that numba itself has is old; {brings}"
+    try:
+        _ptx(_nothing, "void()", CAPABILITY)
+    except Exception as error:  # what a missing compiler raises differs between versions
+        said = next(iter(str(error).split("\n")), "") or type(error).__name__
+        return f"no CUDA compiler here ({said}); {brings}"
+    return None
+
+
+def _nothing() -> None:
+    """A kernel."""
+
+
+def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """What Numba's type inference finds out about a kernel: `.blocks` and `.typemap`.
+
+    Args:
+        kernel: what either `cuda.jit` made, or a plain function.
+        arguments: the Numba types of its arguments.
+
+    Raises:
+        ImportError: something of Numba's is not where it used to be.
+        numba.core.errors.NumbaError: Numba refuses the kernel.
+    """
+    numba_cuda.load()
+    from numba.core import types
+    from numba.cuda import compiler
+
+    function = real_function(kernel)
+    names = inspect.signature(compiler.compile_cuda).parameters
+    options = {"cc": CAPABILITY} if "cc" in names else {}
+    with _patching, any_device(), _before_code(function):
+        try:
+            compiled = compiler.compile_cuda(function, types.void, arguments, **options)
+        except _Typed as typed:
+            return typed.annotation
+    return compiled.type_annotation
+
+
+class _Typed(Exception):  # noqa: N818 - ends a compilation, is no error
+    def __init__(self, annotation: Any) -> None:
+        super().__init__()
+        self.annotation = annotation
+
+
+@contextlib.contextmanager
+def _before_code(function: Callable[..., Any]) -> Iterator[None]:
+    """Compiling `function` ends where its types are known: code would take as long again.
+
+    The functions that it calls are compiled whole. Where Numba's pass is not found, so is
+    `function`.
+    """
+    from numba.cuda import compiler
+
+    passes = (getattr(compiler, n, None) for n in ("CUDANativeLowering", "NativeLowering"))
+    lowering = next((found for found in passes if found is not None), None)
+    if lowering is None:
+        yield
+        return
+    home = next(c for c in lowering.__mro__ if "run_pass" in vars(c))
+    run_pass = home.run_pass
+
+    def stop(self: Any, state: Any) -> Any:
+        if state.func_id.func is function:
+            raise _Typed(state.type_annotation)
+        return run_pass(self, state)
+
+    home.run_pass = stop
+    try:
+        yield
+    finally:
+        home.run_pass = run_pass
+
+
+@contextlib.contextmanager
+def any_device() -> Iterator[None]:
+    """Compiling a device function asks which GPU there is: in here any answer will do."""
+    from numba.cuda import dispatcher
+
+    before = getattr(dispatcher, "get_current_device", None)
+    if before is None:
+        yield
+        return
+    dispatcher.get_current_device = _AnyDevice
+    try:
+        yield
+    finally:
+        dispatcher.get_current_device = before
+
+
+class _AnyDevice:
+    compute_capability = CAPABILITY
+
+
+def real_device_function(function: Callable[..., Any]) -> Any:
+    """Numba's own dispatcher for a device function, if a kernel here has called it."""
+    return next((made for thing, made in _device.values() if thing.py_func is function), None)
+
+
+def _rebuilt(function: Callable[..., Any], seen: dict[int, Any]) -> Callable[..., Any]:
+    """The same code with its globals and closure led to `numba.cuda`."""
+    code = function.__code__
+    names = _global_names(code)
+    module = function.__globals__
+    scope = {n: _real(module[n], seen) for n in names if n in module}
+    scope["__builtins__"] = module.get("__builtins__", __builtins__)
+    scope["__name__"] = module.get("__name__", "kernel")
+    closure = None
+    if function.__closure__:
+        cells = []
+        for cell in function.__closure__:
+            try:
+                cells.append(python_types.CellType(_real(cell.cell_contents, seen)))
+            except ValueError:
+                cells.append(python_types.CellType())
+        closure = tuple(cells)
+    made = python_types.FunctionType(code, scope, code.co_name, function.__defaults__, closure)
+    made.__module__ = getattr(function, "__module__", "kernel")
+    made.__qualname__ = getattr(function, "__qualname__", code.co_name)
+    return made
+
+
+def _global_names(code: python_types.CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, python_types.CodeType):
+            names |= _global_names(constant)
+    return names
+
+
+def _real(thing: Any, seen: dict[int, Any]) -> Any:
+    """`numba.cuda`'s own object for one of the look-alike's; anything else unchanged."""
+    import numba.cuda
+
+    if isinstance(thing, python_types.ModuleType):
+        ours = thing.__name__ in ("gpulearn.cuda", "gpulearn.simt.host.api")
+        return numba.cuda if ours else thing
+    if isinstance(thing, Intrinsic | Namespace):
+        path = thing.name if isinstance(thing, Intrinsic) else thing.__name__
+        found: Any = numba.cuda
+        for part in path.split("."):
+            found = getattr(found, part, None)
+        return found if found is not None else thing
+    if type(thing).__module__ == "gpulearn.simt.host.dispatcher" and python_function(thing):
+        if id(thing) not in _device:
+            if id(thing) in seen:
+                return seen[id(thing)]
+            shell = python_types.SimpleNamespace()
+            seen[id(thing)] = shell
+            inner = _rebuilt(thing.py_func, seen)
+            made = numba.cuda.jit(device=True)(inner)
+            if len(_device) > 256:
+                _device.clear()
+            for name, value in list(inner.__globals__.items()):
+                if value is shell:  # a function that calls itself
+                    inner.__globals__[name] = made
+            for cell in inner.__closure__ or ():  # the same, defined inside a function
+                if _holds(cell, shell):
+                    cell.cell_contents = made
+            _device[id(thing)] = (thing, made)
+        return _device[id(thing)][1]
+    return thing
+
+
+def _holds(cell: python_types.CellType, thing: Any) -> bool:
+    try:
+        return cell.cell_contents is thing
+    except ValueError:  # an empty cell
+        return False

@@ -1,0 +1,220 @@
+"""`numba.cuda`'s names without a GPU: what `from gpulearn import cuda` gives there."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gpulearn.device import numba_cuda
+from gpulearn.simt.frontend.names import Namespace, intrinsics
+from gpulearn.simt.host.arguments import In, InOut, Out
+from gpulearn.simt.host.device_array import (
+    DeviceNDArray,
+    MappedNDArray,
+    device_copy,
+    device_empty,
+    host_array,
+)
+from gpulearn.simt.host.devices import *  # noqa: F403 - its names are `cuda`'s
+from gpulearn.simt.host.dispatcher import jit
+from gpulearn.simt.host.streams import *  # noqa: F403 - its names are `cuda`'s
+
+SIMT = True  # this is the machine, not a GPU
+
+
+def _install() -> None:
+    """Puts every intrinsic under its name, such as `cuda.shared.array`."""
+    for path, found in intrinsics().items():
+        group, _, name = path.rpartition(".")
+        if not group:
+            globals()[name] = found
+            continue
+        space = globals().setdefault(group, Namespace(group))
+        setattr(space, name, found)
+
+
+_install()
+
+
+# --- arrays
+
+
+def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> DeviceNDArray:
+    """A copy of a host array (or number) on the device."""
+    if isinstance(obj, DeviceNDArray):
+        return obj
+    found = host_array(obj)
+    array = np.asarray(obj) if found is None else found
+    if array.dtype.kind not in "biufcV":
+        raise TypeError(f"an array of {array.dtype} cannot go to the device")
+    if to is not None:
+        to.copy_to_device(array)
+        return to  # type: ignore[no-any-return]
+    return device_copy(array)
+
+
+def device_array(
+    shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0
+) -> DeviceNDArray:
+    """An array on the device that nobody has written."""
+    return device_empty(shape, dtype, order)
+
+
+def _order(ary: Any) -> str:
+    fortran = ary.flags["F_CONTIGUOUS"] and not ary.flags["C_CONTIGUOUS"]
+    return "F" if fortran else "C"
+
+
+def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
+    """An unwritten device array with the shape and dtype of another."""
+    plain = ary if isinstance(ary, DeviceNDArray) else host_array(ary)
+    assert plain is not None
+    return device_empty(plain.shape, plain.dtype, _order(plain))
+
+
+def pinned_array(
+    shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C"
+) -> np.ndarray[Any, Any]:
+    """A host array in memory that copies are fast from."""
+    return np.empty(shape, np.dtype(dtype), order=order)  # type: ignore[call-overload,no-any-return]
+
+
+def pinned_array_like(ary: Any) -> np.ndarray[Any, Any]:
+    """A pinned array with the shape and dtype of another."""
+    return pinned_array(ary.shape, ary.dtype, order=_order(ary))
+
+
+def mapped_array(
+    shape: Any,
+    dtype: Any = np.float64,
+    strides: Any = None,
+    order: str = "C",
+    stream: Any = 0,
+    portable: bool = False,
+    wc: bool = False,
+) -> MappedNDArray:
+    """A host array that kernels reach without a copy."""
+    return np.zeros(shape, np.dtype(dtype), order=order).view(MappedNDArray)  # type: ignore[call-overload,no-any-return]
+
+
+def mapped_array_like(
+    ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False
+) -> MappedNDArray:
+    """A mapped array with the shape and dtype of another."""
+    return mapped_array(ary.shape, ary.dtype, order=_order(ary))
+
+
+def managed_array(
+    shape: Any,
+    dtype: Any = np.float64,
+    strides: Any = None,
+    order: str = "C",
+    stream: Any = 0,
+    attach_global: bool = True,
+) -> MappedNDArray:
+    """An array that host and kernels both reach."""
+    return mapped_array(shape, dtype, strides, order)
+
+
+def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
+    """The device array itself."""
+    if isinstance(obj, DeviceNDArray):
+        return obj
+    raise TypeError(f"{type(obj).__name__} is not an array on the device")
+
+
+def is_cuda_array(obj: Any) -> bool:
+    """Whether something is an array on the device."""
+    return isinstance(obj, DeviceNDArray)
+
+
+@contextmanager
+def pinned(*arylist: Any) -> Iterator[None]:
+    """Pins host arrays while a block runs."""
+    yield
+
+
+@contextmanager
+def mapped(*arylist: Any, **kws: Any) -> Iterator[Any]:
+    """Maps host arrays into device memory while a block runs."""
+    made = [to_device(a) for a in arylist]
+    yield made[0] if len(made) == 1 else made
+    for host, device in zip(arylist, made, strict=True):
+        device.copy_to_host(host)
+
+
+@contextmanager
+def defer_cleanup() -> Iterator[None]:
+    """Nothing to defer here."""
+    yield
+
+
+# --- streams and events
+
+
+# --- the device
+
+
+# --- functions that are kernels inside
+
+
+def _later(name: str) -> Any:
+    def make(*args: Any, **kwargs: Any) -> Any:
+        from gpulearn.simt.host import ufuncs
+
+        return getattr(ufuncs, name)(*args, **kwargs)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"See `gpulearn.simt.host.ufuncs.{name}`."
+    return make
+
+
+vectorize, guvectorize = _later("vectorize"), _later("guvectorize")
+reduce = Reduce = _later("Reduce")
+
+
+class _Random(Namespace):
+    """`cuda.random`: one xoroshiro128+ generator per thread, as Numba has it."""
+
+    @staticmethod
+    def create_xoroshiro128p_states(
+        n: int, seed: int, subsequence_start: int = 0, stream: Any = 0
+    ) -> DeviceNDArray:
+        """`n` generator states on the device, 2**64 steps apart."""
+        numba_cuda.load()
+        from numba.cuda import random
+
+        states = np.empty(n, random.xoroshiro128p_dtype)
+        random.init_xoroshiro128p_states_cpu(states, seed, subsequence_start)
+        return device_copy(states)
+
+    def __getattr__(self, name: str) -> Any:
+        numba_cuda.load()
+        from numba.cuda import random
+
+        return getattr(random, name)
+
+
+random = _Random("random")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "libdevice":  # its functions are stubs, the same with and without a GPU
+        numba_cuda.load()
+        return importlib.import_module("numba.cuda.libdevice")
+    raise AttributeError(f"cuda.{name} is not part of the SIMT machine")
+
+
+__all__ = [
+    "DeviceNDArray",
+    "In",
+    "InOut",
+    "MappedNDArray",
+    "Out",
+    "jit",
+    *[name for name in globals() if not name.startswith("_")],
+]

@@ -1,0 +1,64 @@
+"""How launches are run: with hazards or without, and which of the allowed outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+
+from gpulearn.errors import BadInput
+from gpulearn.require import shown
+
+__all__ = ["checking", "current_seed", "seed", "unchecked"]
+
+_checked: ContextVar[bool] = ContextVar("gpulearn_checked", default=True)
+_seed: ContextVar[int] = ContextVar("gpulearn_seed", default=0)
+
+
+def checking() -> bool:
+    """Whether plain launches look for races and uninitialised reads."""
+    return _checked.get()
+
+
+def current_seed() -> int:
+    """The seed that chooses among allowed outcomes; 0 is the fixed default order."""
+    return _seed.get()
+
+
+@contextmanager
+def unchecked() -> Iterator[None]:
+    """Launches run faster, and do not look for races or uninitialised reads.
+
+    Indices are still checked: no launch ever writes out of bounds. On a GPU nothing changes.
+
+    >>> with unchecked():
+    ...     checking()
+    False
+    """
+    token = _checked.set(False)
+    try:
+        yield
+    finally:
+        _checked.reset(token)
+
+
+@contextmanager
+def seed(number: int) -> Iterator[None]:
+    """Launches choose another allowed outcome: the order of blocks, and who wins a race.
+
+    Raises:
+        BadInput: the number is not whole, or below zero.
+
+    >>> with seed(3):
+    ...     current_seed()
+    3
+    """
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
+        raise BadInput(f"seed is {shown(number)}: give a whole number, 0 or more.")
+    token = _seed.set(int(number))
+    try:
+        yield
+    finally:
+        _seed.reset(token)

@@ -1,0 +1,77 @@
+"""`gl.xray(kernel)[grid, block](*args)`: a launch under the lens, which gives a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpulearn.errors import BadInput, BadLaunch
+from gpulearn.simt.frontend.names import python_function
+from gpulearn.simt.host.dispatcher import Configured, Kernel, run
+from gpulearn.simt.report.report import Report
+
+__all__ = ["XRay", "xray"]
+
+
+class XRay:
+    """A kernel that waits for its launch configuration."""
+
+    def __init__(self, kernel: Kernel, block: int | tuple[int, ...]) -> None:
+        self._kernel = kernel
+        self._block = block
+
+    def __call__(self, *args: Any) -> None:
+        """A launch needs a shape.
+
+        Raises:
+            BadLaunch: always.
+        """
+        name = self._kernel.__name__
+        raise BadLaunch(f"a launch needs a shape: write gl.xray({name})[blocks, threads](...)")
+
+    def __getitem__(self, configuration: Any) -> Callable[..., Report]:
+        configured = Configured(self._kernel, configuration)
+
+        def launch(*args: Any, **named: Any) -> Report:
+            report, _ = run(
+                self._kernel, configured.grid, configured.block, args, configured.sharedmem,
+                xray=True, watch=self._block, named=named,
+            )  # fmt: skip
+            return report
+
+        return launch
+
+
+def xray(kernel: Any, *, block: int | tuple[int, ...] = 0) -> XRay:
+    """Prepares a launch with everything on: findings, counters, addresses.
+
+    `kernel` may come from `gpulearn.cuda.jit`, from `numba.cuda.jit`, or be a plain function.
+    The launch returns a `Report` whatever happened; `block` is the one that `report.step` and
+    `report.play` show.
+
+    Raises:
+        BadInput: if `kernel` is none of these.
+
+    Example:
+        >>> import numpy as np
+        >>> from gpulearn import cuda
+        >>> @cuda.jit
+        ... def double(a):
+        ...     i = cuda.grid(1)
+        ...     if i < a.size:
+        ...         a[i] = 2 * a[i]
+        >>> report = xray(double)[2, 32](cuda.to_device(np.arange(40)))
+        >>> report.ok, report.totals.divergent_branches, report.arrays["a"].global_load_sectors
+        (True, 1, 10)
+    """
+    if isinstance(kernel, Kernel):
+        return XRay(kernel, block)
+    function = python_function(kernel)
+    if function is None and callable(kernel) and hasattr(kernel, "__code__"):
+        function = kernel
+    if function is None:
+        raise BadInput(
+            f"xray needs a kernel or a function, got {type(kernel).__name__}: "
+            "write gl.xray(kernel)[blocks, threads](...)"
+        )
+    return XRay(Kernel(function), block)

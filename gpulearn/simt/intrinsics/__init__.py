@@ -1,0 +1,13 @@
+"""What a kernel can call, by family; importing this package registers all of them."""
+
+from gpulearn.simt.intrinsics import (
+    arrays,
+    atomics,
+    extras,
+    functions,
+    math,
+    threads,
+    warps,
+)
+
+__all__ = ["arrays", "atomics", "extras", "functions", "math", "threads", "warps"]

@@ -1,0 +1,72 @@
+"""Arrays that a kernel makes for itself: shared, local, constant."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.memory import View
+from gpulearn.simt.frontend.names import intrinsic
+from gpulearn.simt.intrinsics.functions import type_of
+
+if TYPE_CHECKING:
+    from gpulearn.simt.machine.machine import Machine
+
+__all__: list[str] = []
+
+
+POINTER = 8  # bytes; Numba takes its multiples as an alignment
+
+
+def _array(m: Machine, space: str, site: Any, shape: Any, dtype: Any, alignment: Any) -> View:
+    known = m.arrays.get((space, site))
+    if known is not None:
+        return known
+    # it changes no count: wherever an array begins, its lanes meet in a bank or do not
+    if alignment is not None and not _is_alignment(alignment):
+        message = f"an alignment of {alignment!r} is no power of two from {POINTER} bytes on"
+        raise Stop(Finding("not-a-kernel", m.here(), message))
+    found = getattr(dtype, "dtype", None) or type_of(dtype)
+    if found is None:
+        message = f"{dtype!r} is not a type for cuda.{space}.array"
+        raise Stop(Finding("not-a-kernel", m.here(), message))
+    sizes = shape if isinstance(shape, tuple) else (shape,)
+    if not all(type(n) is int or isinstance(n, np.integer) for n in sizes):
+        message = f"the shape of cuda.{space}.array must be known before the kernel runs"
+        raise Stop(Finding("not-a-kernel", m.here(), message))
+    if math.prod(int(n) for n in sizes) < 0:
+        raise Stop(Finding("not-a-kernel", m.here(), f"a shape of {shape} is negative"))
+    if found.kind == "V" and space == "local":
+        message = "local arrays of structured types are not supported by the SIMT machine"
+        raise Stop(Finding("unsupported", m.here(), message))
+    return m.private_array(space, site, shape, found, str(getattr(site, "name", space)))
+
+
+def _is_alignment(number: Any) -> bool:
+    """Whether numba-cuda takes a number of bytes as an alignment."""
+    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    return bool(whole and number >= POINTER and number & (number - 1) == 0)
+
+
+@intrinsic("shared.array", site=True)
+def shared_array(m: Machine, site: Any, shape: Any, dtype: Any, alignment: Any = None) -> View:
+    """`cuda.shared.array(shape, dtype)`; a size of 0 is the launch's dynamic memory."""
+    return _array(m, "shared", site, shape, dtype, alignment)
+
+
+@intrinsic("local.array", site=True)
+def local_array(m: Machine, site: Any, shape: Any, dtype: Any, alignment: Any = None) -> View:
+    """`cuda.local.array(shape, dtype)`, one for each thread."""
+    return _array(m, "local", site, shape, dtype, alignment)
+
+
+@intrinsic("const.array_like")
+def const_array_like(m: Machine, data: Any) -> View:
+    """`cuda.const.array_like(a)`: a copy that kernels can only read."""
+    if isinstance(data, View):
+        return data
+    message = "cuda.const.array_like takes a NumPy array from outside the kernel"
+    raise Stop(Finding("not-a-kernel", m.here(), message))

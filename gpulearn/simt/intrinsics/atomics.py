@@ -1,0 +1,163 @@
+"""Atomic operations: each lane in turn, and each is told what it found.
+
+Lanes that hit different places are carried out together; those that hit one place take
+turns, either place by place (with NumPy's running operations) or turn by turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.masks import EMPTY
+from gpulearn.simt.core.memory import View
+from gpulearn.simt.core.values import Value, cast
+from gpulearn.simt.frontend.names import intrinsic
+from gpulearn.simt.machine.per_thread import Choice
+
+if TYPE_CHECKING:
+    from gpulearn.simt.machine.machine import Machine
+
+__all__: list[str] = []
+
+Lanes = np.ndarray[Any, Any]
+Update = Callable[[Lanes, Lanes], Lanes]
+
+
+def _in_turns(flat: Lanes, slots: Lanes, values: tuple[Lanes, ...], update: Any) -> Lanes:
+    """What each lane found, when lanes with one slot follow each other in lane order."""
+    found = np.empty(len(slots), flat.dtype)
+    if not len(slots):
+        return found
+    order = np.argsort(slots, kind="stable")
+    ordered = slots[order]
+    start = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    length = np.diff(np.concatenate([start, [len(slots)]]))
+    ufunc = update if isinstance(update, np.ufunc) else None
+    if ufunc is not None and len(start) < length.max():
+        for first, count in zip(start.tolist(), length.tolist(), strict=True):
+            lanes = order[first : first + count]
+            slot = slots[lanes[0]]
+            steps = np.concatenate([flat[slot : slot + 1], values[0][lanes]])
+            running = ufunc.accumulate(steps, dtype=flat.dtype)
+            found[lanes] = running[:-1]
+            flat[slot] = running[-1]
+        return found
+    turn = 0
+    while len(start):
+        lanes = order[start + turn]
+        places = slots[lanes]
+        old = flat[places]
+        found[lanes] = old
+        flat[places] = update(old, *(v[lanes] for v in values))
+        turn += 1
+        keep = length > turn
+        start, length = start[keep], length[keep]
+    return found
+
+
+def _unused(flat: Lanes, slots: Lanes, values: tuple[Lanes, ...], update: Any) -> bool:
+    """The fast way when nobody asks what was found and the order cannot matter."""
+    if isinstance(update, np.ufunc):
+        update.at(flat, slots, values[0])
+        return True
+    return False
+
+
+def _atomic(
+    m: Machine, array: Any, index: Any, values: tuple[Value, ...], update: Any, used: bool
+) -> Value:
+    if isinstance(array, Choice):
+        return array.each(m, lambda view: _atomic(m, view, index, values, update, used))
+    if not isinstance(array, View):
+        raise Stop(Finding("not-a-kernel", m.here(), "an atomic operation needs an array"))
+    located = m.locate(array, index)
+    if isinstance(located, View) or array.dtype.kind == "V":
+        message = f"an atomic operation needs an index for each dimension of {array.name}"
+        raise Stop(Finding("not-a-kernel", m.here(), message))
+    place, slot = located
+    if array.space == "const":
+        message = f"{array.name} is constant memory and cannot be written"
+        raise Stop(Finding("not-a-kernel", m.here(), message))
+    if m.mask is EMPTY:
+        return 0
+    if m.counters is not None:
+        m.counters.access(m, array, slot, "atomic")
+    lane, slots = m.active_slots(array, slot, m.mask)
+    given = tuple(
+        np.ascontiguousarray(
+            np.broadcast_to(m.active_values(cast(v, array.dtype), lane), slots.shape)
+        )
+        for v in values
+    )
+    if m.order is not None:
+        turn = np.argsort(m.order[lane])
+        lane, slots = lane[turn], slots[turn]
+        given = tuple(v[turn] for v in given)
+    if m.hazards is not None:
+        if array.space != "global":
+            m.check_written(array, slot, place)
+            m.mark_written(array, slots)
+        if array.space != "local":
+            m.hazards.write(m, array, lane, slots, None, place, atomic=True)
+        m.hazards.signal(m, lane, shared=array.space != "global")
+    flat = array.flat
+    if not array.aligned:
+        raise Stop(Finding("unsupported", m.here(), "an atomic on an unaligned field"))
+    if not used and _unused(flat, slots, given, update):
+        m.written += 1
+        return None
+    before = flat[slots]
+    found = _in_turns(flat, slots, given, update)
+    if (flat[slots] != before).any():
+        m.written += 1
+    result = np.zeros(m.blocks * m.threads, array.dtype)
+    result[lane] = found
+    return result.reshape(m.blocks, m.threads)
+
+
+def _simple(name: str, update: Any) -> None:
+    @intrinsic(f"atomic.{name}")
+    def operate(m: Machine, ary: Any, idx: Any, val: Value, used: bool = True) -> Value:
+        return _atomic(m, ary, idx, (val,), update, used)
+
+    operate.__doc__ = f"`cuda.atomic.{name}(array, index, value)`: what was there before."
+
+
+def _exchange(old: Lanes, value: Lanes) -> Lanes:
+    return value
+
+
+def _increment(old: Lanes, limit: Lanes) -> Lanes:
+    return np.where(old >= limit, 0, old + 1).astype(old.dtype)
+
+
+def _decrement(old: Lanes, limit: Lanes) -> Lanes:
+    return np.where((old == 0) | (old > limit), limit, old - 1).astype(old.dtype)
+
+
+for _name, _update in {
+    "add": np.add, "sub": np.subtract, "max": np.maximum, "min": np.minimum,
+    "nanmax": np.fmax, "nanmin": np.fmin, "and_": np.bitwise_and, "or_": np.bitwise_or,
+    "xor": np.bitwise_xor, "exch": _exchange, "inc": _increment, "dec": _decrement,
+}.items():  # fmt: skip
+    _simple(_name, _update)
+
+
+def _swap(old: Lanes, expected: Lanes, value: Lanes) -> Lanes:
+    return np.where(old == expected, value, old)
+
+
+@intrinsic("atomic.cas")
+def cas(m: Machine, ary: Any, idx: Any, old: Value, val: Value, used: bool = True) -> Value:
+    """`cuda.atomic.cas`: writes `val` where `old` is found; returns what was found."""
+    return _atomic(m, ary, idx, (old, val), _swap, used)
+
+
+@intrinsic("atomic.compare_and_swap")
+def compare_and_swap(m: Machine, ary: Any, old: Value, val: Value, used: bool = True) -> Value:
+    """`cuda.atomic.compare_and_swap`: `cas` on the first element."""
+    return _atomic(m, ary, 0, (old, val), _swap, used)

@@ -1,0 +1,274 @@
+"""Python's own functions and types inside a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpulearn.simt.core.arithmetic import BINARY
+from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.masks import EMPTY
+from gpulearn.simt.core.memory import View
+from gpulearn.simt.core.values import (
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    Value,
+    cast,
+    cast_up,
+    dtype_of,
+    merge_type,
+    normal,
+    truth,
+)
+from gpulearn.simt.frontend.names import Intrinsic, converter, function
+from gpulearn.simt.intrinsics.math import float_type
+from gpulearn.simt.machine.control_flow import Range, make_range
+
+if TYPE_CHECKING:
+    from gpulearn.simt.machine.chunk import Chunk
+    from gpulearn.simt.machine.machine import Machine
+
+__all__ = ["type_of"]
+
+
+def type_of(thing: Any) -> np.dtype[Any] | None:
+    """The dtype that a NumPy type, a Numba type or a dtype's name stands for."""
+    if isinstance(thing, np.dtype):
+        return thing
+    if isinstance(thing, type) and issubclass(thing, np.generic | bool | int | float | complex):
+        return np.dtype(thing)
+    if isinstance(thing, str):
+        try:
+            return np.dtype(thing)
+        except TypeError:
+            return None
+    if type(thing).__module__.startswith("numba"):
+        name = str(thing)
+        if name.startswith(("Record", "unaligned", "nested")) or hasattr(thing, "members"):
+            dtype = getattr(thing, "dtype", None)
+            return dtype if isinstance(dtype, np.dtype) else _record(thing)
+        try:
+            return np.dtype(name)
+        except TypeError:
+            return None
+    return None
+
+
+def _record(thing: Any) -> np.dtype[Any] | None:
+    from numba.np.numpy_support import as_dtype
+
+    try:
+        found: np.dtype[Any] = as_dtype(thing)
+    except (NotImplementedError, TypeError):
+        return None
+    return found
+
+
+@converter
+def _type(thing: Any) -> Intrinsic | None:
+    """A type used as a conversion: `np.float32(x)`, `numba.int64(x)`."""
+    if isinstance(thing, type) and not issubclass(thing, np.generic):
+        return None
+    if not (isinstance(thing, type) or type(thing).__module__.startswith("numba")):
+        return None
+    dtype = type_of(thing)
+    if dtype is None or dtype.kind == "V":
+        return None
+
+    def run(m: Machine, value: Value = 0) -> Value:
+        return cast(value, dtype)
+
+    return Type(str(dtype), run, dtype)
+
+
+class Type(Intrinsic):
+    """A number type: a conversion when it is called, and a dtype for `shared.array`."""
+
+    def __init__(self, name: str, run: Callable[..., Any], dtype: np.dtype[Any]) -> None:
+        super().__init__(name, run)
+        object.__setattr__(self, "dtype", dtype)
+
+
+@function(int)
+def _int(m: Machine, value: Value = 0) -> Value:
+    dtype = dtype_of(value)
+    return value if dtype.kind in "iu" else cast(value, INT64)
+
+
+@function(float)
+def _float(m: Machine, value: Value = 0.0) -> Value:
+    if isinstance(value, str):
+        return float(value)
+    dtype = dtype_of(value)
+    return value if dtype.kind == "f" else cast(value, FLOAT64)
+
+
+@function(bool)
+def _bool(m: Machine, value: Value = False) -> Value:
+    return truth(value)
+
+
+@function(complex)
+def _complex(m: Machine, real: Value = 0.0, imag: Value = 0.0) -> Value:
+    narrow = all(dtype_of(v) == FLOAT32 for v in (real, imag))
+    return cast(real, np.dtype(np.complex64 if narrow else np.complex128)) + 1j * imag
+
+
+@function(abs)
+def _abs(m: Machine, value: Value) -> Value:
+    return normal(
+        np.abs(value if isinstance(value, np.ndarray) else cast_up(value, dtype_of(value)))
+    )
+
+
+def _extreme(m: Machine, values: tuple[Value, ...], ufunc: Any) -> Value:
+    if len(values) == 1 and isinstance(values[0], tuple):
+        values = values[0]
+    dtype = dtype_of(values[0])
+    for v in values[1:]:
+        dtype = merge_type(dtype, dtype_of(v))
+    result = cast_up(values[0], dtype)
+    for v in values[1:]:
+        v = cast_up(v, dtype)
+        # Python's own rule: the first stays unless the other is strictly better
+        result = np.where(ufunc(v, result), v, result)
+    return normal(result[()] if result.ndim == 0 else result)
+
+
+@function(min)
+def _min(m: Machine, *values: Value) -> Value:
+    return _extreme(m, values, np.less)
+
+
+@function(max)
+def _max(m: Machine, *values: Value) -> Value:
+    return _extreme(m, values, np.greater)
+
+
+@function(sum)
+def _sum(m: Machine, values: Any, start: Value = 0) -> Value:
+    for i in range(length(m, values)):
+        start = BINARY["Add"](start, m.load(values, i))
+    return start
+
+
+def length(m: Chunk, thing: Any) -> int:
+    """`len(thing)` where all threads agree on it."""
+    if isinstance(thing, View):
+        return int(thing.shape[0])
+    if isinstance(thing, tuple | str):
+        return len(thing)
+    raise Stop(Finding("not-a-kernel", m.here(), f"{type(thing).__name__} has no len()"))
+
+
+@function(len)
+def _len(m: Machine, thing: Any) -> Value:
+    if isinstance(thing, View):
+        return thing.shape[0]
+    if isinstance(thing, Range):
+        step = thing.step
+        count = BINARY["FloorDiv"](BINARY["Sub"](thing.stop, thing.start), step)
+        return _max(m, count, 0)
+    return length(m, thing)
+
+
+@function(range)
+def _range(m: Machine, *bounds: Value) -> Range:
+    if any(type(b) is int and b == 0 for b in bounds[2:]):
+        raise Stop(Finding("not-a-kernel", m.here(), "range() with a step of 0 never ends"))
+    return make_range(*bounds)
+
+
+@function(pow, flop=True)
+def _pow(m: Machine, a: Value, b: Value) -> Value:
+    return BINARY["Pow"](a, b)
+
+
+@function(divmod)
+def _divmod(m: Machine, a: Value, b: Value) -> Value:
+    return BINARY["FloorDiv"](a, b), BINARY["Mod"](a, b)
+
+
+@function(round)
+def _round(m: Machine, value: Value, digits: Value = None) -> Value:
+    dtype = float_type(value)
+    if digits is None:
+        return cast(normal(np.rint(cast_up(value, dtype))), INT64)
+    scale = np.power(dtype.type(10), cast_up(digits, dtype))
+    return normal(np.rint(cast_up(value, dtype) * scale) / scale)
+
+
+@function(isinstance)
+def _isinstance(m: Machine, value: Any, kinds: Any) -> bool:
+    kinds = kinds if isinstance(kinds, tuple) else (kinds,)
+    if isinstance(value, View | tuple):
+        return tuple in [getattr(k, "python", k) for k in kinds] and isinstance(value, tuple)
+    letters = {"int": "iu", "float": "f", "bool": "b", "complex": "c"}
+    kind = dtype_of(value).kind
+    return any(kind in letters.get(getattr(k, "name", ""), "") for k in kinds)
+
+
+@function(tuple)
+def _tuple(m: Machine, value: Any = ()) -> Any:
+    if isinstance(value, tuple):
+        return value
+    raise Stop(Finding("unsupported", m.here(), "tuple() of something that is not a tuple"))
+
+
+class Pairs:
+    """`enumerate` and `zip` over things of a length that all threads share."""
+
+    def __init__(self, m: Machine, things: tuple[Any, ...], start: int | None = None) -> None:
+        self.machine, self.things, self.start = m, things, start
+
+    def kernel_items(self) -> Any:
+        """The tuples that the loop variable takes."""
+        for n in range(self._all()):
+            yield self._tuple(n)
+
+    def _all(self) -> int:
+        return min(self._length(t) for t in self.things)
+
+    def _tuple(self, n: int) -> tuple[Any, ...]:
+        items = tuple(self._item(t, n) for t in self.things)
+        return (n + self.start, items[0]) if self.start is not None else items
+
+    def _length(self, thing: Any) -> int:
+        if isinstance(thing, Pairs):
+            return thing._all()
+        if isinstance(thing, Range) and thing.uniform:
+            return len(range(thing.start, thing.stop, thing.step))
+        return length(self.machine, thing)
+
+    def _item(self, thing: Any, n: int) -> Any:
+        if isinstance(thing, Pairs):
+            return thing._tuple(n)
+        if isinstance(thing, Range):
+            return thing.start + n * thing.step
+        return self.machine.load(thing, n)
+
+
+@function(enumerate)
+def _enumerate(m: Machine, thing: Any, start: int = 0) -> Pairs:
+    return Pairs(m, (thing,), start)
+
+
+@function(zip)
+def _zip(m: Machine, *things: Any) -> Pairs:
+    return Pairs(m, things)
+
+
+@function(print)
+def _print(m: Machine, *values: Any) -> None:
+    """Prints what each active thread prints, thread after thread."""
+    shape = (m.blocks, m.threads)
+    if m.mask is EMPTY:
+        return
+    columns = [
+        np.broadcast_to(v, shape).ravel() if isinstance(v, np.ndarray) else v for v in values
+    ]
+    for lane in m.lanes(m.mask):
+        print(*(c[lane] if isinstance(c, np.ndarray) else c for c in columns))

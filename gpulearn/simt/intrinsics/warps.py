@@ -1,0 +1,357 @@
+"""What the lanes of a warp do together: shuffles, votes, matches; and bit counting.
+
+A warp's values are looked at as rows of 32; the last warp of a block may be shorter.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.masks import EMPTY
+from gpulearn.simt.core.values import INT64, Value, cast, cast_up, dtype_of, normal, truth, where
+from gpulearn.simt.frontend.names import intrinsic
+from gpulearn.simt.intrinsics.threads import returned
+
+if TYPE_CHECKING:
+    from gpulearn.simt.machine.machine import Machine
+
+__all__: list[str] = []
+
+WARP = 32
+FULL = 0xFFFFFFFF
+INT32 = np.dtype(np.int32)
+UINT32 = np.dtype(np.uint32)
+Rows = np.ndarray[Any, Any]
+
+
+def _rows(m: Machine, value: Value) -> Rows:
+    """A value as (warps of the chunk, 32); lanes beyond the block's last thread hold 0."""
+    value = np.asarray(value)
+    wide = np.zeros((m.blocks, m.warps * WARP), value.dtype)
+    wide[:, : m.threads] = value
+    return wide.reshape(-1, WARP)
+
+
+def _flat(m: Machine, rows: Rows) -> Rows:
+    """The inverse of `_rows`."""
+    result: Rows = rows.reshape(m.blocks, m.warps * WARP)[:, : m.threads]
+    return np.ascontiguousarray(result)
+
+
+def _active(m: Machine, mask: Value) -> Rows:
+    """Which lanes take part: those that are active and named in `mask`."""
+    if m.mask is EMPTY:
+        return np.zeros((m.blocks * m.warps, WARP), bool)
+    here = _rows(m, np.broadcast_to(True if m.mask is None else m.mask, (m.blocks, m.threads)))
+    named = _rows(m, np.broadcast_to(cast(mask, INT64), (m.blocks, m.threads)))
+    lane = np.arange(WARP)
+    result: Rows = here & (named >> lane & 1).astype(bool)
+    return result
+
+
+def _meet(m: Machine, mask: Value, name: str) -> None:
+    """Stops the launch if `mask` names a thread of the warp that is not here, or not the caller.
+
+    CUDA asks for all threads in the mask that have not left the kernel; a shuffle that reads
+    from one that has left gets an undefined value, so there it counts as missing too.
+    """
+    if m.mask is EMPTY:
+        return
+    _name_themselves(m, mask, name)
+    if m.mask is None:
+        return
+    shape = (m.blocks, m.threads)
+    here = _rows(m, np.broadcast_to(m.mask, shape))
+    named = np.where(here, _rows(m, np.broadcast_to(cast(mask, INT64), shape)), 0)
+    away = ~np.asarray(m.mask)
+    if not name.startswith("shfl"):
+        away = away & ~returned(m)
+    missing = _rows(m, np.broadcast_to(away, shape))
+    wanted = np.bitwise_or.reduce(named, axis=1)[:, None] >> np.arange(WARP) & 1
+    rows, lanes = np.nonzero(missing & wanted.astype(bool))
+    if not len(rows):
+        return
+    row, lane = int(rows[0]), int(lanes[0])
+    caller = int(np.flatnonzero(named[row] >> lane & 1)[0])
+    base = row // m.warps * m.threads + row % m.warps * WARP
+    here_name, there = m.thread_name(base + caller), m.thread_name(base + lane)
+    words = m.pair_text(here_name, there)
+    verb = "has left" if returned(m).ravel()[base + lane] else "took another path"
+    message = (
+        f"the mask of {name} names lane {lane}, which is not here: "
+        f"{words[0]} waits, {words[1]} {verb}"
+    )
+    raise Stop(Finding("barrier-divergence", m.here(), message, [here_name, there]))
+
+
+def _name_themselves(m: Machine, mask: Value, name: str) -> None:
+    """Stops the launch if a thread calls with a mask that does not name it: undefined in CUDA."""
+    if not isinstance(mask, np.ndarray) and int(mask) & FULL == FULL:
+        return
+    shape = (m.blocks, m.threads)
+    here = _rows(m, np.broadcast_to(True if m.mask is None else m.mask, shape))
+    unnamed = here & ~_active(m, mask)
+    if not unnamed.any():
+        return
+    row, lane = (int(n[0]) for n in np.nonzero(unnamed))
+    caller = m.thread_name(row // m.warps * m.threads + row % m.warps * WARP + lane)
+    message = (
+        f"{m.text(caller)} calls {name}, and its mask does not name it: "
+        f"the bit of lane {lane} must be set"
+    )
+    raise Stop(Finding("barrier-divergence", m.here(), message, [caller]))
+
+
+def _shuffle(m: Machine, value: Value, source: Rows) -> Value:
+    """Each lane takes the value of the lane that `source` names; out of range, its own."""
+    if not isinstance(value, np.ndarray) or value.shape[1] == 1:
+        return value
+    rows = _rows(m, value)
+    valid = (source >= 0) & (source < WARP)
+    chosen = np.where(valid, source, np.arange(WARP))
+    return _flat(m, np.take_along_axis(rows, chosen, axis=1))
+
+
+def _operand(m: Machine, value: Value) -> Rows:
+    return _rows(m, np.broadcast_to(cast(value, INT64), (m.blocks, m.threads)))
+
+
+@intrinsic("shfl_sync")
+def shfl_sync(m: Machine, mask: Value, value: Value, src_lane: Value) -> Value:
+    """`cuda.shfl_sync`: the value of lane `src_lane`."""
+    _meet(m, mask, "shfl_sync")
+    return _shuffle(m, value, _operand(m, src_lane) % WARP)
+
+
+@intrinsic("shfl_up_sync")
+def shfl_up_sync(m: Machine, mask: Value, value: Value, delta: Value) -> Value:
+    """`cuda.shfl_up_sync`: the value of the lane `delta` below."""
+    _meet(m, mask, "shfl_up_sync")
+    return _shuffle(m, value, np.arange(WARP) - _operand(m, delta))
+
+
+@intrinsic("shfl_down_sync")
+def shfl_down_sync(m: Machine, mask: Value, value: Value, delta: Value) -> Value:
+    """`cuda.shfl_down_sync`: the value of the lane `delta` above."""
+    _meet(m, mask, "shfl_down_sync")
+    return _shuffle(m, value, np.arange(WARP) + _operand(m, delta))
+
+
+@intrinsic("shfl_xor_sync")
+def shfl_xor_sync(m: Machine, mask: Value, value: Value, lane_mask: Value) -> Value:
+    """`cuda.shfl_xor_sync`: the value of the lane whose number differs in these bits."""
+    _meet(m, mask, "shfl_xor_sync")
+    return _shuffle(m, value, np.arange(WARP) ^ _operand(m, lane_mask))
+
+
+@intrinsic("shfl_sync_intrinsic")
+def shfl_sync_intrinsic(
+    m: Machine, mask: Value, mode: int, value: Value, operand: Value, clamp: Value
+) -> Value:
+    """What the four shuffles are made of: (value, whether its lane was in range)."""
+    _meet(m, mask, "shfl_sync_intrinsic")
+    lane = np.arange(WARP)
+    chosen = _operand(m, operand)
+    source = (chosen % WARP, lane - chosen, lane + chosen, lane ^ chosen)[mode]
+    inside = np.broadcast_to((source >= 0) & (source < WARP), (m.blocks * m.warps, WARP))
+    return _shuffle(m, value, source), _flat(m, inside)
+
+
+def _spread(m: Machine, per_warp: Any) -> Rows:
+    """One value per warp, given to each of its lanes."""
+    return _flat(m, np.repeat(per_warp[:, None], WARP, axis=1))
+
+
+def _votes(m: Machine, mask: Value, predicate: Value) -> tuple[Rows, Rows]:
+    """The lanes that said yes, and those that said no, of each lane's own mask: as bits."""
+    here = _active(m, mask)
+    said = _rows(m, np.broadcast_to(truth(predicate), (m.blocks, m.threads)))
+    named = np.asarray(cast(mask, INT64))
+    yes, no = (_spread(m, _bits(r & here, INT64)) & named for r in (said, ~said))
+    return yes, no
+
+
+@intrinsic("all_sync")
+def all_sync(m: Machine, mask: Value, predicate: Value) -> Value:
+    """Whether the predicate holds for all lanes that take part."""
+    _meet(m, mask, "all_sync")
+    _, no = _votes(m, mask, predicate)
+    return no == 0
+
+
+@intrinsic("any_sync")
+def any_sync(m: Machine, mask: Value, predicate: Value) -> Value:
+    """Whether the predicate holds for any lane that takes part."""
+    _meet(m, mask, "any_sync")
+    yes, _ = _votes(m, mask, predicate)
+    return yes != 0
+
+
+@intrinsic("eq_sync")
+def eq_sync(m: Machine, mask: Value, predicate: Value) -> Value:
+    """Whether the predicate is the same for all lanes that take part."""
+    _meet(m, mask, "eq_sync")
+    yes, no = _votes(m, mask, predicate)
+    return (yes == 0) | (no == 0)
+
+
+def _bits(rows: Rows, dtype: np.dtype[Any]) -> Rows:
+    """Rows of 32 bools as one number per warp."""
+    weights = np.left_shift(np.int64(1), np.arange(WARP))
+    result: Rows = (rows * weights).sum(axis=1).astype(dtype)
+    return result
+
+
+@intrinsic("ballot_sync")
+def ballot_sync(m: Machine, mask: Value, predicate: Value) -> Value:
+    """One bit per lane: its predicate. An int32, as in Numba."""
+    _meet(m, mask, "ballot_sync")
+    return _votes(m, mask, predicate)[0].astype(INT32)
+
+
+@intrinsic("activemask")
+def activemask(m: Machine) -> Value:
+    """One bit per active lane."""
+    return _spread(m, _bits(_active(m, 0xFFFFFFFF), UINT32))
+
+
+@intrinsic("lanemask_lt")
+def lanemask_lt(m: Machine) -> Value:
+    """One bit for each lane below this one."""
+    lane = np.arange(m.threads).reshape(1, -1) % WARP
+    return ((np.int64(1) << lane) - 1).astype(UINT32)
+
+
+def _matches(m: Machine, mask: Value, value: Value) -> tuple[Rows, Rows]:
+    """Of each lane's own mask, the lanes with its value, and all that take part: as bits."""
+    here = _active(m, mask)
+    rows = _rows(m, np.broadcast_to(value, (m.blocks, m.threads)))
+    same = (rows[:, :, None] == rows[:, None, :]) & here[:, None, :] & here[:, :, None]
+    weights = np.left_shift(np.int64(1), np.arange(WARP))
+    named = np.asarray(cast(mask, INT64))
+    equal = _flat(m, (same * weights).sum(axis=2))
+    return equal & named, _spread(m, _bits(here, INT64)) & named
+
+
+@intrinsic("match_any_sync")
+def match_any_sync(m: Machine, mask: Value, value: Value) -> Value:
+    """One bit for each lane that holds the same value as this one."""
+    _meet(m, mask, "match_any_sync")
+    return _matches(m, mask, value)[0].astype(INT32)
+
+
+@intrinsic("match_all_sync")
+def match_all_sync(m: Machine, mask: Value, value: Value) -> Value:
+    """(the lanes, True) if all that take part hold one value, else (0, False)."""
+    _meet(m, mask, "match_all_sync")
+    same, everyone = _matches(m, mask, value)
+    agree = same == everyone
+    return np.where(agree, everyone, 0).astype(INT32), agree
+
+
+@intrinsic("vote_sync_intrinsic")
+def vote_sync_intrinsic(m: Machine, mask: Value, mode: int, predicate: Value) -> Value:
+    """What the four votes are made of: (ballot, answer)."""
+    _meet(m, mask, "vote_sync_intrinsic")
+    said = (all_sync, any_sync, eq_sync)[mode](m, mask, predicate) if mode < 3 else False
+    return ballot_sync(m, mask, predicate), said
+
+
+@intrinsic("syncwarp")
+def syncwarp(m: Machine, mask: Value = 0xFFFFFFFF) -> None:
+    """Waits for the lanes in the mask, and orders what they did to memory."""
+    _meet(m, mask, "syncwarp")
+    if m.hazards is None or m.mask is EMPTY:
+        return
+    whole = not isinstance(mask, np.ndarray) and int(mask) & 0xFFFFFFFF == 0xFFFFFFFF
+    if whole and m.mask is None:
+        m.hazards.warps.all_meet(m.hazards.time)
+        return
+    named = _rows(m, np.broadcast_to(cast(mask, INT64) & 0xFFFFFFFF, (m.blocks, m.threads)))
+    exists = _rows(m, np.ones((m.blocks, m.threads), bool))
+    m.hazards.warps.meet(_active(m, mask), named, exists, m.hazards.time)
+
+
+# --- bits
+
+
+def _unsigned(value: Value) -> tuple[Rows, int]:
+    dtype = dtype_of(value)
+    wide = cast_up(value, dtype)
+    bits = dtype.itemsize * 8
+    return np.asarray(wide).astype(np.dtype(f"u{dtype.itemsize}")).astype(np.uint64), bits
+
+
+def _like(value: Value, result: Rows, dtype: np.dtype[Any]) -> Value:
+    result = result.astype(dtype)
+    return result if isinstance(value, np.ndarray) else normal(result[()])
+
+
+@intrinsic("popc")
+def popc(m: Machine, value: Value) -> Value:
+    """The number of bits that are 1."""
+    return _like(value, np.bitwise_count(_unsigned(value)[0]), dtype_of(value))
+
+
+@intrinsic("clz")
+def clz(m: Machine, value: Value) -> Value:
+    """The number of leading zeros."""
+    word, bits = _unsigned(value)
+    length = np.zeros(word.shape, np.int64)
+    for shift in (32, 16, 8, 4, 2, 1):
+        high = word >> np.uint64(shift)
+        length = np.where(high != 0, length + shift, length)
+        word = np.where(high != 0, high, word)
+    return _like(value, np.where(word == 0, bits, bits - 1 - length), dtype_of(value))
+
+
+@intrinsic("ffs")
+def ffs(m: Machine, value: Value) -> Value:
+    """One more than the position of the lowest 1; 0 if there is none."""
+    word, _ = _unsigned(value)
+    lowest = word & (~word + np.uint64(1))
+    position = np.bitwise_count(lowest - np.uint64(1)).astype(np.int64)
+    return _like(value, np.where(word == 0, 0, position + 1), UINT32)
+
+
+@intrinsic("brev")
+def brev(m: Machine, value: Value) -> Value:
+    """The bits in reverse order."""
+    dtype = np.dtype(np.uint64) if dtype_of(value) == np.uint64 else UINT32
+    word = np.asarray(cast_up(value, dtype)).astype(np.uint64)
+    bits = dtype.itemsize * 8
+    result = np.zeros(word.shape, np.uint64)
+    for bit in range(bits):
+        result |= (word >> np.uint64(bit) & np.uint64(1)) << np.uint64(bits - 1 - bit)
+    return _like(value, result, dtype)
+
+
+@intrinsic("selp")
+def selp(m: Machine, condition: Value, a: Value, b: Value) -> Value:
+    """`a` where the condition holds, else `b`; both are evaluated."""
+    condition = truth(condition)
+    if not isinstance(condition, np.ndarray):
+        return a if condition else b
+    return where(condition, a, b)
+
+
+@intrinsic("fma", flop=True)
+def fma(m: Machine, a: Value, b: Value, c: Value) -> Value:
+    """A * b + c, rounded once."""
+    m.flop(a)
+    dtype = np.result_type(*(dtype_of(v) for v in (a, b, c)))
+    dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    wide = np.dtype(np.longdouble if dtype.itemsize == 8 else np.float64)
+    exact = np.asarray(a).astype(wide) * np.asarray(b).astype(wide) + np.asarray(c).astype(wide)
+    result = exact.astype(dtype)
+    return normal(result[()]) if result.ndim == 0 else result
+
+
+@intrinsic("cbrt", flop=True)
+def cbrt(m: Machine, value: Value) -> Value:
+    """The cube root."""
+    dtype = dtype_of(value)
+    return normal(np.cbrt(cast_up(value, dtype if dtype.kind == "f" else np.dtype(np.float64))))

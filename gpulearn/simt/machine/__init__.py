@@ -1,0 +1,1 @@
+"""Lockstep execution: each statement for all threads at once, under a mask."""

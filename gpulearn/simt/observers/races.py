@@ -1,0 +1,320 @@
+"""Races, and what they do to the values.
+
+Two accesses to one place by two threads race if one of them writes, not both are atomic,
+and nothing orders them (see `order`). A `Shadow` remembers, for each element of an
+allocation, who wrote it last and up to two threads (of two warps, if there are such) that
+read it. Reads are only noted down, and entered into the shadow when a write to the same
+allocation comes in the same interval: in a right kernel that hardly ever happens.
+
+Carrying out a statement for all threads at once would hide most races. So a reader that
+races with a write of another warp gets the value from before, and where the write came
+second the launch is run again with what the reader could have seen (`patches`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpulearn.simt.core.findings import Finding
+from gpulearn.simt.core.memory import View, scatter
+from gpulearn.simt.core.values import Value
+from gpulearn.simt.frontend.source import unit
+from gpulearn.simt.observers.happens_before import Order
+from gpulearn.simt.observers.shadow import Read, Shadow, typed
+
+if TYPE_CHECKING:
+    from gpulearn.simt.machine.chunk import Chunk
+
+__all__ = ["Hazards", "Patches"]
+
+REMEMBERED = 256  # reads noted down before they are entered all the same
+Lanes = np.ndarray[Any, Any]
+Patches = dict[int, tuple[Lanes, Lanes]]  # time of a read -> (lanes, what they see instead)
+
+
+@dataclass
+class _Access:
+    """One access under scrutiny; arrays hold one entry per active lane, or per element."""
+
+    m: Chunk
+    view: View
+    index: tuple[Value, ...]
+    verb: str
+    lane: Lanes
+    slots: Lanes
+    elements: Lanes  # of the shadow; `parts` of them for each lane
+    parts: int
+    me: Lanes  # the thread of each element
+
+    @property
+    def last(self) -> Lanes:
+        """The number of the last element of each lane."""
+        return self.elements[:: self.parts]
+
+
+def same_warp(m: Chunk, a: Lanes, b: Lanes) -> Lanes:
+    """Whether threads, given by their numbers in the grid, are of one warp."""
+    size = m.threads
+    result: Lanes = (a // size == b // size) & (a % size // 32 == b % size // 32)
+    return result
+
+
+def _same(a: Value, b: Value) -> Value:
+    """Equal, or both NaN."""
+    return (a == b) | ((a != a) & (b != b))
+
+
+class Hazards(Order):
+    """Watches the memory of one launch; `patches` come from a first run of it."""
+
+    def __init__(self, blocks: int, patches: Patches | None) -> None:
+        super().__init__(blocks)
+        self.replaying = patches is not None
+        self.patches: Patches = patches or {}
+        self.found: Patches = {}
+
+    def shadow(self, view: View) -> Shadow:
+        """The shadow of an allocation, made when it is first needed."""
+        allocation, size = view.allocation, view.dtype.itemsize
+        shadow = allocation.shadow
+        if shadow is None:
+            made = Shadow(allocation, size if view.aligned else 1)
+        elif shadow.grain == 1 or (view.aligned and size % shadow.grain == 0):
+            return shadow
+        else:  # another type now shares the memory: go by bytes
+            made = shadow.by_bytes()
+            self.shadows.remove(shadow)
+        allocation.shadow = made
+        self.shadows.append(made)
+        return made
+
+    def _access(
+        self,
+        m: Chunk,
+        shadow: Shadow,
+        view: View,
+        index: tuple[Value, ...],
+        verb: str,
+        lane: Lanes,
+        slots: Lanes,
+    ) -> _Access:
+        elements, parts = shadow.elements(view, slots)
+        me = m.thread_numbers.ravel()[lane]
+        return _Access(
+            m, view, index, verb, lane, slots, elements, parts,
+            me if parts == 1 else np.repeat(me, parts),
+        )  # fmt: skip
+
+    # --- reads
+
+    def read(
+        self, m: Chunk, view: View, slot: Value, index: tuple[Value, ...], value: Value
+    ) -> Value:
+        """Notes a read; returns its value, torn where it races with another warp's write."""
+        if view.allocation.readonly:
+            return value
+        shadow = self.shadow(view)
+        time = self.tick(m.line)
+        floor = self.quiet(shadow)
+        if shadow.last_write > floor:
+            lane, slots = m.active_slots(view, slot, m.mask)
+            access = self._access(m, shadow, view, index, "reads", lane, slots)
+            value = self._check_read(shadow, access, value, floor)
+        shadow.noted.append(Read(view, slot, m.mask, time))
+        if len(shadow.noted) > REMEMBERED:
+            self._enter(m, shadow)
+        patch = self.patches.get(time)
+        if patch is not None:
+            value = _torn(m, value, *patch)
+        return value
+
+    def _check_read(self, shadow: Shadow, a: _Access, value: Value, floor: int) -> Value:
+        tables = [(shadow.writer, shadow.wrote)]
+        if shadow.atomics is not None:
+            tables += shadow.atomics.tables
+        for who, when in tables:
+            racing, position = self._against(a, who, when, floor, "writes")
+            if not len(racing) or shadow.before is None or not a.view.aligned:
+                continue
+            far = position[~same_warp(a.m, who[a.elements[racing]], a.me[racing])]
+            if len(far):
+                old = typed(shadow.before, a.view.dtype)
+                value = _torn(a.m, value, a.lane[far], old[a.slots[far]])
+        return value
+
+    def _enter(self, m: Chunk, shadow: Shadow) -> None:
+        """Moves the noted reads into the shadow's tables."""
+        floor = self.quiet(shadow)
+        for read in shadow.noted:
+            if read.time <= floor:
+                continue
+            lane, slots = m.active_slots(read.view, read.slot, read.mask)
+            elements, parts = shadow.elements(read.view, slots)
+            me = m.thread_numbers.ravel()[lane]
+            shadow.enter(elements, np.repeat(me, parts), read.time, floor, m.threads)
+            if not self.replaying:
+                shadow.entered.append(read)
+        del shadow.entered[:-REMEMBERED]
+        shadow.noted = []
+
+    # --- writes
+
+    def write(
+        self,
+        m: Chunk,
+        view: View,
+        lane: Lanes,
+        slots: Lanes,
+        values: Value,
+        index: tuple[Value, ...],
+        *,
+        atomic: bool = False,
+    ) -> None:
+        """Checks and notes a write by `lane`s, and carries it out unless it is atomic."""
+        shadow = self.shadow(view)
+        time = self.tick(m.line)
+        floor = self.quiet(shadow)
+        a = self._access(m, shadow, view, index, "writes", lane, slots)
+        if shadow.noted:
+            self._enter(m, shadow)
+        if shadow.last_entered > floor:
+            tables = shadow.readers.tables if shadow.readers is not None else ()
+            racing = [self._against(a, *table, floor, "reads")[1] for table in tables]
+            if not self.replaying and not atomic:
+                self._remember_tear(shadow, a, values, np.concatenate(racing))
+        if shadow.last_write > floor:
+            changed = None  # writing what is there already harms nobody
+            if not atomic and view.aligned:
+                changed = ~_same(view.flat[slots], values)
+            self._against(a, shadow.writer, shadow.wrote, floor, "writes", changed)
+            if not atomic and shadow.atomics is not None:
+                for table in shadow.atomics.tables:
+                    self._against(a, *table, floor, "writes")
+        self._save(shadow, a)
+        shadow.last_write = time
+        if atomic:
+            shadow.enter_atomic(a.elements, a.me, time, floor, m.threads)
+            return
+        scatter(view, slots, values)
+        shadow.writer[a.elements] = a.me
+        shadow.wrote[a.elements] = time
+        self._check_each_other(shadow, a, values, time)
+
+    def _check_each_other(self, shadow: Shadow, a: _Access, values: Value, time: int) -> None:
+        """Lanes of one statement that write different values to one place."""
+        winner = shadow.writer[a.last]
+        beaten = np.flatnonzero(winner != a.me[:: a.parts])
+        if not len(beaten) or not a.view.aligned:
+            return
+        mine = np.broadcast_to(values, a.slots.shape)[beaten]
+        differs = np.flatnonzero(~_same(a.view.flat[a.slots[beaten]], mine))
+        if len(differs):
+            first = int(beaten[differs[0]])
+            self._report(a, first, int(winner[first]), time, "writes", len(differs))
+
+    def _against(
+        self,
+        a: _Access,
+        who: Lanes,
+        when: Lanes,
+        floor: int,
+        verb: str,
+        changed: Lanes | None = None,
+    ) -> tuple[Lanes, Lanes]:
+        """Reports races with earlier accesses; returns their elements and their lanes."""
+        others, times = who[a.elements], when[a.elements]
+        chosen = np.flatnonzero((times > floor) & (others != a.me))
+        if changed is not None and len(chosen):
+            chosen = chosen[np.broadcast_to(changed, a.lane.shape)[chosen // a.parts]]
+        if len(chosen):
+            lanes = a.lane[chosen // a.parts]
+            chosen = chosen[self.unordered(a.m, others[chosen], times[chosen], lanes)]
+        position = chosen // a.parts
+        if len(chosen):
+            first = int(chosen[0])
+            self._report(
+                a, int(position[0]), int(others[first]), int(times[first]), verb, len(chosen)
+            )
+        return chosen, position
+
+    # --- what the values become
+
+    def _save(self, shadow: Shadow, a: _Access) -> None:
+        """Keeps what stood in an element before the first write of the interval."""
+        view = a.view
+        if not view.aligned:
+            return
+        if shadow.before is None:
+            shadow.before = shadow.allocation.data.copy()
+            return
+        floor: Value = self.quiet(shadow)
+        if view.space == "shared" and isinstance(self.block_sync, np.ndarray):
+            shape = (a.m.blocks, a.m.threads)
+            floor = np.broadcast_to(self.block_sync, shape).ravel()[a.lane]
+        first = a.slots[shadow.wrote[a.last] <= floor]
+        typed(shadow.before, view.dtype)[first] = view.flat[first]
+
+    def _remember_tear(self, shadow: Shadow, a: _Access, values: Value, racing: Lanes) -> None:
+        """Another warp's write came after the read: notes what the read could have seen."""
+        if not len(racing) or not a.view.aligned:
+            return
+        racing = np.unique(racing)
+        table = np.full(len(a.view.flat), -1, np.int64)
+        table[a.slots[racing]] = racing
+        values = np.broadcast_to(values, a.slots.shape)
+        numbers = a.m.thread_numbers.ravel()
+        for read in shadow.entered:
+            fits = read.view.dtype == a.view.dtype and read.view.aligned
+            if read.time <= self.quiet(shadow) or not fits or read.time in self.found:
+                continue
+            readers, places = a.m.active_slots(read.view, read.slot, read.mask)
+            hit = table[places]
+            chosen = np.flatnonzero(hit >= 0)
+            writer = a.lane[hit[chosen]]
+            reader = numbers[readers[chosen]]
+            racing_pair = self.unordered(a.m, reader, np.full(len(reader), read.time), writer)
+            chosen = chosen[racing_pair & ~same_warp(a.m, numbers[writer], reader)]
+            if len(chosen):
+                self.found[read.time] = (readers[chosen], values[hit[chosen]].copy())
+
+    # --- the finding
+
+    def _report(
+        self, a: _Access, position: int, other: int, when: int, other_verb: str, count: int
+    ) -> None:
+        m, view = a.m, a.view
+        place, other_place = m.line, self.lines[when]
+        key = ("race", view.name, *sorted((place, other_place)), a.verb == other_verb)
+        if m.findings.again(key, count):
+            return
+        lane = int(a.lane[position])
+        where = m.lane_index(a.index, lane)
+        mine, theirs = m.thread_name(lane), m.number_name(other)
+        line, other_line = unit(place)[1], unit(other_place)[1]
+        if when == self.time:
+            cure = "both at once"
+        elif mine["block"] == theirs["block"]:
+            cure = "no barrier between them"
+        else:
+            cure = "blocks run in no fixed order"
+        who = m.pair_text(theirs, mine)
+        message = (
+            f"race on {view.name}[{', '.join(map(str, where))}] in {view.space} memory: "
+            f"{who[0]} {other_verb} it on line {other_line}, "
+            f"{who[1]} {a.verb} it on line {line}, {cure}"
+        )
+        first, second = sorted((other_line, line))
+        threads = [theirs, mine]
+        found = Finding("race", second, message, threads, view.name, where, first, count)
+        found.function = m.elsewhere()
+        m.findings.add(key, found)
+
+
+def _torn(m: Chunk, value: Value, lanes: Lanes, new: Lanes) -> Value:
+    """A value with other numbers in some lanes."""
+    value = np.array(np.broadcast_to(value, (m.blocks, m.threads)))
+    value.ravel()[lanes] = new
+    return value

@@ -1,0 +1,186 @@
+"""One block, step by step: which lanes were active at each line, and what they touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpulearn.errors import BadInput
+from gpulearn.simt.core.masks import EMPTY
+from gpulearn.simt.core.memory import View
+from gpulearn.simt.core.values import Value
+from gpulearn.simt.frontend.source import unit
+
+if TYPE_CHECKING:
+    from gpulearn.simt.machine.chunk import Chunk
+
+__all__ = ["Recorder", "Step", "Steps", "Touch"]
+
+LIMIT = 1_000  # steps that are kept
+WARP = 32
+IDLE = -1  # the element of a lane that touches nothing
+
+
+@dataclass
+class Touch:
+    """One load, store or atomic by a block: the element of each thread, IDLE for none.
+
+    Elements are counted from the first byte of the array's memory, in units of `size` bytes.
+    """
+
+    array: str
+    kind: str
+    space: str
+    size: int
+    elements: list[int]
+
+    def warp(self, number: int) -> list[int]:
+        """The elements of the 32 lanes of one warp."""
+        lanes = self.elements[number * WARP : (number + 1) * WARP]
+        return lanes + [IDLE] * (WARP - len(lanes))
+
+    def warps(self) -> list[int]:
+        """The warps that take part."""
+        count = -(-len(self.elements) // WARP)
+        return [w for w in range(count) if any(e != IDLE for e in self.warp(w))]
+
+
+@dataclass
+class Step:
+    """One statement: its line, which threads were active, and what they touched."""
+
+    line: int
+    function: str
+    active: list[bool]
+    touches: list[Touch] = field(default_factory=list)
+
+
+@dataclass
+class Steps:
+    """The steps of one block, in order; the first thousand are kept."""
+
+    block: int
+    threads: int
+    steps: list[Step]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __getitem__(self, index: int) -> Step:
+        return self.steps[index]
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; activity as one string of 0 and 1 per step."""
+        return {
+            "block": self.block,
+            "threads": self.threads,
+            "steps": [
+                {
+                    "line": s.line,
+                    "function": s.function,
+                    "active": "".join("01"[a] for a in s.active),
+                    "touches": [vars(t) for t in s.touches],
+                }
+                for s in self.steps
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Steps:
+        """The inverse of `as_dict`."""
+        steps = [
+            Step(
+                s["line"],
+                s["function"],
+                [a == "1" for a in s["active"]],
+                [Touch(**t) for t in s["touches"]],
+            )
+            for s in data["steps"]
+        ]
+        return cls(data["block"], data["threads"], steps)
+
+
+class Recorder:
+    """Listens to a launch for one block (its number in the grid)."""
+
+    def __init__(self, block: int = 0) -> None:
+        self.block = block
+        self.threads = 0
+        self._steps: list[tuple[int, Any]] = []
+        self._touches: list[list[tuple[View, str, Any]]] = []
+        self._row = -1
+        self._chunk: Any = None
+
+    def clear(self) -> None:
+        """Forgets what was heard: the launch starts again."""
+        self._steps, self._touches, self._chunk = [], [], None
+
+    def _here(self, m: Chunk) -> bool:
+        """Whether the watched block is in this chunk and takes part."""
+        if self._chunk is not m:
+            self._chunk = m
+            found = np.flatnonzero(m.block_numbers == self.block)
+            self._row = int(found[0]) if len(found) else -1
+            self.threads = m.threads
+        if self._row < 0 or m.mask is EMPTY:
+            return False
+        return m.mask is None or bool(self._mine(m, m.mask).any())
+
+    def _mine(self, m: Chunk, value: Any) -> Any:
+        """The row of the watched block."""
+        return value[self._row if value.shape[0] > 1 else 0]
+
+    def statement(self, m: Chunk) -> None:
+        """A statement begins."""
+        if len(self._steps) < LIMIT and self._here(m):
+            self._steps.append((m.line, None if m.mask is None else self._mine(m, m.mask).copy()))
+            self._touches.append([])
+
+    def access(self, m: Chunk, view: View, slot: Value, kind: str) -> None:
+        """A load, store or atomic."""
+        if not self._steps or len(self._steps) >= LIMIT or not self._here(m):
+            return
+        if isinstance(slot, np.ndarray):
+            slot = self._mine(m, slot).copy()
+        mask = None if m.mask is None else self._mine(m, m.mask).copy()
+        self._touches[-1].append((view, kind, (slot, mask)))
+
+    def finish(self) -> Steps:
+        """What was heard, as plain data."""
+        made = []
+        shape = (self.threads,)
+        for (place, mask), touches in zip(self._steps, self._touches, strict=True):
+            where, line = unit(place)
+            active = np.broadcast_to(True if mask is None else mask, shape)
+            heard = []
+            for view, kind, (slot, active_here) in touches:
+                slots = np.broadcast_to(slot, shape)
+                if active_here is not None:
+                    slots = np.where(active_here, slots, IDLE)
+                size = view.dtype.itemsize if view.aligned else 1
+                heard.append(Touch(view.name, kind, view.space, size, slots.tolist()))
+            made.append(Step(line, where.name, active.tolist(), heard))
+        return Steps(self.block, self.threads, made)
+
+
+def block_number(block: int | tuple[int, ...], grid: tuple[int, int, int]) -> int:
+    """The number of a block in its grid, from a number or coordinates.
+
+    >>> block_number((1, 2), (4, 4, 1))
+    9
+    """
+    if isinstance(block, tuple):
+        x, y, z = (*block, 0, 0)[:3]
+        number = x + grid[0] * (y + grid[1] * z)
+    else:
+        number = block
+    count = grid[0] * grid[1] * grid[2]
+    if not 0 <= number < count:
+        raise BadInput(f"there is no block {block} in a grid of {count} blocks")
+    return number

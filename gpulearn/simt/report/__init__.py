@@ -1,0 +1,1 @@
+"""What a launch left behind: findings and counters, as text, HTML and JSON."""

@@ -1,0 +1,567 @@
+"""What `check` says to a learner, whatever the answer does; and every catalogue, entry by entry."""
+
+import _thread
+import collections
+import cProfile
+import dataclasses
+import inspect
+import random
+import signal
+import sys
+import threading
+import time
+import types
+
+import numpy as np
+import pytest
+
+import gpulearn
+from gpulearn import check, exercises, solution
+from gpulearn.checker import diagnosis, time_limit
+from gpulearn.checker.answers import Answers
+from gpulearn.checker.diagnosis import diagnose
+from gpulearn.checker.exercise import TooLong
+from gpulearn.checker.kernel_exercise import Launch
+from gpulearn.errors import BadInput, MissingPackage, NotSolvedYet, WrongAnswer
+from gpulearn.exercise import catalogue as catalogue_module
+from gpulearn.exercise import progress
+from gpulearn.exercise.catalogue import catalogue, find
+
+from ..exercise.answers_gradient_descent import slopes_by_unit_vectors
+
+EXERCISES = list(catalogue().values())
+WRONG = [
+    pytest.param(e, w, id=f"{e.name}-{i}-{w.answer.__name__}")
+    for e in EXERCISES
+    for i, w in enumerate(e.answers.wrongs)
+]
+RIGHT = [
+    pytest.param(e, answer, id=f"{e.name}-{i}")
+    for e in EXERCISES
+    for i, answer in enumerate((e.reference, *e.answers.rights))
+]
+
+
+def is_kernel(exercise):
+    return isinstance(exercise.cases()[0], Launch)
+
+
+@pytest.fixture(autouse=True)
+def own_progress(tmp_path, monkeypatch):
+    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
+
+
+@pytest.mark.parametrize(("exercise", "wrong"), WRONG)
+def test_each_wrong_answer_gets_its_hint(exercise, wrong):
+    said = diagnose(exercise, wrong.answer)
+    hint = f" {wrong.hint.lower()}"
+    # a kernel's diagnosis begins with the evidence: a finding, or a budget that is exceeded
+    assert said == wrong.hint or (is_kernel(exercise) and said.lower().endswith(hint))
+
+
+@pytest.mark.parametrize(("exercise", "answer"), RIGHT)
+def test_each_right_answer_passes(exercise, answer):
+    assert check(exercise.name, answer).name == exercise.name
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+def test_catalogue_is_rich_enough(exercise):
+    least = 8 if "03" <= exercise.notebook < "08" else 6 if exercise.notebook >= "10" else 5
+    assert len(exercise.answers.wrongs) >= least
+    assert len(exercise.answers.rights) >= 2
+    assert exercise.task.endswith(".")
+    assert exercise.name == exercise.reference.__name__
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+def test_each_mistake_has_a_hint_of_its_own(exercise):
+    count = collections.Counter(w.hint for w in exercise.answers.wrongs)
+    shared = [w.answer for w in exercise.answers.wrongs if count[w.hint] > 1]
+    # several answers may exceed one budget; each is told by how much, and in which line
+    assert all("the budget is" in diagnose(exercise, answer) for answer in shared)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+def test_cases_are_the_same_each_time(exercise):
+    one, two = exercise.cases(), exercise.cases()
+    assert [c.label for c in one] == [c.label for c in two]
+    assert len({c.label for c in one}) == len(one)
+
+
+def test_unsolved():
+    def matmul_flops(m, n, p): ...
+
+    with pytest.raises(
+        NotSolvedYet, match="matmul_flops still has a ... where your code belongs. Count the"
+    ):
+        check("matmul_flops", matmul_flops)
+
+
+def test_wrong_answer_is_told_what_it_does():
+    with pytest.raises(WrongAnswer, match="^matmul_flops: that counts the products"):
+        check("matmul_flops", lambda m, n, p: m * n * p)
+
+
+def test_unknown_mistake_gets_the_first_case_that_fails():
+    with pytest.raises(WrongAnswer, match="for m, n, p = 1, 1, 1, it returns 7, expected 2"):
+        check("matmul_flops", lambda m, n, p: 7)
+
+
+def test_exception_is_quoted_with_its_line():
+    def answer(m, n, p):
+        k = 0
+        return m / k
+
+    with pytest.raises(WrongAnswer, match="it raises ZeroDivisionError in line 3 of your func"):
+        check("matmul_flops", answer)
+
+
+def test_exit_is_an_exception_like_others():
+    def answer(m, n, p):
+        raise SystemExit
+
+    with pytest.raises(WrongAnswer, match="it raises SystemExit"):
+        check("matmul_flops", answer)
+
+
+def test_wrong_number_of_parameters():
+    with pytest.raises(WrongAnswer, match=r"it takes \(n\), and is called with \(m, n, p\), by"):
+        check("matmul_flops", lambda n: 2 * n**3)
+
+
+def test_an_object_that_equals_everything_does_not_pass():
+    class Yes:
+        def __eq__(self, other):
+            return True
+
+        __hash__ = None
+
+    assert "expected 2" in diagnose(find("matmul_flops"), lambda m, n, p: Yes())
+
+
+def test_nan_does_not_pass():
+    assert "nan, expected 2" in diagnose(find("matmul_flops"), lambda m, n, p: float("nan"))
+
+
+def test_result_instead_of_function():
+    with pytest.raises(BadInput, match=r"not a function: write gl.check\(.matmul_flops., matmul"):
+        check("matmul_flops", 48)
+
+
+def test_unknown_exercise_names_the_nearest():
+    with pytest.raises(
+        BadInput, match="There is no exercise 'matmul_flop': did you mean 'matmul_f"
+    ):
+        check("matmul_flop", max)
+
+
+def test_a_lesson_without_its_package_is_left_out(monkeypatch):
+    real = catalogue_module.importlib.import_module
+
+    def without_torch(name):
+        if name.endswith("training"):
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+        return real(name)
+
+    monkeypatch.setattr(catalogue_module.importlib, "import_module", without_torch)
+    catalogue_module._found.cache_clear()
+    try:
+        assert "train_step" not in catalogue()
+        assert "matmul_flops" in catalogue()
+        with pytest.raises(MissingPackage, match="exercise train_step is not here: .* needs torch"):
+            check("train_step", max)
+        with pytest.raises(BadInput, match="did you mean 'matmul_f"):
+            check("matmul_flop", max)
+    finally:
+        catalogue_module._found.cache_clear()
+
+
+def test_endless_loop_ends():
+    def answer(m, n, p):
+        while True:
+            pass
+
+    assert diagnose(find("matmul_flops"), answer, seconds=0.2).startswith(
+        "for m, n, p = 1, 1, 1, it did not end within 0.2 s: a loop never stops"
+    )
+
+
+def test_sleep_ends():
+    start = time.perf_counter()
+    assert "did not end" in diagnose(
+        find("matmul_flops"), lambda m, n, p: time.sleep(30), seconds=0.2
+    )
+    assert time.perf_counter() - start < 10
+
+
+def test_an_answer_that_swallows_interrupts_ends():
+    def answer(m, n, p):
+        end = time.perf_counter() + 30
+        while time.perf_counter() < end:
+            try:
+                while True:
+                    pass
+            except KeyboardInterrupt:
+                swallowed.append(1)
+                if len(swallowed) >= 2:
+                    break
+        return 2 * m * n * p
+
+    swallowed = []
+    assert "did not end" in diagnose(find("matmul_flops"), answer, seconds=0.2)
+    assert len(swallowed) >= 2
+
+
+def test_memory_without_end_ends(monkeypatch):
+    monkeypatch.setattr(time_limit, "MOST_BYTES", 1 << 28)
+
+    def answer(m, n, p):
+        order = [0.5]
+        while True:
+            order += order
+
+    said = diagnose(find("matmul_flops"), answer, seconds=300)
+    assert said.startswith(
+        "for m, n, p = 1, 1, 1, it takes more than 0 GiB of memory: a loop never"
+    )
+
+
+def test_limit_holds_where_interrupts_are_ignored():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with pytest.raises(TimeoutError), time_limit.time_limit(0.2):
+            time.sleep(30)
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_an_answer_leaves_what_all_share_as_it_was():
+    before = np.geterr(), random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
+
+    def answer(m, n, p):
+        np.seterr(all="raise")
+        random.seed(0)
+        np.random.seed(0)  # noqa: NPY002
+        return 7
+
+    assert "it returns 7" in diagnose(find("matmul_flops"), answer)
+    after = np.geterr(), random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
+    assert after == before
+
+
+def calls_the_library(a, b, gradient):
+    return gpulearn.nn.layers.backward_matmul(a, b, gradient)
+
+
+def calls_it_under_another_name(a, b, gradient):
+    from gpulearn.nn.layers import backward_matmul as mine
+
+    grad_a, grad_b = mine(a, b, gradient)
+    return grad_a.copy(), grad_b.copy()
+
+
+@pytest.mark.parametrize("answer", [calls_the_library, calls_it_under_another_name])
+def test_the_librarys_own_solution_is_no_answer(answer):
+    said = diagnose(find("backward_matmul"), answer)
+    assert said.endswith(", it calls the library's backward_matmul: write it yourself.")
+
+
+def test_a_check_that_is_profiled_stays_profiled():
+    profile = cProfile.Profile()
+    profile.enable()
+    assert diagnose(find("matmul_flops"), matmul_flops) is None
+    profile.disable()
+    assert any("matmul_flops" in str(entry.code) for entry in profile.getstats())
+
+
+def generator(m, n, p):
+    yield 2 * m * n * p
+
+
+async def coroutine(m, n, p):
+    return 2 * m * n * p
+
+
+@pytest.mark.parametrize(("answer", "word"), [(generator, "yield"), (coroutine, "async")])
+def test_a_function_that_runs_nothing_is_told(answer, word):
+    assert diagnose(find("matmul_flops"), answer) == (
+        f"with {word} in it, a call runs nothing yet and gives no result: end it with return, "
+        f"without {word}."
+    )
+
+
+def test_a_known_answer_that_takes_too_long_gives_no_hint_and_no_error():
+    answers = Answers()
+
+    @answers.wrong("that one is slow.")
+    def slow(m, n, p):
+        raise TooLong("it ran for 2 seconds")
+
+    one = dataclasses.replace(find("matmul_flops"), answers=answers)
+    assert "it returns 0, expected" in diagnose(one, lambda m, n, p: 0)
+
+
+def test_colours_of_a_message_are_left_out():
+    def answer(m, n, p):
+        raise ValueError("\x1b[1mbold\x1b[0m words")
+
+    assert diagnose(find("matmul_flops"), answer).endswith(": bold words.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda x, g: (g * (x > 0),), "in it: take away the comma after the result."),
+        (lambda x, g: (x > 0, g * (x > 0)), "it returns 2 things, expected one array."),
+        (lambda x, g: (v for v in g), "it yields its results one by one: write return"),
+        (lambda x, g: g + 1, "first [0, 0]: -4.732305992529941, expected 0.0."),
+    ],
+)
+def test_results_that_are_not_one_array(answer, said):
+    assert said in diagnose(find("backward_relu"), answer)
+
+
+@pytest.fixture
+def default_interrupts():
+    """Ctrl-C works as usual, also where these tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupt_and_wait(interrupt):
+    interrupt()
+    time.sleep(5)
+
+
+def test_the_limit_of_a_check_is_short_enough_to_wait_for():
+    assert diagnosis.SECONDS <= 30
+
+
+def test_the_interrupter_of_each_platform(default_interrupts):
+    assert time_limit.interrupter("win32") is _thread.interrupt_main
+    interrupt = time_limit.interrupter("linux")
+    with pytest.raises(KeyboardInterrupt):
+        interrupt_and_wait(interrupt)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_what_an_answer_prints_is_shown_for_the_case_that_is_spoken_of(right, capsys):
+    def prints(f, x):
+        print("here with", x.ndim)
+        if not right and x.ndim == 2:
+            print("x" * 9999)
+            raise ValueError("no")
+        return slopes_by_unit_vectors(f, x)
+
+    assert (diagnose(find("numerical_gradient"), prints) is None) == right
+    out = capsys.readouterr().out
+    label = "a vector of three" if right else "a matrix of shape (2, 3)"
+    assert out.startswith(f"For {label}, your function prints:\nhere with {1 if right else 2}\n")
+    assert out.count("here") == 1
+    assert len(out) < 5000
+
+
+def test_interrupt_by_hand_is_not_swallowed():
+    with pytest.raises(KeyboardInterrupt), time_limit.time_limit(60):
+        raise KeyboardInterrupt
+
+
+def test_time_limit_leaves_nothing_behind():
+    with time_limit.time_limit(0.1):
+        pass
+    time.sleep(0.2)  # a timer left running would interrupt here
+
+
+def test_check_works_outside_the_main_thread():
+    seen = []
+    thread = threading.Thread(
+        target=lambda: seen.append(check("matmul_flops", find("matmul_flops").reference))
+    )
+    thread.start()
+    thread.join()
+    assert len(seen) == 1
+
+
+def test_passed_reads_as_text_and_html():
+    passed = check("matmul_flops", find("matmul_flops").reference)
+    assert repr(passed).startswith("✓ matmul_flops is right in all 5 cases. 1 of 4 solved")
+    assert "<strong>✓ matmul_flops</strong>" in passed._repr_html_()
+
+
+def test_exercises_lists_every_name():
+    text = repr(exercises())
+    assert all(name in text for name in catalogue())
+
+
+def torch_names(exercise):
+    """What the notebook of a lesson that needs torch imports for its exercises."""
+    if exercise.notebook < "12":
+        return {}
+    module = inspect.getmodule(inspect.unwrap(exercise.reference))
+    names = ("torch", "functional", "STATES", "MemoryBudget", "saved_for_backward",
+             "exchange", "rank", "recv", "send", "sum_over_ranks", "world_size")  # fmt: skip
+    return {name: getattr(module, name) for name in names if hasattr(module, name)}
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+def test_solution_stands_alone_in_a_notebook(exercise):
+    source = solution(exercise.name).source
+    assert "->" not in source
+    assert '"""' not in source
+    decorator = "@cuda.jit\n" if is_kernel(exercise) else ""
+    assert source.startswith(f"{decorator}def {exercise.name}(")
+    if is_kernel(exercise):
+        return  # it needs the notebook's constants: the solution form of the notebook runs it
+    space = {"np": np, "perf_counter": time.perf_counter, **torch_names(exercise)}
+    exec(source, space)
+    assert diagnose(exercise, space[exercise.name]) is None
+
+
+def test_solution_keeps_comments_and_shows_itself():
+    shown = solution("matmul_flops")
+    assert repr(shown) == shown.source == "def matmul_flops(m, n, p):\n    return 2 * m * n * p"
+    assert shown._repr_markdown_().startswith("```python\n")
+
+
+class Shell:
+    """What `check` asks of IPython, with a history of cells."""
+
+    def __init__(self, *cells):
+        self.user_ns = {"In": list(cells)}
+
+    def transform_cell(self, cell):
+        return cell.replace("%time ", "")
+
+
+@pytest.fixture
+def history(monkeypatch):
+    def install(*cells):
+        shell = Shell(*cells)
+        fake = types.SimpleNamespace(get_ipython=lambda: shell)
+        monkeypatch.setitem(sys.modules, "IPython", fake)
+
+    return install
+
+
+def matmul_flops(m, n, p):
+    return 2 * m * n * p
+
+
+GOOD_CELL = "def matmul_flops(m, n, p):\n    return 2 * m * n * p"
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ("def matmul_flops(m, n, p):\n    return 2 * m *", "line 2: invalid syntax"),
+        ("def matmul_flops(m, n, p)\n    return 2", "line 1: expected ':'"),
+        ("def matmul_flops(m, n, p):\nreturn 2", "line 2: expected an indented block"),
+        ("def matmul_flops(m, n, p):\n    x = 1\nreturn x", "'return' outside function"),
+    ],
+)
+def test_a_cell_that_python_cannot_read_is_named(history, bad, said):
+    history(GOOD_CELL, bad)
+    with pytest.raises(WrongAnswer, match=f"Python cannot read your cell, .*{said}"):
+        check("matmul_flops", matmul_flops)
+
+
+@pytest.mark.parametrize(
+    "cells", [(), (GOOD_CELL,), ("def matmul_flops(", GOOD_CELL), ("%time " + GOOD_CELL,)]
+)
+def test_cells_that_python_can_read_are_no_hindrance(history, cells):
+    history(*cells)
+    check("matmul_flops", matmul_flops)
+
+
+def test_an_unreadable_cell_says_nothing_of_another_function(history):
+    history("def matmul_flops(")
+    check("matmul_flops", lambda m, n, p: 2 * m * n * p)
+
+
+def test_swapped_arguments():
+    with pytest.raises(BadInput, match=r'The name comes first: write gl.check\("matmul_flops", '):
+        check(matmul_flops, "matmul_flops")
+
+
+class Odd:
+    """A result, or an exception, that cannot even be shown."""
+
+    def __repr__(self):
+        raise RuntimeError("no")
+
+
+class OddError(Exception):
+    def __str__(self):
+        raise RuntimeError("no")
+
+
+class OwnExit(BaseException):
+    """Neither Exception nor SystemExit."""
+
+
+def raises(error):
+    def answer(m, n, p):
+        raise error
+
+    return answer
+
+
+def wraps_itself():
+    def answer(m, n, p):
+        return 3
+
+    answer.__wrapped__ = answer
+    return answer
+
+
+class BadSignature:
+    @property
+    def __signature__(self):
+        raise RuntimeError("no")
+
+    def __call__(self, m, n, p):
+        return 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda m, n, p: Odd(), "it returns an object of type Odd"),
+        (lambda m, n, p: object(), "it returns an object of type object"),
+        (raises(OddError()), "it raises OddError in line 2 of your function"),
+        (raises(OwnExit("bye")), "it raises OwnExit in line 2 of your function: bye"),
+        (raises(ValueError("x" * 5000)), "xxx…"),
+        (raises(AssertionError()), "it raises AssertionError in line 2 of your function."),
+        (wraps_itself(), "it returns 3, expected 2"),
+        (BadSignature(), "it returns 3, expected 2"),
+        (lambda m, n, p: [1] * 5000, "…"),
+    ],
+)
+def test_odd_answers_get_one_short_sentence(answer, said):
+    sentence = diagnose(find("matmul_flops"), answer)
+    assert said in sentence
+    assert "\n" not in sentence
+    assert len(sentence) < 300
+    assert not sentence.endswith("..")
+
+
+def test_a_helper_in_the_same_file_is_not_counted_as_the_answers_line():
+    def helper():
+        raise ValueError("inside")
+
+    def answer(m, n, p):
+        return helper()
+
+    assert "in line 2 of your function: inside" in diagnose(find("matmul_flops"), answer)
+
+
+@pytest.mark.parametrize("body", ["raise NotImplementedError", "raise NotImplementedError('you')"])
+def test_not_implemented_is_a_stub(body, tmp_path):
+    path = tmp_path / "stub.py"
+    path.write_text(f"def matmul_flops(m, n, p):\n    {body}\n")
+    space = {}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    with pytest.raises(NotSolvedYet):
+        check("matmul_flops", space["matmul_flops"])

@@ -1,0 +1,79 @@
+"""What counts as a stub, and when a stub has drifted from its solution."""
+
+import pytest
+
+from gpulearn.checker.stubs import drift, is_stub
+
+
+def stub_empty(m): ...
+
+
+def stub_pass(m):
+    pass
+
+
+def stub_docstring(m):
+    """Do it."""
+
+
+def stub_hole(m):
+    total = 0
+    for i in range(m):
+        total += ...
+    return total
+
+
+def indexed(a):
+    return a[..., 0]
+
+
+def answered(m):
+    """Ellipsis in a subscript's text is fine: "..."."""
+    return m
+
+
+@pytest.mark.parametrize("function", [stub_empty, stub_pass, stub_docstring, stub_hole])
+def test_stubs(function):
+    assert is_stub(function)
+
+
+@pytest.mark.parametrize("function", [answered, indexed, lambda m: m, max])
+def test_answers(function):
+    assert not is_stub(function)
+
+
+def total(values, start=0):
+    """The solution."""
+    result = start
+    for value in values:
+        result += value
+    return result
+
+
+def test_a_stub_of_the_solution_has_not_drifted():
+    source = (
+        "def total(values, start=0):\n    result = start\n    for value in values:\n        ...\n"
+    )
+    assert drift(source, total) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("def sum_up(values, start=0):\n    ...", "does not define total"),
+        (
+            "def total(items, start=0):\n    ...",
+            "takes (items, start=0), the solution (values, start=0)",
+        ),
+        ("def total(values, start=1):\n    ...", "takes (values, start=1), the solution"),
+        ("def total(values, start=0):\n    result = 0\n    ...", "'result = 0' is not in"),
+        ("def total(values, start=0):\n    for v in values:\n        ...", "'for v in values:' is"),
+    ],
+)
+def test_drift_is_named(source, said):
+    assert said in drift(source, total)
+
+
+def test_hole_in_a_line_may_hold_anything():
+    source = "def total(values, start=0):\n    result = ...\n    return result"
+    assert drift(source, total) is None

@@ -1,0 +1,59 @@
+"""Answers by another hand than the catalogues': the right ones pass, the wrong ones are told why.
+
+`answers_*.py` hold them: RIGHT, exercise → answers, and WRONG, (exercise, answer, what must be
+said).
+"""
+
+import pytest
+
+from gpulearn.checker.diagnosis import diagnose
+from gpulearn.exercise.catalogue import catalogue, find
+
+from . import (
+    answers_backprop,
+    answers_coalescing,
+    answers_gradient_descent,
+    answers_matmul,
+    answers_reductions,
+    answers_shared_memory,
+    answers_threads,
+)
+
+NOTEBOOKS = {
+    "03": answers_threads,
+    "04": answers_coalescing,
+    "05": answers_shared_memory,
+    "06": answers_matmul,
+    "07": answers_reductions,
+    "10": answers_gradient_descent,
+    "11": answers_backprop,
+}
+RIGHT = [
+    pytest.param(name, answer, id=f"{name}-{answer.__name__}")
+    for module in NOTEBOOKS.values()
+    for name, several in module.RIGHT.items()
+    for answer in several
+]
+WRONG = [
+    pytest.param(*one, id=f"{one[0]}-{one[1].__name__}")
+    for module in NOTEBOOKS.values()
+    for one in module.WRONG
+]
+
+
+@pytest.mark.parametrize("number", NOTEBOOKS)
+def test_every_exercise_of_a_notebook_has_right_answers(number):
+    names = [e.name for e in catalogue().values() if e.notebook.startswith(number)]
+    assert list(NOTEBOOKS[number].RIGHT) == names
+
+
+@pytest.mark.parametrize(("name", "answer"), RIGHT)
+def test_right_answers_pass(name, answer):
+    assert diagnose(find(name), answer) is None
+
+
+@pytest.mark.parametrize(("name", "answer", "said"), WRONG)
+def test_wrong_answers_are_told_what_they_do(name, answer, said):
+    found = diagnose(find(name), answer) or "nothing"
+    # what ends a sentence ends the diagnosis: no hint for another mistake follows
+    assert found.endswith(said) if said.endswith(".") else said in found

@@ -1,0 +1,97 @@
+"""The exercises of notebook 02, with answers written by other hands than the catalogue's."""
+
+import numpy as np
+import pytest
+
+from gpulearn import check
+from gpulearn.checker.diagnosis import diagnose
+from gpulearn.exercise.catalogue import find
+
+
+def gpu_by_first_that_fits(gpus, need, work, traffic):
+    for g in gpus:
+        if g.memory >= need and g.price:
+            return g.name
+    return None
+
+
+def gpu_cheapest_ignoring_traffic(gpus, need, work, traffic):
+    found = [(g.price * work / g.peak, g.name) for g in gpus if g.price and g.memory >= need]
+    return min(found)[1] if found else None
+
+
+def gpu_all_that_fit(gpus, need, work, traffic):
+    return [g.name for g in gpus if g.memory >= need]
+
+
+def gpu_that_empties_its_list(gpus, need, work, traffic):
+    while gpus:
+        gpus.pop()
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("arithmetic_intensity", lambda f, b: b / max(f, 1e-9), "expected"),
+        ("arithmetic_intensity", lambda f, b: int(f / b), "behind the decimal point is dropped"),
+        ("arithmetic_intensity", lambda f, b: f / (b / 4), "operations per number of 4 bytes"),
+        ("arithmetic_intensity", lambda f, b: str(f / b), "(str), expected"),
+        ("arithmetic_intensity", lambda flops: flops, "it takes (flops), and is called with"),
+        ("ridge_point", lambda p, b: b / p, "upside down"),
+        ("ridge_point", lambda p, b: p - b, "expected"),
+        ("ridge_point", lambda p, b: print(end=""), "returns nothing (None)"),
+        ("attainable", lambda i, p, b: p * b, "expected"),
+        ("attainable", lambda i, p, b: i * b, "that is the slope alone"),
+        ("attainable", lambda i, p, b: max(p, i * b), "the larger of the two limits"),
+        ("attainable", lambda i, p, b: i / 0, "it raises ZeroDivisionError"),
+        ("cheapest_gpu_that_fits", gpu_by_first_that_fits, "compare the cost on all that do"),
+        ("cheapest_gpu_that_fits", gpu_cheapest_ignoring_traffic, "counts the arithmetic only"),
+        ("cheapest_gpu_that_fits", gpu_all_that_fit, "expected 'strong'"),
+        ("cheapest_gpu_that_fits", gpu_that_empties_its_list, "it changes its input"),
+        ("cheapest_gpu_that_fits", lambda g, m, f, b: "huge", "it returns 'huge', expected"),
+    ],
+)
+def test_other_hands_make_the_same_mistakes(name, answer, said):
+    assert said in diagnose(find(name), answer)
+
+
+def gpu_by_index(gpus, need, work, traffic):
+    bills = [
+        np.inf
+        if g.price is None or g.memory < need
+        else np.maximum(work / g.peak, traffic / g.bandwidth) * g.price
+        for g in gpus
+    ]
+    i = int(np.argmin(bills))
+    return gpus[i].name if np.isfinite(bills[i]) else None
+
+
+def gpu_by_groups(gpus, need, work, traffic):
+    left = filter(lambda g: g.price is not None and not g.memory < need, gpus)
+    bill = {}
+    for g in left:
+        time = work / g.peak
+        if traffic / g.bandwidth > time:
+            time = traffic / g.bandwidth
+        bill[time * g.price] = g.name
+    if not bill:
+        return None
+    return bill[min(bill)]
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("arithmetic_intensity", lambda f, b: np.float64(f) / np.float64(b)),
+        ("arithmetic_intensity", lambda f, b: f * (1 / b)),
+        ("ridge_point", np.divide),
+        ("ridge_point", lambda p, b: 1 / (b / p)),
+        ("attainable", lambda i, p, b: sorted([p, i * b])[0]),
+        ("attainable", lambda i, p, b: np.minimum(p, i * b)),
+        ("attainable", lambda i, p, b: p if i >= p / b else i * b),
+        ("cheapest_gpu_that_fits", gpu_by_index),
+        ("cheapest_gpu_that_fits", gpu_by_groups),
+    ],
+)
+def test_right_in_another_way(name, answer):
+    assert check(name, answer).name == name

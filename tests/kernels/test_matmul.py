@@ -1,0 +1,135 @@
+"""The matrix product from its definition, its cost, and its model."""
+
+import numpy as np
+import pytest
+
+from gpulearn.errors import BadInput
+from gpulearn.kernels.matmul import matmul_flops, matmul_loops
+from gpulearn.kernels.precision import relative_error, round_mantissa
+from gpulearn.perf.gpus import GPUS, gpu_spec
+from gpulearn.perf.roofline import LAUNCH_SECONDS, matmul_seconds
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 4), (5, 1, 2), (4, 4, 4)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_loops_equal_numpy(shape, dtype):
+    m, n, p = shape
+    rng = np.random.default_rng(sum(shape))
+    a = (9 * rng.normal(size=(m, n))).astype(dtype)
+    b = (9 * rng.normal(size=(n, p))).astype(dtype)
+    c = matmul_loops(a, b)
+    assert c.dtype == (a @ b).dtype
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+
+
+def test_loops_take_mixed_dtypes_and_views():
+    a = np.arange(12.0).reshape(3, 4)[:, ::2]
+    b = np.arange(6, dtype=np.int32).reshape(3, 2).T
+    np.testing.assert_array_equal(matmul_loops(a, b), a @ b)
+
+
+def test_loops_refuse_sizes_that_do_not_fit():
+    with pytest.raises(BadInput, match=r"b has shape \(4, 5\), but n is 3 in a"):
+        matmul_loops(np.ones((2, 3)), np.ones((4, 5)))
+
+
+def test_flops_count_what_the_loops_do():
+    class Counting(float):
+        count = 0
+
+        def __mul__(self, other):
+            Counting.count += 1
+            return Counting(float(self) * float(other))
+
+        def __add__(self, other):
+            Counting.count += 1
+            return Counting(float(self) + float(other))
+
+        __radd__ = __add__
+
+    a = np.array([[Counting(1)] * 3] * 2, dtype=object)
+    b = np.array([[Counting(1)] * 4] * 3, dtype=object)
+    matmul_loops(a, b)
+    assert Counting.count == matmul_flops(2, 3, 4)
+
+
+def test_flops_do_not_overflow():
+    assert matmul_flops(*[np.int32(100_000)] * 3) == 2 * 10**15
+    assert matmul_flops(10**6, 10**6, 10**6) == 2 * 10**18
+    with pytest.raises(BadInput, match="n is 0: give a whole number above zero"):
+        matmul_flops(1, 0, 1)
+
+
+def test_model_is_launch_bound_when_small_and_compute_bound_when_large():
+    small = matmul_seconds(2, 2, 2, gpu="T4")
+    assert small == pytest.approx(LAUNCH_SECONDS, rel=1e-3)
+    large = matmul_seconds(8192, 8192, 8192, gpu="T4")
+    assert large == pytest.approx(2 * 8192**3 / 8.1e12, rel=1e-3)
+
+
+def test_model_is_memory_bound_for_a_thin_product():
+    assert GPUS["H200"].peak["tf32"] == pytest.approx(GPUS["H200"].peak["bfloat16"] / 2)
+    seconds = matmul_seconds(10**8, 1, 1, gpu="H200") - LAUNCH_SECONDS
+    assert seconds == pytest.approx((10**8 + 1 + 10**8) * 4 / 4.8e12)
+
+
+def test_copies_add_the_trip_over_the_link():
+    spec = gpu_spec("H200")
+    extra = matmul_seconds(1024, 1024, 1024, gpu="H200", copies=True) - matmul_seconds(
+        1024, 1024, 1024, gpu="H200"
+    )
+    assert extra == pytest.approx(3 * 1024 * 1024 * 4 / spec.link + 3 * 10e-6)
+
+
+def test_model_takes_numpy_sizes_without_overflow():
+    n = np.int32(100_000)
+    assert matmul_seconds(n, n, n, gpu="T4") > 100
+
+
+def test_unknown_gpu_and_arithmetic():
+    with pytest.raises(BadInput, match="There is no GPU 'H20': did you mean 'H200'"):
+        gpu_spec("H20")
+    with pytest.raises(BadInput, match="The T4 has no bfloat16 arithmetic: choose from float32"):
+        matmul_seconds(1, 1, 1, gpu="T4", dtype="bfloat16")
+
+
+@pytest.mark.parametrize("spec", GPUS.values(), ids=lambda s: s.name)
+def test_specifications_are_plausible(spec):
+    assert spec.source
+    assert 1e11 < spec.bandwidth < 1e13
+    assert spec.link < spec.bandwidth
+    assert all(1e11 < rate < 1e16 for rate in spec.peak.values())
+
+
+def test_rounding_keeps_infinities_and_refuses_other_dtypes():
+    x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0], dtype=np.float32)
+    np.testing.assert_array_equal(round_mantissa(x, 7), x)
+    np.testing.assert_array_equal(round_mantissa(x, 23), x)
+    with pytest.raises(BadInput, match="x is float64: give a float32 array"):
+        round_mantissa(x.astype(np.float64), 7)
+    with pytest.raises(BadInput, match="bits is 24"):
+        round_mantissa(x, 24)
+
+
+@pytest.mark.parametrize("bits", [1, 7, 10, 22])
+def test_rounding_goes_to_the_nearest_number_with_ties_to_even(bits):
+    x = np.random.default_rng(bits).normal(size=2000).astype(np.float32)
+    _, exponent = np.frexp(x.astype(np.float64))
+    step = 2.0 ** (exponent - 1 - bits)
+    expected = np.round(x.astype(np.float64) / step) * step  # np.round ties to even
+    np.testing.assert_array_equal(round_mantissa(x, bits), expected.astype(np.float32))
+
+
+def test_rounding_at_half_steps_ties_to_even():
+    x = np.array([1 + 0.5 / 128, 1 + 1.5 / 128, 2 - 0.5 / 128], dtype=np.float32)
+    np.testing.assert_array_equal(round_mantissa(x, 7), [1.0, 1 + 2 / 128, 2.0])
+
+
+def test_relative_error():
+    with pytest.raises(
+        BadInput, match=r"c has shape \(3, 1\) and exact \(3,\): they must be equal"
+    ):
+        relative_error(np.ones((3, 1)), np.ones(3))
+    with pytest.raises(BadInput, match="exact is all zeros"):
+        relative_error(np.ones(3), np.zeros(3))
+    assert relative_error(np.array([3.0, 5.0]), np.array([3.0, 4.0])) == pytest.approx(0.2)

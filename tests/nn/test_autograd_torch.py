@@ -1,0 +1,214 @@
+"""Every operation gives torch's values and torch's gradients, in float32 and float64."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional
+
+import gpulearn as gl
+from gpulearn.nn.autograd import Variable
+from gpulearn.nn.layers import backward_relu, conv2d, softmax_cross_entropy
+
+SIZE = st.integers(1, 4)
+SHAPE = st.lists(SIZE, max_size=3).map(tuple)
+SEED = st.integers(0, 9999)
+DTYPE = st.sampled_from([np.float32, np.float64])
+quickly = settings(max_examples=25, deadline=None)
+
+
+def compare(ours, theirs, *arrays):
+    """Hold values and gradients against torch's, under the same arriving gradient."""
+    inputs = [Variable(array) for array in arrays]
+    tensors = [torch.tensor(array, requires_grad=True) for array in arrays]
+    result, expected = ours(*inputs), theirs(*tensors)
+    dtype = arrays[0].dtype
+    weights = np.random.default_rng(2).normal(size=result.shape).astype(dtype)
+    result.backward(weights)
+    expected.backward(torch.tensor(weights))
+    limit = 1e-12 if dtype == np.float64 else 1e-5
+    pairs = [
+        (result.data, expected.detach()),
+        *((v.grad, t.grad) for v, t in zip(inputs, tensors, strict=True)),
+    ]
+    for got, wanted in pairs:
+        wanted = wanted.numpy()
+        assert got.dtype == wanted.dtype
+        assert got.shape == wanted.shape
+        np.testing.assert_allclose(
+            got, wanted, rtol=limit, atol=limit * (1 + np.abs(wanted).max(initial=0))
+        )
+
+
+def numbers(seed, dtype, *shapes, low=-2.0):
+    """Some of them equal, some of them whole, zero among them where `low` is below it."""
+    rng = np.random.default_rng(seed)
+    for shape in shapes:
+        smooth, rough = rng.uniform(low, 2, size=shape), rng.integers(max(low, -2), 3, size=shape)
+        yield np.asarray(np.where(rng.random(shape) < 0.3, rough, smooth), dtype)
+
+
+@st.composite
+def broadcast_pair(draw):
+    full = draw(SHAPE)
+    pair = []
+    for _ in range(2):
+        kept = [1 if draw(st.booleans()) else n for n in full]
+        pair.append(tuple(kept[draw(st.integers(0, len(full))) :]))
+    return pair
+
+
+TWO = {
+    "+": (lambda a, b: a + b,) * 2,
+    "−": (lambda a, b: a - b,) * 2,
+    "×": (lambda a, b: a * b,) * 2,
+    "÷": (lambda a, b: a / (b * b + 1),) * 2,
+    "maximum": (lambda a, b: a.maximum(b),) * 2,
+}
+
+
+@pytest.mark.parametrize("name", TWO)
+@quickly
+@given(broadcast_pair(), SEED, DTYPE)
+def test_two_operands(name, shapes, seed, dtype):
+    compare(*TWO[name], *numbers(seed, dtype, *shapes))
+
+
+ONE = {
+    "powers": lambda x: x**2 + x**1 + x**0 - x**3,
+    "numbers on either side": lambda x: (3 - x) * 2 + 1 / (x * x + 1) - x / 4 + (-x),
+    "exp": lambda x: x.exp(),
+    "tanh": lambda x: x.tanh(),
+    "sigmoid": lambda x: (30 * x).sigmoid(),
+    "relu": lambda x: x.relu(),
+    "sum": lambda x: x.sum(),
+    "mean": lambda x: x.mean(),
+    "max": lambda x: x.max(),
+    "transposed": lambda x: x.reshape(-1) * 2,
+    "used again and again": lambda x: x * x + x.tanh() * x + x,
+}
+
+
+@pytest.mark.parametrize("name", ONE)
+@quickly
+@given(SHAPE, SEED, DTYPE)
+def test_one_operand(name, shape, seed, dtype):
+    compare(ONE[name], ONE[name], *numbers(seed, dtype, shape))
+
+
+@quickly
+@given(SHAPE, SEED, DTYPE)
+def test_where_only_positive_numbers_go(shape, seed, dtype):
+    (x,) = numbers(seed, dtype, shape, low=0.5)
+    x = np.maximum(x, dtype(0.25))
+    both = lambda x: x.log() + x**0.5 + x**-1.5  # noqa: E731
+    compare(both, both, x)
+
+
+@quickly
+@given(
+    st.tuples(SIZE, SIZE, SIZE),
+    st.sets(st.integers(-3, -1), min_size=1),
+    st.booleans(),
+    SEED,
+    DTYPE,
+)
+def test_reductions(shape, axes, keep, seed, dtype):
+    (x,) = numbers(seed, dtype, shape)
+    axes = tuple(axes)
+    compare(lambda x: x.sum(axes, keep), lambda x: x.sum(axes, keep), x)
+    compare(lambda x: x.mean(axes, keepdims=keep), lambda x: x.mean(axes, keepdim=keep), x)
+    compare(lambda x: x.max(axes, keepdims=keep), lambda x: x.amax(axes, keepdim=keep), x)
+    order = np.random.default_rng(seed).permutation(3).tolist()
+    compare(lambda x: x.transpose(*order) * x.T.T.sum(), lambda x: x.permute(order) * x.sum(), x)
+
+
+INDICES = (
+    0,
+    -1,
+    slice(None, None, 2),
+    (slice(None), 0),
+    (..., None),
+    [1, 0, 1],
+    ([0, 1, 1], [0, 1, 1]),
+)
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_indices(index):
+    (x,) = numbers(1, np.float64, (2, 3, 4))
+    compare(lambda x: x[index], lambda x: x[index], x)
+
+
+@st.composite
+def matrices(draw):
+    """Shapes that a matrix product takes: vectors, matrices, and batches that are broadcast."""
+    m, n, p = draw(SIZE), draw(SIZE), draw(SIZE)
+    batch = draw(st.lists(st.integers(1, 3), max_size=2))
+    ones = [[1 if draw(st.booleans()) else b for b in batch] for _ in range(2)]
+    left = (n,) if draw(st.booleans()) else (*ones[0], m, n)
+    right = (n,) if draw(st.booleans()) else (*ones[1], n, p)
+    return left, right
+
+
+@settings(max_examples=60, deadline=None)
+@given(matrices(), SEED, DTYPE)
+def test_matrix_products(shapes, seed, dtype):
+    compare(lambda a, b: a @ b, lambda a, b: a @ b, *numbers(seed, dtype, *shapes))
+
+
+@quickly
+@given(SIZE, SIZE, SEED, DTYPE, st.sampled_from([1, 30, 1000]))
+def test_cross_entropy(n, classes, seed, dtype, scale):
+    (logits,) = numbers(seed, dtype, (n, classes))
+    labels = np.random.default_rng(seed).integers(0, classes, size=n)
+    compare(
+        lambda x: x.softmax_cross_entropy(labels),
+        lambda x: functional.cross_entropy(x, torch.tensor(labels)),
+        logits * dtype(scale),
+    )
+    loss, _ = softmax_cross_entropy(logits, labels)
+    assert loss.dtype == dtype
+
+
+@quickly
+@given(st.tuples(SIZE, SIZE, SIZE, SIZE, SIZE), st.tuples(SIZE, SIZE), SEED, DTYPE)
+def test_conv2d(sizes, more, seed, dtype):
+    n, c, k, r, s = sizes
+    images, kernels = numbers(seed, dtype, (n, c, r + more[0], s + more[1]), (k, c, r, s))
+    compare(lambda x, y: x.conv2d(y), functional.conv2d, images, kernels)
+    assert conv2d(images, kernels).dtype == dtype
+
+
+def test_slope_of_relu_at_zero():
+    x = torch.zeros(3, requires_grad=True)
+    x.relu().sum().backward()
+    assert backward_relu(np.zeros(3), np.ones(3)).tolist() == x.grad.tolist()
+
+
+def test_training_goes_the_same_way():
+    """A network of all layers, three steps, on real digits."""
+    data = gl.digits()
+    images, labels = data.train_images[:32], data.train_labels[:32]
+    rng = np.random.default_rng(0)
+    sizes = {"kernels": (4, 1, 3, 3), "bias": (4, 1, 1), "weights": (36, 10)}
+    ours = {k: Variable(rng.normal(size=s).astype(np.float32) / 3, k) for k, s in sizes.items()}
+    theirs = {k: torch.tensor(v.data.copy(), requires_grad=True) for k, v in ours.items()}
+    for _ in range(3):
+        seen = (Variable(images, requires_grad=False).conv2d(ours["kernels"]) + ours["bias"]).relu()
+        pooled = seen.reshape(32, 4, 3, 2, 3, 2).max(axis=(3, 5)).reshape(32, -1)
+        loss = (pooled @ ours["weights"]).softmax_cross_entropy(labels)
+        loss.backward()
+        seen = functional.relu(
+            functional.conv2d(torch.tensor(images), theirs["kernels"]) + theirs["bias"]
+        )
+        pooled = functional.max_pool2d(seen, 2).reshape(32, -1)
+        expected = functional.cross_entropy(pooled @ theirs["weights"], torch.tensor(labels))
+        expected.backward()
+        assert float(loss.data) == pytest.approx(expected.item(), rel=1e-5)
+        for name, one in ours.items():
+            other = theirs[name]
+            np.testing.assert_allclose(one.grad, other.grad.numpy(), rtol=1e-4, atol=1e-5)
+            one.data -= 0.1 * one.grad
+            other.data -= 0.1 * other.grad  # and no zero_grad: both add up

@@ -1,0 +1,129 @@
+"""Schedules, the plateau with its roll-back, and the range test, by what they promise."""
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn.errors import BadInput
+from gpulearn.optim.surfaces import SURFACES
+
+
+@pytest.mark.parametrize(
+    ("schedule", "options"),
+    [
+        (gl.step_rate, {"every": 3}),
+        (gl.exponential_rate, {"factor": 0.9}),
+        (gl.cosine_rate, {"steps": 30, "lowest": 0.02}),
+    ],
+)
+def test_schedules_only_go_down(schedule, options):
+    rates = [schedule(step, 0.5, **options) for step in range(60)]
+    assert rates[0] == 0.5
+    assert (np.diff(rates) <= 0).all()
+    assert rates[-1] < 0.03
+
+
+def test_a_warm_up_meets_what_follows_without_a_jump():
+    rates = [gl.warm_up_cosine_rate(i, 0.5, warm_up=10, steps=110, lowest=0.1) for i in range(120)]
+    assert np.diff(rates[:10]) == pytest.approx(0.05)
+    assert rates[9] == rates[10] == 0.5
+    assert np.abs(np.diff(rates[9:])).max() < 0.01
+    assert rates[60] == pytest.approx(0.3)
+    assert rates[110:] == [0.1] * 10
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: gl.constant_rate(-1, 0.1), "step is -1: give a whole number from 0"),
+        (lambda: gl.constant_rate(1.5, 0.1), "step is 1.5"),
+        (lambda: gl.constant_rate(0, -0.1), "rate is -0.1"),
+        (lambda: gl.step_rate(0, 0.1, every=0), "every is 0"),
+        (lambda: gl.exponential_rate(0, 0.1, factor=-1), "factor is -1"),
+        (lambda: gl.cosine_rate(0, 0.1, steps=0), "steps is 0"),
+        (lambda: gl.warm_up_rate(0, 0.1, warm_up=0), "warm_up is 0"),
+        (lambda: gl.warm_up_cosine_rate(0, 0.1, 9, 9), "warm_up is 9 of 9 steps: leave some"),
+        (lambda: gl.plateau_step(1.0, 1.0, 0.0), "rate is 0.0"),
+        (lambda: gl.plateau_step(1.0, np.nan, 0.1), "the first loss is nan"),
+        (lambda: gl.plateau_step(1.0, 1.0, 0.1, patience=-1), "patience is -1"),
+        (lambda: gl.plateau_step(1.0, 1.0, 0.1, factor=1.0), "factor is 1.0"),
+        (
+            lambda: gl.rate_range_test(gl.surface("bowl"), [1, 1], gl.gradient_step, lowest=20),
+            "lowest is 20, highest 10",
+        ),
+        (
+            lambda: gl.rate_range_test(gl.surface("ravine"), [1, 1], gl.gradient_step, lowest=9),
+            "the loss blows up at once, with a rate of 9",
+        ),
+    ],
+)
+def test_bad_input_gets_a_sentence(call, said):
+    with pytest.raises(BadInput) as caught:
+        call()
+    assert said in str(caught.value)
+
+
+def look_at(losses, **options):
+    """The parameters (their loss's place in the list) and rates after each look."""
+    state, rate, seen = None, 1.0, []
+    for i, loss in enumerate(losses):
+        theta, rate, state = gl.plateau_step(np.array([float(i)]), loss, rate, state, **options)
+        seen.append((int(theta[0]), rate))
+    return seen
+
+
+def test_a_plateau_rolls_back_to_the_best():
+    seen = look_at([9, 5, 6, 7, 8, 4, 4, 4, 4], patience=2, factor=0.5)
+    assert [place for place, _ in seen] == [0, 1, 2, 3, 1, 5, 6, 7, 5]
+    assert [rate for _, rate in seen] == [1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.25]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_loss_that_is_no_number_rolls_back_at_once(bad):
+    assert look_at([9, 5, bad, 6], patience=5, factor=0.5)[2:] == [(1, 0.5), (3, 0.5)]
+
+
+def test_a_rate_is_not_reduced_below_the_lowest():
+    seen = look_at([1] * 5, patience=0, factor=0.1, lowest=0.05)
+    assert [rate for _, rate in seen] == [1, 0.1, 0.05, 0.05, 0.05]
+
+
+def test_the_best_parameters_are_a_copy():
+    theta = np.array([1.0])
+    _, rate, state = gl.plateau_step(theta, 1.0, 0.1)
+    theta[0] = 7.0
+    best, *_ = gl.plateau_step(theta, 2.0, rate, state, patience=0)
+    best[0] = 8.0
+    assert state.theta[0] == 1.0
+
+
+def test_a_plateau_tames_a_rate_that_is_too_high():
+    """Descent with four times the stable rate ends at the minimum, by its roll-backs alone."""
+    surface = gl.surface("ravine")
+    theta, rate, state = np.array(surface.start), 4 * surface.largest_stable_step, None
+    for _ in range(400):
+        theta, _ = gl.gradient_step(theta, surface.gradient(theta), rate=rate)
+        loss = surface.value(theta)
+        theta, rate, state = gl.plateau_step(theta, loss, rate, state, patience=0, factor=0.5)
+    assert rate < surface.largest_stable_step
+    assert surface.value(theta) < 1e-9
+
+
+@pytest.mark.parametrize("surface", SURFACES.values(), ids=lambda s: s.name)
+def test_a_range_test_suggests_a_rate_that_works(surface):
+    test = gl.rate_range_test(surface, surface.start, gl.gradient_step, highest=100)
+    assert test.blew_up
+    assert test.losses[-1] > 2 * np.abs(surface.value(np.array(surface.start)))
+    assert np.diff(np.log(test.rates)) == pytest.approx(np.log(1e6) / 99)
+    assert test.rates[-1] > surface.largest_stable_step
+    assert surface.largest_stable_step / 20 < test.suggested < surface.largest_stable_step
+    path = gl.descend(surface, surface.start, gl.gradient_step, rate=test.suggested, steps=200)
+    assert path.values[-1] < path.values[0] / 4
+    assert not path.diverged
+
+
+def test_a_range_that_ends_too_early_says_so():
+    test = gl.rate_range_test(gl.surface("bowl"), [1, 1], gl.gradient_step, highest=1.0)
+    assert not test.blew_up
+    assert len(test.rates) == len(test.losses) == 100
+    assert test.rates[[0, -1]] == pytest.approx([1e-4, 1.0])

@@ -1,0 +1,163 @@
+"""Steps and schedules against torch.optim, which they must equal to rounding."""
+
+import functools
+
+import numpy as np
+import pytest
+import torch
+
+import gpulearn as gl
+from gpulearn.optim.adaptive import adagrad_step, adam_step, adamw_step, rmsprop_step
+from gpulearn.optim.optimizers import gradient_step, momentum_step, nesterov_step
+
+STEPS = 100
+RATE = 0.05
+
+# step function, its options, torch's class, its options
+PAIRS = {
+    "gradient": (gradient_step, {}, torch.optim.SGD, {}),
+    "momentum": (momentum_step, {}, torch.optim.SGD, {"momentum": 0.9}),
+    "light momentum": (momentum_step, {"momentum": 0.5}, torch.optim.SGD, {"momentum": 0.5}),
+    "nesterov": (nesterov_step, {}, torch.optim.SGD, {"momentum": 0.9, "nesterov": True}),
+    "adagrad": (adagrad_step, {}, torch.optim.Adagrad, {}),
+    "rmsprop": (rmsprop_step, {}, torch.optim.RMSprop, {}),
+    "rmsprop, short": (
+        rmsprop_step,
+        {"alpha": 0.6, "epsilon": 1e-3},
+        torch.optim.RMSprop,
+        {"alpha": 0.6, "eps": 1e-3},
+    ),
+    "adam": (adam_step, {}, torch.optim.Adam, {}),
+    "adam, short": (
+        adam_step,
+        {"beta1": 0.5, "beta2": 0.8, "epsilon": 1e-2},
+        torch.optim.Adam,
+        {"betas": (0.5, 0.8), "eps": 1e-2},
+    ),
+    "adamw": (adamw_step, {}, torch.optim.AdamW, {}),
+}
+DTYPES = [(np.float64, 1e-14), (np.float32, 1e-6)]
+
+
+def torch_path(theta, slope, optimizer, rates):
+    """The parameters after each step of torch's optimizer."""
+    parameter = torch.nn.Parameter(torch.tensor(theta))
+    made = optimizer([parameter])
+    for rate in rates:
+        parameter.grad = torch.tensor(slope(parameter.detach().numpy()))
+        for group in made.param_groups:
+            group["lr"] = rate
+        made.step()
+        yield parameter.detach().numpy().copy()
+
+
+@pytest.mark.parametrize(("dtype", "allowed"), DTYPES, ids=["float64", "float32"])
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+@pytest.mark.parametrize("name", PAIRS)
+def test_steps_equal_torch(name, weight_decay, dtype, allowed):
+    step, options, optimizer, torch_options = PAIRS[name]
+    worst = 0.0
+    for seed, shape in enumerate([(7,), (3, 4), (2, 3, 2), (1,), ()]):
+        rng = np.random.default_rng(seed)
+        target = rng.normal(size=shape).astype(dtype)
+        scale = np.asarray(np.exp(rng.normal(size=shape))).astype(dtype)
+        noise = rng.normal(size=(STEPS, *shape)).astype(dtype)
+        # on a convex loss whose gradients are noisy, as those of batches are
+        counts = {"ours": 0, "torch": 0}
+
+        def slope(theta, who, target=target, scale=scale, noise=noise, counts=counts):
+            counts[who] += 1
+            return scale * (theta - target) + noise[counts[who] - 1]
+
+        theta, state = rng.normal(size=shape).astype(dtype), None
+        build = functools.partial(
+            optimizer, lr=RATE, weight_decay=weight_decay, foreach=False, **torch_options
+        )
+        rates = [RATE * (1 + (i % 3)) for i in range(STEPS)]
+        path = torch_path(theta, functools.partial(slope, who="torch"), build, rates)
+        off, size = 0.0, 0.0
+        for rate, expected in zip(rates, path, strict=True):
+            before = np.array(theta)
+            new, state = step(
+                theta, slope(theta, "ours"), state, rate=rate, weight_decay=weight_decay, **options
+            )
+            assert np.array_equal(theta, before)
+            theta = new
+            assert theta.dtype == dtype
+            assert theta.shape == shape
+            off = max(off, np.abs(theta - expected).max())
+            size = max(size, np.abs(expected).max())
+        worst = max(worst, off / size)
+    assert worst <= allowed
+
+
+# schedule, torch's class, its options
+SCHEDULERS = {
+    "constant": (gl.constant_rate, {}, "ConstantLR", {"factor": 1.0}),
+    "step": (
+        gl.step_rate,
+        {"every": 7, "factor": 0.5},
+        "StepLR",
+        {"step_size": 7, "gamma": 0.5},
+    ),
+    "exponential": (gl.exponential_rate, {"factor": 0.93}, "ExponentialLR", {"gamma": 0.93}),
+    "cosine": (
+        gl.cosine_rate,
+        {"steps": 60, "lowest": 0.003},
+        "CosineAnnealingLR",
+        {"T_max": 60, "eta_min": 0.003},
+    ),
+    "warm-up": (
+        gl.warm_up_rate,
+        {"warm_up": 12},
+        "LinearLR",
+        {"start_factor": 1 / 12, "total_iters": 11},
+    ),
+}
+
+
+def torch_rates(build, steps):
+    """The rate of each step under one of torch's schedulers."""
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=RATE)
+    scheduler = build(optimizer)
+    for _ in range(steps):
+        yield optimizer.param_groups[0]["lr"]
+        optimizer.step()
+        scheduler.step()
+
+
+@pytest.mark.parametrize("name", SCHEDULERS)
+def test_schedules_equal_torch(name):
+    schedule, options, scheduler, torch_options = SCHEDULERS[name]
+    build = functools.partial(getattr(torch.optim.lr_scheduler, scheduler), **torch_options)
+    ours = [schedule(step, RATE, **options) for step in range(61)]
+    assert ours == pytest.approx(list(torch_rates(build, 61)), rel=1e-12)
+
+
+def test_warm_up_then_cosine_equals_torch():
+    lr = torch.optim.lr_scheduler
+
+    def build(optimizer):
+        parts = [
+            lr.LinearLR(optimizer, start_factor=1 / 5, total_iters=4),
+            lr.CosineAnnealingLR(optimizer, T_max=35),
+        ]
+        return lr.SequentialLR(optimizer, parts, milestones=[5])
+
+    ours = [gl.warm_up_cosine_rate(step, RATE, warm_up=5, steps=40) for step in range(41)]
+    assert ours == pytest.approx(list(torch_rates(build, 41)), rel=1e-12, abs=1e-17)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_plateau_rates_equal_torch(seed):
+    rng = np.random.default_rng(seed)
+    losses = np.exp(-np.arange(80) / 20) + 0.3 * rng.normal(size=80)  # some below zero
+    options = {"patience": int(rng.integers(0, 4)), "factor": 0.7, "threshold": 0.05}
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=RATE)
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, min_lr=1e-3, **options)
+    rate, state = RATE, None
+    for loss in losses:
+        scheduler.step(loss)
+        _, rate, state = gl.plateau_step(np.zeros(1), loss, rate, state, lowest=1e-3, **options)
+        assert rate == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-12)
+    assert rate < RATE / 3

@@ -1,0 +1,397 @@
+"""Data parallelism on real ranks: equal to one process, to the library, and to itself again."""
+
+import contextlib
+import functools
+import itertools
+import sys
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.nn.parallel import DistributedDataParallel
+
+import gpulearn as gl
+from gpulearn.parallel.torch_collectives import begin_sum
+
+OURS = {
+    "naive": gl.NaiveDataParallel,
+    "bucketed": functools.partial(gl.BucketedDataParallel, most_bytes=40_000),
+    "overlapping": functools.partial(gl.OverlappingDataParallel, most_bytes=40_000),
+}
+STEPS, BATCH = 5, 24
+
+
+class Forks(nn.Module):
+    """Uses another layer on rank 0 than on the others, and one on none."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.first, self.left, self.right, self.idle = (nn.Linear(4, 4) for _ in range(4))
+
+    def forward(self, x, left):
+        return (self.left if left else self.right)(self.first(x))
+
+
+def batch(step, dtype=torch.float32):
+    generator = torch.Generator().manual_seed(step)
+    images = torch.rand(BATCH, 1, 8, 8, generator=generator, dtype=dtype)
+    return images, torch.randint(0, 10, (BATCH,), generator=generator)
+
+
+def new_model(kind, dtype, seed=0):
+    model = gl.LeNet(width=8, dropout=0, seed=seed) if kind == "LeNet" else gl.MLP(seed=seed)
+    return model.to(dtype)
+
+
+def sgd(model):
+    return torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+
+
+def flat(tensors):
+    return torch.cat([tensor.detach().flatten() for tensor in tensors])
+
+
+def trained(wrapper, kind="LeNet", dtype=torch.float32, accumulate=1, sizes=None):
+    """This rank's weights after some steps on its shards."""
+    # each rank starts elsewhere: the wrapper has to make them alike
+    model = new_model(kind, dtype, seed=gl.rank())
+    replica = OURS[wrapper](model) if wrapper in OURS else DistributedDataParallel(model)
+    optimizer = sgd(model)
+    for step in range(STEPS):
+        images, labels = (t.split(sizes)[gl.rank()] if sizes else t.tensor_split(gl.world_size())
+                          [gl.rank()] for t in batch(step, dtype))  # fmt: skip
+        if sizes:
+            replica.weigh(len(labels))
+        optimizer.zero_grad()
+        parts = list(zip(images.chunk(accumulate), labels.chunk(accumulate), strict=True))
+        for number, (some, wanted) in enumerate(parts):
+            with replica.no_sync() if number < len(parts) - 1 else contextlib.nullcontext():
+                (functional.cross_entropy(replica(some), wanted) / len(parts)).backward()
+        if wrapper in OURS:
+            replica.average()
+        optimizer.step()
+    return flat(model.parameters())
+
+
+def unused(wrapper):
+    """Gradients where ranks use different layers."""
+    model = Forks()
+    replica = OURS[wrapper](model)
+    for _ in range(2):  # the second time from views into the buckets
+        model.zero_grad()
+        replica(torch.ones(2, 4) * (gl.rank() + 1), left=gl.rank() == 0).sum().backward()
+        replica.average()
+    return [None if p.grad is None else p.grad.clone() for p in model.parameters()]
+
+
+def buffers(wrapper):
+    """Batch statistics after a forward pass, before which they are made alike."""
+    model = nn.BatchNorm1d(2)
+    model.running_mean += 5 * gl.rank()
+    replica = OURS[wrapper](model)
+    first = model.running_mean.tolist()
+    replica(torch.full((3, 2), float(gl.rank())))
+    replica(torch.full((3, 2), float(gl.rank())))
+    return first, model.running_mean[0].item()
+
+
+def everything():
+    torch.set_num_threads(1)
+    one = {name: trained(name) for name in (*OURS, "library")}
+    one["again"] = trained("overlapping")
+    one["accumulated"] = trained("overlapping", accumulate=3)
+    one["accumulated, library"] = trained("library", accumulate=3)
+    one["double"] = trained("overlapping", "MLP", torch.float64)
+    uneven = [BATCH - 3 * (gl.world_size() - 1), *[3] * (gl.world_size() - 1)]
+    without = [BATCH - 2, 2, *[0] * (gl.world_size() - 2)] if gl.world_size() > 2 else uneven
+    for name in OURS:
+        one[f"uneven, {name}"] = trained(name, "MLP", torch.float64, sizes=uneven)
+        one[f"without, {name}"] = trained(name, "MLP", torch.float64, sizes=without)
+        one[f"unused, {name}"] = unused(name)
+        one[f"buffers, {name}"] = buffers(name)
+    whole = torch.arange(7.0) * (gl.rank() + 1)
+    begin_sum(whole).wait()
+    one["sum"] = whole
+    return one
+
+
+@pytest.fixture(scope="module", params=[2, 4])
+def ranks(request):
+    return gl.launch(everything, request.param, timeout=60)
+
+
+def one_process(kind="LeNet", dtype=torch.float32, shards=1):
+    """The same training in one process; with shards, their gradients are divided, then added."""
+    model = new_model(kind, dtype)
+    optimizer = sgd(model)
+    for step in range(STEPS):
+        images, labels = batch(step, dtype)
+        gradients = []
+        for some, wanted in zip(images.chunk(shards), labels.chunk(shards), strict=True):
+            optimizer.zero_grad()
+            functional.cross_entropy(model(some), wanted).backward()
+            gradients.append([parameter.grad / shards for parameter in model.parameters()])
+        for parameter, *parts in zip(model.parameters(), *gradients, strict=True):
+            parameter.grad = functools.reduce(torch.add, parts)
+        optimizer.step()
+    return flat(model.parameters())
+
+
+TRAINED = ["naive", "bucketed", "overlapping", "accumulated", "double", "uneven, overlapping",
+           "without, naive", "without, bucketed"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_ranks_are_equal_to_the_bit(ranks, name):
+    assert all(torch.equal(ranks[0][name], other[name]) for other in ranks[1:])
+
+
+def test_two_runs_are_equal_to_the_bit(ranks):
+    assert torch.equal(ranks[0]["overlapping"], ranks[0]["again"])
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_two_ranks_are_one_process_with_their_shards_to_the_bit(ranks, name):
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        alone = one_process(shards=len(ranks))
+    finally:
+        torch.set_num_threads(threads)
+    if len(ranks) == 2:
+        assert torch.equal(ranks[0][name], alone)
+    else:  # four are added in another order
+        torch.testing.assert_close(ranks[0][name], alone, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", [*OURS, "accumulated"])
+def test_ranks_are_the_full_batch(ranks, name):
+    assert (ranks[0][name] - one_process()).abs().max() <= 1e-6
+
+
+def test_double_precision_leaves_rounding_alone(ranks):
+    alone = one_process("MLP", torch.float64)
+    names = [n for n in ranks[0] if n == "double" or n.startswith(("uneven", "without"))]
+    assert len(names) == 7
+    for name in names:
+        assert (ranks[0][name] - alone).abs().max() <= 1e-14, name
+
+
+@pytest.mark.parametrize("name", [*OURS, "accumulated"])
+def test_ours_is_the_library(ranks, name):
+    theirs = ranks[0]["accumulated, library" if name == "accumulated" else "library"]
+    if len(ranks) == 2:
+        assert torch.equal(ranks[0][name], theirs)
+    else:
+        torch.testing.assert_close(ranks[0][name], theirs, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_layer_that_not_all_ranks_use_counts_as_zero_there(ranks, name):
+    wanted = []
+    for rank in range(len(ranks)):
+        model = Forks()
+        model(torch.ones(2, 4) * (rank + 1), left=rank == 0).sum().backward()
+        wanted.append([p.grad for p in model.parameters()])
+    for found in (one[f"unused, {name}"] for one in ranks):
+        for gradient, *parts in zip(found, *wanted, strict=True):
+            there = [part for part in parts if part is not None]
+            assert (gradient is None) == (not there)
+            if there:
+                torch.testing.assert_close(gradient, sum(there) / len(ranks))
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_buffers_start_as_those_of_rank_0_and_are_made_alike(ranks, name):
+    for rank, one in enumerate(ranks):
+        first, last = one[f"buffers, {name}"]
+        assert first == [0, 0]
+        # rank 0 sees zeros: what it hands on stays 0, then 0.1 of the rank's own batch is added
+        assert last == pytest.approx(0.1 * rank)
+
+
+def test_sums_are_exact(ranks):
+    total = len(ranks) * (len(ranks) + 1) / 2
+    assert all(torch.equal(one["sum"], torch.arange(7.0) * total) for one in ranks)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_simulated_ranks_are_real_ones(ranks, name):
+    def train():
+        return trained(name), unused(name)
+
+    exactly = len(ranks) == 2  # more are added in another order
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        simulated = gl.simulate(train, len(ranks)).results
+    finally:
+        torch.set_num_threads(threads)
+    for (weights, gradients), real in zip(simulated, ranks, strict=True):
+        torch.testing.assert_close(weights, real[name], rtol=0, atol=0 if exactly else 1e-6)
+        for one, other in zip(gradients, real[f"unused, {name}"], strict=True):
+            assert (one is None) == (other is None)
+            if one is not None:
+                torch.testing.assert_close(one, other, rtol=0, atol=0 if exactly else 1e-5)
+
+
+def test_a_full_bucket_travels_while_backward_goes_on():
+    def run(wrapper):
+        model = nn.Sequential(*[nn.Linear(64, 64) for _ in range(4)])
+        for layer in model:
+            layer.register_full_backward_pre_hook(lambda *_: gl.compute(1e-3))
+        replica = wrapper(model, most_bytes=64 * 65 * 4)
+        begin = gl.clock()
+        replica(torch.ones(1, 64, requires_grad=True)).sum().backward()
+        replica.average()
+        return gl.clock() - begin
+
+    link = gl.Link(latency=0, bandwidth=64 * 65 * 4 / 1e-3)  # a layer's gradient takes 1 ms
+    late, overlapped = (
+        gl.simulate(run, 2, wrapper, link=link).results[0]
+        for wrapper in (gl.BucketedDataParallel, gl.OverlappingDataParallel)
+    )
+    assert late == pytest.approx(8e-3, rel=0.01)  # four of backward, then four of messages
+    assert overlapped == pytest.approx(5e-3, rel=0.01)  # but the last message, all beside it
+
+
+@pytest.mark.parametrize(
+    ("mistake", "said"),
+    [
+        ("twice", "Two backward passes without average"),
+        ("no_sync", "average() under no_sync()"),
+        ("models", "The ranks' models differ"),
+        ("sparse", "A gradient is sparse"),
+        ("samples", "samples is -1"),
+        ("empty", "samples is 0 on every rank"),
+        ("module", "give the model"),
+        ("frozen", "in which are frozen"),
+        ("thawed", "weight was frozen or not there when OverlappingDataParallel took the model"),
+        ("grown", "later.weight was frozen or not there"),
+    ],
+)
+def test_mistakes_are_named(mistake, said):
+    def run():
+        if mistake == "module":
+            gl.NaiveDataParallel("model")
+        model = nn.Linear(2, 1 + gl.rank() * (mistake == "models"))
+        if mistake == "sparse":
+            model = nn.Embedding(4, 2, sparse=True)
+        model.weight.requires_grad_(mistake != "thawed" and (mistake != "frozen" or gl.rank() > 0))
+        replica = gl.OverlappingDataParallel(model)
+        if mistake in ("samples", "empty"):
+            replica.weigh(-1 if mistake == "samples" else 0)
+        x = torch.tensor([1, 2]) if mistake == "sparse" else torch.ones(1, 2)
+        replica(x).sum().backward()
+        if mistake == "no_sync":
+            with replica.no_sync():
+                replica.average()
+        if mistake in ("thawed", "grown"):
+            model.weight.requires_grad_()
+            if mistake == "grown":
+                model.later = nn.Linear(1, 1)
+            replica.average()
+        replica(x).sum().backward()
+
+    with pytest.raises(gl.RankError) as caught:
+        gl.simulate(run, 2)
+    assert said in " ".join(str(caught.value).split())
+
+
+@pytest.mark.parametrize("saying", [(0,), (0, 2), (1, 2)])
+def test_some_ranks_alone_cannot_weigh(saying):
+    def run():
+        replica = gl.NaiveDataParallel(nn.Linear(2, 1))
+        if gl.rank() in saying:
+            replica.weigh(1)  # the count that a rank has which says nothing
+        replica(torch.ones(1, 2)).sum().backward()
+        with pytest.raises(gl.TrainingError) as caught:
+            replica.average()
+        replica.average()  # what was said is forgotten
+        return str(caught.value)
+
+    said = f"weigh() was called on {len(saying)} of 3 ranks: call it on all, or on none."
+    assert gl.simulate(run, 3).results == [said] * 3
+
+
+@pytest.mark.parametrize(
+    ("samples", "said"),
+    [
+        ((0, 0), "samples is 0 on every rank"),
+        ((1, -1), "samples is -1"),
+        ((1, None), "samples is None"),
+    ],
+)
+def test_samples_are_counts_and_some_rank_has_some(samples, said):
+    def run():
+        model = nn.Linear(2, 1)
+        model(torch.ones(1, 2)).sum().backward()
+        gl.average_gradients(model, samples=samples[gl.rank()])
+
+    with pytest.raises(gl.RankError) as caught:
+        gl.simulate(run, 2)
+    assert said in " ".join(str(caught.value).split())
+
+
+def test_buckets_hold_every_parameter_once_last_first():
+    parameters = list(gl.LeNet().parameters())
+    parameters[3].requires_grad_(False)
+    for most in (1, 1000, 20_000, 10**9):
+        buckets = gl.bucket_gradients(parameters, most)
+        whole = [p for bucket in buckets for p in bucket]
+        wanted = [p for p in reversed(parameters) if p.requires_grad]
+        assert [id(p) for p in whole] == [id(p) for p in wanted]
+        for bucket in buckets:
+            assert len(bucket) == 1 or sum(p.nbytes for p in bucket) <= most
+        for one, following in itertools.pairwise(buckets):
+            assert sum(p.nbytes for p in one) + following[0].nbytes > most
+    mixed = [nn.Parameter(torch.zeros(2, dtype=d)) for d in (torch.float32, torch.float64)]
+    assert len(gl.bucket_gradients(mixed, 1000)) == 2
+
+
+def test_released_hooks_leave_the_model_as_it_was():
+    def run():
+        model = nn.Linear(2, 1)
+        gl.OverlappingDataParallel(model).release()
+        model(torch.ones(1, 2) * gl.rank()).sum().backward()
+        model(torch.ones(1, 2) * gl.rank()).sum().backward()
+        return model.weight.grad.tolist()
+
+    assert gl.simulate(run, 2).results == [[[0, 0]], [[2, 2]]]
+
+
+def test_a_rank_finds_loaded_what_its_first_optimizer_imports():
+    def imported():
+        before = set(sys.modules)
+        torch.optim.Adam([nn.Parameter(torch.ones(1))])
+        return len(set(sys.modules) - before)
+
+    assert max(gl.launch(imported, 2, timeout=20)) < 20  # else 800, which take a second
+
+
+@pytest.mark.parametrize("wrapper", OURS)
+def test_a_model_with_batch_statistics_may_run_twice_before_backward(wrapper):
+    def gradients():
+        torch.manual_seed(gl.rank())
+        model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+        replica = OURS[wrapper](model)
+        images = torch.randn(8, 3)
+        (replica(images).square().mean() + replica(2 * images).square().mean()).backward()
+        replica.average()
+        return flat(parameter.grad for parameter in model.parameters())
+
+    real, simulated = (gl.launch(gradients, 2, backend=one) for one in ("gloo", "simulated"))
+    assert torch.equal(simulated[0], simulated[1])
+    assert real[0].abs().max() > 0.01
+    torch.testing.assert_close(simulated[0], real[0], atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("backend", ["gloo", "simulated"])
+def test_a_replica_of_a_replica_is_refused(backend):
+    def twice():
+        gl.NaiveDataParallel(nn.Sequential(gl.OverlappingDataParallel(nn.Linear(3, 1))))
+
+    with pytest.raises(gl.RankError, match=r"holds a replica \(Overl.* the model itself, its .mod"):
+        gl.launch(twice, 2, backend=backend)

@@ -1,0 +1,341 @@
+"""Ranks are real processes: what they return comes back, and whatever they do, they end."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import torch
+import torch.distributed as dist
+
+import gpulearn as gl
+from gpulearn.parallel.launch.launch import launch
+
+from ..support.processes import alive, gone
+
+RANKS = [2, 4]
+
+
+def children():
+    """All processes that this one has started, and those that they have."""
+    found = psutil.Process().children(recursive=True)
+    return {p.pid for p in found if alive(p.pid)}
+
+
+def open_files():
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server():
+    launch(int, 1)  # it stays, with its pipes and its folder
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before, running = open_files(), children()
+    yield
+    assert children() <= running  # a browser's JupyterLab may run beside this test
+    assert open_files() <= before
+    assert list(tmp_path.iterdir()) == []
+
+
+def total():
+    mine = torch.tensor([1.0, 10.0]) * (dist.get_rank() + 1)
+    dist.all_reduce(mine)
+    return mine
+
+
+@pytest.mark.parametrize("count", RANKS)
+def test_ranks_add_their_numbers(count):
+    n = count * (count + 1) / 2
+    assert [one.tolist() for one in launch(total, count)] == [[n, 10 * n]] * count
+
+
+def test_arguments_closures_and_classes_travel():
+    class Scale:
+        def __init__(self, factor):
+            self.factor = factor
+
+    scale = Scale(3)
+
+    def scaled(values, more):
+        return scale.factor * values + more + dist.get_rank()
+
+    got = launch(scaled, 2, np.arange(3), 1)
+    assert [one.tolist() for one in got] == [[1, 4, 7], [2, 5, 8]]
+
+
+def test_the_environment_is_that_of_torchrun(monkeypatch):
+    monkeypatch.setenv("MY_SETTING", "7")
+    names = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MY_SETTING")
+    got = launch(lambda: ([os.environ[name] for name in names], torch.get_num_threads()), 2)
+    threads = max(1, len(os.sched_getaffinity(0)) // 2)
+    assert got == [(["0", "0", "2", "2", "7"], threads), (["1", "1", "2", "2", "7"], threads)]
+
+
+def test_a_rank_ends_before_the_others_have_begun():
+    def uneven():
+        if dist.get_rank() == 0:
+            time.sleep(0.5)
+        return dist.get_rank()
+
+    assert launch(uneven, 2, timeout=20) == [0, 1]
+
+
+def test_prints_come_whole_with_the_rank(capfd):
+    def talk():
+        rank = dist.get_rank()
+        print("hello", rank)
+        os.write(1, b"half ")
+        time.sleep(0.05)
+        os.write(1, "a line ü\n".encode())
+        print("to stderr", file=sys.stderr)
+        print("no end", end="")
+
+    launch(talk, 2)
+    out, err = capfd.readouterr()
+    for rank in (0, 1):
+        mine = [line for line in out.splitlines() if line.startswith(f"[rank {rank}] ")]
+        assert mine == [f"[rank {rank}] {s}" for s in (f"hello {rank}", "half a line ü", "no end")]
+        assert f"[rank {rank}] to stderr" in err.splitlines()
+
+
+def test_a_bar_is_shown_when_it_ends(capfd):
+    def bar():
+        for n in range(200):
+            sys.stderr.write(f"\r{n + 1} of 200")
+        sys.stderr.write("\n")
+
+    launch(bar, 2)
+    _, err = capfd.readouterr()
+    assert sorted(err.splitlines()) == ["[rank 0] 200 of 200", "[rank 1] 200 of 200"]
+
+
+@pytest.mark.parametrize("count", RANKS)
+def test_a_megabyte_printed_and_100_megabytes_returned(count, capfd):
+    def much():
+        print("x" * 1_000_000)
+        return b"y" * 100_000_000
+
+    assert [len(one) for one in launch(much, count)] == [100_000_000] * count
+    out, _ = capfd.readouterr()
+    assert [len(line) for line in out.splitlines()] == [1_000_009] * count
+
+
+@pytest.mark.parametrize("count", RANKS)
+def test_the_first_rank_to_fail_is_named_with_its_line(count):
+    def fails():
+        if dist.get_rank() == 1:
+            raise ValueError("no such digit: 12")
+        dist.barrier()
+
+    with pytest.raises(
+        gl.RankError, match=f"rank 1 of {count} raised ValueError: no such digit"
+    ) as e:
+        launch(fails, count)
+    assert 'in fails: raise ValueError("no such digit: 12")' in str(e.value)
+    assert str(e.value).count("then waited for it in vain in test_launch.py, line") == count - 1
+    assert e.value.rank == 1
+    assert len(str(e.value).splitlines()) == 2 + count - 1
+
+
+@pytest.mark.parametrize("count", RANKS)
+@pytest.mark.parametrize("most", [1, 20])
+def test_a_rank_killed_at_a_random_step_is_named(count, most):
+    step = random.randrange(most)
+
+    def dies():
+        for n in range(20):
+            if n == step and dist.get_rank() == count - 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            dist.barrier()
+
+    with pytest.raises(gl.RankError, match=f"^rank {count - 1} of {count} was killed by SIGKILL"):
+        launch(dies, count)
+
+
+@pytest.mark.parametrize("count", RANKS)
+@pytest.mark.parametrize(
+    ("leave", "said"),
+    [
+        (lambda: sys.exit(3), "raised SystemExit: 3"),
+        (lambda: os._exit(5), "ended with exit code 5 before its function returned"),
+    ],
+)
+def test_a_rank_that_leaves(count, leave, said):
+    def leaves():
+        if dist.get_rank() == 0:
+            leave()
+        dist.barrier()
+
+    with pytest.raises(gl.RankError, match=f"rank 0 of {count} {said}"):
+        launch(leaves, count)
+
+
+@pytest.mark.parametrize(("count", "waits"), [(2, True), (4, True), (4, False)])
+def test_a_rank_that_never_comes_is_told_with_its_line(count, waits):
+    def sleeps():
+        if dist.get_rank() == 0:
+            time.sleep(1000)
+        if waits:
+            dist.barrier()
+
+    with pytest.raises(gl.RankError, match=f"rank 0 of {count} did not come to an end") as e:
+        launch(sleeps, count, timeout=1)
+    assert "in sleeps: time.sleep(1000)" in str(e.value)
+
+
+def test_interrupt_ends_all_ranks_at_once():
+    def interrupts(launcher):
+        if dist.get_rank() == 0:  # both are in the function once this one is
+            os.kill(launcher, signal.SIGINT)
+        time.sleep(1000)
+
+    with pytest.raises(KeyboardInterrupt, match="you ended it: none of the 2 ranks is left"):
+        launch(interrupts, 2, os.getpid())
+    assert launch(int, 2) == [0, 0]
+
+
+def test_processes_that_a_rank_has_started_end_with_it():
+    def starts():
+        raise ValueError(subprocess.Popen(["sleep", "1000"]).pid)
+
+    with pytest.raises(gl.RankError, match="raised ValueError: ") as e:
+        launch(starts, 1)
+    pid = int(str(e.value).partition("ValueError: ")[2].split()[0])
+    assert gone(pid)
+
+
+def test_ranks_end_when_the_launcher_is_killed(tmp_path):
+    code = (
+        "import os, time\n"
+        "from gpulearn.parallel.launch.launch import launch\n"
+        "def f(folder):\n"
+        "    open(f'{folder}/{os.getpid()}', 'w').close(); time.sleep(1000)\n"
+        "if __name__ == '__main__': launch(f, 2, os.environ['FOLDER'])\n"
+    )
+    folder = tmp_path / "pids"
+    folder.mkdir()
+    env = {**os.environ, "FOLDER": str(folder)}
+    parent = subprocess.Popen([sys.executable, "-c", code], env=env)
+    with contextlib.closing(_pids(folder)) as pids:
+        found = next(pids)
+    parent.kill()
+    parent.wait()
+    assert gone(*found)
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    folder.rmdir()
+
+
+def _pids(folder):
+    for _ in range(1200):
+        found = [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
+        if len(found) == 2:
+            yield found
+        time.sleep(0.05)
+
+
+def test_fifty_launches_leave_nothing():
+    for number in range(50):
+        count = RANKS[number % 2]
+        assert launch(int, count) == [0] * count
+
+
+def test_bad_input_is_told_before_anything_starts():
+    for bad in (0, -1, 2.5, "2", True):
+        with pytest.raises(gl.BadInput, match="nprocs is .*: give a whole number above zero"):
+            launch(int, bad)
+    with pytest.raises(gl.BadInput, match="fn is 4: give the function itself, without brackets"):
+        launch(4, 2)
+    with pytest.raises(gl.BadInput, match="timeout is 0: give a number above zero"):
+        launch(int, 2, timeout=0)
+    with pytest.raises(gl.BadInput, match="argument 1, .*lock.* cannot travel to another process"):
+        launch(id, 2, threading.Lock())
+    with pytest.raises(gl.BadInput, match="There is no backend 'glo': did you mean 'gloo'"):
+        launch(int, 2, backend="glo")
+    with pytest.raises(gl.BadInput, match="nprocs is 2, and there are 0 GPUs: NCCL wants one"):
+        launch(int, 2, backend="nccl")
+
+
+def test_a_result_that_cannot_travel():
+    with pytest.raises(gl.RankError, match="the result, of type lock, cannot travel back"):
+        launch(threading.Lock, 2)
+
+
+def test_differing_collectives_are_told_at_once_with_debug():
+    def differs():
+        numbers = torch.ones(2 + dist.get_rank())
+        dist.all_reduce(numbers)
+
+    with pytest.raises(gl.RankError, match="Detected mismatch between collectives on ranks"):
+        launch(differs, 2, debug=True)
+
+
+def failure(fn, count, **options):
+    with pytest.raises(gl.RankError) as e:
+        launch(fn, count, timeout=2, **options)
+    assert "GLHF" not in str(e.value)
+    assert ".cc:" not in str(e.value)
+    return str(e.value)
+
+
+@pytest.mark.parametrize("count", RANKS)
+def test_a_rank_that_ends_without_its_collective_is_named(count):
+    def skips():
+        if dist.get_rank() != 1:
+            dist.all_reduce(torch.ones(4))
+
+    said = failure(skips, count)
+    assert f"of {count} waited in vain: rank 1 had ended. Every rank must take part." in said
+    assert "in skips: dist.all_reduce(torch.ones(4))" in said
+
+
+def test_two_sends_that_face_each_other_time_out_in_plain_words():
+    def faces():
+        dist.send(torch.ones(1), 1 - dist.get_rank())
+
+    said = failure(faces, 2)
+    assert "raised RuntimeError: Timed out waiting 2000ms for send operation" in said
+
+
+def test_other_collectives_are_told_in_two_lines_and_an_echo():
+    def mixes():
+        one = torch.ones(2)
+        dist.all_reduce(one) if dist.get_rank() else dist.broadcast(one, 0)
+
+    said = failure(mixes, 2, debug=True)
+    assert "calls broadcast with [2] of Float" in said
+    assert "calls allreduce with [2] of Float" in said
+    assert "CollectiveFingerPrint" not in said
+    assert len(said.splitlines()) == 3
+    assert "then found the same in test_launch.py, line" in said
+
+
+@pytest.mark.parametrize("sleeps", [True, False])
+def test_with_debug_a_rank_that_does_not_come_is_the_one_that_is_named(sleeps, capfd):
+    def absent():
+        if dist.get_rank() == 1:
+            time.sleep(1000 * sleeps)
+        else:
+            dist.all_reduce(torch.ones(2))
+
+    said = failure(absent, 3, debug=True)
+    if sleeps:
+        assert said.startswith("rank 1 of 3 did not come to an end and was ended.")
+        assert "rank 0 then waited in vain in test_launch.py, line" in said
+        assert "rank 1 did not come to this collective within 2 s." in said
+    else:
+        assert "of 3 waited in vain: rank 1 had ended. Every rank must take part." in said
+    assert capfd.readouterr().err == ""  # torch's own log says no more

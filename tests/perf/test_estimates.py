@@ -1,0 +1,102 @@
+"""Estimates of a kernel's time, against sums done by hand."""
+
+import numpy as np
+import pytest
+
+from gpulearn import cuda, estimate, xray
+from gpulearn.errors import BadInput
+from gpulearn.simt.observers.counters import Counts
+from gpulearn.simt.report.report import Lines, Report
+
+
+def counted(**counts):
+    return Report("work", (1, 1, 1), (32, 1, 1), [], Counts(**counts), Lines(), {}, {})
+
+
+def test_memory_is_the_limit():
+    # 3.2 GB at 320 GB/s are 10 ms; 8.1 GFLOP at 8.1 TFLOP/s are 1 ms; 5 µs to launch
+    found = estimate(counted(bytes_moved=3_200_000_000, flops32=8_100_000_000), "T4")
+    assert found.memory == pytest.approx(10e-3)
+    assert found.arithmetic == pytest.approx(1e-3)
+    assert found.seconds == pytest.approx(10e-3 + 5e-6)
+    assert found.limit == "memory"
+
+
+def test_arithmetic_is_the_limit():
+    # 1 GB at 320 GB/s are 3.125 ms, 81 GFLOP at 8.1 TFLOP/s are 10 ms
+    found = estimate(counted(bytes_moved=10**9, flops32=81 * 10**9), "T4")
+    assert found.seconds == pytest.approx(10e-3 + 5e-6)
+    assert found.limit == "arithmetic"
+
+
+def test_float64_is_added_to_float32_and_uses_no_tensor_cores():
+    # 67 GFLOP at 67 TFLOP/s are 1 ms, 34 GFLOP in float64 at 34 TFLOP/s another
+    found = estimate(counted(flops32=67 * 10**9, flops64=34 * 10**9), "H200")
+    assert found.arithmetic == pytest.approx(2e-3)
+
+
+def test_a_hidden_float64_costs_32_times_as_much_on_a_t4():
+    single, double = (estimate(counted(**{f: 10**9}), "T4") for f in ("flops32", "flops64"))
+    assert double.arithmetic == pytest.approx(32 * single.arithmetic)
+
+
+def test_the_launch_is_the_limit_of_small_work():
+    found = estimate(counted(bytes_moved=1024))
+    assert found.limit == "launch"
+    assert found.gpu == "T4"
+    assert found.seconds == pytest.approx(5e-6, rel=1e-3)
+
+
+def test_it_says_what_it_is():
+    text = str(estimate(counted(bytes_moved=3_200_000_000, flops32=8_100_000_000), "T4"))
+    first, *parts, assumed = text.splitlines()
+    assert first == "work: 10 ms, modelled by the T4's roofline; the limit is memory."
+    assert "3,200,000,000 bytes at 320 GB/s" in parts[0]
+    assert "8,100,000,000 float32 operations at 8.1 TFLOP/s" in parts[1]
+    assert "assumed" in parts[2]
+    assert assumed.startswith("Assumed: every sector that a warp moves comes from memory")
+    assert "no tensor cores" in assumed
+    assert "the launch costs 5 µs" in assumed
+
+
+def test_it_shows_in_a_notebook():
+    found = estimate(counted(bytes_moved=32, flops64=7), "H100")
+    html = found._repr_html_()
+    assert "modelled by the H100&#x27;s roofline" in html
+    assert all(sentence.partition(":")[0] in html for sentence in found.assumptions)
+    assert "7 float64 operations at 34 TFLOP/s" in html
+    for heading, side in {"part": "left", "time": "right", "from": "left"}.items():
+        assert f'<th scope="col" style="text-align:{side}">{heading}</th>' in html
+    assert "no operations" in str(estimate(counted(bytes_moved=32)))
+
+
+@cuda.jit
+def axpy(a, x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = a * x[i] + y[i]
+
+
+def test_a_real_report():
+    n = 2**16
+    x = np.ones(n, np.float32)
+    report = xray(axpy)[n // 256, 256](np.float32(2), x, x.copy())
+    found = estimate(report, "A100 80GB")
+    assert found.bytes_moved == 3 * 4 * n  # x and y read, y written, nothing wasted
+    assert found.flops32 == 2 * n
+    assert found.memory == pytest.approx(12 * n / 2039e9)
+    again = estimate(Report.from_json(report.to_json()), "A100 80GB")
+    assert again.seconds == found.seconds
+
+
+def test_nonsense_is_refused():
+    with pytest.raises(BadInput, match="estimate was given 3: give it the report that gl.xray"):
+        estimate(3)
+    with pytest.raises(BadInput, match="There is no GPU 'H20'"):
+        estimate(counted(), "H20")
+
+
+def test_what_did_not_run_is_not_estimated():
+    too_large = xray(axpy)[1, 2048](np.float32(2), np.ones(8, np.float32), np.ones(8, np.float32))
+    with pytest.raises(BadInput, match="axpy did not run, so there is nothing to estimate: "):
+        estimate(too_large)

@@ -1,0 +1,294 @@
+"""The ladder's rates, its chart and table, and the kernel with other tiles."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.errors import BadInput
+from gpulearn.kernels.ladder import LADDER, PUBLISHED
+from gpulearn.kernels.matmul_registers import matmul_register_patch
+from gpulearn.kernels.matmul_tuning import TILES, register_tiled
+from gpulearn.kernels.matmul_warp_tiles import HIGH, PATCH, THREADS, WIDE, matmul_warp_tiles
+from gpulearn.perf import ladder_rates as rates_module
+from gpulearn.perf import recordings
+from gpulearn.perf.gpus import GPUS, gpu_spec
+from gpulearn.perf.ladder_rates import LIBRARY, kernel_roofs, live_rates, modelled_rates
+from gpulearn.perf.series import Provenance
+from gpulearn.plot.ladder import MEASURES, draw_ladder
+from gpulearn.plot.ladder_sizes import compare_sizes
+from gpulearn.plot.product_scheme import first_patch
+
+
+@pytest.fixture(scope="module")
+def reports():
+    return gl.ladder_reports(128)
+
+
+@pytest.fixture
+def nothing_here(monkeypatch):
+    """No recording, as on a machine without a GPU."""
+    monkeypatch.setattr(recordings, "find", lambda name: None)
+
+
+def test_the_lowest_of_three_roofs_is_the_rate(reports):
+    for gpu in GPUS:
+        for name, rate in modelled_rates(reports, gpu).items():
+            if name == LIBRARY:
+                assert rate.flops_per_second == gpu_spec(gpu).vector["float32"]
+                continue
+            roofs = kernel_roofs(reports[name], gpu)
+            assert rate.flops_per_second == min(roofs.values()) == roofs[rate.limit]
+            assert rate.provenance == Provenance("modelled", f"three roofs of the {gpu}")
+
+
+def test_two_roofs_are_those_of_the_estimate(reports):
+    for report in reports.values():
+        estimate, roofs = gl.estimate(report, "A100 40GB"), kernel_roofs(report, "A100 40GB")
+        work = report.totals.flops32
+        assert roofs["memory"] == pytest.approx(work / estimate.memory)
+        assert roofs["arithmetic"] == pytest.approx(work / estimate.arithmetic)
+
+
+def test_shared_memory_makes_one_pass_in_the_time_of_a_warps_products(reports):
+    # V100: 64 lanes do 2 products of a warp in a cycle, shared memory makes 1 pass
+    tiled = reports["shared tile"]
+    passes = tiled.totals.shared_load_wavefronts + tiled.totals.shared_store_wavefronts
+    cycles_of_products = tiled.totals.flops32 / 2 / 64
+
+    def share(gpu):
+        roofs = kernel_roofs(tiled, gpu)
+        return roofs["shared memory"] / roofs["arithmetic"]
+
+    assert share("V100") == pytest.approx(cycles_of_products / passes)
+    # twice the lanes wait twice as long, measured in their own peak; so do those of a T4, whose
+    # shared memory needs two cycles for a pass
+    assert share("RTX 3090") == pytest.approx(share("V100") / 2)
+    assert share("T4") == pytest.approx(share("V100") / 2)
+
+
+def test_float64_lowers_the_roof_of_arithmetic():
+    def doubles(a, out):
+        i = cuda.grid(1)
+        out[i] = a[i] * 2.0
+
+    report = gl.xray(doubles)[1, 32](np.ones(32, np.float32), np.ones(32, np.float32))
+    roof = kernel_roofs(report, "T4")["arithmetic"]
+    assert roof == pytest.approx(gpu_spec("T4").vector["float64"])
+
+
+def test_a_report_without_arithmetic_has_no_roofs():
+    with pytest.raises(BadInput, match="counts no operations"):
+        kernel_roofs("no report")
+
+
+def test_each_rung_is_at_least_as_fast_as_the_one_below():
+    reports = gl.ladder_reports(256)  # at 128 the last rung has one block, and C weighs most
+    for gpu in GPUS:
+        found = [rate.flops_per_second for rate in modelled_rates(reports, gpu).values()]
+        assert found == sorted(found)
+
+
+@pytest.mark.usefixtures("nothing_here")
+def test_rates_are_modelled_where_there_is_nothing_else(reports, monkeypatch):
+    monkeypatch.setattr(rates_module.device, "current", lambda: type("D", (), {"kind": "cpu"}))
+    assert gl.ladder_rates(reports) == modelled_rates(reports, "T4")
+    assert gl.ladder_rates(reports, "H200") == modelled_rates(reports, "H200")
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """A recording of three sizes; the last has no time of two rungs."""
+    rows = [
+        {"n": n, "rung": LIBRARY, "dtype": dtype, "seconds": n * seconds}
+        for n in (50, 100, 8192)
+        for dtype, seconds in (("bfloat16", 1e-4), ("float32", 1e-3))
+    ]
+    rows += [
+        {"n": n, "rung": name, "dtype": "float32", "seconds": n * (place + 2) * 1e-3}
+        for n in (50, 100)
+        for place, name in enumerate(LADDER)
+    ]
+    rows.append({"n": 8192, "rung": "wide loads", "dtype": "float32", "seconds": 10.0})
+    rows.append({"n": 8192, "rung": "naive", "dtype": "float32", "left_out": "too slow"})
+    rows.append({"n": 8192, "rung": "warp tiles", "dtype": "float32", "error": "wrong: 0.5"})
+    made = recordings.Recording(
+        "ladder", "NVIDIA H200", "580.0", "2026-11-01", {}, "make gpu", rows
+    )
+    monkeypatch.setattr(recordings, "find", lambda name: made if name == "ladder" else None)
+    monkeypatch.setattr(rates_module.device, "current", lambda: type("D", (), {"kind": "cpu"}))
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_recording_comes_before_a_model(reports):
+    found = gl.ladder_rates(reports)
+    assert list(found) == [*LADDER, LIBRARY]
+    # of the sizes up to 4,096 the largest, and the library in float32
+    assert found[LIBRARY].flops_per_second == pytest.approx(2 * 100**3 / 0.1)
+    assert found["coalesced"].flops_per_second == pytest.approx(2 * 100**3 / 0.3)
+    assert str(found["naive"].provenance) == "recorded on NVIDIA H200, n = 100, 2026-11-01"
+    assert gl.ladder_rates(reports, "T4")["naive"].provenance.kind == "modelled"
+    assert gl.ladder_rates(n=50)["naive"].flops_per_second == pytest.approx(2 * 50**3 / 0.1)
+    assert list(gl.ladder_rates(n=8192)) == ["wide loads", LIBRARY]
+    with pytest.raises(BadInput, match="the recorded sizes are 50, 100, 8192"):
+        gl.ladder_rates(n=64)
+
+
+@pytest.mark.usefixtures("nothing_here")
+def test_a_size_without_a_recording_is_refused():
+    with pytest.raises(BadInput, match="recorded sizes are none: `make gpu` records them"):
+        gl.ladder_rates(n=4096)
+    with pytest.raises(BadInput, match="no recording of the ladder"):
+        compare_sizes()
+
+
+@pytest.mark.usefixtures("recorded")
+def test_the_figure_and_the_tables_show_any_recorded_size(reports):
+    text = repr(gl.compare_rungs(reports))
+    assert "n = 100" in text
+    assert re.search(r"naive +0.01 +50 ", text)
+    assert "warp tiles" not in repr(gl.compare_rungs(reports, n=8192))
+    explorer = gl.ladder_explorer(reports)
+    assert "recorded on NVIDIA H200, n = 100, 2026-11-01" in explorer.picture.value
+    explorer.controls["gpu"].value = 8192
+    assert "n = 8192" in explorer.picture.value
+    assert explorer.faults.outputs == ()
+    table = repr(compare_sizes())
+    assert re.search(r"rung +n = 50 +n = 100 +n = 8192", table)
+    assert re.search(r"naive +50.0% +50.0% +–", table)
+    assert re.search(r"wide loads +14.3% +14.3% +81.9%", table)
+    assert re.search(r"torch.matmul, bfloat16 +10.0× +10.0× +10.0×", table)
+
+
+def test_live_rates_run_every_rung_and_the_library(monkeypatch):
+    monkeypatch.setattr(rates_module.device, "current", lambda: type("D", (), {"kind": "gpu"}))
+    monkeypatch.setattr(rates_module, "live_rates", lambda: live_rates(16, seconds=0.001))
+    found = gl.ladder_rates()
+    assert list(found) == [*LADDER, LIBRARY]
+    assert all(rate.flops_per_second > 0 for rate in found.values())
+    assert {rate.provenance.kind for rate in found.values()} == {"measured"}
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_chart_says_every_number_and_the_published_ones(reports, measure):
+    picture, sentence = draw_ladder(reports, modelled_rates(reports, "T4"), measure)
+    assert picture.png.startswith(b"\x89PNG")
+    assert all(name in sentence for name in LADDER)
+    assert sentence in picture.alt
+    assert "naive 1.3, coalesced 8.5, shared tile 12.8" in picture.alt
+    modelled = MEASURES[measure].value is None
+    assert ("modelled by three roofs of the T4" in sentence) == modelled
+    assert ("counted by the SIMT machine" in sentence) != modelled
+
+
+def test_the_explorer_follows_its_controls(reports):
+    explorer = gl.ladder_explorer(reports)
+    assert "naive" in repr(explorer)
+    explorer.controls["gpu"].value = "H200"
+    assert "three roofs of the H200" in explorer.picture.value
+    explorer.controls["measure"].value = "sectors per load"
+    assert "naive 16.5, coalesced 2.5, shared tile 4" in explorer.picture.value
+    assert explorer.faults.outputs == ()
+
+
+def test_the_table_holds_ours_and_the_published(reports):
+    text = repr(gl.compare_rungs(reports, "T4"))
+    assert re.search(r"shared tile +982 +12.1 +shared memory +12.8", text)
+    assert re.search(r"torch.matmul +8,100 +100 +arithmetic +–", text)
+    assert "modelled by three roofs of the T4" in text
+    assert "RTX A6000" in text
+
+
+@pytest.mark.parametrize("take", [gl.ladder_explorer, gl.compare_rungs])
+def test_other_reports_are_refused(take):
+    with pytest.raises(BadInput, match=r"what gl\.ladder_reports\(\) returns"):
+        take({"naive": None})
+    with pytest.raises(BadInput, match="reports is 3: give what"):
+        gl.ladder_rates(3)
+
+
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_the_same_code_with_other_tiles_is_right(tile):
+    rung = register_tiled(*tile)
+    rng = np.random.default_rng(sum(tile))
+    a, b = rng.integers(-9, 10, (70, 35)), rng.integers(-9, 10, (35, 130))
+    c = cuda.to_device(np.full((70, 130), np.nan, np.float32))
+    there = [cuda.to_device(x.astype(np.float32)) for x in (a, b)]
+    report = rung.report(*there, c)
+    assert report.findings == []
+    np.testing.assert_array_equal(c.copy_to_host(), a @ b)
+
+
+def test_other_tiles_leave_the_kernel_itself_alone(reports):
+    register_tiled(32, 32, 8, 4, 4)
+    again = gl.ladder_reports(128)["register tile"]
+    assert again.totals == reports["register tile"].totals
+
+
+@pytest.mark.parametrize(
+    ("tile", "said"),
+    [
+        ((60, 64, 8, 8, 8), "cannot be shared out"),
+        ((64, 60, 8, 8, 8), "cannot be shared out"),
+        ((128, 128, 8, 2, 2), "more than the 1,024"),
+        ((128, 128, 64, 8, 8), "exceed a block's 48 KB"),
+        ((0, 64, 8, 8, 8), "rows"),
+    ],
+    ids=str,
+)
+def test_tiles_that_cannot_be_are_refused(tile, said):
+    with pytest.raises(BadInput, match=said):
+        register_tiled(*tile)
+
+
+def test_a_patch_is_right_and_meets_conflicts():
+    a, b = np.random.default_rng(2).integers(-9, 10, (2, 70, 70)).astype(np.float32)
+    c = cuda.to_device(np.full((70, 70), np.nan, np.float32))
+    report = gl.xray(matmul_register_patch)[(2, 2), (8, 8)](cuda.to_device(a), cuda.to_device(b), c)
+    np.testing.assert_array_equal(c.copy_to_host(), a @ b)
+    assert report.findings == []
+    assert report.totals.shared_load_conflicts > 0
+
+
+def test_the_published_shares_are_those_of_the_source():
+    assert list(PUBLISHED.values()) == [0.013, 0.085, 0.128, 0.365, 0.687, 0.784, 0.937]
+
+
+@pytest.mark.parametrize("rung", ["shared tile", "register tile", "warp tiles"])
+def test_the_schemes_say_what_they_show(rung):
+    picture = gl.product_scheme(rung)
+    assert picture.png.startswith(b"\x89PNG")
+    assert len(picture.alt.split()) > 20
+
+
+def test_the_patches_that_are_drawn_are_those_of_the_kernel():
+    one, c = (cuda.to_device(np.ones((1, 1), np.float32)) for _ in range(2))
+    steps = gl.xray(matmul_warp_tiles)[1, THREADS](one, one, c).step()
+    reads = [touch for step in steps if step.function == "multiply" for touch in step.touches]
+    rows, columns = (
+        np.array([touch.warp(0) for touch in reads if touch.array == name][:count])
+        for name, count in (("tile_a", HIGH), ("tile_b", WIDE))
+    )
+    for lane in range(32):
+        row, column = first_patch(lane)
+        assert set(rows[:, lane]) == {row + r + down for r in range(PATCH) for down in (0, 32)}
+        assert set(columns[:, lane]) == {
+            column + s + right for s in range(PATCH) for right in (0, 16, 32, 48)
+        }
+
+
+def test_there_is_no_scheme_of_other_rungs():
+    with pytest.raises(BadInput, match="shared tile"):
+        gl.product_scheme("naive")
+
+
+def test_the_profilers_names_are_those_of_the_counters():
+    from gpulearn.simt.observers import counters
+
+    path = Path(__file__).parents[2] / "notebooks" / "06_matmul_ladder.ipynb"
+    named = set(re.findall(r"\b(?:l1tex|smsp)__\w+(?:\.sum)?", path.read_text(encoding="utf-8")))
+    assert len(named) == 5
+    assert all(name in counters.__doc__ for name in named)

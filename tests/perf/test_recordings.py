@@ -1,0 +1,103 @@
+"""Recordings are read only if they fit the schema, and written only so."""
+
+import json
+
+import pytest
+
+from gpulearn.errors import RecordingError
+from gpulearn.perf import recordings
+from gpulearn.perf.recordings import Recording
+
+GOOD = Recording(
+    name="matmul",
+    device="NVIDIA H200",
+    driver="580.65.06",
+    date="2026-11-01",
+    versions={"torch": "2.13.0"},
+    command="make gpu",
+    rows=[{"n": 64, "dtype": "float32", "seconds": 1e-5}],
+)
+
+
+def test_round_trip(tmp_path):
+    path = recordings.save(GOOD, tmp_path)
+    assert path.name == "matmul-nvidia-h200.json"
+    assert recordings.load(path) == GOOD
+
+
+def test_provenance_names_device_and_date():
+    assert str(GOOD.provenance) == "recorded on NVIDIA H200, 2026-11-01"
+
+
+def test_rows_are_chosen_by_value():
+    assert GOOD.where(dtype="float32") == GOOD.rows
+    assert GOOD.where(dtype="float64") == []
+
+
+def test_the_newest_of_a_name_is_found(tmp_path):
+    recordings.save(GOOD, tmp_path)
+    newer = Recording(**{**vars(GOOD), "device": "Tesla T4", "date": "2026-11-02"})
+    recordings.save(newer, tmp_path)
+    assert recordings.find("matmul", tmp_path) == newer
+    assert recordings.find("transpose", tmp_path) is None
+    last = Recording(**{**vars(GOOD), "name": "matmul-ideas", "date": "2026-11-03"})
+    recordings.save(last, tmp_path)
+    assert recordings.find("matmul", tmp_path) == newer
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"schema": 1}, "has schema 1, and this version reads 2"),
+        ({"schema": "1"}, "has schema = '1', which is not a int"),
+        ({"device": None}, "has device = None"),
+        ({"date": "1.11.2026"}, "has the date '1.11.2026', which is not YYYY-MM-DD"),
+        ({"driver": 580}, "has driver = 580, which is not a str"),
+        ({"rows": [{}]}, "has row 0 = {}, which is no object with fields"),
+        ({"rows": [{"seconds": -1.0}]}, "has no time above zero in row 0"),
+        ({"rows": [{"seconds": float("nan")}]}, "has no time above zero in row 0"),
+        ({"rows": [{"seconds": True}]}, "has no time above zero in row 0"),
+        ({"rows": ["fast"]}, "has row 0 = 'fast', which is no object with fields"),
+        ({"colour": "red"}, "has the unknown field 'colour'"),
+    ],
+)
+def test_what_does_not_fit_is_refused(tmp_path, change, sentence):
+    path = recordings.save(GOOD, tmp_path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(RecordingError, match=sentence):
+        recordings.load(path)
+
+
+@pytest.mark.parametrize("field", recordings.FIELDS)
+def test_a_missing_field_is_named(tmp_path, field):
+    path = recordings.save(GOOD, tmp_path)
+    data = json.loads(path.read_text())
+    del data[field]
+    path.write_text(json.dumps(data))
+    with pytest.raises(RecordingError, match=f"has no field '{field}'"):
+        recordings.load(path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]"])
+def test_what_is_no_recording_is_refused(tmp_path, text):
+    path = tmp_path / "broken.json"
+    path.write_text(text)
+    with pytest.raises(RecordingError, match="broken.json"):
+        recordings.load(path)
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(RecordingError, match="nothing.json cannot be read"):
+        recordings.load(tmp_path / "nothing.json")
+
+
+def test_a_bad_recording_is_not_written(tmp_path):
+    bad = Recording(**{**vars(GOOD), "rows": [{"seconds": 0}]})
+    with pytest.raises(RecordingError, match="so it was not written"):
+        recordings.save(bad, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_all_that_the_package_carries_can_be_read():
+    for path in recordings.available():
+        recordings.load(path)

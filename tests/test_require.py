@@ -1,0 +1,118 @@
+"""Bad input gets one sentence that quotes the value and says what to do."""
+
+import numpy as np
+import pytest
+
+from gpulearn import require
+from gpulearn.errors import BadInput, MissingPackage
+
+
+def test_choice_names_the_nearest():
+    with pytest.raises(BadInput, match="There is no GPU 'H20': did you mean 'H200'"):
+        require.choice("GPU", "H20", ["T4", "H200"])
+    with pytest.raises(BadInput, match="There is no GPU 7: choose from T4, H200"):
+        require.choice("GPU", 7, ["T4", "H200"])
+
+
+@pytest.mark.parametrize("value", [0, -3, 2.0, "4", None, True, np.float64(3)])
+def test_whole_refuses(value):
+    with pytest.raises(BadInput, match="n is .*: give a whole number above zero"):
+        require.whole("n", value)
+
+
+@pytest.mark.parametrize("value", [1, np.int32(7), np.uint8(200)])
+def test_whole_accepts(value):
+    assert type(require.whole("n", value)) is int
+
+
+@require.shapes(a="m n", b="n p")
+def product(a, b):
+    return a.shape[0], b.shape[1]
+
+
+def test_shapes_pass_through():
+    assert product(np.ones((2, 3)), b=np.ones((3, 4))) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "sentence"),
+    [
+        ([[1]], np.ones((1, 1)), r"a is \[\[1\]\]: give an array of numbers of shape \(m, n\)"),
+        (
+            np.array([["x"]]),
+            np.ones((1, 1)),
+            r"a is an array of shape \(1, 1\): give an array of nu",
+        ),
+        (np.ones(3), np.ones((3, 1)), r"a has shape \(3,\): it must be \(m, n\)"),
+        (np.ones((2, 3)), np.ones((4, 5)), r"b has shape \(4, 5\), but n is 3 in a"),
+    ],
+)
+def test_shapes_refuse(a, b, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        product(a, b)
+
+
+def test_missing_package_names_the_extra(monkeypatch):
+    monkeypatch.setitem(require.OPTIONAL, "no_such_package", ("a test", "lab"))
+    with pytest.raises(
+        MissingPackage, match=r"A plot needs no_such_package, .* \"gpulearn\[lab\] @ "
+    ):
+        require.package("no_such_package", "A plot")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (64, r"sizes is 64: give a list, such as \[64, 128\]"),
+        (None, "sizes is None: give a list"),
+        ("64", "sizes is '64': give a list"),
+        ([], r"sizes is \[\]: give at least one, ascending"),
+        ([2, 1], r"sizes is \[2, 1\]: give at least one, ascending"),
+        ([1, 1], "give at least one, ascending"),
+        ([1.5], "an entry of sizes is 1.5: give a whole number"),
+        (np.ones((2, 2), int), "an entry of sizes is .*: give a whole number"),
+    ],
+)
+def test_ascending_refuses(values, said):
+    with pytest.raises(BadInput, match=said):
+        require.ascending("sizes", values)
+
+
+def test_ascending_takes_any_iterable():
+    assert require.ascending("sizes", np.array([8, 16])) == (8, 16)
+    assert require.ascending("sizes", iter([8])) == (8,)
+
+
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "1", None, True])
+def test_above_zero_refuses(value):
+    with pytest.raises(BadInput, match="seconds is .*: give a number above zero"):
+        require.above_zero("seconds", value)
+
+
+def test_long_values_are_cut_short():
+    with pytest.raises(BadInput) as error:
+        require.choice("exercise", "x" * 100_000, ["a"])
+    assert len(str(error.value)) < 200
+
+
+def test_choice_forgives_case_in_its_guess():
+    with pytest.raises(BadInput, match="did you mean 'T4'"):
+        require.choice("GPU", "t4", ["T4", "H200"])
+
+
+def test_lengths_are_compared():
+    from gpulearn import crossover
+
+    with pytest.raises(BadInput, match="sizes has 2, cpu_seconds has 1, gpu_seconds has 1 entries"):
+        crossover([1, 2], [1], [1])
+    with pytest.raises(BadInput, match="sizes is 3: give a list of numbers"):
+        crossover(3, [1], [1])
+
+
+def test_the_command_in_a_checkout_that_is_not_installed(monkeypatch):
+    def unknown(name):
+        raise require.PackageNotFoundError(name)
+
+    monkeypatch.setattr(require, "metadata", unknown)
+    assert require.install_command("lab") == 'pip install ".[lab]"'
+    assert "torch-backend=auto" in require.install_command("torch")

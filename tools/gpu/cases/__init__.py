@@ -1,0 +1,27 @@
+"""Every kernel of the package with its launches: `CASES`, by name."""
+
+from __future__ import annotations
+
+from tools.gpu.case import Case
+from tools.gpu.cases import (
+    copies,
+    elements,
+    histograms,
+    patterns,
+    points,
+    products,
+    reductions,
+    rows,
+    scans,
+    transposes,
+    walks,
+    windows,
+)
+
+__all__ = ["CASES"]
+
+SUBJECTS = (
+    elements, copies, points, transposes, windows, products, reductions, histograms, scans, rows,
+    walks, patterns,
+)  # fmt: skip
+CASES: dict[str, Case] = {case.name: case for subject in SUBJECTS for case in subject.CASES}
