@@ -101,7 +101,7 @@ def test_choice_forgives_case_in_its_guess():
 
 
 def test_lengths_are_compared():
-    from gpulearn import crossover
+    from gpulearn.perf.series import crossover
 
     with pytest.raises(BadInput, match="sizes has 2, cpu_seconds has 1, gpu_seconds has 1 entries"):
         crossover([1, 2], [1], [1])

@@ -23,7 +23,7 @@ from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.frontend.names import python_function
 from gpulearn.simt.host import api
 from gpulearn.simt.host.dispatcher import Configured, Kernel
-from gpulearn.simt.host.settings import seed
+from gpulearn.simt.host.settings import block_order
 from gpulearn.simt.host.xray import xray
 from gpulearn.simt.report.report import Report
 
@@ -160,7 +160,7 @@ def run(answer: Answer, case: Case) -> Outcome:
     assert isinstance(case, Launch)
     outcomes: list[Outcome] = []
     for number in SEEDS:
-        with seed(number):
+        with block_order(number):
             outcomes.append(simulate(answer, case))
         if outcomes[-1].finding:
             return outcomes[-1]

@@ -1,5 +1,5 @@
 """Many ranks: real processes that really communicate, started from a notebook cell."""
 
-from gpulearn import require
+from gpulearn.lazy import attach
 
-require.package("torch", "Starting ranks")
+__getattr__, __dir__ = attach(__name__, __file__)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from gpulearn import require
 from gpulearn.parallel.collectives import broadcast, reduce
-from gpulearn.parallel.communicator import exchange, rank, recv, send, world_size
+from gpulearn.parallel.communicator import rank, recv, send, sendrecv, world_size
 from gpulearn.parallel.distances import doublings
 from gpulearn.parallel.reduce_operations import in_place
 
@@ -23,7 +23,7 @@ __all__ = [
     "ALGORITHMS",
     "all_reduce",
     "all_reduce_via_root",
-    "doubling_all_reduce",
+    "recursive_doubling_all_reduce",
     "ring_all_reduce",
     "tree_all_reduce",
 ]
@@ -36,7 +36,7 @@ def all_reduce_via_root(tensor: Tensor) -> None:
     Takes 2(N−1)(α + Sβ): rank 0 has to do with everybody, one after another.
 
     >>> import gpulearn as gl
-    >>> gl.simulate(lambda: all_reduce_via_root(torch.tensor(gl.rank())).item(), 3).results
+    >>> gl.simulate(lambda: all_reduce_via_root(torch.tensor(gl.parallel.rank())).item(), 3).results
     [3, 3, 3]
     """
     if rank() == 0:
@@ -57,7 +57,7 @@ def tree_all_reduce(tensor: Tensor) -> None:
     Takes 2⌈log₂N⌉(α + Sβ): half of the ranks are done after the first round.
 
     >>> import gpulearn as gl
-    >>> gl.simulate(lambda: tree_all_reduce(torch.tensor(gl.rank())).item(), 3).results
+    >>> gl.simulate(lambda: tree_all_reduce(torch.tensor(gl.parallel.rank())).item(), 3).results
     [3, 3, 3]
     """
     reduce(tensor, root=0)
@@ -65,14 +65,16 @@ def tree_all_reduce(tensor: Tensor) -> None:
 
 
 @in_place
-def doubling_all_reduce(tensor: Tensor) -> None:
+def recursive_doubling_all_reduce(tensor: Tensor) -> None:
     """Exchange with the neighbour, then over distances 2, 4, 8 …: recursive doubling.
 
     Takes log₂N(α + Sβ). Where N is no power of two, the ranks beyond the last one hand their
     numbers to a partner first and get the result at the end: two more messages.
 
     >>> import gpulearn as gl
-    >>> gl.simulate(lambda: doubling_all_reduce(torch.tensor(gl.rank()), "max").item(), 3).results
+    >>> def largest():
+    ...     return recursive_doubling_all_reduce(torch.tensor(rank()), "max").item()
+    >>> gl.simulate(largest, 3).results
     [2, 2, 2]
     """
     me, count = rank(), world_size()
@@ -85,7 +87,7 @@ def doubling_all_reduce(tensor: Tensor) -> None:
     if me + core < count:
         tensor += recv(arrived, me + core)
     for distance in doublings(core):
-        tensor += exchange(tensor, me ^ distance, arrived, me ^ distance)
+        tensor += sendrecv(tensor, me ^ distance, arrived, me ^ distance)
     if me + core < count:
         send(tensor, me + core)
 
@@ -99,7 +101,7 @@ def ring_all_reduce(tensor: Tensor) -> None:
     2009.
 
     >>> import gpulearn as gl
-    >>> gl.simulate(lambda: ring_all_reduce(torch.arange(2) * gl.rank()).tolist(), 3).results
+    >>> gl.simulate(lambda: ring_all_reduce(torch.arange(2) * rank()).tolist(), 3).results
     [[0, 3], [0, 3], [0, 3]]
     """
     me, count = rank(), world_size()
@@ -107,15 +109,15 @@ def ring_all_reduce(tensor: Tensor) -> None:
     chunks = tensor.tensor_split(count)
     for step in range(count - 1):  # each chunk grows on its way; rank r ends with all of chunk r
         outgoing, mine = chunks[(me - step - 1) % count], chunks[(me - step - 2) % count]
-        mine += exchange(outgoing, right, torch.empty_like(mine), left)
+        mine += sendrecv(outgoing, right, torch.empty_like(mine), left)
     for step in range(count - 1):  # each whole chunk visits all ranks
-        exchange(chunks[(me - step) % count], right, chunks[(me - step - 1) % count], left)
+        sendrecv(chunks[(me - step) % count], right, chunks[(me - step - 1) % count], left)
 
 
 ALGORITHMS = {
     "root": all_reduce_via_root,
     "tree": tree_all_reduce,
-    "doubling": doubling_all_reduce,
+    "doubling": recursive_doubling_all_reduce,
     "ring": ring_all_reduce,
 }
 
@@ -137,7 +139,7 @@ def all_reduce(tensor: Tensor, op: str = "sum", algorithm: str = "ring") -> Tens
     >>> import gpulearn as gl
     >>> def total():
     ...     import torch
-    ...     return all_reduce(torch.tensor([1, 10]) * (gl.rank() + 1)).tolist()
+    ...     return all_reduce(torch.tensor([1, 10]) * (gl.parallel.rank() + 1)).tolist()
     >>> gl.launch(total, 3, backend="simulated")
     [[6, 60], [6, 60], [6, 60]]
     """

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.parallel.costs import all_reduce_cost
-from gpulearn.parallel.link import Link
+from gpulearn.parallel.links import Link
 from gpulearn.require import shown
 
 __all__ = ["fit_alpha_beta", "fit_link"]

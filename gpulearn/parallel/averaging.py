@@ -65,8 +65,8 @@ def average_gradients(model: nn.Module, samples: int = 1) -> None:
     >>> import gpulearn as gl
     >>> def gradient(samples):
     ...     model = nn.Linear(1, 1, bias=False)
-    ...     model.weight.grad = torch.tensor([[1.0 + 4 * gl.rank()]])
-    ...     average_gradients(model, samples[gl.rank()])
+    ...     model.weight.grad = torch.tensor([[1.0 + 4 * gl.parallel.rank()]])
+    ...     average_gradients(model, samples[gl.parallel.rank()])
     ...     return model.weight.grad.item()
     >>> gl.launch(gradient, 2, [1, 1], backend="simulated")  # the mean of 1 and 5
     [3.0, 3.0]
@@ -131,7 +131,7 @@ def broadcast_weights(model: nn.Module, root: int = 0) -> None:
     >>> import gpulearn as gl
     >>> def weight():
     ...     model = nn.Linear(1, 1, bias=False)
-    ...     nn.init.constant_(model.weight, gl.rank())
+    ...     nn.init.constant_(model.weight, gl.parallel.rank())
     ...     broadcast_weights(model)
     ...     return model.weight.item()
     >>> gl.launch(weight, 3, backend="simulated")

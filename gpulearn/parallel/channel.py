@@ -96,5 +96,5 @@ def current() -> Channel:
         return processes()
     raise RankError(
         "There are no ranks here: call this in a function that gl.launch runs, or within "
-        "gl.join_group()."
+        "gl.parallel.init_process_group()."
     )

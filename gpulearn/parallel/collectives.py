@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.parallel.communicator import exchange, rank, recv, send, those_there, world_size
+from gpulearn.parallel.communicator import rank, recv, send, sendrecv, those_there, world_size
 from gpulearn.parallel.distances import doublings
 from gpulearn.parallel.reduce_operations import OPERATIONS, combine, need_tensor
 from gpulearn.require import shown
@@ -29,7 +29,7 @@ def broadcast(tensor: Tensor, root: int = 0) -> Tensor:
         BadInput: there is no such rank.
 
     >>> import gpulearn as gl
-    >>> gl.simulate(lambda: broadcast(torch.tensor(gl.rank()), root=1).item(), 3).results
+    >>> gl.simulate(lambda: broadcast(torch.tensor(gl.parallel.rank()), root=1).item(), 3).results
     [1, 1, 1]
     """
     need_tensor(tensor)
@@ -53,7 +53,7 @@ def reduce(tensor: Tensor, root: int = 0, op: str = "sum") -> Tensor:
         BadInput: there is no such rank or operation.
 
     >>> import gpulearn as gl
-    >>> gl.simulate(lambda: reduce(torch.tensor(gl.rank()), root=0).item(), 3).results
+    >>> gl.simulate(lambda: reduce(torch.tensor(gl.parallel.rank()), root=0).item(), 3).results
     [3, 1, 2]
     """
     need_tensor(tensor)
@@ -81,7 +81,7 @@ def all_gather(tensor: Tensor) -> Tensor:
         A new tensor of shape (N, …): row r is that of rank r.
 
     >>> import gpulearn as gl
-    >>> gl.simulate(lambda: all_gather(torch.tensor(gl.rank())).tolist(), 3).results
+    >>> gl.simulate(lambda: all_gather(torch.tensor(gl.parallel.rank())).tolist(), 3).results
     [[0, 1, 2], [0, 1, 2], [0, 1, 2]]
     """
     need_tensor(tensor)
@@ -90,7 +90,7 @@ def all_gather(tensor: Tensor) -> Tensor:
     rows[me] = tensor.detach()
     for step in range(count - 1):
         outgoing, arriving = rows[(me - step) % count], rows[(me - step - 1) % count]
-        exchange(outgoing, (me + 1) % count, arriving, (me - 1) % count)
+        sendrecv(outgoing, (me + 1) % count, arriving, (me - 1) % count)
     return rows
 
 
@@ -118,7 +118,7 @@ def reduce_scatter(tensor: Tensor, op: str = "sum") -> Tensor:
     parts = [part.clone() for part in tensor.detach().tensor_split(count)]
     for step in range(count - 1):
         outgoing, mine = parts[(me - step - 1) % count], parts[(me - step - 2) % count]
-        arrived = exchange(outgoing, (me + 1) % count, torch.empty_like(mine), (me - 1) % count)
+        arrived = sendrecv(outgoing, (me + 1) % count, torch.empty_like(mine), (me - 1) % count)
         combine(mine, arrived, op)
     return parts[me]
 
@@ -136,7 +136,7 @@ def all_to_all(tensor: Tensor) -> Tensor:
         BadInput: the tensor has no axis.
 
     >>> import gpulearn as gl
-    >>> gl.simulate(lambda: all_to_all(torch.arange(2) + 10 * gl.rank()).tolist(), 2).results
+    >>> gl.simulate(lambda: all_to_all(torch.arange(2) + 10 * rank()).tolist(), 2).results
     [[0, 10], [1, 11]]
     """
     need_tensor(tensor, dimensions=1)
@@ -145,7 +145,7 @@ def all_to_all(tensor: Tensor) -> Tensor:
     arrived = [parts[me].clone() for _ in range(count)]
     for shift in range(1, count):
         to, source = (me + shift) % count, (me - shift) % count
-        exchange(parts[to], to, arrived[source], source)
+        sendrecv(parts[to], to, arrived[source], source)
     return torch.cat(arrived)
 
 

@@ -17,12 +17,12 @@ __all__ = [
     "barrier",
     "clock",
     "compute",
-    "exchange",
     "irecv",
     "isend",
     "rank",
     "recv",
     "send",
+    "sendrecv",
     "world_size",
 ]
 
@@ -103,7 +103,7 @@ def irecv(tensor: Tensor, source: int, tag: int = 0) -> Handle:
     return channel.irecv(tensor, _peer("source", source, channel), _tag(tag))
 
 
-def exchange(outgoing: Tensor, to: int, incoming: Tensor, source: int) -> Tensor:
+def sendrecv(outgoing: Tensor, to: int, incoming: Tensor, source: int) -> Tensor:
     """Send one tensor and receive another at the same time; returns the one that came.
 
     Two ranks that send to each other with `send` wait for ever, since each waits until the
@@ -113,7 +113,7 @@ def exchange(outgoing: Tensor, to: int, incoming: Tensor, source: int) -> Tensor
     >>> import torch
     >>> def swap():
     ...     other = 1 - rank()
-    ...     return exchange(torch.tensor(rank()), other, torch.tensor(-1), other).item()
+    ...     return sendrecv(torch.tensor(rank()), other, torch.tensor(-1), other).item()
     >>> gl.launch(swap, 2, backend="simulated")
     [1, 0]
     """

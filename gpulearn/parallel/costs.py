@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpulearn import require
-from gpulearn.parallel.link import Link, as_link
+from gpulearn.parallel.links import Link, as_link
 
 __all__ = ["Cost", "all_reduce_cost", "all_reduce_seconds", "ring_bytes_per_rank"]
 

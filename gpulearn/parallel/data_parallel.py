@@ -110,7 +110,7 @@ class NaiveDataParallel(Replica):
     >>> import torch
     >>> def weight_after_a_step():
     ...     replica = NaiveDataParallel(nn.Linear(1, 1, bias=False))
-    ...     replica(torch.tensor([[1.0 + gl.rank()]])).sum().backward()
+    ...     replica(torch.tensor([[1.0 + gl.parallel.rank()]])).sum().backward()
     ...     replica.average()
     ...     return replica.module.weight.grad.item()
     >>> gl.launch(weight_after_a_step, 2, backend="simulated")

@@ -1,7 +1,8 @@
 """Be one rank of a group, however the process was started: the door from notebook to cluster.
 
 `torchrun` starts processes and tells each its place in environment variables; `gl.launch` has
-joined already; and plain `python` is one rank of one. `with join_group():` serves all three.
+joined already; and plain `python` is one rank of one. `with init_process_group():` serves all
+three.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from gpulearn.parallel.rank_info import (
     usable_gpus,
 )
 
-__all__ = ["gather_results", "join_group"]
+__all__ = ["gather_results", "init_process_group"]
 
 R = TypeVar("R")
 LONGEST = 1e8  # seconds that torch can be told to wait: three years
 
 
 @contextlib.contextmanager
-def join_group(timeout: float = 30.0) -> Iterator[Place]:
+def init_process_group(timeout: float = 30.0) -> Iterator[Place]:
     """Join the ranks that run this program; within the block they can communicate.
 
     Under torchrun the group is made here and ended here. In a function that `gl.launch` or
@@ -53,7 +54,7 @@ def join_group(timeout: float = 30.0) -> Iterator[Place]:
         BadInput: only some of torchrun's variables are set, or one is no number in its range.
         RankError: the other ranks did not come in time.
 
-    >>> with join_group() as place:
+    >>> with init_process_group() as place:
     ...     place.rank, place.size
     (0, 1)
     """
@@ -106,12 +107,12 @@ def gather_results(result: R) -> list[R]:
     Raises:
         RankError: this is no rank of a process group.
 
-    >>> with join_group():
+    >>> with init_process_group():
     ...     gather_results(49)
     [49]
     """
     if not dist.is_initialized():
-        raise RankError("There is no process group here: call this within join_group().")
+        raise RankError("There is no process group here: call this within init_process_group().")
     everything: list[Any] | None = [None] * dist.get_world_size() if dist.get_rank() == 0 else None
     dist.gather_object(result, everything)
     return everything or []

@@ -72,7 +72,7 @@ def begin_sum(tensor: Tensor) -> Summing:
 
     >>> import gpulearn as gl
     >>> def total():
-    ...     mine = torch.tensor([1.0, 10.0]) * (gl.rank() + 1)
+    ...     mine = torch.tensor([1.0, 10.0]) * (gl.parallel.rank() + 1)
     ...     begin_sum(mine).wait()
     ...     return mine.tolist()
     >>> gl.launch(total, 3, backend="simulated")

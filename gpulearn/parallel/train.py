@@ -36,7 +36,7 @@ from gpulearn.parallel.data_parallel import (
     OverlappingDataParallel,
 )
 from gpulearn.parallel.options import Options, options_from
-from gpulearn.parallel.process_group import join_group
+from gpulearn.parallel.process_group import init_process_group
 from gpulearn.parallel.rank_info import Place
 from gpulearn.parallel.sharding import ShardSampler
 from gpulearn.parallel.torch_collectives import sum_over_ranks
@@ -83,7 +83,7 @@ def train(options: Options = Options()) -> Trained:  # noqa: B008 - it is frozen
     epoch 2: mean loss ..., held-out digits right ...%
     44
     """
-    with join_group(options.timeout) as place, repeatable(place.device, options.seed):
+    with init_process_group(options.timeout) as place, repeatable(place.device, options.seed):
         if options.batch % place.size:
             raise BadInput(
                 f"batch is {options.batch}, which {place.size} ranks cannot share evenly: give a "

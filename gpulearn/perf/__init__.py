@@ -9,3 +9,7 @@
 `matmul_times` and `ladder_rates` choose among them for the matrix product. The kernels
 themselves, in `gpulearn.kernels`, know nothing of time.
 """
+
+from gpulearn.lazy import attach
+
+__getattr__, __dir__ = attach(__name__, __file__)

@@ -71,7 +71,8 @@ def offers(dtype: str = "float32", price: str = "low") -> list[Offer]:
 def _offers(values: object) -> None:
     if not isinstance(values, Sequence) or not all(isinstance(o, Offer) for o in values):
         raise BadInput(
-            f"offers is {require.shown(values)}: give a list of gl.Offer, such as gl.offers()."
+            f"offers is {require.shown(values)}: give a list of gl.perf.Offer, such as "
+            f"gl.perf.offers()."
         )
 
 

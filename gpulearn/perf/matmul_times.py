@@ -14,6 +14,7 @@ import numpy as np
 
 from gpulearn import require
 from gpulearn.device import selection
+from gpulearn.errors import BadInput
 from gpulearn.kernels.matmul import matmul_flops, matmul_loops
 from gpulearn.perf import gpus, recordings, roofline, timing
 from gpulearn.perf.products import (
@@ -23,6 +24,7 @@ from gpulearn.perf.products import (
     random_matrix,
 )
 from gpulearn.perf.series import Provenance, Series
+from gpulearn.require import shown
 
 __all__ = [
     "CONTENDERS",
@@ -33,6 +35,7 @@ __all__ = [
     "modelled_times",
     "peak_rate",
     "random_matrix",
+    "rates",
     "runs_here",
 ]
 
@@ -185,7 +188,7 @@ def peak_rate(n: int = 2048) -> float:
     machine can do when nothing is in its way.
     """
     flops = matmul_flops(n, n, n)
-    torch = require.package("torch", "gl.peak_rate")
+    torch = require.package("torch", "gl.perf.peak_rate")
     a, b = (random_matrix(n, seed) for seed in (1, 2))
     by_torch = _call(torch.matmul, torch.from_numpy(a), torch.from_numpy(b))
     fastest = min(min(timing.measure(f).times) for f in (_call(np.matmul, a, b), by_torch))
@@ -205,3 +208,18 @@ def _timed(
     # one disturbed measurement labels them all
     origin = Provenance("measured", where, busy=any(m.provenance.busy for m in found))
     return Series(where, sizes, tuple(m.median for m in found), origin)
+
+
+def rates(series: Series) -> tuple[float, ...]:
+    """Operations per second of n × n products: 2·n³ / seconds.
+
+    Raises:
+        BadInput: `series` is no series.
+    """
+    if not isinstance(series, Series):
+        raise BadInput(
+            f"{shown(series)} is no series: give what gl.perf.cpu_times and gl.perf.gpu_times "
+            f"return."
+        )
+    pairs = zip(series.sizes, series.seconds, strict=True)
+    return tuple(matmul_flops(n, n, n) / seconds for n, seconds in pairs)

@@ -108,7 +108,7 @@ def memory_bandwidth(n: int = 2**24, on: str = "cpu") -> float:
         BadInput: an argument is none of these.
         MissingPackage: torch is not installed.
     """
-    torch = require.package("torch", "gl.memory_bandwidth")
+    torch = require.package("torch", "gl.perf.memory_bandwidth")
     require.choice("device", on, ("cpu", "cuda"))
     a, b = torch.randn(n, device=on), torch.randn(n, device=on)
     copy, _ = fastest(lambda: b.copy_(a), seconds=0.5)

@@ -11,8 +11,8 @@ from gpulearn.errors import BadInput
 from gpulearn.optim.landscapes import Landscape
 from gpulearn.optim.step_rules import StepRule
 from gpulearn.optim.trajectories import descend
-from gpulearn.plot.descent import settled
-from gpulearn.plot.descent_explorer import METHODS
+from gpulearn.plot.descent_controls import METHODS
+from gpulearn.plot.descents import settled
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
 

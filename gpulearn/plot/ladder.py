@@ -11,7 +11,7 @@ from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.kernels.ladder import LADDER, PUBLISHED, PUBLISHED_SOURCE
 from gpulearn.perf.gpus import GPUS
-from gpulearn.perf.ladder_rates import LIBRARY, Rate, ladder_rates, recorded_sizes
+from gpulearn.perf.rung_rates import LIBRARY, Rate, ladder_rates, recorded_sizes
 from gpulearn.plot.explorer import Explorer
 from gpulearn.plot.style import figure
 from gpulearn.tables import Table, table
@@ -65,8 +65,8 @@ def draw_ladder(
     """Draw one measure of every rung, with the published shares beside it.
 
     Args:
-        reports: what `gl.ladder_reports` returned.
-        rates: what `gl.ladder_rates` returned.
+        reports: what `gl.kernels.ladder_reports` returned.
+        rates: what `gl.perf.ladder_rates` returned.
         measure: one of `MEASURES`.
 
     Returns:
@@ -131,12 +131,12 @@ def ladder_explorer(reports: Mapping[str, Report]) -> Explorer:
     """The ladder chart: choose what the bars stand for, and a rate's recorded size or modelled GPU.
 
     Args:
-        reports: what `gl.ladder_reports` returned.
+        reports: what `gl.kernels.ladder_reports` returned.
 
     Raises:
         BadInput: `reports` has other names than the rungs of the ladder.
     """
-    widgets = require.package("ipywidgets", "gl.ladder_explorer")
+    widgets = require.package("ipywidgets", "gl.plot.ladder_explorer")
     _need(reports)
     here = ladder_rates(reports)
     origin = here[LIBRARY].provenance
@@ -172,7 +172,7 @@ def compare_rungs(
     """The ladder as a table: rate, share of the library, what limits it, and the published share.
 
     Args:
-        reports: what `gl.ladder_reports` returned.
+        reports: what `gl.kernels.ladder_reports` returned.
         gpu: a GPU to model; by default what is live or recorded, else a T4's model.
         n: a recorded size; by default 4,096.
 
@@ -200,5 +200,5 @@ def compare_rungs(
 def _need(reports: Any) -> None:
     if not isinstance(reports, Mapping) or set(reports) != set(LADDER):
         raise BadInput(
-            f"reports is {require.shown(reports)}: give what gl.ladder_reports() returns."
+            f"reports is {require.shown(reports)}: give what gl.kernels.ladder_reports() returns."
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpulearn.errors import BadInput
 from gpulearn.perf import recordings
-from gpulearn.perf.ladder_rates import LIBRARY
+from gpulearn.perf.rung_rates import LIBRARY
 from gpulearn.tables import Table, table
 
 __all__ = ["compare_sizes"]

@@ -8,8 +8,8 @@ from typing import Any
 from gpulearn.device.selection import cores, cpu_name
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.kernels.matmul import matmul_flops
 from gpulearn.perf.gpus import gpu_spec
+from gpulearn.perf.matmul_times import rates
 from gpulearn.perf.roofline import plain
 from gpulearn.perf.series import Series, crossover
 from gpulearn.perf.timing import format_seconds
@@ -17,7 +17,7 @@ from gpulearn.plot.style import LINES, figure
 from gpulearn.require import above_zero, shown
 from gpulearn.tables import Table, table
 
-__all__ = ["compare_at", "compare_gpus", "plot_rates", "plot_times", "rates"]
+__all__ = ["compare_at", "compare_gpus", "plot_rates", "plot_times"]
 
 
 def compare_gpus(peak: float, bandwidth: float, gpus: Sequence[str] = ("T4", "H200")) -> Table:
@@ -50,17 +50,6 @@ def compare_gpus(peak: float, bandwidth: float, gpus: Sequence[str] = ("T4", "H2
 
 def _beside(rate: float, cpus: float, unit: float) -> str:
     return f"{plain(rate / unit)} ({plain(rate / cpus)}×)"
-
-
-def rates(series: Series) -> tuple[float, ...]:
-    """Operations per second of n × n products: 2·n³ / seconds.
-
-    Raises:
-        BadInput: `series` is no series.
-    """
-    _need([series])
-    pairs = zip(series.sizes, series.seconds, strict=True)
-    return tuple(matmul_flops(n, n, n) / seconds for n, seconds in pairs)
 
 
 def plot_times(
@@ -126,8 +115,8 @@ def _need(series: Sequence[Series]) -> None:
     for one in series:
         if not isinstance(one, Series):
             raise BadInput(
-                f"{shown(one)} is no series: give what gl.cpu_times and gl.gpu_times return, "
-                f"one after the other."
+                f"{shown(one)} is no series: give what gl.perf.cpu_times and gl.perf.gpu_times "
+                f"return, one after the other."
             )
 
 

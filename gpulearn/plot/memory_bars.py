@@ -24,7 +24,7 @@ def plot_memory(bars: Mapping[str, Mapping[str, float] | MemoryBudget]) -> Pictu
     """Draw stacked bars of bytes, one for each situation.
 
     Args:
-        bars: what a bar is called → part → bytes, or what `gl.memory_budget` returned. Every
+        bars: what a bar is called → part → bytes, or what `gl.train.memory_budget` returned. Every
             bar has the same parts.
 
     Raises:
@@ -71,7 +71,7 @@ def plot_memory(bars: Mapping[str, Mapping[str, float] | MemoryBudget]) -> Pictu
 def _parts(name: str, bar: Mapping[str, float] | MemoryBudget) -> Mapping[str, float]:
     found = bar if isinstance(bar, Mapping) else getattr(bar, "_asdict", dict)()
     if not found:
-        raise BadInput(f"{name} is {shown(bar)}: give what gl.memory_budget returned.")
+        raise BadInput(f"{name} is {shown(bar)}: give what gl.train.memory_budget returned.")
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpulearn.device.selection import cpu_name
 from gpulearn.nn.autograd import Variable
-from gpulearn.perf.graph_work import graph_times, graph_work
+from gpulearn.perf.operation_costs import graph_times, graph_work
 from gpulearn.perf.timing import format_seconds
 from gpulearn.tables import Table, table
 

@@ -11,7 +11,7 @@ from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.parallel.costs import all_reduce_seconds
-from gpulearn.parallel.link import LINKS, Link, as_link
+from gpulearn.parallel.links import LINKS, Link, as_link
 from gpulearn.plot.explorer import Explorer
 from gpulearn.plot.style import LINES, figure
 from gpulearn.require import shown
@@ -155,7 +155,7 @@ def all_reduce_explorer(ranks: int = 1024) -> Explorer:
     >>> all_reduce_explorer()
     [interactive figure: 1,024 ranks, 100 Gbit (9.6 µs, 12.5 GB/s): modelled, doubling is ...]
     """
-    widgets = require.package("ipywidgets", "gl.all_reduce_explorer")
+    widgets = require.package("ipywidgets", "gl.plot.all_reduce_explorer")
     if ranks not in RANKS:
         raise BadInput(f"ranks is {shown(ranks)}: give a power of two from 2 to 1,024.")
     names = [(str(one), name) for name, one in LINKS.items()]

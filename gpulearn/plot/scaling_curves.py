@@ -29,14 +29,14 @@ def plot_scaling(runs: Scaling | Mapping[str, Scaling]) -> Picture:
     share cores.
 
     Args:
-        runs: what `gl.measure_scaling` or `gl.modelled_scaling` returned, or several with a
-            name for each.
+        runs: what `gl.scaling.measure_scaling` or `gl.scaling.modelled_scaling` returned, or
+            several with a name for each.
 
     Raises:
         BadInput: there is no run, there are more than six, or something is none.
 
     >>> import gpulearn as gl
-    >>> plot_scaling({"100 Gbit": gl.modelled_scaling(0.1, 1e8, "100 Gbit")}).alt
+    >>> plot_scaling({"100 Gbit": gl.scaling.modelled_scaling(0.1, 1e8, "100 Gbit")}).alt
     'Speed-up and efficiency over ranks: 100 Gbit, weak scaling, modelled: 755 times as fast ...'
     """
     named = runs if isinstance(runs, Mapping) else {"": runs}
@@ -44,7 +44,9 @@ def plot_scaling(runs: Scaling | Mapping[str, Scaling]) -> Picture:
         raise BadInput(f"runs is {shown(runs)}: give one run, or a name for each of up to {MOST}.")
     for run in named.values():
         if not hasattr(run, "efficiency"):
-            raise BadInput(f"runs holds {shown(run)}: give what gl.measure_scaling returns.")
+            raise BadInput(
+                f"runs holds {shown(run)}: give what gl.scaling.measure_scaling returns."
+            )
     every = sorted({count for run in named.values() for count in run.ranks})
     with figure(9.2, 4.4) as (made, first):
         first.remove()

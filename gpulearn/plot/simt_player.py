@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.plot.explorer import Explorer
-from gpulearn.plot.simt import sentence
+from gpulearn.plot.memory_requests import sentence
 from gpulearn.simt.observers.trace import IDLE, Step
 
 if TYPE_CHECKING:

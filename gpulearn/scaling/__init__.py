@@ -1,5 +1,5 @@
 """How well more ranks pay: laws, measurements and models of training on many of them."""
 
-from gpulearn import require
+from gpulearn.lazy import attach
 
-require.package("torch", "Training on ranks")
+__getattr__, __dir__ = attach(__name__, __file__)

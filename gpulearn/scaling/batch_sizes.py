@@ -20,7 +20,7 @@ from gpulearn.require import shown
 from gpulearn.scaling.runs import Spread, spread
 from gpulearn.tables import Table, table
 from gpulearn.train.data import TrainingData, training_data
-from gpulearn.train.evaluate import evaluate
+from gpulearn.train.evaluation import evaluate
 from gpulearn.train.models import MLP
 from gpulearn.train.seeding import checked_seed, seeded
 from gpulearn.train.step import train_step
@@ -124,8 +124,8 @@ def batch_size_study(
 
     The optimiser is plain SGD. "linear" and "square root" multiply the rate by the batch's
     factor or its root; "linear, warm-up" lets it grow over the first fifth of the steps
-    (`gl.scaled_learning_rate`, with its source). The root keeps the variance of one step's update
-    as it was: Krizhevsky, "One weird trick for parallelizing convolutional neural networks",
+    (`gl.optim.scaled_learning_rate`, with its source). The root keeps the variance of one step's
+    update as it was: Krizhevsky, "One weird trick for parallelizing convolutional neural networks",
     arXiv 1404.5997, 2014.
 
     Args:
@@ -183,7 +183,7 @@ def _one_thread() -> Iterator[None]:
 
 
 class Growth(NamedTuple):
-    """What `gl.scaled_learning_rate` is given at every step."""
+    """What `gl.optim.scaled_learning_rate` is given at every step."""
 
     rate: float
     factor: float

@@ -19,7 +19,7 @@ from gpulearn.parallel.data_parallel import BucketedDataParallel, Replica
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.parallel.sharding import shard_indices
 from gpulearn.parallel.torch_collectives import sum_over_ranks
-from gpulearn.train.evaluate import evaluate
+from gpulearn.train.evaluation import evaluate
 from gpulearn.train.models import MLP
 from gpulearn.train.seeding import checked_seed
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpulearn import require
 from gpulearn.parallel.costs import all_reduce_seconds
-from gpulearn.parallel.link import Link
+from gpulearn.parallel.links import Link
 from gpulearn.scaling.laws import KINDS
 from gpulearn.scaling.runs import Scaling
 

@@ -69,7 +69,7 @@ class Scaling:
         return tuple(sorted(self.seconds))
 
     def efficiency(self, ranks: int) -> Spread:
-        """The part of the ranks' work that is not lost: `gl.scaling_efficiency` in each repeat."""
+        """The part of the ranks' work that is not lost: `scaling_efficiency` in each repeat."""
         if ranks not in self.seconds:
             raise BadInput(f"ranks is {shown(ranks)}: choose from {shown(list(self.ranks))}.")
         pairs = zip(self.seconds[1], self.seconds[ranks], strict=True)

@@ -1,5 +1,5 @@
 """Training on one GPU: models, the loop, precision, memory and checkpoints. Needs torch."""
 
-from gpulearn import require
+from gpulearn.lazy import attach
 
-require.package("torch", "Training")
+__getattr__, __dir__ = attach(__name__, __file__)

@@ -26,7 +26,7 @@ def check_model(model: object, recompute: bool) -> None:
     if not isinstance(model, nn.Module) or not any(p.requires_grad for p in model.parameters()):
         raise BadInput(
             f"model is {require.shown(model)}: give a torch module with parameters to train, "
-            f"such as gl.LeNet()."
+            f"such as gl.train.LeNet()."
         )
     for name, p in model.named_parameters():
         if p.dtype != torch.float32:
@@ -36,8 +36,8 @@ def check_model(model: object, recompute: bool) -> None:
             )
     if recompute and not isinstance(model, Stages):
         raise BadInput(
-            f"recompute needs a model in stages, such as gl.LeNet(), not {type(model).__name__}: "
-            f"derive it from gpulearn.train.recompute.Stages."
+            f"recompute needs a model in stages, such as gl.train.LeNet(), not "
+            f"{type(model).__name__}: derive it from gpulearn.train.recompute.Stages."
         )
 
 

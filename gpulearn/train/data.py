@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.train.batch import tensor_of
-from gpulearn.train.evaluate import device_of
+from gpulearn.train.evaluation import device_of
 from gpulearn.train.seeding import undisturbed
 
 __all__ = ["TrainingData", "make_loader", "place", "training_data"]

@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader
 
 from gpulearn.errors import TrainingError
 from gpulearn.train.data import TrainingData, place
-from gpulearn.train.evaluate import evaluate
+from gpulearn.train.evaluation import evaluate
 from gpulearn.train.history import Epoch, Step
 from gpulearn.train.run import Run
 from gpulearn.train.step import update

@@ -58,7 +58,7 @@ def fit(
     resumed from a checkpoint, from the middle of an epoch too.
 
     Args:
-        model: maps images (n, …) to scores (n, classes), such as `gl.LeNet()`.
+        model: maps images (n, …) to scores (n, classes), such as `gl.train.LeNet()`.
         data: `gl.digits()`, or four arrays: training images and labels, test images and labels.
         epochs: passes over the training data.
         rate: learning rate, the highest of the schedule.

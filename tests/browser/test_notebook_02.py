@@ -32,7 +32,7 @@ def test_a_learner_works_through_notebook_02(notebook):
 
 
 def test_the_roofline_explorer_moves_by_keyboard(notebook):
-    output = notebook.cell("gl.roofline_explorer").locator(".jp-OutputArea")
+    output = notebook.cell("gl.plot.roofline_explorer").locator(".jp-OutputArea")
     picture, sentence = output.locator("img"), output.locator("p[role=status]")
     source, said = picture.get_attribute("src"), sentence.inner_text()
     assert picture.get_attribute("alt").startswith("GFLOP/s over operations per byte")

@@ -40,8 +40,18 @@ def test_a_learner_writes_a_kernel(notebook):
 @pytest.mark.parametrize(
     ("cell", "slider", "first", "then"),
     [
-        ("gl.thread_explorer(20)", 2, "Thread 3 of block 1: i = 1 × 8 + 3 = 11", "Thread 4 of"),
-        ("gl.thread_explorer(20, 10)", 5, "x = 1 × 8 + 3 = 11, y = 0 × 4 + 2 = 2", "y = 0 × 4 + 3"),
+        (
+            "gl.plot.thread_explorer(20)",
+            2,
+            "Thread 3 of block 1: i = 1 × 8 + 3 = 11",
+            "Thread 4 of",
+        ),
+        (
+            "gl.plot.thread_explorer(20, 10)",
+            5,
+            "x = 1 × 8 + 3 = 11, y = 0 × 4 + 2 = 2",
+            "y = 0 × 4 + 3",
+        ),
     ],
 )
 def test_the_thread_explorer_moves_by_keyboard(notebook, cell, slider, first, then):
@@ -56,7 +66,7 @@ def test_the_thread_explorer_moves_by_keyboard(notebook, cell, slider, first, th
 
 
 def test_the_pointer_reads_a_thread(notebook):
-    output = notebook.cell("gl.thread_explorer(20)").locator(".jp-OutputArea")
+    output = notebook.cell("gl.plot.thread_explorer(20)").locator(".jp-OutputArea")
     last = output.locator("svg.gl-threads g").last
     expect(last.locator(".said")).not_to_be_visible()
     last.hover()

@@ -46,7 +46,7 @@ def test_a_learner_works_through_notebook_04(notebook):
 
 
 def test_the_access_explorer_moves_by_keyboard(notebook):
-    output = notebook.cell("gl.access_explorer(").locator(".jp-OutputArea")
+    output = notebook.cell("gl.plot.access_explorer(").locator(".jp-OutputArea")
     picture, sentence = output.locator("img"), output.locator("p[role=status]")
     expect(sentence).to_contain_text("float32, stride 2, offset 0: 8 sectors")
     source = picture.get_attribute("src")

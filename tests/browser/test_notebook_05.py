@@ -48,7 +48,7 @@ def test_a_learner_works_through_notebook_05(notebook):
 
 
 def test_the_bank_explorer_moves_by_keyboard(notebook):
-    output = notebook.cell("gl.bank_explorer(").locator(".jp-OutputArea")
+    output = notebook.cell("gl.plot.bank_explorer(").locator(".jp-OutputArea")
     picture, sentence = output.locator("img"), output.locator("p[role=status]")
     source = picture.get_attribute("src")
     assert "no bank conflict" in sentence.inner_text()

@@ -48,7 +48,7 @@ def test_a_learner_works_through_notebook_06(notebook):
 
 
 def test_the_ladder_moves_by_keyboard(notebook):
-    output = notebook.cell("ladder = gl.ladder_reports").locator(".jp-OutputArea")
+    output = notebook.cell("ladder = gl.kernels.ladder_reports").locator(".jp-OutputArea")
     picture, sentence = output.locator("img"), output.locator("p[role=status]")
     expect(sentence).to_contain_text("Share of torch.matmul")
     source = picture.get_attribute("src")

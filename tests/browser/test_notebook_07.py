@@ -68,7 +68,7 @@ def type_lines(notebook, cell, lines):
 
 
 def test_the_player_moves_by_keyboard(notebook):
-    output = notebook.cell("gl.reduction_player(").locator(".jp-OutputArea")
+    output = notebook.cell("gl.plot.reduction_player(").locator(".jp-OutputArea")
     picture, sentence = output.locator("img"), output.locator("p[role=status]")
     expect(sentence).to_contain_text("interleaved, round 1 of 6")
     source = picture.get_attribute("src")

@@ -36,7 +36,7 @@ def test_a_learner_works_through_notebook_10(notebook):
 
 
 def test_the_descent_explorer_moves_by_keyboard(notebook):
-    output = notebook.cell("gl.descent_explorer").locator(".jp-OutputArea")
+    output = notebook.cell("gl.plot.descent_explorer").locator(".jp-OutputArea")
     picture, sentence = output.locator("img"), output.locator("p[role=status]")
     expect(sentence).to_contain_text("ravine, gradient descent, rate 0.0631: 200 steps took")
     source = picture.get_attribute("src")

@@ -43,10 +43,10 @@ def steps_by_keyboard(notebook, cell: str) -> None:
 
 
 def test_the_graph_steps_by_keyboard(notebook):
-    steps_by_keyboard(notebook, "gl.graph_player")
+    steps_by_keyboard(notebook, "gl.plot.graph_player")
     notebook.screenshot("11-graph")
 
 
 def test_the_kernel_slides_by_keyboard(notebook):
-    steps_by_keyboard(notebook, "gl.convolution_explorer")
+    steps_by_keyboard(notebook, "gl.plot.convolution_explorer")
     notebook.screenshot("11-convolution")

@@ -40,7 +40,7 @@ def test_a_learner_works_through_notebook_12(notebook):
 
 
 def test_the_board_stands_in_one_place_with_its_last_picture(notebook):
-    cell = notebook.cell("reader = gl.LeNet")
+    cell = notebook.cell("reader = gl.train.LeNet")
     output = cell.locator(".jp-OutputArea")
     expect(output.locator("img")).to_have_count(1)
     alt = output.locator("img").get_attribute("alt")
@@ -52,7 +52,7 @@ def test_the_board_stands_in_one_place_with_its_last_picture(notebook):
 
 
 def test_the_board_moves_while_the_network_trains(notebook):
-    cell = notebook.cell("reader = gl.LeNet")
+    cell = notebook.cell("reader = gl.train.LeNet")
     sentence = cell.locator(".jp-OutputArea p[role=status]")
     cell.locator(".cm-content").click()
     notebook.page.keyboard.press("Control+Enter")
@@ -62,7 +62,7 @@ def test_the_board_moves_while_the_network_trains(notebook):
 
 
 def test_the_training_explorer_moves_by_keyboard(notebook):
-    output = notebook.cell("gl.training_explorer").locator(".jp-OutputArea")
+    output = notebook.cell("gl.plot.training_explorer").locator(".jp-OutputArea")
     picture, sentence = output.locator("img"), output.locator("p[role=status]")
     source = picture.get_attribute("src")
     expect(sentence).to_contain_text("Rate 1, clip none, constant")

@@ -58,7 +58,7 @@ def test_ranks_print_and_a_deadlock_is_told(notebook):
 
 
 def test_the_ring_moves_by_keyboard(notebook):
-    output = notebook.cell("gl.ring_player").locator(".jp-OutputArea")
+    output = notebook.cell("gl.plot.ring_player").locator(".jp-OutputArea")
     picture, sentence = output.locator("img"), output.locator("p[role=status]")
     source = picture.get_attribute("src")
     assert "Step 1 of 6" in sentence.inner_text()
@@ -72,7 +72,7 @@ def test_the_ring_moves_by_keyboard(notebook):
 
 
 def test_the_explorer_of_all_reduces_moves_by_keyboard(notebook):
-    output = notebook.cell("gl.all_reduce_explorer").locator(".jp-OutputArea")
+    output = notebook.cell("gl.plot.all_reduce_explorer").locator(".jp-OutputArea")
     sentence = output.locator("p[role=status]")
     expect(sentence).to_contain_text("1,024 ranks, 100 Gbit")
     output.get_by_role("slider").focus()
@@ -101,5 +101,5 @@ def test_interrupt_ends_the_ranks_and_the_next_launch_works(notebook):
     assert len(output.inner_text().split("\n\n")[-1].splitlines()) == 1  # and no stack trace
     assert not any(psutil.pid_exists(pid) for pid in pids)
     notebook.screenshot("13-interrupted")
-    notebook.type_into(cell, ["import os, time", "gl.launch(gl.rank, 2)"])
+    notebook.type_into(cell, ["import os, time", "gl.launch(gl.parallel.rank, 2)"])
     assert notebook.run(notebook.cell("import os, time")) == "[0, 1]"

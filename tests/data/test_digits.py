@@ -30,10 +30,12 @@ def test_each_digit_occurs_about_as_often():
 
 def test_damaged_file(monkeypatch):
     monkeypatch.setattr(module, "SHA256", "0" * 64)
-    with pytest.raises(gl.DataError, match=r"digits.npz is not the file that came with gpulearn"):
+    with pytest.raises(
+        gl.errors.DataError, match=r"digits.npz is not the file that came with gpulearn"
+    ):
         gl.digits()
 
 
 def test_unknown_split():
-    with pytest.raises(gl.BadInput, match="There is no split 'random'"):
+    with pytest.raises(gl.errors.BadInput, match="There is no split 'random'"):
         gl.digits("random")

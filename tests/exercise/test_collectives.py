@@ -9,10 +9,11 @@ import torch
 import torch.distributed as dist
 
 import gpulearn as gl
-from gpulearn import check, exchange, irecv, isend, rank, recv, send, world_size
+from gpulearn import check
 from gpulearn.checker.diagnosis import diagnose
 from gpulearn.errors import NotSolvedYet
 from gpulearn.exercise.catalogue import find
+from gpulearn.parallel.communicator import irecv, isend, rank, recv, send, sendrecv, world_size
 
 
 def neighbours():
@@ -25,7 +26,7 @@ def ring(tensor):
     parts = torch.tensor_split(tensor, count)
     for k in range(1, 2 * count - 1):
         there, here = parts[(me - k) % count], parts[(me - k - 1) % count]
-        incoming = exchange(there, right, here.clone(), left)
+        incoming = sendrecv(there, right, here.clone(), left)
         if k < count:
             here.add_(incoming)
         else:
@@ -64,7 +65,7 @@ def ring_of_whole_tensors(tensor):
     _, count, right, left = neighbours()
     passing = tensor.clone()
     for _ in range(count - 1):
-        passing = exchange(passing, right, torch.zeros_like(tensor), left)
+        passing = sendrecv(passing, right, torch.zeros_like(tensor), left)
         tensor.add_(passing)
 
 
@@ -73,7 +74,7 @@ def ring_of_equal_chunks(tensor):
     n = tensor.numel() // count
     for k in range(1, 2 * count - 1):
         i, j = (me - k) % count, (me - k - 1) % count
-        got = exchange(tensor[i * n : i * n + n], right, tensor[j * n : j * n + n].clone(), left)
+        got = sendrecv(tensor[i * n : i * n + n], right, tensor[j * n : j * n + n].clone(), left)
         tensor[j * n : j * n + n] = got + (k < count) * tensor[j * n : j * n + n]
 
 
@@ -82,12 +83,12 @@ def ring_once_round(tensor):
     parts = tensor.tensor_split(count)
     for k in range(1, count):
         parts[(me - k - 1) % count].add_(
-            exchange(parts[(me - k) % count], right, parts[(me - k - 1) % count].clone(), left)
+            sendrecv(parts[(me - k) % count], right, parts[(me - k - 1) % count].clone(), left)
         )
 
 
 def ring_that_gathers_sums(tensor):
-    tensor.copy_(torch.cat(list(gl.all_gather(gl.reduce_scatter(tensor)))))
+    tensor.copy_(torch.cat(list(gl.parallel.all_gather(gl.parallel.reduce_scatter(tensor)))))
 
 
 def star_by_ring(tensor):
@@ -157,7 +158,7 @@ def waits_for_nothing(tensor):
 
 def barrier_of_one(tensor):
     if rank() > 0:
-        gl.barrier()
+        gl.parallel.barrier()
 
 
 def misspelt(tensor):

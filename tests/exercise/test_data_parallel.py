@@ -12,10 +12,12 @@ import torch.distributed as dist
 from torch import nn
 
 import gpulearn as gl
-from gpulearn import all_reduce, check, rank, world_size
+from gpulearn import check
 from gpulearn.checker.diagnosis import diagnose
 from gpulearn.errors import NotSolvedYet, WrongAnswer
 from gpulearn.exercise.catalogue import find
+from gpulearn.parallel.allreduce import all_reduce
+from gpulearn.parallel.communicator import rank, world_size
 from gpulearn.parallel.sharding import shard_indices
 from gpulearn.parallel.torch_collectives import begin_sum, sum_over_ranks
 
@@ -40,7 +42,7 @@ def mean_through_a_ring(model, samples=1):
     whole = nn.utils.parameters_to_vector(
         [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
     )
-    whole = gl.ring_all_reduce(torch.cat([whole * samples, whole.new_tensor([samples])]))
+    whole = gl.parallel.ring_all_reduce(torch.cat([whole * samples, whole.new_tensor([samples])]))
     for p, g in zip(
         model.parameters(),
         whole[:-1].split([p.numel() for p in model.parameters()]),
@@ -143,7 +145,7 @@ def to_the_root(model, samples=1):
     n = sum_over_ranks(torch.tensor(float(samples))).item()
     for p in model.parameters():
         p.grad = torch.zeros_like(p) if p.grad is None else p.grad.mul_(samples / n)
-        gl.reduce(p.grad, 0)
+        gl.parallel.reduce(p.grad, 0)
 
 
 def to_the_root_by_torch(model, samples=1):
@@ -161,7 +163,7 @@ def of_the_root(model, samples=1):
 
 
 def calls_ours(model, samples=1):
-    return gl.average_gradients(model, samples)
+    return gl.parallel.average_gradients(model, samples)
 
 
 def by_torchs_mean(model, samples=1):

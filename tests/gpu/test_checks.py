@@ -45,7 +45,7 @@ def test_an_answer_with_a_race_never_gets_to_the_gpu(trials):
             stretch[t] = a[start + t]
             a[start + t] = stretch[length - 1 - t]
 
-    with pytest.raises(gl.WrongAnswer):
+    with pytest.raises(gl.errors.WrongAnswer):
         gl.check("reverse_block", torn)
     assert not trials
 
@@ -67,6 +67,6 @@ def test_an_answer_that_differs_on_the_gpu_is_told(trials, monkeypatch):
 
     gl.check("vector_add", mine)
     monkeypatch.setattr(gpu_trial, "run", off)
-    with pytest.raises(gl.WrongAnswer, match="on the GPU its result is another"):
+    with pytest.raises(gl.errors.WrongAnswer, match="on the GPU its result is another"):
         gl.check("vector_add", mine)
     assert trials

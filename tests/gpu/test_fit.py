@@ -17,7 +17,7 @@ PLACE = "cuda" if torch.cuda.is_available() else "cpu"
 
 def fitted(place, precision):
     """The weights after a run of a few steps, and its history."""
-    model = gl.LeNet(width=4, dropout=0)
+    model = gl.train.LeNet(width=4, dropout=0)
     history = gl.fit(
         model, SMALL, epochs=2, rate=0.01, batch=16, progress=False, device=place,
         precision=precision,

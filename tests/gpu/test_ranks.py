@@ -18,9 +18,9 @@ GPUS = torch.cuda.device_count()
 PLACE = "cuda" if GPUS else "cpu"
 SHARED = pytest.mark.skipif(GPUS > 1, reason="each rank has a GPU of its own here")
 OURS = {
-    "naive": gl.NaiveDataParallel,
-    "bucketed": functools.partial(gl.BucketedDataParallel, most_bytes=40_000),
-    "overlapping": functools.partial(gl.OverlappingDataParallel, most_bytes=40_000),
+    "naive": gl.parallel.NaiveDataParallel,
+    "bucketed": functools.partial(gl.parallel.BucketedDataParallel, most_bytes=40_000),
+    "overlapping": functools.partial(gl.parallel.OverlappingDataParallel, most_bytes=40_000),
 }
 
 
@@ -33,7 +33,7 @@ def _parent_has_used_cuda():
 
 def computed(kind):
     """What this rank has computed on the device, its sum over all, and what came round."""
-    mine = np.arange(5, dtype=np.float32) + gl.rank()
+    mine = np.arange(5, dtype=np.float32) + gl.parallel.rank()
     if kind == "torch":
         squares = torch.from_numpy(mine).to(PLACE) ** 2
     else:
@@ -44,8 +44,11 @@ def computed(kind):
         squares = torch.from_numpy(out.copy_to_host()).to(PLACE)
     total, after = squares.clone(), torch.empty_like(squares)
     dist.all_reduce(total)
-    right, left = (gl.rank() + 1) % gl.world_size(), (gl.rank() - 1) % gl.world_size()
-    gl.exchange(squares, right, after, left)
+    right, left = (
+        (gl.parallel.rank() + 1) % gl.parallel.world_size(),
+        (gl.parallel.rank() - 1) % gl.parallel.world_size(),
+    )
+    gl.parallel.sendrecv(squares, right, after, left)
     assert {t.device.type for t in (squares, total, after)} == {PLACE}
     return squares.cpu(), total.cpu(), after.cpu()
 
@@ -70,18 +73,21 @@ def test_ranks_that_share_one_gpu_say_so_once_and_use_gloo(count, capfd):
         assert gl.launch(dist.get_backend, count, timeout=120) == ["gloo"] * count
     said = capfd.readouterr().err
     assert said.count(f"{count} ranks share 1 GPU: NCCL wants one for each rank") == 1
-    with pytest.raises(gl.BadInput, match="there is 1 GPU: NCCL wants one for each rank"):
+    with pytest.raises(gl.errors.BadInput, match="there is 1 GPU: NCCL wants one for each rank"):
         gl.launch(dist.get_backend, count, backend="nccl")
 
 
 def step(wrapper, weights, images, labels):
     """This rank's gradients after one step on its part of a batch, on the device."""
-    model = gl.LeNet(width=4, dropout=0).double()
-    if gl.rank() == 0:  # the others start elsewhere: the wrapper has to make them alike
+    model = gl.train.LeNet(width=4, dropout=0).double()
+    if gl.parallel.rank() == 0:  # the others start elsewhere: the wrapper has to make them alike
         model.load_state_dict(weights)
     model.to(PLACE)
     replica = OURS[wrapper](model) if wrapper in OURS else DistributedDataParallel(model)
-    some, wanted = (t.tensor_split(gl.world_size())[gl.rank()].to(PLACE) for t in (images, labels))
+    some, wanted = (
+        t.tensor_split(gl.parallel.world_size())[gl.parallel.rank()].to(PLACE)
+        for t in (images, labels)
+    )
     functional.cross_entropy(replica(some), wanted).backward()
     if wrapper in OURS:
         replica.average()
@@ -91,7 +97,7 @@ def step(wrapper, weights, images, labels):
 @pytest.mark.usefixtures("_parent_has_used_cuda")
 @pytest.mark.parametrize("wrapper", [*OURS, "library"])
 def test_a_step_of_two_ranks_has_the_gradients_of_one_process(wrapper):
-    model = gl.LeNet(width=4, dropout=0, seed=3).double()  # no TF32
+    model = gl.train.LeNet(width=4, dropout=0, seed=3).double()  # no TF32
     generator = torch.Generator().manual_seed(0)
     images = torch.rand(24, 1, 8, 8, generator=generator, dtype=torch.float64)
     labels = torch.randint(0, 10, (24,), generator=generator)

@@ -68,6 +68,6 @@ def test_contention_is_the_crowd_in_one_bin():
 
 @pytest.mark.parametrize("number", range(4))
 def test_every_order_of_threads_gives_the_same_counts(number):
-    with gl.seed(number):
+    with gl.block_order(number):
         _, counts = xrayed(histogram_shared, 4, 100, values(3001, 200), 200)
     np.testing.assert_array_equal(counts, np.bincount(values(3001, 200), minlength=200))

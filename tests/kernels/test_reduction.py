@@ -90,7 +90,7 @@ def test_an_atomic_float_sum_depends_on_the_order_of_the_blocks_and_a_tree_does_
     def totals(launch):
         found = set()
         for number in range(6):
-            with gl.seed(number):
+            with gl.block_order(number):
                 found.add(launch())
         return found
 

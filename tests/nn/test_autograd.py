@@ -249,7 +249,7 @@ def test_a_wide_graph_is_walked_once():
     ],
 )  # fmt: skip
 def test_bad_input(call, said):
-    with pytest.raises(gl.BadInput, match=said):
+    with pytest.raises(gl.errors.BadInput, match=said):
         call()
 
 
@@ -265,4 +265,4 @@ def test_numpy_functions_of_variables():
 
 def test_it_shows_its_values():
     assert repr(Variable(np.float32([1, 2]))) == "Variable([1., 2.])"
-    assert repr(gl.Variable(3)) == "Variable(3.)"
+    assert repr(gl.nn.Variable(3)) == "Variable(3.)"

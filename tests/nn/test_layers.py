@@ -126,5 +126,5 @@ def test_float32_stays():
     ],
 )  # fmt: skip
 def test_bad_input(call, said):
-    with pytest.raises(gl.BadInput, match=said):
+    with pytest.raises(gl.errors.BadInput, match=said):
         call()

@@ -11,9 +11,9 @@ from gpulearn.optim.surfaces import SURFACES
 @pytest.mark.parametrize(
     ("schedule", "options"),
     [
-        (gl.step_rate, {"every": 3}),
-        (gl.exponential_rate, {"factor": 0.9}),
-        (gl.cosine_rate, {"steps": 30, "lowest": 0.02}),
+        (gl.optim.step_rate, {"every": 3}),
+        (gl.optim.exponential_rate, {"factor": 0.9}),
+        (gl.optim.cosine_rate, {"steps": 30, "lowest": 0.02}),
     ],
 )
 def test_schedules_only_go_down(schedule, options):
@@ -24,7 +24,9 @@ def test_schedules_only_go_down(schedule, options):
 
 
 def test_a_warm_up_meets_what_follows_without_a_jump():
-    rates = [gl.warm_up_cosine_rate(i, 0.5, warm_up=10, steps=110, lowest=0.1) for i in range(120)]
+    rates = [
+        gl.optim.warm_up_cosine_rate(i, 0.5, warm_up=10, steps=110, lowest=0.1) for i in range(120)
+    ]
     assert np.diff(rates[:10]) == pytest.approx(0.05)
     assert rates[9] == rates[10] == 0.5
     assert np.abs(np.diff(rates[9:])).max() < 0.01
@@ -35,24 +37,28 @@ def test_a_warm_up_meets_what_follows_without_a_jump():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: gl.constant_rate(-1, 0.1), "step is -1: give a whole number from 0"),
-        (lambda: gl.constant_rate(1.5, 0.1), "step is 1.5"),
-        (lambda: gl.constant_rate(0, -0.1), "rate is -0.1"),
-        (lambda: gl.step_rate(0, 0.1, every=0), "every is 0"),
-        (lambda: gl.exponential_rate(0, 0.1, factor=-1), "factor is -1"),
-        (lambda: gl.cosine_rate(0, 0.1, steps=0), "steps is 0"),
-        (lambda: gl.warm_up_rate(0, 0.1, warm_up=0), "warm_up is 0"),
-        (lambda: gl.warm_up_cosine_rate(0, 0.1, 9, 9), "warm_up is 9 of 9 steps: leave some"),
-        (lambda: gl.plateau_step(1.0, 1.0, 0.0), "rate is 0.0"),
-        (lambda: gl.plateau_step(1.0, np.nan, 0.1), "the first loss is nan"),
-        (lambda: gl.plateau_step(1.0, 1.0, 0.1, patience=-1), "patience is -1"),
-        (lambda: gl.plateau_step(1.0, 1.0, 0.1, factor=1.0), "factor is 1.0"),
+        (lambda: gl.optim.constant_rate(-1, 0.1), "step is -1: give a whole number from 0"),
+        (lambda: gl.optim.constant_rate(1.5, 0.1), "step is 1.5"),
+        (lambda: gl.optim.constant_rate(0, -0.1), "rate is -0.1"),
+        (lambda: gl.optim.step_rate(0, 0.1, every=0), "every is 0"),
+        (lambda: gl.optim.exponential_rate(0, 0.1, factor=-1), "factor is -1"),
+        (lambda: gl.optim.cosine_rate(0, 0.1, steps=0), "steps is 0"),
+        (lambda: gl.optim.warm_up_rate(0, 0.1, warm_up=0), "warm_up is 0"),
+        (lambda: gl.optim.warm_up_cosine_rate(0, 0.1, 9, 9), "warm_up is 9 of 9 steps: leave some"),
+        (lambda: gl.optim.plateau_step(1.0, 1.0, 0.0), "rate is 0.0"),
+        (lambda: gl.optim.plateau_step(1.0, np.nan, 0.1), "the first loss is nan"),
+        (lambda: gl.optim.plateau_step(1.0, 1.0, 0.1, patience=-1), "patience is -1"),
+        (lambda: gl.optim.plateau_step(1.0, 1.0, 0.1, factor=1.0), "factor is 1.0"),
         (
-            lambda: gl.rate_range_test(gl.surface("bowl"), [1, 1], gl.gradient_step, lowest=20),
+            lambda: gl.optim.rate_range_test(
+                gl.optim.surface("bowl"), [1, 1], gl.optim.gradient_step, lowest=20
+            ),
             "lowest is 20, highest 10",
         ),
         (
-            lambda: gl.rate_range_test(gl.surface("ravine"), [1, 1], gl.gradient_step, lowest=9),
+            lambda: gl.optim.rate_range_test(
+                gl.optim.surface("ravine"), [1, 1], gl.optim.gradient_step, lowest=9
+            ),
             "the loss blows up at once, with a rate of 9",
         ),
     ],
@@ -67,7 +73,9 @@ def look_at(losses, **options):
     """The parameters (their loss's place in the list) and rates after each look."""
     state, rate, seen = None, 1.0, []
     for i, loss in enumerate(losses):
-        theta, rate, state = gl.plateau_step(np.array([float(i)]), loss, rate, state, **options)
+        theta, rate, state = gl.optim.plateau_step(
+            np.array([float(i)]), loss, rate, state, **options
+        )
         seen.append((int(theta[0]), rate))
     return seen
 
@@ -90,40 +98,44 @@ def test_a_rate_is_not_reduced_below_the_lowest():
 
 def test_the_best_parameters_are_a_copy():
     theta = np.array([1.0])
-    _, rate, state = gl.plateau_step(theta, 1.0, 0.1)
+    _, rate, state = gl.optim.plateau_step(theta, 1.0, 0.1)
     theta[0] = 7.0
-    best, *_ = gl.plateau_step(theta, 2.0, rate, state, patience=0)
+    best, *_ = gl.optim.plateau_step(theta, 2.0, rate, state, patience=0)
     best[0] = 8.0
     assert state.theta[0] == 1.0
 
 
 def test_a_plateau_tames_a_rate_that_is_too_high():
     """Descent with four times the stable rate ends at the minimum, by its roll-backs alone."""
-    surface = gl.surface("ravine")
+    surface = gl.optim.surface("ravine")
     theta, rate, state = np.array(surface.start), 4 * surface.largest_stable_step, None
     for _ in range(400):
-        theta, _ = gl.gradient_step(theta, surface.gradient(theta), rate=rate)
+        theta, _ = gl.optim.gradient_step(theta, surface.gradient(theta), rate=rate)
         loss = surface.value(theta)
-        theta, rate, state = gl.plateau_step(theta, loss, rate, state, patience=0, factor=0.5)
+        theta, rate, state = gl.optim.plateau_step(theta, loss, rate, state, patience=0, factor=0.5)
     assert rate < surface.largest_stable_step
     assert surface.value(theta) < 1e-9
 
 
 @pytest.mark.parametrize("surface", SURFACES.values(), ids=lambda s: s.name)
 def test_a_range_test_suggests_a_rate_that_works(surface):
-    test = gl.rate_range_test(surface, surface.start, gl.gradient_step, highest=100)
+    test = gl.optim.rate_range_test(surface, surface.start, gl.optim.gradient_step, highest=100)
     assert test.blew_up
     assert test.losses[-1] > 2 * np.abs(surface.value(np.array(surface.start)))
     assert np.diff(np.log(test.rates)) == pytest.approx(np.log(1e6) / 99)
     assert test.rates[-1] > surface.largest_stable_step
     assert surface.largest_stable_step / 20 < test.suggested < surface.largest_stable_step
-    path = gl.descend(surface, surface.start, gl.gradient_step, rate=test.suggested, steps=200)
+    path = gl.optim.descend(
+        surface, surface.start, gl.optim.gradient_step, rate=test.suggested, steps=200
+    )
     assert path.values[-1] < path.values[0] / 4
     assert not path.diverged
 
 
 def test_a_range_that_ends_too_early_says_so():
-    test = gl.rate_range_test(gl.surface("bowl"), [1, 1], gl.gradient_step, highest=1.0)
+    test = gl.optim.rate_range_test(
+        gl.optim.surface("bowl"), [1, 1], gl.optim.gradient_step, highest=1.0
+    )
     assert not test.blew_up
     assert len(test.rates) == len(test.losses) == 100
     assert test.rates[[0, -1]] == pytest.approx([1e-4, 1.0])

@@ -9,13 +9,13 @@ import gpulearn as gl
 from gpulearn.errors import BadInput
 
 RULES = [
-    gl.gradient_step,
-    gl.momentum_step,
-    gl.nesterov_step,
-    gl.adagrad_step,
-    gl.rmsprop_step,
-    gl.adam_step,
-    gl.adamw_step,
+    gl.optim.gradient_step,
+    gl.optim.momentum_step,
+    gl.optim.nesterov_step,
+    gl.optim.adagrad_step,
+    gl.optim.rmsprop_step,
+    gl.optim.adam_step,
+    gl.optim.adamw_step,
 ]
 every_rule = pytest.mark.parametrize("step", RULES, ids=lambda s: s.__name__)
 
@@ -82,14 +82,18 @@ def test_bad_input_gets_a_sentence(step, arguments, options, said):
 
 @pytest.mark.parametrize(
     ("step", "option"),
-    [(gl.momentum_step, "momentum"), (gl.rmsprop_step, "alpha"), (gl.adam_step, "beta2")],
+    [
+        (gl.optim.momentum_step, "momentum"),
+        (gl.optim.rmsprop_step, "alpha"),
+        (gl.optim.adam_step, "beta2"),
+    ],
 )
 def test_what_is_kept_of_the_past_is_below_one(step, option):
     with pytest.raises(BadInput, match=f"{option} is 1.0: give a number from 0 to below 1"):
         step(1.0, 1.0, rate=0.1, **{option: 1.0})
 
 
-@pytest.mark.parametrize("step", [gl.momentum_step, gl.adam_step])
+@pytest.mark.parametrize("step", [gl.optim.momentum_step, gl.optim.adam_step])
 def test_a_state_of_other_parameters_is_refused(step):
     _, state = step(np.ones(3), np.ones(3), rate=0.1)
     with pytest.raises(BadInput, match=r"state is for parameters of shape \(3,\), and theta has"):
@@ -97,7 +101,8 @@ def test_a_state_of_other_parameters_is_refused(step):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [(gl.momentum_step, gl.adam_step), (gl.adam_step, gl.momentum_step)]
+    ("one", "other"),
+    [(gl.optim.momentum_step, gl.optim.adam_step), (gl.optim.adam_step, gl.optim.momentum_step)],
 )
 def test_a_state_of_another_method_is_refused(one, other):
     _, state = one(np.ones(2), np.ones(2), rate=0.1)
@@ -109,7 +114,7 @@ def test_decay_that_is_decoupled_is_not_divided():
     """Without slopes, AdamW shrinks by rate·decay; Adam goes a whole rate, as for any slope."""
     zero = np.zeros(2)
     theta = np.array([1.0, 100.0])
-    shrunk, _ = gl.adamw_step(theta, zero, rate=0.5, weight_decay=0.1)
-    stepped, _ = gl.adam_step(theta, zero, rate=0.5, weight_decay=0.1)
+    shrunk, _ = gl.optim.adamw_step(theta, zero, rate=0.5, weight_decay=0.1)
+    stepped, _ = gl.optim.adam_step(theta, zero, rate=0.5, weight_decay=0.1)
     assert shrunk == pytest.approx(0.95 * theta, rel=1e-15)
     assert stepped == pytest.approx(theta - 0.5, rel=1e-6)

@@ -93,22 +93,22 @@ def test_steps_equal_torch(name, weight_decay, dtype, allowed):
 
 # schedule, torch's class, its options
 SCHEDULERS = {
-    "constant": (gl.constant_rate, {}, "ConstantLR", {"factor": 1.0}),
+    "constant": (gl.optim.constant_rate, {}, "ConstantLR", {"factor": 1.0}),
     "step": (
-        gl.step_rate,
+        gl.optim.step_rate,
         {"every": 7, "factor": 0.5},
         "StepLR",
         {"step_size": 7, "gamma": 0.5},
     ),
-    "exponential": (gl.exponential_rate, {"factor": 0.93}, "ExponentialLR", {"gamma": 0.93}),
+    "exponential": (gl.optim.exponential_rate, {"factor": 0.93}, "ExponentialLR", {"gamma": 0.93}),
     "cosine": (
-        gl.cosine_rate,
+        gl.optim.cosine_rate,
         {"steps": 60, "lowest": 0.003},
         "CosineAnnealingLR",
         {"T_max": 60, "eta_min": 0.003},
     ),
     "warm-up": (
-        gl.warm_up_rate,
+        gl.optim.warm_up_rate,
         {"warm_up": 12},
         "LinearLR",
         {"start_factor": 1 / 12, "total_iters": 11},
@@ -144,7 +144,7 @@ def test_warm_up_then_cosine_equals_torch():
         ]
         return lr.SequentialLR(optimizer, parts, milestones=[5])
 
-    ours = [gl.warm_up_cosine_rate(step, RATE, warm_up=5, steps=40) for step in range(41)]
+    ours = [gl.optim.warm_up_cosine_rate(step, RATE, warm_up=5, steps=40) for step in range(41)]
     assert ours == pytest.approx(list(torch_rates(build, 41)), rel=1e-12, abs=1e-17)
 
 
@@ -158,6 +158,8 @@ def test_plateau_rates_equal_torch(seed):
     rate, state = RATE, None
     for loss in losses:
         scheduler.step(loss)
-        _, rate, state = gl.plateau_step(np.zeros(1), loss, rate, state, lowest=1e-3, **options)
+        _, rate, state = gl.optim.plateau_step(
+            np.zeros(1), loss, rate, state, lowest=1e-3, **options
+        )
         assert rate == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-12)
     assert rate < RATE / 3

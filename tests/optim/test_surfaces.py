@@ -13,7 +13,7 @@ POINTS = np.random.default_rng(0).uniform(-2, 2, size=(20, 2))
 
 @every_surface
 def test_gradients_are_those_of_the_values(surface):
-    numerical = np.array([gl.numerical_gradient(surface, p) for p in POINTS])
+    numerical = np.array([gl.optim.numerical_gradient(surface, p) for p in POINTS])
     slopes = surface.gradient(POINTS)
     assert slopes == pytest.approx(numerical, rel=1e-7, abs=1e-7 * np.abs(slopes).max())
 
@@ -23,7 +23,8 @@ def test_hessians_are_those_of_the_gradients(surface):
     for point in POINTS:
         hessian = surface.hessian(point)
         rows = [
-            gl.numerical_gradient(lambda p, i=i: surface.gradient(p)[i], point) for i in range(2)
+            gl.optim.numerical_gradient(lambda p, i=i: surface.gradient(p)[i], point)
+            for i in range(2)
         ]
         assert hessian == pytest.approx(np.array(rows), rel=1e-7, abs=1e-7 * np.abs(hessian).max())
 
@@ -64,12 +65,12 @@ def test_windows_show_start_and_minima(surface):
 def test_the_largest_stable_step_parts_staying_from_leaving(surface):
     """Just below it a descent that begins beside the minimum stays there, just above it leaves."""
     limit = surface.largest_stable_step
-    assert limit == gl.largest_stable_step(surface)
+    assert limit == gl.optim.largest_stable_step(surface)
     _, directions = np.linalg.eigh(surface.hessian_at_minimum)
     start = surface.minimum + 1e-7 * directions[:, -1]
 
     def farthest(rate):
-        path = gl.descend(surface, start, gl.gradient_step, rate=rate, steps=400)
+        path = gl.optim.descend(surface, start, gl.optim.gradient_step, rate=rate, steps=400)
         return np.linalg.norm(path.points - surface.minimum, axis=1).max()
 
     assert farthest(0.99 * limit) < 2e-7
@@ -77,22 +78,22 @@ def test_the_largest_stable_step_parts_staying_from_leaving(surface):
 
 
 def test_surfaces_are_found_by_name():
-    assert gl.surface("Beale").formula.startswith("(1.5 − x")
-    assert gl.surface("ravine").formula == "½·(x² + 25·y²)"
+    assert gl.optim.surface("Beale").formula.startswith("(1.5 − x")
+    assert gl.optim.surface("ravine").formula == "½·(x² + 25·y²)"
     with pytest.raises(BadInput, match="There is no surface 'beel': did you mean 'Beale'"):
-        gl.surface("beel")
+        gl.optim.surface("beel")
 
 
 def test_points_have_as_many_entries_as_the_surface():
     with pytest.raises(BadInput, match=r"\(3,\): the bowl takes points of shape \(…, 2\)"):
-        gl.surface("bowl").value([1, 2, 3])
+        gl.optim.surface("bowl").value([1, 2, 3])
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_quadratics_of_any_size(size):
     rng = np.random.default_rng(size)
     curvatures, x = rng.uniform(0.01, 100, size), rng.normal(size=(4, size))
-    loss = gl.quadratic(*curvatures)
+    loss = gl.optim.quadratic(*curvatures)
     assert loss.value(x) == pytest.approx([0.5 * row @ np.diag(curvatures) @ row for row in x])
     assert loss.gradient(x) == pytest.approx(x @ np.diag(curvatures))
     assert loss.hessian(x) == pytest.approx(np.array([np.diag(curvatures)] * 4))
@@ -102,4 +103,4 @@ def test_quadratics_of_any_size(size):
 @pytest.mark.parametrize("curvatures", [(), (0.0,), (1.0, -1.0), ("a",)])
 def test_quadratics_that_are_none(curvatures):
     with pytest.raises(BadInput, match="above zero"):
-        gl.quadratic(*curvatures)
+        gl.optim.quadratic(*curvatures)

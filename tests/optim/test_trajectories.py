@@ -28,8 +28,10 @@ def shrinkage(path, after):
 def test_a_quadratic_converges_up_to_two_over_the_largest_curvature():
     for curvatures, rng in spectra(seed=0):
         rate = rng.uniform(0.05, 1.95) / max(curvatures)
-        loss = gl.quadratic(*curvatures)
-        path = gl.descend(loss, np.ones(len(curvatures)), gl.gradient_step, rate=rate, steps=50)
+        loss = gl.optim.quadratic(*curvatures)
+        path = gl.optim.descend(
+            loss, np.ones(len(curvatures)), gl.optim.gradient_step, rate=rate, steps=50
+        )
         factors = 1 - rate * curvatures
         assert (np.abs(factors) < 1).all()
         assert path.points[-1] == pytest.approx(factors**50, rel=1e-9, abs=1e-12)
@@ -40,8 +42,10 @@ def test_a_quadratic_converges_up_to_two_over_the_largest_curvature():
 def test_a_quadratic_diverges_beyond():
     for curvatures, rng in spectra(seed=100):
         rate = rng.uniform(2.05, 40) / max(curvatures)
-        loss = gl.quadratic(*curvatures)
-        path = gl.descend(loss, np.ones(len(curvatures)), gl.gradient_step, rate=rate, steps=2000)
+        loss = gl.optim.quadratic(*curvatures)
+        path = gl.optim.descend(
+            loss, np.ones(len(curvatures)), gl.optim.gradient_step, rate=rate, steps=2000
+        )
         assert path.diverged
         assert path.outcome.startswith(f"Diverged after {path.steps} step")
         assert len(path.points) == len(path.values) == len(path.gradient_norms) == path.steps + 1
@@ -54,8 +58,8 @@ def test_a_quadratic_diverges_beyond():
 @pytest.mark.parametrize(("most", "steps"), [(2.0, 60), (10.0, 100), (40.0, 600)])
 def test_the_best_rate_of_plain_descent(most, steps):
     best = 2 / (1 + most)
-    loss = gl.quadratic(1.0, most)
-    run = functools.partial(gl.descend, loss, [1.0, 1.0], gl.gradient_step, steps=steps)
+    loss = gl.optim.quadratic(1.0, most)
+    run = functools.partial(gl.optim.descend, loss, [1.0, 1.0], gl.optim.gradient_step, steps=steps)
     assert shrinkage(run(rate=best), steps // 2) == pytest.approx(
         (most - 1) / (most + 1), rel=1e-12
     )
@@ -67,10 +71,10 @@ def test_the_best_rate_of_plain_descent(most, steps):
 def test_the_best_heavy_ball(most):
     """(√κ − 1)/(√κ + 1) a step, with η = 4/(√λmin + √λmax)² in the form v ← μ·v + g."""
     factor = (np.sqrt(most) - 1) / (np.sqrt(most) + 1)
-    path = gl.descend(
-        gl.quadratic(1.0, most),
+    path = gl.optim.descend(
+        gl.optim.quadratic(1.0, most),
         [1.0, 1.0],
-        gl.momentum_step,
+        gl.optim.momentum_step,
         rate=4 / (1 + np.sqrt(most)) ** 2,
         momentum=factor**2,
         steps=300 if most > 50 else 60,
@@ -84,12 +88,16 @@ def test_the_best_heavy_ball(most):
 
 
 def test_a_path_is_what_its_steps_say():
-    surface = gl.surface("Rosenbrock")
-    path = gl.descend(surface, surface.start, gl.adam_step, rate=0.02, steps=30, beta1=0.8)
+    surface = gl.optim.surface("Rosenbrock")
+    path = gl.optim.descend(
+        surface, surface.start, gl.optim.adam_step, rate=0.02, steps=30, beta1=0.8
+    )
     theta, state = np.array(surface.start), None
     for i in range(30):
         assert np.array_equal(path.points[i], theta)
-        theta, state = gl.adam_step(theta, surface.gradient(theta), state, rate=0.02, beta1=0.8)
+        theta, state = gl.optim.adam_step(
+            theta, surface.gradient(theta), state, rate=0.02, beta1=0.8
+        )
     assert np.array_equal(path.points[30], theta)
     assert path.values == pytest.approx(surface.value(path.points), rel=1e-14)
     slopes = surface.gradient(path.points)
@@ -98,15 +106,21 @@ def test_a_path_is_what_its_steps_say():
 
 
 def test_a_rate_may_be_a_schedule():
-    path = gl.descend(
-        gl.surface("bowl"), [1.0, 0.0], gl.gradient_step, rate=lambda i: 0.1 / (i + 1), steps=3
+    path = gl.optim.descend(
+        gl.optim.surface("bowl"),
+        [1.0, 0.0],
+        gl.optim.gradient_step,
+        rate=lambda i: 0.1 / (i + 1),
+        steps=3,
     )
     assert path.rates == pytest.approx([0.1, 0.05, 0.1 / 3])
     assert path.points[:, 0] == pytest.approx(np.cumprod([1, 0.9, 0.95, 1 - 0.1 / 3]))
 
 
 def test_a_descent_that_overflows_at_once_says_so_without_warnings():
-    path = gl.descend(gl.surface("Beale"), [3.0, 3.0], gl.gradient_step, rate=1e200, steps=9)
+    path = gl.optim.descend(
+        gl.optim.surface("Beale"), [3.0, 3.0], gl.optim.gradient_step, rate=1e200, steps=9
+    )
     assert path.diverged
     assert path.steps == 0
     assert path.points.shape == (1, 2)
@@ -114,8 +128,10 @@ def test_a_descent_that_overflows_at_once_says_so_without_warnings():
 
 
 def test_the_saddle_holds_a_descent_that_begins_on_its_ridge():
-    surface = gl.surface("saddle")
-    run = functools.partial(gl.descend, surface, step=gl.gradient_step, rate=0.1, steps=300)
+    surface = gl.optim.surface("saddle")
+    run = functools.partial(
+        gl.optim.descend, surface, step=gl.optim.gradient_step, rate=0.1, steps=300
+    )
     assert run(start=[-1.5, 0.0]).points[-1] == pytest.approx([0, 0], abs=1e-9)
     assert run(start=[-1.5, 1e-6]).points[-1] == pytest.approx([0, 1], abs=1e-9)
     assert run(start=[-1.5, -1e-6]).points[-1] == pytest.approx([0, -1], abs=1e-9)
@@ -136,5 +152,5 @@ def test_the_saddle_holds_a_descent_that_begins_on_its_ridge():
 def test_bad_input_gets_a_sentence(change, said):
     given = {"start": [1.0, 2.0], "rate": 0.1, "steps": 5} | change
     with pytest.raises(BadInput) as caught:
-        gl.descend(gl.surface("bowl"), step=gl.gradient_step, **given)
+        gl.optim.descend(gl.optim.surface("bowl"), step=gl.optim.gradient_step, **given)
     assert said in str(caught.value)

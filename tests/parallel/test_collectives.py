@@ -13,7 +13,7 @@ import gpulearn as gl
 from gpulearn.parallel.allreduce import ALGORITHMS
 from gpulearn.parallel.costs import all_reduce_cost
 
-LINK = gl.Link(latency=10e-6, bandwidth=1e9)
+LINK = gl.parallel.Link(latency=10e-6, bandwidth=1e9)
 DTYPES = [torch.float32, torch.float64, torch.int32, torch.int64, torch.uint8, torch.float16]
 OPS = {
     "sum": operator.add,
@@ -47,10 +47,10 @@ def expected(count, shape, dtype, op="sum"):
 )
 def test_all_reduce_is_plain_arithmetic(count, shape, dtype, op, algorithm, turned):
     def reduces():
-        mine = given_to(gl.rank(), shape, dtype)
+        mine = given_to(gl.parallel.rank(), shape, dtype)
         whole = torch.zeros(*shape, 2, dtype=dtype)[..., 0] if turned else mine.clone()
         whole.copy_(mine)  # a view with gaps, or a plain tensor
-        returned = gl.all_reduce(whole, op, algorithm)
+        returned = gl.parallel.all_reduce(whole, op, algorithm)
         return whole, returned is whole
 
     total = expected(count, shape, dtype, op)
@@ -70,13 +70,17 @@ def test_the_other_collectives_are_plain_arithmetic(count, shape, dtype, data, o
     rows = [data.draw(st.integers(0, 11)), *shape]
 
     def speaks():
-        me = gl.rank()
-        sent = gl.broadcast(given_to(me, shape, dtype), root)
+        me = gl.parallel.rank()
+        sent = gl.parallel.broadcast(given_to(me, shape, dtype), root)
         kept = given_to(me, shape, dtype)
-        gl.reduce(kept, root, op)
+        gl.parallel.reduce(kept, root, op)
         cut = given_to(me, rows, dtype)
         before = cut.clone()
-        results = gl.all_gather(kept * 0 + me), gl.reduce_scatter(cut, op), gl.all_to_all(cut)
+        results = (
+            gl.parallel.all_gather(kept * 0 + me),
+            gl.parallel.reduce_scatter(cut, op),
+            gl.parallel.all_to_all(cut),
+        )
         assert torch.equal(cut, before)
         return sent, kept, *results
 
@@ -97,8 +101,10 @@ def test_the_other_collectives_are_plain_arithmetic(count, shape, dtype, data, o
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_all_ranks_end_with_the_same_bits(algorithm):
     def reduces():
-        torch.manual_seed(gl.rank())
-        return gl.all_reduce(torch.randn(1001) * 10 ** torch.randn(1001), algorithm=algorithm)
+        torch.manual_seed(gl.parallel.rank())
+        return gl.parallel.all_reduce(
+            torch.randn(1001) * 10 ** torch.randn(1001), algorithm=algorithm
+        )
 
     for count in (2, 3, 5, 8):
         first, *others = gl.simulate(reduces, count).results
@@ -108,7 +114,7 @@ def test_all_ranks_end_with_the_same_bits(algorithm):
 def test_a_leaf_that_wants_gradients_is_reduced():
     def reduces():
         weight = torch.nn.Parameter(torch.ones(3))
-        gl.broadcast(gl.all_reduce(weight))
+        gl.parallel.broadcast(gl.parallel.all_reduce(weight))
         return weight.tolist()
 
     assert gl.simulate(reduces, 3).results == [[3.0] * 3] * 3
@@ -121,30 +127,31 @@ def test_a_leaf_that_wants_gradients_is_reduced():
 @pytest.mark.parametrize("count", range(1, 10))
 def test_messages_bytes_and_seconds_are_those_of_the_formulas(algorithm, count):
     numbers = 40 * count  # a multiple of N: all chunks of the ring are equal
-    run = gl.simulate(lambda: gl.all_reduce(torch.ones(numbers), algorithm=algorithm), count,
-                      link=LINK)  # fmt: skip
+    run = gl.simulate(
+        lambda: gl.parallel.all_reduce(torch.ones(numbers), algorithm=algorithm), count, link=LINK
+    )
     size = 4 * numbers
     cost = all_reduce_cost(algorithm, count, size)
     assert run.messages.total() == cost.messages
     assert run.bytes_moved.total() == cost.total_bytes
     assert max(run.bytes_sent) == cost.busiest_bytes
-    seconds = gl.all_reduce_seconds(algorithm, count, size, LINK)
+    seconds = gl.parallel.all_reduce_seconds(algorithm, count, size, LINK)
     assert run.seconds == pytest.approx(seconds, rel=1e-12)
 
 
 def test_the_formulas_are_those_of_the_literature():
     alpha, beta, size = LINK.alpha, LINK.beta, 1e6
     for count, log in ((2, 1), (8, 3), (1024, 10)):
-        assert gl.all_reduce_seconds("root", count, size, LINK) == pytest.approx(
+        assert gl.parallel.all_reduce_seconds("root", count, size, LINK) == pytest.approx(
             2 * (count - 1) * (alpha + size * beta)
         )
-        assert gl.all_reduce_seconds("tree", count, size, LINK) == pytest.approx(
+        assert gl.parallel.all_reduce_seconds("tree", count, size, LINK) == pytest.approx(
             2 * log * (alpha + size * beta)
         )
-        assert gl.all_reduce_seconds("doubling", count, size, LINK) == pytest.approx(
+        assert gl.parallel.all_reduce_seconds("doubling", count, size, LINK) == pytest.approx(
             log * (alpha + size * beta)
         )
-        assert gl.all_reduce_seconds("ring", count, size, LINK) == pytest.approx(
+        assert gl.parallel.all_reduce_seconds("ring", count, size, LINK) == pytest.approx(
             2 * (count - 1) * alpha + 2 * (count - 1) / count * size * beta
         )
 
@@ -152,10 +159,10 @@ def test_the_formulas_are_those_of_the_literature():
 @pytest.mark.parametrize("numbers", [0, 1, 5, 23])
 def test_every_rank_of_the_ring_sends_its_part_also_where_chunks_differ(numbers):
     count = 4
-    run = gl.simulate(lambda: gl.ring_all_reduce(torch.ones(numbers)), count)
+    run = gl.simulate(lambda: gl.parallel.ring_all_reduce(torch.ones(numbers)), count)
     assert run.messages_sent == [2 * (count - 1)] * count
-    assert sum(run.bytes_sent) == count * gl.ring_bytes_per_rank(count, 4 * numbers)
-    spread = max(run.bytes_sent) - gl.ring_bytes_per_rank(count, 4 * numbers)
+    assert sum(run.bytes_sent) == count * gl.parallel.ring_bytes_per_rank(count, 4 * numbers)
+    spread = max(run.bytes_sent) - gl.parallel.ring_bytes_per_rank(count, 4 * numbers)
     assert spread <= 2 * 4  # one number more in each of the two rounds
     assert set(run.messages) == {(r, (r + 1) % count) for r in range(count)} if numbers else True
 
@@ -181,7 +188,7 @@ def test_the_cost_of_the_others():
 
 def everything(shapes):
     """All collectives on whole and on rounded numbers; ours, and torch's where it is there."""
-    me, count = gl.rank(), gl.world_size()
+    me, count = gl.parallel.rank(), gl.parallel.world_size()
     ours, library = [], []
     for shape in shapes:
         for dtype in (torch.float32, torch.int64, torch.float64):
@@ -190,35 +197,35 @@ def everything(shapes):
             rough = torch.randn(shape)
             for algorithm in ALGORITHMS:
                 for op in ("sum", "max"):
-                    ours.append(gl.all_reduce(whole.clone(), op, algorithm))
+                    ours.append(gl.parallel.all_reduce(whole.clone(), op, algorithm))
                     if dist.is_initialized():
                         library.append(whole.clone())
                         dist.all_reduce(library[-1], getattr(dist.ReduceOp, op.upper()))
-                ours.append(gl.all_reduce(rough.clone(), algorithm=algorithm))
+                ours.append(gl.parallel.all_reduce(rough.clone(), algorithm=algorithm))
                 library.append(None)
             for root in range(count):
                 pair = [whole.clone(), whole.clone()]
-                ours += [gl.broadcast(pair[0], root), gl.reduce(pair[1], root)]
+                ours += [gl.parallel.broadcast(pair[0], root), gl.parallel.reduce(pair[1], root)]
                 if dist.is_initialized():
                     library.append(whole.clone())
                     dist.broadcast(library[-1], root)
                     other = whole.clone()
                     dist.reduce(other, root)
                     library.append(other if me == root else whole)
-            ours.append(gl.all_gather(whole))
+            ours.append(gl.parallel.all_gather(whole))
             if dist.is_initialized():
                 rows = [torch.empty_like(whole) for _ in range(count)]
                 dist.all_gather(rows, whole)
                 library.append(torch.stack(rows))
             rows = given_to(me, (3 * count, 2), dtype)
-            ours += [gl.reduce_scatter(rows), gl.all_to_all(rows)]
+            ours += [gl.parallel.reduce_scatter(rows), gl.parallel.all_to_all(rows)]
             if dist.is_initialized():
                 part = torch.empty(3, 2, dtype=dtype)
                 dist.reduce_scatter(part, [r.contiguous() for r in rows.tensor_split(count)])
                 swapped = torch.empty_like(rows)
                 dist.all_to_all_single(swapped, rows)
                 library += [part, swapped]
-    gl.barrier()
+    gl.parallel.barrier()
     return ours, library
 
 
@@ -237,16 +244,16 @@ def test_real_ranks_agree_with_the_library_and_with_simulated_ones_to_the_bit(co
 
 def test_real_ranks_begin_go_on_and_wait():
     def talk():
-        other = 1 - gl.rank()
+        other = 1 - gl.parallel.rank()
         whole = torch.zeros(3, 2)
-        leaving = gl.isend(torch.full((3,), gl.rank() + 1.0), other, tag=3)
-        arriving = gl.irecv(whole[:, 1], other, tag=3)
-        gl.compute(1.0)
+        leaving = gl.parallel.isend(torch.full((3,), gl.parallel.rank() + 1.0), other, tag=3)
+        arriving = gl.parallel.irecv(whole[:, 1], other, tag=3)
+        gl.parallel.compute(1.0)
         leaving.wait()
         arriving.wait()
-        weight = torch.nn.Parameter(torch.full((2,), gl.rank() + 5.0))
-        gl.broadcast(weight, root=1)
-        return gl.world_size(), whole.tolist(), gl.clock() > 0, weight.tolist()
+        weight = torch.nn.Parameter(torch.full((2,), gl.parallel.rank() + 5.0))
+        gl.parallel.broadcast(weight, root=1)
+        return gl.parallel.world_size(), whole.tolist(), gl.parallel.clock() > 0, weight.tolist()
 
     a, b = gl.launch(talk, 2)
     assert a == (2, [[0.0, 2.0]] * 3, True, [6.0, 6.0])

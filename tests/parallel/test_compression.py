@@ -42,8 +42,12 @@ def test_what_was_sent_and_what_stays_are_what_was_given(count, keep, turned):
         given_so_far = torch.zeros(3, 5)
         residual, arrived = torch.zeros(3, 5), torch.zeros(3, 5)
         for row in rows(count):
-            given_so_far += row[gl.rank()]
-            tensor = row[gl.rank()].T.contiguous().T if turned else row[gl.rank()].clone()
+            given_so_far += row[gl.parallel.rank()]
+            tensor = (
+                row[gl.parallel.rank()].T.contiguous().T
+                if turned
+                else row[gl.parallel.rank()].clone()
+            )
             sent = all_reduce_top_k(tensor, residual, keep)
             assert sent == 8 * max(1, round(keep * 15))
             arrived += tensor
@@ -60,8 +64,8 @@ def test_what_was_sent_and_what_stays_are_what_was_given(count, keep, turned):
 
 def test_a_ring_of_half_precision_moves_half_the_bytes():
     def run(compressed):
-        tensor = torch.arange(8.0) * (gl.rank() + 1)
-        return all_reduce_float16(tensor) if compressed else gl.all_reduce(tensor), tensor
+        tensor = torch.arange(8.0) * (gl.parallel.rank() + 1)
+        return all_reduce_float16(tensor) if compressed else gl.parallel.all_reduce(tensor), tensor
 
     whole, half = gl.simulate(run, 2, False), gl.simulate(run, 2, True)
     assert [2 * sent for sent in half.bytes_sent] == whole.bytes_sent
@@ -70,14 +74,14 @@ def test_a_ring_of_half_precision_moves_half_the_bytes():
 
 
 def train(method, keep, steps=40):
-    model = gl.MLP((64, 32, 10), seed=0)
+    model = gl.train.MLP((64, 32, 10), seed=0)
     if method == "none":
-        replica = gl.NaiveDataParallel(model)
+        replica = gl.parallel.NaiveDataParallel(model)
     else:
-        replica = gl.CompressedDataParallel(model, method, keep)
+        replica = gl.parallel.CompressedDataParallel(model, method, keep)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
     data = gl.digits()
-    mine = gl.shard_indices(256, gl.rank(), gl.world_size())
+    mine = gl.parallel.shard_indices(256, gl.parallel.rank(), gl.parallel.world_size())
     images = torch.from_numpy(data.train_images)[mine]
     labels = torch.from_numpy(data.train_labels)[mine]
     for _ in range(steps):
@@ -127,8 +131,8 @@ def test_training_goes_on_with_a_tenth_of_the_gradient():
 def test_bad_input_is_named(options, said):
     def run():
         changed = {name: value for name, value in options.items() if name != "weigh"}
-        replica = gl.CompressedDataParallel(torch.nn.Linear(1, 1), **changed)
+        replica = gl.parallel.CompressedDataParallel(torch.nn.Linear(1, 1), **changed)
         replica.weigh(3)
 
-    with pytest.raises(gl.RankError, match=re.escape(said)):
+    with pytest.raises(gl.errors.RankError, match=re.escape(said)):
         gl.simulate(run, 1)

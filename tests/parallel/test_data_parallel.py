@@ -15,9 +15,9 @@ import gpulearn as gl
 from gpulearn.parallel.torch_collectives import begin_sum
 
 OURS = {
-    "naive": gl.NaiveDataParallel,
-    "bucketed": functools.partial(gl.BucketedDataParallel, most_bytes=40_000),
-    "overlapping": functools.partial(gl.OverlappingDataParallel, most_bytes=40_000),
+    "naive": gl.parallel.NaiveDataParallel,
+    "bucketed": functools.partial(gl.parallel.BucketedDataParallel, most_bytes=40_000),
+    "overlapping": functools.partial(gl.parallel.OverlappingDataParallel, most_bytes=40_000),
 }
 STEPS, BATCH = 5, 24
 
@@ -41,7 +41,11 @@ def batch(step, dtype=torch.float32):
 
 
 def new_model(kind, dtype, seed=0):
-    model = gl.LeNet(width=8, dropout=0, seed=seed) if kind == "LeNet" else gl.MLP(seed=seed)
+    model = (
+        gl.train.LeNet(width=8, dropout=0, seed=seed)
+        if kind == "LeNet"
+        else gl.train.MLP(seed=seed)
+    )
     return model.to(dtype)
 
 
@@ -56,12 +60,14 @@ def flat(tensors):
 def trained(wrapper, kind="LeNet", dtype=torch.float32, accumulate=1, sizes=None):
     """This rank's weights after some steps on its shards."""
     # each rank starts elsewhere: the wrapper has to make them alike
-    model = new_model(kind, dtype, seed=gl.rank())
+    model = new_model(kind, dtype, seed=gl.parallel.rank())
     replica = OURS[wrapper](model) if wrapper in OURS else DistributedDataParallel(model)
     optimizer = sgd(model)
     for step in range(STEPS):
-        images, labels = (t.split(sizes)[gl.rank()] if sizes else t.tensor_split(gl.world_size())
-                          [gl.rank()] for t in batch(step, dtype))  # fmt: skip
+        me, size = gl.parallel.rank(), gl.parallel.world_size()
+        images, labels = (
+            (t.split(sizes) if sizes else t.tensor_split(size))[me] for t in batch(step, dtype)
+        )
         if sizes:
             replica.weigh(len(labels))
         optimizer.zero_grad()
@@ -81,7 +87,9 @@ def unused(wrapper):
     replica = OURS[wrapper](model)
     for _ in range(2):  # the second time from views into the buckets
         model.zero_grad()
-        replica(torch.ones(2, 4) * (gl.rank() + 1), left=gl.rank() == 0).sum().backward()
+        replica(
+            torch.ones(2, 4) * (gl.parallel.rank() + 1), left=gl.parallel.rank() == 0
+        ).sum().backward()
         replica.average()
     return [None if p.grad is None else p.grad.clone() for p in model.parameters()]
 
@@ -89,11 +97,11 @@ def unused(wrapper):
 def buffers(wrapper):
     """Batch statistics after a forward pass, before which they are made alike."""
     model = nn.BatchNorm1d(2)
-    model.running_mean += 5 * gl.rank()
+    model.running_mean += 5 * gl.parallel.rank()
     replica = OURS[wrapper](model)
     first = model.running_mean.tolist()
-    replica(torch.full((3, 2), float(gl.rank())))
-    replica(torch.full((3, 2), float(gl.rank())))
+    replica(torch.full((3, 2), float(gl.parallel.rank())))
+    replica(torch.full((3, 2), float(gl.parallel.rank())))
     return first, model.running_mean[0].item()
 
 
@@ -104,14 +112,18 @@ def everything():
     one["accumulated"] = trained("overlapping", accumulate=3)
     one["accumulated, library"] = trained("library", accumulate=3)
     one["double"] = trained("overlapping", "MLP", torch.float64)
-    uneven = [BATCH - 3 * (gl.world_size() - 1), *[3] * (gl.world_size() - 1)]
-    without = [BATCH - 2, 2, *[0] * (gl.world_size() - 2)] if gl.world_size() > 2 else uneven
+    uneven = [BATCH - 3 * (gl.parallel.world_size() - 1), *[3] * (gl.parallel.world_size() - 1)]
+    without = (
+        [BATCH - 2, 2, *[0] * (gl.parallel.world_size() - 2)]
+        if gl.parallel.world_size() > 2
+        else uneven
+    )
     for name in OURS:
         one[f"uneven, {name}"] = trained(name, "MLP", torch.float64, sizes=uneven)
         one[f"without, {name}"] = trained(name, "MLP", torch.float64, sizes=without)
         one[f"unused, {name}"] = unused(name)
         one[f"buffers, {name}"] = buffers(name)
-    whole = torch.arange(7.0) * (gl.rank() + 1)
+    whole = torch.arange(7.0) * (gl.parallel.rank() + 1)
     begin_sum(whole).wait()
     one["sum"] = whole
     return one
@@ -241,17 +253,19 @@ def test_a_full_bucket_travels_while_backward_goes_on():
     def run(wrapper):
         model = nn.Sequential(*[nn.Linear(64, 64) for _ in range(4)])
         for layer in model:
-            layer.register_full_backward_pre_hook(lambda *_: gl.compute(1e-3))
+            layer.register_full_backward_pre_hook(lambda *_: gl.parallel.compute(1e-3))
         replica = wrapper(model, most_bytes=64 * 65 * 4)
-        begin = gl.clock()
+        begin = gl.parallel.clock()
         replica(torch.ones(1, 64, requires_grad=True)).sum().backward()
         replica.average()
-        return gl.clock() - begin
+        return gl.parallel.clock() - begin
 
-    link = gl.Link(latency=0, bandwidth=64 * 65 * 4 / 1e-3)  # a layer's gradient takes 1 ms
+    link = gl.parallel.Link(
+        latency=0, bandwidth=64 * 65 * 4 / 1e-3
+    )  # a layer's gradient takes 1 ms
     late, overlapped = (
         gl.simulate(run, 2, wrapper, link=link).results[0]
-        for wrapper in (gl.BucketedDataParallel, gl.OverlappingDataParallel)
+        for wrapper in (gl.parallel.BucketedDataParallel, gl.parallel.OverlappingDataParallel)
     )
     assert late == pytest.approx(8e-3, rel=0.01)  # four of backward, then four of messages
     assert overlapped == pytest.approx(5e-3, rel=0.01)  # but the last message, all beside it
@@ -275,12 +289,14 @@ def test_a_full_bucket_travels_while_backward_goes_on():
 def test_mistakes_are_named(mistake, said):
     def run():
         if mistake == "module":
-            gl.NaiveDataParallel("model")
-        model = nn.Linear(2, 1 + gl.rank() * (mistake == "models"))
+            gl.parallel.NaiveDataParallel("model")
+        model = nn.Linear(2, 1 + gl.parallel.rank() * (mistake == "models"))
         if mistake == "sparse":
             model = nn.Embedding(4, 2, sparse=True)
-        model.weight.requires_grad_(mistake != "thawed" and (mistake != "frozen" or gl.rank() > 0))
-        replica = gl.OverlappingDataParallel(model)
+        model.weight.requires_grad_(
+            mistake != "thawed" and (mistake != "frozen" or gl.parallel.rank() > 0)
+        )
+        replica = gl.parallel.OverlappingDataParallel(model)
         if mistake in ("samples", "empty"):
             replica.weigh(-1 if mistake == "samples" else 0)
         x = torch.tensor([1, 2]) if mistake == "sparse" else torch.ones(1, 2)
@@ -295,7 +311,7 @@ def test_mistakes_are_named(mistake, said):
             replica.average()
         replica(x).sum().backward()
 
-    with pytest.raises(gl.RankError) as caught:
+    with pytest.raises(gl.errors.RankError) as caught:
         gl.simulate(run, 2)
     assert said in " ".join(str(caught.value).split())
 
@@ -303,11 +319,11 @@ def test_mistakes_are_named(mistake, said):
 @pytest.mark.parametrize("saying", [(0,), (0, 2), (1, 2)])
 def test_some_ranks_alone_cannot_weigh(saying):
     def run():
-        replica = gl.NaiveDataParallel(nn.Linear(2, 1))
-        if gl.rank() in saying:
+        replica = gl.parallel.NaiveDataParallel(nn.Linear(2, 1))
+        if gl.parallel.rank() in saying:
             replica.weigh(1)  # the count that a rank has which says nothing
         replica(torch.ones(1, 2)).sum().backward()
-        with pytest.raises(gl.TrainingError) as caught:
+        with pytest.raises(gl.errors.TrainingError) as caught:
             replica.average()
         replica.average()  # what was said is forgotten
         return str(caught.value)
@@ -328,18 +344,18 @@ def test_samples_are_counts_and_some_rank_has_some(samples, said):
     def run():
         model = nn.Linear(2, 1)
         model(torch.ones(1, 2)).sum().backward()
-        gl.average_gradients(model, samples=samples[gl.rank()])
+        gl.parallel.average_gradients(model, samples=samples[gl.parallel.rank()])
 
-    with pytest.raises(gl.RankError) as caught:
+    with pytest.raises(gl.errors.RankError) as caught:
         gl.simulate(run, 2)
     assert said in " ".join(str(caught.value).split())
 
 
 def test_buckets_hold_every_parameter_once_last_first():
-    parameters = list(gl.LeNet().parameters())
+    parameters = list(gl.train.LeNet().parameters())
     parameters[3].requires_grad_(False)
     for most in (1, 1000, 20_000, 10**9):
-        buckets = gl.bucket_gradients(parameters, most)
+        buckets = gl.parallel.bucket_gradients(parameters, most)
         whole = [p for bucket in buckets for p in bucket]
         wanted = [p for p in reversed(parameters) if p.requires_grad]
         assert [id(p) for p in whole] == [id(p) for p in wanted]
@@ -348,15 +364,15 @@ def test_buckets_hold_every_parameter_once_last_first():
         for one, following in itertools.pairwise(buckets):
             assert sum(p.nbytes for p in one) + following[0].nbytes > most
     mixed = [nn.Parameter(torch.zeros(2, dtype=d)) for d in (torch.float32, torch.float64)]
-    assert len(gl.bucket_gradients(mixed, 1000)) == 2
+    assert len(gl.parallel.bucket_gradients(mixed, 1000)) == 2
 
 
 def test_released_hooks_leave_the_model_as_it_was():
     def run():
         model = nn.Linear(2, 1)
-        gl.OverlappingDataParallel(model).release()
-        model(torch.ones(1, 2) * gl.rank()).sum().backward()
-        model(torch.ones(1, 2) * gl.rank()).sum().backward()
+        gl.parallel.OverlappingDataParallel(model).release()
+        model(torch.ones(1, 2) * gl.parallel.rank()).sum().backward()
+        model(torch.ones(1, 2) * gl.parallel.rank()).sum().backward()
         return model.weight.grad.tolist()
 
     assert gl.simulate(run, 2).results == [[[0, 0]], [[2, 2]]]
@@ -374,7 +390,7 @@ def test_a_rank_finds_loaded_what_its_first_optimizer_imports():
 @pytest.mark.parametrize("wrapper", OURS)
 def test_a_model_with_batch_statistics_may_run_twice_before_backward(wrapper):
     def gradients():
-        torch.manual_seed(gl.rank())
+        torch.manual_seed(gl.parallel.rank())
         model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
         replica = OURS[wrapper](model)
         images = torch.randn(8, 3)
@@ -391,7 +407,11 @@ def test_a_model_with_batch_statistics_may_run_twice_before_backward(wrapper):
 @pytest.mark.parametrize("backend", ["gloo", "simulated"])
 def test_a_replica_of_a_replica_is_refused(backend):
     def twice():
-        gl.NaiveDataParallel(nn.Sequential(gl.OverlappingDataParallel(nn.Linear(3, 1))))
+        gl.parallel.NaiveDataParallel(
+            nn.Sequential(gl.parallel.OverlappingDataParallel(nn.Linear(3, 1)))
+        )
 
-    with pytest.raises(gl.RankError, match=r"holds a replica \(Overl.* the model itself, its .mod"):
+    with pytest.raises(
+        gl.errors.RankError, match=r"holds a replica \(Overl.* the model itself, its .mod"
+    ):
         gl.launch(twice, 2, backend=backend)

@@ -141,7 +141,7 @@ def test_the_first_rank_to_fail_is_named_with_its_line(count):
         dist.barrier()
 
     with pytest.raises(
-        gl.RankError, match=f"rank 1 of {count} raised ValueError: no such digit"
+        gl.errors.RankError, match=f"rank 1 of {count} raised ValueError: no such digit"
     ) as e:
         launch(fails, count)
     assert 'in fails: raise ValueError("no such digit: 12")' in str(e.value)
@@ -161,7 +161,9 @@ def test_a_rank_killed_at_a_random_step_is_named(count, most):
                 os.kill(os.getpid(), signal.SIGKILL)
             dist.barrier()
 
-    with pytest.raises(gl.RankError, match=f"^rank {count - 1} of {count} was killed by SIGKILL"):
+    with pytest.raises(
+        gl.errors.RankError, match=f"^rank {count - 1} of {count} was killed by SIGKILL"
+    ):
         launch(dies, count)
 
 
@@ -179,7 +181,7 @@ def test_a_rank_that_leaves(count, leave, said):
             leave()
         dist.barrier()
 
-    with pytest.raises(gl.RankError, match=f"rank 0 of {count} {said}"):
+    with pytest.raises(gl.errors.RankError, match=f"rank 0 of {count} {said}"):
         launch(leaves, count)
 
 
@@ -191,7 +193,7 @@ def test_a_rank_that_never_comes_is_told_with_its_line(count, waits):
         if waits:
             dist.barrier()
 
-    with pytest.raises(gl.RankError, match=f"rank 0 of {count} did not come to an end") as e:
+    with pytest.raises(gl.errors.RankError, match=f"rank 0 of {count} did not come to an end") as e:
         launch(sleeps, count, timeout=1)
     assert "in sleeps: time.sleep(1000)" in str(e.value)
 
@@ -211,7 +213,7 @@ def test_processes_that_a_rank_has_started_end_with_it():
     def starts():
         raise ValueError(subprocess.Popen(["sleep", "1000"]).pid)
 
-    with pytest.raises(gl.RankError, match="raised ValueError: ") as e:
+    with pytest.raises(gl.errors.RankError, match="raised ValueError: ") as e:
         launch(starts, 1)
     pid = int(str(e.value).partition("ValueError: ")[2].split()[0])
     assert gone(pid)
@@ -255,22 +257,30 @@ def test_fifty_launches_leave_nothing():
 
 def test_bad_input_is_told_before_anything_starts():
     for bad in (0, -1, 2.5, "2", True):
-        with pytest.raises(gl.BadInput, match="nprocs is .*: give a whole number above zero"):
+        with pytest.raises(
+            gl.errors.BadInput, match="nprocs is .*: give a whole number above zero"
+        ):
             launch(int, bad)
-    with pytest.raises(gl.BadInput, match="fn is 4: give the function itself, without brackets"):
+    with pytest.raises(
+        gl.errors.BadInput, match="fn is 4: give the function itself, without brackets"
+    ):
         launch(4, 2)
-    with pytest.raises(gl.BadInput, match="timeout is 0: give a number above zero"):
+    with pytest.raises(gl.errors.BadInput, match="timeout is 0: give a number above zero"):
         launch(int, 2, timeout=0)
-    with pytest.raises(gl.BadInput, match="argument 1, .*lock.* cannot travel to another process"):
+    with pytest.raises(
+        gl.errors.BadInput, match="argument 1, .*lock.* cannot travel to another process"
+    ):
         launch(id, 2, threading.Lock())
-    with pytest.raises(gl.BadInput, match="There is no backend 'glo': did you mean 'gloo'"):
+    with pytest.raises(gl.errors.BadInput, match="There is no backend 'glo': did you mean 'gloo'"):
         launch(int, 2, backend="glo")
-    with pytest.raises(gl.BadInput, match="nprocs is 2, and there are 0 GPUs: NCCL wants one"):
+    with pytest.raises(
+        gl.errors.BadInput, match="nprocs is 2, and there are 0 GPUs: NCCL wants one"
+    ):
         launch(int, 2, backend="nccl")
 
 
 def test_a_result_that_cannot_travel():
-    with pytest.raises(gl.RankError, match="the result, of type lock, cannot travel back"):
+    with pytest.raises(gl.errors.RankError, match="the result, of type lock, cannot travel back"):
         launch(threading.Lock, 2)
 
 
@@ -279,12 +289,12 @@ def test_differing_collectives_are_told_at_once_with_debug():
         numbers = torch.ones(2 + dist.get_rank())
         dist.all_reduce(numbers)
 
-    with pytest.raises(gl.RankError, match="Detected mismatch between collectives on ranks"):
+    with pytest.raises(gl.errors.RankError, match="Detected mismatch between collectives on ranks"):
         launch(differs, 2, debug=True)
 
 
 def failure(fn, count, **options):
-    with pytest.raises(gl.RankError) as e:
+    with pytest.raises(gl.errors.RankError) as e:
         launch(fn, count, timeout=2, **options)
     assert "GLHF" not in str(e.value)
     assert ".cc:" not in str(e.value)

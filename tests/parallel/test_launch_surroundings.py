@@ -80,7 +80,7 @@ def test_temporary_files_may_lie_in_a_folder_that_no_address_can_name(tmp_path, 
     folder = tmp_path / "a?b #c%20"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    assert launch(gl.rank, 2, timeout=20) == [0, 1]
+    assert launch(gl.parallel.rank, 2, timeout=20) == [0, 1]
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -90,13 +90,13 @@ def test_a_copy_of_the_process_that_launched_can_launch_too():
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):
-            os.write(writer, repr(launch(gl.rank, 2, timeout=20)).encode())
+            os.write(writer, repr(launch(gl.parallel.rank, 2, timeout=20)).encode())
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as answer:
         assert answer.read() == "[0, 1]"
     os.waitpid(child, 0)
-    assert launch(gl.rank, 2, timeout=20) == [0, 1]  # its own server is still there
+    assert launch(gl.parallel.rank, 2, timeout=20) == [0, 1]  # its own server is still there
 
 
 def test_without_a_server_ranks_are_spawned(monkeypatch, capfd):
@@ -115,7 +115,7 @@ def test_without_a_server_ranks_are_spawned(monkeypatch, capfd):
             raise ValueError("no such digit")
         dist.barrier()
 
-    with pytest.raises(gl.RankError, match="rank 1 of 2 raised ValueError: no such digit"):
+    with pytest.raises(gl.errors.RankError, match="rank 1 of 2 raised ValueError: no such digit"):
         launch(speaks, 2, timeout=20)
     assert len(launched) == 2
     assert sorted(capfd.readouterr().out.splitlines()) == ["[rank 0] here", "[rank 1] here"]
@@ -171,9 +171,9 @@ def test_where_nothing_can_be_printed_ranks_still_work(backend, monkeypatch):
 def test_a_stack_shows_every_file_of_the_reader_and_none_of_ours(backend):
     code = compile("def step(): return 1 / 0", "/home/reader/my_rank.py", "exec")
     exec(code, notebook := {"__name__": "__main__"})
-    with pytest.raises(gl.RankError, match=r"(?m)^  my_rank.py, line 1, in step"):
+    with pytest.raises(gl.errors.RankError, match=r"(?m)^  my_rank.py, line 1, in step"):
         launch(notebook["step"], 1, backend=backend, timeout=20)
-    with pytest.raises(gl.RankError, match="cannot travel back") as caught:
+    with pytest.raises(gl.errors.RankError, match="cannot travel back") as caught:
         launch(lambda: (n for n in range(3)), 1, backend=backend, timeout=20)
     assert "\n" not in str(caught.value)
 
@@ -185,11 +185,11 @@ def test_too_few_open_files_are_told_and_the_next_launch_works():
     os.close(lowest)
     resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + 30, hard))
     try:
-        with pytest.raises(gl.RankError, match="^16 ranks need more open files"):
-            launch(gl.rank, 16, timeout=20)
+        with pytest.raises(gl.errors.RankError, match="^16 ranks need more open files"):
+            launch(gl.parallel.rank, 16, timeout=20)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert launch(gl.rank, 2, timeout=20) == [0, 1]
+    assert launch(gl.parallel.rank, 2, timeout=20) == [0, 1]
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -208,6 +208,6 @@ def test_a_message_with_half_a_character_can_be_printed(backend):
     def fails():
         raise ValueError("half: \ud83d")
 
-    with pytest.raises(gl.RankError, match=r"ValueError: half: \\ud83d") as caught:
+    with pytest.raises(gl.errors.RankError, match=r"ValueError: half: \\ud83d") as caught:
         launch(fails, 1, backend=backend, timeout=20)
     assert str(caught.value).encode()

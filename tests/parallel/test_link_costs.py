@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import gpulearn as gl
 from gpulearn.parallel.allreduce import ALGORITHMS
-from gpulearn.parallel.link import LINKS
+from gpulearn.parallel.links import LINKS
 
 SIZES = [2**n for n in range(10, 27, 4)]
 
@@ -17,7 +17,7 @@ def test_presets_are_in_order_and_say_their_source():
         "PCIe 4", "PCIe 5", "NVLink 3", "NVLink 4", "10 Gbit", "100 Gbit", "400 Gbit",
     }  # fmt: skip
     for name, one in LINKS.items():
-        assert gl.link(name) is one
+        assert gl.parallel.link(name) is one
         assert one.source.startswith("bandwidth: ")
         assert "latency: NCCL" in one.source
         assert one.seconds(0) == one.latency > 0
@@ -32,25 +32,25 @@ def test_presets_are_in_order_and_say_their_source():
     [(-1, 1e9, "latency is -1"), (0, 0, "bandwidth is 0"), (0, "fast", "bandwidth is 'fast'")],
 )
 def test_a_link_without_sense_is_refused(latency, bandwidth, said):
-    with pytest.raises(gl.BadInput, match=said):
-        gl.Link(latency, bandwidth)
+    with pytest.raises(gl.errors.BadInput, match=said):
+        gl.parallel.Link(latency, bandwidth)
 
 
 @settings(max_examples=100, deadline=None)
 @given(alpha=st.floats(1e-7, 1e-2), bandwidth=st.floats(1e6, 1e12))
 def test_a_fit_finds_the_link_again(alpha, bandwidth):
-    link = gl.Link(alpha, bandwidth)
-    found = gl.fit_alpha_beta(SIZES, [link.seconds(size) for size in SIZES])
+    link = gl.parallel.Link(alpha, bandwidth)
+    found = gl.parallel.fit_alpha_beta(SIZES, [link.seconds(size) for size in SIZES])
     assert found[0] == pytest.approx(alpha, rel=1e-6, abs=1e-9 * link.seconds(SIZES[0]))
     slow = link.seconds(SIZES[-1]) / alpha > 1 + 1e-6  # else β is below the rounding of α
     assert not slow or found[1] == pytest.approx(1 / bandwidth, rel=1e-6, abs=1e-12 * alpha)
 
 
 def test_small_messages_count_as_much_as_large_ones():
-    link = gl.Link(20e-6, 1e9)
+    link = gl.parallel.Link(20e-6, 1e9)
     noise = np.random.default_rng(0).normal(1, 0.05, len(SIZES))
     seconds = [link.seconds(size) * n for size, n in zip(SIZES, noise, strict=True)]
-    alpha, beta = gl.fit_alpha_beta(SIZES, seconds)
+    alpha, beta = gl.parallel.fit_alpha_beta(SIZES, seconds)
     assert alpha == pytest.approx(link.alpha, rel=0.15)
     assert beta == pytest.approx(link.beta, rel=0.15)
     plain = np.polyfit(SIZES, seconds, 1)[1]  # the largest times alone decide
@@ -62,35 +62,37 @@ def test_a_fit_to_few_ranks_predicts_many(algorithm):
     """Times of simulated ranks on 2 and 4 give the link, and with it the time of 16."""
     import torch
 
-    link = gl.Link(30e-6, 2e9)
+    link = gl.parallel.Link(30e-6, 2e9)
 
     def seconds(count, size):
         numbers = torch.ones(size // 4)
-        run = gl.simulate(lambda: gl.all_reduce(numbers, algorithm=algorithm), count, link=link)
+        run = gl.simulate(
+            lambda: gl.parallel.all_reduce(numbers, algorithm=algorithm), count, link=link
+        )
         return run.seconds
 
     points = [(count, size) for count in (2, 4) for size in (1024, 65536, 1 << 20)]
     counts, sizes = zip(*points, strict=True)
-    fitted = gl.fit_link(algorithm, counts, sizes, [seconds(*point) for point in points])
+    fitted = gl.parallel.fit_link(algorithm, counts, sizes, [seconds(*point) for point in points])
     assert fitted.latency == pytest.approx(link.latency, rel=1e-6)
     assert fitted.bandwidth == pytest.approx(link.bandwidth, rel=1e-6)
-    predicted = gl.all_reduce_seconds(algorithm, 16, 1 << 18, fitted)
+    predicted = gl.parallel.all_reduce_seconds(algorithm, 16, 1 << 18, fitted)
     assert predicted == pytest.approx(seconds(16, 1 << 18), rel=1e-6)
 
 
 def test_no_latency_below_zero_comes_out():
     sizes = [1e6, 2e6, 4e6]
-    fitted = gl.fit_link("ring", [2, 2, 2], sizes, [0.9e-3, 2e-3, 4.2e-3])
+    fitted = gl.parallel.fit_link("ring", [2, 2, 2], sizes, [0.9e-3, 2e-3, 4.2e-3])
     assert fitted.latency == 0
     assert fitted.bandwidth == pytest.approx(1e9, rel=0.1)
-    with pytest.raises(gl.BadInput, match="do not grow with the size"):
-        gl.fit_link("ring", [2, 2, 2], sizes, [3e-3, 2e-3, 1e-3])
+    with pytest.raises(gl.errors.BadInput, match="do not grow with the size"):
+        gl.parallel.fit_link("ring", [2, 2, 2], sizes, [3e-3, 2e-3, 1e-3])
 
 
 def test_the_crossover_of_latency_and_bandwidth():
     """Small tensors are fastest by recursive doubling, large ones by the ring."""
     best = [
-        min(ALGORITHMS, key=lambda name: gl.all_reduce_seconds(name, 64, size, "100 Gbit"))
+        min(ALGORITHMS, key=lambda name: gl.parallel.all_reduce_seconds(name, 64, size, "100 Gbit"))
         for size in (1e3, 1e9)
     ]
     assert best == ["doubling", "ring"]
@@ -99,23 +101,35 @@ def test_the_crossover_of_latency_and_bandwidth():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: gl.fit_alpha_beta([1, 2], [1.0]), "sizes has 2, seconds has 1 entries"),
-        (lambda: gl.fit_alpha_beta([1], [1.0]), "give at least two different ones"),
-        (lambda: gl.fit_alpha_beta([5, 5], [1.0, 2.0]), "give at least two different ones"),
-        (lambda: gl.fit_alpha_beta([-1, 5], [1.0, 2.0]), r"sizes is \[-1, 5\]"),
-        (lambda: gl.fit_alpha_beta([1, 2], [1.0, 0.0]), "each time must be above zero"),
-        (lambda: gl.fit_alpha_beta([1, 2], [1.0, float("nan")]), "seconds is .*list of numbers"),
-        (lambda: gl.fit_alpha_beta(["a", 2], [1.0, 2.0]), "sizes is .*list of numbers"),
-        (lambda: gl.fit_alpha_beta(3, [1.0]), "sizes is 3: give a list"),
-        (lambda: gl.fit_link("ring", [1, 1], [1, 2], [1.0, 2.0]), "one rank alone sends nothing"),
-        (lambda: gl.fit_link("ring", [2, 2], [8, 8], [1.0, 2.0]), "at least two different"),
-        (lambda: gl.fit_link("rign", [2, 2], [8, 9], [1.0, 2.0]), "did you mean 'ring'"),
-        (lambda: gl.all_reduce_cost("ring", 0, 8), "ranks is 0"),
-        (lambda: gl.all_reduce_cost("ring", 2, -8), "size is -8"),
-        (lambda: gl.all_reduce_seconds("ring", 2, 8, 5), "link is 5"),
-        (lambda: gl.ring_bytes_per_rank(2.5, 8), "ranks is 2.5"),
+        (lambda: gl.parallel.fit_alpha_beta([1, 2], [1.0]), "sizes has 2, seconds has 1 entries"),
+        (lambda: gl.parallel.fit_alpha_beta([1], [1.0]), "give at least two different ones"),
+        (
+            lambda: gl.parallel.fit_alpha_beta([5, 5], [1.0, 2.0]),
+            "give at least two different ones",
+        ),
+        (lambda: gl.parallel.fit_alpha_beta([-1, 5], [1.0, 2.0]), r"sizes is \[-1, 5\]"),
+        (lambda: gl.parallel.fit_alpha_beta([1, 2], [1.0, 0.0]), "each time must be above zero"),
+        (
+            lambda: gl.parallel.fit_alpha_beta([1, 2], [1.0, float("nan")]),
+            "seconds is .*list of numbers",
+        ),
+        (lambda: gl.parallel.fit_alpha_beta(["a", 2], [1.0, 2.0]), "sizes is .*list of numbers"),
+        (lambda: gl.parallel.fit_alpha_beta(3, [1.0]), "sizes is 3: give a list"),
+        (
+            lambda: gl.parallel.fit_link("ring", [1, 1], [1, 2], [1.0, 2.0]),
+            "one rank alone sends nothing",
+        ),
+        (
+            lambda: gl.parallel.fit_link("ring", [2, 2], [8, 8], [1.0, 2.0]),
+            "at least two different",
+        ),
+        (lambda: gl.parallel.fit_link("rign", [2, 2], [8, 9], [1.0, 2.0]), "did you mean 'ring'"),
+        (lambda: gl.parallel.all_reduce_cost("ring", 0, 8), "ranks is 0"),
+        (lambda: gl.parallel.all_reduce_cost("ring", 2, -8), "size is -8"),
+        (lambda: gl.parallel.all_reduce_seconds("ring", 2, 8, 5), "link is 5"),
+        (lambda: gl.parallel.ring_bytes_per_rank(2.5, 8), "ranks is 2.5"),
     ],
 )
 def test_bad_input_is_one_sentence(call, said):
-    with pytest.raises(gl.BadInput, match=said):
+    with pytest.raises(gl.errors.BadInput, match=said):
         call()

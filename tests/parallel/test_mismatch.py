@@ -19,17 +19,17 @@ from gpulearn.parallel.launch.messages import Call
 
 def told(fn, count, *args):
     """What the error of real ranks says."""
-    with pytest.raises(gl.RankError) as caught:
+    with pytest.raises(gl.errors.RankError) as caught:
         launch(fn, count, *args, timeout=2)
     return str(caught.value)
 
 
 def pass_on(sent, wanted):
     """Rank 0 sends, and rank 1 receives."""
-    if gl.rank() == 0:
-        gl.send(sent, to=1)
+    if gl.parallel.rank() == 0:
+        gl.parallel.send(sent, to=1)
         return None
-    return gl.recv(wanted, source=0)
+    return gl.parallel.recv(wanted, source=0)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_message_that_does_not_fit_is_named_on_both_sides(sent, wanted, kinds,
     assert sentence in said.splitlines()[0]
     assert said.count("then found the same in test_mismatch.py, line") == 1
     assert capfd.readouterr().err == ""
-    with pytest.raises(gl.RankError, match="rank 1 of 2 raised") as caught:
+    with pytest.raises(gl.errors.RankError, match="rank 1 of 2 raised") as caught:
         launch(pass_on, 2, sent, wanted, backend="simulated")
     assert sentence in str(caught.value)
 
@@ -60,10 +60,12 @@ def test_a_message_of_another_shape_with_as_many_elements_fits():
 
 def test_messages_keep_their_order_and_their_tags_whatever_their_sizes():
     def many():
-        other, me = 1 - gl.rank(), gl.rank()
+        other, me = 1 - gl.parallel.rank(), gl.parallel.rank()
         out = [torch.full((n % 3,), float(n + 100 * me)) for n in range(20)]
-        arriving = [gl.irecv(torch.empty(n % 3), other, tag=n % 2 << 40) for n in range(20)]
-        leaving = [gl.isend(one, other, tag=n % 2 << 40) for n, one in enumerate(out)]
+        arriving = [
+            gl.parallel.irecv(torch.empty(n % 3), other, tag=n % 2 << 40) for n in range(20)
+        ]
+        leaving = [gl.parallel.isend(one, other, tag=n % 2 << 40) for n, one in enumerate(out)]
         found = [one.wait().tolist() for one in reversed(arriving)][::-1]
         for one in leaving:
             one.wait()
@@ -75,9 +77,9 @@ def test_messages_keep_their_order_and_their_tags_whatever_their_sizes():
 
 def test_of_two_messages_that_are_mixed_up_none_is_delivered():
     def mixed():
-        sizes = (2, 3) if gl.rank() == 0 else (3, 2)
-        begin = gl.isend if gl.rank() == 0 else gl.irecv
-        for one in [begin(torch.zeros(size), 1 - gl.rank()) for size in sizes]:
+        sizes = (2, 3) if gl.parallel.rank() == 0 else (3, 2)
+        begin = gl.parallel.isend if gl.parallel.rank() == 0 else gl.parallel.irecv
+        for one in [begin(torch.zeros(size), 1 - gl.parallel.rank()) for size in sizes]:
             one.wait()
 
     assert "rank 0 sends 2 float32, and rank 1 receives 3 float32" in told(mixed, 2)
@@ -96,7 +98,7 @@ OURS = [
 @pytest.mark.parametrize("collective", OURS, ids=lambda one: one.__name__)
 def test_our_collectives_name_ranks_that_do_not_fit(collective):
     def work():
-        return collective(torch.ones(4 if gl.rank() == 0 else 2, 3)).tolist()
+        return collective(torch.ones(4 if gl.parallel.rank() == 0 else 2, 3)).tolist()
 
     assert ": both sides must name as many of one dtype." in told(work, 3)
 
@@ -155,13 +157,13 @@ def test_the_librarys_collectives_name_ranks_that_do_not_fit(call, other, capfd)
 
 def test_a_gradient_of_another_model_is_named():
     def average():
-        model = nn.Linear(2 + gl.rank(), 1)
-        model(torch.ones(1, 2 + gl.rank())).sum().backward()
-        gl.average_gradients(model)
+        model = nn.Linear(2 + gl.parallel.rank(), 1)
+        model(torch.ones(1, 2 + gl.parallel.rank())).sum().backward()
+        gl.parallel.average_gradients(model)
 
     said = told(average, 2)
     assert "rank 1 of 2 calls all_reduce with 3 float32 where rank 0 calls" in said
-    assert "in average: gl.average_gradients(model)" in said
+    assert "in average: gl.parallel.average_gradients(model)" in said
 
 
 def test_other_collectives_are_told_without_debug():
@@ -214,9 +216,9 @@ def test_what_may_differ_between_ranks_is_no_mismatch():
 
 def test_a_rank_that_a_library_ends_is_told_with_its_line():
     def crash():
-        if gl.rank() == 1:
+        if gl.parallel.rank() == 1:
             ctypes.string_at(0)
-        gl.barrier()
+        gl.parallel.barrier()
 
     said = told(crash, 2)
     assert said.startswith("rank 1 of 2 was killed by SIGSEGV.")
@@ -224,12 +226,18 @@ def test_a_rank_that_a_library_ends_is_told_with_its_line():
 
 
 @pytest.mark.parametrize("backend", ["gloo", "simulated"])
-@pytest.mark.parametrize("call", [lambda one: gl.send(one, 1 - gl.rank()), gl.all_reduce])
+@pytest.mark.parametrize(
+    "call", [lambda one: gl.parallel.send(one, 1 - gl.parallel.rank()), gl.parallel.all_reduce]
+)
 def test_a_sparse_tensor_is_refused(call, backend):
-    with pytest.raises(gl.RankError, match="BadInput: tensor is sparse: give a plain one"):
+    with pytest.raises(gl.errors.RankError, match="BadInput: tensor is sparse: give a plain one"):
         launch(lambda: call(torch.eye(2).to_sparse()), 2, backend=backend, timeout=20)
 
 
 def test_a_tag_below_zero_is_refused():
-    with pytest.raises(gl.RankError, match="tag is -1: give a whole number from 0"):
-        launch(lambda: gl.send(torch.ones(1), 1 - gl.rank(), tag=-1), 2, backend="simulated")
+    with pytest.raises(gl.errors.RankError, match="tag is -1: give a whole number from 0"):
+        launch(
+            lambda: gl.parallel.send(torch.ones(1), 1 - gl.parallel.rank(), tag=-1),
+            2,
+            backend="simulated",
+        )

@@ -20,39 +20,48 @@ def no_variables(monkeypatch):
 
 def test_a_process_alone_is_one_rank_of_one_and_leaves_no_trace():
     threads = torch.get_num_threads()
-    with gl.join_group() as place:
-        assert (place.rank, place.size, gl.rank(), gl.world_size()) == (0, 1, 0, 1)
-        with gl.join_group() as again:  # there is a group: it is taken, and stays
+    with gl.parallel.init_process_group() as place:
+        assert (place.rank, place.size, gl.parallel.rank(), gl.parallel.world_size()) == (
+            0,
+            1,
+            0,
+            1,
+        )
+        with gl.parallel.init_process_group() as again:  # there is a group: it is taken, and stays
             assert again.size == 1
-        assert gl.all_reduce(torch.ones(2)).tolist() == [1, 1]
-        assert gl.gather_results("mine") == ["mine"]
+        assert gl.parallel.all_reduce(torch.ones(2)).tolist() == [1, 1]
+        assert gl.parallel.gather_results("mine") == ["mine"]
         torch.set_num_threads(threads + 1)
     assert not dist.is_initialized()
     assert torch.get_num_threads() == threads
 
 
 def test_a_rank_may_wait_as_long_as_it_likes():
-    with gl.join_group(timeout=1e300):
-        assert gl.launch(gl.rank, 2, timeout=1e300) == [0, 1]
+    with gl.parallel.init_process_group(timeout=1e300):
+        assert gl.launch(gl.parallel.rank, 2, timeout=1e300) == [0, 1]
 
 
 def test_an_error_in_the_block_comes_out_and_the_group_is_gone():
-    for error in (gl.RankError("lost"), KeyError("lost")):
-        with pytest.raises(type(error), match="lost"), gl.join_group():
+    for error in (gl.errors.RankError("lost"), KeyError("lost")):
+        with pytest.raises(type(error), match="lost"), gl.parallel.init_process_group():
             raise error
         assert not dist.is_initialized()
-        with pytest.raises(type(error), match="lost"), gl.join_group(), gl.join_group():
+        with (
+            pytest.raises(type(error), match="lost"),
+            gl.parallel.init_process_group(),
+            gl.parallel.init_process_group(),
+        ):
             raise error  # in a group that was there
         assert not dist.is_initialized()
-    with pytest.raises(gl.RankError, match="no process group"):
-        gl.gather_results(1)
+    with pytest.raises(gl.errors.RankError, match="no process group"):
+        gl.parallel.gather_results(1)
 
 
 def joined():
-    with gl.join_group() as place:
+    with gl.parallel.init_process_group() as place:
         said = str(place)
-        results = gl.gather_results(place.rank)
-    return said, results, gl.world_size()  # the launcher's group is still there
+        results = gl.parallel.gather_results(place.rank)
+    return said, results, gl.parallel.world_size()  # the launcher's group is still there
 
 
 def test_ranks_of_a_launch_keep_their_group():
@@ -63,7 +72,7 @@ def test_ranks_of_a_launch_keep_their_group():
 
 
 def simulated():
-    with gl.join_group() as place:
+    with gl.parallel.init_process_group() as place:
         return place.rank, place.size, place.backend
 
 
@@ -73,7 +82,7 @@ def test_simulated_ranks_keep_theirs():
 
 @given(st.sets(st.sampled_from(sorted(ALL)), min_size=1, max_size=3))
 def test_half_set_variables_are_told(names):
-    with pytest.raises(gl.BadInput, match="torchrun sets all four") as raised:
+    with pytest.raises(gl.errors.BadInput, match="torchrun sets all four") as raised:
         said_by_torchrun({name: ALL[name] for name in names})
     assert all(name in str(raised.value) for name in ALL)
 
@@ -90,7 +99,7 @@ def test_half_set_variables_are_told(names):
     ],
 )
 def test_a_variable_that_is_no_number_in_its_range_is_told(change, said):
-    with pytest.raises(gl.BadInput, match=said):
+    with pytest.raises(gl.errors.BadInput, match=said):
         said_by_torchrun({**ALL, **change})
 
 
@@ -98,10 +107,13 @@ def test_ranks_that_do_not_come_are_waited_for_no_longer_than_said(monkeypatch):
     for name, value in ALL.items():
         monkeypatch.setenv(name, value)
     said = "Not all of 2 ranks met at 127.0.0.1:29501 within 1 s"
-    with pytest.raises(gl.RankError, match=said), gl.join_group(timeout=1):
+    with pytest.raises(gl.errors.RankError, match=said), gl.parallel.init_process_group(timeout=1):
         pass
     assert not dist.is_initialized()
-    with pytest.raises(gl.BadInput, match="timeout is 0"), gl.join_group(timeout=0):
+    with (
+        pytest.raises(gl.errors.BadInput, match="timeout is 0"),
+        gl.parallel.init_process_group(timeout=0),
+    ):
         pass
 
 

@@ -23,12 +23,12 @@ def test_shards_are_those_of_the_library(count, size, uneven, seed, epoch):
             range(count), size, rank, shuffle=seed is not None, seed=seed or 0,
             drop_last=uneven == "drop",
         )  # fmt: skip
-        ours = gl.ShardSampler(count, rank, size, uneven=uneven, seed=seed)
+        ours = gl.parallel.ShardSampler(count, rank, size, uneven=uneven, seed=seed)
         theirs.set_epoch(epoch)
         ours.set_epoch(epoch)
         assert list(ours) == list(theirs)
         assert len(ours) == len(theirs) == len(list(ours))
-        assert list(ours) == gl.shard_indices(
+        assert list(ours) == gl.parallel.shard_indices(
             count, rank, size, uneven=uneven, seed=seed, epoch=epoch
         )
 
@@ -36,19 +36,23 @@ def test_shards_are_those_of_the_library(count, size, uneven, seed, epoch):
 @settings(max_examples=50, deadline=None)
 @given(count=st.integers(1, 50), size=st.integers(1, 9), seed=st.integers(0, 5))
 def test_each_sample_is_in_one_shard(count, size, seed):
-    shards = [gl.shard_indices(count, r, size, uneven="keep", seed=seed) for r in range(size)]
+    shards = [
+        gl.parallel.shard_indices(count, r, size, uneven="keep", seed=seed) for r in range(size)
+    ]
     assert sorted(itertools.chain(*shards)) == list(range(count))
     assert max(map(len, shards)) - min(map(len, shards)) <= 1
 
 
 def test_a_loader_takes_the_sampler():
-    sampler = gl.ShardSampler(10, rank=1, size=4, seed=None)
+    sampler = gl.parallel.ShardSampler(10, rank=1, size=4, seed=None)
     batches = DataLoader(torch.arange(10), batch_size=2, sampler=sampler)
     assert [batch.tolist() for batch in batches] == [[1, 5], [9]]
 
 
 def test_a_sampler_asks_which_rank_it_is_on():
-    shards = gl.simulate(lambda: list(gl.ShardSampler(5, uneven="keep", seed=None)), 2).results
+    shards = gl.simulate(
+        lambda: list(gl.parallel.ShardSampler(5, uneven="keep", seed=None)), 2
+    ).results
     assert shards == [[0, 2, 4], [1, 3]]
 
 
@@ -65,5 +69,5 @@ def test_a_sampler_asks_which_rank_it_is_on():
     ],
 )
 def test_bad_input_is_named(change, said):
-    with pytest.raises(gl.BadInput, match=re.escape(said)):
-        gl.shard_indices(**{"count": 10, "rank": 0, "size": 4, **change})
+    with pytest.raises(gl.errors.BadInput, match=re.escape(said)):
+        gl.parallel.shard_indices(**{"count": 10, "rank": 0, "size": 4, **change})

@@ -14,7 +14,7 @@ import torch
 import gpulearn as gl
 from gpulearn.parallel.simulate.exits import exits_fail
 
-LINK = gl.Link(latency=10e-6, bandwidth=1e9)
+LINK = gl.parallel.Link(latency=10e-6, bandwidth=1e9)
 
 
 def simulate(fn, count, *args, **options):
@@ -31,12 +31,12 @@ def nothing_is_left():
 
 
 def pass_round():
-    me, count = gl.rank(), gl.world_size()
+    me, count = gl.parallel.rank(), gl.parallel.world_size()
     token = torch.tensor([float(me)])
     if me:
-        gl.recv(token, me - 1)
+        gl.parallel.recv(token, me - 1)
     if me < count - 1:
-        gl.send(token + 1, me + 1)
+        gl.parallel.send(token + 1, me + 1)
     return token.item()
 
 
@@ -56,7 +56,10 @@ def test_launch_returns_the_results():
 
 
 def test_1024_ranks_advance_and_end():
-    run = simulate(lambda: gl.all_reduce(torch.tensor([gl.rank()]), algorithm="tree").item(), 1024)
+    run = simulate(
+        lambda: gl.parallel.all_reduce(torch.tensor([gl.parallel.rank()]), algorithm="tree").item(),
+        1024,
+    )
     assert run.results == [1023 * 512] * 1024
     assert run.messages.total() == 2 * 1023
     assert run.seconds == pytest.approx(20 * LINK.seconds(8))
@@ -65,16 +68,16 @@ def test_1024_ranks_advance_and_end():
 def random_talk(seed):
     """Everybody computes for random times and exchanges with random partners."""
     choose = random.Random(seed)  # the same pairs on all ranks
-    own = random.Random(1000 * seed + gl.rank())
-    me, count = gl.rank(), gl.world_size()
+    own = random.Random(1000 * seed + gl.parallel.rank())
+    me, count = gl.parallel.rank(), gl.parallel.world_size()
     seen = []
     for _ in range(6):
-        gl.compute(own.random() * 1e-4)
+        gl.parallel.compute(own.random() * 1e-4)
         order = choose.sample(range(count), count)
         partner = dict(zip(order, order[::-1], strict=True))[me]
         if partner != me:
             sent = torch.full((3,), own.random())
-            seen.append(gl.exchange(sent, partner, torch.empty(3), partner).sum().item())
+            seen.append(gl.parallel.sendrecv(sent, partner, torch.empty(3), partner).sum().item())
     return seen
 
 
@@ -117,13 +120,15 @@ def other_side(interval, kind):
 def test_a_port_sends_one_message_at_a_time_and_a_link_is_shared_by_nobody():
     def fan(out):
         big = torch.zeros(1000)
-        others = range(1, gl.world_size())
-        if gl.rank() == 0:
-            handles = [(gl.isend if out else gl.irecv)(big.clone(), r) for r in others]
+        others = range(1, gl.parallel.world_size())
+        if gl.parallel.rank() == 0:
+            handles = [
+                (gl.parallel.isend if out else gl.parallel.irecv)(big.clone(), r) for r in others
+            ]
             for handle in handles:
                 handle.wait()
         else:
-            gl.recv(big, 0) if out else gl.send(big, 0)
+            gl.parallel.recv(big, 0) if out else gl.parallel.send(big, 0)
 
     for out in (True, False):
         assert simulate(fan, 4, out).seconds == pytest.approx(3 * LINK.seconds(4000))
@@ -132,14 +137,14 @@ def test_a_port_sends_one_message_at_a_time_and_a_link_is_shared_by_nobody():
 def test_a_message_begins_when_both_are_there_and_hides_behind_computing():
     def overlap(begin_first):
         buffer = torch.zeros(1_000_000)
-        if gl.rank() == 0:
-            gl.compute(1e-3)
-            gl.send(buffer, 1)
-            return gl.clock()
-        handle = gl.irecv(buffer, 0) if begin_first else None
-        gl.compute(5e-3)
-        handle.wait() if handle else gl.recv(buffer, 0)
-        return gl.clock()
+        if gl.parallel.rank() == 0:
+            gl.parallel.compute(1e-3)
+            gl.parallel.send(buffer, 1)
+            return gl.parallel.clock()
+        handle = gl.parallel.irecv(buffer, 0) if begin_first else None
+        gl.parallel.compute(5e-3)
+        handle.wait() if handle else gl.parallel.recv(buffer, 0)
+        return gl.parallel.clock()
 
     move = LINK.seconds(4_000_000)
     hidden, plain = simulate(overlap, 2, True), simulate(overlap, 2, False)
@@ -155,23 +160,23 @@ def test_a_message_begins_when_both_are_there_and_hides_behind_computing():
 
 def test_messages_with_other_tags_pass_one_another_and_equal_ones_keep_their_order():
     def talk():
-        if gl.rank() == 0:
-            handles = [gl.isend(torch.tensor([n]), 1, tag=n % 2) for n in range(4)]
+        if gl.parallel.rank() == 0:
+            handles = [gl.parallel.isend(torch.tensor([n]), 1, tag=n % 2) for n in range(4)]
             for handle in handles:
                 handle.wait()
             return None
-        return [gl.recv(torch.tensor([0]), 0, tag=tag).item() for tag in (1, 0, 0, 1)]
+        return [gl.parallel.recv(torch.tensor([0]), 0, tag=tag).item() for tag in (1, 0, 0, 1)]
 
     assert simulate(talk, 2).results[1] == [1, 0, 2, 3]
 
 
 def test_a_receive_shows_only_after_wait_and_views_are_written():
     def talk():
-        if gl.rank() == 0:
-            return gl.send(torch.arange(3.0), 1)
+        if gl.parallel.rank() == 0:
+            return gl.parallel.send(torch.arange(3.0), 1)
         whole = torch.zeros(3, 2)
-        handle = gl.irecv(whole[:, 1], 0)
-        gl.compute(1.0)
+        handle = gl.parallel.irecv(whole[:, 1], 0)
+        gl.parallel.compute(1.0)
         before = whole.clone()
         handle.wait()
         return before.sum().item(), whole.tolist()
@@ -181,9 +186,9 @@ def test_a_receive_shows_only_after_wait_and_views_are_written():
 
 def test_nobody_leaves_a_barrier_before_all_have_come():
     def meet():
-        gl.compute(gl.rank() * 1e-3)
-        gl.barrier()
-        return gl.clock()
+        gl.parallel.compute(gl.parallel.rank() * 1e-3)
+        gl.parallel.barrier()
+        return gl.parallel.clock()
 
     for count in (1, 2, 5, 8):
         rounds = (count - 1).bit_length()
@@ -200,8 +205,8 @@ def test_ranks_share_nothing_and_have_their_own_random_numbers():
         shared[0] += 1
         values += 1
         first = torch.rand(2)
-        torch.manual_seed(gl.rank())
-        gl.barrier()
+        torch.manual_seed(gl.parallel.rank())
+        gl.parallel.barrier()
         return shared[0], values.tolist(), first.tolist(), torch.rand(1).item()
 
     given = np.zeros(2)
@@ -217,8 +222,8 @@ def test_ranks_share_nothing_and_have_their_own_random_numbers():
 def test_prints_have_the_rank_in_front(capsys):
     def talk():
         print("half ", end="")
-        gl.barrier()
-        print("a line", gl.rank())
+        gl.parallel.barrier()
+        print("a line", gl.parallel.rank())
         print("warning", file=sys.stderr)
 
     simulate(talk, 2)
@@ -231,9 +236,9 @@ def test_a_thread_that_a_rank_starts_speaks_for_it():
     """Autograd calls hooks in threads of its own where tensors are on a GPU."""
 
     def helped():
-        other, arrived = 1 - gl.rank(), torch.zeros(1)
-        sent = torch.tensor([float(gl.rank())])
-        helper = threading.Thread(target=lambda: gl.exchange(sent, other, arrived, other))
+        other, arrived = 1 - gl.parallel.rank(), torch.zeros(1)
+        sent = torch.tensor([float(gl.parallel.rank())])
+        helper = threading.Thread(target=lambda: gl.parallel.sendrecv(sent, other, arrived, other))
         helper.start()
         helper.join()
         return arrived.item()
@@ -246,7 +251,7 @@ def test_two_threads_simulate_one_after_the_other():
         torch.manual_seed(seed)
         total = 0.0
         for _ in range(20):
-            gl.barrier()
+            gl.parallel.barrier()
             total += torch.rand(1).item()
         print(total)
         return total
@@ -295,7 +300,7 @@ def test_a_result_that_cannot_be_loaded_is_told():
             return int, ("no number",)
 
     with pytest.raises(
-        gl.RankError, match=r"what rank 0 returned cannot be loaded here \(ValueErr"
+        gl.errors.RankError, match=r"what rank 0 returned cannot be loaded here \(ValueErr"
     ):
         gl.simulate(Sealed, 2)
 
@@ -304,8 +309,10 @@ def test_a_rank_that_would_end_the_notebook_fails_alone(monkeypatch):
     ended = []
     monkeypatch.setattr(os, "_exit", ended.append)
     leave = os._exit
-    with pytest.raises(gl.RankError, match=r"^rank 1 of 2 raised SystemExit: os._exit\(3\) would"):
-        gl.simulate(lambda: os._exit(3) if gl.rank() == 1 else gl.barrier(), 2)
+    with pytest.raises(
+        gl.errors.RankError, match=r"^rank 1 of 2 raised SystemExit: os._exit\(3\) would"
+    ):
+        gl.simulate(lambda: os._exit(3) if gl.parallel.rank() == 1 else gl.parallel.barrier(), 2)
     assert os._exit == leave
     with exits_fail(lambda: 0):
         monkeypatch.setattr(os, "getpid", lambda: -1)  # as a loader's worker that a rank has made
@@ -315,12 +322,12 @@ def test_a_rank_that_would_end_the_notebook_fails_alone(monkeypatch):
 
 def test_ranks_may_simulate_ranks():
     def inner():
-        return gl.rank() + 10 * gl.world_size()
+        return gl.parallel.rank() + 10 * gl.parallel.world_size()
 
     def outer():
-        inside = gl.simulate(inner, gl.rank() + 1).results
-        gl.barrier()
-        return gl.rank(), inside
+        inside = gl.simulate(inner, gl.parallel.rank() + 1).results
+        gl.parallel.barrier()
+        return gl.parallel.rank(), inside
 
     assert simulate(outer, 2).results == [(0, [10]), (1, [20, 21])]
 
@@ -329,16 +336,16 @@ def test_ranks_may_simulate_ranks():
 
 
 def failure(fn, count, **options):
-    with pytest.raises(gl.RankError) as caught:
+    with pytest.raises(gl.errors.RankError) as caught:
         simulate(fn, count, **options)
     return caught.value
 
 
 def test_send_facing_send_is_a_deadlock_with_both_lines():
     def both_send():
-        other = 1 - gl.rank()
-        gl.send(torch.zeros(2), other)  # both wait here
-        gl.recv(torch.zeros(2), other)
+        other = 1 - gl.parallel.rank()
+        gl.parallel.send(torch.zeros(2), other)  # both wait here
+        gl.parallel.recv(torch.zeros(2), other)
 
     error = failure(both_send, 2)
     lines = str(error).splitlines()
@@ -353,11 +360,11 @@ def test_send_facing_send_is_a_deadlock_with_both_lines():
 
 def test_the_ring_of_a_deadlock_is_named_and_those_behind_it_counted():
     def chain():
-        me = gl.rank()
+        me = gl.parallel.rank()
         if me in (2, 3, 4):
-            gl.recv(torch.zeros(1), {2: 3, 3: 4, 4: 2}[me])
+            gl.parallel.recv(torch.zeros(1), {2: 3, 3: 4, 4: 2}[me])
         else:
-            gl.send(torch.zeros(1), 4)
+            gl.parallel.send(torch.zeros(1), 4)
 
     lines = str(failure(chain, 6)).splitlines()
     assert lines[0].startswith("deadlock: 6 of 6 ranks")
@@ -371,8 +378,8 @@ def test_the_ring_of_a_deadlock_is_named_and_those_behind_it_counted():
 
 def test_waiting_for_a_rank_that_has_ended():
     def lonely():
-        if gl.rank() == 1:
-            gl.recv(torch.zeros(1), 0)
+        if gl.parallel.rank() == 1:
+            gl.parallel.recv(torch.zeros(1), 0)
 
     error = failure(lonely, 2)
     assert "rank 1 receives 4 bytes from rank 0" in str(error)
@@ -382,8 +389,8 @@ def test_waiting_for_a_rank_that_has_ended():
 
 def test_a_skipped_collective_and_a_skipped_barrier():
     def skips(what):
-        if gl.rank() != 2:
-            gl.all_reduce(torch.ones(3)) if what == "reduce" else gl.barrier()
+        if gl.parallel.rank() != 2:
+            gl.parallel.all_reduce(torch.ones(3)) if what == "reduce" else gl.parallel.barrier()
 
     error = str(failure(lambda: skips("reduce"), 3))
     assert "which has ended" in error
@@ -398,11 +405,11 @@ def test_a_rank_that_raises_is_named_and_the_others_end():
 
     def fails():
         try:
-            if gl.rank() == 1:
+            if gl.parallel.rank() == 1:
                 raise ValueError("no such digit: 12")
-            gl.recv(torch.zeros(1), 1)
+            gl.parallel.recv(torch.zeros(1), 1)
         finally:
-            cleaned.append(gl.rank())
+            cleaned.append(gl.parallel.rank())
 
     error = failure(fails, 12)
     lines = str(error).splitlines()
@@ -415,10 +422,10 @@ def test_a_rank_that_raises_is_named_and_the_others_end():
 
 def test_both_sides_must_name_as_many_of_one_dtype():
     def differ(dtype, size):
-        if gl.rank() == 0:
-            gl.send(torch.zeros(3), 1)
+        if gl.parallel.rank() == 0:
+            gl.parallel.send(torch.zeros(3), 1)
         else:
-            gl.recv(torch.zeros(size, dtype=dtype), 0)
+            gl.parallel.recv(torch.zeros(size, dtype=dtype), 0)
 
     assert "rank 0 sends 3 float32, and rank 1 receives 4 float32" in str(
         failure(lambda: differ(torch.float32, 4), 2)
@@ -429,16 +436,16 @@ def test_both_sides_must_name_as_many_of_one_dtype():
 def test_a_tensor_that_changes_while_it_is_sent():
     def hasty(wait):
         values = torch.zeros(4)
-        if gl.rank() == 0:
-            handle = gl.isend(values[:2], 1)
+        if gl.parallel.rank() == 0:
+            handle = gl.parallel.isend(values[:2], 1)
             values[2:] = 1  # not what is sent
             if wait:
                 handle.wait()
             values[0] = 5
             handle.wait()
             return None
-        gl.compute(1.0)
-        return gl.recv(torch.empty(2), 0).tolist()
+        gl.parallel.compute(1.0)
+        return gl.parallel.recv(torch.empty(2), 0).tolist()
 
     assert simulate(hasty, 2, True).results[1] == [0.0, 0.0]
     assert "changed before wait()" in str(failure(lambda: hasty(False), 2))
@@ -447,29 +454,29 @@ def test_a_tensor_that_changes_while_it_is_sent():
 @pytest.mark.parametrize("sender", [0, 1])
 def test_a_handle_that_nobody_waits_for(sender):
     def forgets():
-        if gl.rank() == sender:
-            gl.isend(torch.zeros(1), 1 - sender)
+        if gl.parallel.rank() == sender:
+            gl.parallel.isend(torch.zeros(1), 1 - sender)
         else:
-            gl.recv(torch.zeros(1), sender)
+            gl.parallel.recv(torch.zeros(1), sender)
 
     assert "ended before wait() was called where it sends 4 bytes" in str(failure(forgets, 2))
 
 
 def test_a_rank_that_keeps_the_turn():
     def hogs():
-        while gl.rank() == 1:
+        while gl.parallel.rank() == 1:
             pass
-        gl.barrier()
+        gl.parallel.barrier()
 
     error = failure(hogs, 2, timeout=0.3)
     assert "rank 1 of 2 ran for 0.3 seconds without speaking to another rank." in str(error)
-    assert "in hogs: while gl.rank() == 1:" in str(error) or "in hogs: pass" in str(error)
+    assert "in hogs: while gl.parallel.rank() == 1:" in str(error) or "in hogs: pass" in str(error)
 
 
 def test_an_interrupt_ends_all(monkeypatch):
     def endless():
         while True:
-            gl.barrier()
+            gl.parallel.barrier()
 
     def interrupt(*_):
         time.sleep(0.2)
@@ -482,7 +489,7 @@ def test_an_interrupt_ends_all(monkeypatch):
 
 def test_torch_distributed_is_not_there():
     error = failure(lambda: torch.distributed.get_rank(), 2)
-    assert "simulated ranks speak through gl.rank, gl.send" in str(error)
+    assert "simulated ranks speak through gl.parallel.rank, gl.parallel.send" in str(error)
 
 
 def test_a_result_that_cannot_travel():
@@ -497,33 +504,42 @@ def test_a_result_that_cannot_travel():
         (lambda: simulate(3, 2), "fn is 3: give the function itself"),
         (lambda: simulate(pass_round, 2, threading.Lock()), "argument 1, .* cannot travel"),
         (lambda: gl.simulate(pass_round, 2, link="NVLink 9"), "There is no link 'NVLink 9': did"),
-        (lambda: gl.simulate(pass_round, 2, link=3), "link is 3: give a gl.Link or a name"),
+        (
+            lambda: gl.simulate(pass_round, 2, link=3),
+            "link is 3: give a gl.parallel.Link or a name",
+        ),
         (lambda: simulate(pass_round, 2, timeout=0), "timeout is 0: give a number above zero"),
         (lambda: gl.launch(pass_round, 2, link=LINK), "only simulated ranks have one to choose"),
     ],
 )
 def test_bad_input_is_told_before_anything_starts(call, said):
-    with pytest.raises(gl.BadInput, match=said):
+    with pytest.raises(gl.errors.BadInput, match=said):
         call()
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: gl.send(torch.zeros(1), 0), "to is 0, which is this rank: name another one."),
-        (lambda: gl.send(torch.zeros(1), 1), "to is 1: there is rank 0 alone."),
-        (lambda: gl.recv(torch.zeros(1), -1), "source is -1: there is"),
-        (lambda: gl.recv(torch.zeros(1), "1"), "source is '1': there is"),
-        (lambda: gl.send([1], 1), "tensor is [1]: give a torch tensor."),
-        (lambda: gl.compute(-1), "seconds is -1: give a number above zero."),
-        (lambda: gl.broadcast(torch.zeros(1), root=3), "root is 3: there is rank 0 alone"),
-        (lambda: gl.all_reduce(torch.zeros(1), op="mean"), "There is no op 'mean'"),
-        (lambda: gl.all_reduce(torch.zeros(1), algorithm="rign"), "There is no algorithm 'rign'"),
-        (lambda: gl.reduce_scatter(torch.tensor(1.0)), "tensor is 1.0, a single number"),
+        (
+            lambda: gl.parallel.send(torch.zeros(1), 0),
+            "to is 0, which is this rank: name another one.",
+        ),
+        (lambda: gl.parallel.send(torch.zeros(1), 1), "to is 1: there is rank 0 alone."),
+        (lambda: gl.parallel.recv(torch.zeros(1), -1), "source is -1: there is"),
+        (lambda: gl.parallel.recv(torch.zeros(1), "1"), "source is '1': there is"),
+        (lambda: gl.parallel.send([1], 1), "tensor is [1]: give a torch tensor."),
+        (lambda: gl.parallel.compute(-1), "seconds is -1: give a number above zero."),
+        (lambda: gl.parallel.broadcast(torch.zeros(1), root=3), "root is 3: there is rank 0 alone"),
+        (lambda: gl.parallel.all_reduce(torch.zeros(1), op="mean"), "There is no op 'mean'"),
+        (
+            lambda: gl.parallel.all_reduce(torch.zeros(1), algorithm="rign"),
+            "There is no algorithm 'rign'",
+        ),
+        (lambda: gl.parallel.reduce_scatter(torch.tensor(1.0)), "tensor is 1.0, a single number"),
     ],
 )
 def test_bad_input_inside_a_rank_names_rank_and_line(call, said):
-    with pytest.raises(gl.RankError) as caught:
+    with pytest.raises(gl.errors.RankError) as caught:
         simulate(call, 1)
     first, *lines = str(caught.value).splitlines()
     assert first.startswith(f"rank 0 of 1 raised BadInput: {said}")
@@ -532,10 +548,10 @@ def test_bad_input_inside_a_rank_names_rank_and_line(call, said):
 
 
 def test_a_tag_is_a_whole_number():
-    error = failure(lambda: gl.send(torch.zeros(1), 1 - gl.rank(), tag=-2), 2)
+    error = failure(lambda: gl.parallel.send(torch.zeros(1), 1 - gl.parallel.rank(), tag=-2), 2)
     assert "raised BadInput: tag is -2: give a whole number from 0." in str(error)
 
 
 def test_outside_of_ranks_there_is_nobody_to_speak_to():
-    with pytest.raises(gl.RankError, match="There are no ranks here"):
-        gl.rank()
+    with pytest.raises(gl.errors.RankError, match="There are no ranks here"):
+        gl.parallel.rank()

@@ -38,7 +38,7 @@ CELLS = [
     IMPORTS,
     """
     RATE, SIZES = 0.5, [64, 32, 10]
-    WRAPPERS = {"naive": gl.NaiveDataParallel, "over": gl.OverlappingDataParallel}
+    WRAPPERS = {"naive": gl.parallel.NaiveDataParallel, "over": gl.parallel.OverlappingDataParallel}
     kind = torch.float32
     data = gl.digits()
     images, labels = map(torch.from_numpy, data[:2])
@@ -69,20 +69,20 @@ CELLS = [
 
     def learn(steps, wrapper="naive", make=sgd) -> list[Step]:
         \"\"\"Learn the digits.\"\"\"
-        replica, counter = WRAPPERS[wrapper](gl.MLP(SIZES)), Counter()
+        replica, counter = WRAPPERS[wrapper](gl.train.MLP(SIZES)), Counter()
         optimizer = make(replica.parameters())
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             assert pool.submit(math.sqrt, 4).result() == 2 * ones["one"](counter)
         found = []
         for batch in list(Loader(range(128), batch_size=64))[:steps]:
-            mine = batch[gl.rank() :: gl.world_size()]
+            mine = batch[gl.parallel.rank() :: gl.parallel.world_size()]
             optimizer.zero_grad()
             loss = functional.cross_entropy(replica(images[mine].to(kind)), labels[mine])
             loss.backward()
             replica.average()
             optimizer.step()
             counter.up()
-            found.append(Step(loss.item(), gl.rank()))
+            found.append(Step(loss.item(), gl.parallel.rank()))
         return found, counter.count, right(replica)
     """,
 ]
@@ -167,8 +167,10 @@ def script(notebook, tmp_path, capsys):
 
 
 def test_a_function_without_a_result_is_only_called(script):
-    text, said = script("def f():\n    print(gl.rank())")
-    assert text.endswith('if __name__ == "__main__":\n    with join_group():\n        f()\n')
+    text, said = script("def f():\n    print(gl.parallel.rank())")
+    assert text.endswith(
+        'if __name__ == "__main__":\n    with init_process_group():\n        f()\n'
+    )
     assert said == "0\n"
 
 
@@ -223,7 +225,8 @@ REFUSED = [
     ("x = [0] * 5000\nx[3] = 1\ndef f():\n    return x", "too long for a script"),
     ("def g():\n    return 1\nold = g\ndef g():\n    return 2\ndef f():\n    return old() + g()",
      "under that name: rename one of them"),
-    ("join_group = 3\ndef f():\n    return join_group", "f uses join_group for"),
+    ("init_process_group = 3\ndef f():\n    return init_process_group",
+     "f uses init_process_group for"),
     ("class A:\n    def f(self):\n        return 1\nf = A().f", "fn is <bound method A.f"),
     ("f = partial(int, 3)", "give a function that is defined with def, and its arguments after"),
     ("f = 3", "fn is 3"),
@@ -233,7 +236,7 @@ REFUSED = [
 @pytest.mark.parametrize(("cell", "said"), REFUSED)
 def test_what_cannot_be_written_is_named(notebook, tmp_path, cell, said):
     names = notebook(IMPORTS, cell)
-    with pytest.raises(gl.BadInput, match=said):
+    with pytest.raises(gl.errors.BadInput, match=said):
         gl.to_torchrun(names["f"], tmp_path / "f.py")
     assert list(tmp_path.iterdir()) == []
 
@@ -241,7 +244,9 @@ def test_what_cannot_be_written_is_named(notebook, tmp_path, cell, said):
 def test_lines_that_are_gone_are_told(notebook, tmp_path):
     names = notebook("def f():\n    return 1")
     linecache.cache.clear()
-    with pytest.raises(gl.BadInput, match="The lines that define f are gone: run its cell again"):
+    with pytest.raises(
+        gl.errors.BadInput, match="The lines that define f are gone: run its cell again"
+    ):
         gl.to_torchrun(names["f"], tmp_path / "f.py")
 
 
@@ -249,19 +254,19 @@ def test_a_file_that_is_there_stays_unless_told(notebook, tmp_path, capsys):
     f = notebook("def f(x=1):\n    return x")["f"]
     file = tmp_path / "f.py"
     file.write_text("mine")
-    with pytest.raises(gl.BadInput, match="is there already: give overwrite=True"):
+    with pytest.raises(gl.errors.BadInput, match="is there already: give overwrite=True"):
         gl.to_torchrun(f, file)
-    with pytest.raises(gl.BadInput, match="argument 2 is an array of shape"):
+    with pytest.raises(gl.errors.BadInput, match="argument 2 is an array of shape"):
         gl.to_torchrun(f, file, 1, torch.zeros(2), overwrite=True)
     assert file.read_text() == "mine"
     for path, said in ((tmp_path / "f.txt", "the name of a script"), (3, "path is 3"),
                        (tmp_path / "no" / "f.py", "there is no folder")):  # fmt: skip
-        with pytest.raises(gl.BadInput, match=said):
+        with pytest.raises(gl.errors.BadInput, match=said):
             gl.to_torchrun(f, path)
-    with pytest.raises(gl.BadInput, match="timeout is -1"):
+    with pytest.raises(gl.errors.BadInput, match="timeout is -1"):
         gl.to_torchrun(f, file, overwrite=True, timeout=-1)
     gl.to_torchrun(f, file, overwrite=True, timeout=7)
-    assert "join_group(timeout=7)" in file.read_text()
+    assert "init_process_group(timeout=7)" in file.read_text()
 
 
 VALUES = st.recursive(

@@ -32,7 +32,7 @@ def free_port():
 
 def refused(options):
     """What a rank says in place of training."""
-    with pytest.raises(gl.GpulearnError) as raised:
+    with pytest.raises(gl.errors.GpulearnError) as raised:
         train(options)
     return str(raised.value)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulearn import Offer, cheapest_gpu_that_fits, offers
 from gpulearn.errors import BadInput
+from gpulearn.perf.choosing import Offer, cheapest_gpu_that_fits, offers
 from gpulearn.perf.gpus import GPUS
 
 SMALL = Offer("small", 16e9, 10e12, 300e9, 70.0, price=0.4)
@@ -63,8 +63,11 @@ def test_offers_are_those_of_the_data_sheets():
     [
         (lambda: offers("float31"), "did you mean"),
         (lambda: offers(price="middle"), "There is no price 'middle'"),
-        (lambda: cheapest_gpu_that_fits([3], 1, 1, 1), "offers is [3]: give a list of gl.Offer"),
-        (lambda: cheapest_gpu_that_fits(SMALL, 1, 1, 1), "give a list of gl.Offer"),
+        (
+            lambda: cheapest_gpu_that_fits([3], 1, 1, 1),
+            "offers is [3]: give a list of gl.perf.Offer",
+        ),
+        (lambda: cheapest_gpu_that_fits(SMALL, 1, 1, 1), "give a list of gl.perf.Offer"),
         (lambda: cheapest_gpu_that_fits([SMALL], 0, 1, 1), "memory is 0"),
         (lambda: cheapest_gpu_that_fits([SMALL], 1, -1, 1), "flops is -1"),
     ],

@@ -6,7 +6,7 @@ import pytest
 from gpulearn.errors import BadInput
 from gpulearn.nn.autograd import Variable
 from gpulearn.nn.networks import dense_layers, dense_values
-from gpulearn.perf.graph_work import graph_times, graph_work
+from gpulearn.perf.operation_costs import graph_times, graph_work
 from gpulearn.plot.operations import compare_operations
 
 BATCH, N, UNITS, CLASSES = 8, 5, 7, 3

@@ -13,19 +13,19 @@ from gpulearn.kernels.ladder import LADDER, PUBLISHED
 from gpulearn.kernels.matmul_registers import matmul_register_patch
 from gpulearn.kernels.matmul_tuning import TILES, register_tiled
 from gpulearn.kernels.matmul_warp_tiles import HIGH, PATCH, THREADS, WIDE, matmul_warp_tiles
-from gpulearn.perf import ladder_rates as rates_module
 from gpulearn.perf import recordings
+from gpulearn.perf import rung_rates as rates_module
 from gpulearn.perf.gpus import GPUS, gpu_spec
-from gpulearn.perf.ladder_rates import LIBRARY, kernel_roofs, live_rates, modelled_rates
+from gpulearn.perf.rung_rates import LIBRARY, kernel_roofs, live_rates, modelled_rates
 from gpulearn.perf.series import Provenance
 from gpulearn.plot.ladder import MEASURES, draw_ladder
 from gpulearn.plot.ladder_sizes import compare_sizes
-from gpulearn.plot.product_scheme import first_patch
+from gpulearn.plot.product_tiles import first_patch
 
 
 @pytest.fixture(scope="module")
 def reports():
-    return gl.ladder_reports(128)
+    return gl.kernels.ladder_reports(128)
 
 
 @pytest.fixture
@@ -86,7 +86,9 @@ def test_a_report_without_arithmetic_has_no_roofs():
 
 
 def test_each_rung_is_at_least_as_fast_as_the_one_below():
-    reports = gl.ladder_reports(256)  # at 128 the last rung has one block, and C weighs most
+    reports = gl.kernels.ladder_reports(
+        256
+    )  # at 128 the last rung has one block, and C weighs most
     for gpu in GPUS:
         found = [rate.flops_per_second for rate in modelled_rates(reports, gpu).values()]
         assert found == sorted(found)
@@ -95,8 +97,8 @@ def test_each_rung_is_at_least_as_fast_as_the_one_below():
 @pytest.mark.usefixtures("nothing_here")
 def test_rates_are_modelled_where_there_is_nothing_else(reports, monkeypatch):
     monkeypatch.setattr(rates_module.device, "current", lambda: type("D", (), {"kind": "cpu"}))
-    assert gl.ladder_rates(reports) == modelled_rates(reports, "T4")
-    assert gl.ladder_rates(reports, "H200") == modelled_rates(reports, "H200")
+    assert gl.perf.ladder_rates(reports) == modelled_rates(reports, "T4")
+    assert gl.perf.ladder_rates(reports, "H200") == modelled_rates(reports, "H200")
 
 
 @pytest.fixture
@@ -124,34 +126,34 @@ def recorded(monkeypatch):
 
 @pytest.mark.usefixtures("recorded")
 def test_a_recording_comes_before_a_model(reports):
-    found = gl.ladder_rates(reports)
+    found = gl.perf.ladder_rates(reports)
     assert list(found) == [*LADDER, LIBRARY]
     # of the sizes up to 4,096 the largest, and the library in float32
     assert found[LIBRARY].flops_per_second == pytest.approx(2 * 100**3 / 0.1)
     assert found["coalesced"].flops_per_second == pytest.approx(2 * 100**3 / 0.3)
     assert str(found["naive"].provenance) == "recorded on NVIDIA H200, n = 100, 2026-11-01"
-    assert gl.ladder_rates(reports, "T4")["naive"].provenance.kind == "modelled"
-    assert gl.ladder_rates(n=50)["naive"].flops_per_second == pytest.approx(2 * 50**3 / 0.1)
-    assert list(gl.ladder_rates(n=8192)) == ["wide loads", LIBRARY]
+    assert gl.perf.ladder_rates(reports, "T4")["naive"].provenance.kind == "modelled"
+    assert gl.perf.ladder_rates(n=50)["naive"].flops_per_second == pytest.approx(2 * 50**3 / 0.1)
+    assert list(gl.perf.ladder_rates(n=8192)) == ["wide loads", LIBRARY]
     with pytest.raises(BadInput, match="the recorded sizes are 50, 100, 8192"):
-        gl.ladder_rates(n=64)
+        gl.perf.ladder_rates(n=64)
 
 
 @pytest.mark.usefixtures("nothing_here")
 def test_a_size_without_a_recording_is_refused():
     with pytest.raises(BadInput, match="recorded sizes are none: `make gpu` records them"):
-        gl.ladder_rates(n=4096)
+        gl.perf.ladder_rates(n=4096)
     with pytest.raises(BadInput, match="no recording of the ladder"):
         compare_sizes()
 
 
 @pytest.mark.usefixtures("recorded")
 def test_the_figure_and_the_tables_show_any_recorded_size(reports):
-    text = repr(gl.compare_rungs(reports))
+    text = repr(gl.plot.compare_rungs(reports))
     assert "n = 100" in text
     assert re.search(r"naive +0.01 +50 ", text)
-    assert "warp tiles" not in repr(gl.compare_rungs(reports, n=8192))
-    explorer = gl.ladder_explorer(reports)
+    assert "warp tiles" not in repr(gl.plot.compare_rungs(reports, n=8192))
+    explorer = gl.plot.ladder_explorer(reports)
     assert "recorded on NVIDIA H200, n = 100, 2026-11-01" in explorer.picture.value
     explorer.controls["gpu"].value = 8192
     assert "n = 8192" in explorer.picture.value
@@ -166,7 +168,7 @@ def test_the_figure_and_the_tables_show_any_recorded_size(reports):
 def test_live_rates_run_every_rung_and_the_library(monkeypatch):
     monkeypatch.setattr(rates_module.device, "current", lambda: type("D", (), {"kind": "gpu"}))
     monkeypatch.setattr(rates_module, "live_rates", lambda: live_rates(16, seconds=0.001))
-    found = gl.ladder_rates()
+    found = gl.perf.ladder_rates()
     assert list(found) == [*LADDER, LIBRARY]
     assert all(rate.flops_per_second > 0 for rate in found.values())
     assert {rate.provenance.kind for rate in found.values()} == {"measured"}
@@ -185,7 +187,7 @@ def test_the_chart_says_every_number_and_the_published_ones(reports, measure):
 
 
 def test_the_explorer_follows_its_controls(reports):
-    explorer = gl.ladder_explorer(reports)
+    explorer = gl.plot.ladder_explorer(reports)
     assert "naive" in repr(explorer)
     explorer.controls["gpu"].value = "H200"
     assert "three roofs of the H200" in explorer.picture.value
@@ -195,19 +197,19 @@ def test_the_explorer_follows_its_controls(reports):
 
 
 def test_the_table_holds_ours_and_the_published(reports):
-    text = repr(gl.compare_rungs(reports, "T4"))
+    text = repr(gl.plot.compare_rungs(reports, "T4"))
     assert re.search(r"shared tile +982 +12.1 +shared memory +12.8", text)
     assert re.search(r"torch.matmul +8,100 +100 +arithmetic +–", text)
     assert "modelled by three roofs of the T4" in text
     assert "RTX A6000" in text
 
 
-@pytest.mark.parametrize("take", [gl.ladder_explorer, gl.compare_rungs])
+@pytest.mark.parametrize("take", [gl.plot.ladder_explorer, gl.plot.compare_rungs])
 def test_other_reports_are_refused(take):
     with pytest.raises(BadInput, match=r"what gl\.ladder_reports\(\) returns"):
         take({"naive": None})
     with pytest.raises(BadInput, match="reports is 3: give what"):
-        gl.ladder_rates(3)
+        gl.perf.ladder_rates(3)
 
 
 @pytest.mark.parametrize("tile", TILES, ids=str)
@@ -224,7 +226,7 @@ def test_the_same_code_with_other_tiles_is_right(tile):
 
 def test_other_tiles_leave_the_kernel_itself_alone(reports):
     register_tiled(32, 32, 8, 4, 4)
-    again = gl.ladder_reports(128)["register tile"]
+    again = gl.kernels.ladder_reports(128)["register tile"]
     assert again.totals == reports["register tile"].totals
 
 
@@ -259,7 +261,7 @@ def test_the_published_shares_are_those_of_the_source():
 
 @pytest.mark.parametrize("rung", ["shared tile", "register tile", "warp tiles"])
 def test_the_schemes_say_what_they_show(rung):
-    picture = gl.product_scheme(rung)
+    picture = gl.plot.product_scheme(rung)
     assert picture.png.startswith(b"\x89PNG")
     assert len(picture.alt.split()) > 20
 
@@ -282,7 +284,7 @@ def test_the_patches_that_are_drawn_are_those_of_the_kernel():
 
 def test_there_is_no_scheme_of_other_rungs():
     with pytest.raises(BadInput, match="shared tile"):
-        gl.product_scheme("naive")
+        gl.plot.product_scheme("naive")
 
 
 def test_the_profilers_names_are_those_of_the_counters():

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpulearn import BadInput, access, access_explorer, cuda, xray
-from gpulearn.plot.access_explorer import DTYPES, OFFSETS, STRIDES, draw
+from gpulearn import cuda, xray
+from gpulearn.errors import BadInput
+from gpulearn.plot.accesses import DTYPES, OFFSETS, STRIDES, access, access_explorer, draw
 from gpulearn.plot.requests import draw_request
 from gpulearn.plot.style import figure
 from gpulearn.simt.observers.traffic import AWAY
@@ -77,14 +78,14 @@ def test_the_sentence_and_the_alt_state_the_finding():
 )  # fmt: skip
 def test_the_title_is_the_index(monkeypatch, stride, offset, title):
     figures = []
-    monkeypatch.setattr("gpulearn.plot.access_explorer.show", lambda fig, alt: figures.append(fig))
+    monkeypatch.setattr("gpulearn.plot.accesses.show", lambda fig, alt: figures.append(fig))
     draw(stride, offset, "float32")
     assert figures[0].axes[0].get_title(loc="left").endswith(title)
 
 
 def test_what_is_drawn_is_one_line_for_each_lane(monkeypatch):
     figures = []
-    monkeypatch.setattr("gpulearn.plot.access_explorer.show", lambda fig, alt: figures.append(fig))
+    monkeypatch.setattr("gpulearn.plot.accesses.show", lambda fig, alt: figures.append(fig))
     draw(3, 0, "float32")
     lines = figures[0].axes[0].lines
     assert len(lines) == 32

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput
-from gpulearn.plot.bank_explorer import OFFSETS, SIZES, STRIDES, draw
+from gpulearn.plot.banks import OFFSETS, SIZES, STRIDES, draw
 
 
 @pytest.mark.parametrize(
@@ -16,13 +16,13 @@ from gpulearn.plot.bank_explorer import OFFSETS, SIZES, STRIDES, draw
 )
 @pytest.mark.parametrize("offset", [0, 5, 31])
 def test_strides_of_float32(stride, conflicts, offset):
-    assert gl.bank_request(stride, offset).conflicts == conflicts
+    assert gl.plot.bank_request(stride, offset).conflicts == conflicts
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
 def test_conflicts_are_the_common_divisor_with_32(stride, offset):
     expected = np.gcd(stride, 32) - 1 if stride else 0
-    assert gl.bank_request(stride, offset).conflicts == expected
+    assert gl.plot.bank_request(stride, offset).conflicts == expected
 
 
 WORDS = 33 * 31 + 8
@@ -42,16 +42,16 @@ def read_by_stride(stride, offset, out):
 def test_a_launch_counts_the_same(stride, offset):
     out = cuda.to_device(np.zeros(32, np.float32))
     counts = gl.xray(read_by_stride)[1, 32](stride, offset, out).arrays["words"]
-    request = gl.bank_request(stride, offset)
+    request = gl.plot.bank_request(stride, offset)
     assert counts.shared_load_conflicts == request.conflicts
     assert counts.shared_load_wavefronts == request.passes
 
 
 def test_words_of_other_sizes():
-    assert gl.bank_request(1, 0, 8).passes == gl.bank_request(1, 0, 8).least == 2
-    assert gl.bank_request(32, 0, 8).conflicts == 30
-    assert gl.bank_request(1, 0, 2).passes == 1  # two lanes share a cell
-    assert gl.bank_request(1, 0, 2).banks == 16
+    assert gl.plot.bank_request(1, 0, 8).passes == gl.plot.bank_request(1, 0, 8).least == 2
+    assert gl.plot.bank_request(32, 0, 8).conflicts == 30
+    assert gl.plot.bank_request(1, 0, 2).passes == 1  # two lanes share a cell
+    assert gl.plot.bank_request(1, 0, 2).banks == 16
 
 
 def test_the_sentence_says_what_the_picture_shows():
@@ -68,7 +68,7 @@ def test_every_choice_can_be_drawn():
 
 
 def test_the_explorer_redraws_and_reads_without_a_front_end():
-    explorer = gl.bank_explorer()
+    explorer = gl.plot.bank_explorer()
     assert "no bank conflict" in repr(explorer)
     explorer.controls["stride"].value = 32
     assert "31 bank conflicts" in explorer.picture.value
@@ -79,10 +79,10 @@ def test_the_explorer_redraws_and_reads_without_a_front_end():
 @pytest.mark.parametrize("bad", [{"stride": -1}, {"stride": 1.5}, {"offset": True}])
 def test_whole_numbers_from_zero(bad):
     with pytest.raises(BadInput, match="whole number of words"):
-        gl.bank_request(**bad)
+        gl.plot.bank_request(**bad)
 
 
 def test_words_have_a_size_that_a_lane_can_read():
     for size in (3, 4.0):
         with pytest.raises(BadInput, match=f"word_bytes is {size}"):
-            gl.bank_request(word_bytes=size)
+            gl.plot.bank_request(word_bytes=size)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import gpulearn as gl
-from gpulearn import BadInput, cuda
+from gpulearn import cuda
+from gpulearn.errors import BadInput
 
 
 @cuda.jit

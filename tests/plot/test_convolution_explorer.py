@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpulearn.errors import BadInput
-from gpulearn.plot.convolution_explorer import convolution_explorer, draw, filtered
+from gpulearn.plot.convolutions import convolution_explorer, draw, filtered
 
 IMAGE = np.arange(20.0).reshape(4, 5)
 KERNEL = np.array([[1.0, 0.0, -1.0], [2.0, 0.0, 0.0]])

@@ -8,13 +8,13 @@ from gpulearn.errors import BadInput
 from gpulearn.optim.optimizers import gradient_step, momentum_step, nesterov_step
 from gpulearn.optim.surfaces import SURFACES
 from gpulearn.optim.trajectories import descend
-from gpulearn.plot import basins, curves, descent, descent_explorer
-from gpulearn.plot.descent_explorer import METHODS, draw_descent, stable_limit
+from gpulearn.plot import attraction, descent_controls, descents, lines
+from gpulearn.plot.descent_controls import METHODS, draw_descent, stable_limit
 from gpulearn.plot.descent_race import RATES, settling_rates
 
 
 def walked(steps=20, rate=0.05, ground="ravine"):
-    made = gl.surface(ground)
+    made = gl.optim.surface(ground)
     return made, descend(made, made.start, gradient_step, rate=rate, steps=steps)
 
 
@@ -27,9 +27,9 @@ def drawn(monkeypatch, module):
 
 
 def test_a_path_is_drawn_point_by_point_and_told(monkeypatch):
-    figures = drawn(monkeypatch, descent)
+    figures = drawn(monkeypatch, descents)
     ground, path = walked()
-    picture = gl.plot_descent(ground, {"plain": path, "again": path})
+    picture = gl.plot.descent(ground, {"plain": path, "again": path})
     axes = figures[0].axes[0]
     np.testing.assert_allclose(axes.lines[0].get_xydata(), path.points)
     assert [text.get_text() for text in axes.texts] == ["S"]  # both begin in one place
@@ -51,17 +51,17 @@ class Tilted:
 
 
 def test_the_contours_of_a_narrow_ravine_hold_together(monkeypatch):
-    figures = drawn(monkeypatch, descent)
+    figures = drawn(monkeypatch, descents)
     ground, path = walked(steps=3, rate=1e-4, ground="Rosenbrock")
-    gl.plot_descent(ground, {"plain": path})
+    gl.plot.descent(ground, {"plain": path})
     lines = figures[0].axes[0].collections[0].get_paths()
     assert all(np.sum(line.codes == line.MOVETO) <= 3 for line in lines if len(line.vertices))
 
 
 def test_any_loss_of_two_parameters_can_be_drawn(monkeypatch):
-    figures = drawn(monkeypatch, descent)
+    figures = drawn(monkeypatch, descents)
     path = descend(Tilted(), [3.0, 1.0], gradient_step, rate=0.1, steps=30)
-    picture = gl.plot_descent(Tilted(), {"plain": path}, axes=("rest", "slope"))
+    picture = gl.plot.descent(Tilted(), {"plain": path}, axes=("rest", "slope"))
     axes = figures[0].axes[0]
     assert not any(line.get_marker() == "*" for line in axes.lines)
     left, right = axes.get_xlim()
@@ -71,12 +71,12 @@ def test_any_loss_of_two_parameters_can_be_drawn(monkeypatch):
 
 
 def test_window_and_minima_can_be_given_and_starts_that_are_one_get_one_letter(monkeypatch):
-    figures = drawn(monkeypatch, descent)
+    figures = drawn(monkeypatch, descents)
     paths = {
         f"from {x}": descend(Tilted(), [x, 1.0], gradient_step, rate=0.1, steps=9)
         for x in (3.0, 3.0001, 2.0)
     }
-    gl.plot_descent(Tilted(), paths, window=(-1, 4, -2, 2), minima=[(0, 0)])
+    gl.plot.descent(Tilted(), paths, window=(-1, 4, -2, 2), minima=[(0, 0)])
     axes = figures[0].axes[0]
     assert [text.get_text() for text in axes.texts] == ["S", "S"]
     assert (axes.get_xlim(), axes.get_ylim()) == ((-1, 4), (-2, 2))
@@ -85,9 +85,9 @@ def test_window_and_minima_can_be_given_and_starts_that_are_one_get_one_letter(m
 
 
 def test_losses_are_drawn_above_the_lowest(monkeypatch):
-    figures = drawn(monkeypatch, curves)
+    figures = drawn(monkeypatch, lines)
     _, path = walked()
-    gl.plot_losses({"plain": path}, least=path.values[-1])
+    gl.plot.losses({"plain": path}, least=path.values[-1])
     heights = figures[0].axes[0].lines[0].get_ydata()
     np.testing.assert_allclose(heights[:-1], path.values[:-1] - path.values[-1])
     assert np.isnan(heights[-1])  # zero has no place on a logarithmic axis
@@ -98,7 +98,7 @@ def test_the_table_says_from_when_on_a_goal_is_kept():
     ground, path = walked(steps=200, rate=0.07)
     wild = descend(ground, ground.start, gradient_step, rate=0.2, steps=2000)
     ball = descend(ground, ground.start, momentum_step, rate=0.05, steps=200)
-    made = gl.compare_descents({"plain": path, "wild": wild, "ball": ball}, goal=0.01)
+    made = gl.plot.compare_descents({"plain": path, "wild": wild, "ball": ball}, goal=0.01)
     column = made.headings.index("J ≤ 0.01 from step")
     first = [int(np.argmax(one.values <= 0.01)) for one in (path, ball)]
     assert made.rows[0][column:] == (str(first[0]), "")
@@ -106,28 +106,28 @@ def test_the_table_says_from_when_on_a_goal_is_kept():
     since = int(made.rows[2][column])
     assert first[1] < since  # the ball was low for a moment, and rose again
     assert ball.values[since - 1] > 0.01 >= ball.values[since:].max()
-    assert descent.settled(path, path.values[-1] / 2) is None
-    assert descent.settled(path, path.values[0]) == 0
+    assert descents.settled(path, path.values[-1] / 2) is None
+    assert descents.settled(path, path.values[0]) == 0
 
 
 def test_curves_leave_out_what_is_not_finite(monkeypatch):
-    figures = drawn(monkeypatch, curves)
+    figures = drawn(monkeypatch, lines)
     given = {"wild": [1.0, np.inf, np.nan], "pair": ([2, 4], [1, 2]), "long": np.arange(99.0)}
-    gl.plot_curves("Three curves are drawn.", given, "step", "loss", marks={"here": 3.0})
+    gl.plot.curves("Three curves are drawn.", given, "step", "loss", marks={"here": 3.0})
     wild, pair, long, mark = figures[0].axes[0].lines
     np.testing.assert_array_equal(wild.get_ydata(), [1, np.nan, np.nan])
     assert pair.get_xdata().tolist() == [2, 4]
     assert (wild.get_markevery(), long.get_markevery()) == (1, 9)
     assert mark.get_label() == "here"
     assert {line.get_linestyle() for line in (wild, pair, long)} == {"-", "--", "-."}
-    gl.plot_curves("The points stand alone.", {"measured": [1.0, 2.0]}, "x", "y", dots=["measured"])
+    gl.plot.curves("The points stand alone.", {"measured": [1.0, 2.0]}, "x", "y", dots=["measured"])
     assert figures[1].axes[0].lines[0].get_linestyle() == "None"
 
 
 @pytest.mark.parametrize(("x", "said"), [([4, 4096], "1,000"), ([1e-6, 1e3], "$")])
 def test_a_logarithmic_axis_shows_numbers_where_they_are_short(monkeypatch, x, said):
-    figures = drawn(monkeypatch, curves)
-    gl.plot_curves("A line rises.", {"a": (x, [1, 2])}, "bucket (KB)", "step (ms)", log="x")
+    figures = drawn(monkeypatch, lines)
+    gl.plot.curves("A line rises.", {"a": (x, [1, 2])}, "bucket (KB)", "step (ms)", log="x")
     axis = figures[0].axes[0].xaxis
     assert said in axis.get_major_formatter()(1000.0)
 
@@ -135,17 +135,17 @@ def test_a_logarithmic_axis_shows_numbers_where_they_are_short(monkeypatch, x, s
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        (lambda: gl.plot_curves("Some words here.", {}, "x", "y"), "give .*label.*one to 8"),
-        (lambda: gl.plot_curves("Some words here.", {"a": "abc"}, "x", "y"), "'a' is 'abc'"),
-        (lambda: gl.plot_curves("Some words here.", {"a": ([1, 2], [1])}, "x", "y"), "same length"),
-        (lambda: gl.plot_curves("Some words here.", {"a": []}, "x", "y"), "give a list of numbers"),
-        (lambda: gl.plot_curves("Some words here.", {"a": [1]}, "x", "y", log="z"), "'z'"),
-        (lambda: gl.plot_descent(gl.surface("bowl"), {}), "one to 8 of them"),
-        (lambda: gl.plot_losses({"a": [1.0]}), "a is .*gl.descend returned"),
-        (lambda: gl.compare_descents({"a": walked()[1]}, goal=-1), "goal is -1"),
-        (lambda: gl.plot_basins({}), "one to 4"),
-        (lambda: gl.plot_basins({"a": np.full((2, 2), 7)}), "'a' is an array .*from -2 to 3"),
-        (lambda: gl.plot_basins({"a": np.zeros(4)}), "in shape"),
+        (lambda: gl.plot.curves("Some words here.", {}, "x", "y"), "give .*label.*one to 8"),
+        (lambda: gl.plot.curves("Some words here.", {"a": "abc"}, "x", "y"), "'a' is 'abc'"),
+        (lambda: gl.plot.curves("Some words here.", {"a": ([1, 2], [1])}, "x", "y"), "same length"),
+        (lambda: gl.plot.curves("Some words here.", {"a": []}, "x", "y"), "give a list of numbers"),
+        (lambda: gl.plot.curves("Some words here.", {"a": [1]}, "x", "y", log="z"), "'z'"),
+        (lambda: gl.plot.descent(gl.optim.surface("bowl"), {}), "one to 8 of them"),
+        (lambda: gl.plot.losses({"a": [1.0]}), "a is .*gl.optim.descend returned"),
+        (lambda: gl.plot.compare_descents({"a": walked()[1]}, goal=-1), "goal is -1"),
+        (lambda: gl.plot.basins({}), "one to 4"),
+        (lambda: gl.plot.basins({"a": np.full((2, 2), 7)}), "'a' is an array .*from -2 to 3"),
+        (lambda: gl.plot.basins({"a": np.zeros(4)}), "in shape"),
     ],
 )
 def test_bad_input_is_told_in_a_sentence(bad, said):
@@ -154,15 +154,15 @@ def test_bad_input_is_told_in_a_sentence(bad, said):
 
 
 def test_a_path_of_three_parameters_has_no_contours():
-    path = descend(gl.quadratic(1, 2, 3), [1.0, 1.0, 1.0], gradient_step, rate=0.1, steps=2)
+    path = descend(gl.optim.quadratic(1, 2, 3), [1.0, 1.0, 1.0], gradient_step, rate=0.1, steps=2)
     with pytest.raises(BadInput, match=r"points \(3, 3\): contours need two"):
-        gl.plot_descent(gl.quadratic(1, 2, 3), {"plain": path})
+        gl.plot.descent(gl.optim.quadratic(1, 2, 3), {"plain": path})
 
 
 def test_basins_are_drawn_where_they_are_and_their_shares_told(monkeypatch):
-    figures = drawn(monkeypatch, basins)
+    figures = drawn(monkeypatch, attraction)
     basin = np.array([[0, 0, 0, -1], [1, 2, 3, -2]], np.int32)
-    picture = gl.plot_basins({"rate 0.1": basin}, window=(-4, 3.2, -4, 4))
+    picture = gl.plot.basins({"rate 0.1": basin}, window=(-4, 3.2, -4, 4))
     axes = figures[0].axes[0]
     np.testing.assert_array_equal(axes.images[0].get_array(), basin)
     assert axes.images[0].origin == "lower"  # the first row has the lowest y
@@ -172,7 +172,7 @@ def test_basins_are_drawn_where_they_are_and_their_shares_told(monkeypatch):
     assert "unsettled 12 %, escaped 12 %" in picture.alt
     names = [text.get_text() for text in figures[0].legends[0].get_texts()]
     assert names == ["escaped", "unsettled", *(f"minimum {m}" for m in range(4))]
-    assert basins.said_of_basins(np.array([[0] * 999 + [1]])) == (
+    assert attraction.said_of_basins(np.array([[0] * 999 + [1]])) == (
         "minimum 0 over 99 %, minimum 1 under 1 %"
     )
 
@@ -187,7 +187,9 @@ def test_the_limit_is_where_the_walk_stops_holding(method, step, momentum):
     options = {} if step is gradient_step else {"momentum": momentum}
     limit = stable_limit(method, momentum, 3.0)
     for factor, holds in ((0.99, True), (1.01, False)):
-        path = descend(gl.quadratic(3.0), [1.0], step, rate=factor * limit, steps=2000, **options)
+        path = descend(
+            gl.optim.quadratic(3.0), [1.0], step, rate=factor * limit, steps=2000, **options
+        )
         assert (path.values[-1] < 1e-6) == holds
         assert (path.values[-1] > 1e3) != holds
 
@@ -198,7 +200,7 @@ def test_adaptive_methods_have_no_such_limit():
 
 def test_the_explorers_sentence_holds_the_numbers():
     picture, said = draw_descent("ravine", "momentum", 0.1, 0.9)
-    ground = gl.surface("ravine")
+    ground = gl.optim.surface("ravine")
     path = descend(ground, ground.start, momentum_step, rate=0.1, steps=200, momentum=0.9)
     assert said == (
         f"ravine, momentum, rate 0.1, momentum 0.9: {path.outcome} At the minimum λmax is 25; "
@@ -214,7 +216,7 @@ def test_the_explorers_sentence_holds_the_numbers():
 
 
 def test_every_surface_and_method_draws_and_none_is_silent():
-    made = gl.descent_explorer()
+    made = gl.plot.descent_explorer()
     seen = {made.picture.value}
     for name in SURFACES:
         made.controls["name"].value = name
@@ -232,7 +234,7 @@ def test_every_surface_and_method_draws_and_none_is_silent():
 
 
 def test_the_explorer_reads_without_being_touched():
-    bundle = descent_explorer.descent_explorer()._repr_mimebundle_()
+    bundle = descent_controls.descent_explorer()._repr_mimebundle_()
     assert bundle["text/plain"].startswith(
         "[interactive figure: ravine, gradient descent, rate 0.0631: 200 steps took the loss"
     )
@@ -240,25 +242,25 @@ def test_the_explorer_reads_without_being_touched():
 
 
 def test_a_race_tells_the_best_rate_and_how_many_arrive():
-    bowl = gl.surface("bowl")
+    bowl = gl.optim.surface("bowl")
     found = settling_rates(bowl, [1.0, 0.0], 1e-3, gradient_step)
     # the distance is multiplied by 1 − η; the loss is half its square
     for since, rate in found:
         expected = 1 if rate == 1 else np.ceil(np.log(np.sqrt(2e-3)) / np.log1p(-rate))
         assert since == expected
     assert [rate for _, rate in found] == [rate for rate in RATES if rate > 0.004]
-    made = gl.race_methods({"bowl": (bowl, [1.0, 0.0], 1e-3)})
+    made = gl.plot.race_methods({"bowl": (bowl, [1.0, 0.0], 1e-3)})
     assert [row[0] for row in made.rows] == list(METHODS)
     assert made.rows[0][1] == "1 at rate 1; 8 of 10 rates"
-    banana = gl.surface("Rosenbrock")
-    assert gl.race_methods({"a": (banana, banana.start, 1e-3)}).rows[0][1] == "over 1000"
+    banana = gl.optim.surface("Rosenbrock")
+    assert gl.plot.race_methods({"a": (banana, banana.start, 1e-3)}).rows[0][1] == "over 1000"
 
 
 @pytest.mark.parametrize(
     ("grounds", "said"),
     [({}, "grounds is {}"), ({"a": 1}, "a is 1: give .loss, start, goal"),
-     ({"a": (gl.surface("bowl"), [1.0, 1.0], "low")}, "the goal of a is 'low'")],
+     ({"a": (gl.optim.surface("bowl"), [1.0, 1.0], "low")}, "the goal of a is 'low'")],
 )  # fmt: skip
 def test_a_race_on_no_ground_is_refused(grounds, said):
     with pytest.raises(BadInput, match=said):
-        gl.race_methods(grounds)
+        gl.plot.race_methods(grounds)

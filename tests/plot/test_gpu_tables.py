@@ -20,7 +20,7 @@ from gpulearn.perf.gpus import GPUS, gpu_spec
 from gpulearn.perf.recordings import Recording
 from gpulearn.perf.series import Provenance
 from gpulearn.plot import gpu_tables
-from gpulearn.plot.matmul_explorer import BEST, dtypes
+from gpulearn.plot.matmul_controls import BEST, dtypes
 
 LABEL = "recorded on NVIDIA H200, 2026-11-01"
 
@@ -76,7 +76,7 @@ def transpose_rows(n=transposes.SHOWN):
 
 @pytest.mark.usefixtures("folder")
 def test_without_a_recording_strides_are_modelled_by_whole_sectors():
-    said = gl.plot_strides().alt
+    said = gl.plot.strides().alt
     assert "the T4's data sheet, 320 at stride 1, 213 at stride 2, 71 at stride 8, 71 at" in said
     assert "284 shifted by 1" in said  # 5 sectors for 4
     assert "recorded" not in said
@@ -85,8 +85,8 @@ def test_without_a_recording_strides_are_modelled_by_whole_sectors():
 @pytest.mark.usefixtures("folder")
 def test_the_model_is_drawn_at_every_offset(monkeypatch):
     seen = []
-    monkeypatch.setattr("gpulearn.plot.strides.show", lambda made, _: seen.append(made))
-    gl.plot_strides()
+    monkeypatch.setattr("gpulearn.plot.stride_rates.show", lambda made, _: seen.append(made))
+    gl.plot.strides()
     (line,) = seen[0].axes[1].lines
     rates = dict(zip(line.get_xdata(), line.get_ydata(), strict=True))
     assert rates[8] == rates[16] > rates[9] == rates[15] == rates[1]
@@ -94,7 +94,7 @@ def test_the_model_is_drawn_at_every_offset(monkeypatch):
 
 @pytest.mark.usefixtures("folder")
 def test_without_a_recording_transposes_are_modelled_and_published(reports):
-    shown = gl.compare_transposes(reports)
+    shown = gl.plot.compare_transposes(reports)
     assert shown.headings == ("kernel", "modelled", "published")
     assert [row[2] for row in shown.rows] == ["124", "220", "352"]
     assert shown.caption.endswith("Modelled: the T4's roofline.")
@@ -102,7 +102,7 @@ def test_without_a_recording_transposes_are_modelled_and_published(reports):
 
 @pytest.mark.usefixtures("folder")
 def test_without_a_recording_histograms_have_a_floor():
-    shown = gl.kernel_times("histograms")
+    shown = gl.plot.kernel_times("histograms")
     assert shown.rows == (("floor: memory alone", "419 µs", "320"),)
     assert shown.caption == (
         "Floor: 128 MiB, modelled by the T4's data sheet. No GPU here, and no times recorded."
@@ -112,7 +112,7 @@ def test_without_a_recording_histograms_have_a_floor():
 @pytest.mark.usefixtures("folder")
 def test_without_a_recording_sums_are_published():
     """By the times, the rates are those that were published beside them."""
-    shown = gl.kernel_times("sums")
+    shown = gl.plot.kernel_times("sums")
     rates = [float(row[2]) for row in shown.rows]
     assert rates == pytest.approx([86.4, 2.083, 4.854, 9.741, 62.671], rel=2e-3)
     assert shown.rows[1][:2] == ("interleaved", "8.05 ms")
@@ -121,16 +121,16 @@ def test_without_a_recording_sums_are_published():
 
 @pytest.mark.usefixtures("folder")
 def test_without_a_recording_precisions_have_peaks():
-    shown = gl.compare_precisions()
+    shown = gl.plot.compare_precisions()
     assert shown.headings == ("precision", "H200: TFLOP/s")
     assert dict(shown.rows)["bfloat16"] == f"{gpu_spec('H200').peak['bfloat16'] / 1e12:,.0f}"
     assert "no times recorded" in shown.caption
-    assert gl.training_rates() == ({}, "")
+    assert gl.plot.training_rates() == ({}, "")
 
 
 @pytest.mark.usefixtures("folder")
 def test_without_a_recording_the_roof_is_a_data_sheets():
-    best, points = gl.gpu_points()
+    best, points = gl.perf.gpu_points()
     assert (best, points) == (gl.roof("T4"), [])
 
 
@@ -139,14 +139,14 @@ def test_without_a_recording_the_roof_is_a_data_sheets():
 
 def test_recorded_strides_stand_beside_the_model_of_that_gpu(record):
     record("strides", stride_rows())
-    said = gl.plot_strides().alt
+    said = gl.plot.strides().alt
     assert "the H200's data sheet, 4,800 at stride 1" in said
     assert f"{LABEL}, 839 at stride 1, 419 at stride 2, 105 at stride 8, 26 at stride 32" in said
 
 
 def test_recorded_transposes_get_a_column(record, reports):
     record("transposes", [*transpose_rows(64), *transpose_rows()])
-    shown = gl.compare_transposes(reports)
+    shown = gl.plot.compare_transposes(reports)
     assert shown.headings[3:] == ("H200, modelled", "H200, recorded")
     assert shown.rows[0][3:] == ("1,067", "671")  # 8 of 36 sectors; 8 · 4096² bytes in 0.2 ms
     assert shown.rows[1][3] == "4,800"
@@ -155,7 +155,7 @@ def test_recorded_transposes_get_a_column(record, reports):
 
 def test_a_size_that_is_not_recorded_is_not_shown(record, reports):
     record("transposes", transpose_rows(64))
-    assert gl.compare_transposes(reports).headings == ("kernel", "modelled", "published")
+    assert gl.plot.compare_transposes(reports).headings == ("kernel", "modelled", "published")
 
 
 def test_a_kernel_that_the_gpu_refused_has_a_dash(record, reports):
@@ -165,7 +165,7 @@ def test_a_kernel_that_the_gpu_refused_has_a_dash(record, reports):
         if "error" in row:
             del row["seconds"]
     record("transposes", refused)
-    assert [row[4] for row in gl.compare_transposes(reports).rows] == ["671", "–", "268"]
+    assert [row[4] for row in gl.plot.compare_transposes(reports).rows] == ["671", "–", "268"]
 
 
 def test_recorded_kernels_stand_under_the_floor(record):
@@ -178,7 +178,7 @@ def test_recorded_kernels_stand_under_the_floor(record):
             for d in ("random", "skewed", "all equal")
         ],
     )
-    shown = gl.kernel_times("histograms")
+    shown = gl.plot.kernel_times("histograms")
     assert shown.rows[0] == ("floor: memory alone", "28 µs", "4,800")
     assert ("atomics, skewed", "1 ms", "134") in shown.rows
     assert len(shown.rows) == 1 + 3 * len(histograms.KERNELS)
@@ -190,14 +190,14 @@ def test_recorded_kernels_stand_under_the_floor(record):
 def test_a_racy_histogram_says_what_it_lost(record):
     row = {"n": 100, "kernel": "racy", "data": "random", "bytes": 100, "seconds": 1e-6}
     record("histograms", [row | {"counted": 0.25}])
-    assert gl.kernel_times("histograms").rows[1][0] == "racy, random, 75.0% lost"
+    assert gl.plot.kernel_times("histograms").rows[1][0] == "racy, random, 75.0% lost"
 
 
 def test_a_gpu_without_a_data_sheet_has_no_floor(monkeypatch):
     rows = [{"kernel": "shuffle", "bytes": 2e9, "seconds": 1e-2}]
     found = GpuRows(rows, Provenance("measured", "NVIDIA GeForce RTX 2060"))
     monkeypatch.setattr(gpu_tables, "reduction_rows", lambda: found)
-    shown = gl.kernel_times("sums")
+    shown = gl.plot.kernel_times("sums")
     assert shown.rows == (("shuffle", "10 ms", "200"),)
     assert shown.caption == "Times: measured here on NVIDIA GeForce RTX 2060."
 
@@ -213,7 +213,7 @@ def training_rows(precisions=training.PRECISIONS):
 
 def test_recorded_training_has_a_column_for_each_network(record):
     record("training", training_rows())
-    shown = gl.compare_precisions()
+    shown = gl.plot.compare_precisions()
     assert shown.headings == ("precision", "H200: TFLOP/s", "LeNet", "MLP")
     assert shown.rows[0][2:] == ("1,024,000", "1,024,000")
     assert shown.rows[3][2] == "256,000"
@@ -222,33 +222,33 @@ def test_recorded_training_has_a_column_for_each_network(record):
 
 def test_a_gpu_without_units_for_a_precision_has_no_column_of_it(record):
     record("training", training_rows(("float32", "float16")))
-    cells, said = gl.training_rates("LeNet", (4, 256))
+    cells, said = gl.plot.training_rates("LeNet", (4, 256))
     assert list(cells[4]) == ["GPU, float32", "GPU, float16"]
     assert cells[4]["GPU, float16"] == "2,000"
     assert cells[256]["GPU, float32"] == "–"  # a batch that is not recorded
     assert said == f"GPU: {LABEL}."
-    assert gl.training_rates("a transformer") == ({}, "")
-    assert gl.compare_precisions().rows[1][2:] == ("–", "–")
+    assert gl.plot.training_rates("a transformer") == ({}, "")
+    assert gl.plot.compare_precisions().rows[1][2:] == ("–", "–")
 
 
 def test_a_recorded_roof_and_its_points_are_labelled(record):
     rows = [{"work": "peak", "rate": 5e13}, {"work": "bandwidth", "rate": 4e12}]
     work = {"work": "update", "n": 8192, "flops": 2e6, "bytes": 12e6, "seconds": 4e-6}
     record("roofline", [*rows, work, {"work": "softmax", "n": 8192, "error": "x"}])
-    best, points = gl.gpu_points()
+    best, points = gl.perf.gpu_points()
     assert (best.peak, best.bandwidth) == (5e13, 4e12)
     assert [point.name for point in points] == ["update"]
     assert points[0].share(best) == pytest.approx(0.75)
     assert str(best).endswith("(recorded 2026-11-01)")
     assert best.name == "NVIDIA H200"
-    table = gl.compare_points(best, *points)
+    table = gl.plot.compare_points(best, *points)
     assert f"Times: {LABEL}. Roof: NVIDIA H200, recorded 2026-11-01." == table.caption
-    assert "update at 0.167 reaches 500 of 667 GFLOP/s" in gl.plot_roofline(best, points=points).alt
+    assert "update at 0.167 reaches 500 of 667 GFLOP/s" in gl.plot.roofline(best, points=points).alt
 
 
 def test_a_roof_without_its_bandwidth_is_not_drawn(record):
     record("roofline", [{"work": "peak", "rate": 5e13}])
-    assert gl.gpu_points() == (gl.roof("T4"), [])
+    assert gl.perf.gpu_points() == (gl.roof("T4"), [])
 
 
 def test_the_explorer_of_notebook_01_offers_what_is_recorded(record):
@@ -277,20 +277,20 @@ def test_a_gpu_that_is_here_comes_before_a_recording(monkeypatch, record):
 def test_a_gpu_without_a_data_sheet_has_its_own_column_alone(monkeypatch, reports):
     found = GpuRows(transpose_rows(), Provenance("measured", "GeForce RTX 2060"))
     monkeypatch.setattr(gpu_tables, "transpose_rows", lambda: found)
-    shown = gl.compare_transposes(reports)
+    shown = gl.plot.compare_transposes(reports)
     assert shown.headings[3:] == ("GeForce RTX 2060, measured",)
     assert "Measured here on GeForce RTX 2060, 4096 × 4096" in shown.caption
 
 
 def test_a_live_figure_says_so(monkeypatch):
     rows = GpuRows(stride_rows(), Provenance("measured", "Tesla T4"))
-    monkeypatch.setattr("gpulearn.plot.strides.stride_rows", lambda: rows)
-    said = gl.plot_strides().alt
+    monkeypatch.setattr("gpulearn.plot.stride_rates.stride_rows", lambda: rows)
+    said = gl.plot.strides().alt
     assert "measured here on Tesla T4" in said
     assert "the T4's data sheet" in said
     unknown = replace(rows, provenance=Provenance("measured", "NVIDIA GeForce RTX 2060"))
-    monkeypatch.setattr("gpulearn.plot.strides.stride_rows", lambda: unknown)
-    assert "modelled" not in gl.plot_strides().alt  # by no other GPU's data sheet
+    monkeypatch.setattr("gpulearn.plot.stride_rates.stride_rows", lambda: unknown)
+    assert "modelled" not in gl.plot.strides().alt  # by no other GPU's data sheet
 
 
 @pytest.mark.parametrize("name", GPUS)
@@ -313,11 +313,11 @@ def test_sectors_grow_with_the_stride_up_to_one_for_each_lane():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: gl.compare_transposes({}), r"reports is {}: give"),
-        (lambda: gl.compare_transposes({"strait": None}), "did you mean 'straight'"),
-        (lambda: gl.kernel_times("sum"), "did you mean 'sums'"),
-        (lambda: gl.compare_precisions(100), "batch is 100: choose from 4, 16"),
-        (lambda: gl.training_rates("LeNet", (5,)), "batch is 5: choose from"),
+        (lambda: gl.plot.compare_transposes({}), r"reports is {}: give"),
+        (lambda: gl.plot.compare_transposes({"strait": None}), "did you mean 'straight'"),
+        (lambda: gl.plot.kernel_times("sum"), "did you mean 'sums'"),
+        (lambda: gl.plot.compare_precisions(100), "batch is 100: choose from 4, 16"),
+        (lambda: gl.plot.training_rates("LeNet", (5,)), "batch is 5: choose from"),
         (lambda: reductions.record_reductions(0), "n is 0"),
         (lambda: transposes.record_transposes([]), "sizes is"),
         (lambda: roofline.gpu_rows("x", lambda: None, lambda: "cpu") or gl.roof("x"), "no GPU"),

@@ -8,8 +8,8 @@ import pytest
 import gpulearn as gl
 from gpulearn.nn.autograd import Variable
 from gpulearn.plot.graph_layout import lay_out
-from gpulearn.plot.graph_player import _sent, draw
 from gpulearn.plot.graph_steps import called, label, nodes_of, sentence, short, steps
+from gpulearn.plot.graphs import _sent, draw
 
 
 def neuron():
@@ -141,7 +141,7 @@ def test_names():
 def test_without_a_way_back():
     assert {step.phase for step in steps(Variable([1.0, 2.0]) * 2)} == {"given", "forward"}
     assert (
-        gl.show_graph(Variable([1.0, 2.0]) * 2).alt == "The graph of 3 nodes: the result is [2, 4]."
+        gl.plot.graph(Variable([1.0, 2.0]) * 2).alt == "The graph of 3 nodes: the result is [2, 4]."
     )
 
 
@@ -155,7 +155,7 @@ def test_every_step_is_drawn(make):
 
 
 def test_the_widget_follows_its_slider():
-    player = gl.graph_player(neuron())
+    player = gl.plot.graph_player(neuron())
     assert repr(player).startswith("[interactive figure: Given: x is 3")
     player.controls["step"].value = player.controls["step"].max
     assert "w has collected 10." in repr(player)
@@ -167,11 +167,11 @@ def test_bad_input():
     long = Variable(1.0)
     for _ in range(24):
         long = long.tanh()
-    with pytest.raises(gl.BadInput, match="The graph has 25 nodes: at most 24"):
-        gl.show_graph(long)
-    with pytest.raises(gl.BadInput, match=r"Variable\(1.\) has no graph"):
-        gl.graph_player(Variable(1.0))
-    with pytest.raises(gl.BadInput, match="3 has no graph"):
-        gl.show_graph(3)
-    with pytest.raises(gl.BadInput, match="There is no step 16: the last is 15"):
+    with pytest.raises(gl.errors.BadInput, match="The graph has 25 nodes: at most 24"):
+        gl.plot.graph(long)
+    with pytest.raises(gl.errors.BadInput, match=r"Variable\(1.\) has no graph"):
+        gl.plot.graph_player(Variable(1.0))
+    with pytest.raises(gl.errors.BadInput, match="3 has no graph"):
+        gl.plot.graph(3)
+    with pytest.raises(gl.errors.BadInput, match="There is no step 16: the last is 15"):
         draw(neuron(), 16)

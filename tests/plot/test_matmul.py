@@ -5,13 +5,14 @@ import re
 import numpy as np
 import pytest
 
-from gpulearn import matmul_explorer, show, table
+from gpulearn import show, table
 from gpulearn.device import selection
 from gpulearn.errors import BadInput
+from gpulearn.perf.matmul_times import rates
 from gpulearn.perf.series import Provenance, Series
 from gpulearn.plot.explorer import Explorer
-from gpulearn.plot.matmul import compare_gpus, plot_rates, plot_times, rates
-from gpulearn.plot.matmul_explorer import BEST, draw, gpu_series
+from gpulearn.plot.matmul import compare_gpus, plot_rates, plot_times
+from gpulearn.plot.matmul_controls import BEST, draw, gpu_series, matmul_explorer
 from gpulearn.plot.style import figure
 
 HERE = Provenance("measured", "a laptop")
@@ -107,7 +108,7 @@ def test_what_cannot_be_compared_is_refused():
 def test_nothing_to_plot():
     with pytest.raises(BadInput, match="nothing to plot"):
         plot_times()
-    with pytest.raises(BadInput, match=r"\[Series.* is no series: give what gl.cpu_times"):
+    with pytest.raises(BadInput, match=r"\[Series.* is no series: give what gl.perf.cpu_times"):
         plot_times([CPU, GPU])
     with pytest.raises(BadInput, match="3 is no series"):
         plot_rates(CPU, 3)
@@ -209,7 +210,7 @@ def test_explorer_redraws():
 def test_a_gpu_is_timed_once_for_each_choice(monkeypatch):
     calls = []
     monkeypatch.setattr(
-        "gpulearn.plot.matmul_explorer.gpu_times",
+        "gpulearn.plot.matmul_controls.gpu_times",
         lambda *a: calls.append(a) or Series("GPU", SIZES, (1.0, 1.0, 1.0), HERE),
     )
     gpu_series.cache_clear()

@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from gpulearn import BadInput, photo, show_images
+from gpulearn import photo, show_images
+from gpulearn.errors import BadInput
 
 
 def test_a_photograph_has_the_size_asked_for():

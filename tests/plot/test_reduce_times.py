@@ -21,21 +21,21 @@ def test_the_fastest_is_the_fastest_on_both_sides_of_a_crossover(ranks, link):
     for place, (size, name) in enumerate(spans):
         if place:
             size *= 1.05
-        times = {n: gl.all_reduce_seconds(n, ranks, size, link) for n in names}
+        times = {n: gl.parallel.all_reduce_seconds(n, ranks, size, link) for n in names}
         assert times[name] == pytest.approx(min(times.values()))
         if place:
             before = spans[place - 1]
-            times = {n: gl.all_reduce_seconds(n, ranks, size / 1.1, link) for n in names}
+            times = {n: gl.parallel.all_reduce_seconds(n, ranks, size / 1.1, link) for n in names}
             assert times[before[1]] == pytest.approx(min(times.values()))
 
 
 def test_the_alt_says_who_is_fastest_and_what_is_modelled():
-    link = gl.Link(1e-4, 1e9)
-    alt = gl.plot_all_reduce(MEASURED, {"root": link, "ring": link}, ranks=4).alt
+    link = gl.parallel.Link(1e-4, 1e9)
+    alt = gl.plot.all_reduce(MEASURED, {"root": link, "ring": link}, ranks=4).alt
     assert "measured at 1 KB, via one root is fastest with 0.1 ms" in alt
     assert "measured at 1 MB, ring is fastest with 4 ms" in alt
     assert "lines of the α–β model for via one root, ring" in alt
-    alone = gl.plot_all_reduce({}, "NVLink 4", ranks=8).alt
+    alone = gl.plot.all_reduce({}, "NVLink 4", ranks=8).alt
     assert "measured" not in alone
     assert "modelled, doubling is fastest for small tensors, from " in alone
 
@@ -45,8 +45,8 @@ def test_each_series_says_where_it_is_from(monkeypatch):
 
     kept = []
     monkeypatch.setattr(reduce_times, "show", lambda made, alt: kept.append(made))
-    link = gl.Link(1e-4, 1e9)
-    gl.plot_all_reduce(MEASURED, {"ring": link}, ranks=4)
+    link = gl.parallel.Link(1e-4, 1e9)
+    gl.plot.all_reduce(MEASURED, {"ring": link}, ranks=4)
     axes = kept[0].axes[0]
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels == [
@@ -54,16 +54,18 @@ def test_each_series_says_where_it_is_from(monkeypatch):
     ]  # fmt: skip
     curve = axes.lines[2]
     size, milliseconds = curve.get_xdata()[-1], curve.get_ydata()[-1]
-    assert milliseconds == pytest.approx(1e3 * gl.all_reduce_seconds("ring", 4, size, link))
+    assert milliseconds == pytest.approx(
+        1e3 * gl.parallel.all_reduce_seconds("ring", 4, size, link)
+    )
 
 
 def test_bad_input_is_told():
-    with pytest.raises(gl.BadInput, match="algorithm"):
-        gl.plot_all_reduce({"star": {1: 1}}, ranks=4)
-    with pytest.raises(gl.BadInput, match="nothing to draw"):
-        gl.plot_all_reduce({}, ranks=4)
-    with pytest.raises(gl.BadInput, match="ranks is 3: give a power of two"):
-        gl.all_reduce_explorer(3)
+    with pytest.raises(gl.errors.BadInput, match="algorithm"):
+        gl.plot.all_reduce({"star": {1: 1}}, ranks=4)
+    with pytest.raises(gl.errors.BadInput, match="nothing to draw"):
+        gl.plot.all_reduce({}, ranks=4)
+    with pytest.raises(gl.errors.BadInput, match="ranks is 3: give a power of two"):
+        gl.plot.all_reduce_explorer(3)
 
 
 def test_sizes_read_well():
@@ -73,7 +75,7 @@ def test_sizes_read_well():
 
 
 def test_the_widget_follows_its_controls():
-    explorer = gl.all_reduce_explorer()
+    explorer = gl.plot.all_reduce_explorer()
     assert "1,024 ranks, 100 Gbit" in repr(explorer)
     explorer.controls["link"].value = "NVLink 4"
     explorer.controls["ranks"].value = 8

@@ -6,8 +6,8 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.kernels import reduction
-from gpulearn.plot.reduction_player import draw
 from gpulearn.plot.reduction_tree import FORMS, holdings, rounds, sentence
+from gpulearn.plot.reductions import draw
 
 ADDITIONS = ("s[t] += s[t + step]", "s[place] += s[place + step]", "total += cuda.shfl_down_sync")
 
@@ -63,14 +63,14 @@ def test_passes_are_those_of_the_report():
 
 
 def test_other_rounds_and_forms_are_refused():
-    with pytest.raises(gl.BadInput, match="There is no round 7: sequential takes 6"):
+    with pytest.raises(gl.errors.BadInput, match="There is no round 7: sequential takes 6"):
         draw("sequential", 7)
-    with pytest.raises(gl.BadInput, match="form"):
+    with pytest.raises(gl.errors.BadInput, match="form"):
         draw("tree", 1)
 
 
 def test_the_widget_follows_its_controls():
-    player = gl.reduction_player()
+    player = gl.plot.reduction_player()
     form, number = player.controls["form"], player.controls["number"]
     number.value = 6
     assert "round 6 of 6" in repr(player)

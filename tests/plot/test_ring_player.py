@@ -5,8 +5,8 @@ import torch
 
 import gpulearn as gl
 from gpulearn.parallel import allreduce as module
-from gpulearn.plot.ring_player import draw
 from gpulearn.plot.ring_steps import MOST, ring_steps, sentence
+from gpulearn.plot.rings import draw
 
 
 def seen(ranks, monkeypatch):
@@ -14,19 +14,19 @@ def seen(ranks, monkeypatch):
     before = {rank: [] for rank in range(ranks)}
     sent = {rank: [] for rank in range(ranks)}
     tensors = {}
-    exchange = module.exchange
+    sendrecv = module.sendrecv
 
     def watched(outgoing, to, incoming, source):
-        rank = gl.rank()
+        rank = gl.parallel.rank()
         before[rank].append(tensors[rank].tolist())
         sent[rank].append(outgoing.storage_offset())  # chunks have one element each
-        return exchange(outgoing, to, incoming, source)
+        return sendrecv(outgoing, to, incoming, source)
 
-    monkeypatch.setattr(module, "exchange", watched)
+    monkeypatch.setattr(module, "sendrecv", watched)
 
     def run():
-        mine = torch.full((ranks,), 2 ** gl.rank())
-        tensors[gl.rank()] = mine
+        mine = torch.full((ranks,), 2 ** gl.parallel.rank())
+        tensors[gl.parallel.rank()] = mine
         module.ring_all_reduce(mine)
 
     # the lists above are to be shared: the function may not travel as a copy
@@ -67,14 +67,14 @@ def test_every_step_is_drawn_and_said(ranks):
 
 
 def test_other_rings_and_steps_are_refused():
-    with pytest.raises(gl.BadInput, match="ranks is 6: the picture has room for 2 to 5"):
+    with pytest.raises(gl.errors.BadInput, match="ranks is 6: the picture has room for 2 to 5"):
         ring_steps(6)
-    with pytest.raises(gl.BadInput, match="There is no step 7: a ring of 4 takes 6"):
+    with pytest.raises(gl.errors.BadInput, match="There is no step 7: a ring of 4 takes 6"):
         draw(4, 7)
 
 
 def test_the_widget_follows_its_controls():
-    player = gl.ring_player()
+    player = gl.plot.ring_player()
     ranks, step = player.controls["ranks"], player.controls["step"]
     step.value = 6
     assert "every rank holds all of the sum" in repr(player)

@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from gpulearn import compare_points, compare_roofs, plot_roofline, roof, roofline_explorer
+from gpulearn import roof
 from gpulearn.display import show
 from gpulearn.errors import BadInput
 from gpulearn.perf.measured_roof import RoofPoint
 from gpulearn.perf.roofline import Roof
 from gpulearn.perf.series import Provenance
-from gpulearn.plot.roofline import said_of_point
-from gpulearn.plot.roofline_explorer import INTENSITIES, draw_roofs
+from gpulearn.plot.roofline_controls import INTENSITIES, draw_roofs, roofline_explorer
+from gpulearn.plot.rooflines import compare_points, compare_roofs, plot_roofline, said_of_point
 
 HERE = Provenance("measured", "here")
 LAPTOP = Roof("a laptop", 300e9, 50e9, HERE)
@@ -24,7 +24,7 @@ def drawn(monkeypatch):
     """The axes of the last figure drawn."""
     figures = []
     monkeypatch.setattr(
-        "gpulearn.plot.roofline.show", lambda fig, alt: figures.append(fig) or show(fig, alt)
+        "gpulearn.plot.rooflines.show", lambda fig, alt: figures.append(fig) or show(fig, alt)
     )
     return lambda: figures[-1].axes[0]
 
@@ -103,7 +103,10 @@ def test_a_disturbed_point_is_labelled():
     [
         (lambda: plot_roofline(), "nothing to plot"),
         (lambda: plot_roofline(UPDATE), "is no roof: give what gl.measured_roof"),
-        (lambda: plot_roofline(LAPTOP, points=[LAPTOP]), "is no point: give what gl.roof_point"),
+        (
+            lambda: plot_roofline(LAPTOP, points=[LAPTOP]),
+            "is no point: give what gl.perf.roof_point",
+        ),
         (lambda: plot_roofline(LAPTOP, points=UPDATE), "points is .*: give a list"),
         (lambda: plot_roofline(LAPTOP, intensity=0), "intensity is 0: give a number above zero"),
         (lambda: plot_roofline(*[LAPTOP] * 9), "too much to tell apart: give 8"),

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulearn import cuda, thread_explorer
+from gpulearn import cuda
 from gpulearn.errors import BadInput
-from gpulearn.plot.thread_explorer import draw
 from gpulearn.plot.thread_grid import Launch
+from gpulearn.plot.thread_grids import draw, thread_explorer
 
 SMALL = st.integers(1, 9)
 PAIR = st.tuples(SMALL, SMALL)

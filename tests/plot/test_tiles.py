@@ -2,7 +2,8 @@
 
 import pytest
 
-from gpulearn import BadInput, show_halo, show_tile
+from gpulearn.errors import BadInput
+from gpulearn.plot.tiles import show_halo, show_tile
 
 
 def test_a_tile_is_written_by_rows_and_read_by_columns():

@@ -6,17 +6,17 @@ from matplotlib.colors import to_hex
 
 import gpulearn as gl
 from gpulearn.display import show
-from gpulearn.plot import timeline
+from gpulearn.plot import timelines
 
-LINK = gl.Link(100e-6, 1e9)
+LINK = gl.parallel.Link(100e-6, 1e9)
 
 
 def step(overlap):
-    buffer, other = torch.zeros(1000), 1 - gl.rank()
-    gl.compute(1e-3 * (1 + gl.rank()))
-    pair = [gl.isend(buffer.clone(), other), gl.irecv(buffer, other)]
+    buffer, other = torch.zeros(1000), 1 - gl.parallel.rank()
+    gl.parallel.compute(1e-3 * (1 + gl.parallel.rank()))
+    pair = [gl.parallel.isend(buffer.clone(), other), gl.parallel.irecv(buffer, other)]
     if overlap:
-        gl.compute(1e-3)
+        gl.parallel.compute(1e-3)
     for handle in pair:
         handle.wait()
 
@@ -24,13 +24,13 @@ def step(overlap):
 @pytest.fixture
 def drawn(monkeypatch):
     figures = []
-    monkeypatch.setattr(timeline, "show", lambda fig, alt: figures.append(fig) or show(fig, alt))
+    monkeypatch.setattr(timelines, "show", lambda fig, alt: figures.append(fig) or show(fig, alt))
     return lambda: figures[-1]
 
 
 def test_bars_are_the_intervals(drawn):
     run = gl.simulate(step, 2, False, link=LINK)
-    picture = gl.plot_timeline(run)
+    picture = gl.plot.timeline(run)
     (axes,) = drawn().axes
     assert axes.get_xlabel() == "time (ms), modelled"
     assert [t.get_text() for t in axes.get_yticklabels()] == ["rank 0", "rank 1"]
@@ -48,7 +48,7 @@ def test_bars_are_the_intervals(drawn):
 
 
 def test_kinds_differ_by_more_than_colour_and_the_legend_agrees(drawn):
-    gl.plot_timeline(gl.simulate(step, 2, False, link=LINK))
+    gl.plot.timeline(gl.simulate(step, 2, False, link=LINK))
     (axes,) = drawn().axes
     looks = {c.get_hatch() for c in axes.collections if c.get_paths()}
     assert len(looks) == 4
@@ -60,7 +60,7 @@ def test_kinds_differ_by_more_than_colour_and_the_legend_agrees(drawn):
 def test_several_runs_share_one_axis_and_overlap_is_told(drawn):
     runs = {name: gl.simulate(step, 2, name == "overlapped", link=LINK)
             for name in ("plain", "overlapped")}  # fmt: skip
-    picture = gl.plot_timeline(runs)
+    picture = gl.plot.timeline(runs)
     top, bottom = drawn().axes
     assert top.get_xlim() == bottom.get_xlim()
     assert [a.get_title(loc="left").split(":")[0] for a in (top, bottom)] == list(runs)
@@ -70,14 +70,16 @@ def test_several_runs_share_one_axis_and_overlap_is_told(drawn):
 
 
 def test_what_cannot_be_drawn():
-    with pytest.raises(gl.BadInput, match="the run has 17 ranks: at most 16"):
-        gl.plot_timeline(gl.simulate(lambda: None, 17))
-    with pytest.raises(gl.BadInput, match="runs is empty"):
-        gl.plot_timeline({})
-    with pytest.raises(gl.BadInput, match="give what gl.simulate returns"):
-        gl.plot_timeline(3)
-    assert "over 0 ns" in gl.plot_timeline(gl.simulate(lambda: None, 1)).alt
+    with pytest.raises(gl.errors.BadInput, match="the run has 17 ranks: at most 16"):
+        gl.plot.timeline(gl.simulate(lambda: None, 17))
+    with pytest.raises(gl.errors.BadInput, match="runs is empty"):
+        gl.plot.timeline({})
+    with pytest.raises(gl.errors.BadInput, match="give what gl.simulate returns"):
+        gl.plot.timeline(3)
+    assert "over 0 ns" in gl.plot.timeline(gl.simulate(lambda: None, 1)).alt
 
 
 def test_a_simulation_is_written_with_the_unit_that_fits():
-    assert ": 4 s (modelled), 0 messages, 0 bytes" in repr(gl.simulate(lambda: gl.compute(4.0), 2))
+    assert ": 4 s (modelled), 0 messages, 0 bytes" in repr(
+        gl.simulate(lambda: gl.parallel.compute(4.0), 2)
+    )

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpulearn as gl
-from gpulearn.plot import training_board as boards
-from gpulearn.plot.confusion import said as confusion_said
-from gpulearn.plot.filters import ENLARGED, edges, mosaic
+from gpulearn.plot import boards as boards
+from gpulearn.plot.classification import said as confusion_said
+from gpulearn.plot.filter_images import ENLARGED, edges, mosaic
 from gpulearn.plot.memory_bars import unit_for
+from gpulearn.plot.training_controls import draw_training
 from gpulearn.plot.training_curves import draw_run, finding, smoothed
-from gpulearn.plot.training_explorer import draw_training
 from gpulearn.train.history import Epoch, History, Step
 
 
@@ -34,7 +34,7 @@ def steps_of(losses, norm=2.0):
 
 LOSSES = [2.3, 1.0, 0.5, 0.25]
 RUN = History(steps_of(LOSSES), [Epoch(1, 4, 1.0, 0.5, 0.875, 0.25)])
-SMALL = gl.Digits(*(part[:96] for part in gl.digits()))
+SMALL = gl.data.Digits(*(part[:96] for part in gl.digits()))
 
 
 # --- curves
@@ -72,7 +72,7 @@ def test_a_gradient_that_overflowed_is_not_the_largest():
 
 @pytest.mark.parametrize("curve", ["loss", "gradient_norm", "rate", "test_loss", "test_accuracy"])
 def test_runs_are_compared_by_each_curve(curve):
-    picture = gl.compare_runs({"plain": RUN, "again": RUN}, curve)
+    picture = gl.plot.compare_runs({"plain": RUN, "again": RUN}, curve)
     ends = {
         "loss": "1.01",
         "gradient_norm": "2",
@@ -84,20 +84,20 @@ def test_runs_are_compared_by_each_curve(curve):
 
 
 def test_a_table_of_runs_holds_how_each_ended():
-    printed = repr(gl.runs_table({"plain": RUN, "clipped": RUN}))
+    printed = repr(gl.plot.runs_table({"plain": RUN, "clipped": RUN}))
     assert re.search(r"^clipped +2 +1 +0.5 +87.5% +250 ms$", printed, re.MULTILINE)
 
 
 @pytest.mark.parametrize("bad", [{}, [RUN], {"a": 3}, {"a": History([], [])}])
 def test_what_is_no_run_is_refused(bad):
-    for shows in (gl.compare_runs, gl.runs_table):
-        with pytest.raises(gl.BadInput, match=r"gl\.fit returned"):
+    for shows in (gl.plot.compare_runs, gl.plot.runs_table):
+        with pytest.raises(gl.errors.BadInput, match=r"gl\.fit returned"):
             shows(bad)
 
 
 def test_an_unknown_curve_is_refused():
-    with pytest.raises(gl.BadInput, match="did you mean 'loss'"):
-        gl.compare_runs({"plain": RUN}, "lose")
+    with pytest.raises(gl.errors.BadInput, match="did you mean 'loss'"):
+        gl.plot.compare_runs({"plain": RUN}, "lose")
 
 
 # --- the board
@@ -130,7 +130,7 @@ def notebook(monkeypatch):
 
 def test_a_board_draws_in_one_place_and_not_too_often(notebook):
     places, clock = notebook
-    board = gl.training_board(every=1.0)
+    board = gl.plot.training_board(every=1.0)
     for moment, step in zip((0.0, 0.4, 0.9, 1.5), RUN.steps, strict=True):
         clock[0] = moment
         board(step)
@@ -148,7 +148,7 @@ def test_a_board_draws_in_one_place_and_not_too_often(notebook):
 
 def test_a_slow_drawing_is_followed_by_a_long_pause(notebook, monkeypatch):
     places, clock = notebook
-    board = gl.training_board(every=0.1)
+    board = gl.plot.training_board(every=0.1)
     picture = board.picture
 
     def slow():
@@ -164,16 +164,16 @@ def test_a_slow_drawing_is_followed_by_a_long_pause(notebook, monkeypatch):
 
 
 def test_an_error_in_a_drawing_reaches_the_training_loop(notebook, monkeypatch):
-    board = gl.training_board()
+    board = gl.plot.training_board()
     monkeypatch.setattr(boards, "draw_run", lambda *args, **kwargs: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        gl.fit(gl.MLP(), SMALL, epochs=1, rate=0.01, progress=False, on_step=board)
+        gl.fit(gl.train.MLP(), SMALL, epochs=1, rate=0.01, progress=False, on_step=board)
 
 
 def test_outside_a_notebook_a_board_only_collects():
-    board = gl.training_board(clip=1.0)
+    board = gl.plot.training_board(clip=1.0)
     run = gl.fit(
-        gl.MLP(),
+        gl.train.MLP(),
         SMALL,
         epochs=2,
         rate=0.01,
@@ -189,12 +189,12 @@ def test_outside_a_notebook_a_board_only_collects():
 
 
 def test_a_board_refuses_what_it_cannot_draw():
-    with pytest.raises(gl.BadInput, match="given 3: hand it to gl.fit as on_step"):
-        gl.training_board()(3)
-    with pytest.raises(gl.BadInput, match="every is 0"):
-        gl.training_board(every=0)
-    with pytest.raises(gl.BadInput, match="clip is -1"):
-        gl.training_board(clip=-1)
+    with pytest.raises(gl.errors.BadInput, match="given 3: hand it to gl.fit as on_step"):
+        gl.plot.training_board()(3)
+    with pytest.raises(gl.errors.BadInput, match="every is 0"):
+        gl.plot.training_board(every=0)
+    with pytest.raises(gl.errors.BadInput, match="clip is -1"):
+        gl.plot.training_board(clip=-1)
 
 
 def test_the_explorer_trains_anew_and_tells_a_rate_that_is_too_high():
@@ -208,7 +208,7 @@ def test_the_explorer_trains_anew_and_tells_a_rate_that_is_too_high():
     _, stopped = draw_training(SMALL, 8, rate=1e6, clip=0.0, schedule="constant")
     assert re.search(r"clip none, constant\. .* Step \d+ stopped: the loss", stopped)
 
-    explorer = gl.training_explorer(SMALL, epochs=1)
+    explorer = gl.plot.training_explorer(SMALL, epochs=1)
     before = explorer.picture.value
     assert "Rate 1, clip none, constant" in before  # where notebook 12 begins to clip
     explorer.controls["rate"].value = 0.1
@@ -223,19 +223,19 @@ def test_the_explorer_trains_anew_and_tells_a_rate_that_is_too_high():
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=40))
 def test_confusions_are_counted(pairs):
     labels, answers = (np.array(column) for column in zip(*pairs, strict=True))
-    counts = gl.confusion_matrix(labels, answers, classes=5)
+    counts = gl.plot.confusion_matrix(labels, answers, classes=5)
     for true, answer in np.ndindex(5, 5):
         assert counts[true, answer] == pairs.count((true, answer))
 
 
 def test_the_most_frequent_mistake_is_named():
     labels = np.array([3, 3, 3, 8, 1])
-    picture = gl.plot_confusion(labels, np.array([3, 5, 5, 1, 1]))
+    picture = gl.plot.confusion(labels, np.array([3, 5, 5, 1, 1]))
     assert picture.alt == (
         "Confusion matrix: 2 of 5 answers lie on the diagonal, 3 beside it; the most frequent "
         "mistake, 2 times, is 5 for 3."
     )
-    assert gl.plot_confusion(labels, labels).alt.endswith(
+    assert gl.plot.confusion(labels, labels).alt.endswith(
         "5 of 5 answers lie on the diagonal, none beside it."
     )
     once = np.array([[1, 1], [0, 2]])
@@ -253,8 +253,8 @@ def test_the_most_frequent_mistake_is_named():
     ],
 )
 def test_what_are_no_classes_is_refused(labels, answers, message):
-    with pytest.raises(gl.BadInput, match=message):
-        gl.plot_confusion(np.array(labels), np.array(answers))
+    with pytest.raises(gl.errors.BadInput, match=message):
+        gl.plot.confusion(np.array(labels), np.array(answers))
 
 
 # --- filters
@@ -271,12 +271,12 @@ def test_edges_are_told_from_blobs_and_noise():
 
 
 def test_filters_are_shown_before_and_after():
-    model = gl.LeNet(width=4, seed=1)
-    picture = gl.show_filters(model.stage1.conv1.weight, before=torch.zeros(4, 1, 3, 3))
+    model = gl.train.LeNet(width=4, seed=1)
+    picture = gl.plot.filters(model.stage1.conv1.weight, before=torch.zeros(4, 1, 3, 3))
     assert picture.alt.startswith("4 filters of 3 × 3. Before training, weights reach 0, and 0 ")
     reach = model.stage1.conv1.weight.abs().max().item()
     assert f"after training, weights reach {reach:.2g}, and" in picture.alt
-    assert gl.show_filters(np.ones((1, 1, 1, 1))).alt.startswith("1 filters of 1 × 1. After")
+    assert gl.plot.filters(np.ones((1, 1, 1, 1))).alt.startswith("1 filters of 1 × 1. After")
 
 
 def test_each_filter_stands_in_its_place_of_the_picture():
@@ -294,18 +294,18 @@ def test_each_filter_stands_in_its_place_of_the_picture():
 
 
 def test_what_are_no_filters_is_refused():
-    with pytest.raises(gl.BadInput, match="weights has shape"):
-        gl.show_filters(gl.LeNet().stage2.conv2.weight)
-    with pytest.raises(gl.BadInput, match="give the same filters"):
-        gl.show_filters(np.ones((2, 1, 3, 3)), before=np.ones((2, 1, 5, 5)))
+    with pytest.raises(gl.errors.BadInput, match="weights has shape"):
+        gl.plot.filters(gl.train.LeNet().stage2.conv2.weight)
+    with pytest.raises(gl.errors.BadInput, match="give the same filters"):
+        gl.plot.filters(np.ones((2, 1, 3, 3)), before=np.ones((2, 1, 5, 5)))
 
 
 # --- memory
 
 
 def test_bars_say_their_sum_and_their_largest_part():
-    budget = gl.memory_budget(gl.LeNet(), (64, 1, 8, 8), "adamw", "float32")
-    picture = gl.plot_memory({"batch 64": budget, "small": budget._replace(activations=0)})
+    budget = gl.train.memory_budget(gl.train.LeNet(), (64, 1, 8, 8), "adamw", "float32")
+    picture = gl.plot.memory({"batch 64": budget, "small": budget._replace(activations=0)})
     assert f"batch 64 {budget.total / 1e6:.3g} MB, most of it activations" in picture.alt
     assert "small 575 kB, most of it state (287 kB)" in picture.alt
 
@@ -319,12 +319,12 @@ def test_a_unit_leaves_few_digits(most, unit):
     ("bars", "message"),
     [
         ({}, "bars is"),
-        ({"a": 3}, "a is 3: give what gl.memory_budget returned"),
+        ({"a": 3}, "a is 3: give what gl.train.memory_budget returned"),
         ({"a": {"x": 1}, "b": {"y": 1}}, "b has the parts"),
         ({"a": {"x": -1}}, "x of a is -1"),
         ({"a": {"x": math.nan}}, "x of a is nan"),
     ],
 )
 def test_what_are_no_bytes_is_refused(bars, message):
-    with pytest.raises(gl.BadInput, match=message):
-        gl.plot_memory(bars)
+    with pytest.raises(gl.errors.BadInput, match=message):
+        gl.plot.memory(bars)

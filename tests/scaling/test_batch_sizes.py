@@ -25,23 +25,23 @@ def weights(model):
 
 
 def emulated(factor=1.0, warm_up=0):
-    model = gl.MLP((64, 16, 10), seed=3)
+    model = gl.train.MLP((64, 16, 10), seed=3)
     data = training_data(few(), model)
     return model, _train(model, data, BATCH, EPOCHS, 5, Growth(RATE, factor, warm_up))
 
 
 def one_of_many():
     """A rank's own shard and its own part of each batch, gradients averaged: nothing emulated."""
-    model = gl.MLP((64, 16, 10), seed=3)
+    model = gl.train.MLP((64, 16, 10), seed=3)
     images, labels = (torch.from_numpy(array) for array in few()[:2])
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
-    sampler = gl.ShardSampler(len(labels), uneven="keep", seed=5)
+    sampler = gl.parallel.ShardSampler(len(labels), uneven="keep", seed=5)
     for epoch in range(EPOCHS):
         sampler.set_epoch(epoch)
-        for part in torch.tensor(list(sampler)).split(BATCH // gl.world_size()):
+        for part in torch.tensor(list(sampler)).split(BATCH // gl.parallel.world_size()):
             optimizer.zero_grad()
             functional.cross_entropy(model(images[part]), labels[part]).backward()
-            gl.average_gradients(model, len(part))
+            gl.parallel.average_gradients(model, len(part))
             optimizer.step()
     return weights(model)
 
@@ -49,7 +49,7 @@ def one_of_many():
 def test_one_process_with_the_whole_batch_stands_for_four_real_ranks():
     model, _ = emulated()
     ranks = gl.launch(one_of_many, 4, timeout=20)
-    start = weights(gl.MLP((64, 16, 10), seed=3))
+    start = weights(gl.train.MLP((64, 16, 10), seed=3))
     assert (weights(model) - start).norm() > 0.1
     for found in ranks:
         assert torch.equal(found, ranks[0])
@@ -59,12 +59,14 @@ def test_one_process_with_the_whole_batch_stands_for_four_real_ranks():
 def test_a_factor_of_one_is_plain_training_and_a_larger_one_is_not():
     _, plain = emulated()
     images, labels = (torch.from_numpy(array) for array in few()[:2])
-    model = gl.MLP((64, 16, 10), seed=3)
+    model = gl.train.MLP((64, 16, 10), seed=3)
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
     for epoch in range(EPOCHS):
-        for part in torch.tensor(gl.shard_indices(600, 0, 1, seed=5, epoch=epoch)).split(BATCH):
-            gl.train_step(model, optimizer, images[part], labels[part])
-    assert gl.evaluate(model, images, labels)[0] == pytest.approx(plain[0], abs=1e-6)
+        for part in torch.tensor(gl.parallel.shard_indices(600, 0, 1, seed=5, epoch=epoch)).split(
+            BATCH
+        ):
+            gl.train.train_step(model, optimizer, images[part], labels[part])
+    assert gl.train.evaluate(model, images, labels)[0] == pytest.approx(plain[0], abs=1e-6)
     assert emulated(factor=1.0, warm_up=3)[1] == plain
     assert emulated(factor=2.0)[1][0] < plain[0]
 
@@ -104,23 +106,23 @@ def test_the_rule_helps_up_to_a_limit_for_every_seed(study):
 
 
 def test_the_picture_says_the_medians(study):
-    alt = gl.plot_batch_sizes(study).alt
+    alt = gl.plot.batch_sizes(study).alt
     assert "over batch sizes 32, 256, 512, median of 2 seeds: kept 93%" in alt
-    assert "Loss on the training digits" in gl.plot_batch_sizes(study, "loss").alt
+    assert "Loss on the training digits" in gl.plot.batch_sizes(study, "loss").alt
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: gl.batch_size_study((64, 16)), "ascending"),
-        (lambda: gl.batch_size_study(rules=["lineal"]), "did you mean 'linear'"),
-        (lambda: gl.batch_size_study(seeds=[]), "at least one rule and one seed"),
-        (lambda: gl.batch_size_study(seeds=3), "seeds is 3: give a list, such as [3]."),
-        (lambda: gl.batch_size_study(rules="linear"), "rules is 'linear': give a list"),
-        (lambda: gl.batch_size_study(rate=0), "rate is 0"),
-        (lambda: gl.plot_batch_sizes(3), "study is 3"),
+        (lambda: gl.scaling.batch_size_study((64, 16)), "ascending"),
+        (lambda: gl.scaling.batch_size_study(rules=["lineal"]), "did you mean 'linear'"),
+        (lambda: gl.scaling.batch_size_study(seeds=[]), "at least one rule and one seed"),
+        (lambda: gl.scaling.batch_size_study(seeds=3), "seeds is 3: give a list, such as [3]."),
+        (lambda: gl.scaling.batch_size_study(rules="linear"), "rules is 'linear': give a list"),
+        (lambda: gl.scaling.batch_size_study(rate=0), "rate is 0"),
+        (lambda: gl.plot.batch_sizes(3), "study is 3"),
     ],
 )
 def test_bad_input_is_told(call, said):
-    with pytest.raises(gl.BadInput, match=re.escape(said)):
+    with pytest.raises(gl.errors.BadInput, match=re.escape(said)):
         call()

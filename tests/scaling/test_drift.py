@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import gpulearn as gl
-from gpulearn.plot import drift as drift_figure
+from gpulearn.plot import replicas as drift_figure
 from gpulearn.scaling.drift import POLICIES, Drift, _drift
 
 STEPS, EVERY = 12, 4
@@ -15,7 +15,7 @@ STEPS, EVERY = 12, 4
 
 @pytest.fixture(scope="module")
 def drifts():
-    return gl.measure_drift(list(POLICIES), steps=STEPS, every=EVERY, batch=8)
+    return gl.scaling.measure_drift(list(POLICIES), steps=STEPS, every=EVERY, batch=8)
 
 
 def test_averaged_gradients_keep_replicas_equal_to_the_bit(drifts):
@@ -64,7 +64,7 @@ def test_the_picture_gives_equal_replicas_a_row_of_their_own(drifts, monkeypatch
     monkeypatch.setattr(
         drift_figure, "show", lambda made, alt: kept.append(made) or keep(made, alt)
     )
-    alt = gl.plot_drift(drifts).alt
+    alt = gl.plot.drift(drifts).alt
     assert "gradients averaged equal to the bit all the way" in alt
     assert "parameters averaged equal to the bit at the end, at most 0.0" in alt
     assert "but equal to the bit after 3 steps on the way" in alt
@@ -84,7 +84,7 @@ def test_a_replica_says_what_it_is():
 
 @pytest.fixture(scope="module")
 def compressed():
-    return gl.compression_study(keep=0.02, steps=40, ranks=2)
+    return gl.scaling.compression_study(keep=0.02, steps=40, ranks=2)
 
 
 def test_float16_halves_the_bytes_and_hardly_changes_the_loss(compressed):
@@ -106,7 +106,7 @@ def test_feedback_makes_a_gradient_late_and_not_lost(compressed):
 
 def twice(feedback):
     model = torch.nn.Linear(2, 1, bias=False)
-    replica = gl.CompressedDataParallel(model, "top-k", keep=0.5, feedback=feedback)
+    replica = gl.parallel.CompressedDataParallel(model, "top-k", keep=0.5, feedback=feedback)
     given = []
     for _ in range(2):
         model.weight.grad = torch.tensor([[4.0, 3.0]])
@@ -121,28 +121,31 @@ def test_without_feedback_the_small_entry_never_leaves():
 
 
 def test_table_and_picture_say_what_was_found(compressed):
-    text = repr(gl.compression_table(compressed))
+    text = repr(gl.plot.compression_table(compressed))
     assert f"{compressed['top-k'].bytes_sent:,}" in text
     assert "50.0%" in text
     assert "40 steps; errors relative to the exact mean" in text
-    assert "at the end: none" in gl.plot_compression(compressed).alt
+    assert "at the end: none" in gl.plot.compression(compressed).alt
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: gl.measure_drift(["nothing"]), "There is no policy 'nothing'"),
-        (lambda: gl.measure_drift([]), "policies is empty"),
-        (lambda: gl.measure_drift(every=0), "every is 0"),
-        (lambda: gl.plot_drift({}), "drifts is {}"),
-        (lambda: gl.plot_drift({"a": 1}), "drifts holds 1"),
-        (lambda: gl.compression_study(["zip"]), "There is no method 'zip'"),
-        (lambda: gl.compression_study(keep=2.0), "keep is 2"),
-        (lambda: gl.compression_study(batch=800), "batch is 800: 2 ranks have 719 images each"),
-        (lambda: gl.plot_compression({}), "results is {}"),
-        (lambda: gl.compression_table({"a": 1}), "results is"),
+        (lambda: gl.scaling.measure_drift(["nothing"]), "There is no policy 'nothing'"),
+        (lambda: gl.scaling.measure_drift([]), "policies is empty"),
+        (lambda: gl.scaling.measure_drift(every=0), "every is 0"),
+        (lambda: gl.plot.drift({}), "drifts is {}"),
+        (lambda: gl.plot.drift({"a": 1}), "drifts holds 1"),
+        (lambda: gl.scaling.compression_study(["zip"]), "There is no method 'zip'"),
+        (lambda: gl.scaling.compression_study(keep=2.0), "keep is 2"),
+        (
+            lambda: gl.scaling.compression_study(batch=800),
+            "batch is 800: 2 ranks have 719 images each",
+        ),
+        (lambda: gl.plot.compression({}), "results is {}"),
+        (lambda: gl.plot.compression_table({"a": 1}), "results is"),
     ],
 )
 def test_bad_input_is_told(call, said):
-    with pytest.raises(gl.BadInput, match=re.escape(said)):
+    with pytest.raises(gl.errors.BadInput, match=re.escape(said)):
         call()

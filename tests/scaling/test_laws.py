@@ -19,7 +19,7 @@ SECONDS = st.floats(1e-4, 1e4)
 def test_amdahls_law_is_found_again(serial, one, counts):
     law = Amdahl(serial, one)
     ranks = sorted(counts)
-    found = gl.fit_amdahl(ranks, [law.seconds(n) for n in ranks])
+    found = gl.scaling.fit_amdahl(ranks, [law.seconds(n) for n in ranks])
     assert found.serial == pytest.approx(serial, abs=1e-6)
     assert found.one == pytest.approx(one, rel=1e-6)
 
@@ -28,7 +28,7 @@ def test_amdahls_law_is_found_again(serial, one, counts):
 @given(seconds=st.lists(SECONDS, min_size=3, max_size=3))
 def test_no_other_law_fits_better(seconds):
     ranks = [1, 2, 4]
-    found = gl.fit_amdahl(ranks, seconds)
+    found = gl.scaling.fit_amdahl(ranks, seconds)
     assume(0 < found.one < 1e12)
     assert 0 <= found.serial <= 1
 
@@ -43,15 +43,19 @@ def test_no_other_law_fits_better(seconds):
 
 
 def test_efficiency_is_one_where_nothing_is_lost():
-    assert gl.scaling_efficiency(8, 2, 4) == gl.scaling_efficiency(8, 8, 4, "weak") == 1
-    assert gl.scaling_efficiency(8, 4, 4, "strong") == 0.5
-    assert gl.scaling_efficiency(4, 8, 4, "weak") == 0.5
+    assert (
+        gl.scaling.scaling_efficiency(8, 2, 4)
+        == gl.scaling.scaling_efficiency(8, 8, 4, "weak")
+        == 1
+    )
+    assert gl.scaling.scaling_efficiency(8, 4, 4, "strong") == 0.5
+    assert gl.scaling.scaling_efficiency(4, 8, 4, "weak") == 0.5
 
 
 @quick
 @given(rate=st.floats(1e-4, 10), factor=st.floats(0.1, 100), warm_up=st.integers(0, 20))
 def test_the_rate_grows_in_equal_parts_to_factor_times_as_much(rate, factor, warm_up):
-    rates = [gl.scaled_learning_rate(n, rate, factor, warm_up) for n in range(warm_up + 3)]
+    rates = [gl.optim.scaled_learning_rate(n, rate, factor, warm_up) for n in range(warm_up + 3)]
     assert rates[warm_up:] == [pytest.approx(rate * factor)] * 3
     if warm_up:
         assert rates[0] == rate
@@ -62,17 +66,17 @@ def test_the_rate_grows_in_equal_parts_to_factor_times_as_much(rate, factor, war
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: gl.scaling_efficiency(0, 1, 2), "seconds_one is 0"),
-        (lambda: gl.scaling_efficiency(1, 1, 0), "ranks is 0"),
-        (lambda: gl.scaling_efficiency(1, 1, 2, "week"), "did you mean 'weak'"),
-        (lambda: gl.fit_amdahl([2, 2], [1, 1]), "two different"),
-        (lambda: gl.fit_amdahl([1, 2], [1, -1]), "an entry of seconds is -1"),
-        (lambda: gl.fit_amdahl([1, 2], [1]), "ranks has 2, seconds has 1"),
-        (lambda: gl.scaled_learning_rate(-1, 0.1, 2), "step is -1"),
-        (lambda: gl.scaled_learning_rate(0, 0.1, 0), "factor is 0"),
-        (lambda: gl.scaled_learning_rate(0, 0.1, 2, warm_up=1.5), "warm_up is 1.5"),
+        (lambda: gl.scaling.scaling_efficiency(0, 1, 2), "seconds_one is 0"),
+        (lambda: gl.scaling.scaling_efficiency(1, 1, 0), "ranks is 0"),
+        (lambda: gl.scaling.scaling_efficiency(1, 1, 2, "week"), "did you mean 'weak'"),
+        (lambda: gl.scaling.fit_amdahl([2, 2], [1, 1]), "two different"),
+        (lambda: gl.scaling.fit_amdahl([1, 2], [1, -1]), "an entry of seconds is -1"),
+        (lambda: gl.scaling.fit_amdahl([1, 2], [1]), "ranks has 2, seconds has 1"),
+        (lambda: gl.optim.scaled_learning_rate(-1, 0.1, 2), "step is -1"),
+        (lambda: gl.optim.scaled_learning_rate(0, 0.1, 0), "factor is 0"),
+        (lambda: gl.optim.scaled_learning_rate(0, 0.1, 2, warm_up=1.5), "warm_up is 1.5"),
     ],
 )
 def test_bad_input_is_named(call, said):
-    with pytest.raises(gl.BadInput, match=re.escape(said)):
+    with pytest.raises(gl.errors.BadInput, match=re.escape(said)):
         call()

@@ -22,14 +22,14 @@ def turns_on_a_simulated_clock():
 
     def work(count):
         order.append(count)
-        gl.compute(1 / count + 0.1 * gl.rank())
+        gl.parallel.compute(1 / count + 0.1 * gl.parallel.rank())
 
     times = take_turns({count: lambda c=count: work(c) for count in COUNTS}, repeats=3)
     return times, order
 
 
 def test_the_slowest_rank_of_the_group_counts_and_the_groups_take_turns():
-    ranks = gl.simulate(turns_on_a_simulated_clock, 4, link=gl.Link(1e-6, 1e9)).results
+    ranks = gl.simulate(turns_on_a_simulated_clock, 4, link=gl.parallel.Link(1e-6, 1e9)).results
     found = slowest([times for times, _ in ranks])
     for count in COUNTS:
         assert found[count] == pytest.approx([1 / count + 0.1 * (count - 1)] * 3)
@@ -43,13 +43,13 @@ def test_ratios_are_within_a_repeat_so_that_a_slow_minute_cancels(kind):
     load = (1.0, 5.0, 2.0)
     quick = {1: 8.0, 2: 5.0}
     run = Scaling(kind, {n: tuple(t * slow for slow in load) for n, t in quick.items()}, cores=2)
-    wanted = gl.scaling_efficiency(8.0, 5.0, 2, kind)
+    wanted = gl.scaling.scaling_efficiency(8.0, 5.0, 2, kind)
     assert tuple(run.efficiency(2)) == pytest.approx((wanted,) * 3)
     assert run.speedup(2).median == pytest.approx(2 * wanted)
     if kind == "strong":
         assert run.law.serial == pytest.approx(0.25)
     else:
-        with pytest.raises(gl.BadInput, match="strong"):
+        with pytest.raises(gl.errors.BadInput, match="strong"):
             _ = run.law
 
 
@@ -61,7 +61,7 @@ def test_amdahls_law_goes_through_the_speedup_that_is_drawn_beside_it():
 
 
 def test_amdahls_law_is_fitted_where_every_rank_has_a_core():
-    law = gl.fit_amdahl([1, 2, 3], [10.0, 6.0, 14 / 3])  # s = 0.2
+    law = gl.scaling.fit_amdahl([1, 2, 3], [10.0, 6.0, 14 / 3])  # s = 0.2
     times = {n: (law.seconds(n),) for n in (1, 2, 3)} | {8: (11.0,)}
     assert Scaling("strong", times, cores=4).law.serial == pytest.approx(0.2)
     assert Scaling("strong", times, cores=8).law.serial > 0.4
@@ -70,14 +70,20 @@ def test_amdahls_law_is_fitted_where_every_rank_has_a_core():
 def test_on_one_core_amdahls_law_says_that_nothing_is_gained():
     run = Scaling("strong", {1: (10.0,), 2: (10.4,), 4: (11.0,)}, cores=1)
     assert run.law.serial == 1
-    with pytest.raises(gl.BadInput, match="two different numbers"):
+    with pytest.raises(gl.errors.BadInput, match="two different numbers"):
         _ = Scaling("strong", {1: (10.0,)}, cores=1).law
 
 
 @pytest.mark.parametrize("kind", ["strong", "weak"])
 def test_real_ranks_are_measured(kind):
-    run = gl.measure_scaling(
-        (1, 2), kind=kind, batch=17, repeats=2, steps=1, shape=(5,), model=lambda: gl.MLP((5, 10))
+    run = gl.scaling.measure_scaling(
+        (1, 2),
+        kind=kind,
+        batch=17,
+        repeats=2,
+        steps=1,
+        shape=(5,),
+        model=lambda: gl.train.MLP((5, 10)),
     )
     assert run.ranks == (1, 2)
     assert all(len(times) == 2 and min(times) > 0 for times in run.seconds.values())
@@ -85,24 +91,26 @@ def test_real_ranks_are_measured(kind):
 
 
 def plain(compute, elements, algorithm):
-    gl.compute(compute)
-    gl.all_reduce(torch.zeros(elements), algorithm=algorithm)
+    gl.parallel.compute(compute)
+    gl.parallel.all_reduce(torch.zeros(elements), algorithm=algorithm)
 
 
 @pytest.mark.parametrize("algorithm", ["root", "tree", "doubling", "ring"])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_one_after_the_other_costs_what_the_simulator_says(algorithm, ranks):
-    link, elements = gl.Link(2e-5, 1e9), 24 * 100
+    link, elements = gl.parallel.Link(2e-5, 1e9), 24 * 100
     run = gl.simulate(plain, ranks, 3e-3, elements, algorithm, link=link)
-    modelled = gl.data_parallel_seconds(ranks, 3e-3, 4 * elements, link, algorithm=algorithm)
+    modelled = gl.scaling.data_parallel_seconds(
+        ranks, 3e-3, 4 * elements, link, algorithm=algorithm
+    )
     assert modelled == pytest.approx(run.seconds, rel=1e-9)
 
 
 def overlapped(compute, elements, buckets):
-    gl.compute(compute / 3)
+    gl.parallel.compute(compute / 3)
     sums = []
     for _ in range(buckets):
-        gl.compute(compute * 2 / 3 / buckets)
+        gl.parallel.compute(compute * 2 / 3 / buckets)
         sums.append(begin_sum(torch.zeros(elements // buckets)))
     for one in sums:
         one.wait()
@@ -111,9 +119,12 @@ def overlapped(compute, elements, buckets):
 @pytest.mark.parametrize("buckets", [1, 2, 4, 6])
 @pytest.mark.parametrize("bandwidth", [1e7, 1e8, 1e10])
 def test_overlapping_costs_what_the_simulator_says(buckets, bandwidth):
-    link, elements = gl.Link(3e-5, bandwidth), 2400  # two ranks: both directly, as by doubling
+    link, elements = (
+        gl.parallel.Link(3e-5, bandwidth),
+        2400,
+    )  # two ranks: both directly, as by doubling
     run = gl.simulate(overlapped, 2, 6e-4, elements, buckets, link=link)
-    modelled = gl.data_parallel_seconds(
+    modelled = gl.scaling.data_parallel_seconds(
         2, 6e-4, 4 * elements, link, overlap=True, buckets=buckets, algorithm="doubling"
     )
     assert modelled == pytest.approx(run.seconds, rel=1e-9)
@@ -131,10 +142,10 @@ def test_overlap_never_costs_and_never_hides_more_than_there_is(
     ranks, compute, size, buckets, kind
 ):
     given_ = (ranks, compute, size, "400 Gbit")
-    plain = gl.data_parallel_seconds(*given_, kind=kind, buckets=buckets)
-    hidden = gl.data_parallel_seconds(*given_, kind=kind, buckets=buckets, overlap=True)
+    plain = gl.scaling.data_parallel_seconds(*given_, kind=kind, buckets=buckets)
+    hidden = gl.scaling.data_parallel_seconds(*given_, kind=kind, buckets=buckets, overlap=True)
     share = compute / ranks if kind == "strong" else compute
-    each = gl.all_reduce_seconds("ring", ranks, size / buckets, "400 Gbit")
+    each = gl.parallel.all_reduce_seconds("ring", ranks, size / buckets, "400 Gbit")
     # bucket by bucket: it leaves when it is full and the one before it is through
     through = 0.0
     for number in range(1, buckets + 1):
@@ -153,8 +164,8 @@ def test_the_picture_says_what_was_measured_and_marks_the_cores(monkeypatch):
     )
     seconds = {1: (8.0, 8.0, 8.0), 2: (5.0, 4.0, 4.2), 4: (4.4, 4.0, 4.1)}
     strong = Scaling("strong", seconds, cores=2)
-    model = gl.modelled_scaling(0.1, 1e8, "100 Gbit", ranks=COUNTS)
-    alt = gl.plot_scaling({"here": strong, "network": model}).alt
+    model = gl.scaling.modelled_scaling(0.1, 1e8, "100 Gbit", ranks=COUNTS)
+    alt = gl.plot.scaling({"here": strong, "network": model}).alt
     assert "here, strong scaling, measured here on 2 cores: 1.9 times as fast with 2 ranks" in alt
     assert "efficiency 95% (80% to 100%)" in alt
     assert "network, weak scaling, modelled" in alt
@@ -172,21 +183,21 @@ def test_the_picture_says_what_was_measured_and_marks_the_cores(monkeypatch):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: gl.measure_scaling((2, 4)), "begin with 1"),
-        (lambda: gl.measure_scaling((1, 8), batch=4), "batch is 4"),
-        (lambda: gl.measure_scaling(kind="large"), "There is no kind"),
-        (lambda: gl.modelled_scaling(0.1, 1e8, "carrier pigeon"), "carrier pigeon"),
-        (lambda: gl.data_parallel_seconds(2, 0.0, 1e8, "100 Gbit"), "compute is 0"),
-        (lambda: gl.modelled_scaling(1.0, 1.0, "100 Gbit").efficiency(3), "ranks is 3"),
-        (lambda: gl.plot_scaling({}), "give one run"),
-        (lambda: gl.plot_scaling(3), "runs holds 3"),
+        (lambda: gl.scaling.measure_scaling((2, 4)), "begin with 1"),
+        (lambda: gl.scaling.measure_scaling((1, 8), batch=4), "batch is 4"),
+        (lambda: gl.scaling.measure_scaling(kind="large"), "There is no kind"),
+        (lambda: gl.scaling.modelled_scaling(0.1, 1e8, "carrier pigeon"), "carrier pigeon"),
+        (lambda: gl.scaling.data_parallel_seconds(2, 0.0, 1e8, "100 Gbit"), "compute is 0"),
+        (lambda: gl.scaling.modelled_scaling(1.0, 1.0, "100 Gbit").efficiency(3), "ranks is 3"),
+        (lambda: gl.plot.scaling({}), "give one run"),
+        (lambda: gl.plot.scaling(3), "runs holds 3"),
     ],
 )
 def test_bad_input_is_told(call, said):
-    with pytest.raises(gl.BadInput, match=said):
+    with pytest.raises(gl.errors.BadInput, match=said):
         call()
 
 
 def test_no_loss_is_efficiency_one():
-    run = gl.modelled_scaling(1.0, 0, gl.Link(0.0, 1e9), kind="strong")
+    run = gl.scaling.modelled_scaling(1.0, 0, gl.parallel.Link(0.0, 1e9), kind="strong")
     assert all(math.isclose(run.efficiency(n).median, 1) for n in run.ranks)

@@ -79,7 +79,7 @@ def test_the_message_is_one_readable_sentence(case: Mistake) -> None:
 
 @pytest.mark.parametrize("case", STOPPING, ids=name)
 def test_what_cannot_go_on_stops_a_plain_launch(case: Mistake) -> None:
-    with pytest.raises(gl.KernelError) as caught:
+    with pytest.raises(gl.errors.KernelError) as caught:
         launch(case.kernel, case.grid, case.block, *case.args())
     assert case.kind in [f.kind for f in caught.value.report.findings]
     assert not caught.value.report.ok
@@ -97,7 +97,7 @@ def test_what_can_go_on_warns_with_its_lines(case: Mistake) -> None:
 
 
 def test_the_number_of_arguments_is_said() -> None:
-    with pytest.raises(gl.KernelError, match=r"2.*1|1.*2"):
+    with pytest.raises(gl.errors.KernelError, match=r"2.*1|1.*2"):
         launch(wrong_code.one_argument_too_many, 1, 32, wrong_code.f4(4), wrong_code.f4(4))
 
 
@@ -126,7 +126,7 @@ def test_a_report_of_a_mistake_survives_json() -> None:
 
 @pytest.mark.parametrize("case", STOPPING, ids=name)
 def test_the_next_launch_works(case: Mistake) -> None:
-    with pytest.raises(gl.KernelError):
+    with pytest.raises(gl.errors.KernelError):
         launch(case.kernel, case.grid, case.block, *case.args())
     out = copy.deepcopy(wrong_code.f4(32))
     launch(wrong_code.one_argument_too_many, 1, 32, out)
@@ -175,5 +175,7 @@ def test_a_plain_launch_says_once_what_is_wrong_with_a_line() -> None:
 
 @pytest.mark.parametrize("number", ["a", 1.5, -1, True])
 def test_a_seed_is_a_whole_number(number: object) -> None:
-    with pytest.raises(gl.BadInput, match=f"seed is {number!r}: give a whole number, 0 or more"):
-        gl.seed(number).__enter__()
+    with pytest.raises(
+        gl.errors.BadInput, match=f"seed is {number!r}: give a whole number, 0 or more"
+    ):
+        gl.block_order(number).__enter__()

@@ -10,7 +10,8 @@ import pytest
 from numba import float32
 
 import gpulearn as gl
-from gpulearn import KernelError, cuda
+from gpulearn import cuda
+from gpulearn.errors import KernelError
 
 
 @cuda.jit

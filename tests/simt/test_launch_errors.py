@@ -48,19 +48,21 @@ LAUNCHES = [
 def test_a_launch_without_a_shape_is_a_sentence(wrong: Any, said: str) -> None:
     with pytest.raises(BadLaunch, match=said) as caught:
         wrong()
-    assert isinstance(caught.value, gl.KernelError)
+    assert isinstance(caught.value, gl.errors.KernelError)
     assert isinstance(caught.value, (ValueError, TypeError))  # what Numba raises
     assert len(caught.value._render_traceback_()) <= 3
 
 
 @pytest.mark.parametrize("given", [3, None, fill[1, 32]])
 def test_xray_says_how_it_is_written(given: Any) -> None:
-    with pytest.raises(gl.GpulearnError, match=r"write gl.xray\(kernel\)\[blocks, threads\]"):
+    with pytest.raises(
+        gl.errors.GpulearnError, match=r"write gl.xray\(kernel\)\[blocks, threads\]"
+    ):
         gl.xray(given)
 
 
 def test_a_signature_for_another_number_of_arguments() -> None:
-    with pytest.raises(gl.KernelError, match="takes 2 arguments, and its signature has 1"):
+    with pytest.raises(gl.errors.KernelError, match="takes 2 arguments, and its signature has 1"):
         signed[1, 1](array(), 3)
 
 
@@ -130,10 +132,12 @@ def singles(a, n):
 
 def test_an_array_of_another_type_than_the_signature_says() -> None:
     said = r"signature of doubles says that a is a 1-dimensional array of float64, and it is given"
-    with pytest.raises(gl.KernelError, match=said):
+    with pytest.raises(gl.errors.KernelError, match=said):
         doubles[1, 32](array(), 3)
     singles[1, 32](array(), 3)  # numbers are converted
-    with pytest.raises(gl.KernelError, match="2-dimensional array of float32: without a signature"):
+    with pytest.raises(
+        gl.errors.KernelError, match="2-dimensional array of float32: without a signature"
+    ):
         singles[1, 32](cuda.to_device(np.zeros((4, 8), np.float32)), 3)
 
 

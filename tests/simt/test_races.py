@@ -26,7 +26,7 @@ def racy(kernel: Any, grid: Any, block: Any, *args: Any, seed: int | None = None
         if seed is None:
             cuda.jit(kernel)[grid, block](*given)
         else:
-            with gl.seed(seed):
+            with gl.block_order(seed):
                 cuda.jit(kernel)[grid, block](*given)
     for array, device in zip(args, given, strict=True):
         array[...] = device.copy_to_host()
@@ -210,6 +210,6 @@ def scattered_additions(a, out):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_with_any_seed_an_atomic_adds_each_threads_own_value(seed: int) -> None:
     a, out = np.arange(128, dtype=np.int64), np.zeros(7, np.int64)
-    with gl.seed(seed):
+    with gl.block_order(seed):
         assert not xray(scattered_additions, 4, 32, a, out).findings
     assert out.tolist() == [sum(range(k, 128, 7)) for k in range(7)]

@@ -108,7 +108,7 @@ def test_diff_sets_two_kernels_side_by_side() -> None:
 def test_an_array_can_be_drawn() -> None:
     pytest.importorskip("matplotlib")
     assert report_of(column_copy).plot("a") is not None
-    with pytest.raises(gl.GpulearnError):
+    with pytest.raises(gl.errors.GpulearnError):
         report_of(column_copy).plot("no_such_array")
 
 

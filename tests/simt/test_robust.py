@@ -48,7 +48,7 @@ def endless_without_a_body(out):
 @pytest.mark.parametrize("kernel", [endless, endless_for_one, endless_without_a_body])
 def test_an_endless_loop_ends_with_a_finding(kernel: Any) -> None:
     start = time.monotonic()
-    with pytest.raises(gl.KernelError) as caught:
+    with pytest.raises(gl.errors.KernelError) as caught:
         launch(kernel, 1, 32, np.zeros(32, np.float32))
     assert [f.kind for f in caught.value.report.findings if f.severity == "error"] == [
         "no-progress"
@@ -92,7 +92,9 @@ def test_a_loop_that_changes_something_has_time_but_not_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(limits, "SECONDS", 0.5)
-    with pytest.raises(gl.KernelError, match="still running.*if it is only slow, use more threads"):
+    with pytest.raises(
+        gl.errors.KernelError, match="still running.*if it is only slow, use more threads"
+    ):
         launch(counts_for_ever, 1, 1, np.zeros(1, np.int64))
 
 
@@ -109,7 +111,7 @@ def test_for_loops_of_many_steps_end_by_the_clock(monkeypatch: pytest.MonkeyPatc
     launch(many_steps, 1, 1, out, 300)
     assert out[0] == 1
     monkeypatch.setattr(limits, "SECONDS", 0.0)
-    with pytest.raises(gl.KernelError, match="use more threads"):
+    with pytest.raises(gl.errors.KernelError, match="use more threads"):
         launch(many_steps, 1, 1, out, 300)
 
 
@@ -126,7 +128,7 @@ def search_that_stands_still(a, out):
 
 @pytest.mark.parametrize("grid", [1, 2])
 def test_a_loop_that_stands_still_is_found_at_once(grid: int) -> None:
-    with pytest.raises(gl.KernelError, match="an iteration of it changes nothing"):
+    with pytest.raises(gl.errors.KernelError, match="an iteration of it changes nothing"):
         launch(search_that_stands_still, grid, 32, np.arange(16), np.zeros(64))
 
 
@@ -149,7 +151,7 @@ def endless_recursion(out):
 
 
 def test_recursion_without_end_is_an_error() -> None:
-    with pytest.raises(gl.KernelError):
+    with pytest.raises(gl.errors.KernelError):
         launch(endless_recursion, 1, 32, np.zeros(32, np.float32))
 
 
@@ -186,14 +188,14 @@ def float_index(x, out):
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e30])
 def test_a_nan_index_is_an_error(value: float) -> None:
     x, out = np.full(32, value, np.float32), np.zeros(32, np.float32)
-    with pytest.raises(gl.KernelError) as caught:
+    with pytest.raises(gl.errors.KernelError) as caught:
         launch(nan_index, 1, 32, x, out)
     assert caught.value.report.findings[0].kind == "out-of-bounds"
     assert (out == 0).all()
 
 
 def test_a_float_index_is_refused() -> None:
-    with pytest.raises(gl.KernelError) as caught:
+    with pytest.raises(gl.errors.KernelError) as caught:
         launch(float_index, 1, 32, np.zeros(32, np.float32), np.zeros(32, np.float32))
     assert caught.value.report.findings[0].kind == "not-a-kernel"
 
@@ -218,7 +220,7 @@ def add_at(out, index):
 def test_canaries_round_an_array_survive(kernel: Any, bad: int) -> None:
     whole = cuda.to_device(np.full(30, 5, np.int64))
     index = np.array([0, 1, bad, 3])
-    with pytest.raises(gl.KernelError) as caught:
+    with pytest.raises(gl.errors.KernelError) as caught:
         cuda.jit(kernel)[1, 4](whole[10:20], *to_device((index,)))
     assert caught.value.report.findings[0].kind == "out-of-bounds"
     after = whole.copy_to_host()
@@ -230,7 +232,7 @@ def test_canaries_round_an_array_survive(kernel: Any, bad: int) -> None:
 def test_canaries_round_a_window_of_a_matrix_survive(bad: int) -> None:
     whole = cuda.to_device(np.full((8, 8), 5, np.int64))
     index = np.array([0, 1, bad, 3])
-    with pytest.raises(gl.KernelError):
+    with pytest.raises(gl.errors.KernelError):
         cuda.jit(write_at_two)[1, 4](whole[2:6, 2:6], *to_device((index,)))
     after = whole.copy_to_host()
     after[2:6, 2:6] = 5
@@ -241,7 +243,7 @@ def test_canaries_round_a_window_of_a_matrix_survive(bad: int) -> None:
 @pytest.mark.parametrize("bad", [10, -11, 2**62])
 def test_canaries_survive_an_unchecked_launch(kernel: Any, bad: int) -> None:
     whole = cuda.to_device(np.full(30, 5, np.int64))
-    with gl.unchecked(), pytest.raises(gl.KernelError):
+    with gl.unchecked(), pytest.raises(gl.errors.KernelError):
         cuda.jit(kernel)[1, 4](whole[10:20], *to_device((np.array([0, 1, bad, 3]),)))
     after = whole.copy_to_host()
     assert (after[:10] == 5).all()
@@ -249,7 +251,7 @@ def test_canaries_survive_an_unchecked_launch(kernel: Any, bad: int) -> None:
 
 
 def test_an_endless_loop_ends_in_an_unchecked_launch() -> None:
-    with gl.unchecked(), pytest.raises(gl.KernelError):
+    with gl.unchecked(), pytest.raises(gl.errors.KernelError):
         cuda.jit(endless_without_a_body)[1, 32](cuda.to_device(np.zeros(32, np.float32)))
 
 
@@ -257,7 +259,7 @@ def test_host_memory_round_a_numpy_view_survives() -> None:
     whole = np.full(30, 5, np.int64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(gl.KernelError):
+        with pytest.raises(gl.errors.KernelError):
             cuda.jit(write_at)[1, 4](whole[10:20], np.array([0, 10, 2, 3]))
     assert (whole[:10] == 5).all()
     assert (whole[20:] == 5).all()
@@ -276,24 +278,24 @@ def dynamic(out):
 
 
 def test_local_memory_beyond_hardware_is_refused() -> None:
-    with pytest.raises(gl.KernelError):
+    with pytest.raises(gl.errors.KernelError):
         launch(huge_local, 1, 32, np.zeros(32, np.float32))
 
 
 def test_dynamic_shared_memory_beyond_hardware_is_refused() -> None:
-    with pytest.raises(gl.KernelError) as caught:
+    with pytest.raises(gl.errors.KernelError) as caught:
         launch(dynamic, 1, 32, np.zeros(32, np.float32), shared=10**9)
     assert caught.value.report.findings[0].kind == "launch-limit"
 
 
 def test_dynamic_shared_memory_that_was_not_asked_for_is_out_of_bounds() -> None:
-    with pytest.raises(gl.KernelError) as caught:
+    with pytest.raises(gl.errors.KernelError) as caught:
         launch(dynamic, 1, 32, np.zeros(32, np.float32), shared=64)  # 16 floats
     assert caught.value.report.findings[0].kind == "out-of-bounds"
 
 
 def test_forgotten_dynamic_shared_memory_is_told_where_to_give_it() -> None:
-    with pytest.raises(gl.KernelError, match=r"kernel\[grid, block, stream, bytes\]"):
+    with pytest.raises(gl.errors.KernelError, match=r"kernel\[grid, block, stream, bytes\]"):
         launch(dynamic, 1, 32, np.zeros(32, np.float32))
 
 
@@ -326,7 +328,7 @@ NASTY = textwrap.dedent(
         try:
             kernel[1, 32](*[cuda.to_device(a) if hasattr(a, "shape") and a.shape else a
                             for a in args])
-        except gl.KernelError:
+        except gl.errors.KernelError:
             pass
         except BaseException as error:
             print(f"{body}: {type(error).__name__}: {error}")

@@ -82,7 +82,7 @@ def test_another_block_can_be_watched() -> None:
     report = gl.xray(whoami, block=2)[3, 32](*args)
     (step,) = [s for s in report.step(block=2) if s.touches]
     assert step.touches[0].elements == list(range(64, 96))
-    with pytest.raises(gl.BadInput, match="block=0"):
+    with pytest.raises(gl.errors.BadInput, match="block=0"):
         report.step(block=0)
 
 

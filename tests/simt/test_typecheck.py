@@ -165,7 +165,7 @@ def test_the_verdict_is_given_for_each_list_of_types() -> None:
     whole = cuda.to_device(np.arange(32))
     kernel[1, 32](whole)
     np.testing.assert_array_equal(whole.copy_to_host(), np.arange(32) % 2)
-    with pytest.raises(gl.KernelError):
+    with pytest.raises(gl.errors.KernelError):
         kernel[1, 32](cuda.to_device(np.zeros(32)))
     kernel[1, 32](whole)
 
@@ -202,7 +202,7 @@ def test_an_argument_that_is_no_number_or_array_is_refused(argument: Any) -> Non
     kernel = sources.module("def kernel(x, out):\n    out[0] = 1\n", cuda).kernel
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(gl.KernelError):
+        with pytest.raises(gl.errors.KernelError):
             cuda.jit(kernel)[1, 1](argument, cuda.to_device(np.zeros(1)))
 
 

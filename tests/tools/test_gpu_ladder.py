@@ -8,7 +8,7 @@ import pytest
 from gpulearn import cuda
 from gpulearn.kernels.ladder import LADDER
 from gpulearn.perf import recordings
-from gpulearn.perf.ladder_rates import LIBRARY
+from gpulearn.perf.rung_rates import LIBRARY
 from tools.gpu.ladder import recording as ladder
 from tools.gpu.ladder import resources
 from tools.gpu.ladder.ideas import ideas

@@ -42,7 +42,7 @@ def draw():
 
 def run(path, stop=None, seed=0, data=DATA, **options):
     """Train; after step `stop` the run dies."""
-    model = gl.LeNet(width=2, dropout=0.5, seed=seed)
+    model = gl.train.LeNet(width=2, dropout=0.5, seed=seed)
 
     def on_step(step):
         if step.step == stop:
@@ -105,7 +105,7 @@ def test_the_last_checkpoint_holds_the_trained_model_whatever_the_interval(tmp_p
     _, more = run(path, epochs=4, resume=path)
     assert more.steps[:STEPS] == history.steps
     assert len(more.epochs) == 4
-    with pytest.raises(gl.CheckpointError, match="has 4 epochs behind it"):
+    with pytest.raises(gl.errors.CheckpointError, match="has 4 epochs behind it"):
         run(path, resume=path)
 
 
@@ -131,7 +131,7 @@ def test_a_file_cut_at_any_length_is_refused_and_the_one_before_it_named(tmp_pat
     cuts = {0, 1, 2, 30, *range(len(content) - 60, len(content)), *range(99, len(content), 97)}
     for length in cuts:
         path.write_bytes(content[:length])
-        with pytest.raises(gl.CheckpointError) as caught:
+        with pytest.raises(gl.errors.CheckpointError) as caught:
             load_checkpoint(path)
         assert "cut short" in str(caught.value)
         assert f"resume from {path}.previous" in str(caught.value)
@@ -149,7 +149,7 @@ def test_a_flipped_bit_is_found_or_harmless(tmp_path):
         path.write_bytes(damaged)
         try:
             state = load_checkpoint(path)
-        except gl.CheckpointError:
+        except gl.errors.CheckpointError:
             caught += 1
         else:  # the bit lay in the padding
             assert state["step"] == 2
@@ -169,11 +169,11 @@ class Trap:
 
 def test_foreign_files_are_refused_and_run_no_code(tmp_path):
     mark, path = tmp_path / "mark", tmp_path / "foreign.pt"
-    model = gl.LeNet(width=2)
+    model = gl.train.LeNet(width=2)
     before = {name: value.clone() for name, value in model.state_dict().items()}
 
     def refused(match):
-        with pytest.raises(gl.CheckpointError, match=match) as caught:
+        with pytest.raises(gl.errors.CheckpointError, match=match) as caught:
             gl.fit(model, DATA, epochs=1, rate=0.1, progress=False, resume=path)
         assert "\n" not in str(caught.value)
         assert same(before, model.state_dict())
@@ -213,7 +213,7 @@ OTHERS = {
     "seed": ({"run_seed": 4}, "seed=0, this run has 4"),
     "data": ({"data": (DATA[0][::-1].copy(), DATA[1][::-1].copy(), *DATA[2:])}, "other training"),
     "width": ({"width": 3}, r"stage1.conv1.weight has shape \(2, 1, 3, 3\) in it and"),
-    "model": ({"model": gl.MLP()}, "is of another model: it has no stage1.linear1.weight"),
+    "model": ({"model": gl.train.MLP()}, "is of another model: it has no stage1.linear1.weight"),
 }
 
 
@@ -223,10 +223,10 @@ def test_a_checkpoint_of_another_run_is_refused_before_anything_changes(case, tm
     path = tmp_path / "run.pt"
     run(path, epochs=1)
     options = {"epochs": 3, "rate": 0.02, "batch": 16, "data": DATA, **options}
-    model = options.pop("model", None) or gl.LeNet(width=options.pop("width", 2), seed=9)
+    model = options.pop("model", None) or gl.train.LeNet(width=options.pop("width", 2), seed=9)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     content = path.read_bytes()
-    with pytest.raises(gl.CheckpointError, match=expected):
+    with pytest.raises(gl.errors.CheckpointError, match=expected):
         gl.fit(
             model,
             options.pop("data"),
@@ -253,7 +253,7 @@ def test_an_optimizer_of_the_same_name_and_other_options_is_refused(optimizer, o
     path = tmp_path / "run.pt"
     first = functools.partial(optimizer, weight_decay=0.1)
     run(path, epochs=1, optimizer=first)
-    with pytest.raises(gl.CheckpointError, match="was written with optimizer='SGD"):
+    with pytest.raises(gl.errors.CheckpointError, match="was written with optimizer='SGD"):
         run(path, resume=path, optimizer=functools.partial(other, weight_decay=0.1))
     assert len(run(path, resume=path, optimizer=first)[1].steps) == STEPS
 
@@ -262,13 +262,13 @@ def test_a_run_in_an_epoch_after_the_last_one_asked_for_is_refused(tmp_path):
     path = tmp_path / "run.pt"
     with pytest.raises(Stopped):
         run(path, stop=6)
-    with pytest.raises(gl.CheckpointError, match="has 2 epochs behind it or begun"):
+    with pytest.raises(gl.errors.CheckpointError, match="has 2 epochs behind it or begun"):
         run(path, resume=path, epochs=1)
 
 
 def test_what_a_callback_draws_is_not_missing_after_a_resume(tmp_path):
     path = tmp_path / "run.pt"
-    model = gl.LeNet(width=2, dropout=0.5)
+    model = gl.train.LeNet(width=2, dropout=0.5)
     gl.fit(model, DATA, epochs=3, rate=0.02, batch=16, progress=False, on_step=lambda step: draw())
 
     def draw_and_die(step):
@@ -277,7 +277,7 @@ def test_what_a_callback_draws_is_not_missing_after_a_resume(tmp_path):
             raise Stopped
 
     options = {"epochs": 3, "rate": 0.02, "batch": 16, "progress": False, "checkpoint": path}
-    again = gl.LeNet(width=2, dropout=0.5)
+    again = gl.train.LeNet(width=2, dropout=0.5)
     with pytest.raises(Stopped):
         gl.fit(again, DATA, on_step=draw_and_die, save_every=1, **options)
     gl.fit(again, DATA, on_step=lambda step: draw(), resume=path, **options)
@@ -287,7 +287,7 @@ def test_what_a_callback_draws_is_not_missing_after_a_resume(tmp_path):
 @pytest.mark.parametrize("every", [1, 4])
 def test_an_explosion_can_go_on_from_the_checkpoint_that_it_names(every, tmp_path):
     path = tmp_path / "run.pt"
-    with pytest.raises(gl.TrainingError) as caught:
+    with pytest.raises(gl.errors.TrainingError) as caught:
         run(
             path,
             optimizer="sgd",
@@ -304,13 +304,13 @@ def test_an_explosion_can_go_on_from_the_checkpoint_that_it_names(every, tmp_pat
 def test_where_no_checkpoint_is_good_none_is_named(tmp_path):
     path = tmp_path / "run.pt"
     save_checkpoint(path, {"step": 7})  # of another run
-    with pytest.raises(gl.TrainingError, match="there is no checkpoint before it"):
+    with pytest.raises(gl.errors.TrainingError, match="there is no checkpoint before it"):
         run(path, optimizer="sgd", schedule=lambda step: 1e38)
     broken = DATA[0].copy()
     broken[3] = np.nan
-    with pytest.raises(gl.TrainingError, match="There is no checkpoint yet"):
+    with pytest.raises(gl.errors.TrainingError, match="There is no checkpoint yet"):
         run(None, data=(broken, *DATA[1:]))
-    with pytest.raises(gl.TrainingError, match=rf"last good checkpoint is {path}: resume"):
+    with pytest.raises(gl.errors.TrainingError, match=rf"last good checkpoint is {path}: resume"):
         run(path, data=(broken, *DATA[1:]))
 
 
@@ -390,7 +390,7 @@ def test_a_full_disk_is_told_and_nothing_is_left_lying_about(tmp_path, monkeypat
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(gl.CheckpointError, match="cannot be written: No space left"):
+    with pytest.raises(gl.errors.CheckpointError, match="cannot be written: No space left"):
         save_checkpoint(path, {"step": 3})
     assert path.read_bytes() == content
     assert sorted(file.name for file in tmp_path.iterdir()) == ["run.pt", "run.pt.previous"]
@@ -398,7 +398,7 @@ def test_a_full_disk_is_told_and_nothing_is_left_lying_about(tmp_path, monkeypat
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(gl.CheckpointError, match="cannot be written"):
+    with pytest.raises(gl.errors.CheckpointError, match="cannot be written"):
         save_checkpoint(tmp_path / "file" / "run.pt", {"step": 1})
 
 
@@ -407,7 +407,8 @@ import sys, torch
 torch.set_num_threads(1)
 import gpulearn as gl
 d = gl.digits()
-gl.fit(gl.LeNet(width=2), (d[0][:50], d[1][:50], d[2][:20], d[3][:20]), epochs=10**6, rate=0.02,
+gl.fit(gl.train.LeNet(width=2), (d[0][:50], d[1][:50], d[2][:20], d[3][:20]),
+       epochs=10**6, rate=0.02,
        batch=16, save_every=1, checkpoint=sys.argv[1], log=sys.argv[2], progress=False)
 """
 
@@ -422,15 +423,15 @@ def test_a_killed_process_can_be_continued_without_losing_or_doubling_a_row(tmp_
     os.kill(victim.pid, signal.SIGKILL)
     victim.wait()
     done = len(load_checkpoint(path)["steps"])
-    assert done <= len(gl.read_log(log)) <= done + 1  # the row comes before the checkpoint
+    assert done <= len(gl.train.read_log(log)) <= done + 1  # the row comes before the checkpoint
     options = {"epochs": done // 4 + 2, "rate": 0.02, "batch": 16, "progress": False}
-    again = gl.LeNet(width=2, seed=7)
+    again = gl.train.LeNet(width=2, seed=7)
     resumed = gl.fit(again, DATA, resume=path, log=log, **options)
-    whole = gl.LeNet(width=2)
+    whole = gl.train.LeNet(width=2)
     history = gl.fit(whole, DATA, **options)
     assert resumed == history
     assert same(again.state_dict(), whole.state_dict())
-    assert gl.read_log(log) == history.steps
+    assert gl.train.read_log(log) == history.steps
     assert [s.step for s in history.steps] == list(range(1, len(history.steps) + 1))
 
 

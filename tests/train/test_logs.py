@@ -21,7 +21,7 @@ DATA = (
 
 def run(**options):
     options = {"epochs": 2, "rate": 0.01, "batch": 16, "progress": False, **options}
-    return gl.fit(gl.MLP((64, 10)), DATA, **options)
+    return gl.fit(gl.train.MLP((64, 10)), DATA, **options)
 
 
 def scalars(folder):
@@ -37,7 +37,7 @@ def scalars(folder):
 
 def test_both_logs_hold_the_history(tmp_path):
     history = run(log=tmp_path, schedule="cosine", clip=0.1)
-    assert gl.read_log(tmp_path) == history.steps  # to the last bit
+    assert gl.train.read_log(tmp_path) == history.steps  # to the last bit
     found = scalars(tmp_path)
     assert found["step/loss"] == [(s.step, pytest.approx(s.loss)) for s in history.steps]
     assert found["step/rate"] == [(s.step, pytest.approx(s.rate)) for s in history.steps]
@@ -50,7 +50,7 @@ def test_both_logs_hold_the_history(tmp_path):
 
 def test_a_row_is_on_disk_before_the_next_step(tmp_path):
     rows = []
-    run(log=tmp_path, on_step=lambda step: rows.append(gl.read_log(tmp_path)[-1] == step))
+    run(log=tmp_path, on_step=lambda step: rows.append(gl.train.read_log(tmp_path)[-1] == step))
     assert rows == [True] * 6
 
 
@@ -63,10 +63,10 @@ def test_a_resumed_run_appends_and_what_comes_again_is_not_doubled(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         run(log=log, checkpoint=path, save_every=4, on_step=die)
-    assert len(gl.read_log(log)) == 6
+    assert len(gl.train.read_log(log)) == 6
     assert len(load_checkpoint(path)["steps"]) == 4
     history = run(log=log, resume=path)
-    assert gl.read_log(log) == history.steps
+    assert gl.train.read_log(log) == history.steps
     found = scalars(log)["step/loss"]
     assert [step for step, _ in found] == [1, 2, 3, 4, 5, 6]
 
@@ -74,7 +74,7 @@ def test_a_resumed_run_appends_and_what_comes_again_is_not_doubled(tmp_path):
 def test_another_run_in_the_same_folder_starts_anew(tmp_path):
     run(log=tmp_path, epochs=3)
     history = run(log=tmp_path, epochs=1, seed=5)
-    assert gl.read_log(tmp_path) == history.steps
+    assert gl.train.read_log(tmp_path) == history.steps
 
 
 STEPS = [Step(n, 1, 4, 2.0 / n, 0.1, float("inf"), 65536.0) for n in (1, 2, 3)]
@@ -88,23 +88,23 @@ def test_a_row_cut_short_is_left_out_and_what_is_no_row_is_told(tmp_path):
     whole = path.read_text()
     for length in range(len(whole) - 30, len(whole)):
         path.write_text(whole[:length])
-        assert gl.read_log(tmp_path) == STEPS[: 2 if length < len(whole) else 3]
+        assert gl.train.read_log(tmp_path) == STEPS[: 2 if length < len(whole) else 3]
     path.write_text(whole + "4,one,4,0.5,0.1,1.0,1.0\n")
-    with pytest.raises(gl.DataError, match="line 5 is no step"):
-        gl.read_log(tmp_path)
+    with pytest.raises(gl.errors.DataError, match="line 5 is no step"):
+        gl.train.read_log(tmp_path)
     path.write_text("loss\n1\n")
-    with pytest.raises(gl.DataError, match="is not a log of gl.fit"):
-        gl.read_log(tmp_path)
+    with pytest.raises(gl.errors.DataError, match="is not a log of gl.fit"):
+        gl.train.read_log(tmp_path)
     path.unlink()
-    with pytest.raises(gl.DataError, match=r"There is no .*steps.csv"):
-        gl.read_log(tmp_path)
+    with pytest.raises(gl.errors.DataError, match=r"There is no .*steps.csv"):
+        gl.train.read_log(tmp_path)
 
 
 def test_without_tensorboard_one_sentence_and_nothing_is_touched(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboard", None)
-    model = gl.MLP((64, 10))
+    model = gl.train.MLP((64, 10))
     before = model.stage1.linear1.weight.clone()
-    with pytest.raises(gl.MissingPackage, match="gl.fit"):
+    with pytest.raises(gl.errors.MissingPackage, match="gl.fit"):
         gl.fit(model, DATA, epochs=1, rate=0.1, log=tmp_path / "log", progress=False)
     assert torch.equal(before, model.stage1.linear1.weight)
     assert not (tmp_path / "log").exists()
@@ -112,14 +112,14 @@ def test_without_tensorboard_one_sentence_and_nothing_is_touched(tmp_path, monke
 
 def test_an_optimizer_that_is_none_erases_no_log(tmp_path):
     history = run(log=tmp_path)
-    with pytest.raises(gl.BadInput, match="optimizer gave None"):
+    with pytest.raises(gl.errors.BadInput, match="optimizer gave None"):
         run(log=tmp_path, optimizer=lambda parameters, lr: None)
-    assert gl.read_log(tmp_path) == history.steps
+    assert gl.train.read_log(tmp_path) == history.steps
 
 
 def test_paths_that_are_the_wrong_thing_are_told(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(gl.BadInput, match="a file: give a folder"):
+    with pytest.raises(gl.errors.BadInput, match="a file: give a folder"):
         run(log=tmp_path / "file")
-    with pytest.raises(gl.BadInput, match="a folder: give a file"):
+    with pytest.raises(gl.errors.BadInput, match="a folder: give a file"):
         run(checkpoint=tmp_path)

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 def small_fit(model=None, data=SMALL, **options):
     """A run of a few steps; the model's weights and the history."""
     options = {"epochs": 2, "rate": 0.01, "batch": 16, "progress": False, **options}
-    model = gl.LeNet(width=4) if model is None else model
+    model = gl.train.LeNet(width=4) if model is None else model
     history = gl.fit(model, data, **options)
     return weights(model), history
 
@@ -38,14 +38,14 @@ def weights(model):
 
 
 def test_the_cnn_knows_97_of_100_held_out_digits_from_one_call():
-    model = gl.LeNet(seed=0)
+    model = gl.train.LeNet(seed=0)
     history = gl.fit(model, DIGITS, epochs=30, rate=1e-2, schedule="cosine")
     assert history.accuracy >= 0.97
     assert history.seconds < 60
     assert not model.training
-    guessed = gl.predict(model, DIGITS.test_images)
+    guessed = gl.train.predict(model, DIGITS.test_images)
     assert history.accuracy == pytest.approx(np.mean(guessed == DIGITS.test_labels))
-    assert gl.evaluate(model, DIGITS.test_images, DIGITS.test_labels) == (
+    assert gl.train.evaluate(model, DIGITS.test_images, DIGITS.test_labels) == (
         history.epochs[-1].test_loss,
         history.accuracy,
     )
@@ -65,7 +65,7 @@ PLAIN = {
 @pytest.mark.parametrize("name", PLAIN)
 def test_it_takes_the_steps_of_a_plain_loop(name):
     images, labels = torch.tensor(SMALL[0]), torch.tensor(SMALL[1])
-    model = gl.MLP((64, 10), seed=3)
+    model = gl.train.MLP((64, 10), seed=3)
     optimizer = PLAIN[name](model.parameters())
     generator = torch.Generator().manual_seed(5)
     order = torch.utils.data.DataLoader(range(70), 16, shuffle=True, generator=generator)
@@ -79,7 +79,7 @@ def test_it_takes_the_steps_of_a_plain_loop(name):
             optimizer.step()
             losses.append(loss.item())
             step += 1
-    found = gl.MLP((64, 10), seed=3)
+    found = gl.train.MLP((64, 10), seed=3)
     end, history = small_fit(found, optimizer=name, rate=0.1, schedule="cosine", seed=5)
     assert [s.loss for s in history.steps] == losses
     assert torch.equal(end, weights(model))
@@ -92,7 +92,7 @@ def test_two_runs_are_equal_to_the_bit_and_leave_the_callers_generator(precision
     one, first = small_fit(precision=precision)
     torch.rand(3)
     # a model that was in use before is in evaluation mode
-    two, second = small_fit(gl.LeNet(width=4).eval(), precision=precision)
+    two, second = small_fit(gl.train.LeNet(width=4).eval(), precision=precision)
     other, _ = small_fit(precision=precision, seed=1)
     assert first == second
     assert torch.equal(one, two)
@@ -106,9 +106,9 @@ def test_two_runs_are_equal_to_the_bit_and_leave_the_callers_generator(precision
 def test_micro_batches_equal_the_large_batch(accumulate):
     # 70 images in batches of 16: the last batch has 6, fewer than 16 micro-batches and not a
     # multiple of their size
-    model = gl.LeNet(width=4, dropout=0)
+    model = gl.train.LeNet(width=4, dropout=0)
     large, whole = small_fit(model, optimizer="sgd")
-    model, seen = gl.LeNet(width=4, dropout=0), []
+    model, seen = gl.train.LeNet(width=4, dropout=0), []
     model.register_forward_hook(
         lambda model, given, _: seen.append((model.training, len(given[0])))
     )
@@ -121,7 +121,7 @@ def test_micro_batches_equal_the_large_batch(accumulate):
 
 
 def test_recomputing_changes_no_bit_with_dropout_too():
-    model = gl.LeNet(width=4)
+    model = gl.train.LeNet(width=4)
     plain, first = small_fit()
     again, second = small_fit(model, recompute=True)
     assert torch.equal(plain, again)
@@ -132,7 +132,7 @@ def test_recomputing_changes_no_bit_with_dropout_too():
 @pytest.mark.parametrize("precision", ["float32", "float16"])
 def test_the_clip_limits_the_true_gradient_whatever_the_scale(precision):
     seen = []
-    model = gl.MLP((64, 10))
+    model = gl.train.MLP((64, 10))
     seen.append(weights(model))
     _, history = small_fit(
         model,
@@ -150,7 +150,7 @@ def test_the_clip_limits_the_true_gradient_whatever_the_scale(precision):
 def test_a_gradient_that_overflows_in_float16_costs_its_step_and_half_the_scale():
     bright = (SMALL[0] * 100, *SMALL[1:])
     seen = []
-    model = gl.MLP((64, 10))
+    model = gl.train.MLP((64, 10))
     start = weights(model)
     _, history = small_fit(
         model, bright, precision="float16", on_step=lambda step: seen.append(weights(model))
@@ -170,9 +170,9 @@ def test_a_gradient_that_overflows_in_float16_costs_its_step_and_half_the_scale(
 def test_a_spoilt_pixel_stops_training_and_names_all_that_helps(precision, tmp_path):
     images = SMALL[0].copy()
     images[44, 0, 3, 3] = np.nan
-    model = gl.LeNet(width=4)
+    model = gl.train.LeNet(width=4)
     seen, path = [], tmp_path / "run.pt"
-    with pytest.raises(gl.TrainingError) as caught:
+    with pytest.raises(gl.errors.TrainingError) as caught:
         small_fit(
             model,
             (images, *SMALL[1:]),
@@ -191,8 +191,10 @@ def test_a_spoilt_pixel_stops_training_and_names_all_that_helps(precision, tmp_p
 
 
 def test_a_rate_that_explodes_stops_before_the_weights_are_nan():
-    model = gl.MLP()
-    with pytest.raises(gl.TrainingError, match=r"at rate 1e\+12.*There is no checkpoint yet"):
+    model = gl.train.MLP()
+    with pytest.raises(
+        gl.errors.TrainingError, match=r"at rate 1e\+12.*There is no checkpoint yet"
+    ):
         small_fit(model, optimizer="sgd", rate=1e12, epochs=20)
     assert weights(model).isfinite().all()
 
@@ -210,7 +212,7 @@ class Infinite(torch.nn.Module):
 
 def test_a_gradient_without_a_loss_to_show_for_it_is_seen_too():
     model = Infinite()
-    with pytest.raises(gl.TrainingError, match="the norm of its gradient is"):
+    with pytest.raises(gl.errors.TrainingError, match="the norm of its gradient is"):
         small_fit(model)
     assert weights(model).eq(0).all()
 
@@ -264,7 +266,7 @@ BAD = {
         {"data": (SMALL[0][..., :6], SMALL[1], SMALL[2][..., :6], SMALL[3])},
         "takes no images of shape (1, 8, 6)",
     ),
-    "float64": ({"model": gl.MLP().double()}, "linear1.weight is of float64"),
+    "float64": ({"model": gl.train.MLP().double()}, "linear1.weight is of float64"),
     "no graph": ({"model": CutOff(64, 10)}, "do not depend on what it can train"),
     "callback": ({"on_epoch": 3}, "on_epoch is 3: give a function"),
     "no path": ({"resume": True}, "resume is True: give a path"),
@@ -278,9 +280,9 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_told_in_one_sentence_before_anything_changes(case):
     options, expected = BAD[case]
-    model = options.get("model", gl.LeNet(width=4))
+    model = options.get("model", gl.train.LeNet(width=4))
     before, random, mode = weights(model), torch.get_rng_state(), model.training
-    with pytest.raises((gl.BadInput, gl.DeviceError)) as caught:
+    with pytest.raises((gl.errors.BadInput, gl.errors.DeviceError)) as caught:
         small_fit(**{"model": model, **options})
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)

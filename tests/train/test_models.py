@@ -23,7 +23,7 @@ def gradients(model):
     return [parameter.grad.clone() for parameter in model.parameters()]
 
 
-@pytest.mark.parametrize("build", [gl.LeNet, gl.MLP])
+@pytest.mark.parametrize("build", [gl.train.LeNet, gl.train.MLP])
 def test_weights_come_from_the_seed_and_the_callers_generator_stays(build):
     before = torch.get_rng_state()
     one, two, other = build(seed=1), build(seed=1), build(seed=2)
@@ -33,7 +33,7 @@ def test_weights_come_from_the_seed_and_the_callers_generator_stays(build):
         assert not torch.equal(a, c)
 
 
-@pytest.mark.parametrize("build", [gl.LeNet, gl.MLP])
+@pytest.mark.parametrize("build", [gl.train.LeNet, gl.train.MLP])
 def test_recomputing_gives_the_same_gradients_to_the_bit(build):
     model = build()
     plain = gradients(model)
@@ -42,40 +42,42 @@ def test_recomputing_gives_the_same_gradients_to_the_bit(build):
 
 
 def test_every_activation_has_a_name():
-    named = dict(gl.LeNet().named_modules())
+    named = dict(gl.train.LeNet().named_modules())
     assert {"stage1.conv1", "stage1.relu1", "stage2.pool2", "stage3.linear2"} < set(named)
     assert named["stage1.conv1"].weight.shape == (32, 1, 3, 3)
-    assert list(gl.MLP((64, 5, 10)).stage2._modules) == ["linear2"]  # no ReLU after the scores
+    assert list(gl.train.MLP((64, 5, 10)).stage2._modules) == [
+        "linear2"
+    ]  # no ReLU after the scores
 
 
 @pytest.mark.parametrize(
     ("build", "expected"),
     [
-        (lambda: gl.LeNet(width=0), "width is 0"),
-        (lambda: gl.LeNet(dropout=1), "dropout is 1"),
-        (lambda: gl.LeNet(dropout="a"), "dropout is 'a'"),
-        (lambda: gl.LeNet(seed=-1), "seed is -1"),
-        (lambda: gl.MLP((64,)), "two or more"),
-        (lambda: gl.MLP((64, 0)), "an entry of sizes is 0"),
-        (lambda: gl.MLP(64), "sizes is 64"),
+        (lambda: gl.train.LeNet(width=0), "width is 0"),
+        (lambda: gl.train.LeNet(dropout=1), "dropout is 1"),
+        (lambda: gl.train.LeNet(dropout="a"), "dropout is 'a'"),
+        (lambda: gl.train.LeNet(seed=-1), "seed is -1"),
+        (lambda: gl.train.MLP((64,)), "two or more"),
+        (lambda: gl.train.MLP((64, 0)), "an entry of sizes is 0"),
+        (lambda: gl.train.MLP(64), "sizes is 64"),
     ],
 )
 def test_a_model_that_makes_no_sense_is_told(build, expected):
-    with pytest.raises(gl.BadInput, match=expected):
+    with pytest.raises(gl.errors.BadInput, match=expected):
         build()
 
 
 def test_a_step_is_the_gradient_of_this_batch_alone_and_in_training_mode():
-    model = gl.MLP((64, 10))
+    model = gl.train.MLP((64, 10))
     model.eval()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
     weight = model.stage1.linear1.weight
     weight.grad = torch.full_like(weight, 7.0)  # what an earlier batch left
     start = weight.detach().clone()
-    found = gl.train_step(model, optimizer, IMAGES, LABELS)
+    found = gl.train.train_step(model, optimizer, IMAGES, LABELS)
     assert isinstance(found, float)
     assert model.training
-    scores = IMAGES.flatten(1) @ start.T + gl.MLP((64, 10)).stage1.linear1.bias
+    scores = IMAGES.flatten(1) @ start.T + gl.train.MLP((64, 10)).stage1.linear1.bias
     assert found == pytest.approx(functional.cross_entropy(scores, LABELS).item(), rel=1e-6)
     chance = scores.softmax(1) - functional.one_hot(LABELS, 10)
     expected = start - 0.5 * chance.T @ IMAGES.flatten(1) / len(LABELS)
@@ -96,44 +98,44 @@ def test_a_step_is_the_gradient_of_this_batch_alone_and_in_training_mode():
     ],
 )
 def test_a_bad_batch_is_told_and_changes_nothing(images, labels, expected):
-    model = gl.MLP((64, 10))
+    model = gl.train.MLP((64, 10))
     weight = model.stage1.linear1.weight
     before = weight.detach().clone()
     optimizer = torch.optim.AdamW(model.parameters())
     for step, options in (
-        (gl.train_step, {}),
+        (gl.train.train_step, {}),
         (update, {"precision": Precision(), "micro_batch": 4}),
     ):
-        with pytest.raises(gl.BadInput, match=expected):
+        with pytest.raises(gl.errors.BadInput, match=expected):
             step(model, optimizer, images, labels, **options)
-    with pytest.raises((gl.BadInput, IndexError)):
+    with pytest.raises((gl.errors.BadInput, IndexError)):
         accumulate_gradients(model, images, labels, 4)
     assert torch.equal(weight, before)
     assert weight.grad is None
 
 
 def test_evaluation_hides_nothing_and_leaves_the_mode():
-    model = gl.LeNet(dropout=0.9)
+    model = gl.train.LeNet(dropout=0.9)
     model.train()
-    first = gl.evaluate(model, DIGITS.test_images, DIGITS.test_labels)
-    assert first == gl.evaluate(model, DIGITS.test_images, DIGITS.test_labels)
+    first = gl.train.evaluate(model, DIGITS.test_images, DIGITS.test_labels)
+    assert first == gl.train.evaluate(model, DIGITS.test_images, DIGITS.test_labels)
     assert model.training
     scores = model.eval()(torch.tensor(DIGITS.test_images))
     np.testing.assert_array_equal(
-        gl.predict(model, DIGITS.test_images), scores.detach().numpy().argmax(axis=1)
+        gl.train.predict(model, DIGITS.test_images), scores.detach().numpy().argmax(axis=1)
     )
 
 
 def test_evaluation_takes_arrays_of_any_kind():
-    model, images, labels = gl.MLP((64, 10)), DIGITS.test_images, DIGITS.test_labels
-    loss, right = gl.evaluate(model, images, labels)
+    model, images, labels = gl.train.MLP((64, 10)), DIGITS.test_images, DIGITS.test_labels
+    loss, right = gl.train.evaluate(model, images, labels)
     frozen = images.copy()
     frozen.flags.writeable = False
     for given in (frozen, images.astype(np.float64), images.tolist()):
-        assert gl.evaluate(model, given, labels) == (loss, right)
-    turned = gl.evaluate(model, images[::-1], labels[::-1])  # strides below zero
+        assert gl.train.evaluate(model, given, labels) == (loss, right)
+    turned = gl.train.evaluate(model, images[::-1], labels[::-1])  # strides below zero
     assert turned == (pytest.approx(loss), right)
-    assert gl.predict(model, (16 * images).astype(np.uint8)).shape == labels.shape
+    assert gl.train.predict(model, (16 * images).astype(np.uint8)).shape == labels.shape
 
 
 @pytest.mark.parametrize(
@@ -148,8 +150,8 @@ def test_evaluation_takes_arrays_of_any_kind():
     ],
 )
 def test_evaluation_of_what_makes_no_sense_is_told(images, labels, expected):
-    with pytest.raises(gl.BadInput, match=expected):
-        gl.evaluate(gl.MLP((64, 10)), images, labels)
+    with pytest.raises(gl.errors.BadInput, match=expected):
+        gl.train.evaluate(gl.train.MLP((64, 10)), images, labels)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 10, 690])

@@ -10,7 +10,7 @@ import torch.distributed as dist
 
 from gpulearn.checker.answers import Answers
 from gpulearn.parallel.allreduce import all_reduce
-from gpulearn.parallel.communicator import exchange, irecv, isend, rank, recv, send, world_size
+from gpulearn.parallel.communicator import irecv, isend, rank, recv, send, sendrecv, world_size
 
 __all__ = ["answers"]
 
@@ -28,9 +28,9 @@ def pass_on(chunks: Any, leaving: int, arriving: int, add: bool) -> None:
     _, count, right, left = around()
     outgoing, mine = chunks[leaving % count], chunks[arriving % count]
     if add:
-        mine += exchange(outgoing, right, torch.empty_like(mine), left)
+        mine += sendrecv(outgoing, right, torch.empty_like(mine), left)
     else:
-        exchange(outgoing, right, mine, left)
+        sendrecv(outgoing, right, mine, left)
 
 
 def add_up(chunks: Any, steps: int | None = None) -> None:
@@ -75,7 +75,7 @@ def whole_tensor_each_hop(tensor: Any) -> Any:
     _, count, right, left = around()
     outgoing = tensor.clone()
     for _ in range(count - 1):
-        arrived = exchange(outgoing, right, torch.empty_like(tensor), left)
+        arrived = sendrecv(outgoing, right, torch.empty_like(tensor), left)
         tensor += arrived
         outgoing = arrived
 
@@ -239,7 +239,7 @@ def adds_into_the_list(tensor: Any) -> Any:
     chunks = list(tensor.tensor_split(count))
     for step in range(count - 1):
         i = (me - step - 1) % count
-        arrived = exchange(chunks[(me - step) % count], right, torch.empty_like(chunks[i]), left)
+        arrived = sendrecv(chunks[(me - step) % count], right, torch.empty_like(chunks[i]), left)
         chunks[i] = chunks[i] + arrived
     hand_round(chunks)
 
@@ -277,7 +277,7 @@ def never_added(tensor: Any) -> Any:
     chunks = tensor.tensor_split(count)
     for step in range(count - 1):
         mine = chunks[(me - step - 1) % count]
-        exchange(chunks[(me - step) % count], right, torch.empty_like(mine), left)
+        sendrecv(chunks[(me - step) % count], right, torch.empty_like(mine), left)
     hand_round(chunks)
 
 
@@ -290,7 +290,7 @@ def added_to_itself(tensor: Any) -> Any:
     chunks = tensor.tensor_split(count)
     for step in range(count - 1):
         mine = chunks[(me - step - 1) % count]
-        mine += exchange(chunks[(me - step) % count], right, mine, left)
+        mine += sendrecv(chunks[(me - step) % count], right, mine, left)
     hand_round(chunks)
 
 
@@ -303,7 +303,7 @@ def second_lap_elsewhere(tensor: Any) -> Any:
     add_up(chunks)
     for step in range(count - 1):
         mine = chunks[(me - step) % count]
-        exchange(chunks[(me + 1 - step) % count], right, torch.empty_like(mine), left)
+        sendrecv(chunks[(me + 1 - step) % count], right, torch.empty_like(mine), left)
 
 
 @answers.wrong(
@@ -320,7 +320,7 @@ def adds_in_the_second_half(tensor: Any) -> Any:
 
 @answers.wrong(
     "a deadlock: all ranks send first, and a send ends only when the other side receives, which "
-    "nobody does yet. Use exchange, which sends and receives at the same time."
+    "nobody does yet. Use sendrecv, which sends and receives at the same time."
 )
 def all_send_first(tensor: Any) -> Any:
     me, count, right, left = around()
@@ -335,7 +335,7 @@ def all_send_first(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "a deadlock: all ranks receive first, and nobody has sent yet. Use exchange, which sends and "
+    "a deadlock: all ranks receive first, and nobody has sent yet. Use sendrecv, which sends and "
     "receives at the same time."
 )
 def all_receive_first(tensor: Any) -> Any:
@@ -356,9 +356,9 @@ def both_to_the_right(tensor: Any) -> Any:
     chunks = tensor.tensor_split(count)
     for step in range(count - 1):
         mine = chunks[(me - step - 1) % count]
-        mine += exchange(chunks[(me - step) % count], right, torch.empty_like(mine), right)
+        mine += sendrecv(chunks[(me - step) % count], right, torch.empty_like(mine), right)
     for step in range(count - 1):
-        exchange(chunks[(me + 1 - step) % count], right, chunks[(me - step) % count], right)
+        sendrecv(chunks[(me + 1 - step) % count], right, chunks[(me - step) % count], right)
 
 
 @answers.wrong(
@@ -371,9 +371,9 @@ def open_ring(tensor: Any) -> Any:
     chunks = tensor.tensor_split(count)
     for step in range(count - 1):
         mine = chunks[(me - step - 1) % count]
-        mine += exchange(chunks[(me - step) % count], right, torch.empty_like(mine), left)
+        mine += sendrecv(chunks[(me - step) % count], right, torch.empty_like(mine), left)
     for step in range(count - 1):
-        exchange(chunks[(me + 1 - step) % count], right, chunks[(me - step) % count], left)
+        sendrecv(chunks[(me + 1 - step) % count], right, chunks[(me - step) % count], left)
 
 
 @answers.wrong(
@@ -418,7 +418,7 @@ def one_buffer(tensor: Any) -> Any:
     arrived = torch.empty_like(chunks[0])
     for step in range(count - 1):
         chunk = chunks[(me - step - 1) % count]
-        chunk += exchange(chunks[(me - step) % count], right, arrived, left)
+        chunk += sendrecv(chunks[(me - step) % count], right, arrived, left)
     hand_round(chunks)
 
 
@@ -432,7 +432,7 @@ def float_buffer(tensor: Any) -> Any:
     for step in range(count - 1):
         mine = chunks[(me - step - 1) % count]
         arrived = torch.empty(mine.shape)
-        mine += exchange(chunks[(me - step) % count], right, arrived, left)
+        mine += sendrecv(chunks[(me - step) % count], right, arrived, left)
     hand_round(chunks)
 
 
@@ -459,7 +459,7 @@ def chunks_of_a_copy(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "no message is sent, and every rank keeps what it had: pass chunks on with exchange, N−1 "
+    "no message is sent, and every rank keeps what it had: pass chunks on with sendrecv, N−1 "
     "steps to add and N−1 to hand round."
 )
 def nothing_sent(tensor: Any) -> Any:
@@ -475,7 +475,7 @@ def whole_numbers_added(tensor: Any) -> Any:
     chunks = tensor.tensor_split(count)
     for step in range(count - 1):
         mine = chunks[(me - step - 1) % count]
-        mine += exchange(chunks[(me - step) % count], right, torch.empty_like(mine), left).int()
+        mine += sendrecv(chunks[(me - step) % count], right, torch.empty_like(mine), left).int()
     hand_round(chunks)
 
 
@@ -488,9 +488,9 @@ def same_chunks_on_all(tensor: Any) -> Any:
     chunks = tensor.tensor_split(count)
     for step in range(count - 1):
         mine = chunks[step]
-        mine += exchange(mine.clone(), right, torch.empty_like(mine), left)
+        mine += sendrecv(mine.clone(), right, torch.empty_like(mine), left)
     for step in range(count - 1):
-        exchange(chunks[step].clone(), right, chunks[step], left)
+        sendrecv(chunks[step].clone(), right, chunks[step], left)
 
 
 @answers.wrong(
@@ -523,11 +523,11 @@ def straight_to_its_owner(tensor: Any) -> Any:
     total = chunks[me].clone()
     for shift in range(1, count):
         to, source = (me + shift) % count, (me - shift) % count
-        total += exchange(chunks[to], to, torch.empty_like(total), source)
+        total += sendrecv(chunks[to], to, torch.empty_like(total), source)
     chunks[me].copy_(total)
     for shift in range(1, count):
         to, source = (me + shift) % count, (me - shift) % count
-        exchange(chunks[me], to, chunks[source], source)
+        sendrecv(chunks[me], to, chunks[source], source)
 
 
 @answers.wrong(
@@ -547,7 +547,7 @@ def never_waits(tensor: Any) -> Any:
 
 
 @answers.wrong(
-    "it calls an all-reduce that is there already: write it from exchange, or from send and recv."
+    "it calls an all-reduce that is there already: write it from sendrecv, or from send and recv."
 )
 def library_call(tensor: Any) -> Any:
     all_reduce(tensor)
@@ -555,7 +555,7 @@ def library_call(tensor: Any) -> Any:
 
 @answers.wrong(
     "it goes through torch.distributed, whose all_reduce is what you are to write here: send and "
-    "receive with exchange, send and recv of gpulearn, which simulated ranks have too."
+    "receive with sendrecv, send and recv of gpulearn, which simulated ranks have too."
 )
 def torch_call(tensor: Any) -> Any:
     dist.all_reduce(tensor)
@@ -567,9 +567,9 @@ def other_direction(tensor: Any) -> Any:
     chunks = tensor.tensor_split(count)
     for step in range(count - 1):
         mine = chunks[(me + step + 1) % count]
-        mine += exchange(chunks[(me + step) % count], left, torch.empty_like(mine), right)
+        mine += sendrecv(chunks[(me + step) % count], left, torch.empty_like(mine), right)
     for step in range(count - 1):
-        exchange(chunks[(me - 1 + step) % count], left, chunks[(me + step) % count], right)
+        sendrecv(chunks[(me - 1 + step) % count], left, chunks[(me + step) % count], right)
     return tensor
 
 

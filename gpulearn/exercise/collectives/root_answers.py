@@ -9,7 +9,7 @@ import torch.distributed as dist
 
 from gpulearn.checker.answers import Answers
 from gpulearn.parallel.allreduce import all_reduce
-from gpulearn.parallel.communicator import exchange, irecv, isend, rank, recv, send, world_size
+from gpulearn.parallel.communicator import irecv, isend, rank, recv, send, sendrecv, world_size
 
 __all__ = ["answers"]
 
@@ -363,7 +363,7 @@ def everybody_to_everybody(tensor: Any) -> Any:
     own = tensor.clone()
     for shift in range(1, count):
         to, source = (me + shift) % count, (me - shift) % count
-        tensor += exchange(own, to, torch.empty_like(tensor), source)
+        tensor += sendrecv(own, to, torch.empty_like(tensor), source)
 
 
 @answers.wrong(

@@ -148,7 +148,7 @@ def results(got: Ran, wanted: Ran) -> str | None:
         return got.ending.said
     if got.called:
         names = " and ".join(sorted(got.called))
-        return f"it calls the library's {names}: write it from send, recv and exchange"
+        return f"it calls the library's {names}: write it from send, recv and sendrecv"
     if sentence := _numbers(got, wanted):
         return sentence
     return None if got.beside else "it writes to memory beside the tensor"

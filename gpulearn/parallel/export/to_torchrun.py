@@ -12,7 +12,7 @@ from gpulearn.errors import BadInput
 from gpulearn.parallel.export.parts import Parts
 from gpulearn.parallel.export.source import returns_something, source_of, unwrapped
 from gpulearn.parallel.export.values import layout
-from gpulearn.parallel.process_group import gather_results, join_group
+from gpulearn.parallel.process_group import gather_results, init_process_group
 from gpulearn.require import shown
 
 __all__ = ["to_torchrun"]
@@ -58,7 +58,7 @@ def to_torchrun(
       torchrun --nproc-per-node 2 ...mean.py
     >>> print("".join(file.read_text().splitlines(True)[-5:]))
     if __name__ == "__main__":
-        with join_group():
+        with init_process_group():
             results = gather_results(fmean([1, 2]))
         for number, result in enumerate(results):  # on rank 0; the others have none
             print(f"rank {number} returned {result}")
@@ -120,7 +120,7 @@ def _main(parts: Parts, fn: Callable[..., Any], args: tuple[Any, ...], timeout: 
     given = [
         ("", parts.argument(number, value, function)) for number, value in enumerate(args, start=1)
     ]
-    join = parts.use("join_group", join_group, function)
+    join = parts.use("init_process_group", init_process_group, function)
     joined = f"{join}()" if timeout == 30.0 else f"{join}(timeout={timeout!r})"
     lines = ['if __name__ == "__main__":', f"    with {joined}:"]
     source = source_of(fn) if hasattr(unwrapped(fn), "__code__") else None

@@ -19,7 +19,7 @@ from gpulearn.parallel.launch.group import Group
 from gpulearn.parallel.launch.interrupt import Interrupted
 from gpulearn.parallel.launch.messages import Job, Result, travelling_call
 from gpulearn.parallel.launch.unpacking import results_of
-from gpulearn.parallel.link import Link
+from gpulearn.parallel.links import Link
 from gpulearn.parallel.simulate.simulate import simulate
 from gpulearn.require import shown
 

@@ -91,6 +91,7 @@ def _advice(posts: Sequence[Post], ring: bool) -> str:
         return "Every rank must take part: one that has ended neither sends nor receives."
     if all(post.sends for post in posts):
         return (
-            "A send ends when the other side receives: let some receive first, or use gl.exchange."
+            "A send ends when the other side receives: let some receive first, or use "
+            "gl.parallel.sendrecv."
         )
     return "Each send needs one receive by the rank that it names, with the same tag."

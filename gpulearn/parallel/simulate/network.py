@@ -15,7 +15,7 @@ from torch import Tensor
 
 from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.distances import doublings
-from gpulearn.parallel.link import Link
+from gpulearn.parallel.links import Link
 from gpulearn.parallel.message_checks import misfit
 from gpulearn.parallel.simulate.scheduler import Baton
 

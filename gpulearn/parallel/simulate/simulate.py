@@ -20,7 +20,7 @@ from gpulearn.parallel.launch.messages import Failure, Result, travelling_call
 from gpulearn.parallel.launch.rank import said, travelling
 from gpulearn.parallel.launch.streams import prefixed_output
 from gpulearn.parallel.launch.unpacking import own_copy, results_of
-from gpulearn.parallel.link import Link, as_link
+from gpulearn.parallel.links import Link, as_link
 from gpulearn.parallel.simulate.counting import counted
 from gpulearn.parallel.simulate.deadlock import (
     MOST_RANKS,
@@ -49,11 +49,11 @@ def simulate(
     link: Link | str = "100 Gbit",
     timeout: float = 30.0,
 ) -> Simulation[R]:
-    """Run a function on simulated ranks, which speak through `gl.send`, `gl.recv` and the like.
+    """Run a function on simulated ranks, which speak through `gl.parallel.send`, `recv` and so on.
 
     Each rank has its own copy of the function, its arguments and what it uses of the notebook,
     and torch's random numbers of its own. One rank runs at a time and the order is always the
-    same. The clock is modelled: a message takes what `link` says, `gl.compute` what it is
+    same. The clock is modelled: a message takes what `link` says, `gl.parallel.compute` what it is
     given, and all else no time. Python's and NumPy's global random numbers are one sequence for
     all ranks: give each a generator of its own. A second simulation, from another thread, waits
     until the first is over.
@@ -62,7 +62,7 @@ def simulate(
         fn: what every rank runs; it may be defined in a notebook's cell.
         nprocs: how many ranks; at most 1,024.
         args: its arguments.
-        link: the link between any two ranks, or the name of one (`gl.link`).
+        link: the link between any two ranks, or the name of one (`gl.parallel.link`).
         timeout: seconds (real ones) that a rank may run without speaking to another.
 
     Returns:
@@ -76,11 +76,11 @@ def simulate(
     >>> def pass_on():
     ...     import torch
     ...     value = torch.tensor([7.0])
-    ...     if gl.rank() == 0:
-    ...         gl.send(value, to=1)
+    ...     if gl.parallel.rank() == 0:
+    ...         gl.parallel.send(value, to=1)
     ...         return 0.0
-    ...     return gl.recv(torch.empty(1), source=0).item()
-    >>> run = simulate(pass_on, 2, link=gl.Link(latency=1e-6, bandwidth=1e9))
+    ...     return gl.parallel.recv(torch.empty(1), source=0).item()
+    >>> run = simulate(pass_on, 2, link=gl.parallel.Link(latency=1e-6, bandwidth=1e9))
     >>> run.results, run.bytes_sent, run.seconds
     ([0.0, 7.0], [4, 0], 1.004e-06)
     """
@@ -211,7 +211,7 @@ def _explained(message: str) -> str:
     """The message, with what to do where a simulated rank used what only a real one has."""
     if "process group" in message and "initialized" in message:
         return (
-            f"{message.rstrip('.')}: simulated ranks speak through gl.rank, gl.send, gl.recv and "
-            f"the collectives of gpulearn.parallel, not through torch.distributed"
+            f"{message.rstrip('.')}: simulated ranks speak through rank, send, recv and "
+            f"the collectives of gl.parallel, not through torch.distributed"
         )
     return message

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 
-from gpulearn.parallel.link import Link
+from gpulearn.parallel.links import Link
 from gpulearn.perf.timing import format_seconds
 
 __all__ = ["KINDS", "Interval", "Simulation"]
@@ -110,7 +110,7 @@ class Simulation(Generic[R]):
             rank: a rank, or None for the mean of all.
 
         >>> import gpulearn as gl
-        >>> gl.simulate(lambda: gl.compute(gl.rank()), 3).share("compute", rank=1)
+        >>> gl.simulate(lambda: gl.parallel.compute(gl.parallel.rank()), 3).share("compute", rank=1)
         0.5
         """
         total = self.seconds * (len(self.clocks) if rank is None else 1)

@@ -11,7 +11,7 @@ import numpy as np
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
 
-__all__ = ["checking", "current_seed", "seed", "unchecked"]
+__all__ = ["block_order", "checking", "current_seed", "unchecked"]
 
 _checked: ContextVar[bool] = ContextVar("gpulearn_checked", default=True)
 _seed: ContextVar[int] = ContextVar("gpulearn_seed", default=0)
@@ -45,18 +45,18 @@ def unchecked() -> Iterator[None]:
 
 
 @contextmanager
-def seed(number: int) -> Iterator[None]:
+def block_order(number: int) -> Iterator[None]:
     """Launches choose another allowed outcome: the order of blocks, and who wins a race.
 
     Raises:
         BadInput: the number is not whole, or below zero.
 
-    >>> with seed(3):
+    >>> with block_order(3):
     ...     current_seed()
     3
     """
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
-        raise BadInput(f"seed is {shown(number)}: give a whole number, 0 or more.")
+        raise BadInput(f"block_order is {shown(number)}: give a whole number, 0 or more.")
     token = _seed.set(int(number))
     try:
         yield

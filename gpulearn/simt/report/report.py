@@ -131,7 +131,7 @@ class Report:
         Raises:
             BadInput: if the watched block did not touch the array so often.
         """
-        from gpulearn.plot.simt import memory_figure
+        from gpulearn.plot.memory_requests import memory_figure
 
         return memory_figure(self, array, request=request)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpulearn.perf.estimates import Estimate
 from gpulearn.perf.gpus import gpu_spec
-from gpulearn.perf.ladder_rates import CYCLES, LANES, OTHER_LANES
+from gpulearn.perf.rung_rates import CYCLES, LANES, OTHER_LANES
 
 if TYPE_CHECKING:
     from gpulearn.simt.report.report import Report

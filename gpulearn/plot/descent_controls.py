@@ -11,7 +11,7 @@ from gpulearn.optim.landscapes import Surface
 from gpulearn.optim.optimizers import gradient_step, momentum_step, nesterov_step
 from gpulearn.optim.surfaces import SURFACES, surface
 from gpulearn.optim.trajectories import Trajectory, descend
-from gpulearn.plot.descent import draw_paths
+from gpulearn.plot.descents import draw_paths
 from gpulearn.plot.explorer import Explorer
 from gpulearn.plot.style import figure
 
@@ -116,7 +116,7 @@ def descent_explorer() -> Explorer:
 
     The lists open with Space, the sliders move with the arrow keys.
     """
-    widgets = require.package("ipywidgets", "gl.descent_explorer")
+    widgets = require.package("ipywidgets", "gl.plot.descent_explorer")
 
     def sliding(name: str, values: tuple[float, ...], value: float) -> object:
         return widgets.SelectionSlider(

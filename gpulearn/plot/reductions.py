@@ -112,7 +112,7 @@ def reduction_player() -> Explorer:
     >>> reduction_player()
     [interactive figure: interleaved, round 1 of 6: 32 additions, the values 1 apart, ...]
     """
-    widgets = require.package("ipywidgets", "gl.reduction_player")
+    widgets = require.package("ipywidgets", "gl.plot.reduction_player")
     last = len(rounds(FORMS[0], THREADS))
     form = widgets.Dropdown(
         options=[(NAMES[name], name) for name in FORMS],

@@ -60,7 +60,7 @@ def training_explorer(data: Any, epochs: int = 4) -> Explorer:
     Raises:
         BadInput: the data are none, or epochs is no whole number above zero.
     """
-    widgets = require.package("ipywidgets", "gl.training_explorer")
+    widgets = require.package("ipywidgets", "gl.plot.training_explorer")
     epochs = require.whole("epochs", epochs)
     controls = {
         "rate": widgets.SelectionSlider(

@@ -120,4 +120,4 @@ def as_link(value: object) -> Link:
         return value
     if isinstance(value, str):
         return link(value)
-    raise BadInput(f"link is {shown(value)}: give a gl.Link or a name such as 'NVLink 4'.")
+    raise BadInput(f"link is {shown(value)}: give a gl.parallel.Link or a name such as 'NVLink 4'.")

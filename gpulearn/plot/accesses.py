@@ -141,7 +141,7 @@ def access_explorer() -> Explorer:
 
     The sliders move with the arrow keys. Sectors are counted as the SIMT machine counts them.
     """
-    widgets = require.package("ipywidgets", "gl.access_explorer")
+    widgets = require.package("ipywidgets", "gl.plot.access_explorer")
     controls = {
         "stride": slider("stride", 2, *STRIDES),
         "offset": slider("offset", 0, *OFFSETS),

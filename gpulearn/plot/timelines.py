@@ -37,7 +37,7 @@ def plot_timeline(runs: Simulation[Any] | Mapping[str, Simulation[Any]]) -> Pict
         BadInput: there is no run, or a run has more than 16 ranks.
 
     >>> import gpulearn as gl
-    >>> run = gl.simulate(lambda: gl.compute(2e-6), 2)
+    >>> run = gl.simulate(lambda: gl.parallel.compute(2e-6), 2)
     >>> plot_timeline(run).alt
     'Timeline of 2 ranks over 2 µs, modelled: on average a rank computes for 100 % of the time, ...'
     """

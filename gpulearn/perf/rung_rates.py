@@ -114,7 +114,7 @@ def ladder_rates(
     Live where there is a GPU, else recorded where there is a recording, else modelled for a T4.
 
     Args:
-        reports: what `gl.ladder_reports` returned; needed for the model alone.
+        reports: what `gl.kernels.ladder_reports` returned; needed for the model alone.
         gpu: a GPU to model, whatever is here.
         n: rows and columns of the matrices, of a size that was recorded. Without it, live rates
             are for n = 2,048 and recorded ones for 4,096 or the next smaller size.
@@ -125,7 +125,7 @@ def ladder_rates(
     """
     if reports is not None and not isinstance(reports, Mapping):
         raise BadInput(
-            f"reports is {require.shown(reports)}: give what gl.ladder_reports() returns."
+            f"reports is {require.shown(reports)}: give what gl.kernels.ladder_reports() returns."
         )
     if n is not None:
         return recorded_rates(n)

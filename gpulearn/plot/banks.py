@@ -178,7 +178,7 @@ def bank_explorer() -> Explorer:
 
     The sliders move with the arrow keys. Passes are counted as the SIMT machine counts them.
     """
-    widgets = require.package("ipywidgets", "gl.bank_explorer")
+    widgets = require.package("ipywidgets", "gl.plot.bank_explorer")
     controls = {
         "stride": slider("stride", 1, *STRIDES),
         "offset": slider("offset", 0, *OFFSETS),

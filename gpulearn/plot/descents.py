@@ -12,7 +12,7 @@ from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.optim.landscapes import Landscape, Surface
 from gpulearn.optim.trajectories import Trajectory
-from gpulearn.plot.curves import plot_curves
+from gpulearn.plot.lines import plot_curves
 from gpulearn.plot.style import LINES, figure
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
@@ -106,7 +106,9 @@ def _need(paths: object, most: int = len(LINES)) -> None:
         raise BadInput(f'paths is {shown(paths)}: give {{"name": path, …}}, one to {most} of them.')
     for name, path in paths.items():
         if not isinstance(path, Trajectory):
-            raise BadInput(f"{name} is {shown(path)}: give the path that gl.descend returned.")
+            raise BadInput(
+                f"{name} is {shown(path)}: give the path that gl.optim.descend returned."
+            )
 
 
 def plot_descent(

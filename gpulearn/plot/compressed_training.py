@@ -24,7 +24,7 @@ def compression_table(results: Mapping[str, Compressed]) -> Table:
     """Bytes, errors, loss and accuracy of each method.
 
     Args:
-        results: what `gl.compression_study` returned.
+        results: what `gl.scaling.compression_study` returned.
 
     Raises:
         BadInput: there is nothing to show, or something is none.
@@ -54,7 +54,7 @@ def plot_compression(results: Mapping[str, Compressed]) -> Picture:
     """Draw the loss over the steps, one line for each method.
 
     Args:
-        results: what `gl.compression_study` returned.
+        results: what `gl.scaling.compression_study` returned.
 
     Raises:
         BadInput: there is nothing to draw, or something is none.
@@ -84,4 +84,6 @@ def _last(one: Compressed) -> float:
 def _need(results: Any) -> None:
     good = isinstance(results, Mapping) and 0 < len(results) <= len(LINES)
     if not good or not all(hasattr(one, "bytes_sent") for one in results.values()):
-        raise BadInput(f"results is {shown(results)}: give what gl.compression_study returns.")
+        raise BadInput(
+            f"results is {shown(results)}: give what gl.scaling.compression_study returns."
+        )

@@ -28,20 +28,22 @@ def plot_drift(drifts: Mapping[str, Drift]) -> Picture:
     of their own under it.
 
     Args:
-        drifts: what `gl.measure_drift` returned.
+        drifts: what `gl.scaling.measure_drift` returned.
 
     Raises:
         BadInput: there is nothing to draw, or something is none.
 
     >>> import gpulearn as gl
-    >>> plot_drift(gl.measure_drift(["gradients averaged"], steps=2)).alt
+    >>> plot_drift(gl.scaling.measure_drift(["gradients averaged"], steps=2)).alt
     'Distance between replicas over 2 steps, measured: gradients averaged equal to the bit ...'
     """
     if not isinstance(drifts, Mapping) or not 0 < len(drifts) <= len(LINES):
-        raise BadInput(f"drifts is {shown(drifts)}: give what gl.measure_drift returns.")
+        raise BadInput(f"drifts is {shown(drifts)}: give what gl.scaling.measure_drift returns.")
     for one in drifts.values():
         if not hasattr(one, "distances"):
-            raise BadInput(f"drifts holds {shown(one)}: give what gl.measure_drift returns.")
+            raise BadInput(
+                f"drifts holds {shown(one)}: give what gl.scaling.measure_drift returns."
+            )
     floor = row_of_zeros(drifts)
     with figure(8.0, 4.4) as (made, axes):
         for number, (name, one) in enumerate(drifts.items()):

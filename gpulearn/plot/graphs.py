@@ -168,7 +168,7 @@ def graph_player(result: Variable) -> Explorer:
     >>> graph_player(Variable(3.0, "x") * Variable(2.0, "w"))
     [interactive figure: Given: x is 3, w is 2.]
     """
-    widgets = require.package("ipywidgets", "gl.graph_player")
+    widgets = require.package("ipywidgets", "gl.plot.graph_player")
     last = len(steps(result)) - 1
     step = widgets.IntSlider(value=0, min=0, max=last, description="step")
     play = widgets.Play(value=0, min=0, max=last, interval=1500, description="play")

@@ -38,7 +38,7 @@ def plot_roofline(
     _need(roofs, Roof, "roof", "gl.measured_roof and gl.roof return")
     if not isinstance(points, Sequence):
         raise BadInput(f"points is {require.shown(points)}: give a list of points.")
-    _need(points, RoofPoint, "point", "gl.roof_point returns")
+    _need(points, RoofPoint, "point", "gl.perf.roof_point returns")
     if intensity is not None:
         require.above_zero("intensity", intensity)
     if not roofs:
@@ -126,7 +126,7 @@ def compare_points(roof: Roof, *points: RoofPoint) -> Table:
         BadInput: there is no point, or something is of another kind.
     """
     _need([roof], Roof, "roof", "gl.measured_roof returns")
-    _need(points, RoofPoint, "point", "gl.roof_point returns")
+    _need(points, RoofPoint, "point", "gl.perf.roof_point returns")
     if not points:
         raise BadInput("There is nothing to compare: give at least one point.")
     rows = [

@@ -103,7 +103,7 @@ def training_board(*, clip: float | None = None, every: float = 0.4) -> Training
     >>> training_board()
     [training board: No step has been taken yet.]
     """
-    require.package("matplotlib", "gl.training_board")
+    require.package("matplotlib", "gl.plot.training_board")
     require.above_zero("every", every)
     if clip is not None:
         require.above_zero("clip", clip)

@@ -13,7 +13,7 @@ from gpulearn.perf.roofline import Roof, plain, roof
 from gpulearn.perf.timing import format_seconds
 from gpulearn.plot.controls import gpu_and_dtype
 from gpulearn.plot.explorer import Explorer
-from gpulearn.plot.roofline import plot_roofline
+from gpulearn.plot.rooflines import plot_roofline
 
 __all__ = ["draw_roofs", "roofline_explorer"]
 
@@ -57,7 +57,7 @@ def roofline_explorer(here: Roof, points: Sequence[RoofPoint] = ()) -> Explorer:
     Raises:
         BadInput: `here` is no roof.
     """
-    widgets = require.package("ipywidgets", "gl.roofline_explorer")
+    widgets = require.package("ipywidgets", "gl.plot.roofline_explorer")
     if not isinstance(here, Roof):
         raise BadInput(f"{require.shown(here)} is no roof: give what gl.measured_roof returns.")
     controls = {

@@ -60,9 +60,9 @@ def matmul_explorer(*cpu: Series) -> Explorer:
     Args:
         cpu: measured series of the same sizes, their names ending in the dtype.
     """
-    widgets = require.package("ipywidgets", "gl.matmul_explorer")
+    widgets = require.package("ipywidgets", "gl.plot.matmul_explorer")
     if not any(isinstance(one, Series) and one.name.endswith("float32") for one in cpu):
-        raise BadInput("There is no float32 series: give one that gl.cpu_times returned.")
+        raise BadInput("There is no float32 series: give one that gl.perf.cpu_times returned.")
     by_dtype = {series.name.rpartition(" ")[2]: series for series in cpu}
     sizes = cpu[0].sizes
     if any(one.sizes != sizes for one in cpu):

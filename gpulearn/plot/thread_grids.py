@@ -146,7 +146,7 @@ def thread_explorer(width: int = 20, height: int = 1) -> Explorer:
     Raises:
         BadInput: a size is not a whole number above zero, or the array is too large to draw.
     """
-    require.package("ipywidgets", "gl.thread_explorer")
+    require.package("ipywidgets", "gl.plot.thread_explorer")
     width, height = require.whole("width", width), require.whole("height", height)
     if width > LARGEST[0] or height > LARGEST[1]:
         raise BadInput(

@@ -134,7 +134,7 @@ def ring_player(ranks: int = 4) -> Explorer:
     >>> ring_player()
     [interactive figure: Step 1 of 6: each rank sends one chunk to its right neighbour, ...]
     """
-    widgets = require.package("ipywidgets", "gl.ring_player")
+    widgets = require.package("ipywidgets", "gl.plot.ring_player")
     last = len(ring_steps(ranks)) - 1
     count = widgets.IntSlider(value=ranks, min=2, max=MOST, description="ranks")
     step = widgets.IntSlider(value=1, min=0, max=last, description="step")

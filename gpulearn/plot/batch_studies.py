@@ -29,7 +29,7 @@ def plot_batch_sizes(study: BatchStudy, curve: str = "accuracy") -> Picture:
     Points are medians over the seeds, bars go from the lowest to the highest.
 
     Args:
-        study: what `gl.batch_size_study` returned.
+        study: what `gl.scaling.batch_size_study` returned.
         curve: "accuracy" or "loss".
 
     Raises:
@@ -37,7 +37,7 @@ def plot_batch_sizes(study: BatchStudy, curve: str = "accuracy") -> Picture:
     """
     require.choice("curve", curve, CURVES)
     if not hasattr(study, "accuracies"):
-        raise BadInput(f"study is {shown(study)}: give what gl.batch_size_study returns.")
+        raise BadInput(f"study is {shown(study)}: give what gl.scaling.batch_size_study returns.")
     label, scale = CURVES[curve]
     with figure(7.6, 4.2) as (made, axes):
         for number, (rule, look) in enumerate(zip(study.rules, LINES, strict=False)):

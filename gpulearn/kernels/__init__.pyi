@@ -1,0 +1,2 @@
+from .ladder import ladder_reports as ladder_reports
+from .matmul import matmul_loops as matmul_loops

@@ -1,0 +1,48 @@
+"""Lazy public names: a package's `__init__.pyi` lists them, and each is loaded when first used.
+
+The stub is what type checkers and editors read; at run time the same text says where a name
+comes from (PEP 562), so that no name is written twice and importing a package loads nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+__all__ = ["attach"]
+
+
+def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a package, from the stub beside its `__init__.py`.
+
+    Args:
+        package: the package's `__name__`.
+        file: its `__file__`.
+
+    `from .module import name as public` gives `public`; `from . import module as module` gives
+    the module itself.
+    """
+    homes: dict[str, tuple[str, str]] = {}
+    for node in ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            module = f"{package}.{node.module}" if node.module else package
+            homes |= {(one.asname or one.name): (module, one.name) for one in node.names}
+
+    def __getattr__(name: str) -> Any:  # noqa: N807 - it becomes the package's
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, original = homes[name]
+        if module == package:  # a module of the package, found and kept by the import system
+            return importlib.import_module(f"{package}.{original}")
+        value = getattr(importlib.import_module(module), original)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def __dir__() -> list[str]:  # noqa: N807
+        return sorted({*vars(sys.modules[package]), *homes})
+
+    return __getattr__, __dir__

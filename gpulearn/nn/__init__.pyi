@@ -1,0 +1,1 @@
+from .autograd import Variable as Variable

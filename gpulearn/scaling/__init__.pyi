@@ -1,0 +1,9 @@
+from .batch_sizes import batch_size_study as batch_size_study
+from .compression import compression_study as compression_study
+from .drift import measure_drift as measure_drift
+from .laws import Amdahl as Amdahl
+from .laws import fit_amdahl as fit_amdahl
+from .laws import scaling_efficiency as scaling_efficiency
+from .measured import measure_scaling as measure_scaling
+from .modelled import data_parallel_seconds as data_parallel_seconds
+from .modelled import modelled_scaling as modelled_scaling
