@@ -66,7 +66,7 @@ def test_a_kernel_is_launched_and_put_under_the_lens(monkeypatch):
     assert report.ok
     assert report.findings == []
     fields = (
-        "instructions active_lanes divergent_branches barriers distinct_sectors bytes_at_least "
+        "instructions active_lanes divergent_branches barriers "
         "global_load_requests global_load_sectors global_store_requests global_store_sectors "
         "shared_load_wavefronts shared_load_conflicts shared_store_wavefronts "
         "shared_store_conflicts atomics atomic_contention bytes_requested bytes_moved flops32 "
