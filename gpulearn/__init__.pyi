@@ -56,8 +56,8 @@ from .perf.roofline import roof as roof
 from .perf.timing import format_seconds as format_seconds
 from .perf.timing import measure as measure
 from .plot.counters import compare_reports as compare_reports
-from .plot.photo import photo as photo
-from .plot.photo import show_images as show_images
+from .plot.images import photo as photo
+from .plot.images import show_images as show_images
 from .simt.host.settings import block_order as block_order
 from .simt.host.settings import unchecked as unchecked
 from .simt.host.xray import xray as xray
