@@ -26,6 +26,9 @@ from . import (
     plot as plot,
 )
 from . import (
+    recorders as recorders,
+)
+from . import (
     scaling as scaling,
 )
 from . import (

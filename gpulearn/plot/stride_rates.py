@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpulearn.display import Picture, show
-from gpulearn.perf.families.loading import GpuRows, sheet_of
-from gpulearn.perf.families.strides import OFFSETS, STRIDES, sectors, stride_rows
 from gpulearn.perf.gpus import gpu_spec
 from gpulearn.plot.style import LINES, figure
+from gpulearn.recorders.loading import GpuRows, sheet_of
+from gpulearn.recorders.strides import OFFSETS, STRIDES, sectors, stride_rows
 
 __all__ = ["plot_strides"]
 

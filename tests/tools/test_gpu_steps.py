@@ -13,8 +13,8 @@ import pytest
 import gpulearn
 from gpulearn.device import driver
 from gpulearn.perf import recordings
-from gpulearn.perf.families.rows import Rows, Saver
 from gpulearn.perf.recordings import growing, recorded_here
+from tools.gpu.recording.rows import Rows, Saver
 from tools.gpu.runner import environment
 from tools.gpu.runner import run as runner
 from tools.gpu.runner import steps as registry
@@ -82,7 +82,7 @@ def test_partial_results_survive_the_death_of_their_process(tmp_path):
     code = f"""
         import os
         from pathlib import Path
-        from gpulearn.perf.families import rows
+        from tools.gpu.recording import rows
         from gpulearn.perf.recordings import growing, recorded_here
         def work():
             yield {{"n": 0, "seconds": 1.0}}
