@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels import images, matrices, vectors, warps
+from gpulearn.kernels import images, matrices, vectors
 from gpulearn.kernels.specification import blocks_along, poisoned
+from gpulearn.kernels.warps import STRIPES, WARPS_AND_LANES
 from tools.gpu.case import SIZES, Case, Shot
-from tools.gpu.cases.arrays import bytes_of, numbers, whole_numbers
+from tools.gpu.cases.arrays import bytes_of, in_blocks_of, numbers, whole_numbers
 
 __all__ = ["CASES"]
 
@@ -66,29 +67,15 @@ def expect_grey(rgb: Array, gray: Array) -> Expected:
     return {1: rgb @ np.array([0.299, 0.587, 0.114], np.float32)}
 
 
-def lanes(block: Pair, size: str) -> Shot:
+def lanes(size: str) -> tuple[Array, Array]:
     # no thread of this kernel may be left over: whole blocks only
     rows, columns = {"small": (64, 96), "large": (4096, 8192)}[size]
-    args = (poisoned(rows, columns, dtype=np.int32), poisoned(rows, columns, dtype=np.int32))
-    return Shot(blocks_along((columns, rows), block), block, args)
+    return poisoned(rows, columns, dtype=np.int32), poisoned(rows, columns, dtype=np.int32)
 
 
-def expect_lanes(block: Pair, warp: Array, lane: Array) -> Expected:
-    y, x = np.ogrid[: warp.shape[0], : warp.shape[1]]
-    thread = x % block[0] + y % block[1] * block[0]
-    return {0: thread // 32, 1: thread % 32}
-
-
-def striped(width: int, size: str) -> Shot:
+def striped(width: int, size: str) -> tuple[Any, ...]:
     rows, columns = SHAPES[size]
-    image = numbers(rows, columns, positive=True)
-    args = (image, poisoned(rows, columns), width)
-    return Shot(blocks_along((columns, rows), (32, 8)), (32, 8), args)
-
-
-def expect_striped(image: Array, out: Array, width: int) -> Expected:
-    dark = np.arange(image.shape[1]) // width % 2 == 0
-    return {1: np.where(dark, image / 2, 1 - image)}
+    return numbers(rows, columns, positive=True), poisoned(rows, columns), width
 
 
 CASES = (
@@ -115,12 +102,8 @@ CASES = (
         for b in BLOCKS
     ),
     *(
-        Case(f"warps_and_lanes, blocks of {b[0]} × {b[1]}", "04", warps.warps_and_lanes,
-             partial(lanes, b), partial(expect_lanes, b))
+        Case.of(in_blocks_of(b, WARPS_AND_LANES), f"blocks of {b[0]} × {b[1]}", "04", lanes)
         for b in BLOCKS
     ),
-    *(
-        Case(f"stripes, {width} wide", "04", warps.stripes, partial(striped, width), expect_striped)
-        for width in (1, 5, 32)
-    ),
+    *(Case.of(STRIPES, f"{width} wide", "04", partial(striped, width)) for width in (1, 5, 32)),
 )  # fmt: skip
