@@ -195,8 +195,8 @@ def test_bad_options_get_one_sentence(arguments, sentence, capsys):
 
 
 def test_without_a_gpu_there_is_one_sentence(monkeypatch, capsys):
-    here = runner.device.Device("cpu", "no NVIDIA GPU here")
-    monkeypatch.setattr(runner.device, "decide", lambda environment: here)
+    here = runner.selection.Device("cpu", "no NVIDIA GPU here")
+    monkeypatch.setattr(runner.selection, "decide", lambda environment: here)
     assert runner.main(["--only", "environment"]) == 1
     said = capsys.readouterr().out
     assert said.startswith("make gpu needs an NVIDIA GPU that runs Numba's kernels: no NVIDIA GPU")
@@ -237,7 +237,7 @@ def test_steps_on_a_gpu_never_fall_back_to_the_machine(tmp_path):
     assert runner.environment(False, tmp_path)["GPULEARN_DEVICE"] == "gpu"
     assert runner.environment(True, tmp_path)["GPULEARN_DEVICE"] == "cpu"
     gpu = driver.Gpu("NVIDIA H200", 2**37, (9, 0), "13.0")
-    probed = runner.device.decide(runner.environment(False, tmp_path), (gpu,), probe="1/0")
+    probed = runner.selection.decide(runner.environment(False, tmp_path), (gpu,), probe="1/0")
     assert probed.kind == "gpu"  # asked once for all steps
 
 
