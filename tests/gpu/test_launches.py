@@ -94,7 +94,8 @@ import warnings
 warnings.simplefilter("ignore")
 import numpy as np
 from gpulearn.device import driver, selection
-selection.current = lambda: selection.Device("gpu", "pretended", (driver.Gpu("none", 0, (9, 0), "0"),))
+gpu = driver.Gpu("none", 0, (9, 0), "0")
+selection.current = lambda: selection.Device("gpu", "pretended", (gpu,))
 from gpulearn import cuda, xray
 from gpulearn.device import numba_cuda
 from tools.gpu.cases import CASES

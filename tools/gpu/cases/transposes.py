@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels import transpose, transpose_steps
+from gpulearn.kernels import transpose_steps
 from gpulearn.kernels.specification import blocks_along, poisoned
+from gpulearn.kernels.transpose import TRANSPOSE_NAIVE, TRANSPOSE_TO_ROWS
 from gpulearn.kernels.transpose_tiled import TILE, transpose_tiled
 from tools.gpu.case import Case, Shot
 from tools.gpu.cases.arrays import numbers, whole_numbers
@@ -17,7 +18,6 @@ __all__ = ["CASES"]
 
 Array = np.ndarray[Any, Any]
 Expected = dict[int, Any]
-Pair = tuple[int, int]
 SHAPES = {
     "small": {"odd": (67, 75), "whole": (64, 96)},
     "large": {"odd": (4999, 4999), "whole": (4096, 8192)},
@@ -26,11 +26,9 @@ FITS = ("odd", "whole")
 BLOCKS = ((32, 8), (16, 16))
 
 
-def by_elements(to_rows: bool, fit: str, block: Pair, size: str) -> Shot:
+def by_elements(fit: str, size: str) -> tuple[Array, ...]:
     rows, columns = SHAPES[size][fit]
-    along = (rows, columns) if to_rows else (columns, rows)
-    args = (numbers(rows, columns), poisoned(columns, rows))
-    return Shot(blocks_along(along, block), block, args)
+    return (numbers(rows, columns), poisoned(columns, rows))
 
 
 def by_tiles(fit: str, dtype: str, size: str) -> Shot:
@@ -76,13 +74,9 @@ FILLED = (
 )
 CASES = (
     *(
-        Case(f"{kernel.__name__}, {fit}, blocks of {b[0]} × {b[1]}", "04", kernel,
-             partial(by_elements, to_rows, fit, b), expect_transpose)
-        for kernel, to_rows in (
-            (transpose.transpose_naive, False),
-            (transpose.transpose_to_rows, True),
-        )
-        for b in BLOCKS for fit in FITS
+        Case.of(transpose, f"{fit}, blocks of {b[0]} × {b[1]}", "04", partial(by_elements, fit),
+                block=b)
+        for transpose in (TRANSPOSE_NAIVE, TRANSPOSE_TO_ROWS) for b in BLOCKS for fit in FITS
     ),
     *(
         Case(f"transpose_tiled, {fit}", "05", transpose_tiled,
