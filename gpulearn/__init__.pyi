@@ -26,10 +26,10 @@ from . import (
     plot as plot,
 )
 from . import (
-    scaling as scaling,
+    recorders as recorders,
 )
 from . import (
-    simt as simt,
+    scaling as scaling,
 )
 from . import (
     train as train,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpulearn.checker.answers import Answer
 from gpulearn.checker.stubs import unwrapped
@@ -31,7 +31,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Ending:
-    """How it ended.
+    """How it ended; two are equal when they are of one kind and the same ranks wait.
 
     Attributes:
         kind: "deadlock", "endless", the name of an exception, or what it is about.
@@ -40,7 +40,7 @@ class Ending:
     """
 
     kind: str
-    said: str
+    said: str = field(compare=False)
     waits: frozenset[tuple[int, str, int]] = frozenset()
 
 

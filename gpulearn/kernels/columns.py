@@ -7,13 +7,22 @@ counts is that those 32 are neighbours, in every step of the walk.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Specification, blocks_along
 
-__all__ = ["column_maxima", "column_sums", "row_maxima"]
+__all__ = [
+    "COLUMN_MAXIMA",
+    "COLUMN_SUMS",
+    "ROW_MAXIMA",
+    "column_maxima",
+    "column_sums",
+    "row_maxima",
+]
 
 Array = np.ndarray[Any, Any]
 
@@ -76,3 +85,29 @@ def column_sums(matrix: Array, out: Array) -> None:
         for row in range(matrix.shape[0]):
             total += matrix[row, column]
         out[column] = total
+
+
+def maxima_of_rows(matrix: Array, out: Array) -> tuple[Array]:
+    """What `row_maxima` must leave in `out`."""
+    return (matrix.max(axis=1),)
+
+
+def maxima_of_columns(matrix: Array, out: Array) -> tuple[Array]:
+    """What `column_maxima` must leave in `out`."""
+    return (matrix.max(axis=0),)
+
+
+def sums_of_columns(matrix: Array, out: Array) -> tuple[Array]:
+    """What `column_sums` must leave in `out`, added in float64."""
+    return (matrix.sum(axis=0, dtype=np.float64).astype(out.dtype),)
+
+
+ROW_MAXIMA = Specification(
+    row_maxima,
+    maxima_of_rows,
+    grid=lambda matrix, out, block: blocks_along(out.size, block),
+    block=128,
+    outputs=(1,),
+)
+COLUMN_MAXIMA = replace(ROW_MAXIMA, kernel=column_maxima, reference=maxima_of_columns)
+COLUMN_SUMS = replace(ROW_MAXIMA, kernel=column_sums, reference=sums_of_columns)

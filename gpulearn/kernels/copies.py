@@ -7,13 +7,21 @@ memory answers in sectors of 32 bytes, so 32 float32 (128 bytes) need 4 of them 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Specification, blocks_along
 
 __all__ = [
+    "COPY_BY_COLUMNS",
+    "COPY_BY_ROWS",
+    "COPY_COALESCED",
+    "COPY_GATHER",
+    "COPY_IN_RUNS",
+    "COPY_STRIDED",
     "copy_by_columns",
     "copy_by_rows",
     "copy_coalesced",
@@ -131,3 +139,54 @@ def copy_coalesced(source: Array, target: Array) -> None:
     threads = cuda.gridsize(1)
     for i in range(start, source.size, threads):
         target[i] = source[i]
+
+
+def strided(source: Array, target: Array, stride: int) -> tuple[Array]:
+    """What `copy_strided` must leave in `target`."""
+    return (source[::stride][: target.size],)
+
+
+def gathered(source: Array, index: Array, target: Array) -> tuple[Array]:
+    """What `copy_gather` must leave in `target`."""
+    return (source[index],)
+
+
+def copied(source: Array, target: Array) -> tuple[Array]:
+    """What the other kernels must leave in their second argument."""
+    return (source,)
+
+
+COPY_STRIDED = Specification(
+    copy_strided,
+    strided,
+    grid=lambda source, target, stride, block: blocks_along(target.size, block),
+    block=128,
+    outputs=(1,),
+)
+COPY_GATHER = Specification(
+    copy_gather,
+    gathered,
+    grid=lambda source, index, target, block: blocks_along(target.size, block),
+    block=128,
+    outputs=(2,),
+)
+COPY_BY_COLUMNS = Specification(
+    copy_by_columns,
+    copied,
+    grid=lambda image, out, block: blocks_along(out.shape, block),
+    block=(32, 8),
+    outputs=(1,),
+)
+COPY_BY_ROWS = replace(
+    COPY_BY_COLUMNS,
+    kernel=copy_by_rows,
+    grid=lambda image, out, block: blocks_along(out.shape[::-1], block),
+)
+COPY_IN_RUNS = Specification(
+    copy_in_runs,
+    copied,
+    grid=lambda source, target, block: blocks_along(source.size, 16 * block),  # 16 for each
+    block=128,
+    outputs=(1,),
+)
+COPY_COALESCED = replace(COPY_IN_RUNS, kernel=copy_coalesced)

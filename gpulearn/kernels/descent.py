@@ -19,8 +19,17 @@ import numpy as np
 from gpulearn import cuda, require
 from gpulearn.errors import BadInput
 from gpulearn.kernels.indexing import blocks_for
+from gpulearn.kernels.specification import Specification, blocks_along
 
-__all__ = ["ESCAPED", "MINIMA", "UNSETTLED", "basins", "descend_all", "descend_all_numpy"]
+__all__ = [
+    "DESCEND_ALL",
+    "ESCAPED",
+    "MINIMA",
+    "UNSETTLED",
+    "basins",
+    "descend_all",
+    "descend_all_numpy",
+]
 
 Vector = np.ndarray[Any, Any]
 Window = tuple[float, float, float, float]
@@ -184,3 +193,19 @@ def descend_all_numpy(
             on = ~(there | gone)
             x, y, vx, vy, walking = x[on], y[on], vx[on], vy[on], walking[on]
     return basin.reshape(shape), taken.reshape(shape)
+
+
+def walks(
+    xs: Vector, ys: Vector, rate: Any, momentum: Any, most: int, basin: Vector, taken: Vector
+) -> tuple[Vector, Vector]:
+    """What `descend_all` must leave in `basin` and `taken`."""
+    return descend_all_numpy(xs, ys, float(rate), float(momentum), most)
+
+
+DESCEND_ALL = Specification(
+    descend_all,
+    walks,
+    grid=lambda xs, *more, block: blocks_along(xs.size, block),
+    block=BLOCK,
+    outputs=(5, 6),
+)

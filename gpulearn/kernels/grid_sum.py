@@ -12,9 +12,15 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
-from gpulearn.kernels.reduction import THREADS
+from gpulearn.kernels.reduction import THREADS, few_blocks, sums_in_rounds
+from gpulearn.kernels.specification import Specification
 
-__all__ = ["grid_sum_atomic", "grid_sum_cooperative"]
+__all__ = [
+    "GRID_SUM_ATOMIC",
+    "GRID_SUM_COOPERATIVE",
+    "grid_sum_atomic",
+    "grid_sum_cooperative",
+]
 
 Vector = np.ndarray[tuple[int], Any]
 
@@ -92,3 +98,30 @@ def grid_sum_cooperative(values: Vector, sums: Vector, total: Vector) -> None:
         for b in range(sums.size):
             mine += sums[b]
         total[0] = mine
+
+
+def raised_total(values: Vector, total: Vector) -> tuple[Vector]:
+    """What `grid_sum_atomic` must leave in `total`, added in float64."""
+    return ((total + values.sum(dtype=np.float64)).astype(total.dtype),)
+
+
+def sums_and_total(values: Vector, sums: Vector, total: Vector) -> tuple[Vector, Vector]:
+    """What `grid_sum_cooperative` must leave in `sums` and `total`."""
+    whole = values.sum(dtype=np.float64, keepdims=True)
+    return *sums_in_rounds(values, sums), whole.astype(total.dtype)
+
+
+GRID_SUM_ATOMIC = Specification(
+    grid_sum_atomic,
+    raised_total,
+    grid=lambda values, total, block: few_blocks(values.size, block),
+    block=THREADS,
+    updated=(1,),
+)
+GRID_SUM_COOPERATIVE = Specification(
+    grid_sum_cooperative,
+    sums_and_total,
+    grid=lambda values, sums, total, block: sums.size,
+    block=THREADS,
+    outputs=(1, 2),
+)

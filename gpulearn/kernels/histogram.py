@@ -10,13 +10,24 @@ on GPU", Machine Vision and Applications 24 (2013), which calls it replication.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.reduction import few_blocks
+from gpulearn.kernels.specification import Specification, blocks_along
 
-__all__ = ["BINS", "histogram_global", "histogram_racy", "histogram_shared"]
+__all__ = [
+    "BINS",
+    "HISTOGRAM_GLOBAL",
+    "HISTOGRAM_RACY",
+    "HISTOGRAM_SHARED",
+    "histogram_global",
+    "histogram_racy",
+    "histogram_shared",
+]
 
 BINS = 256  # one for each value of a byte; what a block keeps in shared memory
 Vector = np.ndarray[tuple[int], Any]
@@ -93,3 +104,23 @@ def histogram_shared(values: Vector, counts: Vector) -> None:
     cuda.syncthreads()
     for b in range(first, counts.size, cuda.blockDim.x):
         cuda.atomic.add(counts, b, private[b])
+
+
+def counted(values: Vector, counts: Vector) -> tuple[Vector]:
+    """The counts, raised by how often each value occurs."""
+    return (counts + np.bincount(values, minlength=counts.size).astype(counts.dtype),)
+
+
+HISTOGRAM_GLOBAL = Specification(
+    histogram_global,
+    counted,
+    grid=lambda values, counts, block: blocks_along(values.size, block),
+    block=256,
+    updated=(1,),
+)
+HISTOGRAM_RACY = replace(HISTOGRAM_GLOBAL, kernel=histogram_racy)  # where no two values are alike
+HISTOGRAM_SHARED = replace(
+    HISTOGRAM_GLOBAL,
+    kernel=histogram_shared,
+    grid=lambda values, counts, block: few_blocks(values.size, block),
+)

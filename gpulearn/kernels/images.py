@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Specification, blocks_along
 
-__all__ = ["BLUE", "GREEN", "RED", "rgb_to_gray"]
+__all__ = ["BLUE", "GREEN", "RED", "RGB_TO_GRAY", "rgb_to_gray"]
 
 Image = np.ndarray[tuple[int, int, int], Any]
 Plane = np.ndarray[tuple[int, int], Any]
@@ -39,3 +40,17 @@ def rgb_to_gray(rgb: Image, gray: Plane) -> None:
     x, y = cuda.grid(2)
     if x < gray.shape[1] and y < gray.shape[0]:
         gray[y, x] = RED * rgb[y, x, 0] + GREEN * rgb[y, x, 1] + BLUE * rgb[y, x, 2]
+
+
+def luma(rgb: Image, gray: Plane) -> tuple[Plane]:
+    """What `rgb_to_gray` must leave in `gray`, computed in float64 from the standard's shares."""
+    return ((rgb @ np.array([0.299, 0.587, 0.114])).astype(gray.dtype),)
+
+
+RGB_TO_GRAY = Specification(
+    rgb_to_gray,
+    luma,
+    grid=lambda rgb, gray, block: blocks_along(gray.shape[::-1], block),
+    block=(16, 16),
+    outputs=(1,),
+)

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Specification, blocks_along
+from gpulearn.kernels.vectors import added
 
-__all__ = ["matrix_add_2d"]
+__all__ = ["MATRIX_ADD_2D", "matrix_add_2d"]
 
 Matrix = np.ndarray[tuple[int, int], Any]
 
@@ -36,3 +38,12 @@ def matrix_add_2d(a: Matrix, b: Matrix, out: Matrix) -> None:
     x, y = cuda.grid(2)
     if x < out.shape[1] and y < out.shape[0]:
         out[y, x] = a[y, x] + b[y, x]
+
+
+MATRIX_ADD_2D = Specification(
+    matrix_add_2d,
+    added,
+    grid=lambda a, b, out, block: blocks_along(out.shape[::-1], block),
+    block=(32, 8),
+    outputs=(2,),
+)

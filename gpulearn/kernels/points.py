@@ -8,13 +8,24 @@ that read the x of 32 points want the second.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Specification, blocks_along
 
-__all__ = ["aos_norms", "grey_interleaved", "grey_planes", "soa_norms"]
+__all__ = [
+    "AOS_NORMS",
+    "GREY_INTERLEAVED",
+    "GREY_PLANES",
+    "SOA_NORMS",
+    "aos_norms",
+    "grey_interleaved",
+    "grey_planes",
+    "soa_norms",
+]
 
 Array = np.ndarray[Any, Any]
 
@@ -94,3 +105,47 @@ def soa_norms(x: Array, y: Array, z: Array, out: Array) -> None:
     i = cuda.grid(1)
     if i < out.size:
         out[i] = math.sqrt(x[i] * x[i] + y[i] * y[i] + z[i] * z[i])
+
+
+def means_of_pixels(colours: Array, out: Array) -> tuple[Array]:
+    """What `grey_interleaved` must leave in `out`, computed in float64."""
+    return (colours.mean(axis=2, dtype=np.float64).astype(out.dtype),)
+
+
+def means_of_planes(colours: Array, out: Array) -> tuple[Array]:
+    """What `grey_planes` must leave in `out`, computed in float64."""
+    return (colours.mean(axis=0, dtype=np.float64).astype(out.dtype),)
+
+
+def norms_of_rows(points: Array, out: Array) -> tuple[Array]:
+    """What `aos_norms` must leave in `out`, computed in float64."""
+    return (np.linalg.norm(points.astype(np.float64), axis=1).astype(out.dtype),)
+
+
+def norms_of_parts(x: Array, y: Array, z: Array, out: Array) -> tuple[Array]:
+    """What `soa_norms` must leave in `out`, computed in float64."""
+    return norms_of_rows(np.stack([x, y, z], axis=1), out)
+
+
+GREY_INTERLEAVED = Specification(
+    grey_interleaved,
+    means_of_pixels,
+    grid=lambda colours, out, block: blocks_along(out.shape[::-1], block),
+    block=(32, 8),
+    outputs=(1,),
+)
+GREY_PLANES = replace(GREY_INTERLEAVED, kernel=grey_planes, reference=means_of_planes)
+AOS_NORMS = Specification(
+    aos_norms,
+    norms_of_rows,
+    grid=lambda points, out, block: blocks_along(out.size, block),
+    block=128,
+    outputs=(1,),
+)
+SOA_NORMS = Specification(
+    soa_norms,
+    norms_of_parts,
+    grid=lambda x, y, z, out, block: blocks_along(out.size, block),
+    block=128,
+    outputs=(3,),
+)

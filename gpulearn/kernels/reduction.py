@@ -10,21 +10,33 @@ Source of the ladder: M. Harris, "Optimizing Parallel Reduction in CUDA" (NVIDIA
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Specification, blocks_along
 
 __all__ = [
+    "BLOCK_SUMS_INTERLEAVED",
+    "BLOCK_SUMS_PACKED",
+    "BLOCK_SUMS_SEQUENTIAL",
+    "BLOCK_SUMS_SHUFFLE",
     "FULL_WARP",
+    "SUM_BLOCKS",
     "THREADS",
     "WARP",
+    "WARP_SUM",
     "block_sums_interleaved",
     "block_sums_packed",
     "block_sums_sequential",
     "block_sums_shuffle",
+    "few_blocks",
     "sum_blocks",
+    "sums_in_rounds",
+    "sums_of_stretches",
     "warp_sum",
 ]
 
@@ -218,3 +230,44 @@ def warp_sum(values: Vector, sums: Vector) -> None:
         total += cuda.shfl_down_sync(FULL_WARP, total, step)
     if i % WARP == 0 and i < values.size:
         sums[i // WARP] = total
+
+
+def sums_of_stretches(values: Vector, sums: Vector, block: int = THREADS) -> tuple[Vector]:
+    """The sum of each `block` neighbouring values, added in float64."""
+    starts = np.arange(0, values.size, block)
+    return (np.add.reduceat(values, starts, dtype=np.float64).astype(values.dtype),)
+
+
+def sums_in_rounds(values: Vector, sums: Vector, block: int = THREADS) -> tuple[Vector]:
+    """Each block's sum of `block` neighbours and of those one grid further on, in float64."""
+    padded = np.pad(values, (0, -values.size % (sums.size * block)))
+    total = padded.reshape(-1, sums.size, block).sum(axis=(0, 2), dtype=np.float64)
+    return (total.astype(values.dtype),)
+
+
+def few_blocks(elements: int, block: int) -> int:
+    """The blocks of a loop over the grid: eight elements for each thread, and at most 1,056 blocks.
+
+    Those are eight for each of the 132 multiprocessors of an H100.
+    """
+    return min(blocks_along(elements, 8 * block), 8 * 132)
+
+
+BLOCK_SUMS_INTERLEAVED = Specification(
+    block_sums_interleaved,
+    sums_of_stretches,
+    grid=lambda values, sums, block: sums.size,
+    block=THREADS,
+    outputs=(1,),
+)
+BLOCK_SUMS_PACKED = replace(BLOCK_SUMS_INTERLEAVED, kernel=block_sums_packed)
+BLOCK_SUMS_SEQUENTIAL = replace(BLOCK_SUMS_INTERLEAVED, kernel=block_sums_sequential)
+BLOCK_SUMS_SHUFFLE = replace(BLOCK_SUMS_INTERLEAVED, kernel=block_sums_shuffle)
+SUM_BLOCKS = replace(BLOCK_SUMS_INTERLEAVED, kernel=sum_blocks, reference=sums_in_rounds)
+WARP_SUM = Specification(
+    warp_sum,
+    partial(sums_of_stretches, block=WARP),
+    grid=lambda values, sums, block: blocks_along(values.size, block),
+    block=THREADS,
+    outputs=(1,),
+)

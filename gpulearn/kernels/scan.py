@@ -11,13 +11,20 @@ G. E. Blelloch, "Prefix sums and their applications" (CMU-CS-90-190, 1990).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Specification, blocks_along
 
 __all__ = [
+    "ADD_OFFSETS",
+    "EXCLUSIVE_SCAN",
+    "SCAN_BLELLOCH",
+    "SCAN_BLOCKS",
+    "SCAN_HILLIS_STEELE",
     "SCAN_THREADS",
     "add_offsets",
     "exclusive_scan",
@@ -186,3 +193,52 @@ def add_offsets(out: Vector, offsets: Vector) -> None:
     i = cuda.grid(1)
     if i < out.size:
         out[i] += offsets[cuda.blockIdx.x]
+
+
+def inclusive_sums(values: Vector, out: Vector) -> tuple[Vector]:
+    """out[i] = values[0] + … + values[i]."""
+    return (np.cumsum(values, dtype=values.dtype),)
+
+
+def exclusive_sums(values: Vector, out: Vector) -> tuple[Vector]:
+    """out[i] = values[0] + … + values[i - 1]."""
+    return (np.cumsum(values, dtype=values.dtype) - values,)
+
+
+def sums_of_each_block(
+    values: Vector, out: Vector, totals: Vector, block: int = SCAN_THREADS
+) -> tuple[Vector, Vector]:
+    """The exclusive sums of each `block` neighbours, and their totals."""
+    rows = np.pad(values, (0, -values.size % block)).reshape(-1, block)
+    running = np.cumsum(rows, axis=1, dtype=values.dtype)
+    return (running - rows).ravel()[: values.size], running[:, -1]
+
+
+def raised(out: Vector, offsets: Vector, block: int = SCAN_THREADS) -> tuple[Vector]:
+    """Each `block` neighbours and the offset of their block."""
+    return (out + np.repeat(offsets, block)[: out.size],)
+
+
+SCAN_HILLIS_STEELE = Specification(
+    scan_hillis_steele,
+    inclusive_sums,
+    grid=lambda values, out, block: 1,
+    block=SCAN_THREADS,
+    outputs=(1,),
+)
+SCAN_BLELLOCH = replace(SCAN_HILLIS_STEELE, kernel=scan_blelloch, reference=exclusive_sums)
+EXCLUSIVE_SCAN = replace(SCAN_BLELLOCH, kernel=exclusive_scan)
+SCAN_BLOCKS = Specification(
+    scan_blocks,
+    sums_of_each_block,
+    grid=lambda values, out, totals, block: totals.size,
+    block=SCAN_THREADS,
+    outputs=(1, 2),
+)
+ADD_OFFSETS = Specification(
+    add_offsets,
+    raised,
+    grid=lambda out, offsets, block: blocks_along(out.size, block),
+    block=SCAN_THREADS,
+    updated=(0,),
+)

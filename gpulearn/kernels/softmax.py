@@ -9,14 +9,23 @@ softmax functions", IMA J. Numer. Anal. 41 (2021).
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
 from gpulearn.kernels.reduction import FULL_WARP, WARP
+from gpulearn.kernels.specification import Specification, blocks_along
 
-__all__ = ["argmax_rows", "softmax_rows", "softmax_unsafe"]
+__all__ = [
+    "ARGMAX_ROWS",
+    "SOFTMAX_ROWS",
+    "SOFTMAX_UNSAFE",
+    "argmax_rows",
+    "softmax_rows",
+    "softmax_unsafe",
+]
 
 Matrix = np.ndarray[tuple[int, int], Any]
 Vector = np.ndarray[tuple[int], Any]
@@ -115,3 +124,32 @@ def softmax_rows(scores: Matrix, out: Matrix) -> None:
         total += cuda.shfl_xor_sync(FULL_WARP, total, step)
     for j in range(cuda.laneid, scores.shape[1], WARP):
         out[row, j] = math.exp(scores[row, j] - largest) / total
+
+
+def places_of_maxima(scores: Matrix, places: Vector) -> tuple[Vector]:
+    """The column of each row's largest score; of equals, the first."""
+    return (scores.argmax(axis=1).astype(places.dtype),)
+
+
+def softmax(scores: Matrix, out: Matrix) -> tuple[Matrix]:
+    """The softmax of each row, in float64."""
+    powers = np.exp(scores.astype(np.float64) - scores.max(axis=1, keepdims=True))
+    return ((powers / powers.sum(axis=1, keepdims=True)).astype(out.dtype),)
+
+
+def softmax_formula(scores: Matrix, out: Matrix) -> tuple[Matrix]:
+    """What the formula gives in float32: beyond 88.7 an infinity, and NaN where two divide."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        powers = np.exp(scores)
+        return (powers / powers.sum(axis=1, keepdims=True),)
+
+
+ARGMAX_ROWS = Specification(
+    argmax_rows,
+    places_of_maxima,
+    grid=lambda scores, out, block: blocks_along(WARP * len(scores), block),
+    block=128,
+    outputs=(1,),
+)
+SOFTMAX_ROWS = replace(ARGMAX_ROWS, kernel=softmax_rows, reference=softmax)
+SOFTMAX_UNSAFE = replace(ARGMAX_ROWS, kernel=softmax_unsafe, reference=softmax_formula)

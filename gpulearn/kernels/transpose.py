@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Specification, blocks_along
 
-__all__ = ["transpose_naive", "transpose_to_rows"]
+__all__ = [
+    "TRANSPOSE_NAIVE",
+    "TRANSPOSE_TO_ROWS",
+    "transpose_naive",
+    "transpose_to_rows",
+    "transposed",
+]
 
 Array = np.ndarray[Any, Any]
 
@@ -47,3 +55,22 @@ def transpose_to_rows(image: Array, out: Array) -> None:
     column, row = cuda.grid(2)
     if row < out.shape[0] and column < out.shape[1]:
         out[row, column] = image[column, row]
+
+
+def transposed(image: Array, out: Array) -> tuple[Array]:
+    """What every kernel that transposes must leave in `out`."""
+    return (np.ascontiguousarray(image.T),)
+
+
+TRANSPOSE_NAIVE = Specification(
+    transpose_naive,
+    transposed,
+    grid=lambda image, out, block: blocks_along(image.shape[::-1], block),
+    block=(32, 8),
+    outputs=(1,),
+)
+TRANSPOSE_TO_ROWS = replace(
+    TRANSPOSE_NAIVE,
+    kernel=transpose_to_rows,
+    grid=lambda image, out, block: blocks_along(out.shape[::-1], block),
+)

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Specification, blocks_along
 
-__all__ = ["saxpy_grid_stride", "vector_add"]
+__all__ = ["SAXPY_GRID_STRIDE", "VECTOR_ADD", "added", "saxpy_grid_stride", "vector_add"]
 
+Array = np.ndarray[Any, Any]
 Vector = np.ndarray[tuple[int], Any]
 
 
@@ -63,3 +65,29 @@ def saxpy_grid_stride(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> N
     """
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
         out[i] = alpha * x[i] + y[i]
+
+
+def added(a: Array, b: Array, out: Array) -> tuple[Array]:
+    """What `vector_add` and `matrix_add_2d` must leave in `out`."""
+    return (a + b,)
+
+
+def scaled_and_added(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> tuple[Vector]:
+    """What `saxpy_grid_stride` must leave in `out`, computed in float64."""
+    return ((alpha * x.astype(np.float64) + y).astype(x.dtype),)
+
+
+VECTOR_ADD = Specification(
+    vector_add,
+    added,
+    grid=lambda a, b, out, block: blocks_along(out.size, block),
+    block=128,
+    outputs=(2,),
+)
+SAXPY_GRID_STRIDE = Specification(
+    saxpy_grid_stride,
+    scaled_and_added,
+    grid=lambda alpha, x, y, out, block: blocks_along(out.size, 4 * block),  # four rounds
+    block=128,
+    outputs=(3,),
+)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Specification, blocks_along
 
-__all__ = ["stripes", "warps_and_lanes"]
+__all__ = ["STRIPES", "WARPS_AND_LANES", "places_in_block", "stripes", "warps_and_lanes"]
 
 Array = np.ndarray[Any, Any]
 
@@ -51,3 +52,34 @@ def stripes(image: Array, out: Array, width: int) -> None:
             out[row, column] = image[row, column] / np.float32(2)
         else:
             out[row, column] = np.float32(1) - image[row, column]
+
+
+def places_in_block(
+    warp: Array, lane: Array, block: tuple[int, int] = (32, 8)
+) -> tuple[Array, Array]:
+    """The warp and the lane of each thread in blocks of `block` threads, (x, y)."""
+    y, x = np.ogrid[: warp.shape[0], : warp.shape[1]]
+    thread = x % block[0] + y % block[1] * block[0]
+    return thread // 32, thread % 32
+
+
+def striped(image: Array, out: Array, width: int) -> tuple[Array]:
+    """The stripes, dark ones first."""
+    dark = np.arange(image.shape[1]) // width % 2 == 0
+    return (np.where(dark, image / 2, 1 - image),)
+
+
+WARPS_AND_LANES = Specification(
+    warps_and_lanes,
+    places_in_block,
+    grid=lambda warp, lane, block: blocks_along(warp.shape[::-1], block),
+    block=(32, 8),
+    outputs=(0, 1),
+)
+STRIPES = Specification(
+    stripes,
+    striped,
+    grid=lambda image, out, width, block: blocks_along(image.shape[::-1], block),
+    block=(32, 8),
+    outputs=(1,),
+)

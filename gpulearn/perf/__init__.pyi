@@ -2,7 +2,6 @@ from .choosing import Offer as Offer
 from .choosing import cheapest_gpu_that_fits as cheapest_gpu_that_fits
 from .choosing import offers as offers
 from .estimates import Estimate as Estimate
-from .families.roofline import gpu_points as gpu_points
 from .gpus import GpuSpec as GpuSpec
 from .matmul_times import cpu_times as cpu_times
 from .matmul_times import gpu_times as gpu_times

@@ -9,17 +9,17 @@ from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.perf.estimates import estimate
-from gpulearn.perf.families import histograms
-from gpulearn.perf.families.histograms import histogram_rows
-from gpulearn.perf.families.loading import GpuRows, sheet_of
-from gpulearn.perf.families.reductions import reduction_rows
-from gpulearn.perf.families.strides import OFFSETS, STRIDES, sectors, stride_rows
-from gpulearn.perf.families.training import BATCHES, PRECISIONS, training_rows
-from gpulearn.perf.families.transposes import SHOWN, transpose_rows
 from gpulearn.perf.gpus import gpu_spec
 from gpulearn.perf.roofline import plain
 from gpulearn.perf.timing import format_seconds
 from gpulearn.plot.style import LINES, figure
+from gpulearn.recorders import histograms
+from gpulearn.recorders.histograms import histogram_rows
+from gpulearn.recorders.loading import GpuRows, sheet_of
+from gpulearn.recorders.reductions import reduction_rows
+from gpulearn.recorders.strides import OFFSETS, STRIDES, sectors, stride_rows
+from gpulearn.recorders.training import BATCHES, PRECISIONS, training_rows
+from gpulearn.recorders.transposes import SHOWN, transpose_rows
 from gpulearn.tables import Table, table
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import warnings
 import numpy as np
 warnings.simplefilter("error")
 vars(np).pop("row_stack", None)
-from gpulearn import real_cuda
-cuda = real_cuda.load()
+from gpulearn.device import numba_cuda
+cuda = numba_cuda.load()
 assert "row_stack" not in vars(np)
 from numba import float32
 from gpulearn.simt.frontend.numba_bridge import type_annotation

@@ -207,7 +207,7 @@ def test_banner_is_two_lines_that_fit_beside_a_file_browser(capsys, monkeypatch,
 
 def test_deciding_imports_neither_torch_nor_numba():
     code = (
-        "import sys; from gpulearn import device; device.current(); "
+        "import sys; from gpulearn.device import selection; selection.current(); "
         "print([m for m in ('torch', 'numba') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

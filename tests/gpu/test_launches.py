@@ -93,11 +93,13 @@ NUMBAS = '''
 import warnings
 warnings.simplefilter("ignore")
 import numpy as np
-from gpulearn import device, driver
-device.current = lambda: device.Device("gpu", "pretended", (driver.Gpu("none", 0, (9, 0), "0"),))
-from gpulearn import cuda, real_cuda, xray
+from gpulearn.device import driver, selection
+gpu = driver.Gpu("none", 0, (9, 0), "0")
+selection.current = lambda: selection.Device("gpu", "pretended", (gpu,))
+from gpulearn import cuda, xray
+from gpulearn.device import numba_cuda
 from tools.gpu.cases import CASES
-assert cuda is real_cuda.load()
+assert cuda is numba_cuda.load()
 
 class DeviceNDArray:
     """What a launch on the SIMT machine asks of an array of numba.cuda."""

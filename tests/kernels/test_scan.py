@@ -6,6 +6,11 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.kernels.scan import (
+    ADD_OFFSETS,
+    EXCLUSIVE_SCAN,
+    SCAN_BLELLOCH,
+    SCAN_BLOCKS,
+    SCAN_HILLIS_STEELE,
     add_offsets,
     exclusive_scan,
     scan_blelloch,
@@ -26,10 +31,6 @@ def values(n: int) -> np.ndarray:
     return np.random.default_rng(n).integers(-9, 9, n).astype(np.int32)
 
 
-def exclusive(given: np.ndarray) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(given)[:-1]]) if given.size else given
-
-
 def xrayed(kernel, grid, block, given):
     out = cuda.to_device(np.full(given.size, 987_654, np.int32))
     report = gl.xray(kernel)[grid, block](cuda.to_device(given), out)
@@ -37,23 +38,36 @@ def xrayed(kernel, grid, block, given):
     return report, out.copy_to_host()
 
 
-@pytest.mark.parametrize("n", [1, 2, 31, 33, 100, 256])
-def test_hillis_steele_is_inclusive(n):
-    np.testing.assert_array_equal(
-        xrayed(scan_hillis_steele, 1, n, values(n))[1], np.cumsum(values(n))
-    )
+@pytest.mark.parametrize("n", [0, 1, 2, 64, 1000])
+def test_the_references_equal_a_loop_over_the_values(n):
+    given = values(n)
+    before, after, total = [], [], 0
+    for value in given.tolist():
+        before.append(total)
+        total += value
+        after.append(total)
+    out = np.empty(n, np.int32)
+    assert SCAN_HILLIS_STEELE.reference(given, out)[0].tolist() == after
+    assert EXCLUSIVE_SCAN.reference(given, out)[0].tolist() == before
+    blocks = -(-n // 64)
+    scanned, totals = SCAN_BLOCKS.reference(given, out, np.empty(blocks, np.int32), block=64)
+    (offsets,) = EXCLUSIVE_SCAN.reference(totals, totals)
+    assert totals.sum() == total
+    assert [scanned[i] for i in range(0, n, 64)] == [0] * blocks
+    assert ADD_OFFSETS.reference(scanned, offsets, block=64)[0].tolist() == before
 
 
-@pytest.mark.parametrize("n", [1, 2, 32, 64, 256])
-def test_blelloch_is_exclusive(n):
-    np.testing.assert_array_equal(xrayed(scan_blelloch, 1, n, values(n))[1], exclusive(values(n)))
-
-
-@pytest.mark.parametrize(("n", "block"), [(1, 1), (1, 256), (31, 32), (100, 100), (200, 256)])
-def test_exclusive_scan_takes_any_size(n, block):
-    np.testing.assert_array_equal(
-        xrayed(exclusive_scan, 1, block, values(n))[1], exclusive(values(n))
-    )
+@pytest.mark.parametrize(
+    ("specification", "n", "block"),
+    [
+        *((SCAN_HILLIS_STEELE, n, n) for n in (1, 2, 31, 33, 100, 256)),
+        *((SCAN_BLELLOCH, n, n) for n in (1, 2, 32, 64, 256)),
+        *((EXCLUSIVE_SCAN, n, b) for n, b in ((1, 1), (1, 256), (31, 32), (100, 100), (200, 256))),
+    ],
+)
+def test_one_block_is_scanned(specification, n, block):
+    _, out = xrayed(specification.kernel, 1, block, values(n))
+    np.testing.assert_array_equal(out, *specification.reference(values(n), out))
 
 
 @pytest.mark.parametrize("n", [1, 64, 1000])
@@ -64,7 +78,8 @@ def test_three_launches_scan_many_blocks(n):
     scan_blocks[blocks, 64](given, out, totals)
     exclusive_scan[1, 64](totals, offsets)
     add_offsets[blocks, 64](out, offsets)
-    np.testing.assert_array_equal(out.copy_to_host(), exclusive(values(n)))
+    expected = EXCLUSIVE_SCAN.expected(values(n), np.empty(n, np.int32))
+    np.testing.assert_array_equal(out.copy_to_host(), expected[1])
 
 
 def test_blelloch_adds_less_and_waits_more():

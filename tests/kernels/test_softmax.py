@@ -1,11 +1,20 @@
 """Argmax and softmax of rows: equal to NumPy's, and safe where the formula overflows."""
 
+import math
+
 import numpy as np
 import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.softmax import argmax_rows, softmax_rows, softmax_unsafe
+from gpulearn.kernels.softmax import (
+    ARGMAX_ROWS,
+    SOFTMAX_ROWS,
+    SOFTMAX_UNSAFE,
+    argmax_rows,
+    softmax_rows,
+    softmax_unsafe,
+)
 
 SIGNATURES = {
     argmax_rows: "void(float32[:, ::1], int32[::1])",
@@ -20,8 +29,7 @@ def scores(shape, scale=3.0):
 
 
 def softmax(x):
-    e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
+    return SOFTMAX_ROWS.reference(x, x)[0]
 
 
 def xrayed(kernel, given, out):
@@ -29,6 +37,19 @@ def xrayed(kernel, given, out):
     report = gl.xray(kernel)[-(-len(given) // 4), 128](cuda.to_device(given), out)
     assert not report.findings
     return report, out.copy_to_host()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_references_equal_the_formula_and_a_search_row_by_row(shape):
+    given = scores(shape)
+    shares, places = [], []
+    for row in given.tolist():
+        powers = [math.exp(x) for x in row]
+        shares.append([power / sum(powers) for power in powers])
+        places.append(row.index(max(row)))
+    np.testing.assert_allclose(softmax(given), shares, rtol=1e-6)
+    np.testing.assert_allclose(SOFTMAX_UNSAFE.reference(given, given)[0], shares, rtol=1e-5)
+    assert ARGMAX_ROWS.reference(given, np.empty(len(given), np.int32))[0].tolist() == places
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -45,13 +66,14 @@ def test_only_the_safe_form_bears_large_scores():
     _, unsafe = xrayed(softmax_unsafe, given, np.zeros_like(given))
     np.testing.assert_allclose(safe, softmax(given), rtol=1e-4, atol=1e-30)
     assert np.isnan(unsafe).any()
+    np.testing.assert_allclose(unsafe, *SOFTMAX_UNSAFE.reference(given, given), rtol=1e-4)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_argmax_equals_numpys(shape):
     given = np.round(scores(shape))  # with ties
     _, places = xrayed(argmax_rows, given, np.full(len(given), -1, np.int32))
-    np.testing.assert_array_equal(places, given.argmax(axis=1))
+    np.testing.assert_array_equal(places, *ARGMAX_ROWS.reference(given, places))
 
 
 def test_argmax_of_equal_and_of_infinite_scores():

@@ -5,8 +5,12 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.indexing import blocks_for
-from gpulearn.kernels.vectors import saxpy_grid_stride, vector_add
+from gpulearn.kernels.vectors import (
+    SAXPY_GRID_STRIDE,
+    VECTOR_ADD,
+    saxpy_grid_stride,
+    vector_add,
+)
 
 SIGNATURES = {
     vector_add: "void(float32[::1], float32[::1], float32[::1])",
@@ -24,8 +28,8 @@ def vectors(n, dtype=np.float32):
 @pytest.mark.parametrize("n", [1, 31, 128, 129, 1000])
 def test_sum_equals_numpy(n, dtype):
     a, b, out = vectors(n, dtype)
-    vector_add[blocks_for(n, 128), 128](a, b, out)
-    np.testing.assert_array_equal(out, a + b)
+    vector_add[VECTOR_ADD.shape(a, b, out)](a, b, out)
+    np.testing.assert_array_equal(out, *VECTOR_ADD.reference(a, b, out))
 
 
 @pytest.mark.parametrize("launch", [(1, 1), (1, 7), (3, 32), (5, 200), (40, 32)])
@@ -33,7 +37,17 @@ def test_sum_equals_numpy(n, dtype):
 def test_saxpy_equals_numpy_for_every_launch(n, launch):
     x, y, out = vectors(n)
     saxpy_grid_stride[launch](np.float32(2.5), x, y, out)
-    np.testing.assert_allclose(out, np.float32(2.5) * x + y, rtol=1e-6)
+    (expected,) = SAXPY_GRID_STRIDE.reference(np.float32(2.5), x, y, out)
+    np.testing.assert_allclose(out, expected, rtol=1e-6, atol=1e-5)
+
+
+def test_references_agree_with_plain_python():
+    x, y, out = vectors(41)
+    each = list(zip(x.tolist(), y.tolist(), strict=True))
+    sums, scaled = [a + b for a, b in each], [2.5 * a + b for a, b in each]
+    np.testing.assert_allclose(*VECTOR_ADD.reference(x, y, out), sums, rtol=1e-6, atol=1e-6)
+    (got,) = SAXPY_GRID_STRIDE.reference(np.float32(2.5), x, y, out)
+    np.testing.assert_allclose(got, scaled, rtol=1e-6, atol=1e-6)
 
 
 def test_sum_under_the_lens():

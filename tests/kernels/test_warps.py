@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpulearn import cuda, xray
-from gpulearn.kernels.warps import stripes, warps_and_lanes
+from gpulearn.kernels.warps import STRIPES, WARPS_AND_LANES, stripes, warps_and_lanes
 
 SIGNATURES = {
     warps_and_lanes: "void(int32[:, ::1], int32[:, ::1])",
@@ -21,8 +21,9 @@ def test_threads_are_counted_with_x_fastest(block):
     report = xray(warps_and_lanes)[(3, 2), block](warp, lane)
     assert not report.findings, report
     number = np.tile(np.arange(x * y).reshape(y, x), (2, 3))
-    np.testing.assert_array_equal(warp.copy_to_host(), number // 32)
-    np.testing.assert_array_equal(lane.copy_to_host(), number % 32)
+    got = warp.copy_to_host(), lane.copy_to_host()
+    np.testing.assert_array_equal(got, (number // 32, number % 32))
+    np.testing.assert_array_equal(got, WARPS_AND_LANES.reference(*got, block=block))
 
 
 def test_a_thread_more_is_a_warp_more():
@@ -48,8 +49,12 @@ def launched(image, width):
 def test_equals_numpy(shape, width):
     image = np.random.default_rng(width).random(shape, dtype=np.float32)
     _, out = launched(image, width)
-    dark = np.arange(shape[1]) // width % 2 == 0
-    np.testing.assert_array_equal(out, np.where(dark, image / 2, 1 - image))
+    np.testing.assert_array_equal(out, *STRIPES.reference(image, out, width))
+
+
+def test_the_reference_darkens_every_other_stripe():
+    image = np.full((1, 5), 0.25, np.float32)
+    assert STRIPES.reference(image, image, 2)[0].tolist() == [[0.125, 0.125, 0.75, 0.75, 0.125]]
 
 
 def test_every_warp_parts_or_none():

@@ -7,13 +7,13 @@ from gpulearn.device import selection
 from gpulearn.device.driver import Gpu
 from gpulearn.errors import BadInput
 from gpulearn.perf import matmul_times, recordings
-from gpulearn.perf.families import matmul as recording
-from gpulearn.perf.families.matmul import record_matmul
 from gpulearn.perf.matmul_times import cpu_times, gpu_times, live_times
 from gpulearn.perf.recordings import Recording
 from gpulearn.perf.roofline import matmul_seconds
 from gpulearn.perf.series import Provenance, Series
 from gpulearn.perf.timing import Measurement
+from gpulearn.recorders import matmul as recording
+from gpulearn.recorders.matmul import record_matmul
 
 SIZES = [8, 16]
 T4 = Gpu("Tesla T4", 2**34, (7, 5), "12.4")

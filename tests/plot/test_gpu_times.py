@@ -13,14 +13,14 @@ from gpulearn.errors import BadInput
 from gpulearn.kernels.transpose import transpose_naive
 from gpulearn.kernels.transpose_steps import transpose_padded, transpose_whole
 from gpulearn.perf import recordings
-from gpulearn.perf.families import histograms, reductions, roofline, training, transposes
-from gpulearn.perf.families.loading import GpuRows, gpu_rows, sheet_of
-from gpulearn.perf.families.strides import sectors
 from gpulearn.perf.gpus import GPUS, gpu_spec
 from gpulearn.perf.recordings import Recording
 from gpulearn.perf.series import Provenance
 from gpulearn.plot import gpu_times
 from gpulearn.plot.matmul import BEST, offered
+from gpulearn.recorders import histograms, reductions, roofline, training, transposes
+from gpulearn.recorders.loading import GpuRows, gpu_rows, sheet_of
+from gpulearn.recorders.strides import sectors
 
 LABEL = "recorded on NVIDIA H200, 2026-11-01"
 
@@ -129,7 +129,7 @@ def test_without_a_recording_precisions_have_peaks():
 
 @pytest.mark.usefixtures("folder")
 def test_without_a_recording_the_roof_is_a_data_sheets():
-    best, points = gl.perf.gpu_points()
+    best, points = gl.recorders.gpu_points()
     assert (best, points) == (gl.roof("T4"), [])
 
 
@@ -234,7 +234,7 @@ def test_a_recorded_roof_and_its_points_are_labelled(record):
     rows = [{"work": "peak", "rate": 5e13}, {"work": "bandwidth", "rate": 4e12}]
     work = {"work": "update", "n": 8192, "flops": 2e6, "bytes": 12e6, "seconds": 4e-6}
     record("roofline", [*rows, work, {"work": "softmax", "n": 8192, "error": "x"}])
-    best, points = gl.perf.gpu_points()
+    best, points = gl.recorders.gpu_points()
     assert (best.peak, best.bandwidth) == (5e13, 4e12)
     assert [point.name for point in points] == ["update"]
     assert points[0].share(best) == pytest.approx(0.75)
@@ -247,7 +247,7 @@ def test_a_recorded_roof_and_its_points_are_labelled(record):
 
 def test_a_roof_without_its_bandwidth_is_not_drawn(record):
     record("roofline", [{"work": "peak", "rate": 5e13}])
-    assert gl.perf.gpu_points() == (gl.roof("T4"), [])
+    assert gl.recorders.gpu_points() == (gl.roof("T4"), [])
 
 
 def test_the_explorer_of_notebook_01_offers_what_is_recorded(record):

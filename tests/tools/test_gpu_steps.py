@@ -13,8 +13,8 @@ import pytest
 import gpulearn
 from gpulearn.device import driver
 from gpulearn.perf import recordings
-from gpulearn.perf.families.rows import Rows, Saver
 from gpulearn.perf.recordings import growing, recorded_here
+from tools.gpu.recording.rows import Rows, Saver
 from tools.gpu.runner import environment
 from tools.gpu.runner import run as runner
 from tools.gpu.runner import steps as registry
@@ -82,7 +82,7 @@ def test_partial_results_survive_the_death_of_their_process(tmp_path):
     code = f"""
         import os
         from pathlib import Path
-        from gpulearn.perf.families import rows
+        from tools.gpu.recording import rows
         from gpulearn.perf.recordings import growing, recorded_here
         def work():
             yield {{"n": 0, "seconds": 1.0}}
@@ -195,8 +195,8 @@ def test_bad_options_get_one_sentence(arguments, sentence, capsys):
 
 
 def test_without_a_gpu_there_is_one_sentence(monkeypatch, capsys):
-    here = runner.device.Device("cpu", "no NVIDIA GPU here")
-    monkeypatch.setattr(runner.device, "decide", lambda environment: here)
+    here = runner.selection.Device("cpu", "no NVIDIA GPU here")
+    monkeypatch.setattr(runner.selection, "decide", lambda environment: here)
     assert runner.main(["--only", "environment"]) == 1
     said = capsys.readouterr().out
     assert said.startswith("make gpu needs an NVIDIA GPU that runs Numba's kernels: no NVIDIA GPU")
@@ -237,7 +237,7 @@ def test_steps_on_a_gpu_never_fall_back_to_the_machine(tmp_path):
     assert runner.environment(False, tmp_path)["GPULEARN_DEVICE"] == "gpu"
     assert runner.environment(True, tmp_path)["GPULEARN_DEVICE"] == "cpu"
     gpu = driver.Gpu("NVIDIA H200", 2**37, (9, 0), "13.0")
-    probed = runner.device.decide(runner.environment(False, tmp_path), (gpu,), probe="1/0")
+    probed = runner.selection.decide(runner.environment(False, tmp_path), (gpu,), probe="1/0")
     assert probed.kind == "gpu"  # asked once for all steps
 
 

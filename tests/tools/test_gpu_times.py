@@ -1,7 +1,6 @@
 """Kernels' times, what `gl.estimate` says of them, and the summary: with made recordings."""
 
 import argparse
-import importlib
 import inspect
 import os
 import subprocess
@@ -17,7 +16,6 @@ from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn.perf import recordings
 from gpulearn.perf.estimates import estimate
-from gpulearn.perf.families.rows import Rows
 from gpulearn.perf.recordings import Recording, growing
 from gpulearn.simt.host import xray
 from gpulearn.simt.observers.counters import Counts
@@ -30,7 +28,7 @@ from tools.gpu.estimates.comparison import compare_estimates
 from tools.gpu.estimates.reasons import reason
 from tools.gpu.estimates.sampling import sampled_report
 from tools.gpu.recording import attempts, record, times
-from tools.gpu.recording.recorders import RECORDERS
+from tools.gpu.recording.rows import Rows
 from tools.gpu.runner import outcomes, steps, summary
 from tools.gpu.runner.step import Outcome
 
@@ -303,32 +301,28 @@ def test_too_few_threads_are_named():
 
 
 def test_every_recorder_has_a_step_and_its_rehearsal_fits_it():
-    assert list(steps.RECORDED) == list(RECORDERS)
-    for name, recorder in RECORDERS.items():
-        maker = record.MAKERS[name]
-        assert getattr(importlib.import_module(maker.module), maker.function) is recorder.record
-        inspect.signature(recorder.record).bind(**maker.rehearsal)
-        inspect.signature(recorder.record).bind()  # as it is on the day
-        assert recorder.expected_seconds <= steps.RECORDED[name]
+    assert set(record.families()) == {
+        name.removeprefix("recordings/") for name in steps.LIMITS if "/" in name
+    }
+    for name in (*record.families(), *record.LADDER):
+        maker = record.maker(name)
+        inspect.signature(maker.function).bind(**maker.rehearsal)
+        inspect.signature(maker.function).bind()  # as it is on the day
 
 
 def test_a_row_without_a_time_fails_the_step_and_keeps_the_rest(tmp_path, monkeypatch, capsys):
     def faulty():
         return recordings.recorded_here("work", [{"n": 1, "seconds": 1.0}, {"n": 2, "error": "x"}])
 
-    monkeypatch.setitem(record.MAKERS, "work", record.Maker("here", "faulty"))
-    monkeypatch.setattr(
-        record.importlib, "import_module", lambda m: argparse.Namespace(faulty=faulty)
-    )
+    monkeypatch.setattr(record, "maker", lambda name: record.Maker(faulty))
     assert record.main(["work", "--folder", str(tmp_path)]) == 1
     assert "without a time: {'n': 2, 'error': 'x'}\n1 of 2 rows" in capsys.readouterr().out
     assert len(recordings.find("work", tmp_path).rows) == 2
 
 
 def test_a_recording_without_rows_is_no_success(tmp_path, monkeypatch):
-    monkeypatch.setitem(record.MAKERS, "work", record.Maker("here", "empty"))
-    here = argparse.Namespace(empty=lambda: recordings.recorded_here("work", []))
-    monkeypatch.setattr(record.importlib, "import_module", lambda m: here)
+    empty = record.Maker(lambda: recordings.recorded_here("work", []))
+    monkeypatch.setattr(record, "maker", lambda name: empty)
     assert record.main(["work", "--folder", str(tmp_path)]) == 1
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from gpulearn.perf import recordings, timing
 from gpulearn.perf.agreement import WrongResultError, agree
-from gpulearn.perf.families import (
+from gpulearn.recorders import (
     histograms,
     matmul,
     measuring,
@@ -18,7 +18,7 @@ from gpulearn.perf.families import (
     transposes,
 )
 from gpulearn.train.models import MLP
-from tools.gpu.recording.recorders import RECORDERS
+from tools.gpu.recording.record import families
 
 TINY = {
     "matmul": lambda: matmul.record_matmul((8, 16), ("float64", "float32", "bfloat16"), on="cpu"),
@@ -46,10 +46,8 @@ def made():
         quick.undo()
 
 
-def test_every_recorder_is_rehearsed_and_all_fit_into_the_visit():
-    assert set(TINY) == set(RECORDERS)
-    assert all(0 < one.expected_seconds <= 60 for one in RECORDERS.values())
-    assert sum(one.expected_seconds for one in RECORDERS.values()) <= 180
+def test_every_recorder_is_found_and_rehearsed():
+    assert sorted(TINY) == families()
 
 
 @pytest.mark.parametrize("name", TINY)

@@ -1,4 +1,4 @@
-"""Exercise: copy many elements with few threads, the lanes of a warp side by side."""
+"""A coalesced copy of many elements by few threads, the lanes of a warp side by side."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from gpulearn import cuda
 from gpulearn.checker import budgets
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
-from gpulearn.kernels.copies import copy_coalesced as solution
-from gpulearn.kernels.copies import copy_in_runs
+from gpulearn.kernels.copies import COPY_COALESCED, copy_coalesced, copy_in_runs
 
 __all__ = ["EXERCISE"]
-
-Array = np.ndarray[Any, Any]
 
 SIDE_BY_SIDE = (
     "Let the 32 lanes of a warp copy 32 neighbours in each round: begin at the thread's own "
@@ -23,26 +20,21 @@ SIDE_BY_SIDE = (
 )
 ONCE = "Each element is to be copied once: go on by the number of threads in the whole grid."
 
-answers = Answers()
-
-
-def copied(source: Array, target: Array) -> tuple[Array]:
-    """The specification: `target` holds what `source` holds."""
-    return (source,)
+answers = Answers(copy_coalesced)
 
 
 def cases() -> list[Launch]:
     """Few threads, many threads, one element, no whole number of rounds."""
     rng = np.random.default_rng(4)
-    shapes = [(1700, 1, 64), (97, 1, 128), (5, 2, 32), (1, 1, 32), (2048, 2, 128)]
-    made = []
-    for n, grid, block in shapes:
+
+    def launch(n: int, grid: int, block: int) -> Launch:
         source = rng.normal(size=n).astype(np.float32)
         label = f"{n:,} element{'s' * (n > 1)}, {grid} × {block} threads"
-        args = (source, np.empty_like(source))
-        measured = n == 2048
-        made.append(Launch(label, args, grid=grid, block=block, outputs=(1,), measured=measured))
-    return made
+        args, measured = (source, np.empty_like(source)), n == 2048
+        return Launch.of(COPY_COALESCED, label, *args, grid=grid, block=block, measured=measured)
+
+    shapes = ((1700, 1, 64), (97, 1, 128), (5, 2, 32), (1, 1, 32), (2048, 2, 128))
+    return [launch(*shape) for shape in shapes]
 
 
 answers.wrong(SIDE_BY_SIDE)(copy_in_runs)
@@ -58,21 +50,11 @@ def two_neighbours_each(source: Any, target: Any) -> None:
             target[i + 1] = source[i + 1]
 
 
-@answers.wrong(SIDE_BY_SIDE)
-def blocks_take_turns(source: Any, target: Any) -> None:
-    start = cuda.threadIdx.x * cuda.gridDim.x + cuda.blockIdx.x
-    threads = cuda.gridsize(1)
-    for i in range(start, source.size, threads):
-        target[i] = source[i]
-
-
-@answers.wrong(
-    "each thread copies one element, and there are more elements than threads: go on in a loop."
+answers.edit({"cuda.grid(1)": "cuda.threadIdx.x * cuda.gridDim.x + cuda.blockIdx.x"}, SIDE_BY_SIDE)
+answers.edit(
+    {"for i in range(start, source.size, threads):": "i = start\n    if i < source.size:"},
+    "each thread copies one element, and there are more elements than threads: go on in a loop.",
 )
-def one_element_each(source: Any, target: Any) -> None:
-    i = cuda.grid(1)
-    if i < source.size:
-        target[i] = source[i]
 
 
 @answers.wrong(
@@ -87,38 +69,21 @@ def sixteen_rounds(source: Any, target: Any) -> None:
         i += cuda.gridsize(1)
 
 
-@answers.wrong(ONCE)
-def every_block_copies_all(source: Any, target: Any) -> None:
-    for i in range(cuda.threadIdx.x, source.size, cuda.blockDim.x):
-        target[i] = source[i]
-
-
-@answers.wrong(ONCE)
-def steps_by_the_block(source: Any, target: Any) -> None:
-    for i in range(cuda.grid(1), source.size, cuda.blockDim.x):
-        target[i] = source[i]
-
-
-@answers.wrong(
+answers.edit({"cuda.grid(1)": "cuda.threadIdx.x", "cuda.gridsize(1)": "cuda.blockDim.x"}, ONCE)
+answers.edit({"cuda.gridsize(1)": "cuda.blockDim.x"}, ONCE)
+answers.edit(
+    {"cuda.grid(1)": "cuda.threadIdx.x"},
     "all blocks begin at the same elements: begin at the thread's number in the grid, which "
-    "the block index is part of."
+    "the block index is part of.",
 )
-def block_ignored(source: Any, target: Any) -> None:
-    threads = cuda.gridsize(1)
-    for i in range(cuda.threadIdx.x, source.size, threads):
-        target[i] = source[i]
-
-
-@answers.wrong("one element too many: the last one has the index source.size - 1.")
-def guard_off_by_one(source: Any, target: Any) -> None:
-    for i in range(cuda.grid(1), source.size + 1, cuda.gridsize(1)):
-        target[i] = source[i]
-
-
-@answers.wrong("the last element is never copied: a range already stops before its end.")
-def last_one_missing(source: Any, target: Any) -> None:
-    for i in range(cuda.grid(1), source.size - 1, cuda.gridsize(1)):
-        target[i] = source[i]
+answers.edit(
+    {"source.size": "source.size + 1"},
+    "one element too many: the last one has the index source.size - 1.",
+)
+answers.edit(
+    {"source.size": "source.size - 1"},
+    "the last element is never copied: a range already stops before its end.",
+)
 
 
 @answers.wrong(
@@ -132,27 +97,20 @@ def whole_rounds_only(source: Any, target: Any) -> None:
         target[i] = source[i]
 
 
-@answers.wrong(
+answers.edit(
+    {"source.size // threads": "source.size // threads + 1"},
     "in the last round some threads have nothing left to copy: they need a guard, `if i < "
-    "source.size`."
+    "source.size`.",
+    of=whole_rounds_only,
 )
-def last_round_unguarded(source: Any, target: Any) -> None:
-    threads = cuda.gridsize(1)
-    for k in range(source.size // threads + 1):
-        i = cuda.grid(1) + k * threads
-        target[i] = source[i]
-
-
-@answers.wrong("every element gets the same value: the index of source has to go along.")
-def constant(source: Any, target: Any) -> None:
-    for i in range(cuda.grid(1), source.size, cuda.gridsize(1)):
-        target[i] = source[0]
-
-
-@answers.wrong("the copy stands back to front: read and write with the same index.")
-def back_to_front(source: Any, target: Any) -> None:
-    for i in range(cuda.grid(1), source.size, cuda.gridsize(1)):
-        target[i] = source[source.size - 1 - i]
+answers.edit(
+    {"= source[i]": "= source[0]"},
+    "every element gets the same value: the index of source has to go along.",
+)
+answers.edit(
+    {"= source[i]": "= source[source.size - 1 - i]"},
+    "the copy stands back to front: read and write with the same index.",
+)
 
 
 @answers.wrong("nothing is written to the elements of target.")
@@ -177,10 +135,7 @@ def rounds_with_a_guard(source: Any, target: Any) -> None:
             target[i] = source[i]
 
 
-@answers.right
-def from_the_far_end(source: Any, target: Any) -> None:
-    for i in range(source.size - 1 - cuda.grid(1), -1, -cuda.gridsize(1)):
-        target[i] = source[i]
+answers.variant({"start, source.size, threads": "source.size - 1 - start, -1, -threads"})
 
 
 @answers.right
@@ -192,12 +147,10 @@ def a_part_for_each_block(source: Any, target: Any) -> None:
 
 
 EXERCISE = kernel_exercise(
-    name="copy_coalesced",
+    COPY_COALESCED,
     notebook="04_memory_coalescing",
     task="Copy source to target with fewer threads than elements, at 4 sectors per request.",
-    reference=solution,
     cases=cases,
-    expect=copied,
     answers=answers,
     budgets=(
         budgets.sectors_per_request(4, advice=SIDE_BY_SIDE),

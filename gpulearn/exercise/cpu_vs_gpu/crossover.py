@@ -1,4 +1,4 @@
-"""Find the size from which the GPU stays faster."""
+"""The size from which the GPU stays faster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpulearn.perf.series import crossover
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(crossover)
 
 
 def cases() -> list[Case]:
@@ -34,57 +34,27 @@ def cases() -> list[Case]:
     return [Case(label, (sizes, cpu, gpu)) for label, sizes, cpu, gpu in tables]
 
 
-@answers.wrong(
+answers.edit(
+    {"            start = None": "            continue"},
     "that is the first size at which the GPU leads; further on it falls behind again. "
-    "Find the size from which it stays ahead."
+    "Find the size from which it stays ahead.",
 )
-def first_lead(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
-    for n, c, g in zip(sizes, cpu_seconds, gpu_seconds, strict=True):
-        if g < c:
-            return n
-    return None
-
-
-@answers.wrong("that is the last size at which the CPU still wins, one too small.")
-def last_loss(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
-    found = None
-    for n, c, g in zip(sizes, cpu_seconds, gpu_seconds, strict=True):
-        if g >= c:
-            found = n
-    return found
-
-
-@answers.wrong("that is a position in the table; return the size that stands there.")
-def index(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
-    found = crossover(sizes, cpu_seconds, gpu_seconds)
-    return None if found is None else list(sizes).index(found)
-
-
-@answers.wrong("CPU and GPU are swapped: fewer seconds are faster.")
-def cpu_faster(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
-    return crossover(sizes, gpu_seconds, cpu_seconds)
-
-
-@answers.wrong("a tie is no lead: faster means fewer seconds, not as many.")
-def tie_counts(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
-    found = None
-    for n, c, g in zip(sizes, cpu_seconds, gpu_seconds, strict=True):
-        if g > c:
-            found = None
-        elif found is None:
-            found = n
-    return found
-
-
-@answers.wrong("a tie ends the lead too: the GPU stays ahead only while it takes fewer seconds.")
-def tie_keeps_lead(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
-    found = None
-    for n, c, g in zip(sizes, cpu_seconds, gpu_seconds, strict=True):
-        if g < c and found is None:
-            found = n
-        elif g > c:
-            found = None
-    return found
+answers.edit(
+    {"start = None\n        elif start is None:\n            start = size": "start = size"},
+    "that is the last size at which the CPU still wins, one too small.",
+)
+answers.edit(
+    {"return start": "return None if start is None else sizes.index(start)"},
+    "that is a position in the table; return the size that stands there.",
+)
+answers.edit({"gpu >= cpu": "cpu >= gpu"}, "CPU and GPU are swapped: fewer seconds are faster.")
+answers.edit(
+    {"gpu >= cpu": "gpu > cpu"}, "a tie is no lead: faster means fewer seconds, not as many."
+)
+answers.edit(
+    {"gpu >= cpu": "gpu > cpu", "elif start": "elif gpu < cpu and start"},
+    "a tie ends the lead too: the GPU stays ahead only while it takes fewer seconds.",
+)
 
 
 @answers.wrong("that looks one size ahead; the lead must hold to the end of the table.")
@@ -96,60 +66,41 @@ def next_only(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
     return None
 
 
-@answers.wrong(
+answers.edit(
+    {"gpu >= cpu": "gpu > cpu or np.isclose(gpu, cpu)"},
     "that takes nearly equal times for equal, and microseconds are all nearly equal: "
-    "compare with <."
+    "compare with <.",
+    np=np,
 )
-def nearly(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
-    found = None
-    for n, c, g in zip(sizes, cpu_seconds, gpu_seconds, strict=True):
-        if g > c or np.isclose(g, c):
-            found = None
-        elif found is None:
-            found = n
-    return found
-
-
-@answers.wrong(
+answers.edit(
+    {"            start = None": "            return None"},
     "it gives up at the first size at which the GPU does not lead to the end: return None only "
-    "after the loop."
+    "after the loop.",
 )
-def none_in_the_loop(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
-    return sizes[0] if crossover(sizes, cpu_seconds, gpu_seconds) == sizes[0] else None
-
-
-@answers.wrong("the last size is never looked at: range(len(sizes)) reaches it already.")
-def last_size_left_out(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
-    found = crossover(sizes, cpu_seconds, gpu_seconds)
-    return None if found == sizes[-1] else found
-
-
-@answers.wrong("the first size is never looked at: walk back down to index 0.")
-def first_size_left_out(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
-    return crossover(sizes[1:], cpu_seconds[1:], gpu_seconds[1:])
-
-
-@answers.wrong("−1 is no size: where there is no crossover, return None.")
-def minus_one(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
-    found = crossover(sizes, cpu_seconds, gpu_seconds)
-    return -1 if found is None else found
-
-
-@answers.wrong("that is the largest size at which the GPU wins; find the smallest.")
-def last_win(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
-    wins = [n for n, c, g in zip(sizes, cpu_seconds, gpu_seconds, strict=True) if g < c]
-    return wins[-1] if wins else None
-
-
-@answers.wrong("where the GPU is never ahead to the end, there is no crossover: return None.")
-def never_is_last(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
-    found = crossover(sizes, cpu_seconds, gpu_seconds)
-    return sizes[-1] if found is None else found
-
-
-@answers.wrong("0 is not a measured size: where there is no crossover, return None.")
-def never_is_zero(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
-    return crossover(sizes, cpu_seconds, gpu_seconds) or 0
+answers.edit(
+    {"return start": "return None if start == sizes[-1] else start"},
+    "the last size is never looked at: range(len(sizes)) reaches it already.",
+)
+answers.edit(
+    {"zip(sizes, cpu_seconds, gpu_seconds": "zip(sizes[1:], cpu_seconds[1:], gpu_seconds[1:]"},
+    "the first size is never looked at: walk back down to index 0.",
+)
+answers.edit(
+    {"return start": "return -1 if start is None else start"},
+    "−1 is no size: where there is no crossover, return None.",
+)
+answers.edit(
+    {"gpu >= cpu:\n            start = None\n        elif start is None:": "gpu < cpu:"},
+    "that is the largest size at which the GPU wins; find the smallest.",
+)
+answers.edit(
+    {"return start": "return sizes[-1] if start is None else start"},
+    "where the GPU is never ahead to the end, there is no crossover: return None.",
+)
+answers.edit(
+    {"return start": "return start or 0"},
+    "0 is not a measured size: where there is no crossover, return None.",
+)
 
 
 @answers.right

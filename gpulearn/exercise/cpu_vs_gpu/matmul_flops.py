@@ -1,4 +1,4 @@
-"""Count the operations of C = A·B."""
+"""The floating-point operations of C = A·B."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from gpulearn.kernels.matmul import matmul_flops
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(matmul_flops)
+
+COUNT = "2 * m * n * p"
 
 
 def cases() -> list[Case]:
@@ -19,72 +21,36 @@ def cases() -> list[Case]:
     return [Case(f"m, n, p = {m}, {n}, {p}", (m, n, p)) for m, n, p in all_sizes]
 
 
-@answers.wrong("that counts the products; each also takes an addition.")
-def products_only(m: int, n: int, p: int) -> float:
-    return m * n * p
-
-
-@answers.wrong("that is two operations for each element of C; each takes n products and n sums.")
-def without_n(m: int, n: int, p: int) -> float:
-    return 2 * m * p
-
-
-@answers.wrong(
-    "so counted, n products take n − 1 additions. The convention, and every vendor's "
-    "peak rate, counts n: the first is added to zero."
+answers.edit({"2 * ": ""}, "that counts the products; each also takes an addition.")
+answers.edit(
+    {" * n": ""}, "that is two operations for each element of C; each takes n products and n sums."
 )
-def one_addition_less(m: int, n: int, p: int) -> float:
-    return m * p * (2 * n - 1)
-
-
-@answers.wrong("that is right for square matrices only; m, n and p differ.")
-def square_of_m(m: int, n: int, p: int) -> float:
-    return 2 * m**3
-
-
-@answers.wrong("that is right for square matrices only: n is just one of three sizes.")
-def square_of_n(m: int, n: int, p: int) -> float:
-    return 2 * n**3
-
-
-@answers.wrong("that counts the elements of the three matrices, not the operations.")
-def elements(m: int, n: int, p: int) -> float:
-    return 2 * (m * n + n * p + m * p)
-
-
-@answers.wrong("that counts the elements of A and B, not the operations.")
-def elements_of_a_and_b(m: int, n: int, p: int) -> float:
-    return m * n + n * p
-
-
-@answers.wrong("p is missing: there are m·p elements, and each takes n products and n additions.")
-def without_p(m: int, n: int, p: int) -> float:
-    return 2 * m * n
-
-
-@answers.wrong("m is missing: there are m·p elements, and each takes n products and n additions.")
-def without_m(m: int, n: int, p: int) -> float:
-    return 2 * n * p
-
-
-@answers.wrong("that is three operations a step; a step is one product and one addition.")
-def three_a_step(m: int, n: int, p: int) -> float:
-    return 3 * m * n * p
-
-
-@answers.wrong("that is four operations a step; a step is one product and one addition.")
-def four_a_step(m: int, n: int, p: int) -> float:
-    return 4 * m * n * p
-
-
-@answers.wrong("that counts bytes, not operations.")
-def matrix_bytes(m: int, n: int, p: int) -> float:
-    return 4 * (m * n + n * p + m * p)
-
-
-@answers.wrong("^ is no power in Python, but a bitwise operation; and m, n and p differ.")
-def caret(m: int, n: int, p: int) -> float:
-    return 2 * n ^ 3
+answers.edit(
+    {COUNT: "m * p * (2 * n - 1)"},
+    "so counted, n products take n − 1 additions. The convention, and every vendor's "
+    "peak rate, counts n: the first is added to zero.",
+)
+answers.edit({COUNT: "2 * m**3"}, "that is right for square matrices only; m, n and p differ.")
+answers.edit(
+    {COUNT: "2 * n**3"}, "that is right for square matrices only: n is just one of three sizes."
+)
+answers.edit(
+    {COUNT: "2 * (m * n + n * p + m * p)"},
+    "that counts the elements of the three matrices, not the operations.",
+)
+answers.edit({COUNT: "m * n + n * p"}, "that counts the elements of A and B, not the operations.")
+answers.edit(
+    {" * p": ""}, "p is missing: there are m·p elements, and each takes n products and n additions."
+)
+answers.edit(
+    {"m * ": ""}, "m is missing: there are m·p elements, and each takes n products and n additions."
+)
+answers.edit({"2": "3"}, "that is three operations a step; a step is one product and one addition.")
+answers.edit({"2": "4"}, "that is four operations a step; a step is one product and one addition.")
+answers.edit({COUNT: "4 * (m * n + n * p + m * p)"}, "that counts bytes, not operations.")
+answers.edit(
+    {COUNT: "2 * n ^ 3"}, "^ is no power in Python, but a bitwise operation; and m, n and p differ."
+)
 
 
 @answers.wrong("the count overflows 32 bits: use Python's own integers.")
@@ -93,9 +59,7 @@ def int32(m: int, n: int, p: int) -> int:
         return int(np.int32(2) * np.int32(m) * np.int32(n) * np.int32(p))
 
 
-@answers.wrong("that is in billions (GFLOP); count single operations.")
-def in_billions(m: int, n: int, p: int) -> float:
-    return 2 * m * n * p / 1e9
+answers.edit({COUNT: f"{COUNT} / 1e9"}, "that is in billions (GFLOP); count single operations.")
 
 
 @answers.right

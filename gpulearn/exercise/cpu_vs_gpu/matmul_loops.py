@@ -1,4 +1,4 @@
-"""Write C = A·B with three loops."""
+"""The matrix product C = A·B with three loops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from gpulearn.kernels.matmul import matmul_loops
 __all__ = ["EXERCISE"]
 
 Matrix = np.ndarray[Any, Any]
-answers = Answers()
+answers = Answers(matmul_loops)
+
+PRODUCT = "a[i, k] * b[k, j]"
+CARRIED = {f"c[i, j] += {PRODUCT}": f"total += {PRODUCT}\n            c[i, j] = total"}
 
 
 def cases() -> list[Case]:
@@ -124,51 +127,19 @@ def elementwise(a: Matrix, b: Matrix) -> Matrix:
     return a * b
 
 
-@answers.wrong(
-    "each product overwrites the one before: only the last k is left in C[i, j]. Add with +=."
+answers.edit(
+    {"+=": "="},
+    "each product overwrites the one before: only the last k is left in C[i, j]. Add with +=.",
 )
-def assigns(a: Matrix, b: Matrix) -> Matrix:
-    c = np.zeros((a.shape[0], b.shape[1]))
-    for i in range(a.shape[0]):
-        for j in range(b.shape[1]):
-            for k in range(a.shape[1]):
-                c[i, j] = a[i, k] * b[k, j]
-    return c
-
-
-@answers.wrong("the sum stops one early: k runs over all n, 0 to n − 1.")
-def short_sum(a: Matrix, b: Matrix) -> Matrix:
-    return a[:, :-1] @ b[:-1, :]
-
-
-@answers.wrong("the sum leaves out k = 0: k runs over all n, 0 to n − 1.")
-def skips_first(a: Matrix, b: Matrix) -> Matrix:
-    return a[:, 1:] @ b[1:, :]
-
-
-@answers.wrong("B is read as B[j, k]; the sum needs B[k, j].")
-def b_transposed(a: Matrix, b: Matrix) -> Matrix:
-    c = np.zeros((a.shape[0], b.shape[1]))
-    for i in range(a.shape[0]):
-        for j in range(b.shape[1]):
-            for k in range(a.shape[1]):
-                c[i, j] += a[i, k] * b[j, k]
-    return c
-
-
-@answers.wrong("A is read as A[k, i]; the sum needs A[i, k].")
-def a_transposed(a: Matrix, b: Matrix) -> Matrix:
-    c = np.zeros((a.shape[0], b.shape[1]))
-    for i in range(a.shape[0]):
-        for j in range(b.shape[1]):
-            for k in range(a.shape[1]):
-                c[i, j] += a[k, i] * b[k, j]
-    return c
-
-
-@answers.wrong("rows and columns of the result are swapped.")
-def result_transposed(a: Matrix, b: Matrix) -> Matrix:
-    return (a @ b).T
+answers.edit(
+    {"range(n)": "range(n - 1)"}, "the sum stops one early: k runs over all n, 0 to n − 1."
+)
+answers.edit(
+    {"range(n)": "range(1, n)"}, "the sum leaves out k = 0: k runs over all n, 0 to n − 1."
+)
+answers.edit({"b[k, j]": "b[j, k]"}, "B is read as B[j, k]; the sum needs B[k, j].")
+answers.edit({"a[i, k]": "a[k, i]"}, "A is read as A[k, i]; the sum needs A[i, k].")
+answers.edit({"return c": "return c.T"}, "rows and columns of the result are swapped.")
 
 
 @answers.wrong("this is B·A; the order of a matrix product matters.")
@@ -176,106 +147,52 @@ def swapped(a: Matrix, b: Matrix) -> Matrix:
     return b @ a
 
 
-@answers.wrong("all three loops run to the same size; A is (m, n), B is (n, p), C is (m, p).")
-def square_only(a: Matrix, b: Matrix) -> Matrix:
-    n = a.shape[0]
-    c = np.zeros((n, n))
-    for i in range(n):
-        for j in range(n):
-            for k in range(n):
-                c[i, j] += a[i, k] * b[k, j]
-    return c
-
-
-@answers.wrong("the products lose their fractions: let C have the dtype of the inputs.")
-def integer_result(a: Matrix, b: Matrix) -> Matrix:
-    c = np.zeros((a.shape[0], b.shape[1]), dtype=int)
-    for i in range(a.shape[0]):
-        for j in range(b.shape[1]):
-            for k in range(a.shape[1]):
-                c[i, j] += int(a[i, k] * b[k, j])
-    return c
-
-
-@answers.wrong("the sum is never set back: each C[i, j] must start from zero.")
-def running_sum(a: Matrix, b: Matrix) -> Matrix:
-    c = np.zeros((a.shape[0], b.shape[1]))
-    total = 0.0
-    for i in range(a.shape[0]):
-        for j in range(b.shape[1]):
-            for k in range(a.shape[1]):
-                total += a[i, k] * b[k, j]
-            c[i, j] = total
-    return c
-
-
-@answers.wrong("the sum goes on from one column to the next: each C[i, j] must start from zero.")
-def sum_per_row(a: Matrix, b: Matrix) -> Matrix:
-    c = np.zeros((a.shape[0], b.shape[1]))
-    for i in range(a.shape[0]):
-        total = 0.0
-        for j in range(b.shape[1]):
-            for k in range(a.shape[1]):
-                total += a[i, k] * b[k, j]
-            c[i, j] = total
-    return c
-
-
-@answers.wrong("all rows are one and the same list: [[0] * p] * m repeats it. Use np.zeros.")
-def same_rows(a: Matrix, b: Matrix) -> Matrix:
-    rows = [[0.0] * b.shape[1]] * a.shape[0]
-    for i in range(a.shape[0]):
-        for j in range(b.shape[1]):
-            for k in range(a.shape[1]):
-                rows[i][j] += a[i, k] * b[k, j]
-    return np.array(rows)
-
-
-@answers.wrong(
-    "the sums begin with whatever memory held: np.empty fills in nothing, np.zeros begins at zero."
+answers.edit(
+    {"m, n = a.shape\n    p = b.shape[1]": "m = n = p = a.shape[0]"},
+    "all three loops run to the same size; A is (m, n), B is (n, p), C is (m, p).",
 )
-def from_empty(a: Matrix, b: Matrix) -> Matrix:
-    c = np.empty((a.shape[0], b.shape[1]))
-    for i in range(a.shape[0]):
-        for j in range(b.shape[1]):
-            for k in range(a.shape[1]):
-                c[i, j] += a[i, k] * b[k, j]
-    return c
-
-
-@answers.wrong("only one product is ever done: is return inside the innermost loop?")
-def first_product(a: Matrix, b: Matrix) -> Matrix:
-    c = np.zeros((a.shape[0], b.shape[1]))
-    c[0, 0] = a[0, 0] * b[0, 0]
-    return c
-
-
-@answers.wrong("row 0 and column 0 of C stay empty: all three loops count from 0.")
-def counts_from_one(a: Matrix, b: Matrix) -> Matrix:
-    c = np.zeros((a.shape[0], b.shape[1]))
-    c[1:, 1:] = (a @ b)[1:, 1:]
-    return c
-
-
-@answers.wrong(
-    "all elements are too large by 1: each sum begins at 0, so np.zeros and not np.ones."
+answers.edit(
+    {"np.result_type(a, b)": "int", PRODUCT: f"int({PRODUCT})"},
+    "the products lose their fractions: let C have the dtype of the inputs.",
 )
-def from_ones(a: Matrix, b: Matrix) -> Matrix:
-    return a @ b + 1
-
-
-@answers.wrong("only the first row is filled: is return inside a loop?")
-def first_row(a: Matrix, b: Matrix) -> Matrix:
-    c = np.zeros((a.shape[0], b.shape[1]))
-    c[0] = (a @ b)[0]
-    return c
-
-
-@answers.wrong("only C[0, 0] is filled: is return inside a loop?")
-def first_element(a: Matrix, b: Matrix) -> Matrix:
-    c = np.zeros((a.shape[0], b.shape[1]))
-    c[0, 0] = (a @ b)[0, 0]
-    return c
+answers.edit(
+    {"    for i": "    total = 0.0\n    for i", **CARRIED},
+    "the sum is never set back: each C[i, j] must start from zero.",
+)
+answers.edit(
+    {"        for j": "        total = 0.0\n        for j", **CARRIED},
+    "the sum goes on from one column to the next: each C[i, j] must start from zero.",
+)
+answers.edit(
+    {
+        "np.zeros((m, p), dtype=np.result_type(a, b))": "[[0.0] * p] * m",
+        "c[i, j]": "c[i][j]",
+        "return c": "return np.array(c)",
+    },
+    "all rows are one and the same list: [[0] * p] * m repeats it. Use np.zeros.",
+)
+answers.edit(
+    {"np.zeros": "np.empty", ", dtype=np.result_type(a, b)": ""},
+    "the sums begin with whatever memory held: np.empty fills in nothing, np.zeros begins at zero.",
+)
+answers.edit(
+    {PRODUCT: f"{PRODUCT}\n                return c"},
+    "only one product is ever done: is return inside the innermost loop?",
+)
+answers.edit(
+    {"range(m)": "range(1, m)", "range(p)": "range(1, p)"},
+    "row 0 and column 0 of C stay empty: all three loops count from 0.",
+)
+answers.edit(
+    {"np.zeros": "np.ones"},
+    "all elements are too large by 1: each sum begins at 0, so np.zeros and not np.ones.",
+)
+answers.edit(
+    {"    return c": "        return c"}, "only the first row is filled: is return inside a loop?"
+)
+answers.edit(
+    {"    return c": "            return c"}, "only C[0, 0] is filled: is return inside a loop?"
+)
 
 
 @answers.right

@@ -1,4 +1,4 @@
-"""Time a launch that returns before its work is done."""
+"""The time of a launch that returns before its work is done."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ from gpulearn.perf.timing import time_correctly
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(time_correctly)
+
+WARM_UP = "    run()\n    times"
+FIRST_WAIT, SECOND_WAIT = "synchronize()\n        start", "synchronize()\n        times"
+MEDIAN = "sorted(times)[repeats // 2]"
 
 
 def cases() -> list[Case]:
@@ -72,75 +76,31 @@ def difference(got: Any, expected: Any) -> str | None:
     return compare.numbers_or_none(got, expected, relative=1e-6)
 
 
-def each(run: Any, synchronize: Any, clock: Any, repeats: int) -> list[float]:
-    run()
-    times = []
-    for _ in range(repeats):
-        synchronize()
-        start = clock()
-        run()
-        synchronize()
-        times.append(clock() - start)
-    return times
-
-
-@answers.wrong(
+answers.edit(
+    {FIRST_WAIT: "start", SECOND_WAIT: "times"},
     "the second clock() is read while the GPU still works, so only the launch is "
-    "timed: call synchronize() between run() and that clock()."
+    "timed: call synchronize() between run() and that clock().",
 )
-def no_synchronize(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    times = []
-    run()
-    for _ in range(repeats):
-        start = clock()
-        run()
-        times.append(clock() - start)
-    return statistics.median(times)
-
-
-@answers.wrong("the slow first call is among the timed ones: call run() once before them.")
-def first_among_repeats(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    times = []
-    for _ in range(repeats + 1):
-        synchronize()
-        start = clock()
-        run()
-        synchronize()
-        times.append(clock() - start)
-    return statistics.median(times[:-1])
-
-
-@answers.wrong(
+answers.edit(
+    {WARM_UP: "    times", "repeats)": "repeats + 1)", "sorted(times)": "sorted(times[:-1])"},
+    "the slow first call is among the timed ones: call run() once before them.",
+)
+answers.edit(
+    {FIRST_WAIT: "start"},
     "the warm-up, or earlier work, still runs when the first clock() is read: call "
-    "synchronize() before that reading."
+    "synchronize() before that reading.",
 )
-def warm_up_still_running(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    times = []
-    run()
-    for _ in range(repeats):
-        start = clock()
-        run()
-        synchronize()
-        times.append(clock() - start)
-    return statistics.median(times)
-
-
-@answers.wrong("the start stays the same: read it anew for each repeat.")
-def start_once(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    run()
-    synchronize()
-    start = clock()
-    times = []
-    for _ in range(repeats):
-        run()
-        synchronize()
-        times.append(clock() - start)
-    return statistics.median(times)
-
-
-@answers.wrong("that is the mean, which one slow call pulls up: return the median.")
-def mean(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    return sum(each(run, synchronize, clock, repeats)) / repeats
+answers.edit(
+    {
+        "times = []": "times = []\n    synchronize()\n    start = clock()",
+        f"{FIRST_WAIT} = clock()": "pass",
+    },
+    "the start stays the same: read it anew for each repeat.",
+)
+answers.edit(
+    {MEDIAN: "sum(times) / repeats"},
+    "that is the mean, which one slow call pulls up: return the median.",
+)
 
 
 @answers.wrong(
@@ -157,102 +117,48 @@ def batch(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
     return (clock() - start) / repeats
 
 
-@answers.wrong("that is the time of all repeats together; return that of one call.")
-def total(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    run()
-    synchronize()
-    start = clock()
-    for _ in range(repeats):
-        run()
-    synchronize()
-    return clock() - start
-
-
-@answers.wrong("the launch is left out: read the clock before run(), not after it.")
-def launch_left_out(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    run()
-    synchronize()
-    times = []
-    for _ in range(repeats):
-        run()
-        start = clock()
-        synchronize()
-        times.append(clock() - start)
-    return statistics.median(times)
-
-
-@answers.wrong("two calls lie between the two readings of the clock: time each by itself.")
-def two_calls_timed(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    run()
-    synchronize()
-    times = []
-    for _ in range(repeats):
-        start = clock()
-        run()
-        run()
-        synchronize()
-        times.append(clock() - start)
-    return statistics.median(times)
-
-
-@answers.wrong(
-    "a call that is to warm up still runs when the clock is read: wait for it with synchronize(), "
-    "and one before all the repeats is enough."
+answers.edit(
+    {" / repeats": ""},
+    "that is the time of all repeats together; return that of one call.",
+    of=batch,
 )
-def warm_up_in_each(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    times = []
-    for _ in range(repeats):
-        run()
-        start = clock()
-        run()
-        synchronize()
-        times.append(clock() - start)
-    return statistics.median(times)
-
-
-@answers.wrong("that times one call too many: a median of repeats + 1 calls.")
-def one_too_many(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    return statistics.median(each(run, synchronize, clock, repeats + 1))
-
-
-@answers.wrong("that times 5 calls whatever repeats says: count with repeats.")
-def always_five(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    return statistics.median(each(run, synchronize, clock, 5))
-
-
-@answers.wrong("that divides a time of one call by the number of calls: the median is one already.")
-def divided(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    return time_correctly(run, synchronize, clock, repeats) / repeats
-
-
-@answers.wrong("that is in milliseconds; return seconds.")
-def milliseconds(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    return 1e3 * time_correctly(run, synchronize, clock, repeats)
-
-
-@answers.wrong("the time is negative: subtract the start from the end.")
-def negative(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    return -time_correctly(run, synchronize, clock, repeats)
-
-
-@answers.wrong("that is the slowest repeat; return the median.")
-def slowest(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    return max(each(run, synchronize, clock, repeats))
-
-
-@answers.wrong("that is the fastest repeat; return the median.")
-def fastest(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    return min(each(run, synchronize, clock, repeats))
-
-
-@answers.wrong("that is the last repeat; return the median.")
-def last(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    return each(run, synchronize, clock, repeats)[-1]
-
-
-@answers.wrong("that is the repeat in the middle of the list: sort it first.")
-def unsorted(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
-    return each(run, synchronize, clock, repeats)[repeats // 2]
+answers.edit(
+    {"start = clock()\n        run()": "run()\n        start = clock()"},
+    "the launch is left out: read the clock before run(), not after it.",
+)
+answers.edit(
+    {"        run()": "        run()\n        run()"},
+    "two calls lie between the two readings of the clock: time each by itself.",
+)
+answers.edit(
+    {WARM_UP: "    times", FIRST_WAIT: "run()\n        start"},
+    "a call that is to warm up still runs when the clock is read: wait for it with synchronize(), "
+    "and one before all the repeats is enough.",
+)
+answers.edit(
+    {"repeats)": "repeats + 1)", MEDIAN: "statistics.median(times)"},
+    "that times one call too many: a median of repeats + 1 calls.",
+    statistics=statistics,
+)
+answers.edit(
+    {"repeats)": "5)", "repeats //": "5 //"},
+    "that times 5 calls whatever repeats says: count with repeats.",
+)
+answers.edit(
+    {MEDIAN: f"{MEDIAN} / repeats"},
+    "that divides a time of one call by the number of calls: the median is one already.",
+)
+answers.edit({MEDIAN: f"1e3 * {MEDIAN}"}, "that is in milliseconds; return seconds.")
+answers.edit(
+    {"clock() - start": "start - clock()"},
+    "the time is negative: subtract the start from the end.",
+)
+answers.edit({MEDIAN: "max(times)"}, "that is the slowest repeat; return the median.")
+answers.edit({MEDIAN: "min(times)"}, "that is the fastest repeat; return the median.")
+answers.edit({MEDIAN: "times[-1]"}, "that is the last repeat; return the median.")
+answers.edit(
+    {"sorted(times)": "times"}, "that is the repeat in the middle of the list: sort it first."
+)
 
 
 @answers.right

@@ -1,24 +1,29 @@
-"""Make one step of Adam with a weight decay that Adam does not divide."""
+"""One step of AdamW: Adam with a decoupled weight decay."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.gradient_descent import descents
-from gpulearn.exercise.gradient_descent.adam_formula import MISTAKES
-from gpulearn.exercise.gradient_descent.adam_parts import adam_with, filled
+from gpulearn.exercise.gradient_descent.adam_step import (
+    COUNT,
+    DIVISOR,
+    FORMULA,
+    MEAN,
+    RETURNED,
+    SQUARE,
+)
 from gpulearn.optim.adaptive import adamw_step
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(adamw_step)
 
-Part = Callable[..., Any]
+DECAYED = "theta - rate * weight_decay * theta"
+DECAY = f"    theta = {DECAYED}\n"
+COUPLED = f"gradient = gradient + weight_decay * theta\n    {COUNT}"
 
 
 def cases() -> list[Case]:
@@ -50,169 +55,90 @@ def cases() -> list[Case]:
     ]
 
 
-def shrink(theta: Any, rate: float, decay: float) -> Any:
-    return theta - rate * decay * theta
-
-
-def adamw_with(
-    before: Part = shrink,
-    gradient: Part = lambda g, theta, decay: g,
-    after: Part = lambda theta, rate, decay: theta,
-    adam: Part | None = None,
-    returned: Part = lambda theta, state: (theta, state),
-) -> Part:
-    """AdamW with one of its parts replaced by a mistake."""
-    adam = adam or adam_with()
-
-    def adamw_step(
-        theta: Any,
-        slopes: Any,
-        state: Any = None,
-        *,
-        rate: float,
-        weight_decay: float = 0.01,
-        **given: float,
-    ) -> Any:
-        slopes = gradient(slopes, theta, weight_decay)
-        new, state = adam(before(theta, rate, weight_decay), slopes, state, rate=rate, **given)
-        return returned(after(new, rate, weight_decay), state)
-
-    return adamw_step
-
-
-def as_it_is(theta: Any, rate: float, decay: float) -> Any:
-    return theta
-
-
-answers.wrong(
+answers.edit(
+    {COUNT: COUPLED, DECAY: ""},
     "the decay is coupled: weight_decay · theta is added to the gradient, goes through m and v, "
     "and is divided by √v̂. That is Adam; in AdamW it goes to theta directly, rate · weight_decay "
-    "· theta."
-)(adamw_with(as_it_is, lambda g, theta, decay: g + decay * theta))
-
-answers.wrong("the decay is in there twice: in the gradient and in theta. It goes to theta only.")(
-    adamw_with(shrink, lambda g, theta, decay: g + decay * theta)
+    "· theta.",
 )
-
-answers.wrong("there is no decay, which is plain Adam: take rate · weight_decay · theta off.")(
-    adamw_with(as_it_is)
+answers.edit(
+    {COUNT: COUPLED},
+    "the decay is in there twice: in the gradient and in theta. It goes to theta only.",
 )
-
-answers.wrong("the decay lacks the rate: take rate · weight_decay · theta off.")(
-    adamw_with(lambda theta, rate, decay: theta - decay * theta)
+answers.edit(
+    {DECAY: ""}, "there is no decay, which is plain Adam: take rate · weight_decay · theta off."
 )
-
-answers.wrong("the decay has the rate twice: take rate · weight_decay · theta off.")(
-    adamw_with(lambda theta, rate, decay: theta - rate**2 * decay * theta)
+answers.edit(
+    {DECAYED: "theta - weight_decay * theta"},
+    "the decay lacks the rate: take rate · weight_decay · theta off.",
 )
-
-answers.wrong("the parameters grow: the decay is subtracted.")(
-    adamw_with(lambda theta, rate, decay: theta + rate * decay * theta)
+answers.edit(
+    {DECAYED: "theta - rate**2 * weight_decay * theta"},
+    "the decay has the rate twice: take rate · weight_decay · theta off.",
 )
-
-answers.wrong("the decay comes after Adam's step, and shrinks that too: let theta decay first.")(
-    adamw_with(as_it_is, after=shrink)
+answers.edit(
+    {DECAYED: "theta + rate * weight_decay * theta"},
+    "the parameters grow: the decay is subtracted.",
 )
-
-answers.wrong(
-    "theta is multiplied by weight_decay: that times the rate is the part that is taken off."
-)(adamw_with(lambda theta, rate, decay: theta * decay))
-
-answers.wrong(
+answers.edit(
+    {DECAY: "", "return": "theta =", RETURNED: f"\n    return {DECAYED}{RETURNED}"},
+    "the decay comes after Adam's step, and shrinks that too: let theta decay first.",
+)
+answers.edit(
+    {DECAYED: "theta * weight_decay"},
+    "theta is multiplied by weight_decay: that times the rate is the part that is taken off.",
+)
+answers.edit(
+    {DECAYED: "theta - rate * weight_decay * np.sign(theta)"},
     "the decay takes the same amount off every parameter: it takes the same part, "
-    "rate · weight_decay · theta."
-)(adamw_with(lambda theta, rate, decay: theta - rate * decay * np.sign(theta)))
+    "rate · weight_decay · theta.",
+)
+answers.edit(
+    {DECAYED: "theta - rate * weight_decay"},
+    "the decay lacks theta: take rate · weight_decay · theta off.",
+)
+answers.edit(
+    {DECAYED: "theta - rate * 0.01 * theta"},
+    "the decay is 0.01, whatever is given: use the argument, weight_decay.",
+)
+answers.edit(
+    {DECAYED: "rate * weight_decay * theta"},
+    "theta keeps only the part rate · weight_decay of itself: that is the part that is taken off.",
+)
+for edits, hint in FORMULA:
+    answers.edit(edits, hint)
 
-answers.wrong("the decay lacks theta: take rate · weight_decay · theta off.")(
-    adamw_with(lambda theta, rate, decay: theta - rate * decay)
+answers.edit(
+    {RETURNED: ", (0, m, v)"},
+    "t is 0 again in each step: return the t that you have counted up, (t, m, v).",
+)
+answers.edit(
+    {RETURNED: ", None"},
+    "each step begins anew: take t, m and v from state, and return the new ones.",
+)
+answers.edit(
+    {RETURNED: ""}, "that returns theta alone: t, m and v must come back for the next step."
+)
+answers.edit(
+    {DECAY: "", "rate * m_hat": "rate * (m_hat + weight_decay * theta)"},
+    "the decay is divided by √v̂ too: it must stand outside of the fraction.",
+)
+answers.edit(
+    {f"theta = {DECAYED}": "theta *= 1 - rate * weight_decay"},
+    "*= changes the theta that the caller holds: let it decay into a new array.",
 )
 
-answers.wrong("the decay is 0.01, whatever is given: use the argument, weight_decay.")(
-    adamw_with(lambda theta, rate, decay: theta - rate * 0.01 * theta)
+answers.variant({DECAYED: "(1 - rate * weight_decay) * theta"})
+answers.variant(
+    {
+        "state=None, *, rate": "state, rate",
+        "(0, 0.0, 0.0) if state is None else state": "state or (0, 0 * theta, 0 * theta)",
+        MEAN: "m + (1 - beta1) * (gradient - m)",
+        SQUARE: "v + (1 - beta2) * (gradient**2 - v)",
+        DECAY: "",
+        f"rate * m_hat / {DIVISOR}": f"rate * (m_hat / {DIVISOR} + weight_decay * theta)",
+    }
 )
-
-answers.wrong(
-    "theta keeps only the part rate · weight_decay of itself: that is the part that is taken off."
-)(adamw_with(lambda theta, rate, decay: rate * decay * theta))
-
-for mistake in MISTAKES:
-    answers.wrong(mistake.hint)(adamw_with(adam=mistake.answer))
-
-answers.wrong("t is 0 again in each step: return the t that you have counted up, (t, m, v).")(
-    adamw_with(returned=lambda theta, state: (theta, (0, *state[1:])))
-)
-
-answers.wrong("each step begins anew: take t, m and v from state, and return the new ones.")(
-    adamw_with(returned=lambda theta, state: (theta, None))
-)
-
-answers.wrong("that returns theta alone: t, m and v must come back for the next step.")(
-    adamw_with(returned=lambda theta, state: theta)
-)
-
-
-@answers.wrong("the decay is divided by √v̂ too: it must stand outside of the fraction.")
-def inside_the_fraction(
-    theta: Any,
-    gradient: Any,
-    state: Any = None,
-    *,
-    rate: float,
-    weight_decay: float = 0.01,
-    **given: float,
-) -> Any:
-    beta1, beta2, epsilon = filled(given)
-    t, m, v = (0, 0.0, 0.0) if state is None else state
-    t = t + 1
-    m = beta1 * m + (1 - beta1) * gradient
-    v = beta2 * v + (1 - beta2) * gradient**2
-    push = m / (1 - beta1**t) + weight_decay * theta
-    return theta - rate * push / (np.sqrt(v / (1 - beta2**t)) + epsilon), (t, m, v)
-
-
-@answers.wrong("*= changes the theta that the caller holds: let it decay into a new array.")
-def in_place(
-    theta: Any,
-    gradient: Any,
-    state: Any = None,
-    *,
-    rate: float,
-    weight_decay: float = 0.01,
-    **given: float,
-) -> Any:
-    theta *= 1 - rate * weight_decay
-    return adam_with()(theta, gradient, state, rate=rate, **given)
-
-
-@answers.right
-def shrinks_first(
-    theta: Any,
-    gradient: Any,
-    state: Any = None,
-    *,
-    rate: float,
-    weight_decay: float = 0.01,
-    **given: float,
-) -> Any:
-    return adam_with()((1 - rate * weight_decay) * theta, gradient, state, rate=rate, **given)
-
-
-@answers.right
-def in_one_line(
-    theta: Any,
-    gradient: Any,
-    state: Any,
-    rate: float,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    weight_decay: float = 0.01,
-) -> Any:
-    t, m, v = state or (0, 0 * theta, 0 * theta)
-    t, m, v = t + 1, m + (1 - beta1) * (gradient - m), v + (1 - beta2) * (gradient**2 - v)
-    step = m / (1 - beta1**t) / (np.sqrt(v / (1 - beta2**t)) + epsilon)
-    return theta - rate * (step + weight_decay * theta), (t, m, v)
-
 
 EXERCISE = Exercise(
     name="adamw_step",

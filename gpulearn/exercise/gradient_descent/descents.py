@@ -1,4 +1,4 @@
-"""How a step function is tried: along several steps, so that what it remembers shows."""
+"""Trials of a step function: several steps in a row, so that what it remembers shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make one step of gradient descent."""
+"""One step of gradient descent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the learning rate above which plain descent overshoots ever further."""
+"""The largest stable learning rate of gradient descent, 2/λmax."""
 
 from __future__ import annotations
 

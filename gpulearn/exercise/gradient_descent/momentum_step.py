@@ -1,4 +1,4 @@
-"""Make one step of a ball that keeps a part of its velocity."""
+"""One step of gradient descent with heavy-ball momentum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a numerical gradient is tried: what it returns, and where it asks for values."""
+"""Trials of a numerical gradient: what it returns, and where it asks for values."""
 
 from __future__ import annotations
 

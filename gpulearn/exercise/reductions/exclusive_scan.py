@@ -1,4 +1,4 @@
-"""Running sums of one block, each without its own value."""
+"""The exclusive scan of one block: running sums, each without its own value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpulearn import cuda
 from gpulearn.checker import budgets
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
-from gpulearn.kernels.scan import SCAN_THREADS, exclusive_scan
+from gpulearn.kernels.scan import EXCLUSIVE_SCAN, SCAN_THREADS, exclusive_scan
 
 __all__ = ["EXERCISE"]
 
@@ -23,291 +23,119 @@ READ_ONCE = (
 )
 FEW_ROUNDS = "Double the step from round to round: 256 values need 8 rounds."
 
-answers = Answers()
+answers = Answers(exclusive_scan)
 
-
-def running_sums(values: Any, out: Any) -> tuple[Any]:
-    """The specification: out[i] = values[0] + … + values[i - 1]."""
-    return ((np.cumsum(values) - values).astype(np.int32),)
+# what stands in the solution
+LOAD = "s[t] = values[t - 1] if 0 < t <= values.size else 0"
+OWN_VALUE = "s[t] = values[t] if t < values.size else 0"
+BEFORE = "s[t - step] if t >= step else 0"
+ADD = f"""        before = {BEFORE}
+        cuda.syncthreads()
+        s[t] += before
+"""
+ROUNDS = f"""    step = 1
+    while step < cuda.blockDim.x:
+{ADD}        cuda.syncthreads()
+        step *= 2
+"""
 
 
 def cases() -> list[Launch]:
     """A full block, threads too many, one value, none; sums that need all bits of an int32."""
     rng = np.random.default_rng(7)
 
-    def values(n: int, threads: int) -> Any:
+    def values(n: int) -> Any:
         most = 9_999_999 if n == 33 else 50
         return rng.integers(-most, most, n).astype(np.int32)
 
     shapes = ((200, 256), (256, 256), (33, 64), (64, 64), (1, 32), (0, 32))
     return [
-        Launch(
+        Launch.of(
+            EXCLUSIVE_SCAN,
             f"{n} value{'s' * (n != 1)} in a block of {threads}",
-            (values(n, threads), np.empty(n, np.int32)),
-            grid=1,
+            values(n),
+            np.empty(n, np.int32),
             block=threads,
-            outputs=(1,),
             measured=(n, threads) == (256, 256),
         )
         for n, threads in shapes
     ]
 
 
-@answers.wrong(
+answers.edit(
+    {LOAD: OWN_VALUE},
     "that is the inclusive scan: out[i] contains values[i] itself. Leave it out, so that out[0] "
-    "is 0."
+    "is 0.",
 )
-def inclusive(values: Any, out: Any) -> None:
-    s = cuda.shared.array(SCAN_THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = values[t] if t < values.size else 0
-    cuda.syncthreads()
-    step = 1
-    while step < cuda.blockDim.x:
-        before = s[t - step] if t >= step else 0
-        cuda.syncthreads()
-        s[t] += before
-        cuda.syncthreads()
-        step *= 2
-    if t < out.size:
-        out[t] = s[t]
-
-
-@answers.wrong(
+answers.edit(
+    {ADD: "        if t >= step:\n            s[t] += s[t - step]\n"},
     "In one round a thread reads what another is writing: read first, then a barrier, then add, "
-    "then another barrier."
+    "then another barrier.",
 )
-def in_place(values: Any, out: Any) -> None:
-    s = cuda.shared.array(SCAN_THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = values[t - 1] if 0 < t <= values.size else 0
-    cuda.syncthreads()
-    step = 1
-    while step < cuda.blockDim.x:
-        if t >= step:
-            s[t] += s[t - step]
-        cuda.syncthreads()
-        step *= 2
-    if t < out.size:
-        out[t] = s[t]
-
-
-@answers.wrong(
+answers.edit(
+    {"    cuda.syncthreads()\n    step": "    step"},
     "A barrier is missing between `s[t] = …` and the first round: a warp reads what another has "
-    "not stored yet."
+    "not stored yet.",
 )
-def no_barrier_after_loading(values: Any, out: Any) -> None:
-    s = cuda.shared.array(SCAN_THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = values[t - 1] if 0 < t <= values.size else 0
-    step = 1
-    while step < cuda.blockDim.x:
-        before = s[t - step] if t >= step else 0
-        cuda.syncthreads()
-        s[t] += before
-        cuda.syncthreads()
-        step *= 2
-    if t < out.size:
-        out[t] = s[t]
-
-
-@answers.wrong(
-    "A barrier is missing at the end of the round: the next one reads sums that are not there yet."
+answers.edit(
+    {"        cuda.syncthreads()\n        step": "        step"},
+    "A barrier is missing at the end of the round: the next one reads sums that are not there yet.",
 )
-def no_barrier_after_adding(values: Any, out: Any) -> None:
-    s = cuda.shared.array(SCAN_THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = values[t - 1] if 0 < t <= values.size else 0
-    cuda.syncthreads()
-    step = 1
-    while step < cuda.blockDim.x:
-        before = s[t - step] if t >= step else 0
-        cuda.syncthreads()
-        s[t] += before
-        step *= 2
-    if t < out.size:
-        out[t] = s[t]
-
-
-@answers.wrong(
-    "The barriers stand under the condition, and the first threads never reach them: every thread "
-    "needs the barrier, with something to add or without."
-)
-def barrier_under_the_condition(values: Any, out: Any) -> None:
-    s = cuda.shared.array(SCAN_THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = values[t - 1] if 0 < t <= values.size else 0
-    cuda.syncthreads()
-    step = 1
-    while step < cuda.blockDim.x:
-        if t >= step:
+answers.edit(
+    {
+        f"{ADD}        cuda.syncthreads()\n": """        if t >= step:
             before = s[t - step]
             cuda.syncthreads()
             s[t] += before
             cuda.syncthreads()
-        step *= 2
-    if t < out.size:
-        out[t] = s[t]
-
-
-@answers.wrong(
+"""
+    },
+    "The barriers stand under the condition, and the first threads never reach them: every thread "
+    "needs the barrier, with something to add or without.",
+)
+answers.edit(
+    {"if 0 < t <= values.size": "if t > 0"},
     "Threads beyond the last value read it all the same: a block may have more threads than there "
-    "are values. Let those bring a 0."
+    "are values. Let those bring a 0.",
 )
-def reads_unguarded(values: Any, out: Any) -> None:
-    s = cuda.shared.array(SCAN_THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = values[t - 1] if t > 0 else 0
-    cuda.syncthreads()
-    step = 1
-    while step < cuda.blockDim.x:
-        before = s[t - step] if t >= step else 0
-        cuda.syncthreads()
-        s[t] += before
-        cuda.syncthreads()
-        step *= 2
-    if t < out.size:
-        out[t] = s[t]
-
-
-@answers.wrong("The last element of `out` has the index out.size - 1: one thread too many stores.")
-def stores_one_too_many(values: Any, out: Any) -> None:
-    s = cuda.shared.array(SCAN_THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = values[t - 1] if 0 < t <= values.size else 0
-    cuda.syncthreads()
-    step = 1
-    while step < cuda.blockDim.x:
-        before = s[t - step] if t >= step else 0
-        cuda.syncthreads()
-        s[t] += before
-        cuda.syncthreads()
-        step *= 2
-    if t <= out.size:
-        out[t] = s[t]
-
-
-@answers.wrong(
+answers.edit(
+    {"t < out.size": "t <= out.size"},
+    "The last element of `out` has the index out.size - 1: one thread too many stores.",
+)
+answers.edit(
+    {BEFORE: "s[t - step]"},
     "t - step is negative for the first threads, and s[-1] is the *last* word of s: only threads "
-    "with t >= step have a sum to add."
+    "with t >= step have a sum to add.",
 )
-def wraps_around(values: Any, out: Any) -> None:
-    s = cuda.shared.array(SCAN_THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = values[t - 1] if 0 < t <= values.size else 0
-    cuda.syncthreads()
-    step = 1
-    while step < cuda.blockDim.x:
-        before = s[t - step]
-        cuda.syncthreads()
-        s[t] += before
-        cuda.syncthreads()
-        step *= 2
-    if t < out.size:
-        out[t] = s[t]
-
-
-@answers.wrong(
+answers.edit(
+    {"np.int32": "np.float32"},
     "the shared array has too few bits for large sums, and rounds them or overflows: np.int32, as "
-    "values and out have."
+    "values and out have.",
 )
-def sums_in_float32(values: Any, out: Any) -> None:
-    s = cuda.shared.array(SCAN_THREADS, np.float32)
-    t = cuda.threadIdx.x
-    s[t] = values[t - 1] if 0 < t <= values.size else 0
-    cuda.syncthreads()
-    step = 1
-    while step < cuda.blockDim.x:
-        before = s[t - step] if t >= step else 0
-        cuda.syncthreads()
-        s[t] += before
-        cuda.syncthreads()
-        step *= 2
-    if t < out.size:
-        out[t] = s[t]
-
-
-@answers.wrong("the last round is missing: the step must reach half the block.")
-def one_round_too_few(values: Any, out: Any) -> None:
-    s = cuda.shared.array(SCAN_THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = values[t - 1] if 0 < t <= values.size else 0
-    cuda.syncthreads()
-    step = 1
-    while 2 * step < cuda.blockDim.x:
-        before = s[t - step] if t >= step else 0
-        cuda.syncthreads()
-        s[t] += before
-        cuda.syncthreads()
-        step *= 2
-    if t < out.size:
-        out[t] = s[t]
-
-
-@answers.wrong(
+answers.edit(
+    {"while step <": "while 2 * step <"},
+    "the last round is missing: the step must reach half the block.",
+)
+answers.edit(
+    {"step *= 2": "step += 1"},
     "after the first round the step stays or grows by one: double it, since each sum covers twice "
-    "as many values after each round."
+    "as many values after each round.",
 )
-def step_grows_by_one(values: Any, out: Any) -> None:
-    s = cuda.shared.array(SCAN_THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = values[t - 1] if 0 < t <= values.size else 0
-    cuda.syncthreads()
-    step = 1
-    while step < cuda.blockDim.x:
-        before = s[t - step] if t >= step else 0
-        cuda.syncthreads()
-        s[t] += before
-        cuda.syncthreads()
-        step += 1
-    if t < out.size:
-        out[t] = s[t]
-
-
-@answers.wrong("that shifts the values by one and never adds them: the rounds are missing.")
-def only_shifted(values: Any, out: Any) -> None:
-    s = cuda.shared.array(SCAN_THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = values[t - 1] if 0 < t <= values.size else 0
-    cuda.syncthreads()
-    if t < out.size:
-        out[t] = s[t]
-
-
-@answers.wrong("out[0] is never written: before the first value there is nothing, and that is a 0.")
-def first_never_written(values: Any, out: Any) -> None:
-    s = cuda.shared.array(SCAN_THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = values[t] if t < values.size else 0
-    cuda.syncthreads()
-    step = 1
-    while step < cuda.blockDim.x:
-        before = s[t - step] if t >= step else 0
-        cuda.syncthreads()
-        s[t] += before
-        cuda.syncthreads()
-        step *= 2
-    if 0 < t < out.size:
-        out[t] = s[t - 1]
-
-
-@answers.wrong(
-    "that is shifted to the wrong side: out[i] is to hold the sum of what comes *before* value i."
+answers.edit(
+    {ROUNDS: ""}, "that shifts the values by one and never adds them: the rounds are missing."
 )
-def sums_from_behind(values: Any, out: Any) -> None:
-    s = cuda.shared.array(SCAN_THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = values[t] if t < values.size else 0
-    cuda.syncthreads()
-    step = 1
-    while step < cuda.blockDim.x:
-        after = s[t + step] if t + step < cuda.blockDim.x else 0
-        cuda.syncthreads()
-        s[t] += after
-        cuda.syncthreads()
-        step *= 2
-    if t < out.size:
-        out[t] = s[t] - values[t]
+answers.edit(
+    {LOAD: OWN_VALUE, "if t < out.size": "if 0 < t < out.size", "= s[t]": "= s[t - 1]"},
+    "out[0] is never written: before the first value there is nothing, and that is a 0.",
+)
+answers.edit(
+    {
+        LOAD: OWN_VALUE,
+        BEFORE: "s[t + step] if t + step < cuda.blockDim.x else 0",
+        "= s[t]": "= s[t] - values[t]",
+    },
+    "that is shifted to the wrong side: out[i] is to hold the sum of what comes *before* value i.",
+)
 
 
 @answers.wrong(READ_ONCE)
@@ -320,36 +148,33 @@ def each_thread_from_the_start(values: Any, out: Any) -> None:
         out[t] = total
 
 
-@answers.wrong(ONE_BY_ONE)
-def one_thread_goes_along(values: Any, out: Any) -> None:
-    s = cuda.shared.array(SCAN_THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = values[t] if t < values.size else 0
-    cuda.syncthreads()
-    if t == 0:
+answers.edit(
+    {
+        LOAD: OWN_VALUE,
+        ROUNDS: """    if t == 0:
         total = 0
         for k in range(values.size):
             mine = s[k]
             s[k] = total
             total += mine
     cuda.syncthreads()
-    if t < out.size:
-        out[t] = s[t]
-
-
-@answers.wrong(FEW_ROUNDS)
-def a_barrier_for_each_value(values: Any, out: Any) -> None:
-    s = cuda.shared.array(SCAN_THREADS, np.int32)
-    t = cuda.threadIdx.x
-    s[t] = values[t] if t < values.size else 0
-    cuda.syncthreads()
-    total = 0
+""",
+    },
+    ONE_BY_ONE,
+)
+answers.edit(
+    {
+        LOAD: OWN_VALUE,
+        ROUNDS: """    total = 0
     for k in range(cuda.blockDim.x):
         if k < t:
             total += s[k]
         cuda.syncthreads()
-    if t < out.size:
-        out[t] = total
+""",
+        "= s[t]": "= total",
+    },
+    FEW_ROUNDS,
+)
 
 
 @answers.right
@@ -404,12 +229,10 @@ def two_buffers(data: Any, result: Any) -> None:
 
 
 EXERCISE = kernel_exercise(
-    name="exclusive_scan",
+    EXCLUSIVE_SCAN,
     notebook="07_atomics_reductions_scans",
     task="Scan the values of one block exclusively: out[i] is the sum of all values before i.",
-    reference=exclusive_scan,
     cases=cases,
-    expect=running_sums,
     answers=answers,
     alone=ONE_BY_ONE,
     budgets=(

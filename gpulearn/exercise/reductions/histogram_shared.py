@@ -1,4 +1,4 @@
-"""Count values in a private copy of the bins for each block."""
+"""A histogram with a private copy of the bins for each block."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpulearn import cuda
 from gpulearn.checker import budgets
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
-from gpulearn.kernels.histogram import BINS, histogram_shared
+from gpulearn.kernels.histogram import BINS, HISTOGRAM_SHARED, histogram_shared
 
 __all__ = ["EXERCISE"]
 
@@ -25,12 +25,19 @@ ONCE = (
     "whatever their bins are."
 )
 
-answers = Answers()
+answers = Answers(histogram_shared)
 
-
-def counted(values: Any, counts: Any) -> tuple[Any]:
-    """The specification."""
-    return (counts + np.bincount(values, minlength=counts.size).astype(counts.dtype),)
+# what stands in the solution
+CLEAR = """    for b in range(first, counts.size, cuda.blockDim.x):
+        private[b] = 0
+"""
+BARRIER = "    cuda.syncthreads()\n"
+COUNT = """    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        cuda.atomic.add(private, values[i], 1)
+"""
+ADDED = "cuda.atomic.add(counts, b, private[b])"
+MERGE = f"""    for b in range(first, counts.size, cuda.blockDim.x):
+        {ADDED}"""
 
 
 def cases() -> list[Launch]:
@@ -43,36 +50,24 @@ def cases() -> list[Launch]:
         ("700 equal values, 5 bins, 2 blocks of 64", 700, 5, 2, 64),
     )
     return [
-        Launch(
+        Launch.of(
+            HISTOGRAM_SHARED,
             label,
-            (
-                np.full(n, 3, np.int32) if "equal" in label else rng.integers(0, bins, n, np.int32),
-                np.zeros(bins, np.int32),
-            ),
+            np.full(n, 3, np.int32) if "equal" in label else rng.integers(0, bins, n, np.int32),
+            np.zeros(bins, np.int32),
             grid=grid,
             block=block,
-            updated=(1,),
             measured=n == 3001,
         )
         for label, n, bins, grid, block in shapes
     ]
 
 
-@answers.wrong(
+answers.edit(
+    {"cuda.atomic.add(private, values[i], 1)": "private[values[i]] += 1"},
     "Updates get lost in the private copy: two threads of the block read the same count and both "
-    "write one more. Use cuda.atomic.add in shared memory too."
+    "write one more. Use cuda.atomic.add in shared memory too.",
 )
-def plain_update_in_shared(values: Any, counts: Any) -> None:
-    private = cuda.shared.array(BINS, np.int32)
-    t = cuda.threadIdx.x
-    for b in range(t, counts.size, cuda.blockDim.x):
-        private[b] = 0
-    cuda.syncthreads()
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        private[values[i]] += 1
-    cuda.syncthreads()
-    for b in range(t, counts.size, cuda.blockDim.x):
-        cuda.atomic.add(counts, b, private[b])
 
 
 @answers.wrong(FEW_GLOBAL)
@@ -81,180 +76,64 @@ def global_atomics(values: Any, counts: Any) -> None:
         cuda.atomic.add(counts, values[i], 1)
 
 
-@answers.wrong("Shared memory holds garbage at first: set the private bins to 0 before you count.")
-def never_cleared(values: Any, counts: Any) -> None:
-    private = cuda.shared.array(BINS, np.int32)
-    t = cuda.threadIdx.x
-    cuda.syncthreads()
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        cuda.atomic.add(private, values[i], 1)
-    cuda.syncthreads()
-    for b in range(t, counts.size, cuda.blockDim.x):
-        cuda.atomic.add(counts, b, private[b])
-
-
-@answers.wrong(
+answers.edit(
+    {CLEAR: ""}, "Shared memory holds garbage at first: set the private bins to 0 before you count."
+)
+answers.edit(
+    {CLEAR: "    if first < counts.size:\n        private[first] = 0\n"},
     "Only as many bins are set to 0 as the block has threads: with more bins than threads, "
-    "each thread has several to clear."
+    "each thread has several to clear.",
 )
-def cleared_once_per_thread(values: Any, counts: Any) -> None:
-    private = cuda.shared.array(BINS, np.int32)
-    t = cuda.threadIdx.x
-    if t < counts.size:
-        private[t] = 0
-    cuda.syncthreads()
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        cuda.atomic.add(private, values[i], 1)
-    cuda.syncthreads()
-    for b in range(t, counts.size, cuda.blockDim.x):
-        cuda.atomic.add(counts, b, private[b])
-
-
-@answers.wrong(
+answers.edit(
+    {CLEAR + BARRIER: CLEAR},
     "Some threads count while others still clear: a barrier belongs between setting the bins to "
-    "0 and the first count."
+    "0 and the first count.",
 )
-def no_barrier_after_clearing(values: Any, counts: Any) -> None:
-    private = cuda.shared.array(BINS, np.int32)
-    t = cuda.threadIdx.x
-    for b in range(t, counts.size, cuda.blockDim.x):
-        private[b] = 0
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        cuda.atomic.add(private, values[i], 1)
-    cuda.syncthreads()
-    for b in range(t, counts.size, cuda.blockDim.x):
-        cuda.atomic.add(counts, b, private[b])
-
-
-@answers.wrong(
+answers.edit(
+    {COUNT + BARRIER: COUNT},
     "Some threads merge bins that others still count in: a barrier belongs between the last "
-    "count and the merge."
+    "count and the merge.",
 )
-def no_barrier_before_merging(values: Any, counts: Any) -> None:
-    private = cuda.shared.array(BINS, np.int32)
-    t = cuda.threadIdx.x
-    for b in range(t, counts.size, cuda.blockDim.x):
-        private[b] = 0
-    cuda.syncthreads()
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        cuda.atomic.add(private, values[i], 1)
-    for b in range(t, counts.size, cuda.blockDim.x):
-        cuda.atomic.add(counts, b, private[b])
-
-
-@answers.wrong(
+answers.edit(
+    {ADDED: "counts[b] += private[b]"},
     "Two blocks merge the same bin at once, and one of their sums is lost: the merge needs "
-    "cuda.atomic.add as well."
+    "cuda.atomic.add as well.",
 )
-def plain_merge(values: Any, counts: Any) -> None:
-    private = cuda.shared.array(BINS, np.int32)
-    t = cuda.threadIdx.x
-    for b in range(t, counts.size, cuda.blockDim.x):
-        private[b] = 0
-    cuda.syncthreads()
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        cuda.atomic.add(private, values[i], 1)
-    cuda.syncthreads()
-    for b in range(t, counts.size, cuda.blockDim.x):
-        counts[b] += private[b]
-
-
-@answers.wrong(
+answers.edit(
+    {
+        "for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):": (
+            "i = cuda.grid(1)\n    if i < values.size:"
+        )
+    },
     "that counts one value for each thread. There are more values than threads: go on one grid "
-    "further, cuda.gridsize(1), until they end."
+    "further, cuda.gridsize(1), until they end.",
 )
-def one_value_per_thread(values: Any, counts: Any) -> None:
-    private = cuda.shared.array(BINS, np.int32)
-    t = cuda.threadIdx.x
-    for b in range(t, counts.size, cuda.blockDim.x):
-        private[b] = 0
-    cuda.syncthreads()
-    i = cuda.grid(1)
-    if i < values.size:
-        cuda.atomic.add(private, values[i], 1)
-    cuda.syncthreads()
-    for b in range(t, counts.size, cuda.blockDim.x):
-        cuda.atomic.add(counts, b, private[b])
-
-
-@answers.wrong(
+answers.edit(
+    {"cuda.grid(1), values.size, cuda.gridsize(1)": "first, values.size, cuda.blockDim.x"},
     "every block counts all the values: the block index is never used, so each count is too "
-    "large by the number of blocks."
+    "large by the number of blocks.",
 )
-def every_block_counts_all(values: Any, counts: Any) -> None:
-    private = cuda.shared.array(BINS, np.int32)
-    t = cuda.threadIdx.x
-    for b in range(t, counts.size, cuda.blockDim.x):
-        private[b] = 0
-    cuda.syncthreads()
-    for i in range(t, values.size, cuda.blockDim.x):
-        cuda.atomic.add(private, values[i], 1)
-    cuda.syncthreads()
-    for b in range(t, counts.size, cuda.blockDim.x):
-        cuda.atomic.add(counts, b, private[b])
-
-
-@answers.wrong("The last value has the index values.size - 1: the range ends one too late.")
-def one_too_many(values: Any, counts: Any) -> None:
-    private = cuda.shared.array(BINS, np.int32)
-    t = cuda.threadIdx.x
-    for b in range(t, counts.size, cuda.blockDim.x):
-        private[b] = 0
-    cuda.syncthreads()
-    for i in range(cuda.grid(1), values.size + 1, cuda.gridsize(1)):
-        cuda.atomic.add(private, values[i], 1)
-    cuda.syncthreads()
-    for b in range(t, counts.size, cuda.blockDim.x):
-        cuda.atomic.add(counts, b, private[b])
-
-
-@answers.wrong(
+answers.edit(
+    {"values.size": "values.size + 1"},
+    "The last value has the index values.size - 1: the range ends one too late.",
+)
+answers.edit(
+    {COUNT + BARRIER: f"{COUNT}    {BARRIER}"},
     "The threads of a block go through the loop unequally often, so a barrier inside it waits for "
-    "threads that never come: put it after the loop."
+    "threads that never come: put it after the loop.",
 )
-def barrier_in_the_loop(values: Any, counts: Any) -> None:
-    private = cuda.shared.array(BINS, np.int32)
-    t = cuda.threadIdx.x
-    for b in range(t, counts.size, cuda.blockDim.x):
-        private[b] = 0
-    cuda.syncthreads()
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        cuda.atomic.add(private, values[i], 1)
-        cuda.syncthreads()
-    for b in range(t, counts.size, cuda.blockDim.x):
-        cuda.atomic.add(counts, b, private[b])
-
-
-@answers.wrong(
+answers.edit(
+    {
+        MERGE: """    if first < counts.size:
+        cuda.atomic.add(counts, first, private[first])"""
+    },
     "only as many bins are merged as the block has threads: with more bins than threads, each "
-    "thread has several to merge."
+    "thread has several to merge.",
 )
-def merged_once_per_thread(values: Any, counts: Any) -> None:
-    private = cuda.shared.array(BINS, np.int32)
-    t = cuda.threadIdx.x
-    for b in range(t, counts.size, cuda.blockDim.x):
-        private[b] = 0
-    cuda.syncthreads()
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        cuda.atomic.add(private, values[i], 1)
-    cuda.syncthreads()
-    if t < counts.size:
-        cuda.atomic.add(counts, t, private[t])
-
-
-@answers.wrong("only one block merges its counts: each block has counted other values.")
-def one_block_merges(values: Any, counts: Any) -> None:
-    private = cuda.shared.array(BINS, np.int32)
-    t = cuda.threadIdx.x
-    for b in range(t, counts.size, cuda.blockDim.x):
-        private[b] = 0
-    cuda.syncthreads()
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        cuda.atomic.add(private, values[i], 1)
-    cuda.syncthreads()
-    if cuda.blockIdx.x == 0:
-        for b in range(t, counts.size, cuda.blockDim.x):
-            cuda.atomic.add(counts, b, private[b])
+answers.edit(
+    {ADDED: f"if cuda.blockIdx.x == 0:\n            {ADDED}"},
+    "only one block merges its counts: each block has counted other values.",
+)
 
 
 @answers.wrong(ONCE)
@@ -268,16 +147,10 @@ def a_thread_for_each_bin(values: Any, counts: Any) -> None:
         counts[b] = private[b]
 
 
-@answers.wrong(
-    "the private counts are never added to `counts`: shared memory is gone when the block ends."
+answers.edit(
+    {BARRIER + MERGE: ""},
+    "the private counts are never added to `counts`: shared memory is gone when the block ends.",
 )
-def never_merged(values: Any, counts: Any) -> None:
-    private = cuda.shared.array(BINS, np.int32)
-    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
-        private[b] = 0
-    cuda.syncthreads()
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        cuda.atomic.add(private, values[i], 1)
 
 
 @answers.right
@@ -320,12 +193,10 @@ def contiguous_parts(values: Any, counts: Any) -> None:
 
 
 EXERCISE = kernel_exercise(
-    name="histogram_shared",
+    HISTOGRAM_SHARED,
     notebook="07_atomics_reductions_scans",
     task="Count the values in a private copy of the bins for each block, and merge the copies.",
-    reference=histogram_shared,
     cases=cases,
-    expect=counted,
     answers=answers,
     budgets=(
         budgets.shared_memory(advice=FEW_GLOBAL),

@@ -1,4 +1,4 @@
-"""Sum the values of each block with a tree in shared memory."""
+"""The sum of each block's values, by a tree in shared memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpulearn import cuda
 from gpulearn.checker import budgets
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
-from gpulearn.kernels.reduction import FULL_WARP, THREADS, sum_blocks
+from gpulearn.kernels.reduction import FULL_WARP, SUM_BLOCKS, THREADS, sum_blocks
 
 __all__ = ["EXERCISE"]
 
@@ -30,13 +30,20 @@ OWN = (
 )
 QUEUE = "Threads that add to one place take turns: let them add up pairs, in rounds."
 
-answers = Answers()
+answers = Answers(sum_blocks)
 
-
-def sums_of_blocks(values: Any, sums: Any) -> tuple[Any]:
-    """The specification: value i belongs to block i // THREADS, modulo the number of blocks."""
-    block = np.arange(values.size) // THREADS % sums.size
-    return (np.bincount(block, weights=values, minlength=sums.size).astype(np.float32),)
+# what stands in the solution
+FIRST_STEP = "    step = cuda.blockDim.x // 2\n"
+ROUND = """        if t < step:
+            s[t] += s[t + step]
+"""
+BARRIER_IN_THE_ROUND = "        cuda.syncthreads()\n"
+HALVED = "step //= 2"
+TREE_OF_ROUNDS = f"""{FIRST_STEP}    while step > 0:
+{ROUND}{BARRIER_IN_THE_ROUND}        {HALVED}
+"""
+STORE = """    if t == 0:
+        sums[cuda.blockIdx.x] = s[0]"""
 
 
 def cases() -> list[Launch]:
@@ -44,287 +51,86 @@ def cases() -> list[Launch]:
     rng = np.random.default_rng(7)
     shapes = ((2_000, 3), (512, 2), (100, 1), (70, 2), (0, 1))
     return [
-        Launch(
+        Launch.of(
+            SUM_BLOCKS,
             f"{n:,} values in {grid} block{'s' * (grid > 1)} of {THREADS}",
-            ((rng.integers(-200, 200, n) / 4).astype(np.float32), np.empty(grid, np.float32)),
-            grid=grid,
-            block=THREADS,
-            outputs=(1,),
+            (rng.integers(-200, 200, n) / 4).astype(np.float32),
+            np.empty(grid, np.float32),
             measured=n == 512,
         )
         for n, grid in shapes
     ]
 
 
-@answers.wrong(
+answers.edit(
+    {
+        "for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):": (
+            "i = cuda.grid(1)\n    if i < values.size:"
+        )
+    },
     "that sums one value for each thread. There are more values than threads: let each thread "
-    "first add up those that lie one grid, cuda.gridsize(1), apart."
+    "first add up those that lie one grid, cuda.gridsize(1), apart.",
 )
-def one_value_per_thread(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    s[t] = values[i] if i < values.size else np.float32(0)
-    cuda.syncthreads()
-    step = cuda.blockDim.x // 2
-    while step > 0:
-        if t < step:
-            s[t] += s[t + step]
-        cuda.syncthreads()
-        step //= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = s[0]
-
-
-@answers.wrong(
+answers.edit(
+    {f"    cuda.syncthreads()\n{FIRST_STEP}": FIRST_STEP},
     "A thread adds a sum that its neighbour has not stored yet: a barrier belongs between "
-    "`s[t] = …` and the first round."
+    "`s[t] = …` and the first round.",
 )
-def no_barrier_before_the_tree(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    total = np.float32(0)
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        total += values[i]
-    s[t] = total
-    step = cuda.blockDim.x // 2
-    while step > 0:
-        if t < step:
-            s[t] += s[t + step]
-        cuda.syncthreads()
-        step //= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = s[0]
-
-
-@answers.wrong(
-    "A round begins while another warp is still in the last one: end each round with a barrier."
+answers.edit(
+    {BARRIER_IN_THE_ROUND: ""},
+    "A round begins while another warp is still in the last one: end each round with a barrier.",
 )
-def no_barrier_in_the_tree(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    total = np.float32(0)
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        total += values[i]
-    s[t] = total
-    cuda.syncthreads()
-    step = cuda.blockDim.x // 2
-    while step > 0:
-        if t < step:
-            s[t] += s[t + step]
-        step //= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = s[0]
-
-
-@answers.wrong(
+answers.edit(
+    {BARRIER_IN_THE_ROUND: f"    {BARRIER_IN_THE_ROUND}"},
     "The barrier stands under the condition, and only some threads reach it: the condition "
-    "guards the addition, every thread needs the barrier."
+    "guards the addition, every thread needs the barrier.",
 )
-def barrier_under_the_condition(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    total = np.float32(0)
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        total += values[i]
-    s[t] = total
-    cuda.syncthreads()
-    step = cuda.blockDim.x // 2
-    while step > 0:
-        if t < step:
-            s[t] += s[t + step]
-            cuda.syncthreads()
-        step //= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = s[0]
-
-
-@answers.wrong("the last round is missing: the loop must still run with step 1.")
-def stops_one_round_early(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    total = np.float32(0)
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        total += values[i]
-    s[t] = total
-    cuda.syncthreads()
-    step = cuda.blockDim.x // 2
-    while step > 1:
-        if t < step:
-            s[t] += s[t + step]
-        cuda.syncthreads()
-        step //= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = s[0]
-
-
-@answers.wrong(
+answers.edit(
+    {"while step > 0": "while step > 1"},
+    "the last round is missing: the loop must still run with step 1.",
+)
+answers.edit(
+    {"cuda.blockDim.x // 2": "cuda.blockDim.x"},
     "The first round must reach half a block far: a step of blockDim.x leaves the block's part "
-    "of s."
+    "of s.",
 )
-def starts_one_round_early(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    total = np.float32(0)
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        total += values[i]
-    s[t] = total
-    cuda.syncthreads()
-    step = cuda.blockDim.x
-    while step > 0:
-        if t < step:
-            s[t] += s[t + step]
-        cuda.syncthreads()
-        step //= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = s[0]
-
-
-@answers.wrong("All threads write to one place at once: only thread 0 holds the block's sum.")
-def every_thread_stores(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    total = np.float32(0)
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        total += values[i]
-    s[t] = total
-    cuda.syncthreads()
-    step = cuda.blockDim.x // 2
-    while step > 0:
-        if t < step:
-            s[t] += s[t + step]
-        cuda.syncthreads()
-        step //= 2
-    sums[cuda.blockIdx.x] = s[t]
-
-
-@answers.wrong("All blocks write to sums[0]: block b's sum belongs at sums[cuda.blockIdx.x].")
-def only_the_first_sum(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    total = np.float32(0)
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        total += values[i]
-    s[t] = total
-    cuda.syncthreads()
-    step = cuda.blockDim.x // 2
-    while step > 0:
-        if t < step:
-            s[t] += s[t + step]
-        cuda.syncthreads()
-        step //= 2
-    if t == 0:
-        sums[0] = s[0]
-
-
-@answers.wrong("The last value has the index values.size - 1: the range ends one too late.")
-def one_too_many(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    total = np.float32(0)
-    for i in range(cuda.grid(1), values.size + 1, cuda.gridsize(1)):
-        total += values[i]
-    s[t] = total
-    cuda.syncthreads()
-    step = cuda.blockDim.x // 2
-    while step > 0:
-        if t < step:
-            s[t] += s[t + step]
-        cuda.syncthreads()
-        step //= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = s[0]
-
-
-@answers.wrong(
+answers.edit(
+    {STORE: "    sums[cuda.blockIdx.x] = s[t]"},
+    "All threads write to one place at once: only thread 0 holds the block's sum.",
+)
+answers.edit(
+    {"sums[cuda.blockIdx.x]": "sums[0]"},
+    "All blocks write to sums[0]: block b's sum belongs at sums[cuda.blockIdx.x].",
+)
+answers.edit(
+    {"values.size": "values.size + 1"},
+    "The last value has the index values.size - 1: the range ends one too late.",
+)
+answers.edit(
+    {"cuda.grid(1), values.size, cuda.gridsize(1)": "t, values.size, cuda.blockDim.x"},
     "every block sums all the values: start at cuda.grid(1) and go on by cuda.gridsize(1), which "
-    "tell the blocks apart."
+    "tell the blocks apart.",
 )
-def every_block_sums_all(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    total = np.float32(0)
-    for i in range(t, values.size, cuda.blockDim.x):
-        total += values[i]
-    s[t] = total
-    cuda.syncthreads()
-    step = cuda.blockDim.x // 2
-    while step > 0:
-        if t < step:
-            s[t] += s[t + step]
-        cuda.syncthreads()
-        step //= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = s[0]
-
-
-@answers.wrong(
+answers.edit(
+    {"t < step": "t + step < cuda.blockDim.x"},
     "In a round every thread adds, those of the second half too, and reads what others are "
-    "writing: only threads with t < step add."
+    "writing: only threads with t < step add.",
 )
-def nobody_is_idle(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    total = np.float32(0)
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        total += values[i]
-    s[t] = total
-    cuda.syncthreads()
-    step = cuda.blockDim.x // 2
-    while step > 0:
-        if t + step < cuda.blockDim.x:
-            s[t] += s[t + step]
-        cuda.syncthreads()
-        step //= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = s[0]
-
-
-@answers.wrong("that is thread 0's own part: the sums of the other threads are never added.")
-def no_tree(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    total = np.float32(0)
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        total += values[i]
-    s[t] = total
-    cuda.syncthreads()
-    if t == 0:
-        sums[cuda.blockIdx.x] = s[0]
-
-
-@answers.wrong(FLOAT32)
-def sums_in_float64(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    total = 0.0
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        total += values[i]
-    s[t] = total
-    cuda.syncthreads()
-    step = cuda.blockDim.x // 2
-    while step > 0:
-        if t < step:
-            s[t] += s[t + step]
-        cuda.syncthreads()
-        step //= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = s[0]
-
-
-@answers.wrong(TREE)
-def one_thread_adds(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    total = np.float32(0)
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        total += values[i]
-    s[t] = total
-    cuda.syncthreads()
-    if t == 0:
+answers.edit(
+    {TREE_OF_ROUNDS: ""},
+    "that is thread 0's own part: the sums of the other threads are never added.",
+)
+answers.edit({"np.float32(0)": "0.0"}, FLOAT32)
+answers.edit(
+    {
+        TREE_OF_ROUNDS: "",
+        STORE: """    if t == 0:
         for k in range(1, cuda.blockDim.x):
             total += s[k]
-        sums[cuda.blockIdx.x] = total
+        sums[cuda.blockIdx.x] = total""",
+    },
+    TREE,
+)
 
 
 @answers.wrong(OWN)
@@ -337,64 +143,31 @@ def every_thread_sums_the_block(values: Any, sums: Any) -> None:
         sums[cuda.blockIdx.x] = total
 
 
-@answers.wrong(
-    "each value replaces the one before: a thread has to add up its values, total += values[i]."
+answers.edit(
+    {"total += values[i]": "total = values[i]"},
+    "each value replaces the one before: a thread has to add up its values, total += values[i].",
 )
-def last_value_of_each_thread(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    total = np.float32(0)
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        total = values[i]
-    s[t] = total
-    cuda.syncthreads()
-    step = cuda.blockDim.x // 2
-    while step > 0:
-        if t < step:
-            s[t] += s[t + step]
-        cuda.syncthreads()
-        step //= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = s[0]
-
-
-@answers.wrong(WHOLE_WARPS)
-def interleaved(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    total = np.float32(0)
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        total += values[i]
-    s[t] = total
-    cuda.syncthreads()
-    step = 1
-    while step < cuda.blockDim.x:
-        if t % (2 * step) == 0:
-            s[t] += s[t + step]
-        cuda.syncthreads()
-        step *= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = s[0]
-
-
-@answers.wrong(BANKS)
-def words_far_apart(values: Any, sums: Any) -> None:
-    s = cuda.shared.array(THREADS, np.float32)
-    t = cuda.threadIdx.x
-    total = np.float32(0)
-    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        total += values[i]
-    s[t] = total
-    cuda.syncthreads()
-    step = 1
-    while step < cuda.blockDim.x:
-        place = 2 * step * t
+answers.edit(
+    {
+        FIRST_STEP: "    step = 1\n",
+        "step > 0": "step < cuda.blockDim.x",
+        "t < step": "t % (2 * step) == 0",
+        HALVED: "step *= 2",
+    },
+    WHOLE_WARPS,
+)
+answers.edit(
+    {
+        FIRST_STEP: "    step = 1\n",
+        "step > 0": "step < cuda.blockDim.x",
+        ROUND: """        place = 2 * step * t
         if place < cuda.blockDim.x:
             s[place] += s[place + step]
-        cuda.syncthreads()
-        step *= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = s[0]
+""",
+        HALVED: "step *= 2",
+    },
+    BANKS,
+)
 
 
 @answers.wrong(QUEUE)
@@ -455,12 +228,10 @@ def last_warp_apart(data: Any, result: Any) -> None:
 
 
 EXERCISE = kernel_exercise(
-    name="sum_blocks",
+    SUM_BLOCKS,
     notebook="07_atomics_reductions_scans",
     task="Let each block sum its part of the values: a loop for each thread, then a tree.",
-    reference=sum_blocks,
     cases=cases,
-    expect=sums_of_blocks,
     answers=answers,
     alone=TREE,
     budgets=(

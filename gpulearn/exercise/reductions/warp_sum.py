@@ -1,4 +1,4 @@
-"""Sum each 32 neighbouring values by shuffles alone."""
+"""The sum of each warp's values, by shuffles alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpulearn import cuda
 from gpulearn.checker import budgets
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
-from gpulearn.kernels.reduction import FULL_WARP, WARP, warp_sum
+from gpulearn.kernels.reduction import WARP, WARP_SUM, warp_sum
 
 __all__ = ["EXERCISE"]
 
@@ -19,13 +19,17 @@ REGISTERS = "The values can go from register to register: use cuda.shfl_down_syn
 TOGETHER = "The lanes of a warp shuffle together, and need no barrier for it."
 ONCE = "Let each lane read one value, its own, and get the others' sums by shuffles."
 
-answers = Answers()
+answers = Answers(warp_sum)
 
-
-def sums_of_warps(values: Any, sums: Any) -> tuple[Any]:
-    """The specification: each sums[w] is the sum of values[32 * w : 32 * w + 32]."""
-    padded = np.pad(values, (0, WARP * sums.size - values.size))
-    return (padded.reshape(-1, WARP).sum(axis=1),)
+# what stands in the solution
+READ = """    total = np.float32(0)
+    if i < values.size:
+        total = values[i]
+"""
+ROUNDS = """    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_down_sync(FULL_WARP, total, step)
+"""
+STORING = "if i % WARP == 0 and i < values.size"
 
 
 def cases() -> list[Launch]:
@@ -33,192 +37,73 @@ def cases() -> list[Launch]:
     rng = np.random.default_rng(7)
     shapes = ((200, 2, 128), (256, 2, 128), (33, 3, 32), (64, 1, 128), (1, 1, 32))
     return [
-        Launch(
+        Launch.of(
+            WARP_SUM,
             f"{n} values in {grid} block{'s' * (grid > 1)} of {block}",
-            (
-                (rng.integers(-200, 200, n) / 4).astype(np.float32),
-                np.empty(-(-n // WARP), np.float32),
-            ),
+            (rng.integers(-200, 200, n) / 4).astype(np.float32),
+            np.empty(-(-n // WARP), np.float32),
             grid=grid,
             block=block,
-            outputs=(1,),
             measured=n == 256,
         )
         for n, grid, block in shapes
     ]
 
 
-@answers.wrong("only block 0 is right: the block index is never used. cuda.grid(1) uses it.")
-def block_ignored(values: Any, sums: Any) -> None:
-    i = cuda.threadIdx.x
-    total = np.float32(0)
-    if i < values.size:
-        total = values[i]
-    for step in (16, 8, 4, 2, 1):
-        total += cuda.shfl_down_sync(FULL_WARP, total, step)
-    if i % WARP == 0 and i < values.size:
-        sums[i // WARP] = total
-
-
-@answers.wrong(
+answers.edit(
+    {"cuda.grid(1)": "cuda.threadIdx.x"},
+    "only block 0 is right: the block index is never used. cuda.grid(1) uses it.",
+)
+answers.edit(
+    {READ: "    if i >= values.size:\n        return\n    total = values[i]\n"},
     "Lanes without a value are gone before the shuffle, and the others wait for them: let them "
-    "bring a 0 instead."
+    "bring a 0 instead.",
 )
-def leaves_early(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    if i >= values.size:
-        return
-    total = values[i]
-    for step in (16, 8, 4, 2, 1):
-        total += cuda.shfl_down_sync(FULL_WARP, total, step)
-    if i % WARP == 0:
-        sums[i // WARP] = total
-
-
-@answers.wrong(
+answers.edit(
+    {"FULL_WARP": "0xFFFF"},
     "The mask must name all 32 lanes, 0xFFFFFFFF: a shorter one, such as 0xFFFF, leaves out lanes "
-    "that call the shuffle as well."
+    "that call the shuffle as well.",
 )
-def half_a_mask(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    total = np.float32(0)
-    if i < values.size:
-        total = values[i]
-    for step in (16, 8, 4, 2, 1):
-        total += cuda.shfl_down_sync(0xFFFF, total, step)
-    if i % WARP == 0 and i < values.size:
-        sums[i // WARP] = total
-
-
-@answers.wrong(
-    "only the first 16 values of each warp are summed: the first shuffle must reach 16 lanes far."
+answers.edit(
+    {"(16, 8, 4, 2, 1)": "(8, 4, 2, 1)"},
+    "only the first 16 values of each warp are summed: the first shuffle must reach 16 lanes far.",
 )
-def starts_at_8(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    total = np.float32(0)
-    if i < values.size:
-        total = values[i]
-    for step in (8, 4, 2, 1):
-        total += cuda.shfl_down_sync(FULL_WARP, total, step)
-    if i % WARP == 0 and i < values.size:
-        sums[i // WARP] = total
-
-
-@answers.wrong("every second value is missing: the last shuffle reaches one lane far, step 1.")
-def stops_at_2(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    total = np.float32(0)
-    if i < values.size:
-        total = values[i]
-    for step in (16, 8, 4, 2):
-        total += cuda.shfl_down_sync(FULL_WARP, total, step)
-    if i % WARP == 0 and i < values.size:
-        sums[i // WARP] = total
-
-
-@answers.wrong(
+answers.edit(
+    {"(16, 8, 4, 2, 1)": "(16, 8, 4, 2)"},
+    "every second value is missing: the last shuffle reaches one lane far, step 1.",
+)
+answers.edit(
+    {"shfl_down_sync": "shfl_up_sync"},
     "lane 0 has nothing but multiples of its own value: after shuffles *up* the sum is in lane 31. "
-    "Use cuda.shfl_down_sync."
+    "Use cuda.shfl_down_sync.",
 )
-def shuffles_up(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    total = np.float32(0)
-    if i < values.size:
-        total = values[i]
-    for step in (16, 8, 4, 2, 1):
-        total += cuda.shfl_up_sync(FULL_WARP, total, step)
-    if i % WARP == 0 and i < values.size:
-        sums[i // WARP] = total
-
-
-@answers.wrong(
-    "All 32 lanes write to one place at once, each another sum: only lane 0 has the warp's."
+answers.edit(
+    {STORING: "if i < values.size"},
+    "All 32 lanes write to one place at once, each another sum: only lane 0 has the warp's.",
 )
-def every_lane_stores(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    total = np.float32(0)
-    if i < values.size:
-        total = values[i]
-    for step in (16, 8, 4, 2, 1):
-        total += cuda.shfl_down_sync(FULL_WARP, total, step)
-    if i < values.size:
-        sums[i // WARP] = total
-
-
-@answers.wrong(
-    "A warp that has no values at all stores a sum beyond the end of `sums`: guard the store too."
+answers.edit(
+    {STORING: "if i % WARP == 0"},
+    "A warp that has no values at all stores a sum beyond the end of `sums`: guard the store too.",
 )
-def store_not_guarded(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    total = np.float32(0)
-    if i < values.size:
-        total = values[i]
-    for step in (16, 8, 4, 2, 1):
-        total += cuda.shfl_down_sync(FULL_WARP, total, step)
-    if i % WARP == 0:
-        sums[i // WARP] = total
-
-
-@answers.wrong("The guard lets one thread too many read: the last index is values.size - 1.")
-def guard_off_by_one(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    total = np.float32(0)
-    if i <= values.size:
-        total = values[i]
-    for step in (16, 8, 4, 2, 1):
-        total += cuda.shfl_down_sync(FULL_WARP, total, step)
-    if i % WARP == 0 and i < values.size:
-        sums[i // WARP] = total
-
-
-@answers.wrong(
+answers.edit(
+    {"    if i < values.size": "    if i <= values.size"},
+    "The guard lets one thread too many read: the last index is values.size - 1.",
+)
+answers.edit(
+    {ROUNDS: "    value = total\n" + ROUNDS.replace("P, total", "P, value")},
     "each lane takes its neighbour's *first* value in every round: add what the shuffle returns "
-    "for the growing sum, not for the value."
+    "for the growing sum, not for the value.",
 )
-def shuffles_the_value(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    value = np.float32(0)
-    if i < values.size:
-        value = values[i]
-    total = value
-    for step in (16, 8, 4, 2, 1):
-        total += cuda.shfl_down_sync(FULL_WARP, value, step)
-    if i % WARP == 0 and i < values.size:
-        sums[i // WARP] = total
-
-
-@answers.wrong("that is lane 0's own value: nothing is added to it.")
-def no_shuffle(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    if i % WARP == 0 and i < values.size:
-        sums[i // WARP] = values[i]
-
-
-@answers.wrong(
+answers.edit({ROUNDS: ""}, "that is lane 0's own value: nothing is added to it.")
+answers.edit(
+    {
+        STORING: "if cuda.threadIdx.x == 0 and cuda.blockIdx.x < sums.size",
+        "sums[i // WARP]": "sums[cuda.blockIdx.x]",
+    },
     "there is one sum for each warp, at i // 32: a block's other warps never store theirs, or "
-    "all to one place."
+    "all to one place.",
 )
-def one_sum_per_block(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    total = np.float32(0)
-    if i < values.size:
-        total = values[i]
-    for step in (16, 8, 4, 2, 1):
-        total += cuda.shfl_down_sync(FULL_WARP, total, step)
-    if cuda.threadIdx.x == 0 and cuda.blockIdx.x < sums.size:
-        sums[cuda.blockIdx.x] = total
-
-
-@answers.wrong(FLOAT32)
-def sums_in_float64(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    total = 0.0
-    if i < values.size:
-        total = values[i]
-    for step in (16, 8, 4, 2, 1):
-        total += cuda.shfl_down_sync(FULL_WARP, total, step)
-    if i % WARP == 0 and i < values.size:
-        sums[i // WARP] = total
+answers.edit({"np.float32(0)": "0.0"}, FLOAT32)
 
 
 @answers.wrong(ONCE)
@@ -258,31 +143,11 @@ def by_atomics(values: Any, sums: Any) -> None:
         cuda.atomic.add(sums, i // WARP, values[i])
 
 
-@answers.wrong(TOGETHER)
-def barrier_first(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    total = np.float32(0)
-    if i < values.size:
-        total = values[i]
-    cuda.syncthreads()
-    for step in (16, 8, 4, 2, 1):
-        total += cuda.shfl_down_sync(FULL_WARP, total, step)
-    if i % WARP == 0 and i < values.size:
-        sums[i // WARP] = total
-
-
-@answers.wrong(
-    "the value of another lane takes the place of the sum: add what the shuffle returns, with +=."
+answers.edit({READ: f"{READ}    cuda.syncthreads()\n"}, TOGETHER)
+answers.edit(
+    {"total += cuda": "total = cuda"},
+    "the value of another lane takes the place of the sum: add what the shuffle returns, with +=.",
 )
-def replaced(values: Any, sums: Any) -> None:
-    i = cuda.grid(1)
-    total = np.float32(0)
-    if i < values.size:
-        total = values[i]
-    for step in (16, 8, 4, 2, 1):
-        total = cuda.shfl_down_sync(FULL_WARP, total, step)
-    if i % WARP == 0 and i < values.size:
-        sums[i // WARP] = total
 
 
 @answers.right
@@ -312,12 +177,10 @@ def upwards_to_the_last_lane(values: Any, sums: Any) -> None:
 
 
 EXERCISE = kernel_exercise(
-    name="warp_sum",
+    WARP_SUM,
     notebook="07_atomics_reductions_scans",
     task="Let each warp sum its 32 values by shuffles.",
-    reference=warp_sum,
     cases=cases,
-    expect=sums_of_warps,
     answers=answers,
     alone=ONCE,
     budgets=(

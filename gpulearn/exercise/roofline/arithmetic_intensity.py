@@ -8,7 +8,9 @@ from gpulearn.perf.roofline import arithmetic_intensity
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(arithmetic_intensity)
+
+RATIO = "flops / bytes_moved"
 
 
 def cases() -> list[Case]:
@@ -23,56 +25,39 @@ def cases() -> list[Case]:
     return [Case(label, (flops, moved)) for label, flops, moved in work]
 
 
-@answers.wrong("that is bytes per operation, upside down: divide the operations by the bytes.")
-def upside_down(flops: float, bytes_moved: float) -> float:
-    return bytes_moved / flops
-
-
-@answers.wrong(
-    "what is behind the decimal point is dropped, and 2 operations on 12 bytes are left with 0."
+answers.edit(
+    {RATIO: "bytes_moved / flops"},
+    "that is bytes per operation, upside down: divide the operations by the bytes.",
 )
-def whole_division(flops: float, bytes_moved: float) -> float:
-    return flops // bytes_moved
-
-
-@answers.wrong("that multiplies; an intensity is so many operations for each byte: divide.")
-def product(flops: float, bytes_moved: float) -> float:
-    return flops * bytes_moved
-
-
-@answers.wrong("that is operations per number of 4 bytes; count single bytes.")
-def per_float32(flops: float, bytes_moved: float) -> float:
-    return flops / (bytes_moved / 4)
-
-
-@answers.wrong("that is operations per number of 8 bytes; count single bytes.")
-def per_float64(flops: float, bytes_moved: float) -> float:
-    return flops / (bytes_moved / 8)
-
-
-@answers.wrong("that is operations per bit; a byte has eight.")
-def per_bit(flops: float, bytes_moved: float) -> float:
-    return flops / (bytes_moved * 8)
-
-
-@answers.wrong("that is rounded to a whole number; give the quotient as it is.")
-def rounded(flops: float, bytes_moved: float) -> float:
-    return round(flops / bytes_moved)
-
-
-@answers.wrong("that leaves the bytes out.")
-def flops_only(flops: float, bytes_moved: float) -> float:
-    return flops
-
-
-@answers.wrong("that is how many more operations there are than bytes; divide, do not subtract.")
-def difference(flops: float, bytes_moved: float) -> float:
-    return flops - bytes_moved
-
-
-@answers.wrong("that is in percent; an intensity is operations per byte as it stands.")
-def percent(flops: float, bytes_moved: float) -> float:
-    return 100 * flops / bytes_moved
+answers.edit(
+    {"/": "//"},
+    "what is behind the decimal point is dropped, and 2 operations on 12 bytes are left with 0.",
+)
+answers.edit(
+    {"/": "*"}, "that multiplies; an intensity is so many operations for each byte: divide."
+)
+answers.edit(
+    {"/ bytes_moved": "/ (bytes_moved / 4)"},
+    "that is operations per number of 4 bytes; count single bytes.",
+)
+answers.edit(
+    {"/ bytes_moved": "/ (bytes_moved / 8)"},
+    "that is operations per number of 8 bytes; count single bytes.",
+)
+answers.edit(
+    {"/ bytes_moved": "/ (bytes_moved * 8)"}, "that is operations per bit; a byte has eight."
+)
+answers.edit(
+    {RATIO: f"round({RATIO})"}, "that is rounded to a whole number; give the quotient as it is."
+)
+answers.edit({" / bytes_moved": ""}, "that leaves the bytes out.")
+answers.edit(
+    {"/": "-"}, "that is how many more operations there are than bytes; divide, do not subtract."
+)
+answers.edit(
+    {RATIO: f"100 * {RATIO}"},
+    "that is in percent; an intensity is operations per byte as it stands.",
+)
 
 
 @answers.right

@@ -9,7 +9,9 @@ from gpulearn.perf.roofline import attainable
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(attainable)
+
+ROOF = "min(peak, intensity * bandwidth)"
 
 
 def cases() -> list[Case]:
@@ -29,67 +31,48 @@ def cases() -> list[Case]:
     return [Case(label, tuple(rest)) for label, *rest in work]
 
 
-@answers.wrong(
-    "that is the larger of the two limits on either side of the ridge; the smaller one stops you."
+answers.edit(
+    {"min": "max"},
+    "that is the larger of the two limits on either side of the ridge; the smaller one stops you.",
 )
-def larger(intensity: float, peak: float, bandwidth: float) -> float:
-    return max(peak, intensity * bandwidth)
-
-
-@answers.wrong("that is the slope alone; from the ridge on, arithmetic is the limit.")
-def slope(intensity: float, peak: float, bandwidth: float) -> float:
-    return intensity * bandwidth
-
-
-@answers.wrong("that is the ceiling alone; left of the ridge, memory is the limit.")
-def ceiling(intensity: float, peak: float, bandwidth: float) -> float:
-    return peak
-
-
-@answers.wrong("bandwidth is in bytes per second: times operations per byte, not divided by them.")
-def divided(intensity: float, peak: float, bandwidth: float) -> float:
-    return min(peak, bandwidth / intensity)
-
-
-@answers.wrong("that compares operations per second with bytes per second: the intensity is gone.")
-def without_intensity(intensity: float, peak: float, bandwidth: float) -> float:
-    return min(peak, bandwidth)
-
-
-@answers.wrong(
+answers.edit(
+    {ROOF: "intensity * bandwidth"},
+    "that is the slope alone; from the ridge on, arithmetic is the limit.",
+)
+answers.edit({ROOF: "peak"}, "that is the ceiling alone; left of the ridge, memory is the limit.")
+answers.edit(
+    {"intensity * bandwidth": "bandwidth / intensity"},
+    "bandwidth is in bytes per second: times operations per byte, not divided by them.",
+)
+answers.edit(
+    {"intensity * ": ""},
+    "that compares operations per second with bytes per second: the intensity is gone.",
+)
+answers.edit(
+    {ROOF: "bandwidth if intensity < peak / bandwidth else peak"},
     "left of the ridge that is bytes per second; each byte brings so many operations: multiply "
-    "by the intensity."
+    "by the intensity.",
 )
-def bytes_per_second(intensity: float, peak: float, bandwidth: float) -> float:
-    return bandwidth if intensity < peak / bandwidth else peak
-
-
-@answers.wrong(
+answers.edit(
+    {ROOF: "1 / (1 / peak + 1 / (intensity * bandwidth))"},
     "that adds the two times up, as if nothing were computed while bytes move; the roofline "
-    "lets them overlap."
+    "lets them overlap.",
 )
-def one_after_the_other(intensity: float, peak: float, bandwidth: float) -> float:
-    return 1 / (1 / peak + 1 / (intensity * bandwidth))
-
-
-@answers.wrong("that is a share of the peak; the roof is in operations per second.")
-def share(intensity: float, peak: float, bandwidth: float) -> float:
-    return min(1.0, intensity * bandwidth / peak)
-
-
-@answers.wrong("that is the intensity times the peak; it is the bandwidth that it multiplies.")
-def times_peak(intensity: float, peak: float, bandwidth: float) -> float:
-    return min(peak, intensity * peak)
-
-
-@answers.wrong("that counts operations per number of 4 bytes; the intensity is per byte.")
-def per_float32(intensity: float, peak: float, bandwidth: float) -> float:
-    return min(peak, intensity * bandwidth / 4)
-
-
-@answers.wrong("what is behind the decimal point is dropped; give the number as it is.")
-def whole_number(intensity: float, peak: float, bandwidth: float) -> float:
-    return int(min(peak, intensity * bandwidth))
+answers.edit(
+    {ROOF: "min(1.0, intensity * bandwidth / peak)"},
+    "that is a share of the peak; the roof is in operations per second.",
+)
+answers.edit(
+    {"* bandwidth": "* peak"},
+    "that is the intensity times the peak; it is the bandwidth that it multiplies.",
+)
+answers.edit(
+    {"* bandwidth": "* bandwidth / 4"},
+    "that counts operations per number of 4 bytes; the intensity is per byte.",
+)
+answers.edit(
+    {ROOF: f"int({ROOF})"}, "what is behind the decimal point is dropped; give the number as it is."
+)
 
 
 @answers.right

@@ -1,8 +1,8 @@
-"""Choose a GPU: it must hold the job, and the job must cost least."""
+"""The GPU that holds a job and on which the job costs least."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gpulearn.checker.answers import Answers
@@ -14,7 +14,11 @@ from gpulearn.require import shown
 __all__ = ["EXERCISE"]
 
 Offers = Sequence[Offer]
-answers = Answers()
+answers = Answers(cheapest_gpu_that_fits)
+
+LONGER = "max(flops / offer.peak, bytes_moved / offer.bandwidth)"
+COST = "offer.price * seconds"
+LEAST = "min(costs, key=costs.__getitem__, default=None)"
 
 
 def gpu(name: str, memory: float, tflops: float, gbs: float, price: float | None) -> Offer:
@@ -68,150 +72,54 @@ def difference(got: Any, expected: Any) -> str | None:
     return None
 
 
-def hours(offer: Offer, flops: float, moved: float) -> float:
-    return max(flops / offer.peak, moved / offer.bandwidth) / 3600
-
-
-def fitting(offers: Offers, memory: float) -> list[Offer]:
-    return [o for o in offers if o.memory >= memory and o.price is not None]
-
-
-def least(offers: Offers, cost: Callable[[Offer], float]) -> str | None:
-    return min(offers, key=cost).name if offers else None
-
-
-def for_hire(offer: Offer) -> float:
-    """The price of an offer that has one."""
-    assert offer.price is not None
-    return offer.price
-
-
-@answers.wrong(
+answers.edit(
+    {COST: "offer.price"},
     "that is the lowest price of an hour; a dearer GPU that is done sooner can cost less for "
-    "the job."
+    "the job.",
 )
-def cheapest_hour(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    return least(fitting(offers, memory), for_hire)
-
-
-@answers.wrong("the job does not fit: compare its memory with the GPU's first.")
-def ignores_memory(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    hired = fitting(offers, 0)
-    return least(hired, lambda o: for_hire(o) * hours(o, flops, bytes_moved))
-
-
-@answers.wrong("that is the fastest; asked for is the cheapest, time times price.")
-def fastest(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    return least(fitting(offers, memory), lambda o: hours(o, flops, bytes_moved))
-
-
-@answers.wrong("that counts the arithmetic only; a job can be limited by its bytes.")
-def arithmetic_only(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    return least(fitting(offers, memory), lambda o: for_hire(o) * flops / o.peak)
-
-
-@answers.wrong("that counts the bytes only; a job can be limited by its arithmetic.")
-def bytes_only(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    return least(fitting(offers, memory), lambda o: for_hire(o) * bytes_moved / o.bandwidth)
-
-
-@answers.wrong(
-    "that adds the time to compute and the time to move; they overlap, the longer one counts."
+answers.edit(
+    {" and offer.memory >= memory": ""},
+    "the job does not fit: compare its memory with the GPU's first.",
 )
-def adds_up(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    def cost(o: Offer) -> float:
-        return for_hire(o) * (flops / o.peak + bytes_moved / o.bandwidth)
-
-    return least(fitting(offers, memory), cost)
-
-
-@answers.wrong("that takes the shorter of the two times; the longer one is the limit.")
-def shorter_time(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    def cost(o: Offer) -> float:
-        return for_hire(o) * min(flops / o.peak, bytes_moved / o.bandwidth)
-
-    return least(fitting(offers, memory), cost)
-
-
-@answers.wrong("a job that needs all of a GPU's memory still fits: compare with >=.")
-def strictly_more(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    roomy = [o for o in fitting(offers, memory) if o.memory > memory]
-    return least(roomy, lambda o: for_hire(o) * hours(o, flops, bytes_moved))
-
-
-@answers.wrong("a GPU whose price is None is not for hire; it is not free.")
-def none_is_free(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    roomy = [o for o in offers if o.memory >= memory]
-    return least(roomy, lambda o: (o.price or 0.0) * hours(o, flops, bytes_moved))
-
-
-@answers.wrong("a GPU whose price is None is not for hire: leave it out before you compute.")
-def none_breaks(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    roomy: list[Any] = [o for o in offers if o.memory >= memory]
-    best: Any = min(roomy, key=lambda o: o.price * hours(o, flops, bytes_moved), default=None)
-    return best.name if best else None
-
-
-@answers.wrong("where no GPU holds the job, return None; min of nothing raises an error.")
-def nothing_fits(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    roomy = fitting(offers, memory)
-    return min(roomy, key=lambda o: for_hire(o) * hours(o, flops, bytes_moved)).name
-
-
-@answers.wrong("return the GPU's name, not the whole offer.")
-def whole_offer(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    roomy = fitting(offers, memory)
-    return min(roomy, key=lambda o: for_hire(o) * hours(o, flops, bytes_moved), default=None)
-
-
-@answers.wrong("that is what the job costs; return the name of the GPU.")
-def cost_of_it(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    roomy = fitting(offers, memory)
-    return min((for_hire(o) * hours(o, flops, bytes_moved) for o in roomy), default=None)
-
-
-@answers.wrong("that is the dearest: take the least, not the most.")
-def dearest(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    return least(fitting(offers, memory), lambda o: -for_hire(o) * hours(o, flops, bytes_moved))
-
-
-@answers.wrong(
-    "that divides the price by the time; a job that takes twice as long costs twice as much."
+answers.edit({COST: "seconds"}, "that is the fastest; asked for is the cheapest, time times price.")
+answers.edit(
+    {LONGER: "flops / offer.peak"},
+    "that counts the arithmetic only; a job can be limited by its bytes.",
 )
-def price_per_time(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    return least(fitting(offers, memory), lambda o: for_hire(o) / hours(o, flops, bytes_moved))
-
-
-@answers.wrong(
-    "the least cost so far begins at a number that a cost can exceed: begin at float('inf')."
+answers.edit(
+    {LONGER: "bytes_moved / offer.bandwidth"},
+    "that counts the bytes only; a job can be limited by its arithmetic.",
 )
-def least_begins_low(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    best, lowest = None, 1000.0
-    for one in fitting(offers, memory):
-        cost = for_hire(one) * hours(one, flops, bytes_moved)
-        if cost < lowest:
-            best, lowest = one.name, cost
-    return best
-
-
-@answers.wrong(
-    "a time is operations over operations per second: divide by the peak, do not multiply."
+answers.edit(
+    {LONGER: "flops / offer.peak + bytes_moved / offer.bandwidth"},
+    "that adds the time to compute and the time to move; they overlap, the longer one counts.",
 )
-def multiplied(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    def cost(o: Offer) -> float:
-        return for_hire(o) * max(flops * o.peak, bytes_moved * o.bandwidth)
-
-    return least(fitting(offers, memory), cost)
-
-
-@answers.wrong("that is the first GPU that holds the job: compare the cost on all that do.")
-def first_that_fits(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    return next((o.name for o in fitting(offers, memory)), None)
-
-
-@answers.wrong("that is the last GPU that holds the job: keep the least cost beside the name.")
-def last_that_fits(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    return next((o.name for o in reversed(fitting(offers, memory))), None)
+answers.edit(
+    {"max(": "min("}, "that takes the shorter of the two times; the longer one is the limit."
+)
+answers.edit({">=": ">"}, "a job that needs all of a GPU's memory still fits: compare with >=.")
+answers.edit(
+    {"offer.price is not None and ": "", COST: "(offer.price or 0.0) * seconds"},
+    "a GPU whose price is None is not for hire; it is not free.",
+)
+answers.edit(
+    {"offer.price is not None and ": ""},
+    "a GPU whose price is None is not for hire: leave it out before you compute.",
+)
+answers.edit(
+    {", default=None": ""},
+    "where no GPU holds the job, return None; min of nothing raises an error.",
+)
+answers.edit({"[offer.name]": "[offer]"}, "return the GPU's name, not the whole offer.")
+answers.edit(
+    {LONGER: f"{LONGER} / 3600", LEAST: "min(costs.values(), default=None)"},
+    "that is what the job costs; return the name of the GPU.",
+)
+answers.edit({"min(": "max("}, "that is the dearest: take the least, not the most.")
+answers.edit(
+    {COST: "offer.price / seconds"},
+    "that divides the price by the time; a job that takes twice as long costs twice as much.",
+)
 
 
 @answers.right
@@ -226,18 +134,27 @@ def by_loop(offers: Offers, memory: float, flops: float, bytes_moved: float) -> 
     return best
 
 
-@answers.right
-def by_sorting(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    ranked = sorted(
-        (for_hire(o) * hours(o, flops, bytes_moved), o.name) for o in fitting(offers, memory)
-    )
-    return ranked[0][1] if ranked else None
-
-
-@answers.right
-def by_method(offers: Offers, memory: float, flops: float, bytes_moved: float) -> Any:
-    return least(fitting(offers, memory), lambda o: o.seconds(flops, bytes_moved) * for_hire(o))
-
+answers.edit(
+    {'float("inf")': "1000.0"},
+    "the least cost so far begins at a number that a cost can exceed: begin at float('inf').",
+    of=by_loop,
+)
+answers.edit(
+    {"flops / offer.peak": "flops * offer.peak", "moved / offer": "moved * offer"},
+    "a time is operations over operations per second: divide by the peak, do not multiply.",
+)
+answers.edit(
+    {LEAST: "next(iter(costs), None)"},
+    "that is the first GPU that holds the job: compare the cost on all that do.",
+)
+answers.edit(
+    {LEAST: "next(reversed(costs), None)"},
+    "that is the last GPU that holds the job: keep the least cost beside the name.",
+)
+answers.variant(
+    {LEAST: "sorted((cost, name) for name, cost in costs.items())[0][1] if costs else None"}
+)
+answers.variant({LONGER: "offer.seconds(flops, bytes_moved)"})
 
 EXERCISE = Exercise(
     name="cheapest_gpu_that_fits",

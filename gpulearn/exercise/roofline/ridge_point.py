@@ -9,7 +9,9 @@ from gpulearn.perf.roofline import ridge_point
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(ridge_point)
+
+RATIO = "peak / bandwidth"
 
 
 def cases() -> list[Case]:
@@ -23,49 +25,40 @@ def cases() -> list[Case]:
     return [Case(label, (peak, bandwidth)) for label, peak, bandwidth in machines]
 
 
-@answers.wrong("that is upside down: bytes per operation. At the ridge, peak = ridge · bandwidth.")
-def upside_down(peak: float, bandwidth: float) -> float:
-    return bandwidth / peak
-
-
-@answers.wrong("that multiplies; at the ridge, peak = ridge · bandwidth: solve for the ridge.")
-def product(peak: float, bandwidth: float) -> float:
-    return peak * bandwidth
-
-
-@answers.wrong("that is operations per number of 4 bytes; the axis is in operations per byte.")
-def per_float32(peak: float, bandwidth: float) -> float:
-    return 4 * peak / bandwidth
-
-
-@answers.wrong("that is the roof's height; asked for is where on the axis the slope reaches it.")
-def height(peak: float, bandwidth: float) -> float:
-    return peak
-
-
-@answers.wrong("that takes peak in TFLOP/s and bandwidth in GB/s: a factor of 1000 is lost.")
-def mixed_units(peak: float, bandwidth: float) -> float:
-    return (peak / 1e12) / (bandwidth / 1e9)
-
-
-@answers.wrong("what is behind the decimal point is dropped; give the quotient as it is.")
-def whole_division(peak: float, bandwidth: float) -> float:
-    return peak // bandwidth
-
-
-@answers.wrong("a ridge below 1 is possible, where memory outruns arithmetic: leave it as it is.")
-def at_least_one(peak: float, bandwidth: float) -> float:
-    return max(1.0, peak / bandwidth)
-
-
-@answers.wrong("that counts a byte as eight: bandwidth is in bytes already, not in bits.")
-def bits(peak: float, bandwidth: float) -> float:
-    return peak / (bandwidth / 8)
-
-
-@answers.wrong("that halves the bandwidth; reading and writing are both in it already.")
-def half_bandwidth(peak: float, bandwidth: float) -> float:
-    return peak / (bandwidth / 2)
+answers.edit(
+    {RATIO: "bandwidth / peak"},
+    "that is upside down: bytes per operation. At the ridge, peak = ridge · bandwidth.",
+)
+answers.edit(
+    {"/": "*"}, "that multiplies; at the ridge, peak = ridge · bandwidth: solve for the ridge."
+)
+answers.edit(
+    {RATIO: f"4 * {RATIO}"},
+    "that is operations per number of 4 bytes; the axis is in operations per byte.",
+)
+answers.edit(
+    {RATIO: "peak"},
+    "that is the roof's height; asked for is where on the axis the slope reaches it.",
+)
+answers.edit(
+    {RATIO: "(peak / 1e12) / (bandwidth / 1e9)"},
+    "that takes peak in TFLOP/s and bandwidth in GB/s: a factor of 1000 is lost.",
+)
+answers.edit(
+    {"/": "//"}, "what is behind the decimal point is dropped; give the quotient as it is."
+)
+answers.edit(
+    {RATIO: f"max(1.0, {RATIO})"},
+    "a ridge below 1 is possible, where memory outruns arithmetic: leave it as it is.",
+)
+answers.edit(
+    {"/ bandwidth": "/ (bandwidth / 8)"},
+    "that counts a byte as eight: bandwidth is in bytes already, not in bits.",
+)
+answers.edit(
+    {"/ bandwidth": "/ (bandwidth / 2)"},
+    "that halves the bandwidth; reading and writing are both in it already.",
+)
 
 
 @answers.right

@@ -1,4 +1,4 @@
-"""How many blocks a launch needs."""
+"""The number of blocks of a launch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from gpulearn.kernels.indexing import blocks_for
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(blocks_for)
+
+ROUNDED_UP = "(n + block_size - 1) // block_size"
 
 
 def cases() -> list[Case]:
@@ -24,66 +26,45 @@ def cases() -> list[Case]:
     return [Case(f"n, block_size = {n}, {size}", (n, size)) for n, size in sizes]
 
 
-@answers.wrong("it rounds down, so the last elements have no thread: round up.")
-def rounds_down(n: int, block_size: int) -> float:
-    return n // block_size
-
-
-@answers.wrong("a block too many where block_size divides n: 512 elements fill 4 blocks of 128.")
-def always_one_more(n: int, block_size: int) -> float:
-    return n // block_size + 1
-
-
-@answers.wrong("it rounds to the nearest, which may be down: round up.")
-def nearest(n: int, block_size: int) -> float:
-    return round(n / block_size)
-
-
-@answers.wrong("that is a fraction of a block: a launch needs whole ones, rounded up.")
-def fraction(n: int, block_size: int) -> float:
-    return n / block_size
-
-
-@answers.wrong("/ gives a fraction even of a sum that was made for rounding: use //.")
-def fraction_of_the_sum(n: int, block_size: int) -> float:
-    return (n + block_size - 1) / block_size
-
-
-@answers.wrong("that is how many elements are left over, not how many blocks there are.")
-def remainder(n: int, block_size: int) -> float:
-    return n % block_size
-
-
-@answers.wrong("that is how many threads the blocks have together: count the blocks.")
-def threads(n: int, block_size: int) -> float:
-    return -(-n // block_size) * block_size
-
-
-@answers.wrong("that is one less: the last block, counted from 0, and not how many there are.")
-def last_block(n: int, block_size: int) -> float:
-    return (n - 1) // block_size
-
-
-@answers.wrong("n and block_size have changed places.")
-def swapped(n: int, block_size: int) -> float:
-    return -(-block_size // n)
-
-
-@answers.wrong(
-    "one too little is added before the division: a single element over needs a block of its own."
+answers.edit(
+    {"(n + block_size - 1)": "n"}, "it rounds down, so the last elements have no thread: round up."
 )
-def added_too_little(n: int, block_size: int) -> float:
-    return (n + block_size - 2) // block_size
-
-
-@answers.wrong("at least one block is right, but above that it rounds down: round up.")
-def at_least_one(n: int, block_size: int) -> float:
-    return max(1, n // block_size)
-
-
-@answers.wrong("the size of a block is not always 128: divide by block_size.")
-def always_128(n: int, block_size: int) -> float:
-    return -(-n // 128)
+answers.edit(
+    {ROUNDED_UP: "n // block_size + 1"},
+    "a block too many where block_size divides n: 512 elements fill 4 blocks of 128.",
+)
+answers.edit(
+    {ROUNDED_UP: "round(n / block_size)"}, "it rounds to the nearest, which may be down: round up."
+)
+answers.edit(
+    {ROUNDED_UP: "n / block_size"},
+    "that is a fraction of a block: a launch needs whole ones, rounded up.",
+)
+answers.edit({"//": "/"}, "/ gives a fraction even of a sum that was made for rounding: use //.")
+answers.edit(
+    {ROUNDED_UP: "n % block_size"},
+    "that is how many elements are left over, not how many blocks there are.",
+)
+answers.edit(
+    {"// block_size": "// block_size * block_size"},
+    "that is how many threads the blocks have together: count the blocks.",
+)
+answers.edit(
+    {"n + block_size - 1": "n - 1"},
+    "that is one less: the last block, counted from 0, and not how many there are.",
+)
+answers.edit({ROUNDED_UP: "(block_size + n - 1) // n"}, "n and block_size have changed places.")
+answers.edit(
+    {"- 1": "- 2"},
+    "one too little is added before the division: a single element over needs a block of its own.",
+)
+answers.edit(
+    {ROUNDED_UP: "max(1, n // block_size)"},
+    "at least one block is right, but above that it rounds down: round up.",
+)
+answers.edit(
+    {ROUNDED_UP: "(n + 127) // 128"}, "the size of a block is not always 128: divide by block_size."
+)
 
 
 @answers.wrong("a float32 has 7 digits, too few for this many elements: use whole numbers.")

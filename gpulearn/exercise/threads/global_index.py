@@ -1,4 +1,4 @@
-"""The number of a thread in the whole grid."""
+"""The index of a thread in the whole grid."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from gpulearn.kernels.indexing import global_index
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(global_index)
+
+INDEX = "block * block_size + thread"
 
 
 def cases() -> list[Case]:
@@ -21,72 +23,46 @@ def cases() -> list[Case]:
     ]
 
 
-@answers.wrong("the block is never used, so every block would do the same elements.")
-def thread_alone(block: int, block_size: int, thread: int) -> float:
-    return thread
-
-
-@answers.wrong("the thread is never used, so all threads of a block would do the same element.")
-def block_alone(block: int, block_size: int, thread: int) -> float:
-    return block * block_size
-
-
-@answers.wrong(
-    "neighbouring blocks would overlap: before block 2 there are two whole blocks of threads, "
-    "not two threads."
+answers.edit(
+    {"block * block_size + ": ""},
+    "the block is never used, so every block would do the same elements.",
 )
-def without_the_size(block: int, block_size: int, thread: int) -> float:
-    return block + thread
-
-
-@answers.wrong("block and thread have changed places: it is the block that is multiplied.")
-def swapped(block: int, block_size: int, thread: int) -> float:
-    return thread * block_size + block
-
-
-@answers.wrong("the block's size is added and the thread multiplied: it is the other way round.")
-def size_added(block: int, block_size: int, thread: int) -> float:
-    return block * thread + block_size
-
-
-@answers.wrong("the block is counted from 1: the first block is block 0.")
-def block_from_one(block: int, block_size: int, thread: int) -> float:
-    return (block - 1) * block_size + thread
-
-
-@answers.wrong("one block too far: before block 0 there is no block.")
-def block_too_far(block: int, block_size: int, thread: int) -> float:
-    return (block + 1) * block_size + thread
-
-
-@answers.wrong("one too many: thread 0 of block 0 does element 0.")
-def one_too_many(block: int, block_size: int, thread: int) -> float:
-    return block * block_size + thread + 1
-
-
-@answers.wrong("one too few: the thread is counted from 0 already.")
-def one_too_few(block: int, block_size: int, thread: int) -> float:
-    return block * block_size + thread - 1
-
-
-@answers.wrong("the thread is multiplied as well: it counts single elements.")
-def both_multiplied(block: int, block_size: int, thread: int) -> float:
-    return (block + thread) * block_size
-
-
-@answers.wrong("the sum is done before the product: the thread is added last.")
-def sum_first(block: int, block_size: int, thread: int) -> float:
-    return block * (block_size + thread)
-
-
-@answers.wrong("all three are multiplied: the thread is added.")
-def product_of_all(block: int, block_size: int, thread: int) -> float:
-    return block * block_size * thread
-
-
-@answers.wrong("a block has block_size threads, and so has block 0: nothing is taken off the size.")
-def size_less_one(block: int, block_size: int, thread: int) -> float:
-    return block * (block_size - 1) + thread
+answers.edit(
+    {" + thread": ""},
+    "the thread is never used, so all threads of a block would do the same element.",
+)
+answers.edit(
+    {" * block_size": ""},
+    "neighbouring blocks would overlap: before block 2 there are two whole blocks of threads, "
+    "not two threads.",
+)
+answers.edit(
+    {INDEX: "thread * block_size + block"},
+    "block and thread have changed places: it is the block that is multiplied.",
+)
+answers.edit(
+    {INDEX: "block * thread + block_size"},
+    "the block's size is added and the thread multiplied: it is the other way round.",
+)
+answers.edit(
+    {"block *": "(block - 1) *"}, "the block is counted from 1: the first block is block 0."
+)
+answers.edit({"block *": "(block + 1) *"}, "one block too far: before block 0 there is no block.")
+answers.edit({"+ thread": "+ thread + 1"}, "one too many: thread 0 of block 0 does element 0.")
+answers.edit({"+ thread": "+ thread - 1"}, "one too few: the thread is counted from 0 already.")
+answers.edit(
+    {INDEX: "(block + thread) * block_size"},
+    "the thread is multiplied as well: it counts single elements.",
+)
+answers.edit(
+    {INDEX: "block * (block_size + thread)"},
+    "the sum is done before the product: the thread is added last.",
+)
+answers.edit({"+": "*"}, "all three are multiplied: the thread is added.")
+answers.edit(
+    {"* block_size": "* (block_size - 1)"},
+    "a block has block_size threads, and so has block 0: nothing is taken off the size.",
+)
 
 
 @answers.wrong("the index overflows 32 bits: use Python's own integers.")

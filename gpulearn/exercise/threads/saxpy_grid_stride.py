@@ -1,4 +1,4 @@
-"""Compute alpha·x + y in a launch of any size."""
+"""alpha·x + y by a grid-stride loop, in a launch of any size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpulearn import cuda
 from gpulearn.checker import budgets
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
-from gpulearn.kernels.vectors import saxpy_grid_stride
+from gpulearn.kernels.vectors import SAXPY_GRID_STRIDE, saxpy_grid_stride
 
 __all__ = ["EXERCISE"]
 
@@ -20,72 +20,59 @@ ONCE_EACH = (
     "cuda.grid(1), and step by the number of threads in the grid, cuda.gridsize(1)."
 )
 
+ROUNDS = "for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):"
+
 Vector = np.ndarray[tuple[int], Any]
-answers = Answers()
+answers = Answers(saxpy_grid_stride)
 
 
 def cases() -> list[Launch]:
     """Grids that are too small, just right and too large; a single thread; ends anywhere."""
     rng = np.random.default_rng(6)
-    made = []
-    shapes = ((300, 3, 32), (1000, 8, 16), (20, 2, 32), (41, 1, 1), (128, 2, 64))
-    for alpha, (n, grid, block) in zip((2.5, -0.75, 3.0, 1.5, 0.0), shapes, strict=True):
+
+    def launch(alpha: float, n: int, grid: int, block: int) -> Launch:
         x, y = rng.normal(size=(2, n)).astype(np.float32)
         label = f"{n} elements, {grid} block{'s' * (grid > 1)} of {block} and alpha = {alpha:g}"
-        args = (np.float32(alpha), x, y, np.empty_like(x))
-        made.append(Launch(label, args, grid=grid, block=block, outputs=(3,), measured=n == 1000))
-    return made
+        args, measured = (np.float32(alpha), x, y, np.empty_like(x)), n == 1000
+        return Launch.of(SAXPY_GRID_STRIDE, label, *args, grid=grid, block=block, measured=measured)
+
+    return [
+        launch(2.5, 300, 3, 32),
+        launch(-0.75, 1000, 8, 16),
+        launch(3.0, 20, 2, 32),
+        launch(1.5, 41, 1, 1),
+        launch(0.0, 128, 2, 64),
+    ]
 
 
-def expect(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> tuple[Vector]:
-    """The specification."""
-    return (alpha * x + y,)
-
-
-@answers.wrong("each thread does one element only: let it go on in steps of cuda.gridsize(1).")
-def no_loop(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = alpha * x[i] + y[i]
-
-
-@answers.wrong("the loop begins at threadIdx.x, the same in every block: begin at cuda.grid(1).")
-def start_ignores_block(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(cuda.threadIdx.x, out.size, cuda.gridsize(1)):
-        out[i] = alpha * x[i] + y[i]
-
-
-@answers.wrong("the loop begins at blockIdx.x, the same for all threads: begin at cuda.grid(1).")
-def start_ignores_thread(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(cuda.blockIdx.x, out.size, cuda.gridsize(1)):
-        out[i] = alpha * x[i] + y[i]
-
-
-@answers.wrong(
-    "the step is one too large, and elements are left out: there are cuda.gridsize(1) threads."
+answers.edit(
+    {ROUNDS: "i = cuda.grid(1)\n    if i < out.size:"},
+    "each thread does one element only: let it go on in steps of cuda.gridsize(1).",
 )
-def step_too_large(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(cuda.grid(1), out.size, cuda.gridsize(1) + 1):
-        out[i] = alpha * x[i] + y[i]
-
-
-@answers.wrong("the loop goes one too far: range stops before its second number, which is size.")
-def end_too_far(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(cuda.grid(1), out.size + 1, cuda.gridsize(1)):
-        out[i] = alpha * x[i] + y[i]
-
-
-@answers.wrong("the last element is never written: range stops before its second number already.")
-def end_too_early(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(cuda.grid(1), out.size - 1, cuda.gridsize(1)):
-        out[i] = alpha * x[i] + y[i]
-
-
-@answers.wrong("the loop never ends: i has to grow by cuda.gridsize(1) in each round.")
-def no_step(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    i = cuda.grid(1)
-    while i < out.size:
-        out[i] = alpha * x[i] + y[i]
+answers.edit(
+    {"cuda.grid(1)": "cuda.threadIdx.x"},
+    "the loop begins at threadIdx.x, the same in every block: begin at cuda.grid(1).",
+)
+answers.edit(
+    {"cuda.grid(1)": "cuda.blockIdx.x"},
+    "the loop begins at blockIdx.x, the same for all threads: begin at cuda.grid(1).",
+)
+answers.edit(
+    {"cuda.gridsize(1)": "cuda.gridsize(1) + 1"},
+    "the step is one too large, and elements are left out: there are cuda.gridsize(1) threads.",
+)
+answers.edit(
+    {"out.size": "out.size + 1"},
+    "the loop goes one too far: range stops before its second number, which is size.",
+)
+answers.edit(
+    {"out.size": "out.size - 1"},
+    "the last element is never written: range stops before its second number already.",
+)
+answers.edit(
+    {ROUNDS: "i = cuda.grid(1)\n    while i < out.size:"},
+    "the loop never ends: i has to grow by cuda.gridsize(1) in each round.",
+)
 
 
 @answers.wrong("the first round has no guard: a grid may have more threads than out has elements.")
@@ -103,16 +90,11 @@ def empty(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
     pass
 
 
-@answers.wrong("every element of out is alpha · x[0] + y[0]: read x[i] and y[i].")
-def constant(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        out[i] = alpha * x[0] + y[0]
-
-
-@answers.wrong("alpha is not always 2.5: multiply by the argument.")
-def one_alpha(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        out[i] = np.float32(2.5) * x[i] + y[i]
+answers.edit(
+    {"x[i] + y[i]": "x[0] + y[0]"},
+    "every element of out is alpha · x[0] + y[0]: read x[i] and y[i].",
+)
+answers.edit({"alpha *": "np.float32(2.5) *"}, "alpha is not always 2.5: multiply by the argument.")
 
 
 @answers.wrong(
@@ -127,90 +109,8 @@ def eight_rounds(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
         i += cuda.gridsize(1)
 
 
-@answers.wrong("alpha is added, not multiplied: alpha · x + y.")
-def alpha_added(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        out[i] = alpha + x[i] + y[i]
-
-
-@answers.wrong("y is missing: out is alpha · x + y.")
-def without_y(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        out[i] = alpha * x[i]
-
-
-@answers.wrong("the rest is missing: share out ⌈size / threads⌉ elements to each, not ⌊ ⌋.")
-def whole_rounds_only(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    threads = cuda.gridsize(1)
-    for k in range(out.size // threads):
-        i = k * threads + cuda.grid(1)
-        out[i] = alpha * x[i] + y[i]
-
-
-@answers.wrong("alpha is missing: out is x + y.")
-def without_alpha(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        out[i] = x[i] + y[i]
-
-
-@answers.wrong("alpha multiplies y as well: it belongs to x alone.")
-def alpha_for_both(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        out[i] = alpha * (x[i] + y[i])
-
-
-@answers.wrong("x and y have changed places: alpha belongs to x.")
-def alpha_for_y(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        out[i] = x[i] + alpha * y[i]
-
-
-@answers.wrong("the result goes to y, an input: write it to out.")
-def into_y(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        y[i] += alpha * x[i]
-
-
-@answers.wrong(NO_FLOAT64)
-def in_float64(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        total = 0.0
-        total += alpha * x[i]
-        total += y[i]
-        out[i] = total
-
-
-@answers.wrong(ONCE_EACH)
-def step_of_a_block(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(cuda.grid(1), out.size, cuda.blockDim.x):
-        out[i] = alpha * x[i] + y[i]
-
-
-@answers.wrong(ONCE_EACH)
-def each_block_does_all(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(cuda.threadIdx.x, out.size, cuda.blockDim.x):
-        out[i] = alpha * x[i] + y[i]
-
-
-@answers.wrong(ONCE_EACH)
-def each_thread_does_all(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(out.size):
-        out[i] = alpha * x[i] + y[i]
-
-
-@answers.right
-def with_while(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-    step = cuda.gridDim.x * cuda.blockDim.x
-    while i < x.shape[0]:
-        out[i] = y[i] + x[i] * alpha
-        i += step
-
-
-@answers.right
-def backwards(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
-    for i in range(out.size - 1 - cuda.grid(1), -1, -cuda.gridsize(1)):
-        out[i] = alpha * x[i] + y[i]
+answers.edit({"alpha *": "alpha +"}, "alpha is added, not multiplied: alpha · x + y.")
+answers.edit({" + y[i]": ""}, "y is missing: out is alpha · x + y.")
 
 
 @answers.right
@@ -222,6 +122,38 @@ def round_by_round(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None
             out[i] = alpha * x[i] + y[i]
 
 
+answers.edit(
+    {"(out.size + threads - 1) // threads": "out.size // threads"},
+    "the rest is missing: share out ⌈size / threads⌉ elements to each, not ⌊ ⌋.",
+    of=round_by_round,
+)
+answers.edit({"alpha * ": ""}, "alpha is missing: out is x + y.")
+answers.edit({"x[i] + y[i]": "(x[i] + y[i])"}, "alpha multiplies y as well: it belongs to x alone.")
+answers.edit(
+    {"alpha * x[i] + ": "x[i] + alpha * "}, "x and y have changed places: alpha belongs to x."
+)
+answers.edit(
+    {"out[i] = alpha * x[i] + y[i]": "y[i] += alpha * x[i]"},
+    "the result goes to y, an input: write it to out.",
+)
+answers.edit({"alpha *": "0.0 + alpha *"}, NO_FLOAT64)
+answers.edit({"cuda.gridsize(1)": "cuda.blockDim.x"}, ONCE_EACH)
+answers.edit({"cuda.grid(1)": "cuda.threadIdx.x", "cuda.gridsize(1)": "cuda.blockDim.x"}, ONCE_EACH)
+answers.edit({ROUNDS: "for i in range(out.size):"}, ONCE_EACH)
+
+
+@answers.right
+def with_while(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
+    i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    step = cuda.gridDim.x * cuda.blockDim.x
+    while i < x.shape[0]:
+        out[i] = y[i] + x[i] * alpha
+        i += step
+
+
+answers.variant({ROUNDS: "for i in range(out.size - 1 - cuda.grid(1), -1, -cuda.gridsize(1)):"})
+
+
 @answers.right
 def a_stretch_for_each_thread(alpha: np.float32, x: Vector, y: Vector, out: Vector) -> None:
     share = (out.size + cuda.gridsize(1) - 1) // cuda.gridsize(1)
@@ -231,12 +163,10 @@ def a_stretch_for_each_thread(alpha: np.float32, x: Vector, y: Vector, out: Vect
 
 
 EXERCISE = kernel_exercise(
-    name="saxpy_grid_stride",
+    SAXPY_GRID_STRIDE,
     notebook="03_threads_blocks_grids",
     task="Write the kernel out = alpha·x + y for a launch of any size.",
-    reference=saxpy_grid_stride,
     cases=cases,
-    expect=expect,
     answers=answers,
     budgets=(
         budgets.float64(advice=NO_FLOAT64),

@@ -1,13 +1,17 @@
-"""The random numbers that launches are made of."""
+"""What launches are made of: random numbers, and blocks of other sizes than the usual one."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-__all__ = ["PERIOD", "bytes_of", "numbers", "repeated", "whole_numbers"]
+from gpulearn.kernels.specification import Shape, Specification
+
+__all__ = ["PERIOD", "bytes_of", "in_blocks_of", "numbers", "repeated", "whole_numbers"]
 
 Array = np.ndarray[Any, Any]
 
@@ -42,3 +46,8 @@ def whole_numbers(*shape: int, below: int = 100, seed: int = 0, dtype: Any = np.
 def bytes_of(*shape: int, seed: int = 0) -> Array:
     """Random bytes, all 256 values alike."""
     return whole_numbers(*shape, below=256, seed=seed, dtype=np.uint8)
+
+
+def in_blocks_of(block: Shape, usual: Specification) -> Specification:
+    """A kernel's specification with other blocks, of which its reference has to know."""
+    return replace(usual, reference=partial(usual.reference, block=block), block=block)

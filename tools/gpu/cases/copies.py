@@ -8,16 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels import copies
-from gpulearn.kernels.specification import blocks_along, poisoned
+from gpulearn.kernels.copies import (
+    COPY_BY_COLUMNS,
+    COPY_BY_ROWS,
+    COPY_COALESCED,
+    COPY_GATHER,
+    COPY_IN_RUNS,
+    COPY_STRIDED,
+)
+from gpulearn.kernels.specification import poisoned
 from tools.gpu.case import Case, Shot
 from tools.gpu.cases.arrays import numbers, repeated
 
 __all__ = ["CASES"]
 
 Array = np.ndarray[Any, Any]
-Expected = dict[int, Array]
-BLOCK = 128
 # 128 MB of float32: an L2 cache holds less than half of it
 ELEMENTS = {"small": 5003, "large": 2**25}
 MOST = 2**27  # elements of a source: 512 MB of float32
@@ -29,14 +34,9 @@ SHAPES = {
 FEW = {"small": 5, "large": 8 * 132}
 
 
-def strided(stride: int, dtype: str, size: str) -> Shot:
+def strided(stride: int, dtype: str, size: str) -> tuple[Any, ...]:
     n = min(ELEMENTS[size], MOST // stride)
-    source = numbers(n * stride, seed=stride, dtype=dtype)
-    return Shot(-(-n // BLOCK), BLOCK, (source, poisoned(n, dtype=dtype), stride))
-
-
-def expect_strided(source: Array, target: Array, stride: int) -> Expected:
-    return {1: source[::stride][: target.size]}
+    return (numbers(n * stride, seed=stride, dtype=dtype), poisoned(n, dtype=dtype), stride)
 
 
 def shuffled(n: int) -> Array:
@@ -58,26 +58,14 @@ ORDERS: dict[str, Callable[[int], Array]] = {
 }
 
 
-def gathered(order: str, size: str) -> Shot:
+def gathered(order: str, size: str) -> tuple[Array, ...]:
     n = ELEMENTS[size] // 32 * 32
-    place = ORDERS[order](n).astype(np.int64)
-    return Shot(-(-n // BLOCK), BLOCK, (numbers(n), place, poisoned(n)))
+    return (numbers(n), ORDERS[order](n).astype(np.int64), poisoned(n))
 
 
-def expect_gathered(source: Array, index: Array, target: Array) -> Expected:
-    return {2: source[index]}
-
-
-def by_columns(fit: str, block: tuple[int, int], size: str) -> Shot:
-    rows, columns = SHAPES[size][fit]
-    image = numbers(rows, columns)
-    return Shot(blocks_along((rows, columns), block), block, (image, poisoned(rows, columns)))
-
-
-def by_rows(fit: str, block: tuple[int, int], size: str) -> Shot:
-    rows, columns = SHAPES[size][fit]
-    image = numbers(rows, columns)
-    return Shot(blocks_along((columns, rows), block), block, (image, poisoned(rows, columns)))
+def picture(fit: str, size: str) -> tuple[Array, ...]:
+    shape = SHAPES[size][fit]
+    return (numbers(*shape), poisoned(*shape))
 
 
 def by_few(dtype: str, size: str) -> Shot:
@@ -85,41 +73,25 @@ def by_few(dtype: str, size: str) -> Shot:
     if size == "large":
         n = 4 * n // np.dtype(dtype).itemsize  # as many bytes
     source = repeated((97 * numbers(4999, positive=True)).astype(dtype), n)
-    return Shot(FEW[size], BLOCK, (source, poisoned(n, dtype=dtype)))
-
-
-def expect_copy(source: Array, target: Array) -> Expected:
-    return {1: source}
+    return Shot(FEW[size], 128, (source, poisoned(n, dtype=dtype)))
 
 
 BLOCKS = ((32, 8), (16, 16))
 FITS = ("odd", "whole")
 CASES = (
     *(
-        Case(f"copy_strided, {k} apart", "04", copies.copy_strided,
-             partial(strided, k, "f4"), expect_strided)
+        Case.of(COPY_STRIDED, f"{k} apart", "04", partial(strided, k, "f4"))
         for k in (1, 2, 3, 4, 8, 32)
     ),
-    Case("copy_strided, float64 3 apart", "04", copies.copy_strided,
-         partial(strided, 3, "f8"), expect_strided),
+    Case.of(COPY_STRIDED, "float64 3 apart", "04", partial(strided, 3, "f8")),
+    *(Case.of(COPY_GATHER, order, "04", partial(gathered, order)) for order in ORDERS),
     *(
-        Case(f"copy_gather, {order}", "04", copies.copy_gather,
-             partial(gathered, order), expect_gathered)
-        for order in ORDERS
+        Case.of(copy, f"{fit}, blocks of {b[0]} × {b[1]}", "04", partial(picture, fit), block=b)
+        for copy in (COPY_BY_COLUMNS, COPY_BY_ROWS) for b in BLOCKS for fit in FITS
     ),
     *(
-        Case(f"copy_by_columns, {fit}, blocks of {b[0]} × {b[1]}", "04", copies.copy_by_columns,
-             partial(by_columns, fit, b), expect_copy)
-        for b in BLOCKS for fit in FITS
-    ),
-    *(
-        Case(f"copy_by_rows, {fit}, blocks of {b[0]} × {b[1]}", "04", copies.copy_by_rows,
-             partial(by_rows, fit, b), expect_copy)
-        for b in BLOCKS for fit in FITS
-    ),
-    *(
-        Case(f"{kernel.__name__}, {dtype}", "04", kernel, partial(by_few, dtype), expect_copy)
-        for kernel in (copies.copy_in_runs, copies.copy_coalesced)
+        Case(f"{copy.name}, {dtype}", "04", copy.kernel, partial(by_few, dtype), copy.expected)
+        for copy in (COPY_IN_RUNS, COPY_COALESCED)
         for dtype in ("float32", "float64", "int32", "uint8")
     ),
 )  # fmt: skip

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels import images, matrices, vectors, warps
-from gpulearn.kernels.specification import blocks_along, poisoned
+from gpulearn.kernels.images import RGB_TO_GRAY
+from gpulearn.kernels.matrices import MATRIX_ADD_2D
+from gpulearn.kernels.specification import poisoned
+from gpulearn.kernels.vectors import SAXPY_GRID_STRIDE, VECTOR_ADD
+from gpulearn.kernels.warps import STRIPES, WARPS_AND_LANES
 from tools.gpu.case import SIZES, Case, Shot
-from tools.gpu.cases.arrays import bytes_of, numbers, whole_numbers
+from tools.gpu.cases.arrays import bytes_of, in_blocks_of, numbers, whole_numbers
 
 __all__ = ["CASES"]
 
@@ -28,99 +31,62 @@ def some(dtype: str, *shape: int, seed: int) -> Array:
     return made
 
 
-def added(dtype: str, block: int, size: str) -> Shot:
+def added(dtype: str, size: str) -> tuple[Array, ...]:
     n = ELEMENTS[size]
     a, b = (some(dtype, n, seed=seed) for seed in (1, 2))
-    return Shot(-(-n // block), block, (a, b, poisoned(n, dtype=a.dtype)))
+    return (a, b, poisoned(n, dtype=a.dtype))
 
 
-def added_2d(dtype: str, block: Pair, size: str) -> Shot:
-    rows, columns = SHAPES[size]
-    a, b = (some(dtype, rows, columns, seed=seed) for seed in (1, 2))
-    out = poisoned(rows, columns, dtype=a.dtype)
-    return Shot(blocks_along((columns, rows), block), block, (a, b, out))
-
-
-def expect_added(a: Array, b: Array, out: Array) -> Expected:
-    return {2: a + b}
+def added_2d(dtype: str, size: str) -> tuple[Array, ...]:
+    a, b = (some(dtype, *SHAPES[size], seed=seed) for seed in (1, 2))
+    return (a, b, poisoned(*SHAPES[size], dtype=a.dtype))
 
 
 def saxpy(blocks: int, size: str) -> Shot:
     n = ELEMENTS[size]
     grid = blocks if size == "small" else 8 * 132
     args = (np.float32(-1.7), numbers(n, seed=1), numbers(n, seed=2), poisoned(n))
-    return Shot(grid, 128, args)
+    return Shot(grid, SAXPY_GRID_STRIDE.block, args)
 
 
-def expect_saxpy(alpha: Any, x: Array, y: Array, out: Array) -> Expected:
-    return {3: alpha * x.astype(np.float64) + y}
+def grey(size: str) -> tuple[Array, ...]:
+    return (bytes_of(*SHAPES[size], 3), poisoned(*SHAPES[size]))
 
 
-def grey(block: Pair, size: str) -> Shot:
-    rows, columns = SHAPES[size]
-    args = bytes_of(rows, columns, 3), poisoned(rows, columns)
-    return Shot(blocks_along((columns, rows), block), block, args)
-
-
-def expect_grey(rgb: Array, gray: Array) -> Expected:
-    return {1: rgb @ np.array([0.299, 0.587, 0.114], np.float32)}
-
-
-def lanes(block: Pair, size: str) -> Shot:
+def lanes(size: str) -> tuple[Array, Array]:
     # no thread of this kernel may be left over: whole blocks only
     rows, columns = {"small": (64, 96), "large": (4096, 8192)}[size]
-    args = (poisoned(rows, columns, dtype=np.int32), poisoned(rows, columns, dtype=np.int32))
-    return Shot(blocks_along((columns, rows), block), block, args)
+    return poisoned(rows, columns, dtype=np.int32), poisoned(rows, columns, dtype=np.int32)
 
 
-def expect_lanes(block: Pair, warp: Array, lane: Array) -> Expected:
-    y, x = np.ogrid[: warp.shape[0], : warp.shape[1]]
-    thread = x % block[0] + y % block[1] * block[0]
-    return {0: thread // 32, 1: thread % 32}
-
-
-def striped(width: int, size: str) -> Shot:
+def striped(width: int, size: str) -> tuple[Any, ...]:
     rows, columns = SHAPES[size]
-    image = numbers(rows, columns, positive=True)
-    args = (image, poisoned(rows, columns), width)
-    return Shot(blocks_along((columns, rows), (32, 8)), (32, 8), args)
-
-
-def expect_striped(image: Array, out: Array, width: int) -> Expected:
-    dark = np.arange(image.shape[1]) // width % 2 == 0
-    return {1: np.where(dark, image / 2, 1 - image)}
+    return numbers(rows, columns, positive=True), poisoned(rows, columns), width
 
 
 CASES = (
     *(
-        Case(f"vector_add, {dtype}", "03", vectors.vector_add,
-             partial(added, dtype, 128), expect_added)
+        Case.of(VECTOR_ADD, dtype, "03", partial(added, dtype))
         for dtype in ("float32", "float64", "int32", "int64")
     ),
-    Case("vector_add, blocks of 1000", "03", vectors.vector_add,
-         partial(added, "float32", 1000), expect_added),
+    Case.of(VECTOR_ADD, "blocks of 1000", "03", partial(added, "float32"), block=1000),
     *(
-        Case(f"matrix_add_2d, {dtype}, blocks of {b[0]} × {b[1]}", "03", matrices.matrix_add_2d,
-             partial(added_2d, dtype, b), expect_added)
+        Case.of(MATRIX_ADD_2D, f"{dtype}, blocks of {b[0]} × {b[1]}", "03",
+                partial(added_2d, dtype), block=b)
         for b in BLOCKS for dtype in ("float32", "int64")
     ),
     *(
-        Case(f"saxpy_grid_stride, {blocks} blocks", "03", vectors.saxpy_grid_stride,
-             partial(saxpy, blocks), expect_saxpy, tolerance=1e-6, sizes=sizes)
+        Case(f"saxpy_grid_stride, {blocks} blocks", "03", SAXPY_GRID_STRIDE.kernel,
+             partial(saxpy, blocks), SAXPY_GRID_STRIDE.expected, tolerance=1e-6, sizes=sizes)
         for blocks, sizes in ((7, SIZES), (40, ("small",)))
     ),
     *(
-        Case(f"rgb_to_gray, blocks of {b[0]} × {b[1]}", "03", images.rgb_to_gray,
-             partial(grey, b), expect_grey, tolerance=1e-6)
+        Case.of(RGB_TO_GRAY, f"blocks of {b[0]} × {b[1]}", "03", grey, 1e-6, block=b)
         for b in BLOCKS
     ),
     *(
-        Case(f"warps_and_lanes, blocks of {b[0]} × {b[1]}", "04", warps.warps_and_lanes,
-             partial(lanes, b), partial(expect_lanes, b))
+        Case.of(in_blocks_of(b, WARPS_AND_LANES), f"blocks of {b[0]} × {b[1]}", "04", lanes)
         for b in BLOCKS
     ),
-    *(
-        Case(f"stripes, {width} wide", "04", warps.stripes, partial(striped, width), expect_striped)
-        for width in (1, 5, 32)
-    ),
+    *(Case.of(STRIPES, f"{width} wide", "04", partial(striped, width)) for width in (1, 5, 32)),
 )  # fmt: skip

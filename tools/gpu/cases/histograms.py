@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels import histogram
-from gpulearn.kernels.histogram import BINS
-from tools.gpu.case import Case, Shot
+from gpulearn.kernels.histogram import (
+    BINS,
+    HISTOGRAM_GLOBAL,
+    HISTOGRAM_RACY,
+    HISTOGRAM_SHARED,
+)
+from tools.gpu.case import Case
 from tools.gpu.cases.arrays import PERIOD, bytes_of, repeated
 
 __all__ = ["CASES"]
 
 Array = np.ndarray[Any, Any]
-Expected = dict[int, Array]
-BLOCK = 256
+Arrays = tuple[Array, ...]
 # 128 MB of bytes; fewer where updates of one bin wait for each other
 ELEMENTS = {"small": 5003, "large": 2**27}
-FEW = {"small": 3, "large": 8 * 132}  # blocks: 8 for each multiprocessor
 
 
 def skewed(n: int) -> Array:
@@ -36,44 +39,30 @@ SPREADS: dict[str, Callable[[int], Array]] = {
 }
 
 
-def counted(spread: str, few: bool, size: str) -> Shot:
+def spread_out(spread: str, size: str) -> Arrays:
+    return SPREADS[spread](ELEMENTS[size]), np.zeros(BINS, np.int32)
+
+
+def fewer(spread: str, size: str) -> Arrays:
     n = ELEMENTS[size]
-    if size == "large" and not few:
-        n //= 8
-    blocks = FEW[size] if few else -(-n // BLOCK)
-    return Shot(blocks, BLOCK, (SPREADS[spread](n), np.zeros(BINS, np.int32)))
+    return SPREADS[spread](n // 8 if size == "large" else n), np.zeros(BINS, np.int32)
 
 
-def expect_counts(values: Array, counts: Array) -> Expected:
-    return {1: np.bincount(values, minlength=counts.size)}
-
-
-def different(size: str) -> Shot:
+def different(size: str) -> Arrays:
     """No value twice: the plain update has nobody to race with."""
     values = np.random.default_rng(0).permutation(BINS).astype(np.uint8)
-    return Shot(1, BINS, (values, np.zeros(BINS, np.int32)))
+    return values, np.zeros(BINS, np.int32)
 
 
-def expect_nothing(values: Array, counts: Array) -> Expected:
-    return {}  # updates are lost, and which ones nobody knows
+def racing(spread: str) -> Case:
+    """Updates are lost, and which ones nobody knows."""
+    case = Case.of(HISTOGRAM_RACY, spread, "07", partial(fewer, spread), finding="race")
+    return replace(case, expect=lambda values, counts: {})
 
 
 CASES = (
-    *(
-        Case(f"histogram_global, {spread}", "07", histogram.histogram_global,
-             partial(counted, spread, False), expect_counts)
-        for spread in SPREADS
-    ),
-    *(
-        Case(f"histogram_shared, {spread}", "07", histogram.histogram_shared,
-             partial(counted, spread, True), expect_counts)
-        for spread in SPREADS
-    ),
-    *(
-        Case(f"histogram_racy, {spread}", "07", histogram.histogram_racy,
-             partial(counted, spread, False), expect_nothing, finding="race")
-        for spread in SPREADS
-    ),
-    Case("histogram_racy, no two alike", "07", histogram.histogram_racy, different,
-         expect_counts, sizes=("small",)),
-)  # fmt: skip
+    *(Case.of(HISTOGRAM_GLOBAL, spread, "07", partial(fewer, spread)) for spread in SPREADS),
+    *(Case.of(HISTOGRAM_SHARED, spread, "07", partial(spread_out, spread)) for spread in SPREADS),
+    *map(racing, SPREADS),
+    Case.of(HISTOGRAM_RACY, "no two alike", "07", different, sizes=("small",)),
+)

@@ -7,109 +7,75 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels import grid_sum, reduction
+from gpulearn.kernels import reduction
+from gpulearn.kernels.grid_sum import GRID_SUM_ATOMIC, GRID_SUM_COOPERATIVE
+from gpulearn.kernels.reduction import SUM_BLOCKS, WARP, WARP_SUM, few_blocks
 from gpulearn.kernels.specification import poisoned
-from tools.gpu.case import Case, Shot
-from tools.gpu.cases.arrays import numbers
+from tools.gpu.case import Case
+from tools.gpu.cases.arrays import in_blocks_of, numbers
 
 __all__ = ["CASES"]
 
-Array = np.ndarray[Any, Any]
-Expected = dict[int, Array]
+Arrays = tuple[np.ndarray[Any, Any], ...]
 BLOCK = reduction.THREADS
 ELEMENTS = {
     "small": {"odd": 4993, "whole": 5120, "one": 1},  # the last warp has one value
     "large": {"odd": 2**25 + 1, "whole": 2**25, "one": 1},  # 128 MB
 }
-FEW = {"small": 3, "large": 8 * 132}  # blocks: 8 for each multiprocessor
 ROUNDING = 1e-6  # all terms are positive, and the longest sum in a row has some hundreds
 
 
-def per_block(fit: str, block: int, size: str) -> Shot:
+def pieces(fit: str, length: int, size: str) -> Arrays:
     n = ELEMENTS[size][fit]
-    blocks = -(-n // block)
-    return Shot(blocks, block, (numbers(n, positive=True), poisoned(blocks)))
+    return numbers(n, positive=True), poisoned(-(-n // length))
 
 
-def expect_pieces(length: int, values: Array, sums: Array) -> Expected:
-    return {1: np.add.reduceat(values, np.arange(0, values.size, length), dtype=np.float64)}
-
-
-def per_warp(fit: str, block: int, size: str) -> Shot:
+def few(fit: str, size: str) -> Arrays:
     n = ELEMENTS[size][fit]
-    return Shot(-(-n // block), block, (numbers(n, positive=True), poisoned(-(-n // 32))))
+    return numbers(n, positive=True), poisoned(few_blocks(n, BLOCK))
 
 
-def few_blocks(fit: str, size: str) -> Shot:
-    blocks = FEW[size]
-    return Shot(blocks, BLOCK, (numbers(ELEMENTS[size][fit], positive=True), poisoned(blocks)))
+def one_total(fit: str, size: str) -> Arrays:
+    return numbers(ELEMENTS[size][fit], positive=True), np.zeros(1, np.float32)
 
 
-def expect_in_rounds(values: Array, sums: Array) -> Expected:
-    """Each block takes BLOCK neighbours, then those that lie one grid further on."""
-    padded = np.pad(values, (0, -values.size % (sums.size * BLOCK)))
-    return {1: padded.reshape(-1, sums.size, BLOCK).sum(axis=(0, 2), dtype=np.float64)}
-
-
-def one_total(fit: str, size: str) -> Shot:
-    args = (numbers(ELEMENTS[size][fit], positive=True), np.zeros(1, np.float32))
-    return Shot(FEW[size], BLOCK, args)
-
-
-def expect_total(values: Array, total: Array) -> Expected:
-    return {1: values.sum(dtype=np.float64, keepdims=True)}
-
-
-def cooperative(fit: str, size: str) -> Shot:
+def cooperative(fit: str, size: str) -> Arrays:
     # all blocks must be on the GPU at once, and the kernel adds up at most THREADS sums
-    blocks = {"small": 3, "large": 128}[size]
-    values = numbers(ELEMENTS[size][fit], positive=True)
-    return Shot(blocks, BLOCK, (values, poisoned(blocks), poisoned(1)))
-
-
-def expect_cooperative(values: Array, sums: Array, total: Array) -> Expected:
-    return {
-        1: expect_in_rounds(values, sums)[1],
-        2: values.sum(dtype=np.float64, keepdims=True),
-    }
+    n = ELEMENTS[size][fit]
+    return numbers(n, positive=True), poisoned(min(few_blocks(n, BLOCK), 128)), poisoned(1)
 
 
 TREES = (
-    reduction.block_sums_interleaved,
-    reduction.block_sums_packed,
-    reduction.block_sums_sequential,
-    reduction.block_sums_shuffle,
+    reduction.BLOCK_SUMS_INTERLEAVED,
+    reduction.BLOCK_SUMS_PACKED,
+    reduction.BLOCK_SUMS_SEQUENTIAL,
+    reduction.BLOCK_SUMS_SHUFFLE,
 )
 CASES = (
     *(
-        Case(f"{kernel.__name__}, {fit}, blocks of {block}", "07", kernel,
-             partial(per_block, fit, block), partial(expect_pieces, block), ROUNDING)
-        for kernel in TREES
+        Case.of(in_blocks_of(block, tree), f"{fit}, blocks of {block}", "07",
+                partial(pieces, fit, block), ROUNDING)
+        for tree in TREES
         for fit, block in (("whole", BLOCK), ("odd", BLOCK), ("odd", 64))
     ),
     *(
-        Case(f"{kernel.__name__}, one value", "07", kernel, partial(per_block, "one", 32),
-             partial(expect_pieces, 32), ROUNDING, sizes=("small",))
-        for kernel in TREES
+        Case.of(in_blocks_of(32, tree), "one value", "07", partial(pieces, "one", 32), ROUNDING,
+                sizes=("small",))
+        for tree in TREES
     ),
     *(
-        Case(f"warp_sum, {fit}, blocks of {block}", "07", reduction.warp_sum,
-             partial(per_warp, fit, block), partial(expect_pieces, 32), ROUNDING)
+        Case.of(WARP_SUM, f"{fit}, blocks of {block}", "07", partial(pieces, fit, WARP), ROUNDING,
+                block)
         for fit, block in (("whole", BLOCK), ("odd", 96))
     ),
+    *(Case.of(SUM_BLOCKS, fit, "07", partial(few, fit), ROUNDING) for fit in ("whole", "odd")),
     *(
-        Case(f"sum_blocks, {fit}", "07", reduction.sum_blocks, partial(few_blocks, fit),
-             expect_in_rounds, ROUNDING)
+        # the blocks' sums come in one row, in any order
+        Case.of(GRID_SUM_ATOMIC, fit, "07", partial(one_total, fit), tolerance=1e-5)
         for fit in ("whole", "odd")
     ),
     *(
-        Case(f"grid_sum_atomic, {fit}", "07", grid_sum.grid_sum_atomic, partial(one_total, fit),
-             expect_total, tolerance=1e-5)  # the blocks' sums come in one row, in any order
-        for fit in ("whole", "odd")
-    ),
-    *(
-        Case(f"grid_sum_cooperative, {fit}", "07", grid_sum.grid_sum_cooperative,
-             partial(cooperative, fit), expect_cooperative, tolerance=2e-6)
+        Case.of(GRID_SUM_COOPERATIVE, fit, "07", partial(cooperative, fit), tolerance=2e-6)
         for fit in ("whole", "odd")
     ),
 )  # fmt: skip

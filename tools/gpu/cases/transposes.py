@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels import transpose, transpose_steps
+from gpulearn.kernels import transpose_steps as steps
 from gpulearn.kernels.specification import blocks_along, poisoned
-from gpulearn.kernels.transpose_tiled import TILE, transpose_tiled
-from tools.gpu.case import Case, Shot
+from gpulearn.kernels.transpose import TRANSPOSE_NAIVE, TRANSPOSE_TO_ROWS
+from gpulearn.kernels.transpose_tiled import TILE, TRANSPOSE_TILED
+from tools.gpu.case import Case
 from tools.gpu.cases.arrays import numbers, whole_numbers
 
 __all__ = ["CASES"]
 
 Array = np.ndarray[Any, Any]
 Expected = dict[int, Any]
-Pair = tuple[int, int]
 SHAPES = {
     "small": {"odd": (67, 75), "whole": (64, 96)},
     "large": {"odd": (4999, 4999), "whole": (4096, 8192)},
@@ -26,30 +27,22 @@ FITS = ("odd", "whole")
 BLOCKS = ((32, 8), (16, 16))
 
 
-def by_elements(to_rows: bool, fit: str, block: Pair, size: str) -> Shot:
+def by_elements(fit: str, size: str) -> tuple[Array, ...]:
     rows, columns = SHAPES[size][fit]
-    along = (rows, columns) if to_rows else (columns, rows)
-    args = (numbers(rows, columns), poisoned(columns, rows))
-    return Shot(blocks_along(along, block), block, args)
+    return (numbers(rows, columns), poisoned(columns, rows))
 
 
-def by_tiles(fit: str, dtype: str, size: str) -> Shot:
+def by_tiles(fit: str, dtype: str, size: str) -> tuple[Array, ...]:
     rows, columns = SHAPES[size][fit]
     make = numbers if dtype == "float32" else whole_numbers
-    args = (make(rows, columns, dtype=dtype), poisoned(columns, rows, dtype=dtype))
-    return Shot(blocks_along((columns, rows), (TILE, TILE)), (TILE, TILE), args)
+    return (make(rows, columns, dtype=dtype), poisoned(columns, rows, dtype=dtype))
 
 
-def with_room(size: str) -> Shot:
+def with_room(size: str) -> tuple[Array, ...]:
     """An odd image, and an output as large as the tiles that cover it."""
     rows, columns = SHAPES[size]["odd"]
-    grid = blocks_along((columns, rows), (TILE, TILE))
-    out = poisoned(TILE * grid[0], TILE * grid[1])
-    return Shot(grid, (TILE, TILE), (numbers(rows, columns), out))
-
-
-def expect_transpose(image: Array, out: Array) -> Expected:
-    return {1: image.T}
+    across, down = blocks_along((columns, rows), (TILE, TILE))
+    return (numbers(rows, columns), poisoned(TILE * across, TILE * down))
 
 
 def expect_in_corner(image: Array, out: Array) -> Expected:
@@ -64,55 +57,54 @@ def expect_nothing(image: Array, out: Array) -> Expected:
 
 
 SMALL = ("small",)
-DIVERGENT = "a barrier that not all threads of a block reach is undefined"
-OUTSIDE = "it writes outside its arrays"
+RACE: dict[str, Any] = {"finding": "race"}
+DIVERGENT: dict[str, Any] = {
+    "sizes": SMALL,
+    "finding": "barrier-divergence",
+    "keep_off_gpu": "a barrier that not all threads of a block reach is undefined",
+}
+OUTSIDE: dict[str, Any] = {
+    "sizes": SMALL,
+    "finding": "out-of-bounds",
+    "keep_off_gpu": "it writes outside its arrays",
+}
 # kernels that are right for sizes that tiles fill
 FILLED = (
-    transpose_steps.transpose_whole,
-    transpose_steps.transpose_padded,
-    transpose_steps.transpose_guarded,
-    transpose_steps.transpose_leaves,
-    transpose_steps.transpose_overflows,
+    steps.TRANSPOSE_WHOLE,
+    steps.TRANSPOSE_PADDED,
+    steps.TRANSPOSE_GUARDED,
+    steps.TRANSPOSE_LEAVES,
+    steps.TRANSPOSE_OVERFLOWS,
 )
 CASES = (
     *(
-        Case(f"{kernel.__name__}, {fit}, blocks of {b[0]} × {b[1]}", "04", kernel,
-             partial(by_elements, to_rows, fit, b), expect_transpose)
-        for kernel, to_rows in (
-            (transpose.transpose_naive, False),
-            (transpose.transpose_to_rows, True),
+        Case.of(transpose, f"{fit}, blocks of {b[0]} × {b[1]}", "04", partial(by_elements, fit),
+                block=b)
+        for transpose in (TRANSPOSE_NAIVE, TRANSPOSE_TO_ROWS) for b in BLOCKS for fit in FITS
+    ),
+    *(Case.of(TRANSPOSE_TILED, fit, "05", partial(by_tiles, fit, "float32")) for fit in FITS),
+    Case.of(TRANSPOSE_TILED, "int32", "05", partial(by_tiles, "odd", "int32")),
+    *(
+        Case.of(specification, "whole", "05", partial(by_tiles, "whole", "float32"))
+        for specification in FILLED
+    ),
+    *(
+        replace(
+            Case.of(specification, fit, "05", partial(by_tiles, fit, "float32"), **more),
+            expect=expect_nothing,
         )
-        for b in BLOCKS for fit in FITS
+        for specification, fit, more in (
+            (steps.TRANSPOSE_TORN, "whole", RACE),
+            (steps.TRANSPOSE_WAITS_EARLY, "whole", RACE),
+            (steps.TRANSPOSE_GUARDED, "odd", DIVERGENT),
+            (steps.TRANSPOSE_LEAVES, "odd", DIVERGENT),
+            (steps.TRANSPOSE_WHOLE, "odd", OUTSIDE),
+            (steps.TRANSPOSE_OVERFLOWS, "odd", OUTSIDE),
+        )
     ),
-    *(
-        Case(f"transpose_tiled, {fit}", "05", transpose_tiled,
-             partial(by_tiles, fit, "float32"), expect_transpose)
-        for fit in FITS
+    replace(
+        Case.of(steps.TRANSPOSE_OVERFLOWS, "odd, with room", "05", with_room, sizes=SMALL,
+                finding="uninitialised-read"),
+        expect=expect_in_corner,
     ),
-    Case("transpose_tiled, int32", "05", transpose_tiled,
-         partial(by_tiles, "odd", "int32"), expect_transpose),
-    *(
-        Case(f"{kernel.__name__}, whole", "05", kernel,
-             partial(by_tiles, "whole", "float32"), expect_transpose)
-        for kernel in FILLED
-    ),
-    *(
-        Case(f"{kernel.__name__}, whole", "05", kernel,
-             partial(by_tiles, "whole", "float32"), expect_nothing, finding="race")
-        for kernel in (transpose_steps.transpose_torn, transpose_steps.transpose_waits_early)
-    ),
-    *(
-        Case(f"{kernel.__name__}, odd", "05", kernel,
-             partial(by_tiles, "odd", "float32"), expect_nothing, sizes=SMALL,
-             finding="barrier-divergence", keep_off_gpu=DIVERGENT)
-        for kernel in (transpose_steps.transpose_guarded, transpose_steps.transpose_leaves)
-    ),
-    *(
-        Case(f"{kernel.__name__}, odd", "05", kernel,
-             partial(by_tiles, "odd", "float32"), expect_nothing, sizes=SMALL,
-             finding="out-of-bounds", keep_off_gpu=OUTSIDE)
-        for kernel in (transpose_steps.transpose_whole, transpose_steps.transpose_overflows)
-    ),
-    Case("transpose_overflows, odd, with room", "05", transpose_steps.transpose_overflows,
-         with_room, expect_in_corner, sizes=SMALL, finding="uninitialised-read"),
 )  # fmt: skip

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels.descent import MINIMA, descend_all, descend_all_numpy
+from gpulearn.kernels.descent import DESCEND_ALL, MINIMA
 from gpulearn.kernels.specification import poisoned
-from tools.gpu.case import Case, Shot
+from tools.gpu.case import Case
 from tools.gpu.cases.arrays import PERIOD, repeated
 
 __all__ = ["CASES"]
 
 Array = np.ndarray[Any, Any]
-Expected = dict[int, Array]
-BLOCK = 128
 MOST = 300
 STARTS = {"small": 2003, "large": 2**22}
 
@@ -34,26 +33,25 @@ def starts(n: int) -> tuple[Array, Array]:
     return repeated(x, n), repeated(y, n)
 
 
-def walk(rate: float, momentum: float, size: str) -> Shot:
+def walk(rate: float, momentum: float, size: str) -> tuple[Any, ...]:
     n = STARTS[size]
     x, y = starts(n)
     settings = (np.float32(rate), np.float32(momentum), MOST)
     basin, taken = poisoned(n, dtype=np.int32), poisoned(n, dtype=np.int32)
-    return Shot(-(-n // BLOCK), BLOCK, (x, y, *settings, basin, taken))
+    return x, y, *settings, basin, taken
 
 
-def expect_walk(
-    x: Array, y: Array, rate: Any, momentum: Any, most: int, basin: Array, taken: Array
-) -> Expected:
-    once = slice(None, PERIOD)  # beyond it the starts come again
-    found = descend_all_numpy(x[once], y[once], float(rate), float(momentum), most)
-    return {5: repeated(found[0], x.size), 6: repeated(found[1], x.size)}
+def repeating(x: Array, y: Array, *more: Any) -> tuple[Array, ...]:
+    """The reference, which walks from each start once: after PERIOD of them they come again."""
+    found = DESCEND_ALL.reference(x[:PERIOD], y[:PERIOD], *more)
+    return tuple(repeated(part, x.size) for part in found)
 
 
 # The number of the basin is exact within it: one of 0 to 3. The number of steps may differ by
 # the step in which a height falls below the limit.
 STEPS = 0.05
+WALK = replace(DESCEND_ALL, reference=repeating)
 CASES = (
-    Case("descend_all, plain", "10", descend_all, partial(walk, 0.01, 0.0), expect_walk, STEPS),
-    Case("descend_all, momentum", "10", descend_all, partial(walk, 0.003, 0.8), expect_walk, STEPS),
+    Case.of(WALK, "plain", "10", partial(walk, 0.01, 0.0), STEPS),
+    Case.of(WALK, "momentum", "10", partial(walk, 0.003, 0.8), STEPS),
 )

@@ -17,9 +17,9 @@ from typing import Any
 from gpulearn.errors import BadInput, GpulearnError
 from gpulearn.perf import recordings
 from gpulearn.perf.estimates import estimate
-from gpulearn.perf.families.loading import sheet_of
 from gpulearn.perf.gpus import gpu_spec
 from gpulearn.perf.recordings import Recording
+from gpulearn.recorders.loading import sheet_of
 from tools.gpu.case import Case
 from tools.gpu.cases import CASES
 from tools.gpu.estimates.accuracy import Compared, Comparison, counted

@@ -16,10 +16,10 @@ import numpy as np
 from gpulearn import cuda, require
 from gpulearn.kernels.ladder import LADDER, Rung
 from gpulearn.perf import timing
-from gpulearn.perf.families.rows import fault
 from gpulearn.perf.products import float32_products, random_matrix
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.perf.rung_rates import LIBRARY
+from gpulearn.recorders.measuring import fault
 from tools.gpu.ladder.ideas import Idea, ideas
 from tools.gpu.ladder.resources import machine_code, resources
 

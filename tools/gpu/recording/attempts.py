@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gpulearn.perf.families.rows import Saver
 from gpulearn.perf.recordings import growing, load, path_of, recorded_here, save
+from tools.gpu.recording.rows import Saver
 from tools.gpu.recording.times import SECONDS, LostDeviceError, record_kernels
 from tools.gpu.runner.step import seconds_left
 

@@ -4,54 +4,64 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import pkgutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gpulearn import require
-from gpulearn.perf.families.rows import Saver
+from gpulearn import recorders, require
 from gpulearn.perf.recordings import Recording, growing, save
+from tools.gpu.recording.rows import Saver
 
-__all__ = ["MAKERS", "Maker", "main"]
+__all__ = ["Maker", "families", "main", "maker"]
 
-FAMILIES = "gpulearn.perf.families"
-LADDER = "tools.gpu.ladder.recording"
+# name → function of `tools.gpu.ladder.recording`, sizes of a rehearsal
+LADDER: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "ladder": ("record_ladder", {"sizes": (16,), "seconds": 0.01}),
+    "ladder-ideas": ("record_ideas", {"n": 16, "seconds": 0.01}),
+}
 
 
 @dataclass(frozen=True)
 class Maker:
     """Who makes a recording: a module's function, and with what to call it in a rehearsal."""
 
-    module: str
-    function: str
+    function: Callable[..., Recording]
     rehearsal: Mapping[str, Any] = field(default_factory=dict)
 
     def make(self, rehearse: bool) -> Recording:
-        """Measure. The module is imported now: what is broken there costs one step."""
-        function = getattr(importlib.import_module(self.module), self.function)
-        made: Recording = function(**self.rehearsal if rehearse else {})
-        return made
+        """Measure."""
+        return self.function(**self.rehearsal if rehearse else {})
 
 
-def _family(name: str, **rehearsal: Any) -> Maker:
-    return Maker(f"{FAMILIES}.{name}", f"record_{name}", rehearsal)
+def families() -> list[str]:
+    """The names of all recordings that the notebooks load, from the folder that holds them."""
+    found = (f"{recorders.__name__}.{m.name}" for m in pkgutil.iter_modules(recorders.__path__))
+    specs = {name.rpartition(".")[2]: find_spec(name) for name in found}
+    return [name for name, spec in specs.items() if spec and _records(spec, name)]
 
 
-MAKERS = {
-    "matmul": _family("matmul", sizes=(16, 64), dtypes=("float32", "bfloat16"), on="cpu"),
-    "roofline": _family(
-        "roofline", n=32, batches=(1, 16), numbers=1024, sizes=(32,), seconds=0.005
-    ),
-    "strides": _family("strides", n=256, strides=(1, 3, 32), offsets=(0, 1), repeated=100),
-    "transposes": _family("transposes", sizes=(32,)),
-    "histograms": _family("histograms", n=512, repeated=256),
-    "reductions": _family("reductions", n=2**14),
-    "training": _family("training", batches=(4,), precisions=("float32", "bfloat16")),
-    "ladder": Maker(LADDER, "record_ladder", {"sizes": (16,), "seconds": 0.01}),
-    "ladder-ideas": Maker(LADDER, "record_ideas", {"n": 16, "seconds": 0.01}),
-}
+def _records(spec: ModuleSpec, name: str) -> bool:
+    """Whether a module makes a recording, told without importing it."""
+    return f"def record_{name}(" in Path(str(spec.origin)).read_text(encoding="utf-8")
+
+
+def maker(name: str) -> Maker:
+    """Who makes a recording; its module is imported now: what is broken there costs one step.
+
+    Raises:
+        BadInput: there is no recording of that name.
+    """
+    if require.choice("recording", name, {*LADDER, *families()}) in LADDER:
+        ladder = importlib.import_module("tools.gpu.ladder.recording")
+        function, rehearsal = LADDER[name]
+        return Maker(getattr(ladder, function), rehearsal)
+    family = importlib.import_module(f"{recorders.__name__}.{name}")
+    return Maker(getattr(family, f"record_{name}"), family.REHEARSAL)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,9 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--rehearse", action="store_true")
     given = parser.parse_args(arguments)
-    maker = MAKERS[require.choice("recording", given.name, MAKERS)]
+    chosen = maker(given.name)
     with growing(Saver(given.folder)):
-        made = maker.make(given.rehearse)
+        made = chosen.make(given.rehearse)
     save(made, given.folder)
     faults = [row for row in made.rows if "error" in row]
     for row in faults:

@@ -20,8 +20,8 @@ import numpy as np
 
 from gpulearn import cuda
 from gpulearn.device import selection
-from gpulearn.perf.families.rows import fault
 from gpulearn.perf.recordings import Recording, recorded_here
+from gpulearn.recorders.measuring import fault
 from gpulearn.simt.host.settings import unchecked
 from tools.gpu.case import Case, Shot
 from tools.gpu.cases import CASES

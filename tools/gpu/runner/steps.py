@@ -10,29 +10,24 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from tools.gpu.recording.record import families
 from tools.gpu.runner.step import Step
 
-__all__ = ["BUDGET", "LIMITS", "RECORDED", "SLOW", "steps"]
+__all__ = ["BUDGET", "LIMITS", "SLOW", "steps"]
 
+RECORDING = 20.0  # the recording of a figure; most take 10 to 15 on an H200
+LONGER = {"matmul": 40.0, "roofline": 30.0, "training": 40.0}
 SLOW = 4.0  # a rehearsal's limits are so many times as long: it may have two busy cores
 BUDGET = 460.0  # seconds for all steps; the rest of the 8 minutes is for starting and ending
 
-# recording of a figure -> its limit; `record` says what makes it
-RECORDED = {
-    "matmul": 40.0,
-    "roofline": 30.0,
-    "strides": 20.0,
-    "transposes": 20.0,
-    "histograms": 20.0,
-    "reductions": 25.0,
-    "training": 40.0,
-}
-
 # step -> its module, its limit
 LIMITS = {
-    "environment": ("visit.environment", 40.0),
-    "tests": ("visit.outcomes", 90.0),
-    **{f"recordings/{name}": ("recording.record", limit) for name, limit in RECORDED.items()},
+    "environment": ("runner.environment", 40.0),
+    "tests": ("runner.outcomes", 90.0),
+    **{
+        f"recordings/{name}": ("recording.record", LONGER.get(name, RECORDING))
+        for name in families()
+    },
     "ladder": ("recording.record", 60.0),
     "ladder-ideas": ("recording.record", 60.0),
     "kernels": ("recording.attempts", 85.0),

@@ -10,15 +10,17 @@ import numpy as np
 
 from gpulearn import require
 from gpulearn.perf.agreement import agree
-from gpulearn.perf.families.loading import GpuRows, gpu_rows
-from gpulearn.perf.families.measuring import timed, torch_on
 from gpulearn.perf.fastest import fastest
 from gpulearn.perf.measured_roof import NUMBERS, RoofPoint, memory_bandwidth, product_rate
 from gpulearn.perf.products import float32_products
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.perf.roofline import Roof, roof
+from gpulearn.recorders.loading import GpuRows, gpu_rows
+from gpulearn.recorders.measuring import timed, torch_on
 
 __all__ = ["gpu_points", "record_roofline"]
+
+REHEARSAL = {"n": 32, "batches": (1, 16), "numbers": 1024, "sizes": (32,), "seconds": 0.005}
 
 N = 8192  # a matrix of 256 MB: several times a cache
 BATCHES = (1, 32, 1024)

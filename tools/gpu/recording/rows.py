@@ -13,19 +13,9 @@ from typing import Any
 
 from gpulearn.perf.recordings import Recording, recorded_here, save
 
-__all__ = ["Rows", "Saver", "fault"]
+__all__ = ["Rows", "Saver"]
 
 SECONDS = 1.0  # between two times that a file is written
-
-
-def fault(error: Exception) -> dict[str, str]:
-    r"""What a row says of an error in place of a time: its kind and its first line.
-
-    >>> fault(ValueError("too large\nfor this GPU"))
-    {'error': 'ValueError: too large'}
-    """
-    said = (str(error).strip().splitlines() or [""])[0]
-    return {"error": f"{type(error).__name__}: {said}"}
 
 
 class Saver:

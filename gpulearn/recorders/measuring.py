@@ -11,9 +11,8 @@ from typing import Any
 from gpulearn import require
 from gpulearn.device import selection
 from gpulearn.perf import timing
-from gpulearn.perf.families.rows import fault
 
-__all__ = ["host_seconds", "kernels_on", "launch_seconds", "timed", "torch_on"]
+__all__ = ["fault", "host_seconds", "kernels_on", "launch_seconds", "timed", "torch_on"]
 
 BLOCK_SECONDS = 5e-3  # long against the reading of a clock, short enough for hundreds of rows
 BLOCKS = 5
@@ -58,6 +57,16 @@ def _block(call: Callable[[], object], many: int) -> float:
     for _ in range(many):
         call()
     return (timing.now() - start) / many
+
+
+def fault(error: Exception) -> dict[str, str]:
+    r"""What a row says of an error in place of a time: its kind and its first line.
+
+    >>> fault(ValueError("too large\nfor this GPU"))
+    {'error': 'ValueError: too large'}
+    """
+    said = (str(error).strip().splitlines() or [""])[0]
+    return {"error": f"{type(error).__name__}: {said}"}
 
 
 def timed(

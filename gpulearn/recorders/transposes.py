@@ -13,11 +13,13 @@ from gpulearn.kernels.transpose import transpose_naive, transpose_to_rows
 from gpulearn.kernels.transpose_steps import transpose_padded, transpose_whole
 from gpulearn.kernels.transpose_tiled import TILE, transpose_tiled
 from gpulearn.perf.agreement import agree
-from gpulearn.perf.families.loading import GpuRows, gpu_rows
-from gpulearn.perf.families.measuring import kernels_on, timed
 from gpulearn.perf.recordings import Recording, recorded_here
+from gpulearn.recorders.loading import GpuRows, gpu_rows
+from gpulearn.recorders.measuring import kernels_on, timed
 
 __all__ = ["KERNELS", "record_transposes", "transpose_rows"]
+
+REHEARSAL = {"sizes": (32,)}
 
 SIZES = (1024, 2048, 4096, 8192)
 SHOWN = 4096  # by notebook 05, as in what it quotes

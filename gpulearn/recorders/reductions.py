@@ -11,11 +11,13 @@ from gpulearn import cuda, require
 from gpulearn.kernels import reduction
 from gpulearn.kernels.grid_sum import grid_sum_atomic, grid_sum_cooperative
 from gpulearn.perf.agreement import agree
-from gpulearn.perf.families.loading import GpuRows, gpu_rows
-from gpulearn.perf.families.measuring import kernels_on, timed
 from gpulearn.perf.recordings import Recording, recorded_here
+from gpulearn.recorders.loading import GpuRows, gpu_rows
+from gpulearn.recorders.measuring import kernels_on, timed
 
 __all__ = ["record_reductions", "reduction_rows"]
+
+REHEARSAL = {"n": 2**14}
 
 VALUES = 2**26  # float32: 256 MB, several times a cache
 LIVE_VALUES = 2**24

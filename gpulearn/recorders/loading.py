@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpulearn.perf import recordings
-from gpulearn.perf.families.measuring import kernels_on
 from gpulearn.perf.gpus import GPUS
 from gpulearn.perf.recordings import Recording
 from gpulearn.perf.series import Provenance
+from gpulearn.recorders.measuring import kernels_on
 
 __all__ = ["GpuRows", "gpu_rows", "sheet_of"]
 

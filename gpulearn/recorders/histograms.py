@@ -10,12 +10,14 @@ import numpy as np
 from gpulearn import cuda, require
 from gpulearn.kernels.histogram import BINS, histogram_global, histogram_racy, histogram_shared
 from gpulearn.perf.agreement import WrongResultError, agree
-from gpulearn.perf.families.loading import GpuRows, gpu_rows
-from gpulearn.perf.families.measuring import kernels_on, timed
 from gpulearn.perf.recordings import Recording, recorded_here
+from gpulearn.recorders.loading import GpuRows, gpu_rows
+from gpulearn.recorders.measuring import kernels_on, timed
 from gpulearn.simt.host.settings import unchecked
 
 __all__ = ["histogram_rows", "record_histograms"]
+
+REHEARSAL = {"n": 512, "repeated": 256}
 
 VALUES = 2**27  # bytes, more than a cache holds
 LIVE_VALUES = 2**24

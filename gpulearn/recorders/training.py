@@ -10,13 +10,15 @@ import numpy as np
 
 from gpulearn import require
 from gpulearn.perf.agreement import agree
-from gpulearn.perf.families.loading import GpuRows, gpu_rows
-from gpulearn.perf.families.measuring import host_seconds, timed, torch_on
 from gpulearn.perf.matmul_times import runs_here
 from gpulearn.perf.products import float32_products
 from gpulearn.perf.recordings import Recording, recorded_here
+from gpulearn.recorders.loading import GpuRows, gpu_rows
+from gpulearn.recorders.measuring import host_seconds, timed, torch_on
 
 __all__ = ["BATCHES", "PRECISIONS", "record_training", "training_rows"]
+
+REHEARSAL = {"batches": (4,), "precisions": ("float32", "bfloat16")}
 
 PRECISIONS = ("float32", "tf32", "bfloat16", "float16")
 BATCHES = (4, 16, 64, 256, 1024, 4096)

@@ -10,7 +10,6 @@ import numpy as np
 from gpulearn import require
 from gpulearn.kernels.precision import MANTISSA_BITS
 from gpulearn.perf.agreement import WrongResultError, agree
-from gpulearn.perf.families.measuring import host_seconds, timed
 from gpulearn.perf.matmul_times import runs_here
 from gpulearn.perf.products import (
     COPIES,
@@ -19,8 +18,11 @@ from gpulearn.perf.products import (
     random_matrix,
 )
 from gpulearn.perf.recordings import Recording, recorded_here
+from gpulearn.recorders.measuring import host_seconds, timed
 
 __all__ = ["record_matmul"]
+
+REHEARSAL = {"sizes": (16, 64), "dtypes": ("float32", "bfloat16"), "on": "cpu"}
 
 SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 DTYPES = ("float64", "float32", "tf32", "bfloat16", "float16")

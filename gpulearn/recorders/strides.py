@@ -10,11 +10,13 @@ import numpy as np
 from gpulearn import cuda, require
 from gpulearn.kernels.copies import copy_strided
 from gpulearn.perf.agreement import agree
-from gpulearn.perf.families.loading import GpuRows, gpu_rows
-from gpulearn.perf.families.measuring import kernels_on, timed
 from gpulearn.perf.recordings import Recording, recorded_here
+from gpulearn.recorders.loading import GpuRows, gpu_rows
+from gpulearn.recorders.measuring import kernels_on, timed
 
 __all__ = ["record_strides", "sectors", "stride_rows"]
+
+REHEARSAL = {"n": 256, "strides": (1, 3, 32), "offsets": (0, 1), "repeated": 100}
 
 NUMBERS = 2**25  # copied by a launch: 128 MB, several times a cache
 STRIDES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32)

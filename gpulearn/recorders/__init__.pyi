@@ -1,0 +1,1 @@
+from .roofline import gpu_points as gpu_points
