@@ -1,39 +1,15 @@
-from . import (
-    cuda as cuda,
-)
-from . import (
-    data as data,
-)
-from . import (
-    errors as errors,
-)
-from . import (
-    kernels as kernels,
-)
-from . import (
-    nn as nn,
-)
-from . import (
-    optim as optim,
-)
-from . import (
-    parallel as parallel,
-)
-from . import (
-    perf as perf,
-)
-from . import (
-    plot as plot,
-)
-from . import (
-    recorders as recorders,
-)
-from . import (
-    scaling as scaling,
-)
-from . import (
-    train as train,
-)
+from . import cuda as cuda
+from . import data as data
+from . import errors as errors
+from . import kernels as kernels
+from . import nn as nn
+from . import optim as optim
+from . import parallel as parallel
+from . import perf as perf
+from . import plot as plot
+from . import recorders as recorders
+from . import scaling as scaling
+from . import train as train
 from .data.digits import digits as digits
 from .device.accelerators import accelerator as accelerator
 from .device.selection import banner as banner

@@ -30,7 +30,9 @@ def stub_names(package):
     return [one.asname for node in imports for one in node.names]
 
 
-NAMESPACES = ("data", "kernels", "nn", "optim", "parallel", "perf", "plot", "scaling", "train")
+NAMESPACES = (
+    "data", "kernels", "nn", "optim", "parallel", "perf", "plot", "recorders", "scaling", "train",
+)  # fmt: skip
 PACKAGES = [gl, *(getattr(gl, name) for name in NAMESPACES)]
 
 
