@@ -31,12 +31,14 @@ def reduced(notebook: NotebookNode, begins: Sequence[str]) -> NotebookNode:
         if len(found) != 1:
             raise ValueError(f"{text!r} is the beginning of {len(found)} cells, not of one")
         kept.add(found[0])
+    modules = {name for cell in cells if _is_code(cell) for name in _imported(cell.source)}
     needed: set[str] = set()
     for number in reversed(range(len(cells))):
         if not _is_code(cells[number]):
             kept.add(number)
             continue
-        made, used = _names(cells[number].source)
+        made, changed, used = _names(cells[number].source)
+        made |= changed - modules  # what is called on a module changes nothing
         if number in kept or made & needed:
             kept.add(number)
             needed |= used
@@ -53,29 +55,33 @@ def _flat(cell: NotebookNode) -> str:
     return cell.source.replace("\n", "")
 
 
-def _names(source: str) -> tuple[set[str], set[str]]:
-    """The names that a cell binds or changes, and those that it uses."""
-    made: set[str] = set()
-    used: set[str] = set()
+def _nodes(source: str) -> list[ast.AST]:
     try:
-        nodes = list(ast.walk(ast.parse(source)))
+        return list(ast.walk(ast.parse(source)))
     except SyntaxError:  # the set-up cell, which does something in Colab alone
-        return made, used
-    for node in nodes:
+        return []
+
+
+def _imported(source: str) -> set[str]:
+    """The names that a cell imports."""
+    aliases = [node for node in _nodes(source) if isinstance(node, ast.alias)]
+    return {one.asname or one.name.partition(".")[0] for one in aliases}
+
+
+def _names(source: str) -> tuple[set[str], set[str], set[str]]:
+    """The names that a cell binds, those whose objects it may change, and those that it uses."""
+    made, changed, used = _imported(source), set(), set()
+    for node in _nodes(source):
         match node:
             case ast.Name(id=name, ctx=ast.Load()):
                 used.add(name)
-            case ast.Name(id=name):
+            case ast.Name(id=name) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 made.add(name)
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                made.add(name)
-            case ast.alias(name=name, asname=asname):
-                made.add(asname or name.partition(".")[0])
-        match node:  # what is called on an object, or stored in it, may change it
+        match node:
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
-                made.add(name)
+                changed.add(name)
             case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
-                made.add(name)
+                changed.add(name)
             case ast.Attribute(value=ast.Name(id=name), ctx=ast.Store()):
-                made.add(name)
-    return made, used
+                changed.add(name)
+    return made, changed, used
