@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.checker import compare, gpu_trial, patterns
+from gpulearn.checker import compare, launches, patterns
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.budgets import ALONE, Budget, lanes
 from gpulearn.checker.exercise import Case, Exercise, Refused
@@ -170,7 +170,7 @@ def run(answer: Answer, case: Case) -> Outcome:
                 "its result depends on the order in which blocks and threads happen to run"
             )
     if selection.current().kind == "gpu":
-        there = Outcome(gpu_trial.run(answer, case), outcomes[0].report, case)
+        there = Outcome(launches.on_gpu(answer, case), outcomes[0].report, case)
         if said := difference(there, outcomes[0].results):
             raise Refused(f"on the GPU its result is another than on the SIMT machine: {said}")
     return outcomes[0]

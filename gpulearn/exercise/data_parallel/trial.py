@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from gpulearn.checker.answers import Answer
 from gpulearn.checker.exercise import Case
-from gpulearn.checker.rank_endings import Ending
-from gpulearn.checker.rank_trial import demand_on_real_ranks, on_simulated_ranks, plain, watched
+from gpulearn.checker.ranks import Ending, demand_on_real_ranks, on_simulated_ranks, plain, watched
 from gpulearn.exercise.data_parallel.torch_ranks import torch_on_simulated_ranks
 from gpulearn.parallel import averaging
 from gpulearn.parallel.communicator import rank
