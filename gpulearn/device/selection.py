@@ -69,7 +69,7 @@ class Device:
 
 def run_probe(code: str = PROBE, seconds: float = 60) -> str | None:
     """Run one tiny kernel in a process of its own; None if it worked, else what went wrong."""
-    home = str(Path(__file__).parents[1])  # wherever this process found the package
+    home = str(Path(__file__).parents[2])  # wherever this process found the package
     path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
     try:
         done = subprocess.run(

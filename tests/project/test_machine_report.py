@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from gpulearn import __main__ as report
+from gpulearn.device import command_line as report
 from gpulearn.device import driver, selection
 from gpulearn.device.driver import Gpu
 from gpulearn.device.selection import Device
