@@ -30,7 +30,18 @@ def stub_names(package):
     return [one.asname for node in imports for one in node.names]
 
 
-NAMESPACES = ("data", "kernels", "nn", "optim", "parallel", "perf", "plot", "scaling", "train")
+NAMESPACES = (
+    "data",
+    "kernels",
+    "nn",
+    "optim",
+    "parallel",
+    "perf",
+    "plot",
+    "recorders",
+    "scaling",
+    "train",
+)
 PACKAGES = [gl, *(getattr(gl, name) for name in NAMESPACES)]
 
 
