@@ -13,7 +13,7 @@ import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.device import selection
 from gpulearn.errors import KernelError
-from gpulearn.perf.agreement import WrongResultError
+from gpulearn.recorders.measuring import WrongResultError
 from gpulearn.simt.host import api
 from tools.gpu.cases import CASES
 

@@ -96,7 +96,7 @@ def test_each_rung_is_at_least_as_fast_as_the_one_below():
 
 @pytest.mark.usefixtures("nothing_here")
 def test_rates_are_modelled_where_there_is_nothing_else(reports, monkeypatch):
-    monkeypatch.setattr(rates_module.device, "current", lambda: type("D", (), {"kind": "cpu"}))
+    monkeypatch.setattr(rates_module.selection, "current", lambda: type("D", (), {"kind": "cpu"}))
     assert gl.perf.ladder_rates(reports) == modelled_rates(reports, "T4")
     assert gl.perf.ladder_rates(reports, "H200") == modelled_rates(reports, "H200")
 
@@ -121,7 +121,7 @@ def recorded(monkeypatch):
         "ladder", "NVIDIA H200", "580.0", "2026-11-01", {}, "make gpu", rows
     )
     monkeypatch.setattr(recordings, "find", lambda name: made if name == "ladder" else None)
-    monkeypatch.setattr(rates_module.device, "current", lambda: type("D", (), {"kind": "cpu"}))
+    monkeypatch.setattr(rates_module.selection, "current", lambda: type("D", (), {"kind": "cpu"}))
 
 
 @pytest.mark.usefixtures("recorded")
@@ -166,7 +166,7 @@ def test_the_figure_and_the_tables_show_any_recorded_size(reports):
 
 
 def test_live_rates_run_every_rung_and_the_library(monkeypatch):
-    monkeypatch.setattr(rates_module.device, "current", lambda: type("D", (), {"kind": "gpu"}))
+    monkeypatch.setattr(rates_module.selection, "current", lambda: type("D", (), {"kind": "gpu"}))
     monkeypatch.setattr(rates_module, "live_rates", lambda: live_rates(16, seconds=0.001))
     found = gl.perf.ladder_rates()
     assert list(found) == [*LADDER, LIBRARY]
@@ -206,7 +206,7 @@ def test_the_table_holds_ours_and_the_published(reports):
 
 @pytest.mark.parametrize("take", [gl.plot.ladder_explorer, gl.plot.compare_rungs])
 def test_other_reports_are_refused(take):
-    with pytest.raises(BadInput, match=r"what gl\.ladder_reports\(\) returns"):
+    with pytest.raises(BadInput, match=r"what gl\.kernels\.ladder_reports\(\) returns"):
         take({"naive": None})
     with pytest.raises(BadInput, match="reports is 3: give what"):
         gl.perf.ladder_rates(3)
