@@ -32,9 +32,6 @@ from . import (
     scaling as scaling,
 )
 from . import (
-    simt as simt,
-)
-from . import (
     train as train,
 )
 from .data.digits import digits as digits

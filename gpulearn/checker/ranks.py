@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -162,7 +162,7 @@ def watched(answer: Answer, files: Collection[str], names: Collection[str]) -> I
 
 @dataclass(frozen=True)
 class Ending:
-    """How it ended.
+    """How it ended; two are equal when they are of one kind and the same ranks wait.
 
     Attributes:
         kind: "deadlock", "endless", the name of an exception, or what it is about.
@@ -171,7 +171,7 @@ class Ending:
     """
 
     kind: str
-    said: str
+    said: str = field(compare=False)
     waits: frozenset[tuple[int, str, int]] = frozenset()
 
 

@@ -6,14 +6,16 @@ above and to the left.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Specification, blocks_along
 from gpulearn.kernels.transpose_tiled import TILE
 
-__all__ = ["REACH", "SIDE", "conv2d_naive", "conv2d_tiled"]
+__all__ = ["CONV2D_NAIVE", "CONV2D_TILED", "REACH", "SIDE", "conv2d_naive", "conv2d_tiled"]
 
 REACH = 2  # pixels on each side of the one in the middle: filters have the shape (5, 5)
 SIDE = TILE + 2 * REACH  # a tile with its halo
@@ -88,3 +90,23 @@ def conv2d_tiled(image: Matrix, weights: Matrix, out: Matrix) -> None:
             for j in range(2 * REACH + 1):
                 total += weights[i, j] * tile[ty + i, tx + j]
         out[y0 + ty, x0 + tx] = total
+
+
+def weighed(image: Matrix, weights: Matrix, out: Matrix) -> tuple[Matrix]:
+    """What both kernels must leave in `out`, added in float64."""
+    h, w = image.shape
+    padded = np.pad(image, REACH)
+    total = np.zeros((h, w))
+    for (i, j), weight in np.ndenumerate(weights):
+        total += np.float64(weight) * padded[i : i + h, j : j + w]
+    return (total.astype(image.dtype),)
+
+
+CONV2D_NAIVE = Specification(
+    conv2d_naive,
+    weighed,
+    grid=lambda image, weights, out, block: blocks_along(out.shape[::-1], (TILE, TILE)),
+    block=(TILE, TILE),
+    outputs=(2,),
+)
+CONV2D_TILED = replace(CONV2D_NAIVE, kernel=conv2d_tiled)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from gpulearn import cuda, require
 from gpulearn.errors import BadInput
-from gpulearn.kernels import matmul_ladder, matmul_pairs, matmul_registers, matmul_warp_tiles
+from gpulearn.kernels import matmul_registers, matmul_warp_tiles
+from gpulearn.kernels.matmul_ladder import MATMUL_COALESCED, MATMUL_NAIVE, MATMUL_TILED, TILE
+from gpulearn.kernels.matmul_pairs import MATMUL_VECTORISED
+from gpulearn.kernels.specification import Specification
 from gpulearn.simt.host.xray import xray
 
 if TYPE_CHECKING:
@@ -27,71 +30,56 @@ class Rung:
 
     Attributes:
         name: what it is called in tables.
-        kernel: computes C = A·B from (a, b, c).
-        block: threads along x and y.
+        specification: of a kernel that computes C = A·B from (a, b, c).
         covers: elements of C that one block computes, along x and y.
-        x_is_row: whether x counts the rows of C.
         pairs: whether it takes its matrices as int64 words of two float32.
     """
 
     name: str
-    kernel: Any
-    block: Pair
+    specification: Specification
     covers: Pair
-    x_is_row: bool = False
     pairs: bool = False
 
-    def grid(self, m: int, p: int) -> Pair:
-        """Blocks along x and y for a C of shape (m, p).
+    @property
+    def kernel(self) -> Any:
+        """What is launched."""
+        return self.specification.kernel
 
-        >>> LADDER["naive"].grid(100, 50)
-        (4, 7)
-        """
-        along = (m, p) if self.x_is_row else (p, m)
-        return (-(-along[0] // self.covers[0]), -(-along[1] // self.covers[1]))
+    @property
+    def block(self) -> Pair:
+        """Threads along x and y."""
+        return cast("Pair", self.specification.block)
 
     def arguments(self, a: Any, b: Any, c: Any) -> tuple[Any, Any, Any]:
-        """The three matrices (float32, on the device) as the kernel takes them."""
+        """The three float32 matrices as the kernel takes them."""
         if not self.pairs:
             return a, b, c
         return a.view(np.int64), b.view(np.int64), c.view(np.int64)
 
     def launch(self, a: Any, b: Any, c: Any) -> None:
         """Compute C = A·B for float32 matrices on the device; `pairs` needs even row lengths."""
-        grid = self.grid(*c.shape)
-        self.kernel[grid, self.block](*self.arguments(a, b, c))
+        args = self.arguments(a, b, c)
+        self.kernel[self.specification.shape(*args)](*args)
 
     def report(self, a: Any, b: Any, c: Any) -> Report:
         """The same launch under the lens."""
-        grid = self.grid(*c.shape)
-        return xray(self.kernel)[grid, self.block](*self.arguments(a, b, c))
+        args = self.arguments(a, b, c)
+        return xray(self.kernel)[self.specification.shape(*args)](*args)
 
 
-_tile, _register, _warp = matmul_ladder.TILE, matmul_registers, matmul_warp_tiles
+_tile = (matmul_registers.COLUMNS, matmul_registers.ROWS)
 _rungs = (
-    Rung("naive", matmul_ladder.matmul_naive, (32, 8), (32, 8), x_is_row=True),
-    Rung("coalesced", matmul_ladder.matmul_coalesced, (32, 8), (32, 8)),
-    Rung("shared tile", matmul_ladder.matmul_tiled, (_tile, _tile), (_tile, _tile)),
+    Rung("naive", MATMUL_NAIVE, (32, 8)),
+    Rung("coalesced", MATMUL_COALESCED, (32, 8)),
+    Rung("shared tile", MATMUL_TILED, (TILE, TILE)),
+    Rung("register strip", matmul_registers.MATMUL_REGISTER_STRIP, _tile),
+    Rung("register tile", matmul_registers.MATMUL_REGISTER_TILED, _tile),
+    Rung("wide loads", MATMUL_VECTORISED, _tile, pairs=True),
     Rung(
-        "register strip",
-        matmul_registers.matmul_register_strip,
-        (_register.COLUMNS, _register.DEPTH),
-        (_register.COLUMNS, _register.ROWS),
+        "warp tiles",
+        matmul_warp_tiles.MATMUL_WARP_TILES,
+        (matmul_warp_tiles.COLUMNS, matmul_warp_tiles.ROWS),
     ),
-    Rung(
-        "register tile",
-        matmul_registers.matmul_register_tiled,
-        (_register.ALONG, _register.DOWN),
-        (_register.COLUMNS, _register.ROWS),
-    ),
-    Rung(
-        "wide loads",
-        matmul_pairs.matmul_vectorised,
-        (_register.ALONG, _register.DOWN),
-        (_register.COLUMNS, _register.ROWS),
-        pairs=True,
-    ),
-    Rung("warp tiles", _warp.matmul_warp_tiles, (_warp.THREADS, 1), (_warp.COLUMNS, _warp.ROWS)),
 )
 LADDER = {rung.name: rung for rung in _rungs}
 

@@ -12,8 +12,19 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Specification, blocks_along
 
-__all__ = ["TILE", "matmul_coalesced", "matmul_naive", "matmul_tiled"]
+__all__ = [
+    "MATMUL_COALESCED",
+    "MATMUL_NAIVE",
+    "MATMUL_TILED",
+    "TILE",
+    "matmul_coalesced",
+    "matmul_naive",
+    "matmul_tiled",
+    "multiplies",
+    "product",
+]
 
 Matrix = np.ndarray[tuple[int, int], Any]
 
@@ -105,3 +116,36 @@ def matmul_tiled(a: Matrix, b: Matrix, c: Matrix) -> None:
         cuda.syncthreads()
     if i < c.shape[0] and j < c.shape[1]:
         c[i, j] = total
+
+
+def product(a: Matrix, b: Matrix, c: Matrix) -> tuple[Matrix]:
+    """What each rung must leave in `c`, as float32; matrices may come as words of two numbers."""
+    a, b = a.view(np.float32), b.view(np.float32)
+    exact = np.float64 if a.shape[0] < 256 else np.float32  # else it takes seconds
+    return ((a.astype(exact) @ b.astype(exact)).astype(np.float32),)
+
+
+def multiplies(kernel: Any, block: tuple[int, int], columns: int, rows: int) -> Specification:
+    """The specification of a rung whose blocks compute `columns` × `rows` elements of `c`."""
+
+    def grid(a: Matrix, b: Matrix, c: Matrix, block: Any) -> tuple[int, ...]:
+        return blocks_along(c.shape[::-1], (columns, rows))
+
+    return Specification(kernel, product, grid, block, outputs=(2,))
+
+
+MATMUL_NAIVE = Specification(
+    matmul_naive,
+    product,
+    grid=lambda a, b, c, block: blocks_along(c.shape, block),
+    block=(32, 8),
+    outputs=(2,),
+)
+MATMUL_COALESCED = Specification(
+    matmul_coalesced,
+    product,
+    grid=lambda a, b, c, block: blocks_along(c.shape[::-1], block),
+    block=(32, 8),
+    outputs=(2,),
+)
+MATMUL_TILED = multiplies(matmul_tiled, (TILE, TILE), TILE, TILE)

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.matmul_ladder import multiplies
 from gpulearn.kernels.matmul_registers import ALONG, COLUMNS, DEPTH, DOWN, HIGH, ROWS, WIDE
 
-__all__ = ["matmul_vectorised"]
+__all__ = ["MATMUL_VECTORISED", "matmul_vectorised"]
 
 Pairs = np.ndarray[tuple[int, int], Any]
 
@@ -110,3 +111,6 @@ def matmul_vectorised(a: Pairs, b: Pairs, c: Pairs) -> None:
             i, j = top + y + r * DOWN, left + x + s * ALONG
             if i < c.shape[0] and j < c.shape[1]:
                 c[i, j] = joined(total[r, 2 * s], total[r, 2 * s + 1])
+
+
+MATMUL_VECTORISED = multiplies(matmul_vectorised, (ALONG, DOWN), PAIRS_ACROSS, ROWS)

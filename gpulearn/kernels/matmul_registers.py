@@ -10,11 +10,13 @@ describes ("CUTLASS: Fast Linear Algebra in CUDA C++", NVIDIA developer blog, 20
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.matmul_ladder import multiplies
 
 __all__ = [
     "ALONG",
@@ -22,6 +24,9 @@ __all__ = [
     "DEPTH",
     "DOWN",
     "HIGH",
+    "MATMUL_REGISTER_PATCH",
+    "MATMUL_REGISTER_STRIP",
+    "MATMUL_REGISTER_TILED",
     "ROWS",
     "STRIP",
     "WIDE",
@@ -182,3 +187,8 @@ def matmul_register_patch(a: Matrix, b: Matrix, c: Matrix) -> None:
             i, j = top + y * HIGH + r, left + x * WIDE + s
             if i < c.shape[0] and j < c.shape[1]:
                 c[i, j] = total[r, s]
+
+
+MATMUL_REGISTER_STRIP = multiplies(matmul_register_strip, (COLUMNS, DEPTH), COLUMNS, ROWS)
+MATMUL_REGISTER_TILED = multiplies(matmul_register_tiled, (ALONG, DOWN), COLUMNS, ROWS)
+MATMUL_REGISTER_PATCH = replace(MATMUL_REGISTER_TILED, kernel=matmul_register_patch)

@@ -11,6 +11,7 @@ from gpulearn import cuda, require
 from gpulearn.errors import BadInput
 from gpulearn.kernels import matmul_warp_words
 from gpulearn.kernels.ladder import Rung
+from gpulearn.kernels.matmul_ladder import multiplies
 from gpulearn.kernels.matmul_registers import matmul_register_tiled
 from gpulearn.kernels.matmul_warp_tiles import derived, matmul_warp_tiles
 
@@ -39,8 +40,8 @@ def register_tiled(rows: int, columns: int, depth: int, high: int, wide: int) ->
             threads or shared memory than a block can have.
 
     >>> rung = register_tiled(32, 32, 8, 4, 4)
-    >>> rung.block, rung.grid(100, 64)
-    ((8, 8), (2, 4))
+    >>> rung.block, rung.covers
+    ((8, 8), (32, 32))
     """
     sizes = {"rows": rows, "columns": columns, "depth": depth, "high": high, "wide": wide}
     for name, size in sizes.items():
@@ -59,7 +60,7 @@ def register_tiled(rows: int, columns: int, depth: int, high: int, wide: int) ->
     constants |= {"DOWN": down, "ALONG": along}
     kernel = with_constants(matmul_register_tiled, constants)
     name = f"{rows} × {columns} × {depth}, {high} × {wide} sums"
-    return Rung(name, kernel, (along, down), (columns, rows))
+    return Rung(name, multiplies(kernel, (along, down), columns, rows), (columns, rows))
 
 
 def warp_tiled(
@@ -96,8 +97,8 @@ def warp_tiled(
         BadInput: the sizes do not fit together.
 
     >>> rung = warp_tiled(128, 128, 8, 8, 8, lanes_down=4)
-    >>> rung.block, rung.grid(100, 200)
-    ((256, 1), (2, 1))
+    >>> rung.block, rung.covers
+    ((256, 1), (128, 128))
     """
     across = 32 // require.whole("lanes_down", lanes_down)
     tile = f"a tile of {rows} × {columns} × {depth} with {high} × {wide} sums for each thread"
@@ -126,7 +127,9 @@ def warp_tiled(
         constants |= {name: getattr(matmul_warp_words, name) for name in matmul_warp_words.__all__}
     kernel = with_constants(matmul_warp_tiles, constants, **options)
     name = f"{rows} × {columns} × {depth}, {high} × {wide} sums"
-    return Rung(name, kernel, (threads, 1), (columns, rows), pairs=words)
+    elements = columns // 2 if words else columns
+    specification = multiplies(kernel, (threads, 1), elements, rows)
+    return Rung(name, specification, (columns, rows), pairs=words)
 
 
 def with_constants(kernel: Any, constants: dict[str, Any], **options: Any) -> Any:

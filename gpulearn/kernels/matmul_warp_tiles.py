@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.matmul_ladder import multiplies
 
-__all__ = ["COLUMNS", "ROWS", "THREADS", "derived", "matmul_warp_tiles"]
+__all__ = ["COLUMNS", "MATMUL_WARP_TILES", "ROWS", "THREADS", "derived", "matmul_warp_tiles"]
 
 Matrix = np.ndarray[tuple[int, int], Any]
 Sizes = tuple[int, int, int, tuple[int, int, int], tuple[int, int, int]]
@@ -194,3 +195,6 @@ def matmul_warp_tiles(a: Matrix, b: Matrix, c: Matrix) -> None:
     for q in range(DEPTH):
         multiply(tile_a, tile_b, buffer, q, y, x, total)
     write(c, top + y, left + x, total)
+
+
+MATMUL_WARP_TILES = multiplies(matmul_warp_tiles, (THREADS, 1), COLUMNS, ROWS)

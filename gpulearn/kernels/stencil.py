@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
 from gpulearn.kernels.blocks import BLOCK
+from gpulearn.kernels.specification import Specification, blocks_along
 
-__all__ = ["CELLS", "RADIUS", "WINDOW", "edges", "stencil_1d", "stencil_1d_naive"]
+__all__ = [
+    "CELLS",
+    "EDGES",
+    "RADIUS",
+    "STENCIL_1D",
+    "STENCIL_1D_NAIVE",
+    "WINDOW",
+    "edges",
+    "stencil_1d",
+    "stencil_1d_naive",
+]
 
 CELLS = BLOCK + 1  # pixels that a block of `edges` needs: its own, and the next one
 RADIUS = 3  # neighbours on each side
@@ -108,3 +120,34 @@ def stencil_1d(a: Vector, out: Vector) -> None:
         for k in range(2 * RADIUS + 1):
             total += window[t + k]
         out[start + t] = total
+
+
+def differences(image: Matrix, out: Matrix) -> tuple[Matrix]:
+    """What `edges` must leave in `out`."""
+    return (np.abs(np.diff(image, axis=1)),)
+
+
+def sums_of_neighbours(a: Vector, out: Vector) -> tuple[Vector]:
+    """What both stencils must leave in `out`, added in float64."""
+    padded = np.pad(a.astype(np.float64), RADIUS)
+    total = np.zeros(a.size)
+    for k in range(2 * RADIUS + 1):
+        total += padded[k : k + a.size]
+    return (total.astype(a.dtype),)
+
+
+EDGES = Specification(
+    edges,
+    differences,
+    grid=lambda image, out, block: (blocks_along(image.shape[1], BLOCK), image.shape[0]),
+    block=BLOCK,
+    outputs=(1,),
+)
+STENCIL_1D_NAIVE = Specification(
+    stencil_1d_naive,
+    sums_of_neighbours,
+    grid=lambda a, out, block: blocks_along(a.size, BLOCK),
+    block=BLOCK,
+    outputs=(1,),
+)
+STENCIL_1D = replace(STENCIL_1D_NAIVE, kernel=stencil_1d)

@@ -7,14 +7,22 @@ Some are broken on purpose, and each says how. All take `image` (rows, columns) 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpulearn import cuda
-from gpulearn.kernels.transpose_tiled import PADDED, TILE
+from gpulearn.kernels.transpose_tiled import PADDED, TILE, TRANSPOSE_TILED
 
 __all__ = [
+    "TRANSPOSE_GUARDED",
+    "TRANSPOSE_LEAVES",
+    "TRANSPOSE_OVERFLOWS",
+    "TRANSPOSE_PADDED",
+    "TRANSPOSE_TORN",
+    "TRANSPOSE_WAITS_EARLY",
+    "TRANSPOSE_WHOLE",
     "transpose_guarded",
     "transpose_leaves",
     "transpose_overflows",
@@ -123,3 +131,12 @@ def transpose_overflows(image: Matrix, out: Matrix) -> None:
         tile[ty, tx] = image[y0 + ty, x0 + tx]
     cuda.syncthreads()
     out[x0 + ty, y0 + tx] = tile[tx, ty]
+
+
+TRANSPOSE_TORN = replace(TRANSPOSE_TILED, kernel=transpose_torn)
+TRANSPOSE_WAITS_EARLY = replace(TRANSPOSE_TILED, kernel=transpose_waits_early)
+TRANSPOSE_WHOLE = replace(TRANSPOSE_TILED, kernel=transpose_whole)
+TRANSPOSE_PADDED = replace(TRANSPOSE_TILED, kernel=transpose_padded)
+TRANSPOSE_GUARDED = replace(TRANSPOSE_TILED, kernel=transpose_guarded)
+TRANSPOSE_LEAVES = replace(TRANSPOSE_TILED, kernel=transpose_leaves)
+TRANSPOSE_OVERFLOWS = replace(TRANSPOSE_TILED, kernel=transpose_overflows)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.kernels.specification import Specification, blocks_along
 
-__all__ = ["PADDED", "TILE", "transpose_tiled"]
+__all__ = ["PADDED", "TILE", "TRANSPOSE_TILED", "transpose_tiled"]
 
 TILE = 32  # rows and columns of a tile: a warp for each row
 PADDED = TILE + 1  # floats in a row of the tile, one of them never used
@@ -51,3 +52,17 @@ def transpose_tiled(image: Matrix, out: Matrix) -> None:
     cuda.syncthreads()
     if x0 + ty < out.shape[0] and y0 + tx < out.shape[1]:
         out[x0 + ty, y0 + tx] = tile[tx, ty]
+
+
+def transposed(image: Matrix, out: Matrix) -> tuple[Matrix]:
+    """What `out` must hold."""
+    return (image.T,)
+
+
+TRANSPOSE_TILED = Specification(
+    transpose_tiled,
+    transposed,
+    grid=lambda image, out, block: blocks_along(image.shape[::-1], (TILE, TILE)),
+    block=(TILE, TILE),
+    outputs=(1,),
+)

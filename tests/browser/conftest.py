@@ -11,7 +11,10 @@ import time
 import urllib.request
 from pathlib import Path
 
+import nbformat
 import pytest
+
+from .reduced import reduced
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 TOKEN = "learner"
@@ -42,7 +45,7 @@ def free_port() -> int:
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory):
-    """The address of a running JupyterLab over a copy of the notebooks."""
+    """The address of a running JupyterLab, and the copy of the notebooks that it shows."""
     home = tmp_path_factory.mktemp("lab")
     shutil.copytree(NOTEBOOKS, home / "notebooks")
     for name, values in SETTINGS.items():
@@ -71,8 +74,8 @@ def lab(tmp_path_factory):
     )
     address = f"http://127.0.0.1:{port}"
     try:
-        wait_until(lambda: answers(f"{address}/api?token={TOKEN}"), 60, "JupyterLab to start")
-        yield address
+        wait_until(lambda: answers(f"{address}/api?token={TOKEN}"), 180, "JupyterLab to start")
+        yield address, home / "notebooks"
     finally:
         server.terminate()
         server.wait(30)
@@ -118,14 +121,14 @@ class Notebook:
         page.goto(f"{address}/lab/tree/{name}.ipynb?token={TOKEN}&reset")
         self.wait_for_idle()
 
-    def wait_for_idle(self, seconds: float = 120) -> None:
+    def wait_for_idle(self, seconds: float = 300) -> None:
         """Wait until the status bar says that the kernel has nothing to do."""
         self.page.wait_for_function(
             r"/\| Idle/.test(document.querySelector('#jp-main-statusbar')?.innerText ?? '')",
             timeout=seconds * 1000,
         )
 
-    def run_all(self, seconds: float = 120) -> None:
+    def run_all(self, seconds: float = 300) -> None:
         """Run → Run All Cells, and wait for the last cell's number."""
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
         self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
@@ -186,12 +189,23 @@ class Notebook:
 
 @pytest.fixture(scope="module")
 def open_notebook(lab, browser):
-    """Open a notebook by name; in a page of its own."""
+    """Open a notebook by name, in a page of its own.
+
+    With texts, only the cells that begin with one of them, and what those need.
+    """
     context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    context.set_default_timeout(15_000)
-    yield lambda name: Notebook(context.new_page(), name, lab)
+    context.set_default_timeout(60_000)  # ends what never comes; a busy machine may be slow
+    address, home = lab
+
+    def opened(name: str, *begins: str) -> Notebook:
+        if begins:
+            path = home / f"{name}.ipynb"
+            nbformat.write(reduced(nbformat.read(path, 4), begins), path)
+        return Notebook(context.new_page(), name, address)
+
+    yield opened
     context.close()
-    end_kernels(lab)
+    end_kernels(address)
 
 
 def end_kernels(address: str) -> None:

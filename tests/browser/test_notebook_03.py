@@ -12,14 +12,20 @@ UNGUARDED = [*KERNEL, "i = cuda.grid(1)", "out[i] = a[i] + b[i]"]
 
 @pytest.fixture(scope="module")
 def notebook(open_notebook):
-    """Notebook 03, opened, with all its cells run."""
-    opened = open_notebook("03_threads_blocks_grids")
+    """Notebook 03 with what the tests look at, opened and run."""
+    opened = open_notebook(
+        "03_threads_blocks_grids",
+        "@cuda.jitdef vector_add",
+        'gl.check("vector_add"',
+        "gl.plot.thread_explorer(20)",
+        "gl.plot.thread_explorer(20, 10)",
+    )
     opened.run_all()
     return opened
 
 
 def test_a_learner_writes_a_kernel(notebook):
-    notebook.has_only_unsolved(6)
+    notebook.has_only_unsolved(1)
 
     # a kernel without a guard is told its line and threads, with a guard it passes
     stub = notebook.cell("@cuda.jitdef vector_add")

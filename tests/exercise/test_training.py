@@ -353,7 +353,7 @@ def resume_from_the_very_start(path, model, optimizer, schedule, one_step, steps
         ("accumulate_gradients", parts_and_a_loss_of_all, "the whole batch goes through"),
         ("save_and_resume", resume_by_an_early_name, "run any code while it is loaded"),
         ("save_and_resume", resume_by_pickle, "run any code while it is loaded"),
-        ("save_and_resume", resume_with_random_numbers_in_a_variable, "parameters at the end"),
+        ("save_and_resume", resume_with_random_numbers_in_a_variable, "is kept in a variable, w"),
         ("save_and_resume", resume_with_whole_model, "expected"),
         ("save_and_resume", resume_but_seeds, "the parameters at the end"),
         ("save_and_resume", resume_and_swallow, "number of steps in call 1 is 6, expected 3"),

@@ -5,7 +5,8 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.blocks import BLOCK, block_sum, reverse_block
+from gpulearn.kernels.blocks import BLOCK, BLOCK_SUM, REVERSE_BLOCK, block_sum, reverse_block
+from gpulearn.kernels.specification import poisoned
 
 SIGNATURES = {
     reverse_block: "void(float32[::1])",
@@ -16,28 +17,35 @@ WARPS = BLOCK // 32
 
 
 def stretches(a):
-    return [a[start : start + BLOCK] for start in range(0, a.size, BLOCK)]
+    return [a[start : start + BLOCK] for start in range(0, len(a), BLOCK)]
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_the_references_reverse_and_add_stretch_by_stretch(n):
+    a = np.random.default_rng(n).integers(-9, 10, n).astype(np.float32)
+    (turned,) = REVERSE_BLOCK.reference(a)
+    (sums,) = BLOCK_SUM.reference(a, None)
+    assert turned.tolist() == [x for s in stretches(a.tolist()) for x in reversed(s)]
+    assert sums.tolist() == [sum(s) for s in stretches(a.tolist())]
 
 
 @pytest.mark.parametrize("n", SIZES)
 def test_each_stretch_is_reversed(n):
     a = np.random.default_rng(n).normal(size=n).astype(np.float32)
     there = cuda.to_device(a)
-    report = gl.xray(reverse_block)[-(-n // BLOCK), BLOCK](there)
-    expected = np.concatenate([s[::-1] for s in stretches(a)])
+    report = gl.xray(reverse_block)[REVERSE_BLOCK.shape(a)](there)
     assert not report.findings
-    np.testing.assert_array_equal(there.copy_to_host(), expected)
+    np.testing.assert_array_equal(there.copy_to_host(), *REVERSE_BLOCK.reference(a))
 
 
 @pytest.mark.parametrize("n", SIZES)
 def test_each_stretch_is_summed(n):
     a = np.random.default_rng(n).normal(size=n).astype(np.float32)
-    blocks = -(-n // BLOCK)
-    out = cuda.to_device(np.full(blocks, np.nan, np.float32))
-    report = gl.xray(block_sum)[blocks, BLOCK](cuda.to_device(a), out)
-    expected = [s.astype(np.float64).sum() for s in stretches(a)]
+    out = cuda.to_device(poisoned(-(-n // BLOCK)))
+    report = gl.xray(block_sum)[BLOCK_SUM.shape(a, out)](cuda.to_device(a), out)
     assert not report.findings
-    np.testing.assert_allclose(out.copy_to_host(), expected, rtol=1e-5, atol=1e-5)
+    expected = BLOCK_SUM.reference(a, None)
+    np.testing.assert_allclose(out.copy_to_host(), *expected, rtol=1e-5, atol=1e-5)
 
 
 def test_costs():

@@ -6,36 +6,60 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.kernels.blocks import BLOCK
-from gpulearn.kernels.stencil import RADIUS, WINDOW, edges, stencil_1d, stencil_1d_naive
+from gpulearn.kernels.specification import poisoned
+from gpulearn.kernels.stencil import (
+    EDGES,
+    RADIUS,
+    STENCIL_1D,
+    STENCIL_1D_NAIVE,
+    WINDOW,
+    edges,
+    stencil_1d,
+    stencil_1d_naive,
+)
 
 SIGNATURES = {
     edges: "void(float32[:, ::1], float32[:, ::1])",
     stencil_1d_naive: "void(float32[::1], float32[::1])",
     stencil_1d: "void(float32[::1], float32[::1])",
 }
-SUMS = stencil_1d_naive, stencil_1d
+SUMS = STENCIL_1D_NAIVE, STENCIL_1D
 
 
-def launch(kernel, a):
-    out = cuda.to_device(np.full(a.size, np.nan, np.float32))
-    report = gl.xray(kernel)[-(-a.size // BLOCK), BLOCK](cuda.to_device(a), out)
-    return out.copy_to_host(), report
+def launch(specification, a, out):
+    there = cuda.to_device(out)
+    shape = specification.shape(a, out)
+    report = gl.xray(specification.kernel)[shape](cuda.to_device(a), there)
+    return there.copy_to_host(), report
 
 
-@pytest.mark.parametrize("kernel", SUMS)
+@pytest.mark.parametrize("n", [1, RADIUS, 2 * RADIUS + 1, 20])
+def test_the_reference_adds_what_lies_within_the_radius(n):
+    a = np.random.default_rng(n).integers(-9, 10, n).astype(np.float32)
+    (sums,) = STENCIL_1D.reference(a, None)
+    reach = [range(max(i - RADIUS, 0), min(i + RADIUS + 1, n)) for i in range(n)]
+    assert sums.tolist() == [sum(float(a[j]) for j in near) for near in reach]
+
+
+def test_the_reference_of_edges_takes_each_pixel_from_the_next():
+    assert EDGES.reference(np.float32([[1, 4, 2], [0, 0, -5]]), None)[0].tolist() == [
+        [3, 2],
+        [0, 5],
+    ]
+
+
+@pytest.mark.parametrize("specification", SUMS, ids=lambda s: s.name)
 @pytest.mark.parametrize("n", [1, RADIUS, 2 * RADIUS + 1, BLOCK - 1, BLOCK, BLOCK + 1, 1000])
-def test_neighbours_are_added(kernel, n):
+def test_neighbours_are_added(specification, n):
     a = np.random.default_rng(n).normal(size=n).astype(np.float32)
-    out, report = launch(kernel, a)
-    padded = np.pad(a.astype(np.float64), RADIUS)
-    expected = sum(padded[k : k + n] for k in range(2 * RADIUS + 1))
+    out, report = launch(specification, a, poisoned(n))
     assert not report.findings
-    np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(out, *specification.reference(a, out), rtol=1e-5, atol=1e-5)
 
 
 def test_the_window_is_read_once():
     a = np.ones(8 * BLOCK, np.float32)
-    naive, shared = (launch(kernel, a)[1].totals for kernel in SUMS)
+    naive, shared = (launch(s, a, poisoned(a.size))[1].totals for s in SUMS)
     reads = [t.bytes_requested // 4 - a.size for t in (naive, shared)]
     edges = 2 * sum(range(1, RADIUS + 1)), 2 * RADIUS  # beyond the ends nothing is read
     assert reads == [a.size * (2 * RADIUS + 1) - edges[0], 8 * WINDOW - edges[1]]
@@ -48,10 +72,8 @@ def test_the_window_is_read_once():
 def test_edges_are_differences_along_rows(shape):
     image = np.random.default_rng(1).normal(size=shape).astype(np.float32)
     rows, columns = shape
-    out = cuda.to_device(np.full((rows, columns - 1), np.nan, np.float32))
-    grid = -(-columns // BLOCK), rows
-    report = gl.xray(edges)[grid, BLOCK](cuda.to_device(image), out)
+    out, report = launch(EDGES, image, poisoned(rows, columns - 1))
     assert not report.findings
-    np.testing.assert_array_equal(out.copy_to_host(), abs(np.diff(image)))
+    np.testing.assert_array_equal(out, *EDGES.reference(image, out))
     halo = rows * ((columns - 1) // BLOCK)  # one pixel of the next block, where there is one
     assert report.arrays["image"].bytes_requested == 4 * (image.size + halo)

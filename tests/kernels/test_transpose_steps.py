@@ -6,49 +6,48 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.kernels.transpose_steps import (
-    transpose_guarded,
-    transpose_leaves,
-    transpose_overflows,
-    transpose_padded,
-    transpose_torn,
-    transpose_waits_early,
-    transpose_whole,
+    TRANSPOSE_GUARDED,
+    TRANSPOSE_LEAVES,
+    TRANSPOSE_OVERFLOWS,
+    TRANSPOSE_PADDED,
+    TRANSPOSE_TORN,
+    TRANSPOSE_WAITS_EARLY,
+    TRANSPOSE_WHOLE,
 )
 from gpulearn.kernels.transpose_tiled import TILE
 
 STEPS = (
-    transpose_torn,
-    transpose_waits_early,
-    transpose_whole,
-    transpose_padded,
-    transpose_guarded,
-    transpose_leaves,
-    transpose_overflows,
+    TRANSPOSE_TORN,
+    TRANSPOSE_WAITS_EARLY,
+    TRANSPOSE_WHOLE,
+    TRANSPOSE_PADDED,
+    TRANSPOSE_GUARDED,
+    TRANSPOSE_LEAVES,
+    TRANSPOSE_OVERFLOWS,
 )
-SIGNATURES = dict.fromkeys(STEPS, "void(float32[:, ::1], float32[:, ::1])")
+SIGNATURES = dict.fromkeys([s.kernel for s in STEPS], "void(float32[:, ::1], float32[:, ::1])")
 
 
-def launch(kernel, shape, room=None):
+def launch(step, shape, room=None):
     rows, columns = shape
     image = np.random.default_rng(1).normal(size=shape).astype(np.float32)
     out = cuda.to_device(np.zeros(room or (columns, rows), np.float32))
-    grid = -(-columns // TILE), -(-rows // TILE)
-    report = gl.xray(kernel)[grid, (TILE, TILE)](cuda.to_device(image), out)
+    report = gl.xray(step.kernel)[step.shape(image, out)](cuda.to_device(image), out)
     return image, out.copy_to_host(), report
 
 
-@pytest.mark.parametrize("kernel", [transpose_torn, transpose_waits_early])
-def test_without_a_barrier_between_only_the_diagonals_come_through(kernel):
-    image, out, report = launch(kernel, (2 * TILE, 3 * TILE))
+@pytest.mark.parametrize("step", [TRANSPOSE_TORN, TRANSPOSE_WAITS_EARLY])
+def test_without_a_barrier_between_only_the_diagonals_come_through(step):
+    image, out, report = launch(step, (2 * TILE, 3 * TILE))
     assert [f.kind for f in report.findings] == ["race"]
     tiles = np.kron(np.ones((3, 2)), np.eye(TILE)).astype(bool)
     np.testing.assert_array_equal(out[tiles], image.T[tiles])
     assert np.isnan(out[~tiles]).all()
 
 
-@pytest.mark.parametrize(("kernel", "conflicts"), [(transpose_whole, 31), (transpose_padded, 0)])
-def test_with_it_the_picture_is_whole(kernel, conflicts):
-    image, out, report = launch(kernel, (2 * TILE, 3 * TILE))
+@pytest.mark.parametrize(("step", "conflicts"), [(TRANSPOSE_WHOLE, 31), (TRANSPOSE_PADDED, 0)])
+def test_with_it_the_picture_is_whole(step, conflicts):
+    image, out, report = launch(step, (2 * TILE, 3 * TILE))
     np.testing.assert_array_equal(out, image.T)
     assert not report.findings
     totals, warps = report.totals, 2 * 3 * TILE
@@ -57,9 +56,9 @@ def test_with_it_the_picture_is_whole(kernel, conflicts):
     assert totals.shared_store_conflicts == 0
 
 
-@pytest.mark.parametrize("kernel", [transpose_guarded, transpose_leaves])
-def test_a_guard_round_the_barrier_stops_the_launch(kernel):
-    _, _, report = launch(kernel, (TILE, TILE + 8))
+@pytest.mark.parametrize("step", [TRANSPOSE_GUARDED, TRANSPOSE_LEAVES])
+def test_a_guard_round_the_barrier_stops_the_launch(step):
+    _, _, report = launch(step, (TILE, TILE + 8))
     (finding,) = report.findings
     assert finding.kind == "barrier-divergence"
     assert "256 of 1024" in finding.message or "768 of 1024" in finding.message
@@ -67,7 +66,7 @@ def test_a_guard_round_the_barrier_stops_the_launch(kernel):
 
 def test_a_store_without_guard_shows_what_nobody_loaded():
     shape = (TILE - 2, TILE + 8)
-    image, out, report = launch(transpose_overflows, shape, room=(2 * TILE, TILE))
+    image, out, report = launch(TRANSPOSE_OVERFLOWS, shape, room=(2 * TILE, TILE))
     assert [f.kind for f in report.findings] == ["uninitialised-read"]
     np.testing.assert_array_equal(out[: shape[1], : shape[0]], image.T)
     assert np.isnan(out[shape[1] :]).all()

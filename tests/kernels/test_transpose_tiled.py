@@ -5,7 +5,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.transpose_tiled import TILE, transpose_tiled
+from gpulearn.kernels.transpose_tiled import TILE, TRANSPOSE_TILED, transpose_tiled
 
 SIGNATURES = {
     transpose_tiled: "void(float32[:, ::1], float32[:, ::1])",
@@ -15,9 +15,15 @@ SIGNATURES = {
 def launch(image):
     h, w = image.shape
     out = cuda.to_device(np.full((w, h), np.nan, np.float32))
-    grid = -(-w // TILE), -(-h // TILE)
-    report = gl.xray(transpose_tiled)[grid, (TILE, TILE)](cuda.to_device(image), out)
+    shape = TRANSPOSE_TILED.shape(image, out)
+    report = gl.xray(transpose_tiled)[shape](cuda.to_device(image), out)
     return out.copy_to_host(), report
+
+
+def test_the_reference_swaps_rows_and_columns():
+    image = np.arange(6, dtype=np.float32).reshape(2, 3)
+    (turned,) = TRANSPOSE_TILED.reference(image, None)
+    assert turned.tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 70), (70, 1), (32, 64), (33, 31), (40, 72)])
@@ -25,7 +31,7 @@ def test_the_picture_is_turned(shape):
     image = np.random.default_rng(1).normal(size=shape).astype(np.float32)
     out, report = launch(image)
     assert not report.findings
-    np.testing.assert_array_equal(out, image.T)
+    np.testing.assert_array_equal(out, *TRANSPOSE_TILED.reference(image, out))
 
 
 def test_costs():

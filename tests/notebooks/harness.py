@@ -2,7 +2,9 @@
 
 Student form: as stored. Every check must report its exercise as unsolved, in one sentence;
 nothing else may go wrong. Solution form: each stub is replaced by the source that
-`gl.solution` shows. Nothing at all may go wrong, and every check must pass.
+`gl.solution` shows. Nothing at all may go wrong, and every check must pass. Where no later cell
+uses what a stub defines, one run shows both: each check is followed by the solution and the
+same check again.
 
 A fault is one line. Cells are counted from 1, Markdown cells included.
 """
@@ -26,8 +28,9 @@ from tests.notebooks.markup import pictures_without_words
 
 __all__ = ["NOTEBOOKS", "Form", "checked", "drifts", "faults", "in_solution_form", "stub_name"]
 
-Form = Literal["student", "solution"]
+Form = Literal["student", "solution", "both"]
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+SOLVED = "solved"  # the tag of a check that follows the solution
 MOST_LINES = 3  # of a sentence; a stack trace is longer
 CHECK = re.compile(r"""gl\.check\(\s*["'](\w+)["']""")
 PICTURES = ("image/png", "image/jpeg", "image/svg+xml", "image/gif")
@@ -51,7 +54,7 @@ def faults(
     Args:
         notebook: as stored; it is left as it is.
         name: its file's name, for the faults.
-        form: "student" or "solution".
+        form: "student", "solution", or "both" in one run.
         folder: the working directory of its kernel.
         limits: in seconds, per cell and for all.
         solve: gives the source for an exercise's name.
@@ -60,9 +63,13 @@ def faults(
         One line for each fault; none if all is well.
     """
     found = list(drifts(notebook))
+    origin = list(range(len(notebook.cells)))
     if form == "solution":
         notebook = in_solution_form(notebook, solve)
-    found += judged(run(notebook, folder, limits or Limits()), len(notebook.cells), form)
+    elif form == "both":
+        notebook, origin = in_both_forms(notebook, solve)
+    ran = run(notebook, folder, limits or Limits())
+    found += ((origin[cell], text) for cell, text in judged(ran, len(notebook.cells), form))
     return [f"{name} cell {cell + 1}: {one_line(text)}" for cell, text in sorted(found)]
 
 
@@ -110,6 +117,52 @@ def in_solution_form(
     return solved
 
 
+def in_both_forms(
+    notebook: NotebookNode, solve: Callable[[str], str] = solution_source
+) -> tuple[NotebookNode, list[int]]:
+    """A copy in which each check is followed by the solution and the check again.
+
+    Also the number of the stored cell that each of its cells is or belongs to.
+    """
+    both = copy.deepcopy(notebook)
+    stubs_seen: dict[str, NotebookNode] = {}
+    cells, origin = [], []
+    for index, cell in enumerate(both.cells):
+        cells.append(cell)
+        origin.append(index)
+        if has(cell, "exercise") and (name := stub_name(cell)):
+            stubs_seen[name] = cell
+        elif has(cell, "check") and (stub := stubs_seen.get(checked(cell) or "")) is not None:
+            solved, again = copy.deepcopy(stub), copy.deepcopy(cell)
+            solved.source = solve(checked(cell) or "")
+            again.metadata["tags"] = [*again.metadata.get("tags", ()), SOLVED]
+            cells += [solved, again]
+            origin += [index, index]
+    for number, cell in enumerate(cells):  # a notebook has each identity once
+        cell["id"] = f"cell-{number}"
+    both.cells = cells
+    return both, origin
+
+
+def needs_two_runs(notebook: NotebookNode) -> bool:
+    """Whether a later cell uses what a stub defines, so that the forms differ there too."""
+    for index, cell in enumerate(notebook.cells):
+        if has(cell, "exercise") and (name := stub_name(cell)):
+            later = (c for c in notebook.cells[index + 1 :] if c.cell_type == "code")
+            if any(uses(c, name) for c in later if not has(c, "check")):
+                return True
+    return False
+
+
+def uses(cell: NotebookNode, name: str) -> bool:
+    """Whether a code cell names something; one that cannot be read might."""
+    try:
+        nodes = ast.walk(ast.parse(cell.source))
+    except SyntaxError:
+        return True
+    return any(isinstance(node, ast.Name) and node.id == name for node in nodes)
+
+
 def judged(ran: Run, count: int, form: Form) -> Iterator[tuple[int, str]]:
     """What is wrong with an executed notebook of `count` cells: numbers of cells, and why."""
     for index, cell in enumerate(ran.notebook.cells[:count]):
@@ -117,7 +170,7 @@ def judged(ran: Run, count: int, form: Form) -> Iterator[tuple[int, str]]:
         reached = index < ran.last_cell or (index == ran.last_cell and not ran.ended)
         if reached and has(cell, "check"):
             passed = any(shows_passed(output, checked(cell)) for output in cell.outputs)
-            if form == "student":
+            if form == "student" or (form == "both" and not has(cell, SOLVED)):
                 yield from ((index, text) for text in unsolved(reports, passed))
                 reports = [r for r in reports if r.error != "NotSolvedYet"]
             elif not passed and not reports:

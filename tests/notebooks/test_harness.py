@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 
 from tests.notebooks import kernel
-from tests.notebooks.harness import faults, solution_source
+from tests.notebooks.harness import faults, needs_two_runs, solution_source
 from tests.notebooks.kernel import Limits
 from tests.notebooks.plants import CHECK, EXERCISE, NAME, SOLVED, STUB, code, exercise, healthy, of
 from tests.support.processes import gone
@@ -81,7 +81,7 @@ def told(notebook: NotebookNode, form, folder, **options) -> list[str]:
     return [line.removeprefix(f"{NAME} ") for line in found]
 
 
-@pytest.mark.parametrize("form", ["student", "solution"])
+@pytest.mark.parametrize("form", ["student", "solution", "both"])
 def test_a_healthy_notebook_has_no_faults(form, tmp_path) -> None:
     assert told(healthy(), form, tmp_path) == []
 
@@ -169,6 +169,41 @@ def test_a_solution_that_does_not_pass(tmp_path) -> None:
     assert mistaken[0].startswith("cell 3: raises WrongAnswer: matmul_flops: ")
     assert mistaken[1:] == right
     assert notebook.cells[1].source == STUB
+
+
+def test_one_run_tells_of_both_forms(tmp_path) -> None:
+    cells = [
+        code("import gpulearn as gl"),
+        *exercise(),
+        *exercise(stub=SOLVED),
+        *exercise(check=f"{CHECK[:-1]}[0])"),
+        code("1 / 0"),
+    ]
+
+    def wrong(name: str) -> str:
+        return solution_source(name).replace("2 *", "3 *")
+
+    notebook = new_notebook(cells=cells)
+    early = "cell 5: the check passes before anything is solved"
+    late = "cell 8: raises ZeroDivisionError: division by zero"
+    said = told(notebook, "both", tmp_path)
+    assert said[0] == early
+    assert {line.partition(":")[0] for line in said[1:-1]} == {"cell 7"}
+    assert said[-1] == late
+    mistaken = told(notebook, "both", tmp_path, solve=wrong)
+    assert mistaken[0].startswith("cell 3: raises WrongAnswer: matmul_flops: ")
+    assert {early, late} < set(mistaken)
+    assert notebook.cells[1].source == STUB
+
+
+@pytest.mark.parametrize(
+    ("after", "two"),
+    [("1 + 1", False), ("matmul_flops(1, 2, 3)", True), ("%time matmul_flops(1, 2, 3)", True)],
+)
+def test_where_a_later_cell_uses_the_exercise_each_form_has_its_run(after, two) -> None:
+    before = code("def matmul_flops(m, n, p):\n    return 0\n\n\nmatmul_flops(1, 2, 3)")
+    cells = [before, *exercise(), code(after)]
+    assert needs_two_runs(new_notebook(cells=cells)) == two
 
 
 @pytest.mark.parametrize(

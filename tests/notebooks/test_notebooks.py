@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.notebooks.harness import NOTEBOOKS, Form, faults
+from tests.notebooks.harness import NOTEBOOKS, Form, faults, needs_two_runs
 from tests.notebooks.page import read
 
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
+FORMS: dict[bool, tuple[Form, ...]] = {False: ("both",), True: ("student", "solution")}
+RUNS = [
+    pytest.param(path, form, id=f"{path.stem}-{form}")
+    for path in PATHS
+    for form in FORMS[needs_two_runs(read(path))]
+]
 
 
 def test_there_are_notebooks() -> None:
@@ -15,8 +21,7 @@ def test_there_are_notebooks() -> None:
 
 
 @pytest.mark.notebook
-@pytest.mark.parametrize("form", ["student", "solution"])
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(("path", "form"), RUNS)
 def test_runs(path, form: Form) -> None:
     found = faults(read(path), path.name, form)
     assert not found, "\n" + "\n".join(found)

@@ -46,7 +46,12 @@ def test_a_wrong_product_and_a_launch_that_fails_are_not_timed(monkeypatch):
         c[a.shape[0], 0] = 1
 
     naive = LADDER["naive"]
-    bad = {k.__name__: replace(naive, name=k.__name__, kernel=k) for k in (nothing, outside)}
+    bad = {
+        k.__name__: replace(
+            naive, name=k.__name__, specification=replace(naive.specification, kernel=k)
+        )
+        for k in (nothing, outside)
+    }
     monkeypatch.setattr(ladder, "LADDER", bad | {"naive": naive})
     rows = ladder.record_ladder((8,), seconds=0.001).rows[3:]
     assert rows[0]["error"] == "wrong: its relative error is nan"

@@ -162,16 +162,23 @@ def whatever_fits(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
     return grad_a, grad_b
 
 
-@answers.wrong(
-    "the gradients lose their fractions: np.zeros_like(a) has the dtype of A, which may be whole "
-    "numbers; take that of the gradient."
-)
-def dtype_of_factors(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    grad_a, grad_b = np.zeros_like(a), np.zeros_like(b)
-    for i, j, k in np.ndindex(a.shape[0], b.shape[1], a.shape[1]):
-        grad_a[i, k] += gradient[i, j] * b[k, j]
-        grad_b[k, j] += gradient[i, j] * a[i, k]
+@answers.right
+def by_loops(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
+    grad_a, grad_b = np.zeros(a.shape), np.zeros(b.shape)
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(a.shape[1]):
+                grad_a[i, k] += gradient[i, j] * b[k, j]
+                grad_b[k, j] += gradient[i, j] * a[i, k]
     return grad_a, grad_b
+
+
+answers.edit(
+    {"np.zeros(a.shape), np.zeros(b.shape)": "np.zeros_like(a), np.zeros_like(b)"},
+    "the gradients lose their fractions: np.zeros_like(a) has the dtype of A, which may be whole "
+    "numbers; take that of the gradient.",
+    of=by_loops,
+)
 
 
 @answers.wrong("the sign is turned round: the gradient points uphill; the step down comes later.")
@@ -200,17 +207,6 @@ def only_b(a: Matrix, b: Matrix, gradient: Matrix) -> Matrix:
 @answers.right
 def by_einsum(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
     return np.einsum("ij,kj->ik", gradient, b), np.einsum("ik,ij->kj", a, gradient)
-
-
-@answers.right
-def by_loops(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    grad_a, grad_b = np.zeros(a.shape), np.zeros(b.shape)
-    for i in range(a.shape[0]):
-        for j in range(b.shape[1]):
-            for k in range(a.shape[1]):
-                grad_a[i, k] += gradient[i, j] * b[k, j]
-                grad_b[k, j] += gradient[i, j] * a[i, k]
-    return grad_a, grad_b
 
 
 @answers.right

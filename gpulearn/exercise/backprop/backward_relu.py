@@ -142,13 +142,19 @@ def negative(x: Array, gradient: Array) -> Array:
     return -gradient * (x > 0)
 
 
-@answers.wrong(
+@answers.right
+def on_a_copy(x: Array, gradient: Array) -> Array:
+    result = gradient.copy()
+    result[x <= 0] = 0
+    return result
+
+
+answers.edit(
+    {"gradient.copy()": "gradient"},
     "it changes an array that it was given; others still need it. Make a new one, such as "
-    "gradient * (x > 0)."
+    "gradient * (x > 0).",
+    of=on_a_copy,
 )
-def in_place(x: Array, gradient: Array) -> Array:
-    gradient[x <= 0] = 0
-    return gradient
 
 
 @answers.wrong(
@@ -158,13 +164,20 @@ def picks(x: Array, gradient: Array) -> Array:
     return np.asarray(gradient[x > 0])
 
 
-@answers.wrong(
-    "the gradient loses its fractions: np.zeros_like(x) has the dtype of x; take gradient's."
-)
-def dtype_of_x(x: Array, gradient: Array) -> Array:
-    result = np.zeros_like(x)
-    result[x > 0] = gradient[x > 0]
+@answers.right
+def by_loop(x: Array, gradient: Array) -> Array:
+    result = np.zeros(x.shape)
+    for place in np.ndindex(x.shape):
+        if x[place] > 0:
+            result[place] = gradient[place]
     return result
+
+
+answers.edit(
+    {"np.zeros(x.shape)": "np.zeros_like(x)"},
+    "the gradient loses its fractions: np.zeros_like(x) has the dtype of x; take gradient's.",
+    of=by_loop,
+)
 
 
 @answers.wrong(
@@ -181,24 +194,8 @@ def by_mask(x: Array, gradient: Array) -> Array:
 
 
 @answers.right
-def on_a_copy(x: Array, gradient: Array) -> Array:
-    result = gradient.copy()
-    result[x <= 0] = 0
-    return result
-
-
-@answers.right
 def from_the_output(x: Array, gradient: Array) -> Any:
     return gradient * (np.maximum(x, 0) > 0).astype(gradient.dtype)
-
-
-@answers.right
-def by_loop(x: Array, gradient: Array) -> Array:
-    result = np.zeros(x.shape)
-    for place in np.ndindex(x.shape):
-        if x[place] > 0:
-            result[place] = gradient[place]
-    return result
 
 
 EXERCISE = Exercise(

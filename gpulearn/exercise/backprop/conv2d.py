@@ -1,4 +1,4 @@
-"""Kernels slid over images, from the formula."""
+"""Two-dimensional convolution from its formula."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpulearn.nn.layers import conv2d
 __all__ = ["EXERCISE"]
 
 Array = np.ndarray[Any, Any]
-answers = Answers()
+answers = Answers(conv2d)
 
 
 def cases() -> list[Case]:
@@ -40,273 +40,6 @@ def cases() -> list[Case]:
         Case("images of whole numbers, kernels with fractions", whole),
         Case("float32 images and kernels", tuple(one.astype(np.float32) for one in single)),
     ]
-
-
-def windows(images: Array, kernels: Array) -> Array:
-    """What each output sees of each image, of shape (n, c, rows, columns, r, s)."""
-    return sliding_window_view(images, kernels.shape[2:], axis=(2, 3))
-
-
-def slid(images: Array, kernels: Array) -> Array:
-    return np.asarray(np.einsum("ncyxij,kcij->nkyx", windows(images, kernels), kernels))
-
-
-@answers.wrong(
-    "the kernel is flipped, as convolution is defined in mathematics; a layer's conv2d, "
-    "PyTorch's too, does not flip: out[y, x] takes images[y + i, x + j] · kernels[i, j]."
-)
-def flipped(images: Array, kernels: Array) -> Array:
-    return slid(images, kernels[:, :, ::-1, ::-1])
-
-
-@answers.wrong("the kernel is turned upside down: kernels[i, j] meets images[y + i, x + j].")
-def flipped_rows(images: Array, kernels: Array) -> Array:
-    return slid(images, kernels[:, :, ::-1])
-
-
-@answers.wrong("the kernel is mirrored left to right: kernels[i, j] meets images[y + i, x + j].")
-def flipped_columns(images: Array, kernels: Array) -> Array:
-    return slid(images, kernels[:, :, :, ::-1])
-
-
-@answers.wrong("only the first channel counts; the sum runs over all c channels.")
-def first_channel(images: Array, kernels: Array) -> Array:
-    return slid(images[:, :1], kernels[:, :1])
-
-
-@answers.wrong("only the last channel is left: each overwrites the one before. Add with +=.")
-def last_channel(images: Array, kernels: Array) -> Array:
-    return slid(images[:, -1:], kernels[:, -1:])
-
-
-@answers.wrong("the channels are averaged; a convolution adds them up.")
-def channels_averaged(images: Array, kernels: Array) -> Any:
-    return slid(images, kernels) / images.shape[1]
-
-
-@answers.wrong(
-    "each channel of the image meets every channel of the kernel: channel c of the one belongs "
-    "to channel c of the other, with the same letter in einsum."
-)
-def channels_crossed(images: Array, kernels: Array) -> Array:
-    return slid(images.sum(axis=1, keepdims=True), kernels.sum(axis=1, keepdims=True))
-
-
-@answers.wrong(
-    "the channels are kept apart instead of summed: out has no axis for them, only n, k, rows "
-    "and columns."
-)
-def channels_kept(images: Array, kernels: Array) -> Any:
-    return np.einsum("ncyxij,kcij->nkcyx", windows(images, kernels), kernels)
-
-
-@answers.wrong(
-    "that is one number for all: the formula without y and x is a single scalar product. out has "
-    "an element for every place of the kernel on the image."
-)
-def single_dot_product(images: Array, kernels: Array) -> Any:
-    r, s = kernels.shape[2:]
-    return np.einsum("ncij,kcij->", images[:, :, :r, :s], kernels)
-
-
-@answers.wrong(
-    "the kernel never moves: that is its product with the upper left corner only. Slide it: "
-    "out[y, x] sees images[y + i, x + j]."
-)
-def corner_only(images: Array, kernels: Array) -> Any:
-    r, s = kernels.shape[2:]
-    return np.einsum("ncij,kcij->nk", images[:, :, :r, :s], kernels)[:, :, None, None]
-
-
-@answers.wrong(
-    "every output holds the product with the upper left corner: y and x are never used as "
-    "offsets into the image."
-)
-def corner_everywhere(images: Array, kernels: Array) -> Array:
-    right = slid(images, kernels)
-    return np.broadcast_to(right[:, :, :1, :1], right.shape).copy()
-
-
-@answers.wrong(
-    "the image is padded so that the output has its size ('same'); here the kernel stays within "
-    "the image: h − r + 1 rows, w − s + 1 columns."
-)
-def same_padding(images: Array, kernels: Array) -> Array:
-    r, s = kernels.shape[2:]
-    sides = ((r - 1) // 2, r // 2), ((s - 1) // 2, s // 2)
-    return slid(np.pad(images, ((0, 0), (0, 0), *sides)), kernels)
-
-
-@answers.wrong(
-    "the output has the size of the image, its last rows and columns without values: the kernel "
-    "fits h − r + 1 times, w − s + 1 times."
-)
-def output_as_large_as_the_image(images: Array, kernels: Array) -> Array:
-    r, s = kernels.shape[2:]
-    out = np.zeros((len(images), len(kernels), *images.shape[2:]))
-    out[:, :, : out.shape[2] - r + 1, : out.shape[3] - s + 1] = slid(images, kernels)
-    return out
-
-
-@answers.wrong(
-    "y − i and x − j lie before the image, where a negative index silently counts from its other "
-    "end: out[y, x] takes images[y + i, x + j]."
-)
-def minus_signs(images: Array, kernels: Array) -> Array:
-    r, s = kernels.shape[2:]
-    out = np.zeros(slid(images, kernels).shape)
-    for y, x in np.ndindex(out.shape[2:]):
-        for i, j in np.ndindex(r, s):
-            out[:, :, y, x] += images[:, :, y - i, x - j] @ kernels[:, :, i, j].T
-    return out
-
-
-@answers.wrong(
-    "only the first place has a value: does return stand inside a loop? It belongs below them all."
-)
-def returns_early(images: Array, kernels: Array) -> Array:
-    right = slid(images, kernels)
-    out = np.zeros_like(right)
-    out[:, :, 0, 0] = right[:, :, 0, 0]
-    return out
-
-
-@answers.wrong(
-    "the right numbers stand in the wrong places: windows @ kernels.T has its k kernels last, and "
-    "reshape moves no axis. Swap axes first: transpose(0, 2, 1)."
-)
-def product_reshaped(images: Array, kernels: Array) -> Any:
-    right = slid(images, kernels)
-    return right.transpose(0, 2, 3, 1).reshape(right.shape)
-
-
-@answers.wrong("the image is padded all round ('full'); here the kernel stays within the image.")
-def full_padding(images: Array, kernels: Array) -> Array:
-    r, s = kernels.shape[2:]
-    return slid(np.pad(images, ((0, 0), (0, 0), (r - 1, r - 1), (s - 1, s - 1))), kernels)
-
-
-@answers.wrong("rows and columns of the output are swapped.")
-def output_transposed(images: Array, kernels: Array) -> Array:
-    return slid(images, kernels).swapaxes(2, 3)
-
-
-@answers.wrong("rows and columns of the kernel are swapped: r goes with h, s with w.")
-def kernel_transposed(images: Array, kernels: Array) -> Array:
-    return slid(images, kernels.swapaxes(2, 3))
-
-
-@answers.wrong("images and kernels are swapped in the output: out[n, k] is image n under kernel k.")
-def images_and_kernels_swapped(images: Array, kernels: Array) -> Array:
-    return slid(images, kernels).swapaxes(0, 1)
-
-
-@answers.wrong("only the first image is done; the others' output stays zero.")
-def first_image(images: Array, kernels: Array) -> Array:
-    out = slid(images, kernels)
-    out[1:] = 0
-    return out
-
-
-@answers.wrong("only one image is done: out needs all n of them.")
-def one_image(images: Array, kernels: Array) -> Array:
-    return slid(images[:1], kernels)
-
-
-@answers.wrong("only one kernel is used: out needs all k of them.")
-def one_kernel(images: Array, kernels: Array) -> Array:
-    return slid(images, kernels[:1])
-
-
-@answers.wrong("every output is that of the first kernel: out[n, k] takes kernels[k].")
-def first_kernel_for_all(images: Array, kernels: Array) -> Array:
-    right = slid(images, kernels)
-    return np.broadcast_to(right[:, :1], right.shape).copy()
-
-
-@answers.wrong("every output is that of the first image: out[n, k] takes images[n].")
-def first_image_for_all(images: Array, kernels: Array) -> Array:
-    right = slid(images, kernels)
-    return np.broadcast_to(right[:1], right.shape).copy()
-
-
-@answers.wrong("only the first kernel is used; the others' output stays zero.")
-def first_kernel(images: Array, kernels: Array) -> Array:
-    out = slid(images, kernels)
-    out[:, 1:] = 0
-    return out
-
-
-@answers.wrong("the images are added up: each has its own output.")
-def images_summed(images: Array, kernels: Array) -> Array:
-    out = slid(images, kernels)
-    return np.broadcast_to(out.sum(axis=0, keepdims=True), out.shape).copy()
-
-
-@answers.wrong("the kernels are added up: each has its own output.")
-def kernels_summed(images: Array, kernels: Array) -> Array:
-    out = slid(images, kernels)
-    return np.broadcast_to(out.sum(axis=1, keepdims=True), out.shape).copy()
-
-
-@answers.wrong("the last row and column of the output are missing: a kernel fits h − r + 1 times.")
-def one_short(images: Array, kernels: Array) -> Array:
-    return slid(images, kernels)[:, :, :-1, :-1]
-
-
-@answers.wrong("the last row and column of the output stay zero: a loop ends one early.")
-def last_not_filled(images: Array, kernels: Array) -> Array:
-    out = slid(images, kernels)
-    out[:, :, -1, :] = out[:, :, :, -1] = 0
-    return out
-
-
-@answers.wrong("the kernel moves by its own size; here it moves by one pixel, and places overlap.")
-def own_stride(images: Array, kernels: Array) -> Array:
-    r, s = kernels.shape[2:]
-    return slid(images, kernels)[:, :, ::r, ::s]
-
-
-@answers.wrong("each product overwrites the one before: only the kernel's last element is left.")
-def assigns(images: Array, kernels: Array) -> Any:
-    seen = windows(images, kernels)[..., -1, -1]
-    return np.einsum("ncyx,kc->nkyx", seen, kernels[:, :, -1, -1])
-
-
-@answers.wrong("the sum is divided by the kernel's r · s elements; a convolution only adds up.")
-def averaged(images: Array, kernels: Array) -> Any:
-    return slid(images, kernels) / (kernels.shape[2] * kernels.shape[3])
-
-
-@answers.wrong("the products lose their fractions: give out the dtype of the inputs.")
-def integer_result(images: Array, kernels: Array) -> Array:
-    out = np.zeros(slid(images, kernels).shape, dtype=int)
-    for i, j in np.ndindex(*kernels.shape[2:]):
-        for c in range(images.shape[1]):
-            seen = windows(images, kernels)[:, None, c, :, :, i, j]
-            out += (seen * kernels[:, c, i, j][:, None, None]).astype(int)
-    return out
-
-
-@answers.wrong(
-    "where images hold whole numbers, the products lose their fractions: let out have the dtype "
-    "of images and kernels together."
-)
-def dtype_of_images(images: Array, kernels: Array) -> Array:
-    return slid(images, kernels).astype(images.dtype)
-
-
-@answers.wrong(
-    "the result has the digits of float32 only: let out have the dtype of images and kernels "
-    "together."
-)
-def single_precision(images: Array, kernels: Array) -> Array:
-    return slid(images, kernels).astype(np.float32)
-
-
-@answers.wrong("axes of size 1 are squeezed away: out keeps all four, (n, k, rows, columns).")
-def squeezed(images: Array, kernels: Array) -> Array:
-    return np.asarray(np.squeeze(slid(images, kernels)))
 
 
 @answers.right
@@ -354,6 +87,195 @@ def place_by_place(images: Array, kernels: Array) -> Array:
             out[:, :, y, x] = (seen * kernels).sum(axis=(2, 3, 4))
     return out
 
+
+KERNEL = "kernels[:, :, i, j]"
+SIZES = "    rows, columns = h - r + 1, w - s + 1\n"
+SEEN = "images[:, :, i : i + rows, j : j + columns]"
+PRODUCT = f"{KERNEL} @ seen.reshape(n, c, rows * columns)"
+RETURN = "    return "
+OUT = "out.reshape(n, k, rows, columns)"
+TENSORDOT = "np.tensordot(seen, kernels, axes=((1, 4, 5), (1, 2, 3))).transpose(0, 3, 1, 2)"
+
+answers.edit(
+    {KERNEL: "kernels[:, :, r - 1 - i, s - 1 - j]"},
+    "the kernel is flipped, as convolution is defined in mathematics; a layer's conv2d, "
+    "PyTorch's too, does not flip: out[y, x] takes images[y + i, x + j] · kernels[i, j].",
+)
+answers.edit(
+    {KERNEL: "kernels[:, :, r - 1 - i, j]"},
+    "the kernel is turned upside down: kernels[i, j] meets images[y + i, x + j].",
+)
+answers.edit(
+    {KERNEL: "kernels[:, :, i, s - 1 - j]"},
+    "the kernel is mirrored left to right: kernels[i, j] meets images[y + i, x + j].",
+)
+answers.edit(
+    {PRODUCT: "kernels[:, :1, i, j] @ seen[:, :1].reshape(n, 1, rows * columns)"},
+    "only the first channel counts; the sum runs over all c channels.",
+)
+answers.edit(
+    {PRODUCT: "kernels[:, -1:, i, j] @ seen[:, -1:].reshape(n, 1, rows * columns)"},
+    "only the last channel is left: each overwrites the one before. Add with +=.",
+)
+answers.edit({PRODUCT: f"{PRODUCT} / c"}, "the channels are averaged; a convolution adds them up.")
+answers.edit(
+    {
+        KERNEL: f"{KERNEL}.sum(axis=1, keepdims=True)",
+        "seen.reshape(n, c,": "seen.sum(axis=1).reshape(n, 1,",
+    },
+    "each channel of the image meets every channel of the kernel: channel c of the one belongs "
+    "to channel c of the other, with the same letter in einsum.",
+)
+answers.edit(
+    {TENSORDOT: 'np.einsum("ncyxij,kcij->nkcyx", seen, kernels)'},
+    "the channels are kept apart instead of summed: out has no axis for them, only n, k, rows "
+    "and columns.",
+    of=by_windows,
+)
+answers.edit(
+    {TENSORDOT: 'np.einsum("ncij,kcij->", seen[:, :, 0, 0], kernels)'},
+    "that is one number for all: the formula without y and x is a single scalar product. out has "
+    "an element for every place of the kernel on the image.",
+    of=by_windows,
+)
+answers.edit(
+    {TENSORDOT: 'np.einsum("ncij,kcij->nk", seen[:, :, 0, 0], kernels)[:, :, None, None]'},
+    "the kernel never moves: that is its product with the upper left corner only. Slide it: "
+    "out[y, x] sees images[y + i, x + j].",
+    of=by_windows,
+)
+answers.edit(
+    {PRODUCT: f"{KERNEL} @ images[:, :, i, j].reshape(n, c, 1)"},
+    "every output holds the product with the upper left corner: y and x are never used as "
+    "offsets into the image.",
+)
+answers.edit(
+    {
+        SIZES: """\
+    images = np.pad(images, ((0, 0), (0, 0), ((r - 1) // 2, r // 2), ((s - 1) // 2, s // 2)))
+    rows, columns = h, w
+"""
+    },
+    "the image is padded so that the output has its size ('same'); here the kernel stays within "
+    "the image: h − r + 1 rows, w − s + 1 columns.",
+)
+answers.edit(
+    {
+        f"return {TENSORDOT}": """\
+right = np.einsum("ncyxij,kcij->nkyx", seen, kernels)
+    out = np.zeros((len(images), len(kernels), *images.shape[2:]))
+    out[:, :, : right.shape[2], : right.shape[3]] = right
+    return out"""
+    },
+    "the output has the size of the image, its last rows and columns without values: the kernel "
+    "fits h − r + 1 times, w − s + 1 times.",
+    of=by_windows,
+)
+answers.edit(
+    {
+        ", np.result_type(images, kernels)": "",
+        SEEN: "images[:, :, np.arange(rows)[:, None] - i, np.arange(columns) - j]",
+    },
+    "y − i and x − j lie before the image, where a negative index silently counts from its other "
+    "end: out[y, x] takes images[y + i, x + j].",
+)
+answers.edit(
+    {RETURN: f"    out[:, :, 1:] = 0\n{RETURN}"},
+    "only the first place has a value: does return stand inside a loop? It belongs below them all.",
+)
+answers.edit(
+    {OUT: "out.swapaxes(1, 2).reshape(n, k, rows, columns)"},
+    "the right numbers stand in the wrong places: windows @ kernels.T has its k kernels last, and "
+    "reshape moves no axis. Swap axes first: transpose(0, 2, 1).",
+)
+answers.edit(
+    {
+        SIZES: """\
+    images = np.pad(images, ((0, 0), (0, 0), (r - 1, r - 1), (s - 1, s - 1)))
+    rows, columns = h + r - 1, w + s - 1
+"""
+    },
+    "the image is padded all round ('full'); here the kernel stays within the image.",
+)
+answers.edit({OUT: f"{OUT}.swapaxes(2, 3)"}, "rows and columns of the output are swapped.")
+answers.edit(
+    {"    seen": "    kernels = kernels.swapaxes(2, 3)\n    seen"},
+    "rows and columns of the kernel are swapped: r goes with h, s with w.",
+    of=by_windows,
+)
+answers.edit(
+    {OUT: f"{OUT}.swapaxes(0, 1)"},
+    "images and kernels are swapped in the output: out[n, k] is image n under kernel k.",
+)
+answers.edit(
+    {RETURN: f"    out[1:] = 0\n{RETURN}"},
+    "only the first image is done; the others' output stays zero.",
+)
+answers.edit({OUT: f"{OUT}[:1]"}, "only one image is done: out needs all n of them.")
+answers.edit({OUT: f"{OUT}[:, :1]"}, "only one kernel is used: out needs all k of them.")
+answers.edit(
+    {RETURN: f"    out[:] = out[:, :1]\n{RETURN}"},
+    "every output is that of the first kernel: out[n, k] takes kernels[k].",
+)
+answers.edit(
+    {RETURN: f"    out[:] = out[:1]\n{RETURN}"},
+    "every output is that of the first image: out[n, k] takes images[n].",
+)
+answers.edit(
+    {RETURN: f"    out[:, 1:] = 0\n{RETURN}"},
+    "only the first kernel is used; the others' output stays zero.",
+)
+answers.edit(
+    {RETURN: f"    out[:] = out.sum(axis=0)\n{RETURN}"},
+    "the images are added up: each has its own output.",
+)
+answers.edit(
+    {RETURN: f"    out[:] = out.sum(axis=1, keepdims=True)\n{RETURN}"},
+    "the kernels are added up: each has its own output.",
+)
+answers.edit(
+    {OUT: f"{OUT}[:, :, :-1, :-1]"},
+    "the last row and column of the output are missing: a kernel fits h − r + 1 times.",
+)
+answers.edit(
+    {RETURN + OUT: f"    out = {OUT}\n    out[:, :, -1] = out[..., -1] = 0\n    return out"},
+    "the last row and column of the output stay zero: a loop ends one early.",
+)
+answers.edit(
+    {OUT: f"{OUT}[:, :, ::r, ::s]"},
+    "the kernel moves by its own size; here it moves by one pixel, and places overlap.",
+)
+answers.edit(
+    {"out +=": "out ="},
+    "each product overwrites the one before: only the kernel's last element is left.",
+)
+answers.edit(
+    {PRODUCT: f"{PRODUCT} / (r * s)"},
+    "the sum is divided by the kernel's r · s elements; a convolution only adds up.",
+)
+answers.edit(
+    {
+        "w - s + 1))": "w - s + 1), dtype=int)",
+        "images[image, channel, y + i, x + j] *": "int(images[image, channel, y + i, x + j] *",
+        "kernels[kernel, channel, i, j]": "kernels[kernel, channel, i, j])",
+    },
+    "the products lose their fractions: give out the dtype of the inputs.",
+    of=seven_loops,
+)
+answers.edit(
+    {OUT: f"{OUT}.astype(images.dtype)"},
+    "where images hold whole numbers, the products lose their fractions: let out have the dtype "
+    "of images and kernels together.",
+)
+answers.edit(
+    {OUT: f"{OUT}.astype(np.float32)"},
+    "the result has the digits of float32 only: let out have the dtype of images and kernels "
+    "together.",
+)
+answers.edit(
+    {OUT: f"{OUT}.squeeze()"},
+    "axes of size 1 are squeezed away: out keeps all four, (n, k, rows, columns).",
+)
 
 EXERCISE = Exercise(
     name="conv2d",

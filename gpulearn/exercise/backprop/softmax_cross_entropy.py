@@ -1,4 +1,4 @@
-"""The loss of a classifier, and the gradient from which everything else follows."""
+"""The mean cross-entropy of a batch under softmax, and its gradient."""
 
 from __future__ import annotations
 
@@ -9,19 +9,14 @@ import numpy as np
 
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.exercise.backprop.results import (
-    named,
-    quietly,
-    same,
-    same_but_for_overflow,
-)
+from gpulearn.exercise.backprop.results import named, quietly, same, same_but_for_overflow
 from gpulearn.nn.layers import softmax_cross_entropy
 
 __all__ = ["EXERCISE"]
 
 Array = np.ndarray[Any, Any]
 Result = tuple[Any, Array]
-answers = Answers()
+answers = Answers(softmax_cross_entropy)
 
 
 def cases() -> list[Case]:
@@ -46,323 +41,204 @@ def cases() -> list[Case]:
     ]
 
 
-# What the answers below share: each says one thing otherwise.
-def log_softmax(logits: Array) -> Array:
-    shifted = logits - logits.max(axis=1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+LARGEST = "logits.max(axis=1, keepdims=True)"
+LOG_P = "shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))"
+LOSS = "-log_p[right].mean()"
+P = "np.exp(log_p)"
+DIVIDED = "gradient / n"
 
 
-def softmax(logits: Array) -> Array:
-    return np.exp(log_softmax(logits))
+def made_of(p: str) -> dict[str, str]:
+    """Edits by which loss and gradient are made of probabilities, not of their logarithms."""
+    return {f"log_p = {LOG_P}": f"p = {p}", LOSS: "-np.log(p[right]).mean()", P: "p"}
 
 
-def one_hot(labels: Array, like: Array) -> Array:
-    return np.asarray(np.eye(like.shape[1], dtype=like.dtype)[labels])
-
-
-def picked(log_p: Array, labels: Array) -> Array:
-    return np.asarray(log_p[np.arange(len(labels)), labels])
-
-
-def loss_of(logits: Array, labels: Array) -> Any:
-    return -picked(log_softmax(logits), labels).mean()
-
-
-def gradient_of(logits: Array, labels: Array) -> Array:
-    return (softmax(logits) - one_hot(labels, logits)) / len(labels)
-
-
-@answers.wrong(
+answers.edit(
+    made_of("np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)"),
     "exp overflows: exp(1000) is inf, and inf/inf is nan. Subtract each row's largest logit "
-    "first; the probabilities stay the same."
+    "first; the probabilities stay the same.",
 )
-def overflows(logits: Array, labels: Array) -> Result:
-    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    return -np.log(picked(p, labels)).mean(), (p - one_hot(labels, p)) / len(p)
-
-
-@answers.wrong(
+answers.edit(
+    {LOSS: "-np.log(np.exp(log_p[right])).mean()"},
     "the logarithm meets a probability that has become 0: take it before the exponential, "
-    "log p = shifted − log Σ exp(shifted)."
+    "log p = shifted − log Σ exp(shifted).",
 )
-def log_of_zero(logits: Array, labels: Array) -> Result:
-    return -np.log(picked(softmax(logits), labels)).mean(), gradient_of(logits, labels)
-
-
-def _hidden_zero(small: float) -> None:
-    """Ways to hide the logarithm of zero behind a small number."""
-
-    @answers.wrong(
+for small in (1e-15, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7):
+    answers.edit(
+        {LOSS: f"-np.log(np.exp(log_p[right]) + {small}).mean()"},
         f"adding {small:g} inside the logarithm hides the zero and not the mistake: the loss of a "
-        f"hopeless row stops growing. Use log p = shifted − log Σ exp(shifted)."
+        f"hopeless row stops growing. Use log p = shifted − log Σ exp(shifted).",
     )
-    def added(logits: Array, labels: Array) -> Result:
-        p = softmax(logits)
-        return -np.log(picked(p, labels) + small).mean(), gradient_of(logits, labels)
-
-    @answers.wrong(
+    answers.edit(
+        {LOSS: f"-np.log(np.maximum(np.exp(log_p[right]), {small})).mean()"},
         f"cutting probabilities off at {small:g} hides the zero and not the mistake: the loss of "
-        f"a hopeless row stops growing. Use log p = shifted − log Σ exp(shifted)."
+        f"a hopeless row stops growing. Use log p = shifted − log Σ exp(shifted).",
     )
-    def cut(logits: Array, labels: Array) -> Result:
-        p = np.maximum(softmax(logits), small)
-        return -np.log(picked(p, labels)).mean(), gradient_of(logits, labels)
-
     if small < 1e-12:  # what the next two make of the gradient would be lost in rounding
-        return
-
-    @answers.wrong(
+        continue
+    answers.edit(
+        made_of(f"np.maximum(np.exp({LOG_P}), {small})"),
         f"cutting probabilities off at {small:g} stops the loss of a hopeless row from growing, "
-        f"and falsifies the gradient made of them. Use log p = shifted − log Σ exp(shifted)."
+        f"and falsifies the gradient made of them. Use log p = shifted − log Σ exp(shifted).",
     )
-    def cut_for_both(logits: Array, labels: Array) -> Result:
-        p = np.maximum(softmax(logits), small)
-        return -np.log(picked(p, labels)).mean(), (p - one_hot(labels, p)) / len(p)
-
-    @answers.wrong(
+    answers.edit(
+        made_of(f"np.clip(np.exp({LOG_P}), {small}, 1 - {small})"),
         f"keeping probabilities between {small:g} and 1 − {small:g} stops the loss of a hopeless "
         f"row from growing, and falsifies the gradient that is made of them. Use log p = shifted − "
-        f"log Σ exp(shifted)."
+        f"log Σ exp(shifted).",
     )
-    def clipped_for_both(logits: Array, labels: Array) -> Result:
-        p = np.clip(softmax(logits), small, 1 - small)
-        return -np.log(picked(p, labels)).mean(), (p - one_hot(labels, p)) / len(p)
-
-
-for small in (1e-15, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7):
-    _hidden_zero(small)
-
-
-@answers.wrong(
-    "the softmax runs down the columns, over the batch: each row is one example, so axis=1."
+answers.edit(
+    {LARGEST: "logits.max(axis=0)", LOG_P: "shifted - np.log(np.exp(shifted).sum(axis=0))"},
+    "the softmax runs down the columns, over the batch: each row is one example, so axis=1.",
 )
-def wrong_axis(logits: Array, labels: Array) -> Result:
-    log_p = log_softmax(logits.T).T
-    return -picked(log_p, labels).mean(), (np.exp(log_p) - one_hot(labels, logits)) / len(logits)
-
-
-@answers.wrong(
+answers.edit(
+    {LARGEST: "logits.max()", LOG_P: "shifted - np.log(np.exp(shifted).sum())"},
     "the softmax runs over the whole batch at once: the probabilities of each row add up to 1, "
-    "so axis=1, keepdims=True."
+    "so axis=1, keepdims=True.",
 )
-def no_axis(logits: Array, labels: Array) -> Result:
-    log_p = log_softmax(logits.reshape(1, -1)).reshape(logits.shape)
-    return -picked(log_p, labels).mean(), (np.exp(log_p) - one_hot(labels, logits)) / len(logits)
-
-
-@answers.wrong(
+answers.edit(
+    {
+        LARGEST: "logits.max()",
+        **made_of("np.exp(shifted) / np.exp(shifted).sum(axis=1, keepdims=True)"),
+    },
     "the largest logit of the whole batch is subtracted: in a row far below it every exponential "
-    "becomes 0. Subtract each row's own: max(axis=1, keepdims=True)."
+    "becomes 0. Subtract each row's own: max(axis=1, keepdims=True).",
 )
-def one_maximum(logits: Array, labels: Array) -> Result:
-    e = np.exp(logits - logits.max())
-    p = e / e.sum(axis=1, keepdims=True)
-    return -np.log(picked(p, labels)).mean(), (p - one_hot(labels, p)) / len(p)
-
-
-@answers.wrong(
+answers.edit(
+    {LARGEST: "logits.max()"},
     "one maximum is subtracted from the whole batch: a row far below it sums up to 0, and log 0 "
-    "is −inf. Subtract each row's own: max(axis=1, keepdims=True)."
+    "is −inf. Subtract each row's own: max(axis=1, keepdims=True).",
 )
-def one_maximum_in_log_softmax(logits: Array, labels: Array) -> Result:
-    shifted = logits - logits.max()
-    log_p = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    return -picked(log_p, labels).mean(), (np.exp(log_p) - one_hot(labels, log_p)) / len(log_p)
-
-
-@answers.wrong(
+answers.edit(
+    {LARGEST: "logits.mean(axis=1, keepdims=True)"},
     "what is subtracted of each row is not its largest logit, but its mean, say, or its least: a "
-    "logit far above that still overflows. Subtract max(axis=1, keepdims=True)."
+    "logit far above that still overflows. Subtract max(axis=1, keepdims=True).",
 )
-def row_mean_subtracted(logits: Array, labels: Array) -> Result:
-    shifted = logits - logits.mean(axis=1, keepdims=True)
-    log_p = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    return -picked(log_p, labels).mean(), (np.exp(log_p) - one_hot(labels, log_p)) / len(log_p)
-
-
-@answers.wrong(
+answers.edit(
+    {P: "np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)"},
     "the loss is stable, but the gradient takes exp(logits) anew, which overflows: its softmax is "
-    "exp(log_p)."
+    "exp(log_p).",
 )
-def gradient_overflows(logits: Array, labels: Array) -> Result:
-    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    return loss_of(logits, labels), (p - one_hot(labels, p)) / len(p)
-
-
-@answers.wrong(
+answers.edit(
+    {LOSS: "-logits[right].mean()"},
     "the loss is minus the right class's logit alone; it is −log p, so log Σ exp(logits) of the "
-    "row must be added."
+    "row must be added.",
 )
-def loss_without_normalisation(logits: Array, labels: Array) -> Result:
-    return -picked(logits, labels).mean(), gradient_of(logits, labels)
-
-
-@answers.wrong("it takes the sum over the batch, in both; both are means: divide by n.")
-def sums(logits: Array, labels: Array) -> Result:
-    n = len(labels)
-    return loss_of(logits, labels) * n, gradient_of(logits, labels) * n
-
-
-@answers.wrong("the loss is the mean over the batch; its gradient must be divided by n as well.")
-def gradient_of_the_sum(logits: Array, labels: Array) -> Result:
-    return loss_of(logits, labels), gradient_of(logits, labels) * len(labels)
-
-
-@answers.wrong("the loss is summed over the batch, while its gradient is that of the mean.")
-def loss_summed(logits: Array, labels: Array) -> Result:
-    return loss_of(logits, labels) * len(labels), gradient_of(logits, labels)
-
-
-@answers.wrong(
+answers.edit(
+    {"mean()": "sum()", DIVIDED: "gradient"},
+    "it takes the sum over the batch, in both; both are means: divide by n.",
+)
+answers.edit(
+    {DIVIDED: "gradient"},
+    "the loss is the mean over the batch; its gradient must be divided by n as well.",
+)
+answers.edit(
+    {"mean()": "sum()"},
+    "the loss is summed over the batch, while its gradient is that of the mean.",
+)
+answers.edit(
+    {"mean()": "sum() / logits.size"},
     "the loss is divided by the classes too: only one element of each row counts, so the mean "
-    "is over n rows."
+    "is over n rows.",
 )
-def mean_over_all(logits: Array, labels: Array) -> Result:
-    return loss_of(logits, labels) / logits.shape[1], gradient_of(logits, labels)
-
-
-@answers.wrong("loss and gradient are divided by all n · classes elements; divide by n rows.")
-def both_mean_over_all(logits: Array, labels: Array) -> Result:
-    classes = logits.shape[1]
-    return loss_of(logits, labels) / classes, gradient_of(logits, labels) / classes
-
-
-@answers.wrong(
+answers.edit(
+    {"mean()": "sum() / logits.size", DIVIDED: "gradient / logits.size"},
+    "loss and gradient are divided by all n · classes elements; divide by n rows.",
+)
+answers.edit(
+    {DIVIDED: "gradient / logits.size"},
     "the gradient is divided by all n · classes elements; the loss is a mean over n rows, so "
-    "divide by n."
+    "divide by n.",
 )
-def gradient_mean_over_all(logits: Array, labels: Array) -> Result:
-    return loss_of(logits, labels), gradient_of(logits, labels) / logits.shape[1]
-
-
-@answers.wrong("the gradient is divided by n twice.")
-def divided_twice(logits: Array, labels: Array) -> Result:
-    return loss_of(logits, labels), gradient_of(logits, labels) / len(labels)
-
-
-@answers.wrong("the gradient lacks − 1 at the right class: it is (p − one_hot) / n.")
-def without_one_hot(logits: Array, labels: Array) -> Result:
-    return loss_of(logits, labels), softmax(logits) / len(labels)
-
-
-@answers.wrong("1 is subtracted after the division by n: divide p − one_hot as a whole.")
-def one_hot_not_divided(logits: Array, labels: Array) -> Result:
-    return loss_of(logits, labels), softmax(logits) / len(labels) - one_hot(labels, logits)
-
-
-@answers.wrong("1/n is subtracted before the division by n: divide p − one_hot as a whole.")
-def one_hot_divided_twice(logits: Array, labels: Array) -> Result:
-    n = len(labels)
-    return loss_of(logits, labels), (softmax(logits) - one_hot(labels, logits) / n) / n
-
-
-@answers.wrong("1/n is subtracted from an undivided p: divide p − one_hot as a whole.")
-def only_one_hot_divided(logits: Array, labels: Array) -> Result:
-    return loss_of(logits, labels), softmax(logits) - one_hot(labels, logits) / len(labels)
-
-
-@answers.wrong("the gradient's sign is turned round: it is p − one_hot, not one_hot − p.")
-def gradient_negative(logits: Array, labels: Array) -> Result:
-    return loss_of(logits, labels), -gradient_of(logits, labels)
-
-
-@answers.wrong("the loss lacks its minus: log p is below zero, and a loss must fall as p rises.")
-def loss_negative(logits: Array, labels: Array) -> Result:
-    return -loss_of(logits, labels), gradient_of(logits, labels)
-
-
-@answers.wrong(
+answers.edit({DIVIDED: "gradient / n / n"}, "the gradient is divided by n twice.")
+answers.edit(
+    {"    gradient[right] -= 1\n": ""},
+    "the gradient lacks − 1 at the right class: it is (p − one_hot) / n.",
+)
+answers.edit(
+    {P: f"{P} / n", DIVIDED: "gradient"},
+    "1 is subtracted after the division by n: divide p − one_hot as a whole.",
+)
+answers.edit(
+    {"-= 1": "-= 1 / n"},
+    "1/n is subtracted before the division by n: divide p − one_hot as a whole.",
+)
+answers.edit(
+    {"-= 1": "-= 1 / n", DIVIDED: "gradient"},
+    "1/n is subtracted from an undivided p: divide p − one_hot as a whole.",
+)
+answers.edit(
+    {DIVIDED: "-gradient / n"},
+    "the gradient's sign is turned round: it is p − one_hot, not one_hot − p.",
+)
+answers.edit(
+    {LOSS: "log_p[right].mean()"},
+    "the loss lacks its minus: log p is below zero, and a loss must fall as p rises.",
+)
+answers.edit(
+    {"gradient[right]": "gradient[labels]"},
     "gradient[labels] takes whole rows by number; one element of each row is meant: "
-    "gradient[np.arange(n), labels]."
+    "gradient[np.arange(n), labels].",
 )
-def rows_by_label(logits: Array, labels: Array) -> Result:
-    gradient = softmax(logits)
-    gradient[labels] -= 1
-    return loss_of(logits, labels), gradient / len(labels)
-
-
-@answers.wrong(
+answers.edit(
+    {"gradient[right]": "gradient[:, labels]"},
     "gradient[:, labels] takes whole columns; one element of each row is meant: "
-    "gradient[np.arange(n), labels]."
+    "gradient[np.arange(n), labels].",
 )
-def columns_by_label(logits: Array, labels: Array) -> Result:
-    gradient = softmax(logits)
-    gradient[:, labels] -= 1
-    return loss_of(logits, labels), gradient / len(labels)
-
-
-@answers.wrong(
+answers.edit(
+    {"log_p[right]": "log_p[:, labels]"},
     "log_p[:, labels] takes whole columns, every row's score for every label: take one element "
-    "of each row, log_p[np.arange(n), labels]."
+    "of each row, log_p[np.arange(n), labels].",
 )
-def loss_of_columns(logits: Array, labels: Array) -> Result:
-    return -log_softmax(logits)[:, labels].mean(), gradient_of(logits, labels)
-
-
-@answers.wrong(
+answers.edit(
+    {
+        LOSS: "-(labels * log_p).sum(axis=1).mean()",
+        "gradient[right] -= 1": "gradient = gradient - labels",
+    },
     "labels are used as if they were one-hot rows; they are class numbers: pick with "
-    "[np.arange(n), labels], or make the rows with np.eye(classes)[labels]."
+    "[np.arange(n), labels], or make the rows with np.eye(classes)[labels].",
 )
-def labels_as_one_hot(logits: Array, labels: Array) -> Result:
-    log_p = log_softmax(logits)
-    loss = -(labels * log_p).sum(axis=1).mean()
-    return loss, (np.exp(log_p) - labels) / len(labels)
-
-
-@answers.wrong("the class number itself is subtracted; 1 is, and only at the right class.")
-def label_numbers_subtracted(logits: Array, labels: Array) -> Result:
-    return loss_of(logits, labels), (softmax(logits) - labels[:, None]) / len(labels)
-
-
-@answers.wrong(
+answers.edit(
+    {"gradient[right] -= 1": "gradient = gradient - labels[:, None]"},
+    "the class number itself is subtracted; 1 is, and only at the right class.",
+)
+answers.edit(
+    {
+        P: "np.zeros_like(log_p)",
+        "gradient[right] -= 1": "gradient[right] = -1 / np.exp(log_p[right])",
+    },
     "that is the gradient with respect to the probabilities, −1/p; go on through the softmax to "
-    "the logits: p − one_hot."
+    "the logits: p − one_hot.",
 )
-def gradient_of_probabilities(logits: Array, labels: Array) -> Result:
-    slope = np.where(one_hot(labels, logits) > 0, -1 / softmax(logits), 0)
-    return loss_of(logits, labels), slope / len(labels)
-
-
-@answers.wrong("the gradient takes log p for p: exponentiate before one_hot is subtracted.")
-def gradient_of_logs(logits: Array, labels: Array) -> Result:
-    slope = log_softmax(logits) - one_hot(labels, logits)
-    return loss_of(logits, labels), slope / len(labels)
-
-
-@answers.wrong("the gradient takes the logits for their probabilities: softmax comes first.")
-def gradient_of_logits(logits: Array, labels: Array) -> Result:
-    return loss_of(logits, labels), (logits - one_hot(labels, logits)) / len(labels)
-
-
-@answers.wrong("the loss has no logarithm: it is −log p of the right class, not 1 − p.")
-def no_logarithm(logits: Array, labels: Array) -> Result:
-    return (1 - picked(softmax(logits), labels)).mean(), gradient_of(logits, labels)
-
-
-@answers.wrong("the loss is in bits, by log2: cross-entropy here takes the natural logarithm.")
-def in_bits(logits: Array, labels: Array) -> Result:
-    return loss_of(logits, labels) / np.log(2), gradient_of(logits, labels)
-
-
-@answers.wrong("the loss is one number, the mean over the batch; these are the rows' losses.")
-def loss_per_row(logits: Array, labels: Array) -> Result:
-    return -picked(log_softmax(logits), labels), gradient_of(logits, labels)
-
-
-@answers.wrong("it changes logits in place; others still need them: shifted = logits − … is new.")
-def in_place(logits: Array, labels: Array) -> Result:
-    logits -= logits.max(axis=1, keepdims=True)
-    return loss_of(logits, labels), gradient_of(logits, labels)
-
-
-@answers.wrong("the two are returned in the wrong order: the loss comes first.")
-def exchanged(logits: Array, labels: Array) -> tuple[Array, Any]:
-    return gradient_of(logits, labels), loss_of(logits, labels)
-
-
-@answers.wrong("that is the loss alone: return loss, gradient.")
-def only_loss(logits: Array, labels: Array) -> Any:
-    return loss_of(logits, labels)
+answers.edit(
+    {P: "log_p"},
+    "the gradient takes log p for p: exponentiate before one_hot is subtracted.",
+)
+answers.edit(
+    {P: "logits.copy()"},
+    "the gradient takes the logits for their probabilities: softmax comes first.",
+)
+answers.edit(
+    {LOSS: "(1 - np.exp(log_p[right])).mean()"},
+    "the loss has no logarithm: it is −log p of the right class, not 1 − p.",
+)
+answers.edit(
+    {LOSS: f"{LOSS} / np.log(2)"},
+    "the loss is in bits, by log2: cross-entropy here takes the natural logarithm.",
+)
+answers.edit(
+    {LOSS: "-log_p[right]"},
+    "the loss is one number, the mean over the batch; these are the rows' losses.",
+)
+answers.edit(
+    {"shifted = logits -": "shifted = logits\n    shifted -="},
+    "it changes logits in place; others still need them: shifted = logits − … is new.",
+)
+answers.edit(
+    {f"loss, {DIVIDED}": f"{DIVIDED}, loss"},
+    "the two are returned in the wrong order: the loss comes first.",
+)
+answers.edit({f"loss, {DIVIDED}": "loss"}, "that is the loss alone: return loss, gradient.")
 
 
 @answers.right

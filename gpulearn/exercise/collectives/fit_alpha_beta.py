@@ -17,7 +17,14 @@ __all__ = ["EXERCISE"]
 TOLERANCE = 1e-5  # the normal equations lose half of the digits
 ZERO = 1e-18  # far below any α or β: rounding, where an answer gives 0
 
-answers = Answers()
+answers = Answers(fit_alpha_beta)
+
+WEIGHTS = "1 / np.asarray(seconds, dtype=float)"
+ONES = "rows, np.ones(len(sizes))"
+WEIGHED = "rows, weights * seconds"
+ALPHA = "alpha / scale[0]"
+BETA = "beta / scale[1]"
+RETURN = f"return float({ALPHA}), float({BETA})"
 
 
 def cases() -> list[Case]:
@@ -64,28 +71,19 @@ def difference(got: Any, wanted: Any) -> str | None:
     return None
 
 
-def line(sizes: Any, seconds: Any, weights: Any = None) -> tuple[float, float]:
-    """α and β by weighted least squares."""
-    beta, alpha = np.polyfit(np.asarray(sizes, dtype=float), np.asarray(seconds), 1, w=weights)
-    return float(alpha), float(beta)
-
-
 def relative(seconds: Any) -> Any:
     return 1 / np.asarray(seconds)
 
 
-@answers.wrong("α and β are swapped: np.polyfit, for one, gives the slope first. Return α, β.")
-def swapped(sizes: Any, seconds: Any) -> Any:
-    alpha, beta = line(sizes, seconds, relative(seconds))
-    return beta, alpha
-
-
-@answers.wrong(
-    "each point counts by its absolute error, so that the longest times decide alone and α is "
-    "lost in their noise: weigh each point by 1 / seconds."
+answers.edit(
+    {RETURN: f"return float({BETA}), float({ALPHA})"},
+    "α and β are swapped: np.polyfit, for one, gives the slope first. Return α, β.",
 )
-def absolute_errors(sizes: Any, seconds: Any) -> Any:
-    return line(sizes, seconds)
+answers.edit(
+    {WEIGHTS: "np.ones(len(sizes))", ONES: WEIGHED},
+    "each point counts by its absolute error, so that the longest times decide alone and α is "
+    "lost in their noise: weigh each point by 1 / seconds.",
+)
 
 
 @answers.wrong(
@@ -110,28 +108,22 @@ def log_log(sizes: Any, seconds: Any) -> Any:
     return float(np.exp(factor)), float(power)
 
 
-@answers.wrong("α and β are in milliseconds: both are asked for in seconds.")
-def in_milliseconds(sizes: Any, seconds: Any) -> Any:
-    alpha, beta = line(sizes, seconds, relative(seconds))
-    return 1e3 * alpha, 1e3 * beta
-
-
-@answers.wrong("α and β are in microseconds: both are asked for in seconds.")
-def in_microseconds(sizes: Any, seconds: Any) -> Any:
-    alpha, beta = line(sizes, seconds, relative(seconds))
-    return 1e6 * alpha, 1e6 * beta
-
-
-@answers.wrong("the second number is the bandwidth, bytes per second: β is 1 / bandwidth.")
-def bandwidth(sizes: Any, seconds: Any) -> Any:
-    alpha, beta = line(sizes, seconds, relative(seconds))
-    return alpha, 1 / beta
-
-
-@answers.wrong("β is per bit: the sizes are in bytes.")
-def per_bit(sizes: Any, seconds: Any) -> Any:
-    alpha, beta = line(sizes, seconds, relative(seconds))
-    return alpha, beta / 8
+answers.edit(
+    {ALPHA: f"1e3 * {ALPHA}", BETA: f"1e3 * {BETA}"},
+    "α and β are in milliseconds: both are asked for in seconds.",
+)
+answers.edit(
+    {ALPHA: f"1e6 * {ALPHA}", BETA: f"1e6 * {BETA}"},
+    "α and β are in microseconds: both are asked for in seconds.",
+)
+answers.edit(
+    {BETA: "scale[1] / beta"},
+    "the second number is the bandwidth, bytes per second: β is 1 / bandwidth.",
+)
+answers.edit(
+    {BETA: f"{BETA} / 8"},
+    "β is per bit: the sizes are in bytes.",
+)
 
 
 @answers.wrong(
@@ -159,26 +151,19 @@ def from_the_extremes(sizes: Any, seconds: Any) -> Any:
     return min(seconds), max(seconds) / max(sizes)
 
 
-@answers.wrong(
-    "the weights are 1 / seconds²: np.polyfit squares the weights itself, so give it 1 / seconds."
+answers.edit(
+    {WEIGHTS: f"{WEIGHTS} ** 2", ONES: WEIGHED},
+    "the weights are 1 / seconds²: np.polyfit squares the weights itself, so give it 1 / seconds.",
 )
-def weighed_twice(sizes: Any, seconds: Any) -> Any:
-    return line(sizes, seconds, relative(seconds) ** 2)
-
-
-@answers.wrong(
+answers.edit(
+    {WEIGHTS: f"{WEIGHTS} ** 0.5", ONES: WEIGHED},
     "the weights are 1 / √seconds: np.polyfit multiplies the error itself by them, not its "
-    "square, so give it 1 / seconds."
+    "square, so give it 1 / seconds.",
 )
-def weighed_by_the_root(sizes: Any, seconds: Any) -> Any:
-    return line(sizes, seconds, relative(seconds) ** 0.5)
-
-
-@answers.wrong(
-    "the weights are the times themselves, so that the longest count most: weigh by 1 / seconds."
+answers.edit(
+    {WEIGHTS: "np.asarray(seconds, dtype=float)", ONES: WEIGHED},
+    "the weights are the times themselves, so that the longest count most: weigh by 1 / seconds.",
 )
-def weighed_by_seconds(sizes: Any, seconds: Any) -> Any:
-    return line(sizes, seconds, np.asarray(seconds))
 
 
 @answers.wrong(
@@ -228,16 +213,14 @@ def solved_exactly(sizes: Any, seconds: Any) -> Any:
     return tuple(np.linalg.solve(columns, np.ones(len(sizes))))
 
 
-@answers.wrong("the second number is the bandwidth in GB/s: β is in seconds per byte.")
-def gigabytes_per_second(sizes: Any, seconds: Any) -> Any:
-    alpha, beta = line(sizes, seconds, relative(seconds))
-    return alpha, 1e-9 / beta
-
-
-@answers.wrong("α is in microseconds and β in seconds: both are asked for in seconds.")
-def alpha_in_microseconds(sizes: Any, seconds: Any) -> Any:
-    alpha, beta = line(sizes, seconds, relative(seconds))
-    return 1e6 * alpha, beta
+answers.edit(
+    {BETA: "1e-9 * scale[1] / beta"},
+    "the second number is the bandwidth in GB/s: β is in seconds per byte.",
+)
+answers.edit(
+    {ALPHA: f"1e6 * {ALPHA}"},
+    "α is in microseconds and β in seconds: both are asked for in seconds.",
+)
 
 
 @answers.wrong(

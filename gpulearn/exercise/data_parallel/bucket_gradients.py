@@ -1,4 +1,4 @@
-"""Which gradients travel together: how an answer is tried."""
+"""Gradient buckets: which gradients travel together."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from gpulearn.checker.answers import Answer
+from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.compare import NOTHING
 from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.exercise.data_parallel.bucket_answers import answers
 from gpulearn.parallel.buckets import bucket_gradients
 from gpulearn.require import shown
 
 __all__ = ["EXERCISE"]
+
+answers = Answers(bucket_gradients)
 
 Kind = tuple[int, str]  # how many numbers; "frozen", or a dtype and perhaps a device
 
@@ -149,6 +150,260 @@ def difference(got: Seen, wanted: Seen) -> str | None:
 def _said(seen: Seen) -> str:
     listed = (f"[{', '.join(map(str, bucket))}]" for bucket in seen.buckets)
     return f"[{', '.join(listed)}]"
+
+
+FROZEN = "not parameter.requires_grad"
+SKIP = f"        if {FROZEN}:\n            continue\n"
+KIND = "(parameter.dtype, parameter.device)"
+OTHER_KIND = "own_kind != kind"
+FULL = "filled + parameter.nbytes > most_bytes"
+RESET = "kind, filled = own_kind, 0"
+ADD = "filled += parameter.nbytes"
+END = "return buckets"
+
+answers.edit(
+    {"reversed(parameters)": "parameters"},
+    "the buckets go forward: the first one holds the first layers, whose gradients come last, so "
+    "that it is full when backward ends. Begin with the last parameter.",
+)
+answers.edit(
+    {
+        "reversed(parameters)": "parameters",
+        END: "return [bucket[::-1] for bucket in reversed(buckets)]",
+    },
+    "the buckets are made from the first parameter on and then turned round: begin with the last "
+    "one, so that the first bucket is the full one.",
+)
+answers.edit(
+    {END: "return [bucket[::-1] for bucket in buckets]"},
+    "the buckets are in the right order, and in each of them the parameters go forward.",
+)
+answers.edit(
+    {FULL: "filled >= most_bytes"},
+    "a bucket is closed when it is over the limit, which is one parameter too late: ask whether "
+    "the next one still fits.",
+)
+answers.edit(
+    {"> most_bytes": ">= most_bytes"},
+    "a bucket may be full to the byte: compare with <=, not with <.",
+)
+answers.edit(
+    {f"{OTHER_KIND} or {FULL}": "True"},
+    "each parameter has a bucket of its own, which saves no message at all.",
+)
+answers.edit(
+    {f" or {FULL}": ""},
+    "most_bytes makes no difference: all that is of one dtype and device is in one bucket. It is "
+    "in bytes, as parameter.nbytes is.",
+)
+answers.edit(
+    {"]] = []": "]] = [[]]", f"{OTHER_KIND} or {FULL}": "False"},
+    "all parameters are in one bucket, whatever their bytes, dtypes and devices: the next one "
+    "must be looked at before it is put there.",
+)
+answers.edit(
+    {FROZEN: f"{FROZEN} or parameter.nbytes > most_bytes"},
+    "a parameter that is larger than a bucket is left out, and would never be averaged: give it a "
+    "bucket of its own.",
+)
+answers.edit(
+    {
+        f"    for parameter in reversed(parameters):\n{SKIP}": (
+            "    parts = []\n"
+            "    for one in reversed(parameters):\n"
+            "        if one.requires_grad:\n"
+            "            most = max(1, most_bytes // one.element_size())\n"
+            "            parts += one.detach().split(most) if one.nbytes > most_bytes else [one]\n"
+            "    for parameter in parts:\n"
+        )
+    },
+    "a parameter that is larger than a bucket is split: its gradient is one tensor, which has a "
+    "bucket of its own.",
+)
+answers.edit(
+    {
+        SKIP: (
+            f"{SKIP}        if parameter.nbytes > most_bytes:\n"
+            "            buckets.append([parameter])\n"
+            "            continue\n"
+        ),
+        "buckets.append([])": "current = []\n            buckets.append(current)",
+        "buckets[-1].append(parameter)": "current.append(parameter)",
+    },
+    "a parameter that is larger than a bucket is put beside the others, and those that come after "
+    "it go into the bucket before it: buckets would not leave in the order in which they fill.",
+)
+answers.edit(
+    {
+        "]] = []": "]] = [[]]",
+        OTHER_KIND: "kind not in (None, own_kind)",
+        RESET: "filled = 0",
+        ADD: f"{ADD}\n        kind = own_kind",
+    },
+    "there is an empty bucket: it begins with one, and a first parameter that does not fit begins "
+    "another.",
+)
+answers.edit(
+    {END: "return buckets or [[]]"},
+    "where nothing needs a gradient there is an empty bucket, which would be sent: there are "
+    "no buckets then.",
+)
+answers.edit(
+    {SKIP: ""},
+    "frozen parameters are in the buckets, and they never have a gradient, so their buckets are "
+    "never full: leave out those whose requires_grad is False.",
+)
+answers.edit(
+    {
+        SKIP: "",
+        END: (
+            "trained = [[one for one in bucket if one.requires_grad] for bucket in buckets]\n"
+            "    return [bucket for bucket in trained if bucket]"
+        ),
+    },
+    "frozen parameters are left out, and yet count among a bucket's bytes: pass them over first.",
+)
+answers.edit(
+    {"            continue": "            kind = None\n            continue"},
+    "a frozen parameter closes the bucket: leave it out, and go on with the same bucket.",
+)
+answers.edit(
+    {"parameter.dtype": "parameter.itemsize"},
+    "it compares how long a number is, not what it is: float16 and bfloat16 both have 2 bytes, "
+    "and do not go into one flat tensor. Compare parameter.dtype.",
+)
+answers.edit(
+    {RESET: f"kind, filled = own_kind, 0 if {FULL} else filled"},
+    "a bucket that is begun for another dtype or device takes over the bytes of the one before: "
+    "set the count to 0 there as well.",
+)
+answers.edit(
+    {OTHER_KIND: "not buckets"},
+    "a bucket mixes dtypes or devices: its gradients travel in one flat tensor, which has one of "
+    "each. Begin a new bucket where either changes.",
+)
+answers.edit(
+    {KIND: "parameter.dtype"},
+    "a bucket mixes devices: begin a new one where the device changes, too.",
+)
+answers.edit(
+    {"parameter.device)": "parameter.device.type)"},
+    "a bucket mixes two GPUs: cuda:0 and cuda:1 are both of type cuda. Compare parameter.device "
+    "itself, which knows its number.",
+)
+answers.edit(
+    {KIND: "parameter.device"},
+    "a bucket mixes dtypes: begin a new one where the dtype changes, too.",
+)
+answers.edit(
+    {
+        "kind, filled = None, 0": "rows = {}",
+        f"{OTHER_KIND} or {FULL}": (
+            "own_kind not in rows or "
+            "sum(one.nbytes for one in [*rows[own_kind], parameter]) > most_bytes"
+        ),
+        RESET: "rows[own_kind] = buckets[-1]",
+        "buckets[-1].append(parameter)": "rows[own_kind].append(parameter)",
+        f"        {ADD}\n": "",
+    },
+    "there is a row of buckets for each dtype and device, several of them open at once: only the "
+    "bucket that was begun last takes another parameter.",
+)
+
+
+@answers.wrong(
+    "a parameter goes into any earlier bucket that has room: then that one is not full before the "
+    "last layers are through. Only the bucket that was begun last takes another parameter."
+)
+def first_that_fits(parameters: Any, most_bytes: int) -> Any:
+    buckets: list[list[Any]] = []
+    for one in [one for one in reversed(parameters) if one.requires_grad]:
+        for bucket in buckets:
+            alike = (one.dtype, one.device) == (bucket[0].dtype, bucket[0].device)
+            if alike and sum(other.nbytes for other in [*bucket, one]) <= most_bytes:
+                bucket.append(one)
+                break
+        else:
+            buckets.append([one])
+    return buckets
+
+
+answers.edit(
+    {"reversed(parameters)": "sorted(reversed(parameters), key=lambda one: one.nbytes)"},
+    "the parameters are sorted by their size, and backward does not go by size: keep their order.",
+)
+answers.edit(
+    {FULL: "filled + parameter.numel() > most_bytes", ADD: "filled += parameter.numel()"},
+    "numel() counts numbers, and most_bytes is in bytes: take parameter.nbytes, or multiply by "
+    "element_size().",
+)
+answers.edit(
+    {FULL: "filled + 4 * parameter.numel() > most_bytes", ADD: "filled += 4 * parameter.numel()"},
+    "each number is taken for 4 bytes, also where it is a float16 or a float64.",
+)
+answers.edit(
+    {END: "return buckets[:-1]"},
+    "the last bucket is lost: put it on the list after the loop, too.",
+)
+answers.edit(
+    {RESET: "kind = own_kind"},
+    "the count of bytes goes on from bucket to bucket: set it to 0 where a new one begins.",
+)
+answers.edit(
+    {ADD: "filled += parameter.nbytes if len(buckets[-1]) > 1 else 0"},
+    "the parameter that begins a bucket is not counted among its bytes: set the count to 0, and "
+    "add every parameter that is put there.",
+)
+answers.edit(
+    {END: "return buckets[::-1]"},
+    "the buckets are right, but listed from the last to the first: leave them as begun.",
+)
+answers.edit(
+    {END: "return [buckets[-1]] * len(buckets)"},
+    "all buckets are one and the same list, which clear() empties: begin each with a new one, "
+    "current = [].",
+)
+answers.edit(
+    {ADD: "filled = parameter.nbytes"},
+    "only the last parameter of a bucket is counted: add up the bytes of all that are in it.",
+)
+answers.edit(
+    {FROZEN: "parameter.grad is None"},
+    "there are no buckets: before backward every .grad is None. requires_grad says what needs one.",
+)
+answers.edit(
+    {"continue": "break"},
+    "what comes before a frozen parameter is lost: pass it over with continue, break ends the "
+    "loop.",
+)
+answers.edit(
+    {END: "return [[], *buckets]"},
+    "the first bucket is empty, whatever comes: begin with no bucket, or fill the empty one.",
+)
+answers.edit(
+    {END: "return [[parameter.grad for parameter in bucket] for bucket in buckets]"},
+    "the buckets hold gradients, which are None before backward: put parameters there.",
+)
+answers.variant({FULL: "sum(one.nbytes for one in [*buckets[-1], parameter]) > most_bytes"})
+
+
+@answers.right
+def with_a_current_bucket(parameters: Any, most_bytes: int) -> Any:
+    buckets: list[list[Any]] = []
+    current: list[Any] = []
+    left = most_bytes
+    for number in range(len(parameters) - 1, -1, -1):
+        one = parameters[number]
+        if one.requires_grad:
+            if current and (
+                one.nbytes > left
+                or (one.dtype, one.device) != (current[0].dtype, current[0].device)
+            ):
+                buckets.append(current)
+                current, left = [], most_bytes
+            current.append(one)
+            left -= one.numel() * one.element_size()
+    return [*buckets, current] if current else buckets
 
 
 EXERCISE = Exercise(

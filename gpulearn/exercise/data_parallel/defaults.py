@@ -1,4 +1,4 @@
-"""What an answer takes for an argument that is left out: as the stub has it."""
+"""Default arguments of an answer: those of the stub."""
 
 from __future__ import annotations
 

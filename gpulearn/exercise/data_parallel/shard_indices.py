@@ -1,4 +1,4 @@
-"""Which samples each rank sees: how shards are tried, whatever shuffles them."""
+"""Data sharding: which samples each rank sees, whatever shuffles them."""
 
 # ruff: noqa: NPY002 - the generator that NumPy shares is what an answer might use
 

@@ -1,29 +1,39 @@
-"""How an average of gradients is tried: replicas with known ones, and what becomes of them."""
+"""Trial of gradient averaging: replicas with known gradients, on simulated and real ranks.
+
+While an answer is tried on simulated ranks, the collectives of `torch.distributed` are ours.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 
 from gpulearn.checker.answers import Answer
 from gpulearn.checker.exercise import Case
-from gpulearn.checker.ranks import Ending, demand_on_real_ranks, on_simulated_ranks, plain, watched
-from gpulearn.exercise.data_parallel.torch_ranks import torch_on_simulated_ranks
+from gpulearn.checker.ranks import Ending, on_simulated_ranks, plain, watched
 from gpulearn.parallel import averaging
-from gpulearn.parallel.communicator import rank
+from gpulearn.parallel.allreduce import all_reduce
+from gpulearn.parallel.channel import rank_of_this_thread
+from gpulearn.parallel.collectives import broadcast, reduce
+from gpulearn.parallel.communicator import barrier, rank, world_size
+from gpulearn.parallel.torch_collectives import begin_sum
 
 __all__ = [
     "KINSHIPS",
     "Ran",
     "Step",
+    "act",
+    "convolution",
     "difference",
     "expected",
-    "on_real_ranks",
+    "judge",
     "simulated",
     "tied",
 ]
@@ -209,23 +219,15 @@ def _gradient(found: np.ndarray | None, mean: np.ndarray | None) -> str | None:
     )
 
 
-def on_real_ranks(counts: Sequence[int], steps: Callable[[int], Sequence[Step]]) -> Any:
-    """A demand on an answer that is right on simulated ranks: to be right on real ones too."""
-
-    def judge(step: Step, ranks: list[Any]) -> str | None:
-        return difference(gathered(step, ranks), expected(Case("", (step,))))
-
-    return demand_on_real_ranks(act, counts, steps, judge)
+def judge(step: Step, ranks: list[Any]) -> str | None:
+    """One sentence on what is wrong with what came of an answer on real ranks, or None."""
+    return difference(gathered(step, ranks), expected(Case("", (step,))))
 
 
 def same(one: Ran, other: Ran) -> bool:
     """Whether two outcomes are the same numbers, or the same failure."""
     if one.ending or other.ending:
-        return (
-            one.ending is not None
-            and other.ending is not None
-            and (one.ending.kind, one.ending.waits) == (other.ending.kind, other.ending.waits)
-        )
+        return one.ending == other.ending
     return _same_numbers(one, other)
 
 
@@ -256,3 +258,88 @@ def _close(one: np.ndarray | None, other: np.ndarray | None) -> bool:
         return one is other
     size = np.abs(other[np.isfinite(other)]).max(initial=0)  # what cancels leaves its roundings
     return bool(np.allclose(one, other, rtol=0, atol=TOLERANCE * size, equal_nan=True))
+
+
+OPERATIONS = {dist.ReduceOp.SUM: "sum", dist.ReduceOp.MAX: "max", dist.ReduceOp.MIN: "min"}
+
+
+@contextmanager
+def torch_on_simulated_ranks() -> Iterator[None]:
+    """Let torch's collectives be ours on simulated ranks; whoever is none has torch's own."""
+    before = {name: getattr(dist, name) for name in OURS}
+    for name, ours in OURS.items():
+        setattr(dist, name, _either(ours, before[name]))
+    try:
+        yield
+    finally:
+        for name, own in before.items():
+            setattr(dist, name, own)
+
+
+def _either(ours: Callable[..., Any], own: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **options: Any) -> Any:
+        return (own if rank_of_this_thread() is None else ours)(*args, **options)
+
+    return call
+
+
+def _all_reduce(
+    tensor: Tensor, op: Any = dist.ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Any:
+    if async_op and op == dist.ReduceOp.SUM:
+        return begin_sum(tensor)
+    all_reduce(tensor, _named(op, async_op))
+    return None
+
+
+def _reduce(
+    tensor: Tensor,
+    dst: int = 0,
+    op: Any = dist.ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+) -> None:
+    reduce(tensor, dst, _named(op, async_op))
+
+
+def _broadcast(tensor: Tensor, src: int = 0, group: Any = None, async_op: bool = False) -> None:
+    _named(dist.ReduceOp.SUM, async_op)
+    broadcast(tensor, src)
+
+
+def _named(op: Any, async_op: bool) -> str:
+    if async_op:
+        raise ValueError("async_op=True is there for a sum by all_reduce alone on simulated ranks")
+    if op not in OPERATIONS:
+        name = str(op).rpartition(".")[2]
+        raise ValueError(f"ReduceOp.{name} is not there on simulated ranks: use ReduceOp.SUM")
+    return OPERATIONS[op]
+
+
+def _absent(name: str) -> Callable[..., Any]:
+    def call(*args: Any, **options: Any) -> Any:
+        raise ValueError(f"{name} is not there on simulated ranks: use dist.all_reduce")
+
+    return call
+
+
+ABSENT = (
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_gather_object",
+    "all_to_all",
+    "gather",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "scatter",
+)
+
+OURS: dict[str, Callable[..., Any]] = {
+    "all_reduce": _all_reduce,
+    "reduce": _reduce,
+    "broadcast": _broadcast,
+    "barrier": lambda group=None: barrier(),
+    "get_rank": lambda group=None: rank(),
+    "get_world_size": lambda group=None: world_size(),
+    **{name: _absent(name) for name in ABSENT},
+}

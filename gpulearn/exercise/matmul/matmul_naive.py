@@ -1,4 +1,4 @@
-"""Write C = A·B with one thread for each element, x as the row."""
+"""The naive matrix product: one thread for each element, x as the row."""
 
 from __future__ import annotations
 
@@ -7,148 +7,63 @@ import numpy as np
 from gpulearn import cuda
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
-from gpulearn.exercise.matmul.products import FLOAT64, NO_FLOAT64, Matrix, launch
-from gpulearn.exercise.matmul.products import product as expect
-from gpulearn.kernels.matmul_ladder import matmul_naive
+from gpulearn.exercise.matmul.products import (
+    B_TURNED,
+    BLOCK_IGNORED,
+    FLOAT64,
+    GUARD_TOO_WIDE,
+    LAST_PRODUCT,
+    NEVER_ADDED,
+    NO_FLOAT64,
+    NO_GUARD,
+    ONE_SHORT,
+    ROWS_FOR_COLUMNS,
+    SUMS_IN_C,
+    Matrix,
+    launch,
+)
+from gpulearn.kernels.matmul_ladder import MATMUL_NAIVE, matmul_naive
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(matmul_naive)
 BLOCK = (16, 8)
-
-
-def grid(m: int, p: int) -> tuple[int, int]:
-    """Blocks that cover m rows along x and p columns along y, and no more."""
-    return (-(-m // BLOCK[0]), -(-p // BLOCK[1]))
 
 
 def cases() -> list[Launch]:
     """Square, wide, high, with threads left over, and with a single row or column."""
     sizes = ((32, 32, 32), (33, 5, 20), (17, 40, 61), (1, 9, 30), (30, 3, 1))
-    return [launch(*s, grid, BLOCK) for s in sizes]
+    return [launch(MATMUL_NAIVE, *s, block=BLOCK) for s in sizes]
 
 
-@answers.wrong("the block index is never used: every block computes the elements of block 0.")
-def block_ignored(a: Matrix, b: Matrix, c: Matrix) -> None:
-    i, j = cuda.threadIdx.x, cuda.threadIdx.y
-    if i < c.shape[0] and j < c.shape[1]:
-        total = np.float32(0)
-        for k in range(a.shape[1]):
-            total += a[i, k] * b[k, j]
-        c[i, j] = total
-
-
-@answers.wrong(
-    "x and y are swapped: x counts the rows of C here, and the grid has just enough blocks for it."
+answers.edit(*BLOCK_IGNORED)
+answers.edit(
+    {"i, j = ": "j, i = "},
+    "x and y are swapped: x counts the rows of C here, and the grid has just enough blocks for it.",
 )
-def swapped(a: Matrix, b: Matrix, c: Matrix) -> None:
-    j, i = cuda.grid(2)
-    if i < c.shape[0] and j < c.shape[1]:
-        total = np.float32(0)
-        for k in range(a.shape[1]):
-            total += a[i, k] * b[k, j]
-        c[i, j] = total
-
-
-@answers.wrong("B is read as if it were turned: the k-th element of column j is b[k, j].")
-def b_turned(a: Matrix, b: Matrix, c: Matrix) -> None:
-    i, j = cuda.grid(2)
-    if i < c.shape[0] and j < c.shape[1]:
-        total = np.float32(0)
-        for k in range(a.shape[1]):
-            total += a[i, k] * b[j, k]
-        c[i, j] = total
-
-
-@answers.wrong("A is read as if it were turned: the k-th element of row i is a[i, k].")
-def a_turned(a: Matrix, b: Matrix, c: Matrix) -> None:
-    i, j = cuda.grid(2)
-    if i < c.shape[0] and j < c.shape[1]:
-        total = np.float32(0)
-        for k in range(a.shape[1]):
-            total += a[k, i] * b[k, j]
-        c[i, j] = total
-
-
-@answers.wrong("the products are not added up: each one replaces the last.")
-def last_product(a: Matrix, b: Matrix, c: Matrix) -> None:
-    i, j = cuda.grid(2)
-    if i < c.shape[0] and j < c.shape[1]:
-        for k in range(a.shape[1]):
-            c[i, j] = a[i, k] * b[k, j]
-
-
-@answers.wrong("the guard lets one row and one column too many in: it needs < and not <=.")
-def guard_off_by_one(a: Matrix, b: Matrix, c: Matrix) -> None:
-    i, j = cuda.grid(2)
-    if i <= c.shape[0] and j <= c.shape[1]:
-        total = np.float32(0)
-        for k in range(a.shape[1]):
-            total += a[i, k] * b[k, j]
-        c[i, j] = total
-
-
-@answers.wrong("there are more threads than elements: the ones left over must do nothing.")
-def no_guard(a: Matrix, b: Matrix, c: Matrix) -> None:
-    i, j = cuda.grid(2)
-    total = np.float32(0)
-    for k in range(a.shape[1]):
-        total += a[i, k] * b[k, j]
-    c[i, j] = total
-
-
-@answers.wrong(
-    "it is right for square matrices only: the sum has as many terms as A has columns, not rows."
+answers.edit(*B_TURNED)
+answers.edit(
+    {"a[i, k]": "a[k, i]"},
+    "A is read as if it were turned: the k-th element of row i is a[i, k].",
 )
-def rows_for_columns(a: Matrix, b: Matrix, c: Matrix) -> None:
-    i, j = cuda.grid(2)
-    if i < c.shape[0] and j < c.shape[1]:
-        total = np.float32(0)
-        for k in range(a.shape[0]):
-            total += a[i, k] * b[k, j]
-        c[i, j] = total
-
-
-@answers.wrong("the last product of each sum is missing: write range(a.shape[1]).")
-def one_product_short(a: Matrix, b: Matrix, c: Matrix) -> None:
-    i, j = cuda.grid(2)
-    if i < c.shape[0] and j < c.shape[1]:
-        total = np.float32(0)
-        for k in range(a.shape[1] - 1):
-            total += a[i, k] * b[k, j]
-        c[i, j] = total
-
-
-@answers.wrong("only the first term of each sum is there: let a loop over k add up the others.")
-def first_term(a: Matrix, b: Matrix, c: Matrix) -> None:
-    i, j = cuda.grid(2)
-    if i < c.shape[0] and j < c.shape[1]:
-        c[i, j] = a[i, 0] * b[0, j]
-
-
-@answers.wrong("every element is 0: the sum is never added to.")
-def constant(a: Matrix, b: Matrix, c: Matrix) -> None:
-    i, j = cuda.grid(2)
-    if i < c.shape[0] and j < c.shape[1]:
-        c[i, j] = 0
-
-
-@answers.wrong(
+answers.edit(*LAST_PRODUCT)
+answers.edit(*GUARD_TOO_WIDE)
+answers.edit(*NO_GUARD)
+answers.edit(*ROWS_FOR_COLUMNS)
+answers.edit(*ONE_SHORT)
+answers.edit(
+    {"range(a.shape[1])": "range(1)"},
+    "only the first term of each sum is there: let a loop over k add up the others.",
+)
+answers.edit(*NEVER_ADDED)
+answers.edit(
+    {"c[i, j] = total": "pass"},
     "c holds nothing but what stood there before: write each sum to it, and begin a sum with 0, "
-    "not with c."
+    "not with c.",
 )
-def empty(a: Matrix, b: Matrix, c: Matrix) -> None:
-    pass
+answers.edit({"np.float32(0)": "0.0"}, FLOAT64)
 
-
-@answers.wrong(FLOAT64)
-def sums_in_float64(a: Matrix, b: Matrix, c: Matrix) -> None:
-    i, j = cuda.grid(2)
-    if i < c.shape[0] and j < c.shape[1]:
-        total = 0.0
-        for k in range(a.shape[1]):
-            total += a[i, k] * b[k, j]
-        c[i, j] = total
+answers.variant(SUMS_IN_C)
 
 
 @answers.right
@@ -165,15 +80,6 @@ def early_return(a: Matrix, b: Matrix, c: Matrix) -> None:
 
 
 @answers.right
-def sums_in_c(a: Matrix, b: Matrix, c: Matrix) -> None:
-    i, j = cuda.grid(2)
-    if i < c.shape[0] and j < c.shape[1]:
-        c[i, j] = 0
-        for k in range(a.shape[1]):
-            c[i, j] += a[i, k] * b[k, j]
-
-
-@answers.right
 def strided(a: Matrix, b: Matrix, c: Matrix) -> None:
     x, y = cuda.grid(2)
     across, down = cuda.gridsize(2)
@@ -186,12 +92,10 @@ def strided(a: Matrix, b: Matrix, c: Matrix) -> None:
 
 
 EXERCISE = kernel_exercise(
-    name="matmul_naive",
+    MATMUL_NAIVE,
     notebook="06_matmul_ladder",
     task="Let x count the rows of C and y its columns; each thread adds up one element.",
-    reference=matmul_naive,
     cases=cases,
-    expect=expect,
     answers=answers,
     budgets=(NO_FLOAT64,),
 )

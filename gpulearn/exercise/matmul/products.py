@@ -1,19 +1,35 @@
-"""What the four exercises share: products to launch, their specification, and one budget."""
+"""Products to launch in the four exercises, and the budgets that they share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gpulearn.checker import budgets
 from gpulearn.checker.kernel_exercise import Launch
+from gpulearn.kernels.specification import Shape, Specification
 
-__all__ = ["FLOAT64", "NO_FLOAT64", "ONE_WRITE", "WRITTEN_ONCE", "Matrix", "launch", "product"]
+__all__ = [
+    "BLOCK_IGNORED",
+    "B_TURNED",
+    "FLOAT64",
+    "GUARD",
+    "GUARD_TOO_WIDE",
+    "LAST_PRODUCT",
+    "NEVER_ADDED",
+    "NO_FLOAT64",
+    "NO_GUARD",
+    "ONE_SHORT",
+    "ONE_WRITE",
+    "ROWS_FOR_COLUMNS",
+    "SUMS_IN_C",
+    "WRITTEN_ONCE",
+    "Matrix",
+    "launch",
+]
 
 Matrix = np.ndarray[Any, Any]
-Pair = tuple[int, int]
 
 FLOAT64 = (
     "A plain 0 or 0.0 makes every sum that begins with it a float64: begin with np.float32(0)."
@@ -25,25 +41,63 @@ WRITTEN_ONCE = budgets.bytes_moved(
     lambda case: case.args[2].nbytes * 5 // 4, advice=ONE_WRITE, of=2
 )
 
+# Mistakes in the two products that have one thread for each element: an edit and its hint.
+GUARD = "if i < c.shape[0] and j < c.shape[1]"
+ONE_SHORT = (
+    {"range(a.shape[1])": "range(a.shape[1] - 1)"},
+    "the last product of each sum is missing: write range(a.shape[1]).",
+)
+BLOCK_IGNORED = (
+    {"cuda.grid(2)": "cuda.threadIdx.x, cuda.threadIdx.y"},
+    "the block index is never used: every block computes the elements of block 0.",
+)
+B_TURNED = (
+    {"b[k, j]": "b[j, k]"},
+    "B is read as if it were turned: the k-th element of column j is b[k, j].",
+)
+GUARD_TOO_WIDE = (
+    {GUARD: GUARD.replace("<", "<=")},
+    "the guard lets one row and one column too many in: it needs < and not <=.",
+)
+NO_GUARD = (
+    {GUARD: "if True"},
+    "there are more threads than elements: the ones left over must do nothing.",
+)
+ROWS_FOR_COLUMNS = (
+    {"a.shape[1]": "a.shape[0]"},
+    "it is right for square matrices only: the sum has as many terms as A has columns, not rows.",
+)
+LAST_PRODUCT = (
+    {"total += ": "total = "},
+    "the products are not added up: each one replaces the last.",
+)
+NEVER_ADDED = (
+    {"] = total": "] = 0"},
+    "every element is 0: the sum is never added to.",
+)
 
-def product(a: Matrix, b: Matrix, c: Matrix) -> tuple[Matrix]:
-    """The specification: what `c` must hold, computed in float64 and rounded."""
-    return ((a.astype(np.float64) @ b).astype(np.float32),)
+SUMS_IN_C = {
+    "total = np.float32(0)": "c[i, j] = 0",
+    "total += ": "c[i, j] += ",
+    "        c[i, j] = total": "",
+}
 
 
 def launch(
-    m: int, n: int, p: int, grid: Callable[[int, int], Pair], block: Pair, measured: bool = False
+    specification: Specification,
+    m: int,
+    n: int,
+    p: int,
+    grid: Shape | None = None,
+    block: Shape | None = None,
+    measured: bool = False,
 ) -> Launch:
-    """A launch on random matrices of shapes (m, n) and (n, p); `grid` is called with m and p."""
+    """A launch on random matrices of shapes (m, n) and (n, p)."""
     rng = np.random.default_rng(100 * m + 10 * n + p)
     a = rng.standard_normal((m, n), dtype=np.float32)
     b = rng.standard_normal((n, p), dtype=np.float32)
-    x, y = grid(m, p)
-    return Launch(
-        f"A of shape ({m}, {n}) and B of shape ({n}, {p}) in ({x}, {y}) blocks of {block}",
-        (a, b, np.empty((m, p), np.float32)),
-        grid=(x, y),
-        block=block,
-        outputs=(2,),
-        measured=measured,
-    )
+    args = (a, b, np.empty((m, p), np.float32))
+    usual, block = specification.shape(*args, block=block)
+    grid = usual if grid is None else grid
+    label = f"A of shape ({m}, {n}) and B of shape ({n}, {p}) in {grid} blocks of {block}"
+    return Launch.of(specification, label, *args, grid=grid, block=block, measured=measured)

@@ -1,4 +1,4 @@
-"""Sum each block's stretch: a tree of additions with every barrier that is needed and no more."""
+"""The block sum: a tree of additions with every barrier that is needed and no more."""
 
 from __future__ import annotations
 
@@ -35,6 +35,18 @@ CONFLICTS = (
     "neighbouring words."
 )
 
+# Text of the solution.
+BARRIER = "        cuda.syncthreads()\n"
+ELSE = "    else:\n        partial[t] = 0\n"
+START = "    half = BLOCK // 2\n"
+ADD = "            partial[t] += partial[t + half]\n"
+TREE_OF_SUMS = f"""\
+{START}    while half > 0:
+{BARRIER}        if t < half:
+{ADD}        half //= 2
+"""
+STORE = "    if t == 0:\n        out[cuda.blockIdx.x] = partial[0]"
+
 
 def cases() -> list[Launch]:
     """Vectors of full blocks, of odd sizes, and one block too many for the values."""
@@ -63,285 +75,77 @@ def one_after_the_other(report: Report, launch: Launch) -> str | None:
     return f"each block takes {steps:.3g} steps to read and add its values, the budget is {MOST}"
 
 
-@answers.wrong(
+answers.edit(
+    {BARRIER: ""},
     "what one thread has written, another reads, with no barrier between: one is needed before "
-    "each round, the first one too."
+    "each round, the first one too.",
 )
-def no_barrier(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i < a.size else np.float32(0)
-    half = BLOCK // 2
-    while half > 0:
-        if t < half:
-            partial[t] += partial[t + half]
-        half //= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[0]
-
-
-@answers.wrong(
+answers.edit(
+    {START: f"    cuda.syncthreads()\n{START}", BARRIER: ""},
     "between this round and the one before stands no barrier of the block: each round reads what "
-    "the round before wrote, also what another warp wrote."
+    "the round before wrote, also what another warp wrote.",
 )
-def one_barrier(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i < a.size else np.float32(0)
-    cuda.syncthreads()
-    half = BLOCK // 2
-    while half > 0:
-        if t < half:
-            partial[t] += partial[t + half]
-        half //= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[0]
-
-
-@answers.wrong(
+answers.edit(
+    {START: f"    cuda.syncthreads()\n{START}", BARRIER: "", ADD: f"{ADD}    {BARRIER}"},
     "the barrier stands where only some threads of the block come by, under `if` or after "
-    "`return`: all have to reach it, also those that have nothing to add."
+    "`return`: all have to reach it, also those that have nothing to add.",
 )
-def barrier_for_half(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i < a.size else np.float32(0)
-    cuda.syncthreads()
-    half = BLOCK // 2
-    while half > 0:
-        if t < half:
-            partial[t] += partial[t + half]
-            cuda.syncthreads()
-        half //= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[0]
-
-
-@answers.wrong(BARRIERS)
-def one_barrier_too_many(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i < a.size else np.float32(0)
-    cuda.syncthreads()
-    half = BLOCK // 2
-    while half > 0:
-        if t < half:
-            partial[t] += partial[t + half]
-        cuda.syncthreads()
-        half //= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[0]
-
-
-@answers.wrong(
-    "cells of threads without an element are never written, and then added: write a zero there."
+answers.edit(
+    {START: f"    cuda.syncthreads()\n{START}", BARRIER: "", ADD: ADD + BARRIER},
+    BARRIERS,
 )
-def no_zeros(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    if i < a.size:
-        partial[t] = a[i]
-    half = BLOCK // 2
-    while half > 0:
-        cuda.syncthreads()
-        if t < half:
-            partial[t] += partial[t + half]
-        half //= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[0]
-
-
-@answers.wrong("the guard lets i = a.size through, one past the end: write i < a.size.")
-def guard_too_wide(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i <= a.size else np.float32(0)
-    half = BLOCK // 2
-    while half > 0:
-        cuda.syncthreads()
-        if t < half:
-            partial[t] += partial[t + half]
-        half //= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[0]
-
-
-@answers.wrong(
+answers.edit(
+    {ELSE: ""},
+    "cells of threads without an element are never written, and then added: write a zero there.",
+)
+answers.edit(
+    {"i < a.size": "i <= a.size"},
+    "the guard lets i = a.size through, one past the end: write i < a.size.",
+)
+answers.edit(
+    {"        if t < half:\n            partial": "        partial"},
     "every thread adds in every round: in a round only the first `half` threads have a partner "
-    "inside the array."
+    "inside the array.",
 )
-def all_add(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i < a.size else np.float32(0)
-    half = BLOCK // 2
-    while half > 0:
-        cuda.syncthreads()
-        partial[t] += partial[t + half]
-        half //= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[0]
-
-
-@answers.wrong(
-    "the last round is missing: go on while half > 0, so that the round with half = 1 takes place."
+answers.edit(
+    {"half > 0": "half > 1"},
+    "the last round is missing: go on while half > 0, so that the round with half = 1 takes place.",
 )
-def stops_early(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i < a.size else np.float32(0)
-    half = BLOCK // 2
-    while half > 1:
-        cuda.syncthreads()
-        if t < half:
-            partial[t] += partial[t + half]
-        half //= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[0]
-
-
-@answers.wrong(
+answers.edit(
+    {"BLOCK // 2": "BLOCK // 4"},
     "the first round is missing: half starts at BLOCK // 2, so that the upper half of the "
-    "stretch is added too."
+    "stretch is added too.",
 )
-def starts_late(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i < a.size else np.float32(0)
-    half = BLOCK // 4
-    while half > 0:
-        cuda.syncthreads()
-        if t < half:
-            partial[t] += partial[t + half]
-        half //= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[0]
-
-
-@answers.wrong("all blocks write to out[0]: the sum of block b belongs in out[b].")
-def one_place_for_all(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i < a.size else np.float32(0)
-    half = BLOCK // 2
-    while half > 0:
-        cuda.syncthreads()
-        if t < half:
-            partial[t] += partial[t + half]
-        half //= 2
-    if t == 0:
-        out[0] = partial[0]
-
-
-@answers.wrong(
-    "all threads of a block write to out[b], each its own partial sum: let thread 0 alone do it."
+answers.edit(
+    {"out[cuda.blockIdx.x]": "out[0]"},
+    "all blocks write to out[0]: the sum of block b belongs in out[b].",
 )
-def all_write(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i < a.size else np.float32(0)
-    half = BLOCK // 2
-    while half > 0:
-        cuda.syncthreads()
-        if t < half:
-            partial[t] += partial[t + half]
-        half //= 2
-    out[cuda.blockIdx.x] = partial[t]
-
-
-@answers.wrong("that is the last cell: after the rounds the sum stands in partial[0].")
-def last_cell(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i < a.size else np.float32(0)
-    half = BLOCK // 2
-    while half > 0:
-        cuda.syncthreads()
-        if t < half:
-            partial[t] += partial[t + half]
-        half //= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[BLOCK - 1]
-
-
-@answers.wrong(
+answers.edit(
+    {STORE: "    out[cuda.blockIdx.x] = partial[t]"},
+    "all threads of a block write to out[b], each its own partial sum: let thread 0 alone do it.",
+)
+answers.edit(
+    {"partial[0]": "partial[BLOCK - 1]"},
+    "that is the last cell: after the rounds the sum stands in partial[0].",
+)
+answers.edit(
+    {"np.float32": "np.int32"},
     "the values lose what stands behind the point: the shared array has to hold the vector's "
-    "dtype, np.float32."
+    "dtype, np.float32.",
 )
-def whole_numbers(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.int32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i < a.size else np.float32(0)
-    half = BLOCK // 2
-    while half > 0:
-        cuda.syncthreads()
-        if t < half:
-            partial[t] += partial[t + half]
-        half //= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[0]
-
-
-@answers.wrong("that is the mean: out[b] is the sum of the stretch, so do not divide.")
-def mean(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i < a.size else np.float32(0)
-    half = BLOCK // 2
-    while half > 0:
-        cuda.syncthreads()
-        if t < half:
-            partial[t] += partial[t + half]
-        half //= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[0] / BLOCK
-
-
-@answers.wrong("every block sums the first stretch: the block index is missing in the load.")
-def block_ignored(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    partial[t] = a[t] if t < a.size else np.float32(0)
-    half = BLOCK // 2
-    while half > 0:
-        cuda.syncthreads()
-        if t < half:
-            partial[t] += partial[t + half]
-        half //= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[0]
-
-
-@answers.wrong(
+answers.edit(
+    {"partial[0]": "partial[0] / BLOCK"},
+    "that is the mean: out[b] is the sum of the stretch, so do not divide.",
+)
+answers.edit(
+    {"i = cuda.blockIdx.x * BLOCK + t": "i = t"},
+    "every block sums the first stretch: the block index is missing in the load.",
+)
+answers.edit(
+    {STORE: "    out[cuda.blockIdx.x] = partial[0]"},
     "after the last round all threads read partial[0], which thread 0 has just written: let "
-    "thread 0 alone store the sum."
+    "thread 0 alone store the sum.",
 )
-def all_store_the_sum(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i < a.size else np.float32(0)
-    half = BLOCK // 2
-    while half > 0:
-        cuda.syncthreads()
-        if t < half:
-            partial[t] += partial[t + half]
-        half //= 2
-    out[cuda.blockIdx.x] = partial[0]
 
 
 @answers.wrong(
@@ -406,42 +210,22 @@ def all_add_to_one_place(a: Vector, out: Vector) -> None:
         out[cuda.blockIdx.x] += a[i]
 
 
-@answers.wrong(TREE)
-def one_thread_adds(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i < a.size else np.float32(0)
-    cuda.syncthreads()
+answers.edit(
+    {
+        TREE_OF_SUMS: "    cuda.syncthreads()\n",
+        STORE: """\
     if t == 0:
         total = np.float32(0)
         for k in range(BLOCK):
             total += partial[k]
-        out[cuda.blockIdx.x] = total
-
-
-@answers.wrong(SINGLE)
-def sum_in_float64(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float64)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i < a.size else 0.0
-    half = BLOCK // 2
-    while half > 0:
-        cuda.syncthreads()
-        if t < half:
-            partial[t] += partial[t + half]
-        half //= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[0]
-
-
-@answers.wrong(CONFLICTS)
-def spread_out(a: Vector, out: Vector) -> None:
-    partial = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    partial[t] = a[i] if i < a.size else np.float32(0)
+        out[cuda.blockIdx.x] = total""",
+    },
+    TREE,
+)
+answers.edit({"np.float32": "np.float64"}, SINGLE)
+answers.edit(
+    {
+        TREE_OF_SUMS: """\
     step = 1
     while step < BLOCK:
         cuda.syncthreads()
@@ -449,47 +233,42 @@ def spread_out(a: Vector, out: Vector) -> None:
         if left + step < BLOCK:
             partial[left] += partial[left + step]
         step *= 2
-    if t == 0:
-        out[cuda.blockIdx.x] = partial[0]
+"""
+    },
+    CONFLICTS,
+)
 
-
-@answers.right
-def for_loop(a: Vector, out: Vector) -> None:
-    s = cuda.shared.array(BLOCK, np.float32)
-    me = cuda.threadIdx.x
-    first = cuda.blockIdx.x * cuda.blockDim.x
-    s[me] = 0
-    if first + me < a.size:
-        s[me] = a[first + me]
+answers.variant(
+    {
+        "    if i < a.size": "    partial[t] = 0\n    if i < a.size",
+        ELSE: "",
+        TREE_OF_SUMS: """\
     for k in range(ROUNDS):
         cuda.syncthreads()
         active = BLOCK >> (k + 1)
-        if me < active:
-            s[me] = s[me] + s[me + active]
-    if me == 0:
-        out[cuda.blockIdx.x] = s[0]
-
-
-@answers.right
-def first_round_in_registers(a: Vector, out: Vector) -> None:
-    s = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    mine = np.float32(0)
-    if i < a.size:
-        mine = a[i]
-    s[t] = mine
-    cuda.syncthreads()
+        if t < active:
+            partial[t] = partial[t] + partial[t + active]
+""",
+    },
+    ROUNDS=ROUNDS,
+)
+answers.variant(
+    {  # each thread keeps its own sum in a register
+        "    if i < a.size": "    mine = np.float32(0)\n    if i < a.size",
+        "partial[t] = a[i]": "mine = a[i]",
+        ELSE: "    partial[t] = mine\n    cuda.syncthreads()\n",
+        TREE_OF_SUMS: """\
     width = BLOCK
     while width > 2:
         width //= 2
         if t < width:
-            mine += s[t + width]
-            s[t] = mine
+            mine += partial[t + width]
+            partial[t] = mine
         cuda.syncthreads()
-    if t == 0:
-        out[cuda.blockIdx.x] = mine + s[1]
-
+""",
+        "= partial[0]": "= mine + partial[1]",
+    }
+)
 
 EXERCISE = kernel_exercise(
     BLOCK_SUM,

@@ -1,4 +1,4 @@
-"""Weigh each pixel's neighbourhood through a tile with a halo: all of the notebook at once."""
+"""The tiled 2-D convolution, with a halo: all of the notebook at once."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gpulearn import cuda
 from gpulearn.checker import budgets
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
-from gpulearn.kernels.convolution import REACH, SIDE, conv2d_tiled
+from gpulearn.kernels.convolution import CONV2D_TILED, REACH, SIDE, conv2d_naive, conv2d_tiled
+from gpulearn.kernels.specification import blocks_along
 from gpulearn.kernels.transpose_tiled import TILE
 
 __all__ = ["EXERCISE"]
 
-Array = np.ndarray[Any, Any]
 Matrix = np.ndarray[tuple[int, int], Any]
-answers = Answers()
+answers = Answers(conv2d_tiled)
 
 FILTER = 2 * REACH + 1
 
@@ -36,6 +36,20 @@ SINGLE = (
 BARRIERS = "One barrier is enough: between filling the tile and reading it."
 CONFLICTS = "Let the lanes of a warp read neighbouring words of one row of the tile."
 
+# Text of the solution.
+BARRIER = "    cuda.syncthreads()\n"
+ELSE = "            else:\n                tile[i, j] = 0\n"
+FILL = f"""\
+    for i in range(ty, SIDE, TILE):
+        for j in range(tx, SIDE, TILE):
+            row, column = y0 + i - REACH, x0 + j - REACH
+            if 0 <= row < image.shape[0] and 0 <= column < image.shape[1]:
+                tile[i, j] = image[row, column]
+{ELSE}"""
+SHIFTED = "row, column = y0 + i - REACH, x0 + j - REACH"
+ROWS, COLUMNS = "row < image.shape[0]", "column < image.shape[1]"
+FILTER_ROWS, FILTER_COLUMNS = "i in range(2 * REACH + 1)", "j in range(2 * REACH + 1)"
+
 
 def cases() -> list[Launch]:
     """Images that tiles fill and that they do not, with a filter that has no symmetry."""
@@ -44,10 +58,11 @@ def cases() -> list[Launch]:
     def launch(h: int, w: int, more: str = "", spare: int = 0, measured: bool = False) -> Launch:
         image = rng.normal(size=(h, w)).astype(np.float32)
         weights = rng.normal(size=(FILTER, FILTER)).astype(np.float32)
-        grid = -(-w // TILE) + spare, -(-h // TILE) + spare
-        return Launch(
-            f"an image of {h} × {w}{more}", (image, weights, np.empty_like(image)),
-            grid=grid, block=(TILE, TILE), outputs=(2,), measured=measured,
+        args = image, weights, np.empty_like(image)
+        x, y = blocks_along((w, h), (TILE, TILE))
+        return Launch.of(
+            CONV2D_TILED, f"an image of {h} × {w}{more}", *args,
+            grid=(x + spare, y + spare), measured=measured,
         )  # fmt: skip
 
     return [
@@ -59,17 +74,6 @@ def cases() -> list[Launch]:
     ]
 
 
-def weighed(image: Matrix, weights: Matrix, out: Matrix) -> tuple[Array]:
-    """The specification in NumPy."""
-    h, w = image.shape
-    padded = np.pad(image.astype(np.float64), REACH)
-    total = np.zeros((h, w))
-    for i in range(FILTER):
-        for j in range(FILTER):
-            total += weights[i, j] * padded[i : i + h, j : j + w]
-    return (total.astype(np.float32),)
-
-
 def limit(launch: Launch) -> int:
     """Bytes that may move: tiles with halo in, outputs out, a weight per warp and product."""
     blocks = launch.grid[0] * launch.grid[1] if isinstance(launch.grid, tuple) else launch.grid
@@ -77,345 +81,110 @@ def limit(launch: Launch) -> int:
     return 32 * blocks * (SIDE * (5 + 2) + TILE * 4 + TILE * FILTER**2)
 
 
-# What the answers below share: each says one thing otherwise.
-
-
-@cuda.jit(device=True)
-def fill(tile: Array, image: Matrix, x0: int, y0: int) -> None:
-    """Bring a tile and its halo to shared memory, zeros beyond the image."""
-    for i in range(cuda.threadIdx.y, SIDE, TILE):
-        for j in range(cuda.threadIdx.x, SIDE, TILE):
-            row, column = y0 + i - REACH, x0 + j - REACH
-            if 0 <= row < image.shape[0] and 0 <= column < image.shape[1]:
-                tile[i, j] = image[row, column]
-            else:
-                tile[i, j] = 0
-
-
-@cuda.jit(device=True)
-def weigh(tile: Array, weights: Matrix, out: Matrix, x: int, y: int) -> None:
-    """Write one output from the tile."""
-    if y < out.shape[0] and x < out.shape[1]:
-        total = np.float32(0)
-        for i in range(FILTER):
-            for j in range(FILTER):
-                total += weights[i, j] * tile[cuda.threadIdx.y + i, cuda.threadIdx.x + j]
-        out[y, x] = total
-
-
-@answers.wrong(ONCE)
-def no_tile(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    x, y = cuda.grid(2)
-    if y < out.shape[0] and x < out.shape[1]:
-        total = np.float32(0)
-        for i in range(FILTER):
-            for j in range(FILTER):
-                row, column = y + i - REACH, x + j - REACH
-                if 0 <= row < image.shape[0] and 0 <= column < image.shape[1]:
-                    total += weights[i, j] * image[row, column]
-        out[y, x] = total
-
-
-@answers.wrong(
+answers.wrong(ONCE)(conv2d_naive)
+answers.edit(
+    {BARRIER: ""},
     "between the lines that fill the tile and the line that reads it there must be a barrier: a "
-    "thread weighs pixels that other threads have loaded."
+    "thread weighs pixels that other threads have loaded.",
 )
-def no_barrier(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
-    fill(tile, image, cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE)
-    weigh(tile, weights, out, x, y)
-
-
-@answers.wrong(
+answers.edit(
+    {
+        FILL: "    if y0 + ty >= out.shape[0] or x0 + tx >= out.shape[1]:\n        return\n" + FILL,
+    },
     "threads that lie outside the image never reach the barrier: let every thread of the block "
-    "help to fill the tile and pass the barrier, and guard what comes after it."
+    "help to fill the tile and pass the barrier, and guard what comes after it.",
 )
-def early_return(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
-    if x >= out.shape[1] or y >= out.shape[0]:
-        return
-    fill(tile, image, cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE)
-    cuda.syncthreads()
-    weigh(tile, weights, out, x, y)
-
-
-@answers.wrong(
-    "a part of the halo is loaded by nobody: a tile with its halo has more rows and more columns "
-    "than the block has threads, so that both need a second round."
-)
-def no_halo(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
+answers.edit(
+    {
+        FILL: """\
     own = np.float32(0)
-    if y < image.shape[0] and x < image.shape[1]:
-        own = image[y, x]
-    tile[cuda.threadIdx.y + REACH, cuda.threadIdx.x + REACH] = own
-    cuda.syncthreads()
-    weigh(tile, weights, out, x, y)
-
-
-@answers.wrong(
+    if y0 + ty < image.shape[0] and x0 + tx < image.shape[1]:
+        own = image[y0 + ty, x0 + tx]
+    tile[ty + REACH, tx + REACH] = own
+"""
+    },
+    "a part of the halo is loaded by nobody: a tile with its halo has more rows and more columns "
+    "than the block has threads, so that both need a second round.",
+)
+answers.edit(
+    {"range(ty, SIDE, TILE)": "range(ty, TILE, TILE)"},
     "the lower part of the halo is never loaded: the rows of the tile need a second round as the "
-    "columns do."
+    "columns do.",
 )
-def rows_once(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
-    i = cuda.threadIdx.y
-    for j in range(cuda.threadIdx.x, SIDE, TILE):
-        row, column = y - REACH, cuda.blockIdx.x * TILE + j - REACH
-        if 0 <= row < image.shape[0] and 0 <= column < image.shape[1]:
-            tile[i, j] = image[row, column]
-        else:
-            tile[i, j] = 0
-    cuda.syncthreads()
-    weigh(tile, weights, out, x, y)
-
-
-@answers.wrong(
+answers.edit(
+    {ELSE: ""},
     "cells beyond the image's edges are left as they are: shared memory starts as garbage, so "
-    "write a zero there."
+    "write a zero there.",
 )
-def edges_left_open(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
-    for i in range(cuda.threadIdx.y, SIDE, TILE):
-        for j in range(cuda.threadIdx.x, SIDE, TILE):
-            row = cuda.blockIdx.y * TILE + i - REACH
-            column = cuda.blockIdx.x * TILE + j - REACH
-            if 0 <= row < image.shape[0] and 0 <= column < image.shape[1]:
-                tile[i, j] = image[row, column]
-    cuda.syncthreads()
-    weigh(tile, weights, out, x, y)
-
-
-@answers.wrong(
+answers.edit(
+    {"0 <= column": "x0 <= column"},
     "the halo on the left is zero between blocks too: only beyond the image it is zero, so "
-    "compare with 0, not with x0."
+    "compare with 0, not with x0.",
 )
-def left_halo_of_zeros(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
-    for i in range(ty, SIDE, TILE):
-        for j in range(tx, SIDE, TILE):
-            row, column = y0 + i - REACH, x0 + j - REACH
-            inside = 0 <= row < image.shape[0] and x0 <= column < image.shape[1]
-            tile[i, j] = image[row, column] if inside else np.float32(0)
-    cuda.syncthreads()
-    weigh(tile, weights, out, x0 + tx, y0 + ty)
-
-
-@answers.wrong(
+answers.edit(
+    {COLUMNS: "column < min(image.shape[1], x0 + TILE)"},
     "the halo on the right is zero between blocks too: only beyond the image it is zero, so "
-    "compare with image.shape[1], not with x0 + TILE."
+    "compare with image.shape[1], not with x0 + TILE.",
 )
-def right_halo_of_zeros(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
-    for i in range(ty, SIDE, TILE):
-        for j in range(tx, SIDE, TILE):
-            row, column = y0 + i - REACH, x0 + j - REACH
-            inside = 0 <= row < image.shape[0] and 0 <= column < min(image.shape[1], x0 + TILE)
-            tile[i, j] = image[row, column] if inside else np.float32(0)
-    cuda.syncthreads()
-    weigh(tile, weights, out, x0 + tx, y0 + ty)
-
-
-@answers.wrong(
+answers.edit(
+    {"0 <= row": "y0 <= row"},
     "the halo above is zero between blocks too: only beyond the image it is zero, so "
-    "compare with 0, not with y0."
+    "compare with 0, not with y0.",
 )
-def upper_halo_of_zeros(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
-    for i in range(ty, SIDE, TILE):
-        for j in range(tx, SIDE, TILE):
-            row, column = y0 + i - REACH, x0 + j - REACH
-            inside = y0 <= row < image.shape[0] and 0 <= column < image.shape[1]
-            tile[i, j] = image[row, column] if inside else np.float32(0)
-    cuda.syncthreads()
-    weigh(tile, weights, out, x0 + tx, y0 + ty)
-
-
-@answers.wrong(
+answers.edit(
+    {ROWS: "row < min(image.shape[0], y0 + TILE)"},
     "the halo below is zero between blocks too: only beyond the image it is zero, so "
-    "compare with image.shape[0], not with y0 + TILE."
+    "compare with image.shape[0], not with y0 + TILE.",
 )
-def lower_halo_of_zeros(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
-    for i in range(ty, SIDE, TILE):
-        for j in range(tx, SIDE, TILE):
-            row, column = y0 + i - REACH, x0 + j - REACH
-            inside = 0 <= row < min(image.shape[0], y0 + TILE) and 0 <= column < image.shape[1]
-            tile[i, j] = image[row, column] if inside else np.float32(0)
-    cuda.syncthreads()
-    weigh(tile, weights, out, x0 + tx, y0 + ty)
-
-
-@answers.wrong(
+answers.edit(
+    {"0 <= row": "row", "0 <= column": "column"},
     "an index below zero is not guarded: as in NumPy, image[−1] is the last row. Ask for "
-    "0 <= row and 0 <= column as well."
+    "0 <= row and 0 <= column as well.",
 )
-def wraps_around(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
-    for i in range(cuda.threadIdx.y, SIDE, TILE):
-        for j in range(cuda.threadIdx.x, SIDE, TILE):
-            row = cuda.blockIdx.y * TILE + i - REACH
-            column = cuda.blockIdx.x * TILE + j - REACH
-            if row < image.shape[0] and column < image.shape[1]:
-                tile[i, j] = image[row, column]
-            else:
-                tile[i, j] = 0
-    cuda.syncthreads()
-    weigh(tile, weights, out, x, y)
-
-
-@answers.wrong(
+answers.edit(
+    {ROWS: "row < image.shape[1]", COLUMNS: "column < image.shape[0]"},
     "the guard of the load takes rows for columns, which is right for square images only: rows "
-    "end at image.shape[0], columns at image.shape[1]."
+    "end at image.shape[0], columns at image.shape[1].",
 )
-def square_only(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
-    for i in range(cuda.threadIdx.y, SIDE, TILE):
-        for j in range(cuda.threadIdx.x, SIDE, TILE):
-            row = cuda.blockIdx.y * TILE + i - REACH
-            column = cuda.blockIdx.x * TILE + j - REACH
-            if 0 <= row < image.shape[1] and 0 <= column < image.shape[0]:
-                tile[i, j] = image[row, column]
-            else:
-                tile[i, j] = 0
-    cuda.syncthreads()
-    weigh(tile, weights, out, x, y)
-
-
-@answers.wrong(
-    "the store has no guard of its own, or one with <=: threads outside the image must not write."
+answers.edit(
+    {"y0 + ty < out": "y0 + ty <= out", "x0 + tx < out": "x0 + tx <= out"},
+    "the store has no guard of its own, or one with <=: threads outside the image must not write.",
 )
-def guard_too_wide(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
-    fill(tile, image, cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE)
-    cuda.syncthreads()
-    if y <= out.shape[0] and x <= out.shape[1]:
-        total = np.float32(0)
-        for i in range(FILTER):
-            for j in range(FILTER):
-                total += weights[i, j] * tile[cuda.threadIdx.y + i, cuda.threadIdx.x + j]
-        out[y, x] = total
-
-
-@answers.wrong(
+answers.edit(
+    {SHIFTED: "row, column = y0 + i, x0 + j"},
     "the tile is filled without its shift: cell (0, 0) belongs to the pixel REACH rows above and "
-    "REACH columns to the left of the tile."
+    "REACH columns to the left of the tile.",
 )
-def not_shifted(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
-    fill(tile, image, cuda.blockIdx.x * TILE + REACH, cuda.blockIdx.y * TILE + REACH)
-    cuda.syncthreads()
-    weigh(tile, weights, out, x, y)
-
-
-@answers.wrong(
+answers.edit(
+    {SHIFTED: "row, column = i - REACH, j - REACH"},
     "every block fills its tile from the image's first corner: the block index is missing in "
-    "the load."
+    "the load.",
 )
-def block_ignored(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
-    fill(tile, image, 0, 0)
-    cuda.syncthreads()
-    weigh(tile, weights, out, x, y)
-
-
-@answers.wrong(
+answers.edit(
+    {"tile[ty + i, tx + j]": "tile[tx + i, ty + j]"},
     "x and y are mixed up in the tile: rows of the tile belong to threadIdx.y, columns to "
-    "threadIdx.x."
+    "threadIdx.x.",
 )
-def tile_transposed(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
-    fill(tile, image, cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE)
-    cuda.syncthreads()
-    if y < out.shape[0] and x < out.shape[1]:
-        total = np.float32(0)
-        for i in range(FILTER):
-            for j in range(FILTER):
-                total += weights[i, j] * tile[cuda.threadIdx.x + i, cuda.threadIdx.y + j]
-        out[y, x] = total
-
-
-@answers.wrong("the weights are read as weights[j, i]: i counts rows, in the tile and there.")
-def weights_transposed(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
-    fill(tile, image, cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE)
-    cuda.syncthreads()
-    if y < out.shape[0] and x < out.shape[1]:
-        total = np.float32(0)
-        for i in range(FILTER):
-            for j in range(FILTER):
-                total += weights[j, i] * tile[cuda.threadIdx.y + i, cuda.threadIdx.x + j]
-        out[y, x] = total
-
-
-@answers.wrong(
+answers.edit(
+    {"weights[i, j]": "weights[j, i]"},
+    "the weights are read as weights[j, i]: i counts rows, in the tile and there.",
+)
+answers.edit(
+    {"weights[i, j]": "weights[2 * REACH - i, 2 * REACH - j]"},
     "the filter is flipped: weights[0, 0] belongs to the neighbour above and to the left, as in "
-    "the formula of the task."
+    "the formula of the task.",
 )
-def flipped(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
-    fill(tile, image, cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE)
-    cuda.syncthreads()
-    if y < out.shape[0] and x < out.shape[1]:
-        total = np.float32(0)
-        for i in range(FILTER):
-            for j in range(FILTER):
-                weight = weights[FILTER - 1 - i, FILTER - 1 - j]
-                total += weight * tile[cuda.threadIdx.y + i, cuda.threadIdx.x + j]
-        out[y, x] = total
-
-
-@answers.wrong(
-    "the last row and the last column of the filter are left out: it has 2·REACH + 1 of each."
+answers.edit(
+    {FILTER_ROWS: "i in range(2 * REACH)", FILTER_COLUMNS: "j in range(2 * REACH)"},
+    "the last row and the last column of the filter are left out: it has 2·REACH + 1 of each.",
 )
-def filter_cut(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
-    fill(tile, image, cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE)
-    cuda.syncthreads()
-    if y < out.shape[0] and x < out.shape[1]:
-        total = np.float32(0)
-        for i in range(2 * REACH):
-            for j in range(2 * REACH):
-                total += weights[i, j] * tile[cuda.threadIdx.y + i, cuda.threadIdx.x + j]
-        out[y, x] = total
-
-
-@answers.wrong(
-    "the edges repeat the image's first and last pixels: beyond the edges of the image is zero."
+answers.edit(
+    {
+        SHIFTED: "row = min(max(y0 + i - REACH, 0), image.shape[0] - 1)\n"
+        "            column = min(max(x0 + j - REACH, 0), image.shape[1] - 1)"
+    },
+    "the edges repeat the image's first and last pixels: beyond the edges of the image is zero.",
 )
-def clamped(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
-    for i in range(ty, SIDE, TILE):
-        for j in range(tx, SIDE, TILE):
-            row = min(max(y0 + i - REACH, 0), image.shape[0] - 1)
-            column = min(max(x0 + j - REACH, 0), image.shape[1] - 1)
-            tile[i, j] = image[row, column]
-    cuda.syncthreads()
-    weigh(tile, weights, out, x0 + tx, y0 + ty)
 
 
 @answers.wrong("every pixel of out is zero: the sums are never stored, or taken over zeros.")
@@ -425,21 +194,11 @@ def constant(image: Matrix, weights: Matrix, out: Matrix) -> None:
         out[y, x] = 0
 
 
-@answers.wrong(
+answers.edit(
+    {FILTER_ROWS: "i in range(1, 2 * REACH)", FILTER_COLUMNS: "j in range(1, 2 * REACH)"},
     "only the 3 × 3 weights in the middle are used: with REACH 2 the filter has 5 × 5, i and j "
-    "from 0 to 4."
+    "from 0 to 4.",
 )
-def three_by_three(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
-    fill(tile, image, cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE)
-    cuda.syncthreads()
-    if y < out.shape[0] and x < out.shape[1]:
-        total = np.float32(0)
-        for i in range(1, FILTER - 1):
-            for j in range(1, FILTER - 1):
-                total += weights[i, j] * tile[cuda.threadIdx.y + i, cuda.threadIdx.x + j]
-        out[y, x] = total
 
 
 @answers.wrong("nothing is written: out is left as it was.")
@@ -447,97 +206,39 @@ def empty(image: Matrix, weights: Matrix, out: Matrix) -> None:
     pass
 
 
-@answers.wrong(COALESCED)
-def down_the_columns(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    tx, ty = cuda.threadIdx.y, cuda.threadIdx.x
-    x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
-    for i in range(ty, SIDE, TILE):
-        for j in range(tx, SIDE, TILE):
-            row, column = y0 + i - REACH, x0 + j - REACH
-            inside = 0 <= row < image.shape[0] and 0 <= column < image.shape[1]
-            tile[i, j] = image[row, column] if inside else np.float32(0)
-    cuda.syncthreads()
-    if y0 + ty < out.shape[0] and x0 + tx < out.shape[1]:
-        total = np.float32(0)
-        for i in range(FILTER):
-            for j in range(FILTER):
-                total += weights[i, j] * tile[ty + i, tx + j]
-        out[y0 + ty, x0 + tx] = total
+answers.edit({"tx, ty = ": "ty, tx = "}, COALESCED)
+answers.edit({"np.float32(0)": "0.0"}, SINGLE)
+answers.edit(
+    {"    out[y0 + ty, x0 + tx] = total": "    out[y0 + ty, x0 + tx] = total\n" + BARRIER}, BARRIERS
+)
 
-
-@answers.wrong(SINGLE)
-def sum_in_float64(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
-    fill(tile, image, cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE)
-    cuda.syncthreads()
-    if y < out.shape[0] and x < out.shape[1]:
-        total = 0.0
-        for i in range(FILTER):
-            for j in range(FILTER):
-                total += weights[i, j] * tile[cuda.threadIdx.y + i, cuda.threadIdx.x + j]
-        out[y, x] = total
-
-
-@answers.wrong(BARRIERS)
-def two_barriers(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    x, y = cuda.grid(2)
-    fill(tile, image, cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE)
-    cuda.syncthreads()
-    weigh(tile, weights, out, x, y)
-    cuda.syncthreads()
-
-
-@answers.right
-def cells_in_one_line(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    """The tile is filled as one long line of cells, whatever the block's shape."""
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    threads = cuda.blockDim.x * cuda.blockDim.y
-    left, top = cuda.blockIdx.x * TILE - REACH, cuda.blockIdx.y * TILE - REACH
-    number = cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x
+answers.variant(
+    {  # the tile is filled as one long line of cells, whatever the block's shape
+        FILL: """\
+    number = ty * cuda.blockDim.x + tx
     while number < SIDE * SIDE:
         i, j = number // SIDE, number % SIDE
+        row, column = y0 + i - REACH, x0 + j - REACH
         value = np.float32(0)
-        if 0 <= top + i < image.shape[0] and 0 <= left + j < image.shape[1]:
-            value = image[top + i, left + j]
+        if 0 <= row < image.shape[0] and 0 <= column < image.shape[1]:
+            value = image[row, column]
         tile[i, j] = value
-        number += threads
-    cuda.syncthreads()
-    x, y = cuda.grid(2)
-    if x >= out.shape[1] or y >= out.shape[0]:
-        return
-    total = weights[0, 0] * tile[cuda.threadIdx.y, cuda.threadIdx.x]
-    for k in range(1, FILTER * FILTER):
-        i, j = k // FILTER, k % FILTER
-        total += weights[i, j] * tile[cuda.threadIdx.y + i, cuda.threadIdx.x + j]
-    out[y, x] = total
-
-
-@answers.right
-def zeros_first(image: Matrix, weights: Matrix, out: Matrix) -> None:
-    """The same thread writes a zero and then, perhaps, the pixel: no barrier is needed."""
-    tile = cuda.shared.array((SIDE, SIDE), np.float32)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    for i in range(ty, SIDE, TILE):
-        for j in range(tx, SIDE, TILE):
-            tile[i, j] = 0
-            row = cuda.blockIdx.y * TILE - REACH + i
-            column = cuda.blockIdx.x * TILE - REACH + j
-            if row >= 0 and column >= 0 and row < image.shape[0] and column < image.shape[1]:
-                tile[i, j] = image[row, column]
-    cuda.syncthreads()
-    weigh(tile, weights, out, cuda.blockIdx.x * TILE + tx, cuda.blockIdx.y * TILE + ty)
-
+        number += cuda.blockDim.x * cuda.blockDim.y
+""",
+    }
+)
+answers.variant(
+    {  # the same thread writes a zero and then, perhaps, the pixel: no barrier is needed
+        SHIFTED: SHIFTED + "\n            tile[i, j] = 0",
+        ELSE: "",
+    }
+)
 
 EXERCISE = kernel_exercise(
-    name="conv2d_tiled",
+    CONV2D_TILED,
     notebook="05_shared_memory_and_barriers",
     task="Weigh each pixel's 5 × 5 neighbourhood, with each pixel brought to the block once.",
-    reference=conv2d_tiled,
     cases=cases,
-    expect=weighed,
     answers=answers,
     budgets=(
         budgets.sectors_per_request(6, advice=COALESCED),

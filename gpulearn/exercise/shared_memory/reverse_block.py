@@ -1,4 +1,4 @@
-"""Reverse each block's stretch, in place: the smallest exchange that needs a barrier."""
+"""The block reversal, in place: the smallest exchange that needs a barrier."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from gpulearn import cuda
 from gpulearn.checker import budgets
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
-from gpulearn.kernels.blocks import BLOCK, reverse_block
+from gpulearn.kernels.blocks import BLOCK, REVERSE_BLOCK, reverse_block
+from gpulearn.kernels.specification import blocks_along
 from gpulearn.simt.report.report import Report
 
 __all__ = ["EXERCISE"]
 
 Vector = np.ndarray[tuple[int], Any]
-answers = Answers()
+answers = Answers(reverse_block)
 
 WARP = 32
 
@@ -31,6 +32,13 @@ BARRIERS = (
     "it has been read."
 )
 
+# Text of the solution.
+BARRIER = "    cuda.syncthreads()\n"
+LOAD = "if t < length:\n        stretch"
+GUARD = "if t < length:\n        a["
+MIRRORED = "stretch[length - 1 - t]"
+STORE = f"a[start + t] = {MIRRORED}"
+
 
 def cases() -> list[Launch]:
     """Vectors that fill their last stretch, and vectors that do not."""
@@ -38,8 +46,8 @@ def cases() -> list[Launch]:
 
     def launch(n: int, label: str, spare: int = 0) -> Launch:
         a = rng.normal(size=n).astype(np.float32)
-        grid = -(-n // BLOCK) + spare
-        return Launch(f"{n} elements in {label}", (a,), grid=grid, block=BLOCK, updated=(0,))
+        grid = blocks_along(n, BLOCK) + spare
+        return Launch.of(REVERSE_BLOCK, f"{n} elements in {label}", a, grid=grid)
 
     return [
         launch(3 * BLOCK, "3 full blocks"),
@@ -67,85 +75,30 @@ def one_by_one(report: Report, launch: Launch) -> str | None:
     return None
 
 
-def reversed_stretches(a: Vector) -> tuple[Vector]:
-    """The specification in NumPy."""
-    starts = range(0, a.size, BLOCK)
-    return (np.concatenate([a[s : s + BLOCK][::-1] for s in starts]),)
-
-
-@answers.wrong(
+answers.edit(
+    {BARRIER: ""},
     "no barrier stands between the line that fills the shared array and the line that reads it: "
-    "some threads read before the others have written."
+    "some threads read before the others have written.",
 )
-def no_barrier(a: Vector) -> None:
-    stretch = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    start = cuda.blockIdx.x * BLOCK
-    length = min(BLOCK, a.size - start)
-    if t < length:
-        stretch[t] = a[start + t]
-    if t < length:
-        a[start + t] = stretch[length - 1 - t]
-
-
-@answers.wrong(
+answers.edit(
+    {BARRIER + "    if t < length:\n": "    " + BARRIER},
     "guard the load and the store, never the barrier: every thread of the block has to reach it, "
-    "also those that have no element."
+    "also those that have no element.",
 )
-def barrier_in_guard(a: Vector) -> None:
-    stretch = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    start = cuda.blockIdx.x * BLOCK
-    length = min(BLOCK, a.size - start)
-    if t < length:
-        stretch[t] = a[start + t]
-        cuda.syncthreads()
-        a[start + t] = stretch[length - 1 - t]
-
-
-@answers.wrong(
+answers.edit(
+    {MIRRORED: "stretch[BLOCK - 1 - t]"},
     "the last stretch is shorter than BLOCK: its mirror image of t is length − 1 − t, with the "
-    "length of that stretch."
+    "length of that stretch.",
 )
-def full_length(a: Vector) -> None:
-    stretch = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.blockIdx.x * BLOCK + t
-    if i < a.size:
-        stretch[t] = a[i]
-    cuda.syncthreads()
-    if i < a.size:
-        a[i] = stretch[BLOCK - 1 - t]
-
-
-@answers.wrong(
-    "the mirror image of t is length − 1 − t: for t = 0, length − t lies one past the last."
+answers.edit(
+    {MIRRORED: "stretch[length - t]"},
+    "the mirror image of t is length − 1 − t: for t = 0, length − t lies one past the last.",
 )
-def one_past(a: Vector) -> None:
-    stretch = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    start = cuda.blockIdx.x * BLOCK
-    length = min(BLOCK, a.size - start)
-    if t < length:
-        stretch[t] = a[start + t]
-    cuda.syncthreads()
-    if t < length:
-        a[start + t] = stretch[length - t]
-
-
-@answers.wrong(
+answers.edit(
+    {STORE: "a[a.size - 1 - start - t] = stretch[t]"},
     "the whole vector is reversed, across blocks: each stretch is to stay where it is, and "
-    "only its elements change places."
+    "only its elements change places.",
 )
-def whole_vector(a: Vector) -> None:
-    stretch = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.blockIdx.x * BLOCK + t
-    if i < a.size:
-        stretch[t] = a[i]
-    cuda.syncthreads()
-    if i < a.size:
-        a[a.size - 1 - i] = stretch[t]
 
 
 @answers.wrong(
@@ -160,48 +113,21 @@ def in_one_line(a: Vector) -> None:
         a[start + t] = a[start + length - 1 - t]
 
 
-@answers.wrong(
+answers.edit(
+    {"cuda.blockIdx.x * BLOCK": "0"},
     "every block works on the first stretch: the block index is never used. Block b begins at "
-    "b·BLOCK."
+    "b·BLOCK.",
 )
-def block_ignored(a: Vector) -> None:
-    stretch = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    length = min(BLOCK, a.size)
-    if t < length:
-        stretch[t] = a[t]
-    cuda.syncthreads()
-    if t < length:
-        a[t] = stretch[length - 1 - t]
-
-
-@answers.wrong(
+answers.edit(
+    {LOAD: LOAD.replace("<", "<="), GUARD: GUARD.replace("<", "<=")},
     "the guard lets one thread too many through: the elements of a stretch are 0 to length − 1, "
-    "so write t < length."
+    "so write t < length.",
 )
-def guard_too_wide(a: Vector) -> None:
-    stretch = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    start = cuda.blockIdx.x * BLOCK
-    length = min(BLOCK, a.size - start)
-    if start + t <= a.size:
-        stretch[t] = a[start + t]
-    cuda.syncthreads()
-    if start + t <= a.size:
-        a[start + t] = stretch[length - 1 - t]
-
-
-@answers.wrong(
+answers.edit(
+    {LOAD: "stretch", GUARD: "a[", MIRRORED: "stretch[BLOCK - 1 - t]"},
     "there is no guard: in the last block some threads have no element, and must neither load "
-    "nor store."
+    "nor store.",
 )
-def no_guard(a: Vector) -> None:
-    stretch = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    i = cuda.blockIdx.x * BLOCK + t
-    stretch[t] = a[i]
-    cuda.syncthreads()
-    a[i] = stretch[BLOCK - 1 - t]
 
 
 @answers.wrong(
@@ -212,32 +138,22 @@ def empty(a: Vector) -> None:
     pass
 
 
-@answers.wrong(NO_TILE)
-def by_register(a: Vector) -> None:
-    t = cuda.threadIdx.x
-    start = cuda.blockIdx.x * BLOCK
-    length = min(BLOCK, a.size - start)
-    mine = np.float32(0)
-    if t < length:
-        mine = a[start + t]
-    cuda.syncthreads()
-    if t < length:
-        a[start + length - 1 - t] = mine
-
-
-@answers.wrong(FOR_SHOW)
-def tile_unused(a: Vector) -> None:
-    stretch = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    start = cuda.blockIdx.x * BLOCK
-    length = min(BLOCK, a.size - start)
-    mine = np.float32(0)
-    if t < length:
-        stretch[t] = 0
-        mine = a[start + length - 1 - t]
-    cuda.syncthreads()
-    if t < length:
-        a[start + t] = mine
+answers.edit(
+    {
+        "stretch = cuda.shared.array(BLOCK, np.float32)": "mine = np.float32(0)",
+        "stretch[t] = ": "mine = ",
+        STORE: "a[start + length - 1 - t] = mine",
+    },
+    NO_TILE,
+)
+answers.edit(
+    {
+        "    t = ": "    mine = np.float32(0)\n    t = ",
+        "stretch[t] = a[start + t]": "stretch[t] = 0\n        mine = a[start + length - 1 - t]",
+        STORE: "a[start + t] = mine",
+    },
+    FOR_SHOW,
+)
 
 
 @answers.wrong(ALONE)
@@ -252,102 +168,33 @@ def one_thread(a: Vector) -> None:
             a[start + k] = stretch[length - 1 - k]
 
 
-@answers.wrong(ALONE)
-def one_thread_stores(a: Vector) -> None:
-    stretch = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    start = cuda.blockIdx.x * BLOCK
-    length = min(BLOCK, a.size - start)
-    if t < length:
-        stretch[t] = a[start + t]
-    cuda.syncthreads()
-    if t == 0:
-        for k in range(length):
-            a[start + k] = stretch[length - 1 - k]
-
-
-@answers.wrong(
+answers.edit(
+    {
+        "if t < length:\n        " + STORE: "if t == 0:\n        for k in range(length):\n"
+        "            a[start + k] = stretch[length - 1 - k]"
+    },
+    ALONE,
+)
+answers.edit(
+    {"np.float32": "np.int32"},
     "the elements lose what stands behind the point: the shared array has to hold the vector's "
-    "dtype, np.float32."
+    "dtype, np.float32.",
 )
-def whole_numbers(a: Vector) -> None:
-    stretch = cuda.shared.array(BLOCK, np.int32)
-    t = cuda.threadIdx.x
-    start = cuda.blockIdx.x * BLOCK
-    length = min(BLOCK, a.size - start)
-    if t < length:
-        stretch[t] = a[start + t]
-    cuda.syncthreads()
-    if t < length:
-        a[start + t] = stretch[length - 1 - t]
-
-
-@answers.wrong(
+answers.edit(
+    {GUARD: "if t < length // 2:\n        a["},
     "only the first half of each stretch is written: either each thread stores one element, or "
-    "those of the first half store two."
+    "those of the first half store two.",
 )
-def half_written(a: Vector) -> None:
-    stretch = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    start = cuda.blockIdx.x * BLOCK
-    length = min(BLOCK, a.size - start)
-    if t < length:
-        stretch[t] = a[start + t]
-    cuda.syncthreads()
-    if t < length // 2:
-        a[start + t] = stretch[length - 1 - t]
+answers.edit({STORE: f"{STORE}\n{BARRIER}"}, BARRIERS)
 
-
-@answers.wrong(BARRIERS)
-def two_barriers(a: Vector) -> None:
-    stretch = cuda.shared.array(BLOCK, np.float32)
-    t = cuda.threadIdx.x
-    start = cuda.blockIdx.x * BLOCK
-    length = min(BLOCK, a.size - start)
-    if t < length:
-        stretch[t] = a[start + t]
-    cuda.syncthreads()
-    if t < length:
-        a[start + t] = stretch[length - 1 - t]
-    cuda.syncthreads()
-
-
-@answers.right
-def mirrored_load(a: Vector) -> None:
-    shared = cuda.shared.array(BLOCK, np.float32)
-    i = cuda.grid(1)
-    first = i - cuda.threadIdx.x
-    last = min(first + BLOCK, a.size) - 1
-    if i <= last:
-        shared[cuda.threadIdx.x] = a[first + last - i]
-    cuda.syncthreads()
-    if i <= last:
-        a[i] = shared[cuda.threadIdx.x]
-
-
-@answers.right
-def flipped_store(a: Vector) -> None:
-    buffer = cuda.shared.array(shape=BLOCK, dtype=np.float32)
-    lane = cuda.threadIdx.x
-    begin = cuda.blockDim.x * cuda.blockIdx.x
-    end = begin + cuda.blockDim.x
-    if end > a.size:
-        end = a.size
-    inside = begin + lane < end
-    if inside:
-        buffer[end - begin - 1 - lane] = a[begin + lane]
-    cuda.syncthreads()
-    if inside:
-        a[begin + lane] = buffer[lane]
-
+answers.variant({"= a[start + t]": "= a[start + length - 1 - t]", MIRRORED: "stretch[t]"})
+answers.variant({"stretch[t] = ": f"{MIRRORED} = ", f"= {MIRRORED}": "= stretch[t]"})
 
 EXERCISE = kernel_exercise(
-    name="reverse_block",
+    REVERSE_BLOCK,
     notebook="05_shared_memory_and_barriers",
     task="Reverse each block's stretch of the vector, in place, by way of shared memory.",
-    reference=reverse_block,
     cases=cases,
-    expect=reversed_stretches,
     answers=answers,
     alone=ALONE,
     budgets=(

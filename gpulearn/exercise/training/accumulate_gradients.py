@@ -1,11 +1,10 @@
-"""The gradient of a large batch, from parts that fit."""
+"""Gradient accumulation: the gradient of a large batch, from parts that fit."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
-from torch.nn import functional
 
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
@@ -22,7 +21,7 @@ from gpulearn.train.accumulation import accumulate_gradients
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(accumulate_gradients)
 
 
 def cases() -> list[Case]:
@@ -81,308 +80,144 @@ def run(answer: Answer, case: Case) -> Seen:
     return Seen(facts)
 
 
-def parts(images: Any, labels: Any, size: int) -> Any:
-    return zip(images.split(size), labels.split(size), strict=True)
+SPLIT = "images.split(micro_batch), labels.split(micro_batch)"
+LOSS = "        loss = functional.cross_entropy"
+SHARE = "loss * len(wanted) / len(labels)"
+WEIGHS = f"        loss = {SHARE}\n"
+COUNTS = "        mean += loss.item()\n"
+SKIPS_THE_LAST = {LOSS: f"        if len(wanted) < micro_batch:\n            break\n{LOSS}"}
 
-
-def loss_of(model: Any, images: Any, labels: Any) -> Any:
-    return functional.cross_entropy(model(images), labels)
-
-
-@answers.wrong(
+answers.edit(
+    {WEIGHS: ""},
     "the gradients of the parts are added up and never divided: the sum of means is as many "
-    "times too large as there are parts."
+    "times too large as there are parts.",
 )
-def never_divided(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total = 0.0
-    for some, wanted in parts(images, labels, micro_batch):
-        loss = loss_of(model, some, wanted)
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-@answers.wrong(
+answers.edit(
+    {WEIGHS: "", "loss.item()": "loss.item() * len(wanted) / len(labels)"},
     "the gradients of the parts are added up and never divided, though the loss is: divide it "
-    "before backward."
+    "before backward.",
 )
-def only_the_loss_divided(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total = 0.0
-    for some, wanted in parts(images, labels, micro_batch):
-        loss = loss_of(model, some, wanted)
-        loss.backward()
-        total += loss.item() * len(wanted) / len(labels)
-    return total
-
-
-@answers.wrong(
+answers.edit(
+    {SHARE: "loss / len(images.split(micro_batch))"},
     "each part counts the same, and the last one may be smaller: weigh a part by its images, "
-    "len(part) / len(labels)."
+    "len(part) / len(labels).",
 )
-def by_number_of_parts(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total, count = 0.0, len(images.split(micro_batch))
-    for some, wanted in parts(images, labels, micro_batch):
-        loss = loss_of(model, some, wanted) / count
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-@answers.wrong(
+answers.edit(
+    {SHARE: "loss / max(1, len(labels) // micro_batch)"},
     "n // micro_batch leaves the smaller last part out of the count: weigh each part by its "
-    "images, len(part) / len(labels)."
+    "images, len(part) / len(labels).",
 )
-def by_whole_parts(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total, count = 0.0, max(1, len(labels) // micro_batch)
-    for some, wanted in parts(images, labels, micro_batch):
-        loss = loss_of(model, some, wanted) / count
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-@answers.wrong(
-    "each part is weighed as if it were full, micro_batch / n: the last one may be smaller."
+answers.edit(
+    {"len(wanted)": "micro_batch"},
+    "each part is weighed as if it were full, micro_batch / n: the last one may be smaller.",
 )
-def as_if_full(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total = 0.0
-    for some, wanted in parts(images, labels, micro_batch):
-        loss = loss_of(model, some, wanted) * micro_batch / len(labels)
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-@answers.wrong(
-    "zero_grad stands inside the loop: only the last part's gradient is left. Add them up."
+answers.edit(
+    {LOSS: f"        model.zero_grad()\n{LOSS}"},
+    "zero_grad stands inside the loop: only the last part's gradient is left. Add them up.",
 )
-def zeroed_in_the_loop(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total = 0.0
-    for some, wanted in parts(images, labels, micro_batch):
-        model.zero_grad()
-        loss = loss_of(model, some, wanted) * len(wanted) / len(labels)
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-@answers.wrong("the last part is left out where it is smaller than the others.")
-def drops_the_last(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total = 0.0
-    for i in range(0, len(labels) - micro_batch + 1, micro_batch):
-        some, wanted = images[i : i + micro_batch], labels[i : i + micro_batch]
-        loss = loss_of(model, some, wanted) * len(wanted) / len(labels)
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-@answers.wrong(
-    "the last part is left out where it is smaller, and the mean is taken over the others."
+answers.edit(SKIPS_THE_LAST, "the last part is left out where it is smaller than the others.")
+answers.edit(
+    {**SKIPS_THE_LAST, SHARE: "loss / (len(labels) // micro_batch)"},
+    "the last part is left out where it is smaller, and the mean is taken over the others.",
 )
-def mean_without_the_last(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total, count = 0.0, len(labels) // micro_batch
-    for i in range(count):
-        chosen = slice(i * micro_batch, (i + 1) * micro_batch)
-        loss = loss_of(model, images[chosen], labels[chosen]) / count
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-@answers.wrong(
+answers.edit(
+    {COUNTS: f"{COUNTS}        torch.optim.SGD(model.parameters(), lr=0.1).step()\n"},
     "the parameters change: it takes a step of an optimiser. Here gradients are only added up; "
-    "the step comes once, after all parts, and is the caller's."
+    "the step comes once, after all parts, and is the caller's.",
 )
-def steps_at_each_part(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    optimizer, total = torch.optim.SGD(model.parameters(), lr=0.1), 0.0
-    for some, wanted in parts(images, labels, micro_batch):
-        loss = loss_of(model, some, wanted) * len(wanted) / len(labels)
-        loss.backward()
-        total += loss.item()
-        optimizer.step()
-    return total
-
-
-@answers.wrong(
+answers.edit(
+    {COUNTS: f"{COUNTS}    torch.optim.SGD(model.parameters(), lr=0.1).step()\n"},
     "the parameters change: it takes a step at the end. The gradients are right; the step is "
-    "the caller's."
+    "the caller's.",
 )
-def step_at_the_end(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    loss = accumulate_gradients(model, images, labels, micro_batch)
-    torch.optim.SGD(model.parameters(), lr=0.1).step()
-    return loss
-
-
-@answers.wrong(
+answers.edit(
+    {
+        "        loss.backward()\n": "",
+        "loss.item()": "loss",
+        "return mean": "mean.backward()\n    return mean.item()",
+    },
     "the gradients are right, but one backward at the end means that the activations of all "
-    "parts are kept until then, as many as for the large batch: call backward for each part."
+    "parts are kept until then, as many as for the large batch: call backward for each part.",
 )
-def one_backward(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total: Any = 0.0
-    for some, wanted in parts(images, labels, micro_batch):
-        total = total + loss_of(model, some, wanted) * len(wanted) / len(labels)
-    total.backward()
-    return total.item()
-
-
-@answers.wrong(
+answers.edit(
+    {"    mean = 0.0\n": "    mean = 0.0\n    model.eval()\n"},
     "the model is left in eval mode, in which dropout does nothing: whether it trains or is "
-    "evaluated is the caller's business."
+    "evaluated is the caller's business.",
 )
-def leaves_eval_mode(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    model.eval()
-    return accumulate_gradients(model, images, labels, micro_batch)
-
-
-@answers.wrong(
-    "the gradients are clipped, which nobody asked for: the caller does that once, if at all."
+answers.edit(
+    {COUNTS: f"{COUNTS}    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n"},
+    "the gradients are clipped, which nobody asked for: the caller does that once, if at all.",
 )
-def clips(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    loss = accumulate_gradients(model, images, labels, micro_batch)
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    return loss
-
-
-@answers.wrong(
-    "the whole batch goes through the model at once: split it into parts of micro_batch images."
+answers.edit(
+    {SPLIT: "[images], [labels]"},
+    "the whole batch goes through the model at once: split it into parts of micro_batch images.",
 )
-def all_at_once(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    loss = loss_of(model, images, labels)
-    loss.backward()
-    return loss.item()
-
-
-@answers.wrong(
-    "a part's mean is divided by its number of images once more: cross_entropy is a mean already."
+answers.edit(
+    {SHARE: "loss / len(wanted)"},
+    "a part's mean is divided by its number of images once more: cross_entropy is a mean already.",
 )
-def divided_by_its_size(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total = 0.0
-    for some, wanted in parts(images, labels, micro_batch):
-        loss = loss_of(model, some, wanted) / len(wanted)
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-@answers.wrong("that is the mean over a part, divided by all n images: the part's size is missing.")
-def divided_by_all(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total = 0.0
-    for some, wanted in parts(images, labels, micro_batch):
-        loss = loss_of(model, some, wanted) / len(labels)
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-@answers.wrong("the share is upside down: a part of 4 images out of 10 counts 4 / 10, not 10 / 4.")
-def upside_down(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total = 0.0
-    for some, wanted in parts(images, labels, micro_batch):
-        loss = loss_of(model, some, wanted) * len(labels) / len(wanted)
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-@answers.wrong("these are sums over images, and never divided by n.")
-def sums(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total = 0.0
-    for some, wanted in parts(images, labels, micro_batch):
-        loss = functional.cross_entropy(model(some), wanted, reduction="sum")
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-@answers.wrong("every part is compared with the first labels: split the labels as the images.")
-def first_labels(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total = 0.0
-    for some in images.split(micro_batch):
-        loss = loss_of(model, some, labels[: len(some)]) * len(some) / len(labels)
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-@answers.wrong(
+answers.edit(
+    {SHARE: "loss / len(labels)"},
+    "that is the mean over a part, divided by all n images: the part's size is missing.",
+)
+answers.edit(
+    {SHARE: "loss * len(labels) / len(wanted)"},
+    "the share is upside down: a part of 4 images out of 10 counts 4 / 10, not 10 / 4.",
+)
+answers.edit(
+    {"wanted)\n": 'wanted, reduction="sum")\n', WEIGHS: ""},
+    "these are sums over images, and never divided by n.",
+)
+answers.edit(
+    {"model(some), wanted": "model(some), labels[: len(some)]"},
+    "every part is compared with the first labels: split the labels as the images.",
+)
+answers.edit(
+    {WEIGHS: "", "loss.backward()": f"({SHARE}).backward()", "mean +=": "mean ="},
     "the gradient is right; the loss that it returns is the last part's alone. Add them up, each "
-    "weighed as for the gradient."
+    "weighed as for the gradient.",
 )
-def last_loss(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    for some, wanted in parts(images, labels, micro_batch):
-        loss = loss_of(model, some, wanted)
-        (loss * len(wanted) / len(labels)).backward()
-    return loss.item()
-
-
-@answers.wrong(
+answers.edit(
+    {WEIGHS: "", "loss.backward()": f"({SHARE}).backward()"},
     "the gradient is right; the loss that it returns is the sum of the parts' means. Weigh each "
-    "as for the gradient."
+    "as for the gradient.",
 )
-def sum_of_losses(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total = 0.0
-    for some, wanted in parts(images, labels, micro_batch):
-        loss = loss_of(model, some, wanted)
-        (loss * len(wanted) / len(labels)).backward()
-        total += loss.item()
-    return total
-
-
-@answers.wrong(
+answers.edit(
+    {
+        WEIGHS: "",
+        "loss.backward()": f"({SHARE}).backward()",
+        "return mean": "return mean / len(images.split(micro_batch))",
+    },
     "the gradient is right; the loss that it returns is a plain mean over parts, and the last one "
-    "may be smaller."
+    "may be smaller.",
 )
-def mean_of_losses(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total = sum_of_losses(model, images, labels, micro_batch)
-    return total / len(images.split(micro_batch))
-
-
-@answers.wrong(
-    "the loss that it returns is a tensor that holds the graphs of all parts: add loss.item()."
+answers.edit(
+    {"loss.item()": "loss"},
+    "the loss that it returns is a tensor that holds the graphs of all parts: add loss.item().",
 )
-def keeps_graphs(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total: Any = 0.0
-    for some, wanted in parts(images, labels, micro_batch):
-        loss = loss_of(model, some, wanted) * len(wanted) / len(labels)
-        loss.backward()
-        total = total + loss
-    return total
-
-
-@answers.right
-def by_index_and_sum(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total = 0.0
-    for i in range(0, len(labels), micro_batch):
-        scores = model(images[i : i + micro_batch])
-        loss = functional.cross_entropy(scores, labels[i : i + micro_batch], reduction="sum")
-        loss = loss / len(labels)
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-@answers.right
-def one_image_at_a_time(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    total = 0.0
-    for image, label in zip(images.split(1), labels.split(1), strict=True):
-        loss = loss_of(model, image, label) / len(labels)
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-@answers.right
-def divided_at_the_end(model: Any, images: Any, labels: Any, micro_batch: int) -> Any:
-    model.zero_grad()
-    losses = []
-    for some, wanted in parts(images, labels, micro_batch):
-        loss = functional.cross_entropy(model(some), wanted, reduction="sum")
-        loss.backward()
-        losses.append(loss.detach())
+answers.variant(
+    {
+        f"some, wanted in zip({SPLIT}, strict=True):\n": """\
+i in range(0, len(labels), micro_batch):
+        some, wanted = images[i : i + micro_batch], labels[i : i + micro_batch]
+""",
+        "wanted)\n": 'wanted, reduction="sum")\n',
+        SHARE: "loss / len(labels)",
+    }
+)
+answers.variant({SPLIT: "images.split(1), labels.split(1)"})
+answers.variant(
+    {
+        "    mean =": "    model.zero_grad()\n    mean =",
+        "wanted)\n": 'wanted, reduction="sum")\n',
+        WEIGHS: "",
+        "loss.item()": "loss.detach()",
+        "    return mean": """\
     for p in model.parameters():
         p.grad /= len(labels)
-    return torch.stack(losses).sum() / len(labels)
+    return mean / len(labels)""",
+    }
+)
 
 
 EXERCISE = Exercise(

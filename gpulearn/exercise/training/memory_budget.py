@@ -1,4 +1,4 @@
-"""How many bytes a training step keeps."""
+"""Memory of a training step: parameters, gradients, optimiser state and activations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpulearn.train.saved import saved_for_backward
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(memory_budget)
 Shape = tuple[int, ...]
 
 
@@ -60,184 +60,105 @@ def difference(got: Any, expected: Any) -> str | None:
     return None
 
 
-def nbytes(tensors: Any) -> int:
-    return sum(t.numel() * t.element_size() for t in tensors)
+GRADIENTS = "(parameters, gradients"
+STATE = "STATES[optimizer] * gradients"
+SAVED = "model, batch, precision"
+BY_PRECISION = '(4 if precision == "float32" else 2)'
 
-
-def kept(model: Any, batch: Shape, precision: str) -> int:
-    saved = saved_for_backward(model, batch, precision)
-    return sum(s.elements * s.dtype.itemsize for s in saved)
-
-
-def trained(model: Any) -> list[Any]:
-    return [p for p in model.parameters() if p.requires_grad]
-
-
-@answers.wrong("the gradients are missing: each trained parameter has one, as large as itself.")
-def without_gradients(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    state = STATES[optimizer] * nbytes(trained(model))
-    return MemoryBudget(nbytes(model.parameters()), 0, state, kept(model, batch, precision))
-
-
-@answers.wrong("the optimiser's state is missing: STATES tells how many numbers a parameter needs.")
-def without_state(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights, gradients = nbytes(model.parameters()), nbytes(trained(model))
-    return MemoryBudget(weights, gradients, 0, kept(model, batch, precision))
-
-
-@answers.wrong(
+answers.edit(
+    {GRADIENTS: "(parameters, 0"},
+    "the gradients are missing: each trained parameter has one, as large as itself.",
+)
+answers.edit(
+    {STATE: "0"},
+    "the optimiser's state is missing: STATES tells how many numbers a parameter needs.",
+)
+answers.edit(
+    {STATE: "gradients"},
     "every optimiser is taken to remember one number for each parameter: Adam keeps two means, "
-    "plain gradient descent nothing. Look into STATES."
+    "plain gradient descent nothing. Look into STATES.",
 )
-def one_state(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights, gradients = nbytes(model.parameters()), nbytes(trained(model))
-    return MemoryBudget(weights, gradients, gradients, kept(model, batch, precision))
-
-
-@answers.wrong(
-    "every optimiser is taken for Adam, with two numbers for each parameter. Look into STATES."
+answers.edit(
+    {STATE: "2 * gradients"},
+    "every optimiser is taken for Adam, with two numbers for each parameter. Look into STATES.",
 )
-def two_states(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights, gradients = nbytes(model.parameters()), nbytes(trained(model))
-    return MemoryBudget(weights, gradients, 2 * gradients, kept(model, batch, precision))
-
-
-@answers.wrong(
+answers.edit(
+    {STATE: "STATES[optimizer]"},
     "the state is the optimiser's numbers alone, how many for one parameter: multiply by the "
-    "bytes of all trained parameters."
+    "bytes of all trained parameters.",
 )
-def state_of_one(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights, gradients = nbytes(model.parameters()), nbytes(trained(model))
-    return MemoryBudget(weights, gradients, STATES[optimizer], kept(model, batch, precision))
-
-
-@answers.wrong("these are numbers of elements; each takes bytes: element_size(), dtype.itemsize.")
-def elements(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights, gradients = (
-        sum(p.numel() for p in group) for group in (model.parameters(), trained(model))
-    )
-    saved = sum(s.elements for s in saved_for_backward(model, batch, precision))
-    return MemoryBudget(weights, gradients, STATES[optimizer] * gradients, saved)
-
-
-@answers.wrong("the activations are counted in elements: multiply each by its dtype.itemsize.")
-def activations_in_elements(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights, gradients = nbytes(model.parameters()), nbytes(trained(model))
-    saved = sum(s.elements for s in saved_for_backward(model, batch, precision))
-    return MemoryBudget(weights, gradients, STATES[optimizer] * gradients, saved)
-
-
-@answers.wrong(
+answers.edit(
+    {" * p.element_size()": "", " * saved.dtype.itemsize": ""},
+    "these are numbers of elements; each takes bytes: element_size(), dtype.itemsize.",
+)
+answers.edit(
+    {" * saved.dtype.itemsize": ""},
+    "the activations are counted in elements: multiply each by its dtype.itemsize.",
+)
+answers.edit(
+    {"p.numel()": "batch[0] * p.numel()"},
     "parameters, gradients and state are multiplied by the batch: they are there once, however "
-    "many images there are."
+    "many images there are.",
 )
-def batch_everywhere(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights, gradients = (batch[0] * nbytes(g) for g in (model.parameters(), trained(model)))
-    state = STATES[optimizer] * gradients
-    return MemoryBudget(weights, gradients, state, kept(model, batch, precision))
-
-
-@answers.wrong(
-    "the gradients are multiplied by the batch: backward adds all images up into one gradient."
+answers.edit(
+    {GRADIENTS: "(parameters, batch[0] * gradients"},
+    "the gradients are multiplied by the batch: backward adds all images up into one gradient.",
 )
-def gradient_for_each_image(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights, gradients = nbytes(model.parameters()), nbytes(trained(model))
-    state, saved = STATES[optimizer] * gradients, kept(model, batch, precision)
-    return MemoryBudget(weights, batch[0] * gradients, state, saved)
-
-
-@answers.wrong("the activations are those of a single image: they grow with the batch.")
-def one_image(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights, gradients = nbytes(model.parameters()), nbytes(trained(model))
-    saved = kept(model, (1, *batch[1:]), precision)
-    return MemoryBudget(weights, gradients, STATES[optimizer] * gradients, saved)
-
-
-@answers.wrong("the activations are multiplied by the batch once more: the shapes hold it already.")
-def batch_twice(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights, gradients = nbytes(model.parameters()), nbytes(trained(model))
-    saved = batch[0] * kept(model, batch, precision)
-    return MemoryBudget(weights, gradients, STATES[optimizer] * gradients, saved)
-
-
-@answers.wrong(
+answers.edit(
+    {SAVED: "model, (1, *batch[1:]), precision"},
+    "the activations are those of a single image: they grow with the batch.",
+)
+answers.edit(
+    {"saved.elements": "batch[0] * saved.elements"},
+    "the activations are multiplied by the batch once more: the shapes hold it already.",
+)
+answers.edit(
+    {"p.element_size()": BY_PRECISION},
     "parameters, gradients and state are counted in 16 bits: autocast makes copies for the passes, "
-    "the parameters themselves stay float32."
+    "the parameters themselves stay float32.",
 )
-def everything_in_16_bits(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    size = 4 if precision == "float32" else 2
-    weights, gradients = (
-        size * sum(p.numel() for p in group) for group in (model.parameters(), trained(model))
-    )
-    state = STATES[optimizer] * gradients
-    return MemoryBudget(weights, gradients, state, kept(model, batch, precision))
-
-
-@answers.wrong(
+answers.edit(
+    {"saved.dtype.itemsize": "4"},
     "every kept number is taken for 4 bytes: under autocast most have 2, and places and labels "
-    "are int64, which has 8. Use each one's dtype.itemsize."
+    "are int64, which has 8. Use each one's dtype.itemsize.",
 )
-def all_of_4_bytes(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights, gradients = nbytes(model.parameters()), nbytes(trained(model))
-    saved = 4 * sum(s.elements for s in saved_for_backward(model, batch, precision))
-    return MemoryBudget(weights, gradients, STATES[optimizer] * gradients, saved)
-
-
-@answers.wrong(
+answers.edit(
+    {"saved.dtype.itemsize": BY_PRECISION},
     "every kept number is taken for 4 or 2 bytes, as the precision says: places and labels are "
-    "int64, and the loss computes in float32. Use each one's dtype.itemsize."
+    "int64, and the loss computes in float32. Use each one's dtype.itemsize.",
 )
-def all_of_the_precision(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights, gradients = nbytes(model.parameters()), nbytes(trained(model))
-    size = 4 if precision == "float32" else 2
-    saved = size * sum(s.elements for s in saved_for_backward(model, batch, precision))
-    return MemoryBudget(weights, gradients, STATES[optimizer] * gradients, saved)
-
-
-@answers.wrong("the activations are always those of float32: hand precision on.")
-def precision_forgotten(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights, gradients = nbytes(model.parameters()), nbytes(trained(model))
-    saved = kept(model, batch, "float32")
-    return MemoryBudget(weights, gradients, STATES[optimizer] * gradients, saved)
-
-
-@answers.wrong("frozen parameters (requires_grad is False) have no gradient, and no state.")
-def gradients_of_frozen(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights = nbytes(model.parameters())
-    saved = kept(model, batch, precision)
-    return MemoryBudget(weights, weights, STATES[optimizer] * weights, saved)
-
-
-@answers.wrong(
-    "frozen parameters (requires_grad is False) are in memory too, though without a gradient."
+answers.edit(
+    {SAVED: 'model, batch, "float32"'},
+    "the activations are always those of float32: hand precision on.",
 )
-def frozen_left_out(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    gradients = nbytes(trained(model))
-    saved = kept(model, batch, precision)
-    return MemoryBudget(gradients, gradients, STATES[optimizer] * gradients, saved)
-
-
-@answers.wrong(
+answers.edit(
+    {" if p.requires_grad else 0": ""},
+    "frozen parameters (requires_grad is False) have no gradient, and no state.",
+)
+answers.edit(
+    {"parameters += size": "parameters += size if p.requires_grad else 0"},
+    "frozen parameters (requires_grad is False) are in memory too, though without a gradient.",
+)
+answers.edit(
+    {STATE: "STATES[optimizer] * parameters"},
     "the optimiser remembers nothing of frozen parameters: its state is theirs alone "
-    "that have a gradient."
+    "that have a gradient.",
 )
-def state_of_frozen(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights, gradients = nbytes(model.parameters()), nbytes(trained(model))
-    saved = kept(model, batch, precision)
-    return MemoryBudget(weights, gradients, STATES[optimizer] * weights, saved)
-
-
-@answers.wrong("the activations are missing: add up what saved_for_backward lists.")
-def without_activations(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights, gradients = nbytes(model.parameters()), nbytes(trained(model))
-    return MemoryBudget(weights, gradients, STATES[optimizer] * gradients, 0)
-
-
-@answers.wrong("gradients and state are swapped: the order is parameters, gradients, state, …")
-def swapped(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    weights, gradients = nbytes(model.parameters()), nbytes(trained(model))
-    state, saved = STATES[optimizer] * gradients, kept(model, batch, precision)
-    return MemoryBudget(weights, state, gradients, saved)
+answers.edit(
+    {", activations)": ", 0)"}, "the activations are missing: add up what saved_for_backward lists."
+)
+answers.edit(
+    {f"gradients, {STATE}": f"{STATE}, gradients"},
+    "gradients and state are swapped: the order is parameters, gradients, state, …",
+)
+answers.variant(
+    {
+        "p.numel() * p.element_size()": "p.nbytes",
+        f"(parameters, gradients, {STATE}, activations": f"""(
+        state={STATE}, activations=activations, parameters=parameters, gradients=gradients
+    """,
+    }
+)
 
 
 @answers.right
@@ -252,17 +173,6 @@ def by_hand(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
             count *= size
         saved += count * sizes[str(s.dtype).removeprefix("torch.")]
     return weights, gradients, gradients * STATES[optimizer], saved
-
-
-@answers.right
-def by_sums(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
-    gradients = sum(p.nbytes for p in model.parameters() if p.requires_grad)
-    return MemoryBudget(
-        parameters=sum(p.nbytes for p in model.parameters()),
-        gradients=gradients,
-        state=STATES[optimizer] * gradients,
-        activations=kept(model, batch, precision),
-    )
 
 
 EXERCISE = Exercise(

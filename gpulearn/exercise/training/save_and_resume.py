@@ -1,12 +1,13 @@
-"""A run that is stopped and goes on as if nothing had happened."""
+"""Checkpoint and resume: a run that is stopped goes on as if nothing had happened."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import pickle
 import tempfile
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,18 +17,12 @@ from torch.nn import functional
 
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.exercise.training.trial import (
-    Seen,
-    apart,
-    flat,
-    network,
-    same,
-)
+from gpulearn.exercise.training.trial import Seen, apart, flat, network, same
 from gpulearn.train.resuming import save_and_resume
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(save_and_resume)
 TRUSTS = (
     "it goes on to the same bits, but a file from somewhere else may run any code while it is "
     "loaded, as pickle lets it: read it with torch.load(path, weights_only=True)."
@@ -50,6 +45,9 @@ class Plan:
 
     calls: tuple[tuple[int, int], ...]
     adam: bool = False
+
+    def name(self, number: int) -> str:
+        return "call" if len(self.calls) == 1 else f"call {number + 1}"
 
 
 def cases() -> list[Case]:
@@ -77,6 +75,9 @@ class Process:
         self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, step_size=3, gamma=0.5)
         self.dies_in, self.steps = dies_in, 0
 
+    def go(self, answer: Answer, path: Path, steps: int) -> None:
+        answer(path, self.model, self.optimizer, self.schedule, self.one_step, steps)
+
     def one_step(self) -> None:
         """Train on a batch drawn at random; a killed one has moved the parameters already."""
         self.steps += 1
@@ -97,6 +98,14 @@ class Process:
         }
 
 
+def facts_of(call: str, steps: int, killed: bool, saved: bool = True) -> dict[str, Any]:
+    return {
+        f"the number of steps in {call}": steps,
+        f"what ends {call}": "a kill" if killed else "its last step",
+        f"what is in the file after {call}": "a checkpoint" if saved else "nothing",
+    }
+
+
 def run(answer: Answer, case: Case) -> Seen:
     """Call an answer once for each process of the plan, in a folder of its own."""
     plan: Plan = case.args[0]
@@ -105,20 +114,19 @@ def run(answer: Answer, case: Case) -> Seen:
         path = Path(folder) / "run.pt"
         for number, (steps, dies_in) in enumerate(plan.calls):
             if number:
-                another_run(answer, plan, Path(folder))
+                # each process begins with empty variables; here there is but one, so what an
+                # answer keeps in a variable becomes that of another run
+                with contextlib.suppress(Exception):
+                    Process(plan, 0, 100).go(answer, Path(folder) / "other.pt", 1)
                 path = path.rename(path.with_name(f"moved{number}.pt")) if path.exists() else path
             process = Process(plan, dies_in, number)
-            arguments = process.model, process.optimizer, process.schedule, process.one_step, steps
             killed = False
             try:
-                answer(path, *arguments)
+                process.go(answer, path, steps)
             except Killed:
                 killed = True
-            name = "call" if len(plan.calls) == 1 else f"call {number + 1}"
-            facts[f"the number of steps in {name}"] = process.steps
-            facts[f"what ends {name}"] = "a kill" if killed else "its last step"
             there = path.exists() and path.stat().st_size > 0
-            facts[f"what is in the file after {name}"] = "a checkpoint" if there else "nothing"
+            facts |= facts_of(plan.name(number), process.steps, killed, there)
         facts |= process.seen()
     return Seen(facts)
 
@@ -144,30 +152,14 @@ def trusting(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     with apart(0), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.pt"
         for number in range(2):
-            process = Process(plan, 0, number)
-            arguments = process.model, process.optimizer, process.schedule, process.one_step
             with contextlib.suppress(Exception):  # it may refuse the file as it likes
-                answer(path, *arguments, 3)
-            if number == 0:
-                kind = torch.save if zipfile.is_zipfile(path) else pickled
-                kind(Trap(), path)
+                Process(plan, 0, number).go(answer, path, 3)
+            if number == 0 and zipfile.is_zipfile(path):
+                torch.save(Trap(), path)
+            elif number == 0:
+                path.write_bytes(pickle.dumps(Trap()))
     found, sprung[:] = bool(sprung), []
     return TRUSTS if found else None
-
-
-def pickled(value: object, path: Path) -> None:
-    path.write_bytes(pickle.dumps(value))
-
-
-def another_run(answer: Answer, plan: Plan, folder: Path) -> None:
-    """One step of a run of its own: what an answer keeps in a variable is of this one now.
-
-    Each process begins with empty variables; here there is but one process.
-    """
-    process = Process(plan, 0, 100)
-    arguments = process.model, process.optimizer, process.schedule, process.one_step
-    with contextlib.suppress(Exception):
-        answer(folder / "other.pt", *arguments, 1)
 
 
 def expect(case: Case) -> Seen:
@@ -178,10 +170,7 @@ def expect(case: Case) -> Seen:
     with apart(0):
         process = Process(plan, 0, 0)
         for number, (steps, dies_in) in enumerate(plan.calls):
-            name = "call" if len(plan.calls) == 1 else f"call {number + 1}"
-            facts[f"the number of steps in {name}"] = dies_in or steps - done
-            facts[f"what ends {name}"] = "a kill" if dies_in else "its last step"
-            facts[f"what is in the file after {name}"] = "a checkpoint"
+            facts |= facts_of(plan.name(number), dies_in or steps - done, killed=bool(dies_in))
             done = done + dies_in - 1 if dies_in else steps
         for _ in range(plan.calls[-1][0]):
             process.one_step()
@@ -189,337 +178,179 @@ def expect(case: Case) -> Seen:
     return Seen(facts)
 
 
-def difference(got: Any, expected: Any) -> str | None:
-    """Compare; the bits must be the same."""
-    return same(got, expected, tolerance=0.0)
+LOADS = {
+    "model": '        model.load_state_dict(saved["model"])\n',
+    "optimizer": '        optimizer.load_state_dict(saved["optimizer"])\n',
+    "schedule": '        schedule.load_state_dict(saved["schedule"])\n',
+    "random": '        torch.set_rng_state(saved["random"])\n',
+    "done": '        done = saved["done"]\n',
+}
+STEP = "        one_step()\n"
+COLLECTS = """\
+        saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+        saved |= {"schedule": schedule.state_dict(), "random": torch.get_rng_state()}
+        saved["random on GPUs"] = torch.cuda.get_rng_state_all()  # none without a GPU
+"""
+SAVES = '        torch.save(saved | {"done": done}, path)'
 
 
-Parts = dict[str, Any]
-PARTS = ("model", "optimizer", "schedule", "random", "done")
+def forgetting(*parts: str) -> dict[str, str]:
+    """Edits after which some parts of a checkpoint are not loaded."""
+    return {LOADS[part]: "" for part in parts}
 
 
-def restore(saved: Parts, model: Any, optimizer: Any, schedule: Any, names: Any = PARTS) -> int:
-    for name, part in (("model", model), ("optimizer", optimizer), ("schedule", schedule)):
-        if name in names:
-            part.load_state_dict(saved[name])
-    if "random" in names:
-        torch.set_rng_state(saved["random"])
-    return int(saved["done"]) if "done" in names else 0
-
-
-def state(model: Any, optimizer: Any, schedule: Any, done: int) -> Parts:
-    parts = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-    parts |= {"schedule": schedule.state_dict(), "random": torch.get_rng_state()}
-    return parts | {"done": done}
-
-
-def forgetting(*forgotten: str) -> Callable[..., None]:
-    """An answer that saves and loads all but some parts."""
-    names = [name for name in PARTS if name not in forgotten]
-
-    def answer(
-        path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-    ) -> None:
-        done = 0
-        if path.exists():
-            saved = torch.load(path, weights_only=True)
-            done = restore(saved, model, optimizer, schedule, names)
-        while done < steps:
-            one_step()
-            done += 1
-            torch.save(state(model, optimizer, schedule, done), path)
-
-    answer.__name__ = f"forgets_{'_and_'.join(forgotten)}"
-    return answer
-
-
-for parts, hint in (
-    (
-        ("optimizer",),
-        "the optimiser begins anew after a stop: what it remembers of earlier steps belongs in the "
-        "checkpoint, optimizer.state_dict().",
-    ),
-    (
-        ("schedule",),
-        "the schedule begins anew after a stop: save schedule.state_dict() and load it.",
-    ),
-    (
-        ("random",),
-        "after a stop other batches are drawn, and dropout hides other numbers: save "
-        "torch.get_rng_state(), and set it with torch.set_rng_state.",
-    ),
-    (
-        ("done",),
-        "after a stop it makes as many steps as if it began anew: `steps` is how many there are "
-        "to be in all. Save how many are done, and go on from there.",
-    ),
-    (
-        ("model",),
-        "the given model is never loaded, it goes on from new parameters. one_step trains the "
-        "model that it was built with: use model.load_state_dict, which fills that one.",
-    ),
-    (
-        ("optimizer", "schedule", "random"),
-        "only the parameters come back, and the count: the optimiser, the schedule and the random "
-        "numbers have a state too.",
-    ),
-    (
-        ("optimizer", "schedule", "random", "done"),
-        "only the parameters come back: the optimiser, the schedule, the random numbers and the "
-        "count of steps have a state too.",
-    ),
-    (
-        ("schedule", "random"),
-        "the schedule and the random numbers begin anew after a stop: both have a state to save.",
-    ),
-    (
-        ("optimizer", "random"),
-        "the optimiser and the random numbers begin anew after a stop: both have a state to save.",
-    ),
-    (
-        ("optimizer", "schedule"),
-        "the optimiser and the schedule begin anew after a stop: both have a state_dict to save.",
-    ),
-):
-    answers.wrong(hint)(forgetting(*parts))
-
-
-@answers.wrong(
+answers.edit(
+    forgetting("optimizer"),
+    "the optimiser begins anew after a stop: what it remembers of earlier steps belongs in the "
+    "checkpoint, optimizer.state_dict().",
+)
+answers.edit(
+    forgetting("schedule"),
+    "the schedule begins anew after a stop: save schedule.state_dict() and load it.",
+)
+answers.edit(
+    forgetting("random"),
+    "after a stop other batches are drawn, and dropout hides other numbers: save "
+    "torch.get_rng_state(), and set it with torch.set_rng_state.",
+)
+answers.edit(
+    forgetting("done"),
+    "after a stop it makes as many steps as if it began anew: `steps` is how many there are "
+    "to be in all. Save how many are done, and go on from there.",
+)
+answers.edit(
+    forgetting("model"),
+    "the given model is never loaded, it goes on from new parameters. one_step trains the "
+    "model that it was built with: use model.load_state_dict, which fills that one.",
+)
+answers.edit(
+    forgetting("optimizer", "schedule", "random"),
+    "only the parameters come back, and the count: the optimiser, the schedule and the random "
+    "numbers have a state too.",
+)
+answers.edit(
+    forgetting("optimizer", "schedule", "random", "done"),
+    "only the parameters come back: the optimiser, the schedule, the random numbers and the "
+    "count of steps have a state too.",
+)
+answers.edit(
+    forgetting("schedule", "random"),
+    "the schedule and the random numbers begin anew after a stop: both have a state to save.",
+)
+answers.edit(
+    forgetting("optimizer", "random"),
+    "the optimiser and the random numbers begin anew after a stop: both have a state to save.",
+)
+answers.edit(
+    forgetting("optimizer", "schedule"),
+    "the optimiser and the schedule begin anew after a stop: both have a state_dict to save.",
+)
+answers.edit(
+    {'{"done": done}': '{"done": done - 1}'},
     "it saves the number of a step before that step is counted: after a stop one step is made "
-    "twice."
+    "twice.",
 )
-def one_too_few(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    begin = 0
-    if path.exists():
-        begin = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
-    for done in range(begin, steps):
-        one_step()
-        torch.save(state(model, optimizer, schedule, done), path)
-
-
-@answers.wrong(
+answers.edit(
+    {STEP: "", SAVES: f"{SAVES}\n{STEP}"},
     "it saves before the step and counts that step as done: after a stop one step is missing. "
-    "Save what is true after it."
+    "Save what is true after it.",
 )
-def saves_before_the_step(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    done = 0
-    if path.exists():
-        done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
-    while done < steps:
-        done += 1
-        torch.save(state(model, optimizer, schedule, done), path)
-        one_step()
-
-
-@answers.wrong(
+answers.edit(
+    {SAVES: SAVES.removeprefix("    ")},
     "it saves once, after the last step: a run that is killed before has saved nothing. Save after "
-    "each step."
+    "each step.",
 )
-def saves_at_the_end(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    done = 0
-    if path.exists():
-        done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
-    for _ in range(done, steps):
-        one_step()
-    torch.save(state(model, optimizer, schedule, steps), path)
-
-
-@answers.wrong(
-    "it saves in a finally or an except: a process that is killed does not get there, and here it "
-    "saves a step that was only half made. Save after each whole step."
-)
-def saves_while_dying(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    done = 0
-    if path.exists():
-        done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
-    try:
-        while done < steps:
+answers.edit(
+    {
+        f"{STEP}        done += 1\n": """\
+        killed = None
+        try:
             one_step()
             done += 1
-    finally:
-        torch.save(state(model, optimizer, schedule, done), path)
-
-
-@answers.wrong(
+        except BaseException as error:
+            killed = error
+""",
+        SAVES: f"{SAVES}\n        if killed:\n            raise killed",
+    },
+    "it saves in a finally or an except: a process that is killed does not get there, and here it "
+    "saves a step that was only half made. Save after each whole step.",
+)
+answers.edit(
+    {"    while": COLLECTS.replace("        ", "    ") + "    while", COLLECTS: ""},
     "the dictionary is made once, before the loop: the optimiser's and the schedule's state, the "
-    "random numbers and the count in it are those of the start. Make it anew after each step."
+    "random numbers and the count in it are those of the start. Make it anew after each step.",
 )
-def saves_the_beginning(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    done = 0
-    if path.exists():
-        done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
-    beginning = state(model, optimizer, schedule, done)
-    while done < steps:
-        one_step()
-        done += 1
-        torch.save(beginning | {"done": done}, path)
-
-
-memory: Parts = {}
-
-
-@answers.wrong(
+answers.edit(
+    {
+        "if path.exists()": "if memory and path.exists()",
+        "torch.load(path, weights_only=True)": "memory",
+        SAVES: '        memory.update(saved | {"done": done})',
+    },
     "nothing is in the file: what is kept in a variable goes with the process, and another file "
-    "is not found again. Write it with torch.save to `path`."
+    "is not found again. Write it with torch.save to `path`.",
+    memory={},
 )
-def keeps_it_in_memory(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    done = restore(memory, model, optimizer, schedule) if memory and path.exists() else 0
-    while done < steps:
-        one_step()
-        done += 1
-        memory.update(state(model, optimizer, schedule, done))
-
-
-@answers.wrong(
+answers.edit(
+    {
+        'torch.set_rng_state(saved["random"])': 'torch.set_rng_state(memory["random"])',
+        STEP: STEP + '        memory["random"] = torch.get_rng_state()\n',
+    },
     "after a stop other batches are drawn, though the file holds the rest: the state of the random "
-    "numbers is kept in a variable, which goes with the process. Save it with the others."
+    "numbers is kept in a variable, which goes with the process. Save it with the others.",
+    memory={},
 )
-def keeps_random_in_memory(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    done = 0
-    if path.exists():
-        saved = torch.load(path, weights_only=True)
-        done = restore(saved | memory, model, optimizer, schedule)
-    while done < steps:
-        one_step()
-        done += 1
-        memory["random"] = torch.get_rng_state()
-        torch.save(state(model, optimizer, schedule, done), path)
-
-
-@answers.wrong("it never loads: a run that was stopped begins anew. Where path exists, load it.")
-def never_loads(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    for done in range(steps):
-        one_step()
-        torch.save(state(model, optimizer, schedule, done + 1), path)
-
-
-@answers.wrong(
-    "it loads before anything was saved: at the first start there is no file. Ask path.exists()."
+answers.edit(
+    {"if path.exists()": "if False"},
+    "it never loads: a run that was stopped begins anew. Where path exists, load it.",
 )
-def loads_before_saving(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
-    while done < steps:
-        one_step()
-        done += 1
-        torch.save(state(model, optimizer, schedule, done), path)
-
-
-@answers.wrong(
+answers.edit(
+    {"if path.exists()": "if True"},
+    "it loads before anything was saved: at the first start there is no file. Ask path.exists().",
+)
+answers.edit(
+    {"model.state_dict()": "model"},
     "it saves the model itself, or another object, and weights_only=True lets plain values and "
     "tensors through only: save model.state_dict(). Do not set weights_only to False, as torch "
-    "proposes: then a file may run any code."
+    "proposes: then a file may run any code.",
 )
-def saves_the_model_itself(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    done = 0
-    if path.exists():
-        done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
-    while done < steps:
-        one_step()
-        done += 1
-        torch.save(state(model, optimizer, schedule, done) | {"model": model}, path)
-
-
-@answers.wrong(
+answers.edit(
+    {
+        'torch.set_rng_state(saved["random"])': 'torch.manual_seed(saved["random"])',
+        "torch.get_rng_state()": "torch.initial_seed()",
+    },
     "the seed is saved, and torch.manual_seed begins its numbers anew: after a stop those come "
-    "again that came first. Save the state, torch.get_rng_state()."
+    "again that came first. Save the state, torch.get_rng_state().",
 )
-def saves_the_seed(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    done = 0
-    if path.exists():
-        saved = torch.load(path, weights_only=True)
-        done = restore(saved, model, optimizer, schedule, (*PARTS[:3], "done"))
-        torch.manual_seed(saved["random"])
-    while done < steps:
-        one_step()
-        done += 1
-        saved = state(model, optimizer, schedule, done) | {"random": torch.initial_seed()}
-        torch.save(saved, path)
-
-
-@answers.wrong(
+answers.edit(
+    {
+        STEP: "        before = torch.get_rng_state()\n" + STEP,
+        '"random": torch.get_rng_state()': '"random": before',
+    },
     "the state of the random numbers is taken before the step: after a stop the numbers of the "
-    "last step come again. Take it after the step, as the rest."
+    "last step come again. Take it after the step, as the rest.",
 )
-def random_from_before_the_step(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    done = 0
-    if path.exists():
-        done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
-    while done < steps:
-        before = torch.get_rng_state()
-        one_step()
-        done += 1
-        torch.save(state(model, optimizer, schedule, done) | {"random": before}, path)
-
-
-@answers.wrong(TRUSTS)
-def trusts_the_file(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    done = 0
-    if path.exists():
-        done = restore(torch.load(path, weights_only=False), model, optimizer, schedule)
-    while done < steps:
-        one_step()
-        done += 1
-        torch.save(state(model, optimizer, schedule, done), path)
-
-
-@answers.wrong(
+answers.edit({"weights_only=True": "weights_only=False"}, TRUSTS)
+answers.edit(
+    {
+        "while done < steps": "while True",
+        SAVES: f"{SAVES}\n        if done >= steps:\n            break",
+    },
     "a run that is called again after its last step makes one step more: look at the count before "
-    "the first step."
+    "the first step.",
 )
-def one_step_at_least(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    done = 0
-    if path.exists():
-        done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
-    while True:
-        one_step()
-        done += 1
-        torch.save(state(model, optimizer, schedule, done), path)
-        if done >= steps:
-            break
-
-
-@answers.wrong(
-    "it saves after every second step only: after a stop, or at its end, the last one may be lost."
+answers.edit(
+    {SAVES: f"        if done % 2 == 0:\n    {SAVES}"},
+    "it saves after every second step only: after a stop, or at its end, the last one may be lost.",
 )
-def saves_now_and_then(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    done = 0
-    if path.exists():
-        done = restore(torch.load(path, weights_only=True), model, optimizer, schedule)
-    while done < steps:
-        one_step()
-        done += 1
-        if done % 2 == 0:
-            torch.save(state(model, optimizer, schedule, done), path)
+answers.variant(
+    {
+        "path.exists()": "path.is_file()",
+        "torch.load(path, ": 'torch.load(str(path), map_location="cpu", ',
+        SAVES: """\
+        torch.save(saved | {"done": done}, path.with_suffix(".new"))
+        path.with_suffix(".new").replace(path)""",
+    }
+)
 
 
 @answers.right
@@ -541,21 +372,6 @@ def with_try(
         torch.save([*(x.state_dict() for x in everything), torch.get_rng_state(), done + 1], path)
 
 
-@answers.right
-def with_two_files(
-    path: Path, model: Any, optimizer: Any, schedule: Any, one_step: Any, steps: int
-) -> None:
-    done = 0
-    if path.is_file():
-        saved = torch.load(str(path), map_location="cpu", weights_only=True)
-        done = restore(saved, model, optimizer, schedule)
-    while done < steps:
-        one_step()
-        done = done + 1
-        torch.save(state(model, optimizer, schedule, done), path.with_suffix(".new"))
-        path.with_suffix(".new").replace(path)
-
-
 EXERCISE = Exercise(
     name="save_and_resume",
     notebook="12_training_loop",
@@ -565,6 +381,6 @@ EXERCISE = Exercise(
     answers=answers,
     run=run,
     expect=expect,
-    difference=difference,
+    difference=functools.partial(same, tolerance=0.0),  # the bits must be the same
     demand=trusting,
 )

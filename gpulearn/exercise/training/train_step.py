@@ -1,4 +1,4 @@
-"""One step of training."""
+"""A training step: forward, backward, and a step of the optimiser."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gpulearn.train.step import train_step
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(train_step)
 
 
 @dataclass(frozen=True)
@@ -103,277 +103,120 @@ def alike(one: Any, other: Any) -> bool:
     return same(one, other) is None
 
 
-def loss_of(model: Any, images: Any, labels: Any) -> Any:
-    return functional.cross_entropy(model(images), labels)
+TRAIN = "    model.train()\n"
+ZERO = "    optimizer.zero_grad()\n"
+LOSS = "functional.cross_entropy(model(images), labels)"
+BACKWARD = "    loss.backward()\n"
+STEP = "    optimizer.step()\n"
 
-
-def zero_first(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    optimizer.zero_grad()
-    loss = loss_of(model, images, labels)
-    loss.backward()
-    optimizer.step()
-    return loss.item()
-
-
-@answers.wrong(
+answers.edit(
+    {ZERO: ""},
     "the gradients of all steps so far are added up: backward adds to .grad, so call "
-    "optimizer.zero_grad() before it."
+    "optimizer.zero_grad() before it.",
 )
-def zero_grad_forgotten(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    loss = loss_of(model, images, labels)
-    loss.backward()
-    optimizer.step()
-    return loss.item()
-
-
-@answers.wrong(
+answers.edit(
+    {ZERO: "", BACKWARD: BACKWARD + ZERO},
     "step finds no gradient: zero_grad stands between backward and step and throws it away, or the "
-    "loss is made of numbers that were cut off from the model."
+    "loss is made of numbers that were cut off from the model.",
 )
-def zero_grad_too_late(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    loss = loss_of(model, images, labels)
-    loss.backward()
-    optimizer.zero_grad()
-    optimizer.step()
-    return loss.item()
-
-
-@answers.wrong(
+answers.edit(
+    {ZERO: "", STEP: STEP + ZERO},
     "zero_grad comes last, so gradients that were there before the step are added to its own: "
-    "call it first."
+    "call it first.",
 )
-def zero_grad_last(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    loss = loss_of(model, images, labels)
-    loss.backward()
-    optimizer.step()
-    optimizer.zero_grad()
-    return loss.item()
-
-
-@answers.wrong(
-    "step comes before backward: it uses the gradients of the batch before, and none at first."
+answers.edit(
+    {ZERO: "", BACKWARD: STEP + ZERO + BACKWARD, STEP: ""},
+    "step comes before backward: it uses the gradients of the batch before, and none at first.",
 )
-def step_before_backward(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    loss = loss_of(model, images, labels)
-    optimizer.step()
-    optimizer.zero_grad()
-    loss.backward()
-    return loss.item()
-
-
-@answers.wrong(
+answers.edit(
+    {BACKWARD: STEP + BACKWARD, STEP: ""},
     "zero_grad and step stand side by side before backward: step finds no gradient, and the "
-    "parameters never change."
+    "parameters never change.",
 )
-def step_without_gradients(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    loss = loss_of(model, images, labels)
-    optimizer.zero_grad()
-    optimizer.step()
-    loss.backward()
-    return loss.item()
-
-
-@answers.wrong(
+answers.edit(
+    {"loss.item()": "loss"},
     "it returns a tensor, and with it the graph of the whole step, which stays in memory as long "
-    "as the loss does: return loss.item()."
+    "as the loss does: return loss.item().",
 )
-def returns_its_graph(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    optimizer.zero_grad()
-    loss = loss_of(model, images, labels)
-    loss.backward()
-    optimizer.step()
-    return loss
-
-
-@answers.wrong(
+answers.edit(
+    {TRAIN: ""},
     "a model that comes from an evaluation stays in eval mode, and its dropout does nothing: call "
-    "model.train() first."
+    "model.train() first.",
 )
-def mode_forgotten(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    optimizer.zero_grad()
-    loss = loss_of(model, images, labels)
-    loss.backward()
-    optimizer.step()
-    return loss.item()
-
-
-@answers.wrong(
+answers.edit(
+    {TRAIN: "    model.eval()\n"},
     "the model is set to eval mode, in which dropout does nothing; a training step needs "
-    "model.train()."
+    "model.train().",
 )
-def eval_mode(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.eval()
-    return mode_forgotten(model, optimizer, images, labels)
-
-
-@answers.wrong("it leaves the model in eval mode: the caller decides when to evaluate.")
-def eval_mode_at_the_end(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    loss = mode_forgotten(model, optimizer, images, labels)
-    model.eval()
-    return loss
-
-
-@answers.wrong(
+answers.edit(
+    {STEP: STEP + "    model.eval()\n"},
+    "it leaves the model in eval mode: the caller decides when to evaluate.",
+)
+answers.edit(
+    {"model(images)": "functional.softmax(model(images), dim=1)"},
     "a softmax stands before cross_entropy, which has one inside: give it the model's scores "
-    "as they are."
+    "as they are.",
 )
-def softmax_twice(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    optimizer.zero_grad()
-    loss = functional.cross_entropy(functional.softmax(model(images), dim=1), labels)
-    loss.backward()
-    optimizer.step()
-    return loss.item()
-
-
-@answers.wrong("the loss has the wrong sign: the steps make it larger.")
-def wrong_sign(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    optimizer.zero_grad()
-    loss = -loss_of(model, images, labels)
-    loss.backward()
-    optimizer.step()
-    return loss.item()
-
-
-@answers.wrong("the steps go uphill: what goes backward is the loss with the other sign.")
-def uphill(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    optimizer.zero_grad()
-    loss = loss_of(model, images, labels)
-    (-loss).backward()
-    optimizer.step()
-    return loss.item()
-
-
-@answers.wrong(
-    "that is the sum over the batch, not its mean: the step grows with the number of images."
+answers.edit({LOSS: f"-{LOSS}"}, "the loss has the wrong sign: the steps make it larger.")
+answers.edit(
+    {"loss.backward()": "(-loss).backward()"},
+    "the steps go uphill: what goes backward is the loss with the other sign.",
 )
-def sum_for_mean(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    optimizer.zero_grad()
-    loss = functional.cross_entropy(model(images), labels, reduction="sum")
-    loss.backward()
-    optimizer.step()
-    return loss.item()
-
-
-@answers.wrong("the mean is divided by the number of images once more: cross_entropy has done it.")
-def mean_of_mean(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    optimizer.zero_grad()
-    loss = loss_of(model, images, labels) / len(labels)
-    loss.backward()
-    optimizer.step()
-    return loss.item()
-
-
-@answers.wrong(
-    "the gradients are clipped, which nobody asked for: let the step take them as they are."
+answers.edit(
+    {"labels)\n": 'labels, reduction="sum")\n'},
+    "that is the sum over the batch, not its mean: the step grows with the number of images.",
 )
-def clips(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    optimizer.zero_grad()
-    loss = loss_of(model, images, labels)
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
-    optimizer.step()
-    return loss.item()
-
-
-@answers.wrong(
+answers.edit(
+    {LOSS: f"{LOSS} / len(labels)"},
+    "the mean is divided by the number of images once more: cross_entropy has done it.",
+)
+answers.edit(
+    {STEP: "    torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)\n" + STEP},
+    "the gradients are clipped, which nobody asked for: let the step take them as they are.",
+)
+answers.edit(
+    {TRAIN: "    model.float().train()\n", "model(images)": "model(images.float())"},
     "the model's parameters become float32: leave the model as it is, and bring the images to its "
-    "dtype where they have another."
+    "dtype where they have another.",
 )
-def converts_the_model(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.float()
-    return zero_first(model, optimizer, images.float(), labels)
-
-
-@answers.wrong("it calls optimizer.step() twice: one batch, one step.")
-def two_steps(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    optimizer.zero_grad()
-    loss = loss_of(model, images, labels)
-    loss.backward()
-    optimizer.step()
-    optimizer.step()
-    return loss.item()
-
-
-@answers.wrong("step is never called: gradients are computed, and nothing is done with them.")
-def no_step(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    optimizer.zero_grad()
-    loss = loss_of(model, images, labels)
-    loss.backward()
-    return loss.item()
-
-
-@answers.wrong(
+answers.edit({STEP: STEP + STEP}, "it calls optimizer.step() twice: one batch, one step.")
+answers.edit(
+    {STEP: ""},
+    "step is never called: gradients are computed, and nothing is done with them.",
+)
+answers.edit(
+    {TRAIN: TRAIN + "    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"},
     "the parameters move as in gradient descent at a rate of 0.1, whatever optimiser is given: "
-    "call its step(), which knows its rate and what it remembers of the steps before."
+    "call its step(), which knows its rate and what it remembers of the steps before.",
 )
-def own_optimizer(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    return mode_forgotten(model, optimizer, images, labels)
-
-
-@answers.wrong(
+answers.edit(
+    {ZERO: "    optimizer = type(optimizer)(model.parameters(), **optimizer.defaults)\n" + ZERO},
     "it makes a new optimiser of the same kind in each step, and what the old one remembers is "
-    "lost: use the one that is given."
+    "lost: use the one that is given.",
 )
-def new_optimizer(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    fresh = type(optimizer)(model.parameters(), **optimizer.defaults)
-    return mode_forgotten(model, fresh, images, labels)
-
-
-@answers.wrong(
-    "the parameters are moved by hand, rate times gradient; optimizer.step() knows how its "
-    "method does it."
-)
-def by_hand(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    optimizer.zero_grad()
-    loss = loss_of(model, images, labels)
-    loss.backward()
+answers.edit(
+    {
+        STEP: """\
     with torch.no_grad():
         for p in model.parameters():
             p -= optimizer.param_groups[0]["lr"] * p.grad
-    return loss.item()
-
-
-@answers.wrong(
+"""
+    },
+    "the parameters are moved by hand, rate times gradient; optimizer.step() knows how its "
+    "method does it.",
+)
+answers.edit(
+    {"loss.item()": f"{LOSS}.item()"},
     "it returns the loss after the step, from a second forward pass: return the one that the "
-    "step was made from."
+    "step was made from.",
 )
-def loss_afterwards(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    mode_forgotten(model, optimizer, images, labels)
-    return loss_of(model, images, labels).item()
-
-
-@answers.wrong(
-    "that is the squared distance to 0 and 1, not the cross-entropy: use functional.cross_entropy."
+answers.edit(
+    {
+        "functional.cross_entropy(": "functional.mse_loss(",
+        "labels)\n": "functional.one_hot(labels, 4).double())\n",
+    },
+    "that is the squared distance to 0 and 1, not the cross-entropy: use functional.cross_entropy.",
 )
-def squared_error(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
-    model.train()
-    optimizer.zero_grad()
-    scores = model(images)
-    loss = functional.mse_loss(scores, functional.one_hot(labels, scores.shape[1]).to(scores))
-    loss.backward()
-    optimizer.step()
-    return loss.item()
 
 
 @answers.right

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels import transpose_steps
+from gpulearn.kernels import transpose_steps as steps
 from gpulearn.kernels.specification import blocks_along, poisoned
 from gpulearn.kernels.transpose import TRANSPOSE_NAIVE, TRANSPOSE_TO_ROWS
-from gpulearn.kernels.transpose_tiled import TILE, transpose_tiled
-from tools.gpu.case import Case, Shot
+from gpulearn.kernels.transpose_tiled import TILE, TRANSPOSE_TILED
+from tools.gpu.case import Case
 from tools.gpu.cases.arrays import numbers, whole_numbers
 
 __all__ = ["CASES"]
@@ -31,23 +32,17 @@ def by_elements(fit: str, size: str) -> tuple[Array, ...]:
     return (numbers(rows, columns), poisoned(columns, rows))
 
 
-def by_tiles(fit: str, dtype: str, size: str) -> Shot:
+def by_tiles(fit: str, dtype: str, size: str) -> tuple[Array, ...]:
     rows, columns = SHAPES[size][fit]
     make = numbers if dtype == "float32" else whole_numbers
-    args = (make(rows, columns, dtype=dtype), poisoned(columns, rows, dtype=dtype))
-    return Shot(blocks_along((columns, rows), (TILE, TILE)), (TILE, TILE), args)
+    return (make(rows, columns, dtype=dtype), poisoned(columns, rows, dtype=dtype))
 
 
-def with_room(size: str) -> Shot:
+def with_room(size: str) -> tuple[Array, ...]:
     """An odd image, and an output as large as the tiles that cover it."""
     rows, columns = SHAPES[size]["odd"]
-    grid = blocks_along((columns, rows), (TILE, TILE))
-    out = poisoned(TILE * grid[0], TILE * grid[1])
-    return Shot(grid, (TILE, TILE), (numbers(rows, columns), out))
-
-
-def expect_transpose(image: Array, out: Array) -> Expected:
-    return {1: image.T}
+    across, down = blocks_along((columns, rows), (TILE, TILE))
+    return (numbers(rows, columns), poisoned(TILE * across, TILE * down))
 
 
 def expect_in_corner(image: Array, out: Array) -> Expected:
@@ -62,15 +57,24 @@ def expect_nothing(image: Array, out: Array) -> Expected:
 
 
 SMALL = ("small",)
-DIVERGENT = "a barrier that not all threads of a block reach is undefined"
-OUTSIDE = "it writes outside its arrays"
+RACE: dict[str, Any] = {"finding": "race"}
+DIVERGENT: dict[str, Any] = {
+    "sizes": SMALL,
+    "finding": "barrier-divergence",
+    "keep_off_gpu": "a barrier that not all threads of a block reach is undefined",
+}
+OUTSIDE: dict[str, Any] = {
+    "sizes": SMALL,
+    "finding": "out-of-bounds",
+    "keep_off_gpu": "it writes outside its arrays",
+}
 # kernels that are right for sizes that tiles fill
 FILLED = (
-    transpose_steps.transpose_whole,
-    transpose_steps.transpose_padded,
-    transpose_steps.transpose_guarded,
-    transpose_steps.transpose_leaves,
-    transpose_steps.transpose_overflows,
+    steps.TRANSPOSE_WHOLE,
+    steps.TRANSPOSE_PADDED,
+    steps.TRANSPOSE_GUARDED,
+    steps.TRANSPOSE_LEAVES,
+    steps.TRANSPOSE_OVERFLOWS,
 )
 CASES = (
     *(
@@ -78,35 +82,29 @@ CASES = (
                 block=b)
         for transpose in (TRANSPOSE_NAIVE, TRANSPOSE_TO_ROWS) for b in BLOCKS for fit in FITS
     ),
+    *(Case.of(TRANSPOSE_TILED, fit, "05", partial(by_tiles, fit, "float32")) for fit in FITS),
+    Case.of(TRANSPOSE_TILED, "int32", "05", partial(by_tiles, "odd", "int32")),
     *(
-        Case(f"transpose_tiled, {fit}", "05", transpose_tiled,
-             partial(by_tiles, fit, "float32"), expect_transpose)
-        for fit in FITS
-    ),
-    Case("transpose_tiled, int32", "05", transpose_tiled,
-         partial(by_tiles, "odd", "int32"), expect_transpose),
-    *(
-        Case(f"{kernel.__name__}, whole", "05", kernel,
-             partial(by_tiles, "whole", "float32"), expect_transpose)
-        for kernel in FILLED
+        Case.of(specification, "whole", "05", partial(by_tiles, "whole", "float32"))
+        for specification in FILLED
     ),
     *(
-        Case(f"{kernel.__name__}, whole", "05", kernel,
-             partial(by_tiles, "whole", "float32"), expect_nothing, finding="race")
-        for kernel in (transpose_steps.transpose_torn, transpose_steps.transpose_waits_early)
+        replace(
+            Case.of(specification, fit, "05", partial(by_tiles, fit, "float32"), **more),
+            expect=expect_nothing,
+        )
+        for specification, fit, more in (
+            (steps.TRANSPOSE_TORN, "whole", RACE),
+            (steps.TRANSPOSE_WAITS_EARLY, "whole", RACE),
+            (steps.TRANSPOSE_GUARDED, "odd", DIVERGENT),
+            (steps.TRANSPOSE_LEAVES, "odd", DIVERGENT),
+            (steps.TRANSPOSE_WHOLE, "odd", OUTSIDE),
+            (steps.TRANSPOSE_OVERFLOWS, "odd", OUTSIDE),
+        )
     ),
-    *(
-        Case(f"{kernel.__name__}, odd", "05", kernel,
-             partial(by_tiles, "odd", "float32"), expect_nothing, sizes=SMALL,
-             finding="barrier-divergence", keep_off_gpu=DIVERGENT)
-        for kernel in (transpose_steps.transpose_guarded, transpose_steps.transpose_leaves)
+    replace(
+        Case.of(steps.TRANSPOSE_OVERFLOWS, "odd, with room", "05", with_room, sizes=SMALL,
+                finding="uninitialised-read"),
+        expect=expect_in_corner,
     ),
-    *(
-        Case(f"{kernel.__name__}, odd", "05", kernel,
-             partial(by_tiles, "odd", "float32"), expect_nothing, sizes=SMALL,
-             finding="out-of-bounds", keep_off_gpu=OUTSIDE)
-        for kernel in (transpose_steps.transpose_whole, transpose_steps.transpose_overflows)
-    ),
-    Case("transpose_overflows, odd, with room", "05", transpose_steps.transpose_overflows,
-         with_room, expect_in_corner, sizes=SMALL, finding="uninitialised-read"),
 )  # fmt: skip
