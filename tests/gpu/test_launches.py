@@ -95,7 +95,7 @@ warnings.simplefilter("ignore")
 import numpy as np
 from gpulearn.device import driver, selection
 gpu = driver.Gpu("none", 0, (9, 0), "0")
-selection.current = lambda: selection.Device("gpu", "pretended", (gpu,))
+selection.current = lambda: selection.Selection("gpu", "pretended", (gpu,))
 from gpulearn import cuda, xray
 from gpulearn.device import numba_cuda
 from tools.gpu.cases import CASES

@@ -194,7 +194,7 @@ def test_bad_options_get_one_sentence(arguments, sentence, capsys):
 
 
 def test_without_a_gpu_there_is_one_sentence(monkeypatch, capsys):
-    here = runner.selection.Device("cpu", "no NVIDIA GPU here")
+    here = runner.selection.Selection("cpu", "no NVIDIA GPU here")
     monkeypatch.setattr(runner.selection, "decide", lambda environment: here)
     assert runner.main(["--only", "environment"]) == 1
     said = capsys.readouterr().out
