@@ -15,7 +15,7 @@ from gpulearn.checker.exercise import Refused
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise, over_budget
 from gpulearn.checker.stubs import notebook_source
 from gpulearn.device import selection
-from gpulearn.kernels.specification import poison
+from gpulearn.kernels.specification import Specification, blocks_along, poison
 from gpulearn.simt.host import api
 
 NEIGHBOURS = "Let neighbouring threads read neighbouring elements."
@@ -59,18 +59,26 @@ def down_the_columns(a, factor, out):
         i += cuda.gridsize(2)[0]
 
 
+SCALED = Specification(
+    scale,
+    lambda a, factor, out: (factor * a,),
+    lambda a, factor, out, block: blocks_along(a.shape[::-1], block),
+    (32, 8),
+    outputs=(2,),
+)
+
+
 def cases():
     rng = np.random.default_rng(0)
     made = []
     for m, n, grid in ((33, 40, (2, 5)), (64, 32, (1, 8)), (5, 70, (3, 1))):
         a = rng.normal(size=(m, n)).astype(np.float32)
         made.append(
-            Launch(
+            Launch.of(
+                SCALED,
                 f"a of shape ({m}, {n})",
-                (a, np.float32(3), np.empty_like(a)),
+                *(a, np.float32(3), np.empty_like(a)),
                 grid=grid,
-                block=(32, 8),
-                outputs=(2,),
                 measured=n == 32,
             )
         )
@@ -78,12 +86,10 @@ def cases():
 
 
 SCALE = kernel_exercise(
-    name="scale",
+    SCALED,
     notebook="03",
     task="Multiply.",
-    reference=scale,
     cases=cases,
-    expect=lambda a, factor, out: (factor * a,),
     answers=answers,
     budgets=(budgets.sectors_per_request(4, advice=NEIGHBOURS),),
 )
