@@ -1,39 +1,15 @@
-from . import (
-    cuda as cuda,
-)
-from . import (
-    data as data,
-)
-from . import (
-    errors as errors,
-)
-from . import (
-    kernels as kernels,
-)
-from . import (
-    nn as nn,
-)
-from . import (
-    optim as optim,
-)
-from . import (
-    parallel as parallel,
-)
-from . import (
-    perf as perf,
-)
-from . import (
-    plot as plot,
-)
-from . import (
-    recorders as recorders,
-)
-from . import (
-    scaling as scaling,
-)
-from . import (
-    train as train,
-)
+from . import cuda as cuda
+from . import data as data
+from . import errors as errors
+from . import kernels as kernels
+from . import nn as nn
+from . import optim as optim
+from . import parallel as parallel
+from . import perf as perf
+from . import plot as plot
+from . import recorders as recorders
+from . import scaling as scaling
+from . import train as train
 from .data.digits import digits as digits
 from .device.accelerators import accelerator as accelerator
 from .device.selection import banner as banner
@@ -56,8 +32,8 @@ from .perf.roofline import roof as roof
 from .perf.timing import format_seconds as format_seconds
 from .perf.timing import measure as measure
 from .plot.counters import compare_reports as compare_reports
-from .plot.photo import photo as photo
-from .plot.photo import show_images as show_images
+from .plot.images import photo as photo
+from .plot.images import show_images as show_images
 from .simt.host.settings import block_order as block_order
 from .simt.host.settings import unchecked as unchecked
 from .simt.host.xray import xray as xray

@@ -11,7 +11,7 @@ import math
 import numbers
 import operator
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, metadata, version
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 __all__ = [
     "OPTIONAL",
     "above_zero",
+    "all_of",
     "ascending",
     "checked",
     "choice",
+    "each",
     "from_zero",
     "install_command",
     "installed",
     "missing",
+    "named",
     "package",
     "positive",
     "real_array",
@@ -228,6 +231,51 @@ def several(name: str, values: Any, such_as: str = "") -> tuple[Any, ...]:
         example = such_as or f"[{shown(values)}]"
         raise BadInput(f"{name} is {shown(values)}: give a list, such as {example}.")
     return tuple(values)
+
+
+def named(name: str, values: Any, wanted: str, most: float = math.inf) -> Mapping[str, Any]:
+    """Return a mapping that holds something, such as {"label": numbers}.
+
+    Args:
+        name: what the argument is called.
+        values: the argument.
+        wanted: what to give, for the sentence.
+        most: how many entries there may be.
+
+    Raises:
+        BadInput: it is no mapping, is empty, or has more entries.
+    """
+    if not isinstance(values, Mapping) or not 0 < len(values) <= most:
+        raise BadInput(f"{name} is {shown(values)}: give {wanted}.")
+    return values
+
+
+def each(values: Mapping[str, Any], kind: type | str, wanted: str, start: str = "{} is") -> None:
+    """Check that all values of a mapping are of one kind.
+
+    Args:
+        values: name → value.
+        kind: a class, or an attribute by which such a value is known.
+        wanted: what to give, for the sentence.
+        start: how the sentence begins; {} stands for the value's name.
+
+    Raises:
+        BadInput: one is of another kind.
+    """
+    for name, value in values.items():
+        if not (hasattr(value, kind) if isinstance(kind, str) else isinstance(value, kind)):
+            raise BadInput(f"{start.format(name)} {shown(value)}: give {wanted}.")
+
+
+def all_of(kind: type, values: Iterable[Any], word: str, wanted: str) -> None:
+    """Check that all values are of one class, which a sentence calls by `word`.
+
+    Raises:
+        BadInput: one is of another; `wanted` says what to give.
+    """
+    for value in values:
+        if not isinstance(value, kind):
+            raise BadInput(f"{shown(value)} is no {word}: give {wanted}.")
 
 
 def ascending(name: str, values: object) -> tuple[int, ...]:

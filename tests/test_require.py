@@ -116,3 +116,22 @@ def test_the_command_in_a_checkout_that_is_not_installed(monkeypatch):
     monkeypatch.setattr(require, "metadata", unknown)
     assert require.install_command("lab") == 'pip install ".[lab]"'
     assert "torch-backend=auto" in require.install_command("torch")
+
+
+@pytest.mark.parametrize("given", [{}, [1], None, {"a": 1, "b": 2, "c": 3}])
+def test_named_values_are_a_mapping_of_a_few(given):
+    with pytest.raises(BadInput, match=r"runs is .*: give \{name: run\}, one or two\."):
+        require.named("runs", given, "{name: run}, one or two", most=2)
+    assert require.named("runs", {"a": 1}, "one", most=2) == {"a": 1}
+
+
+def test_each_value_is_of_the_kind_that_is_asked_for():
+    require.each({"a": 1, "b": 2}, int, "numbers")
+    require.each({"a": "text"}, "upper", "words")
+    with pytest.raises(BadInput, match="b is 'two': give numbers"):
+        require.each({"a": 1, "b": "two"}, int, "numbers")
+    with pytest.raises(BadInput, match="runs holds 1: give words"):
+        require.each({"a": 1}, "upper", "words", "runs holds")
+    require.all_of(int, [1, 2], "number", "numbers")
+    with pytest.raises(BadInput, match="'two' is no number: give numbers"):
+        require.all_of(int, [1, "two"], "number", "numbers")

@@ -1,4 +1,4 @@
-"""The bank explorer of notebook 05: which banks one request of a warp meets, and how often.
+"""Bank conflicts: which banks of shared memory one request of a warp meets, and how often.
 
 Shared memory is drawn as it is built: 32 banks side by side, each 4 bytes wide, and one row
 below the other. Words in one column lie in one bank.
@@ -14,12 +14,11 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.plot.controls import slider
-from gpulearn.plot.explorer import Explorer
-from gpulearn.plot.style import figure
+from gpulearn.plot.style import box, centred, figure
+from gpulearn.plot.widgets import Explorer, dropdown, slider
 from gpulearn.simt.observers.traffic import BANK_BYTES, BANKS, WARP, bank_passes
 
-__all__ = ["SIZES", "BankRequest", "bank_explorer", "bank_request", "draw"]
+__all__ = ["BankRequest", "bank_explorer", "bank_request"]
 
 SIZES = {"4 bytes (float32)": 4, "8 bytes (float64)": 8, "2 bytes (float16)": 2}
 STRIDES, OFFSETS = (0, 40), (0, 31)
@@ -127,8 +126,6 @@ def _count(number: int, one: str, many: str) -> str:
 
 def _memory(axes: Any, one: BankRequest) -> None:
     """The cells that are read, in their banks; under each bank, how many."""
-    from matplotlib.patches import Rectangle
-
     rows = sorted({cell // BANKS for cell in one.cells})
     place = {row: k for k, row in enumerate(rows)}
     bottom = max(len(rows), ROWS)
@@ -138,22 +135,19 @@ def _memory(axes: Any, one: BankRequest) -> None:
     for cell, lanes in one.cells.items():
         bank, y = cell % BANKS, place[cell // BANKS]
         waits = per_bank[bank] == worst and one.conflicts > 0
-        axes.add_patch(
-            Rectangle((bank, y), 1, 1, facecolor="C1" if waits else "C0", edgecolor="white",
-                      linewidth=0.5)
-        )  # fmt: skip
+        box(
+            axes, bank, y, 1, 1, facecolor="C1" if waits else "C0", edgecolor="white", linewidth=0.5
+        )
         label = str(lanes[0]) if len(lanes) == 1 else f"{lanes[0]}…{lanes[-1]}"
-        axes.text(bank + 0.5, y + 0.5, label, ha="center", va="center", fontsize=6,
-                  color="black" if waits else "white")  # fmt: skip
+        colour = "black" if waits else "white"
+        centred(axes, bank + 0.5, y + 0.5, label, fontsize=6, color=colour)
     for bank, count in enumerate(per_bank):
         waits = count == worst and one.conflicts > 0
-        axes.text(bank + 0.5, bottom + 0.7 * high, str(count) if count else "·", ha="center",
-                  va="center", fontsize=8, weight="bold" if waits else "normal")  # fmt: skip
+        text, weight = str(count) if count else "·", "bold" if waits else "normal"
+        centred(axes, bank + 0.5, bottom + 0.7 * high, text, fontsize=8, weight=weight)
         if waits:  # a frame as well, so that colour does not stand alone
-            axes.add_patch(
-                Rectangle((bank, 0), 1, bottom + 1.3 * high, facecolor="none", edgecolor="0.1",
-                          linewidth=1.3)
-            )  # fmt: skip
+            tall = bottom + 1.3 * high
+            box(axes, bank, 0, 1, tall, facecolor="none", edgecolor="0.1", linewidth=1.3)
     axes.set_xlim(0, BANKS)
     axes.set_ylim(bottom + 1.4 * high, 0)
     axes.xaxis.tick_top()
@@ -178,10 +172,10 @@ def bank_explorer() -> Explorer:
 
     The sliders move with the arrow keys. Passes are counted as the SIMT machine counts them.
     """
-    widgets = require.package("ipywidgets", "gl.plot.bank_explorer")
+    require.package("ipywidgets", "gl.plot.bank_explorer")
     controls = {
         "stride": slider("stride", 1, *STRIDES),
         "offset": slider("offset", 0, *OFFSETS),
-        "word_bytes": widgets.Dropdown(options=SIZES, value=4, description="word"),
+        "word_bytes": dropdown("word", SIZES, 4),
     }
     return Explorer(draw, controls)

@@ -12,7 +12,7 @@ from gpulearn.errors import BadInput
 from gpulearn.plot.style import figure
 from gpulearn.require import shown
 
-__all__ = ["confusion_matrix", "plot_confusion"]
+__all__ = ["confusion", "confusion_matrix"]
 
 Array = np.ndarray[Any, Any]
 
@@ -51,7 +51,7 @@ def confusion_matrix(labels: Array, predicted: Array, classes: int = 10) -> Arra
     return counts
 
 
-def plot_confusion(labels: Array, predicted: Array, classes: int = 10) -> Picture:
+def confusion(labels: Array, predicted: Array, classes: int = 10) -> Picture:
     """Draw the confusion matrix: rows are the true classes, columns the model's answers.
 
     Raises:

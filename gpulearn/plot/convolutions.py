@@ -1,4 +1,4 @@
-"""The convolution explorer of notebook 11: which numbers make which pixel of the output."""
+"""A convolution's window on an image: which numbers make which pixel of the output."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.plot.controls import slider
-from gpulearn.plot.explorer import Explorer
-from gpulearn.plot.style import figure
+from gpulearn.plot.style import box, centred, figure
+from gpulearn.plot.widgets import Explorer, slider
 
-__all__ = ["Filtered", "convolution_explorer", "draw", "filtered"]
+__all__ = ["convolution_explorer"]
 
 Array = np.ndarray[Any, Any]
 MOST = 12  # rows and columns of an image whose numbers can still be read
@@ -85,9 +84,8 @@ def draw(one: Filtered, position: int) -> tuple[Picture, str]:
         f"one number; {one.output.size} positions give the output of {size}."
     )
     shapes = [one.image.shape, one.kernel.shape, one.output.shape]
-    with figure(11.0, 4.3) as (made, axes):
-        axes.remove()
-        places = made.subplots(1, 3, width_ratios=[shape[1] + 1 for shape in shapes])
+    ratios = [shape[1] + 1 for shape in shapes]
+    with figure(11.0, 4.3, columns=3, width_ratios=ratios) as (made, places):
         _grid(places[0], "image", one.image, frame=(y, x, rows, columns))
         products = [
             [f"{_number(p)}\n×{_number(k)}" for p, k in zip(line, weights, strict=True)]
@@ -116,8 +114,6 @@ def _grid(
     frame: tuple[int, int, int, int] | None = None,
 ) -> None:
     """An array as grey cells with its numbers in them; NaN is not there yet."""
-    from matplotlib.patches import Rectangle
-
     axes.set_title(title, loc="left")
     axes.grid(visible=False)
     axes.set_xticks([0, values.shape[1] - 1])
@@ -127,13 +123,11 @@ def _grid(
     for (y, x), value in np.ndenumerate(values):
         if np.isfinite(value):
             dark = (value - least) / (most - least) < 0.5
-            axes.text(x, y, texts[y][x] if texts else _number(value), ha="center", va="center",
-                      fontsize=9 if texts else 7, color="white" if dark else "black")  # fmt: skip
+            text, size = (texts[y][x], 9) if texts else (_number(value), 7)
+            centred(axes, x, y, text, fontsize=size, color="white" if dark else "black")
     if frame:
         y, x, rows, columns = frame
-        axes.add_patch(
-            Rectangle((x - 0.5, y - 0.5), columns, rows, fill=False, edgecolor="C1", linewidth=3)
-        )
+        box(axes, x - 0.5, y - 0.5, columns, rows, fill=False, edgecolor="C1", linewidth=3)
 
 
 def convolution_explorer(image: object, kernel: object) -> Explorer:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.require import shown
 from gpulearn.tables import Table, table
 
 if TYPE_CHECKING:
@@ -36,14 +35,8 @@ def compare_reports(
     """
     from gpulearn.simt.observers.counters import Counts
 
-    if not isinstance(reports, Mapping) or not reports:
-        raise BadInput(f'reports is {shown(reports)}: give {{"name": report, …}}.')
-    for name, report in reports.items():
-        if not hasattr(report, "totals"):
-            raise BadInput(
-                f"{name} is {shown(report)}: give the report that gl.xray(kernel)[grid, block](…) "
-                f"returns."
-            )
+    require.named("reports", reports, '{"name": report, …}')
+    require.each(reports, "totals", "the report that gl.xray(kernel)[grid, block](…) returns")
     known = [name for name in dir(Counts) if not name.startswith("_")]
     known = sorted({*known, "findings"} - {"add", "as_dict"})
     if not columns:

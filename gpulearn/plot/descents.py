@@ -1,4 +1,4 @@
-"""The figures of notebook 10: paths over contours, losses over steps, descents in a table."""
+"""Descents: paths over contours, losses over steps, and both for a chosen surface and method."""
 
 from __future__ import annotations
 
@@ -10,21 +10,16 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
+from gpulearn.optim.adaptive import adagrad_step, adam_step, rmsprop_step
 from gpulearn.optim.landscapes import Landscape, Surface
-from gpulearn.optim.trajectories import Trajectory
-from gpulearn.plot.lines import plot_curves
-from gpulearn.plot.style import LINES, figure
-from gpulearn.require import shown
-from gpulearn.tables import Table, table
+from gpulearn.optim.optimizers import gradient_step, momentum_step, nesterov_step
+from gpulearn.optim.surfaces import SURFACES, surface
+from gpulearn.optim.trajectories import Trajectory, descend
+from gpulearn.plot.line_charts import curves
+from gpulearn.plot.style import LINES, figure, legend_beside
+from gpulearn.plot.widgets import Explorer, choices, dropdown
 
-__all__ = [
-    "compare_descents",
-    "contour_levels",
-    "draw_paths",
-    "plot_descent",
-    "plot_losses",
-    "settled",
-]
+__all__ = ["METHODS", "descent", "descent_explorer", "losses", "need_paths"]
 
 Window = tuple[float, float, float, float]
 LEVELS = 12
@@ -101,17 +96,17 @@ def draw_paths(
     axes.grid(visible=False)
 
 
-def _need(paths: object, most: int = len(LINES)) -> None:
-    if not isinstance(paths, Mapping) or not 0 < len(paths) <= most:
-        raise BadInput(f'paths is {shown(paths)}: give {{"name": path, …}}, one to {most} of them.')
-    for name, path in paths.items():
-        if not isinstance(path, Trajectory):
-            raise BadInput(
-                f"{name} is {shown(path)}: give the path that gl.optim.descend returned."
-            )
+def need_paths(paths: Mapping[str, Any], most: int = len(LINES)) -> None:
+    """Check that these are named paths, as many as can be shown.
+
+    Raises:
+        BadInput: they are not.
+    """
+    require.named("paths", paths, f'{{"name": path, …}}, one to {most} of them', most)
+    require.each(paths, Trajectory, "the path that gl.optim.descend returned")
 
 
-def plot_descent(
+def descent(
     landscape: Landscape,
     paths: Mapping[str, Trajectory],
     *,
@@ -134,16 +129,15 @@ def plot_descent(
     Raises:
         BadInput: there are no paths or more than eight, or one is not of two parameters.
     """
-    _need(paths)
+    need_paths(paths)
     for name, path in paths.items():
         if path.points.shape[1:] != (2,):
             raise BadInput(f"{name} has points {path.points.shape}: contours need two parameters.")
     with figure(7.8, 4.6) as (made, drawn):
         seen = window or window_of(landscape, list(paths.values()))
         draw_paths(drawn, landscape, paths, seen, minima)
-        drawn.set_xlabel(axes[0])
-        drawn.set_ylabel(axes[1])
-        drawn.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
+        drawn.set(xlabel=axes[0], ylabel=axes[1])
+        legend_beside(drawn)
     named = f"the {landscape.name} surface" if isinstance(landscape, Surface) else "the loss"
     return show(made, f"Paths over the contours of {named}. {_said(paths)}")
 
@@ -152,7 +146,7 @@ def _said(paths: Mapping[str, Trajectory]) -> str:
     return " ".join(f"{name}: {path.outcome}" for name, path in paths.items())
 
 
-def plot_losses(
+def losses(
     paths: Mapping[str, Trajectory], *, least: float = 0.0, marks: Mapping[str, float] | None = None
 ) -> Picture:
     """Draw the loss over the steps of descents, on a logarithmic axis.
@@ -165,56 +159,122 @@ def plot_losses(
     Raises:
         BadInput: there are no paths, or more than eight.
     """
-    _need(paths)
+    need_paths(paths)
     # what is nearer to the lowest than rounding can tell is left out, and so is zero, which has
     # no place on a logarithmic axis
     nothing = 32 * np.finfo(float).eps * abs(least)
-    curves = {
+    above = {
         name: np.where(path.values - least > nothing, path.values - least, np.nan)
         for name, path in paths.items()
     }
     label = "loss J" if least == 0 else "loss above the lowest, J − J*"
-    return plot_curves(
-        f"The loss over the steps. {_said(paths)}", curves, "step", label, log="y", marks=marks
+    return curves(
+        f"The loss over the steps. {_said(paths)}", above, "step", label, log="y", marks=marks
     )
 
 
-def settled(path: Trajectory, goal: float) -> int | None:
-    """The step from which the loss stays at the goal or below it, or None.
+STEPS = 200
+# method -> its step function, and what it calls the share of the past that the slider sets
+METHODS = {
+    "gradient descent": (gradient_step, None),
+    "momentum": (momentum_step, "momentum"),
+    "Nesterov": (nesterov_step, "momentum"),
+    "Adagrad": (adagrad_step, None),
+    "RMSProp": (rmsprop_step, None),
+    "Adam": (adam_step, "beta1"),
+}
+# ten rates to a factor of ten, from 0.0001 to 1
+RATES = tuple(10 ** (tenth / 10) for tenth in range(-40, 1))
+MOMENTA = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98)
 
-    The first time is no measure: a ball on its way through the bottom is low for a moment.
-    """
-    too_high = np.flatnonzero(~(path.values <= goal))
-    first = int(too_high[-1]) + 1 if too_high.size else 0
-    return None if path.diverged or first > path.steps else first
 
+def stable_limit(method: str, momentum: float, steepest: float) -> float | None:
+    """The rate above which a method leaves the minimum of a quadratic, where there is a formula.
 
-def compare_descents(
-    paths: Mapping[str, Trajectory], goal: float | None = None, caption: str = ""
-) -> Table:
-    """A table of descents: how many steps, from which loss to which, and how it ended.
+    With λ the largest curvature and μ the momentum: 2/λ for plain descent, 2(1 + μ)/λ with
+    momentum, 2(1 + μ)/((1 + 2μ)λ) for Nesterov's. Each is where −1 becomes a root of the
+    recurrence that the distances from the minimum obey (Polyak, "Introduction to optimization",
+    1987, section 3.2, for the second). The adaptive methods have no such limit: None.
 
     Args:
-        paths: label → what `descend` returned.
-        goal: a loss; the table then says after how many steps it was not exceeded any more.
-        caption: a sentence below the table.
+        method: a key of `METHODS`.
+        momentum: μ, 0 ≤ μ < 1.
+        steepest: λ, above zero.
 
-    Raises:
-        BadInput: there are no paths.
+    >>> stable_limit("momentum", 0.5, 25.0)
+    0.12
     """
-    _need(paths, most=100)
-    if goal is not None:
-        require.above_zero("goal", goal)
-    rows = []
-    for name, path in paths.items():
-        row = {"descent": name, "steps": f"{path.steps:,}", "J at the start": _g(path.values[0])}
-        row["J at the end"] = _g(path.values[-1])
-        if goal is not None:
-            since = settled(path, goal)
-            row[f"J ≤ {goal:g} from step"] = "–" if since is None else f"{since:,}"
-        rows.append(row | {"": "diverged" if path.diverged else ""})
-    return table(rows, caption)
+    if method == "gradient descent":
+        return 2 / steepest
+    if method == "momentum":
+        return 2 * (1 + momentum) / steepest
+    if method == "Nesterov":
+        return 2 * (1 + momentum) / ((1 + 2 * momentum) * steepest)
+    return None
 
 
-def _g(value: float) -> str:
-    return f"{value:.3g}"
+def walk(ground: Surface, method: str, rate: float, momentum: float) -> Trajectory:
+    """One descent of 200 steps from the surface's start."""
+    step, share = METHODS[method]
+    options = {share: momentum} if share else {}
+    return descend(ground, ground.start, step, rate=rate, steps=STEPS, **options)
+
+
+def lowest(ground: Surface) -> float:
+    """The loss at the minimum."""
+    return float(ground.value(ground.minimum))
+
+
+def said_of_walk(
+    ground: Surface, method: str, rate: float, momentum: float, path: Trajectory
+) -> str:
+    """What was chosen, how the descent ended, and the rate against the limit."""
+    share = METHODS[method][1]
+    with_what = f", {share} {momentum:g}" if share else ""
+    steepest = 2 / ground.largest_stable_step
+    limit = stable_limit(method, momentum, steepest)
+    if limit is None:
+        clause = "Its steps are scaled, so that 2/λmax is no limit for them."
+    else:
+        side = "below" if rate < limit else "above"
+        clause = (
+            f"At the minimum λmax is {steepest:.3g}; the rate is {rate / limit:.2f} times the "
+            f"limit {limit:.3g}, {side} it."
+        )
+    # a path that rests on a saddle has lost all its slope, and is not down
+    high = "" if lowest(ground) == 0 else f" The lowest loss is {lowest(ground):.3g}."
+    return f"{ground.name}, {method}, rate {rate:.3g}{with_what}: {path.outcome}{high} {clause}"
+
+
+def draw_descent(name: str, method: str, rate: float, momentum: float) -> tuple[Picture, str]:
+    """The path and the losses of one descent, and their sentence; the explorer's whole logic."""
+    ground = surface(name)
+    path = walk(ground, method, rate, momentum)
+    sentence = said_of_walk(ground, method, rate, momentum, path)
+    with figure(10.0, 4.2, columns=2) as (made, (left, right)):
+        draw_paths(left, ground, {method: path}, ground.window)
+        left.set_title(f"{ground.name}: J = {ground.formula}", fontsize=9)
+        left.set(xlabel="x", ylabel="y")
+        above = path.values - lowest(ground)
+        right.plot(np.where(above > 0, above, np.nan))
+        right.set_yscale("log")
+        right.set_xlim(0, STEPS)
+        right.set(xlabel="step", ylabel="loss above the lowest, J − J*")
+    x, y = path.points[-1]
+    alt = f"The path over the contours ends at ({x:.3g}, {y:.3g}). {sentence}"
+    return show(made, alt), sentence
+
+
+def descent_explorer() -> Explorer:
+    """Choose a surface, a method, its rate and its momentum; see the path and the losses.
+
+    The lists open with Space, the sliders move with the arrow keys.
+    """
+    require.package("ipywidgets", "gl.plot.descent_explorer")
+    controls = {
+        "name": dropdown("surface", list(SURFACES), "ravine"),
+        "method": dropdown("method", list(METHODS), "gradient descent"),
+        "rate": choices("rate", [(f"{one:.3g}", one) for one in RATES], RATES[28]),
+        "momentum": choices("momentum", [(f"{one:.3g}", one) for one in MOMENTA], 0.9),
+    }
+    return Explorer(draw_descent, controls)

@@ -1,4 +1,4 @@
-"""The ladder chart of notebook 06: each rung by a counter or by its rate, published ones beside."""
+"""The ladder of matrix products: each rung by a counter or by its rate, published ones beside."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.kernels.ladder import LADDER, PUBLISHED, PUBLISHED_SOURCE
+from gpulearn.perf import recordings
 from gpulearn.perf.gpus import GPUS
 from gpulearn.perf.rung_rates import LIBRARY, Rate, ladder_rates, recorded_sizes
-from gpulearn.plot.explorer import Explorer
 from gpulearn.plot.style import figure
+from gpulearn.plot.widgets import Explorer, choices
+from gpulearn.simt.observers.traffic import WARP
 from gpulearn.tables import Table, table
 
 if TYPE_CHECKING:
     from gpulearn.simt.observers.counters import Counts
     from gpulearn.simt.report.report import Report
 
-__all__ = ["MEASURES", "compare_rungs", "draw_ladder", "ladder_explorer"]
+__all__ = ["compare_rungs", "ladder_explorer"]
 
-WARP = 32
 RATE, SHARE = "rate", "share of torch.matmul"
 
 
@@ -77,9 +78,7 @@ def draw_ladder(
     origin = _origin(rates) if chosen.value is None else "counted by the SIMT machine"
     names = [*reports, LIBRARY]
     published = {**PUBLISHED, LIBRARY: 1.0}
-    with figure(9.5, 3.9) as (fig, axes):
-        axes.remove()
-        left, right = fig.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+    with figure(9.5, 3.9, columns=2, sharey=True, width_ratios=(3, 2)) as (fig, (left, right)):
         missing = "not counted" if chosen.value else "not timed"
         _bars(left, names, ours, missing, color="C0")
         shares = {n: 100 * published[n] for n in names if n in published}
@@ -136,7 +135,7 @@ def ladder_explorer(reports: Mapping[str, Report]) -> Explorer:
     Raises:
         BadInput: `reports` has other names than the rungs of the ladder.
     """
-    widgets = require.package("ipywidgets", "gl.plot.ladder_explorer")
+    require.package("ipywidgets", "gl.plot.ladder_explorer")
     _need(reports)
     here = ladder_rates(reports)
     origin = here[LIBRARY].provenance
@@ -144,18 +143,10 @@ def ladder_explorer(reports: Mapping[str, Report]) -> Explorer:
     others = [n for n in recorded_sizes() if f"n = {n}," not in f"{origin},"]
     recorded: list[tuple[str, str | int]] = [(f"recorded, n = {n}", n) for n in others]
     models = [(f"modelled: {name}", name) for name in GPUS]
-    # sliders, since the arrow keys of a list belong to JupyterLab; the sentence says the choice
-    look = {"continuous_update": False, "readout": False}
+    # sliders, since the arrow keys of a list belong to JupyterLab
     controls = {
-        "measure": widgets.SelectionSlider(
-            options=list(MEASURES), value=SHARE, description="bars show", **look
-        ),
-        "gpu": widgets.SelectionSlider(
-            options=[*first, *recorded, *models],
-            value=first[0][1] if first else "T4",
-            description="GPU",
-            **look,
-        ),
+        "measure": choices("bars show", list(MEASURES), SHARE),
+        "gpu": choices("GPU", [*first, *recorded, *models], first[0][1] if first else "T4"),
     }
 
     def draw(measure: str, gpu: str | int) -> tuple[Picture, str]:
@@ -202,3 +193,34 @@ def _need(reports: Any) -> None:
         raise BadInput(
             f"reports is {require.shown(reports)}: give what gl.kernels.ladder_reports() returns."
         )
+
+
+def compare_sizes() -> Table:
+    """Each rung's share of the library's rate in float32, by size, as recorded on a GPU.
+
+    The last rows are the library itself, with fewer bits: how many times its rate in float32.
+
+    Raises:
+        BadInput: there is no recording of the ladder, or none of the library in float32.
+    """
+    recording = recordings.find("ladder")
+    timed = [row for row in recording.rows if "seconds" in row] if recording else []
+    library = {
+        row["n"]: row["seconds"]
+        for row in timed
+        if (row["rung"], row["dtype"]) == (LIBRARY, "float32")
+    }
+    if recording is None or not library:
+        raise BadInput("There is no recording of the ladder: `make gpu` on a GPU makes one.")
+    cells: dict[str, dict[int, str]] = {}
+    for row in sorted(timed, key=lambda row: row["rung"] == LIBRARY):  # the library comes last
+        bits = row["dtype"]
+        name = row["rung"] if bits == "float32" else f"{row['rung']}, {bits}"
+        if row["n"] in library:
+            share = library[row["n"]] / row["seconds"]
+            cells.setdefault(name, {})[row["n"]] = f"{share:.1%}" if share <= 2 else f"{share:.1f}×"
+    rows = [
+        {"rung": name} | {f"n = {n}": found.get(n, "–") for n in sorted(library)}
+        for name, found in cells.items()
+    ]
+    return table(rows, f"Share of {LIBRARY}'s rate in float32, {recording.provenance}.")

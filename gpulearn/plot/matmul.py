@@ -1,23 +1,27 @@
-"""The figures of notebook 01: time and rate of a matrix product over its size."""
+"""Time and rate of a matrix product over its size, on this CPU and on GPUs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpulearn import require
 from gpulearn.device.selection import cores, cpu_name
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
+from gpulearn.perf import gpus, matmul_times, recordings
 from gpulearn.perf.gpus import gpu_spec
-from gpulearn.perf.matmul_times import rates
+from gpulearn.perf.matmul_times import gpu_times, modelled_times, runs_here
 from gpulearn.perf.roofline import plain
 from gpulearn.perf.series import Series, crossover
 from gpulearn.perf.timing import format_seconds
-from gpulearn.plot.style import LINES, figure
-from gpulearn.require import above_zero, shown
+from gpulearn.plot.style import LINES, doublings, figure
+from gpulearn.plot.widgets import Explorer, choices, dtypes, gpu_and_dtype
+from gpulearn.require import above_zero
 from gpulearn.tables import Table, table
 
-__all__ = ["compare_at", "compare_gpus", "plot_rates", "plot_times"]
+__all__ = ["compare_gpus", "matmul_explorer", "rates", "times"]
 
 
 def compare_gpus(peak: float, bandwidth: float, gpus: Sequence[str] = ("T4", "H200")) -> Table:
@@ -52,7 +56,7 @@ def _beside(rate: float, cpus: float, unit: float) -> str:
     return f"{plain(rate / unit)} ({plain(rate / cpus)}×)"
 
 
-def plot_times(
+def times(
     *series: Series, n: int | None = None, span: tuple[float, float] | None = None
 ) -> Picture:
     """Plot seconds over n for several series, with every crossover with the first circled.
@@ -85,21 +89,23 @@ def plot_times(
     return show(fig, _sentence(f"Time over n on logarithmic axes; against {base.name}:", said))
 
 
-def plot_rates(*series: Series, peak: float | None = None) -> Picture:
+def rates(*series: Series, peak: float | None = None) -> Picture:
     """Plot GFLOP/s over n for several series, and `peak` (operations per second) as a line."""
     _need(series)
     if peak is not None:
         above_zero("peak", peak)
     with figure(height=5.2) as (fig, axes):
         for one, look in zip(series, LINES, strict=False):
-            axes.plot(one.sizes, [r / 1e9 for r in rates(one)], label=_label(one), **look)
+            axes.plot(
+                one.sizes, [r / 1e9 for r in matmul_times.rates(one)], label=_label(one), **look
+            )
         if peak is not None:
             axes.axhline(peak / 1e9, color="black", linestyle=":", label="measured peak")
         _finish(axes, series[0].sizes, "rate (GFLOP/s)")
         axes.set_yscale("log")
     said = [
-        f"{one.name} goes from {plain(rates(one)[0] / 1e9)} at n = {one.sizes[0]} "
-        f"to {plain(rates(one)[-1] / 1e9)} at n = {one.sizes[-1]}"
+        f"{one.name} goes from {plain(matmul_times.rates(one)[0] / 1e9)} at n = {one.sizes[0]} "
+        f"to {plain(matmul_times.rates(one)[-1] / 1e9)} at n = {one.sizes[-1]}"
         for one in series
     ]
     return show(fig, _sentence("GFLOP/s over n on logarithmic axes:", said))
@@ -112,20 +118,13 @@ def _need(series: Sequence[Series]) -> None:
         raise BadInput(
             f"{len(series)} series are too many to tell apart: give {len(LINES)} at most."
         )
-    for one in series:
-        if not isinstance(one, Series):
-            raise BadInput(
-                f"{shown(one)} is no series: give what gl.perf.cpu_times and gl.perf.gpu_times "
-                f"return, one after the other."
-            )
+    maker = "gl.perf.cpu_times and gl.perf.gpu_times return, one after the other"
+    require.all_of(Series, series, "series", f"what {maker}")
 
 
 def _finish(axes: Any, sizes: Sequence[int], y: str) -> None:
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(sizes, labels=[str(n) for n in sizes])
-    axes.minorticks_off()
-    axes.set_xlabel("size n of the n × n matrices")
-    axes.set_ylabel(y)
+    doublings(axes, sizes, "{}")
+    axes.set(xlabel="size n of the n × n matrices", ylabel=y)
     # below the axes: a curve may come to lie anywhere in them
     axes.figure.legend(loc="outside lower center", fontsize=9)
 
@@ -160,3 +159,62 @@ def compare_at(cpu: Series, gpu: Series, n: int) -> str:
         f"n = {n}: {cpu.name} {format_seconds(c)}, {gpu.name} {format_seconds(g)}: "
         f"the {who} is {best}{plain(factor)} times as fast."
     )
+
+
+LEAST_SECONDS = 3e-7
+BEST = "as above"  # live, else recorded, else modelled
+
+
+def draw(
+    cpu: Mapping[str, Series], n: int, gpu: str, dtype: str, copies: bool
+) -> tuple[Picture, str]:
+    """Draw CPU against GPU and compare them at one size; the explorer's whole logic.
+
+    `cpu` has a series for each dtype; a dtype that it lacks is held against float32.
+    """
+    ours = cpu.get(dtype, cpu["float32"])
+    theirs = gpu_series(ours.sizes, dtype, copies, gpu)
+    # Every choice is drawn on the same axis, so that what it changes can be seen.
+    span = (LEAST_SECONDS, 3 * max(max(one.seconds) for one in cpu.values()))
+    return times(ours, theirs, n=n, span=span), compare_at(ours, theirs, n)
+
+
+@functools.cache  # so that a GPU is timed once for each choice, not at each step of the slider
+def gpu_series(sizes: tuple[int, ...], dtype: str, copies: bool, gpu: str) -> Series:
+    """The series of a choice: as above, or modelled."""
+    if gpu == BEST:
+        return gpu_times(sizes, dtype, copies)
+    return modelled_times(sizes, dtype, copies, gpu)
+
+
+def offered(gpu: str) -> Sequence[str]:
+    """The arithmetic that a GPU offers, widest first; "as above", what is measured or recorded."""
+    if gpu != BEST:
+        return dtypes(gpu)
+    if live := [dtype for dtype in gpus.BYTES if runs_here(dtype)]:
+        return live
+    recording = recordings.find("matmul")
+    known = {row["dtype"] for row in recording.rows} if recording else set()
+    return [dtype for dtype in gpus.BYTES if dtype in known | {"float64", "float32"}]
+
+
+def matmul_explorer(*cpu: Series) -> Explorer:
+    """Compare this CPU with GPUs interactively.
+
+    Args:
+        cpu: measured series of the same sizes, their names ending in the dtype.
+    """
+    widgets = require.package("ipywidgets", "gl.plot.matmul_explorer")
+    if not any(isinstance(one, Series) and one.name.endswith("float32") for one in cpu):
+        raise BadInput("There is no float32 series: give one that gl.perf.cpu_times returned.")
+    by_dtype = {series.name.rpartition(" ")[2]: series for series in cpu}
+    sizes = cpu[0].sizes
+    if any(one.sizes != sizes for one in cpu):
+        raise BadInput("The series have other sizes: time all of them at the same.")
+    made = {
+        "n": choices("size n", sizes, sizes[len(sizes) // 2]),
+        **gpu_and_dtype([BEST, *gpus.GPUS], BEST, offered),
+        "copies": widgets.Checkbox(value=False, description="count the copies"),
+    }
+
+    return Explorer(lambda **values: draw(by_dtype, **values), made)

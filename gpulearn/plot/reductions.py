@@ -1,20 +1,153 @@
-"""The reduction-tree player: round after round, which lanes add and which are idle."""
+"""A block's sum, round after round: who adds what to whom, which lanes add and which are idle."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.plot.explorer import Explorer
-from gpulearn.plot.reduction_tree import FORMS, Round, holdings, rounds, sentence
-from gpulearn.plot.style import figure
+from gpulearn.plot.style import box, centred, figure
+from gpulearn.plot.widgets import Player, dropdown, slider
+from gpulearn.simt.observers.traffic import BANKS, WARP
 
-__all__ = ["draw", "reduction_player"]
+__all__ = ["reduction_player"]
+
+# the four forms of gpulearn.kernels.reduction
+FORMS = ("interleaved", "packed", "sequential", "shuffle")
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: `adds` holds (thread, into, from) for each active thread.
+
+    `into` and `from` are places in shared memory; in a shuffle, threads whose registers they
+    are, and `from` is the thread itself where the warp ends. `useful` holds the threads whose
+    result enters the block's sum.
+    """
+
+    step: int
+    adds: tuple[tuple[int, int, int], ...]
+    useful: frozenset[int]
+    by_shuffle: bool = False
+
+    @property
+    def active(self) -> frozenset[int]:
+        """The threads that add."""
+        return frozenset(thread for thread, _, _ in self.adds)
+
+    @property
+    def warps(self) -> int:
+        """How many warps have an active lane."""
+        return len({thread // WARP for thread in self.active})
+
+    @property
+    def passes(self) -> int:
+        """The most passes that one warp's read needs: different words of one bank queue up."""
+        if self.by_shuffle:
+            return 0
+        queues: dict[tuple[int, int], int] = {}
+        for thread, into, _ in self.adds:
+            key = (thread // WARP, into % BANKS)
+            queues[key] = queues.get(key, 0) + 1
+        return max(queues.values(), default=0)
+
+
+def rounds(form: str, threads: int = 64) -> list[Round]:
+    """The rounds in which a block of `threads` threads adds up as many values.
+
+    Args:
+        form: one of `FORMS`.
+        threads: a power of two, at least 32.
+
+    Raises:
+        BadInput: there is no such form.
+
+    >>> [len(r.adds) for r in rounds("sequential")]
+    [32, 16, 8, 4, 2, 1]
+    >>> [r.warps for r in rounds("interleaved")]
+    [2, 2, 2, 2, 2, 1]
+    """
+    form = require.choice("form", form, FORMS)
+    if form == "shuffle":
+        of_values = [_shuffle(step, range(threads), WARP) for step in (16, 8, 4, 2, 1)]
+        of_sums = [_shuffle(step, range(WARP), threads // WARP) for step in (16, 8, 4, 2, 1)]
+        return of_values + of_sums
+    steps = [1 << k for k in range(threads.bit_length() - 1)]
+    found = []
+    for step in reversed(steps) if form == "sequential" else steps:
+        if form == "interleaved":
+            adds = [(t, t, t + step) for t in range(0, threads, 2 * step)]
+        elif form == "packed":
+            starts = enumerate(range(0, threads, 2 * step))
+            adds = [(t, place, place + step) for t, place in starts]
+        else:
+            adds = [(t, t, t + step) for t in range(step)]
+        found.append(Round(step, tuple(adds), frozenset(t for t, _, _ in adds)))
+    return found
+
+
+def _shuffle(step: int, threads: range, holders: int) -> Round:
+    """All lanes add; the sums of the first `step` of the first `holders` lanes are used."""
+    adds = [(t, t, t + step if t % WARP + step < WARP else t) for t in threads]
+    used = (t for t in threads if t % WARP < step and t % WARP + step < holders)
+    return Round(step, tuple(adds), frozenset(used), by_shuffle=True)
+
+
+def holdings(form: str, number: int, threads: int = 64) -> list[int]:
+    """How many of the values each place has summed up before round `number`, counted from 0.
+
+    Places whose content is no longer needed hold 0.
+
+    >>> holdings("sequential", 5)[:3]
+    [32, 32, 0]
+    """
+    held = [1] * threads
+    for k, this in enumerate(rounds(form, threads)):
+        if this.by_shuffle and k == 5:  # past the barrier: warp 0 holds the warps' sums
+            sums = held[::WARP]
+            held = sums + [0] * (threads - len(sums))
+        if k == number:
+            break
+        old = list(held)
+        for thread, into, other in this.adds:
+            if thread in this.useful:
+                held[into], held[other] = old[into] + old[other], 0
+        if this.by_shuffle and this.useful:  # in the other lanes stand sums that nobody needs
+            held = [n if t in this.useful else 0 for t, n in enumerate(held)]
+    return held
+
+
+def sentence(form: str, number: int, threads: int = 64) -> str:
+    """What happens in round `number`, counted from 0, and what it costs.
+
+    >>> sentence("interleaved", 2)
+    'interleaved, round 3 of 6: 8 additions, the values 4 apart, keep 2 warps busy
+    with 4 of 32 lanes each. No bank conflict.'
+    """
+    every = rounds(form, threads)
+    this = every[number]
+    lanes = len(this.active) // this.warps
+    warps = f"{this.warps} warp{'s' * (this.warps > 1)} busy"
+    busy = f"{warps} with {lanes} of 32 lanes" + " each" * (this.warps > 1)
+    start = f"{form}, round {number + 1} of {len(every)}: "
+    if this.by_shuffle:
+        count = len(this.useful)
+        what = f"a shuffle by {this.step} keeps {busy}; {count} of the sums "
+        what += "is used later" if count == 1 else "are used later"
+        if not count:
+            what = f"a shuffle by {this.step} keeps {busy}; no warp's sum lies so far off"
+        return f"{start}{what}. No shared memory is touched."
+    count = len(this.adds)
+    what = f"{count} addition{'s' * (count > 1)}, the values {this.step} apart, "
+    what += f"keep{'s' * (count == 1)} {busy}. "
+    if this.passes > 1:
+        return f"{start}{what}A read takes {this.passes} passes: words share a bank."
+    return f"{start}{what}No bank conflict."
+
 
 THREADS = 64  # two warps: enough to see one of them fall idle
-WARP = 32
 NAMES = {
     "interleaved": "interleaved: thread t adds where t is a multiple of 2·step",
     "packed": "packed: the same tree, added by the first threads",
@@ -37,32 +170,26 @@ def draw(form: str, number: int) -> tuple[Picture, str]:
         raise BadInput(f"There is no round {number}: {form} takes {len(every)}.")
     this = every[number - 1]
     said = sentence(form, number - 1, THREADS)
-    with figure(11.0, 4.6) as (made, axes):
-        axes.remove()
-        above, below = made.subplots(2, 1, height_ratios=[1.0, 0.16 * len(every) + 0.35])
+    ratios = [1.0, 0.16 * len(every) + 0.35]
+    with figure(11.0, 4.6, rows=2, height_ratios=ratios) as (made, (above, below)):
         _additions(above, this, holdings(form, number - 1, THREADS))
         _lanes(below, every, number - 1)
     return show(made, said), said
 
 
 def _additions(axes: Any, this: Round, held: list[int]) -> None:
-    from matplotlib.patches import Rectangle
-
     for place, count in enumerate(held):
         full = count > 0
-        axes.add_patch(
-            Rectangle((place - 0.46, 1), 0.92, 0.55, facecolor="C0" if full else "none",
-                      edgecolor="0.55", alpha=0.9 if full else 0.5, linewidth=0.7)
-        )  # fmt: skip
-        axes.text(place, 1.27, str(count) if full else "", ha="center", va="center",
-                  fontsize=7, color="white")  # fmt: skip
+        look = {"facecolor": "C0", "alpha": 0.9} if full else {"facecolor": "none", "alpha": 0.5}
+        box(axes, place - 0.46, 1, 0.92, 0.55, edgecolor="0.55", linewidth=0.7, **look)
+        centred(axes, place, 1.27, str(count) if full else "", fontsize=7, color="white")
     for thread, into, other in this.adds:
         useful = thread in this.useful
-        look = {"color": "C1", "linewidth": 1.2} if useful else {"color": "0.75", "linewidth": 0.6}
+        line = {"color": "C1", "linewidth": 1.2} if useful else {"color": "0.75", "linewidth": 0.6}
         for place in {into, other}:
-            axes.plot([place, thread], [0.98, 0.32], zorder=2 if useful else 1, **look)
-        axes.text(thread, 0.12, "+", ha="center", va="center", fontsize=10,
-                  color="C1" if useful else "0.6", fontweight="bold")  # fmt: skip
+            axes.plot([place, thread], [0.98, 0.32], zorder=2 if useful else 1, **line)
+        colour = "C1" if useful else "0.6"
+        centred(axes, thread, 0.12, "+", fontsize=10, color=colour, fontweight="bold")
     where = "registers" if this.by_shuffle else "shared memory"
     axes.set_yticks([0.12, 1.27], ["thread", where])
     axes.set_title(
@@ -73,16 +200,14 @@ def _additions(axes: Any, this: Round, held: list[int]) -> None:
 
 
 def _lanes(axes: Any, every: list[Round], number: int) -> None:
-    from matplotlib.patches import Rectangle
-
     for row, one in enumerate(every):
         for thread in range(THREADS):
             on = thread in one.active
-            axes.add_patch(
-                Rectangle((thread - 0.42, row - 0.36), 0.84, 0.72,
-                          facecolor="C1" if on else "none", edgecolor="0.6", linewidth=0.5,
-                          alpha=1.0 if row <= number or not on else 0.4)
-            )  # fmt: skip
+            look = {
+                "facecolor": "C1" if on else "none",
+                "alpha": 0.4 if on and row > number else 1.0,
+            }
+            box(axes, thread - 0.42, row - 0.36, 0.84, 0.72, edgecolor="0.6", linewidth=0.5, **look)
     labels = [f"► {k + 1}" if k == number else str(k + 1) for k in range(len(every))]
     axes.set_yticks(range(len(every)), labels)
     axes.set_ylabel("round")
@@ -104,7 +229,7 @@ def _frame(axes: Any, low: float, high: float) -> None:
         axes.set_xticks([])
 
 
-def reduction_player() -> Explorer:
+def reduction_player() -> Player:
     """Step through a block's sum of 64 values: interleaved, packed, sequential, by shuffles.
 
     The slider moves with the arrow keys; the list and the play button are reached with Tab.
@@ -112,24 +237,14 @@ def reduction_player() -> Explorer:
     >>> reduction_player()
     [interactive figure: interleaved, round 1 of 6: 32 additions, the values 1 apart, ...]
     """
-    widgets = require.package("ipywidgets", "gl.plot.reduction_player")
-    last = len(rounds(FORMS[0], THREADS))
-    form = widgets.Dropdown(
-        options=[(NAMES[name], name) for name in FORMS],
-        value=FORMS[0],
-        description="form",
-        layout={"width": "38em"},
-    )
-    number = widgets.IntSlider(value=1, min=1, max=last, description="round")
-    play = widgets.Play(value=1, min=1, max=last, interval=1200, description="play")
-    widgets.jslink((play, "value"), (number, "value"))
+    require.package("ipywidgets", "gl.plot.reduction_player")
 
-    def fit(change: Any) -> None:
-        last = len(rounds(form.value, THREADS))
-        number.value = play.value = 1  # every form starts at its beginning
-        number.max = play.max = last
+    def last(form: str) -> int:
+        return len(rounds(form, THREADS))
 
-    form.observe(fit, names="value")  # before the explorer's own, which draws
-    made = Explorer(draw, {"form": form, "number": number})
-    made.widget.children = (widgets.HBox([play]), *made.widget.children)
-    return made
+    options = [(NAMES[name], name) for name in FORMS]
+    controls = {
+        "form": dropdown("form", options, FORMS[0], layout={"width": "38em"}),
+        "number": slider("round", 1, 1, last(FORMS[0])),
+    }
+    return Player(draw, controls, "number", interval=1200, last=last)

@@ -1,4 +1,4 @@
-"""The figures of notebook 02: rooflines, and measured work under them."""
+"""Rooflines, and measured work under them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from typing import Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
+from gpulearn.perf.gpus import GPUS
 from gpulearn.perf.measured_roof import RoofPoint
-from gpulearn.perf.roofline import Roof, plain
+from gpulearn.perf.roofline import Roof, plain, roof
 from gpulearn.perf.timing import format_seconds
-from gpulearn.plot.style import LINES, figure
+from gpulearn.plot.style import LINES, figure, legend_beside
+from gpulearn.plot.widgets import Explorer, choices, gpu_and_dtype
 from gpulearn.tables import Table, table
 
-__all__ = ["compare_points", "compare_roofs", "plot_roofline", "said_of_point"]
+__all__ = ["compare_points", "compare_roofs", "roofline", "roofline_explorer"]
 
 # The points share the figure with few lines, so they have markers of their own.
 MARKERS = "osD^vP*X"
 
 
-def plot_roofline(
+def roofline(
     *roofs: Roof, points: Sequence[RoofPoint] = (), intensity: float | None = None
 ) -> Picture:
     """Draw rooflines over the arithmetic intensity, and timed work as points.
@@ -35,10 +37,10 @@ def plot_roofline(
         BadInput: there is no roof, something is of another kind, or `intensity` is not above
             zero.
     """
-    _need(roofs, Roof, "roof", "gl.measured_roof and gl.roof return")
+    require.all_of(Roof, roofs, "roof", "what gl.measured_roof and gl.roof return")
     if not isinstance(points, Sequence):
         raise BadInput(f"points is {require.shown(points)}: give a list of points.")
-    _need(points, RoofPoint, "point", "gl.perf.roof_point returns")
+    require.all_of(RoofPoint, points, "point", "what gl.perf.roof_point returns")
     if intensity is not None:
         require.above_zero("intensity", intensity)
     if not roofs:
@@ -71,12 +73,6 @@ def plot_roofline(
     return show(fig, f"GFLOP/s over operations per byte, both axes logarithmic: {'; '.join(said)}.")
 
 
-def _need(values: Sequence[Any], kind: type, word: str, maker: str) -> None:
-    for value in values:
-        if not isinstance(value, kind):
-            raise BadInput(f"{require.shown(value)} is no {word}: give what {maker}.")
-
-
 def _span(
     roofs: Sequence[Roof], points: Sequence[RoofPoint], intensity: float | None
 ) -> tuple[float, float]:
@@ -93,9 +89,8 @@ def _finish(axes: Any, span: tuple[float, float], rates: Sequence[float]) -> Non
     # whole decades, so that the axis has round numbers, and room for the markers at the edge
     lowest, highest = (math.log10(limit(rates) / 1e9) for limit in (min, max))
     axes.set_ylim(10 ** math.floor(lowest - 0.1), 10 ** math.ceil(highest + 0.1))
-    axes.set_xlabel("arithmetic intensity (operations per byte)")
-    axes.set_ylabel("rate (GFLOP/s)")
-    axes.legend(fontsize=8.5, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    axes.set(xlabel="arithmetic intensity (operations per byte)", ylabel="rate (GFLOP/s)")
+    legend_beside(axes, 8.5)
 
 
 def _label(one: Roof) -> str:
@@ -125,8 +120,8 @@ def compare_points(roof: Roof, *points: RoofPoint) -> Table:
     Raises:
         BadInput: there is no point, or something is of another kind.
     """
-    _need([roof], Roof, "roof", "gl.measured_roof returns")
-    _need(points, RoofPoint, "point", "gl.perf.roof_point returns")
+    require.all_of(Roof, [roof], "roof", "what gl.measured_roof returns")
+    require.all_of(RoofPoint, points, "point", "what gl.perf.roof_point returns")
     if not points:
         raise BadInput("There is nothing to compare: give at least one point.")
     rows = [
@@ -153,7 +148,7 @@ def compare_roofs(*roofs: Roof) -> Table:
     Raises:
         BadInput: there is no roof, or something is of another kind.
     """
-    _need(roofs, Roof, "roof", "gl.measured_roof and gl.roof return")
+    require.all_of(Roof, roofs, "roof", "what gl.measured_roof and gl.roof return")
     if not roofs:
         raise BadInput("There is nothing to compare: give at least one roof.")
     return table(
@@ -174,3 +169,52 @@ def _said_beside(one: Roof) -> str:
     """Where a roof is from, for a row that begins with its name: the row has to fit."""
     machine = one.name.partition(",")[0]
     return one.origin.replace(f"the {machine}'s", "its")
+
+
+# two steps to each doubling, from less than an axpy to more than any product
+INTENSITIES = tuple(2 ** (step / 2) for step in range(-6, 23))
+
+
+def draw_roofs(
+    here: Roof, points: Sequence[RoofPoint], gpu: str, dtype: str, intensity: float
+) -> tuple[Picture, str]:
+    """Draw a GPU's roof beside this machine's, and say what limits work of one intensity."""
+    there = roof(gpu, dtype)
+    return (
+        roofline(here, there, points=points, intensity=intensity),
+        said_of_roofs(here, there, intensity),
+    )
+
+
+def said_of_roofs(here: Roof, there: Roof, intensity: float) -> str:
+    """Who is limited by what at an intensity, and what both need for a billion bytes."""
+    work = 1e9
+    clauses = []
+    for name, one in (("this machine", here), (there.name, there)):
+        limit = one.limit(intensity * work, work)
+        seconds = format_seconds(one.seconds(intensity * work, work))
+        clauses.append(
+            f"{name} reaches at best {plain(one.attainable(intensity) / 1e9)} GFLOP/s, limited by "
+            f"{limit}, and needs {seconds} for each GB"
+        )
+    gain = there.attainable(intensity) / here.attainable(intensity)
+    return f"At {intensity:.3g} FLOP per byte, {'; '.join(clauses)}: {plain(gain)} times as fast."
+
+
+def roofline_explorer(here: Roof, points: Sequence[RoofPoint] = ()) -> Explorer:
+    """Compare this machine's roofline with a GPU's interactively.
+
+    Args:
+        here: what `measured_roof` returned.
+        points: work that was timed here, drawn as well.
+
+    Raises:
+        BadInput: `here` is no roof.
+    """
+    require.package("ipywidgets", "gl.plot.roofline_explorer")
+    require.all_of(Roof, [here], "roof", "what gl.measured_roof returns")
+    controls = {
+        **gpu_and_dtype(list(GPUS), "T4"),
+        "intensity": choices("FLOP / byte", [(f"{one:.3g}", one) for one in INTENSITIES], 1.0),
+    }
+    return Explorer(lambda **values: draw_roofs(here, points, **values), controls)

@@ -1,4 +1,4 @@
-"""The step-by-step player: one block of a launch, line after line."""
+"""A launch step by step: one warp of a block, line after line."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.plot.explorer import Explorer
 from gpulearn.plot.memory_requests import sentence
+from gpulearn.plot.widgets import Player, dropdown, slider
 from gpulearn.simt.observers.trace import IDLE, Step
+from gpulearn.simt.observers.traffic import WARP
 
 if TYPE_CHECKING:
     from gpulearn.simt.report.report import Report
 
-__all__ = ["Frame", "frame", "player"]
-
-WARP = 32
+__all__ = ["player"]
 
 
 class Frame:
@@ -90,7 +89,7 @@ def frame(report: Report, step: int, warp: int = 0) -> tuple[Frame, str]:
     return Frame(html, said), said
 
 
-def player(report: Report) -> Explorer:
+def player(report: Report) -> Player:
     """The player: play, step, slider, choice of warp; without a front end, the first frame.
 
     The slider moves with the arrow keys; play and pause are buttons.
@@ -101,17 +100,11 @@ def player(report: Report) -> Explorer:
     steps = report.steps
     if steps is None or not len(steps):
         raise BadInput("this report holds no steps to play")
-    widgets = require.package("ipywidgets", "The step-by-step player")
-    last = len(steps)
+    require.package("ipywidgets", "The step-by-step player")
     warps = [(f"warp {w}", w) for w in range(-(-steps.threads // WARP))]
-    slider = widgets.IntSlider(value=1, min=1, max=last, description="step", continuous_update=True)
-    choice = widgets.Dropdown(options=warps, value=0, description="show")
+    controls = {"step": slider("step", 1, 1, len(steps)), "warp": dropdown("show", warps, 0)}
 
     def draw(step: int, warp: int) -> Any:
         return frame(report, step - 1, warp)  # the slider counts as the sentence does: from 1
 
-    made = Explorer(draw, {"step": slider, "warp": choice})
-    play = widgets.Play(value=1, min=1, max=last, interval=600, description="play")
-    widgets.jslink((play, "value"), (slider, "value"))
-    made.widget.children = (widgets.HBox([play]), *made.widget.children)
-    return made
+    return Player(draw, controls, "step", interval=600)

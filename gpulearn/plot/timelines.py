@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.plot.style import figure
-from gpulearn.require import shown
 
 if TYPE_CHECKING:
     from gpulearn.parallel.simulate.simulation import Simulation
 
-__all__ = ["plot_timeline"]
+__all__ = ["timeline"]
 
 MOST_RANKS = 16
 # of each rank's row: where the bar lies (0 is the top, 1 the bottom), how high it is, and its look
@@ -27,7 +27,7 @@ UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (0.0, "ns"))
 SCALES = {"s": 1.0, "ms": 1e3, "µs": 1e6, "ns": 1e9}
 
 
-def plot_timeline(runs: Simulation[Any] | Mapping[str, Simulation[Any]]) -> Picture:
+def timeline(runs: Simulation[Any] | Mapping[str, Simulation[Any]]) -> Picture:
     """Draw what each rank did when; several runs stand below one another on one time axis.
 
     Args:
@@ -38,7 +38,7 @@ def plot_timeline(runs: Simulation[Any] | Mapping[str, Simulation[Any]]) -> Pict
 
     >>> import gpulearn as gl
     >>> run = gl.simulate(lambda: gl.parallel.compute(2e-6), 2)
-    >>> plot_timeline(run).alt
+    >>> timeline(run).alt
     'Timeline of 2 ranks over 2 µs, modelled: on average a rank computes for 100 % of the time, ...'
     """
     named = runs if isinstance(runs, Mapping) else {"": runs}
@@ -46,9 +46,9 @@ def plot_timeline(runs: Simulation[Any] | Mapping[str, Simulation[Any]]) -> Pict
     longest = max(run.seconds for run in named.values())
     unit = next(name for least, name in UNITS if longest >= least)
     rows = [len(run.clocks) for run in named.values()]
-    with figure(9.0, 1.3 * len(rows) + 0.38 * sum(rows)) as (made, axes):
-        axes.remove()
-        drawn = made.subplots(len(rows), 1, sharex=True, squeeze=False, height_ratios=rows)[:, 0]
+    grid: dict[str, Any] = {"sharex": True, "squeeze": False, "height_ratios": rows}
+    with figure(9.0, 1.3 * len(rows) + 0.38 * sum(rows), len(rows), **grid) as (made, axes):
+        drawn = axes[:, 0]
         for each, (name, run) in zip(drawn, named.items(), strict=True):
             _draw(each, run, SCALES[unit])
             title = f"{name}: " if name else ""
@@ -63,9 +63,8 @@ def plot_timeline(runs: Simulation[Any] | Mapping[str, Simulation[Any]]) -> Pict
 def _need(named: Mapping[str, Any]) -> None:
     if not named:
         raise BadInput("runs is empty: give at least one run of gl.simulate.")
+    require.each(named, "timeline", "what gl.simulate returns", "runs holds")
     for run in named.values():
-        if not hasattr(run, "timeline"):
-            raise BadInput(f"runs holds {shown(run)}: give what gl.simulate returns.")
         if len(run.clocks) > MOST_RANKS:
             raise BadInput(
                 f"the run has {len(run.clocks)} ranks: at most {MOST_RANKS} can be drawn."

@@ -7,7 +7,7 @@ from gpulearn.errors import BadInput
 from gpulearn.nn.autograd import Variable
 from gpulearn.nn.networks import dense_layers, dense_values
 from gpulearn.perf.operation_costs import graph_times, graph_work
-from gpulearn.plot.operations import compare_operations
+from gpulearn.plot.training_costs import compare_operations
 
 BATCH, N, UNITS, CLASSES = 8, 5, 7, 3
 

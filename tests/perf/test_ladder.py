@@ -18,9 +18,8 @@ from gpulearn.perf import rung_rates as rates_module
 from gpulearn.perf.gpus import GPUS, gpu_spec
 from gpulearn.perf.rung_rates import LIBRARY, kernel_roofs, live_rates, modelled_rates
 from gpulearn.perf.series import Provenance
-from gpulearn.plot.ladder import MEASURES, draw_ladder
-from gpulearn.plot.ladder_sizes import compare_sizes
-from gpulearn.plot.product_tiles import first_patch
+from gpulearn.plot.ladder import MEASURES, compare_sizes, draw_ladder
+from gpulearn.plot.tiles import first_patch
 
 
 @pytest.fixture(scope="module")

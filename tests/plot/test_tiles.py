@@ -3,17 +3,17 @@
 import pytest
 
 from gpulearn.errors import BadInput
-from gpulearn.plot.tiles import show_halo, show_tile
+from gpulearn.plot.tiles import halo, tile
 
 
 def test_a_tile_is_written_by_rows_and_read_by_columns():
-    picture = show_tile()
+    picture = tile()
     assert picture.png.startswith(b"\x89PNG")
     assert "a warp reads a column of the tile and writes it to a row of out" in picture.alt
 
 
 def test_a_halo_is_loaded_in_a_second_round():
-    alt = show_halo(8, 2).alt
+    alt = halo(8, 2).alt
     assert "has 12 cells: 2 of halo, 8 of its own, 2 of halo" in alt
     assert "threads 0 to 3 the last 4 in a second round" in alt
     assert "Output 4 needs 5 cells" in alt
@@ -21,6 +21,6 @@ def test_a_halo_is_loaded_in_a_second_round():
 
 def test_a_halo_must_fit():
     with pytest.raises(BadInput, match="at most 4"):
-        show_halo(8, 5)
+        halo(8, 5)
     with pytest.raises(BadInput, match="whole number"):
-        show_halo(0, 1)
+        halo(0, 1)

@@ -31,17 +31,8 @@ def stub_names(package):
 
 
 NAMESPACES = (
-    "data",
-    "kernels",
-    "nn",
-    "optim",
-    "parallel",
-    "perf",
-    "plot",
-    "recorders",
-    "scaling",
-    "train",
-)
+    "data", "kernels", "nn", "optim", "parallel", "perf", "plot", "recorders", "scaling", "train",
+)  # fmt: skip
 PACKAGES = [gl, *(getattr(gl, name) for name in NAMESPACES)]
 
 
@@ -66,7 +57,8 @@ def test_no_public_name_is_hidden_by_a_module(package):
 
 def test_a_public_name_of_the_top_level_is_in_no_namespace():
     inner = {name for package in PACKAGES[1:] for name in stub_names(package)}
-    assert not inner & set(stub_names(gl))
+    # a namespace is no name of its own: gl.plot.scaling draws what gl.scaling measures
+    assert not inner & set(stub_names(gl)) - {*NAMESPACES}
 
 
 def test_unknown_name():

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import gpulearn as gl
-from gpulearn.plot import replicas as drift_figure
+from gpulearn.plot import scaling_studies as drift_figure
 from gpulearn.scaling.drift import POLICIES, Drift, _drift
 
 STEPS, EVERY = 12, 4

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import gpulearn as gl
 from gpulearn.parallel.torch_collectives import begin_sum
-from gpulearn.plot import scaling_curves
+from gpulearn.plot import scaling_studies
 from gpulearn.scaling.measured import slowest, take_turns
 from gpulearn.scaling.runs import Scaling
 
@@ -158,9 +158,9 @@ def test_overlap_never_costs_and_never_hides_more_than_there_is(
 
 def test_the_picture_says_what_was_measured_and_marks_the_cores(monkeypatch):
     kept = []
-    keep = scaling_curves.show
+    keep = scaling_studies.show
     monkeypatch.setattr(
-        scaling_curves, "show", lambda made, alt: kept.append(made) or keep(made, alt)
+        scaling_studies, "show", lambda made, alt: kept.append(made) or keep(made, alt)
     )
     seconds = {1: (8.0, 8.0, 8.0), 2: (5.0, 4.0, 4.2), 4: (4.4, 4.0, 4.1)}
     strong = Scaling("strong", seconds, cores=2)

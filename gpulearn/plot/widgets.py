@@ -1,0 +1,156 @@
+"""Interactive figures: controls above a picture that is drawn anew, and step-by-step players.
+
+All thinking is in a pure function from the controls' values to a picture and a sentence.
+Without a front end, or untouched, the first picture and its sentence are what is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from typing import Any
+
+from gpulearn import require
+from gpulearn.display import Picture
+from gpulearn.perf import gpus
+
+__all__ = ["Explorer", "Player", "choices", "dropdown", "dtypes", "gpu_and_dtype", "slider"]
+
+Draw = Callable[..., tuple[Picture, str]]
+
+
+class Explorer:
+    """Controls above a picture; `controls` maps the parameters of `draw` to widgets."""
+
+    def __init__(self, draw: Draw, controls: dict[str, Any]) -> None:
+        widgets = _widgets()
+        self._draw = draw
+        self.controls = controls
+        self._static = self._html()
+        self.picture = widgets.HTML(self._static)
+        # Whatever goes wrong in a redraw stands under the picture, not in a hidden log.
+        self.faults = widgets.Output()
+        for control in controls.values():
+            control.observe(self._redraw, names="value")
+        box = widgets.HBox(list(controls.values()), layout={"flex_flow": "row wrap"})
+        self.widget = widgets.VBox([box, self.picture, self.faults])
+
+    def __repr__(self) -> str:
+        return f"[interactive figure: {self._said}]"
+
+    def _html(self) -> str:
+        picture, self._said = self._draw(**{name: c.value for name, c in self.controls.items()})
+        return f'<p role="status">{escape(self._said)}</p>{picture._repr_html_()}'
+
+    def _redraw(self, change: Any) -> None:
+        self.faults.clear_output()
+        with self.faults:
+            self.picture.value = self._html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        # Built here, since ipywidgets 7 (Colab) shows its widgets in another way than 8 does.
+        view = {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id}
+        return {
+            "application/vnd.jupyter.widget-view+json": view,
+            "text/html": self._static,
+            "text/plain": repr(self),
+        }
+
+
+class Player(Explorer):
+    """An explorer with a play button, which moves one of its sliders from step to step.
+
+    Args:
+        draw: parameters → picture and sentence, as an explorer's.
+        controls: the parameters of `draw` → widgets.
+        step: which of them the play button moves.
+        interval: milliseconds from one step to the next.
+        last: the other controls' values → the last step, where these change it; a change then
+            leads back to the step that was shown first.
+    """
+
+    def __init__(
+        self,
+        draw: Draw,
+        controls: dict[str, Any],
+        step: str,
+        *,
+        interval: int,
+        last: Callable[..., int] | None = None,
+    ) -> None:
+        widgets, moved = _widgets(), controls[step]
+        first = moved.value
+        play = widgets.Play(
+            value=first, min=moved.min, max=moved.max, interval=interval, description="play"
+        )
+        widgets.jslink((play, "value"), (moved, "value"))
+        others = {name: control for name, control in controls.items() if name != step}
+
+        def fit(change: object) -> None:
+            assert last is not None
+            moved.value = play.value = first
+            moved.max = play.max = last(**{name: other.value for name, other in others.items()})
+
+        if last is not None:
+            for other in others.values():
+                other.observe(fit, names="value")  # before the explorer's own, which draws
+        super().__init__(draw, controls)
+        self.widget.children = (widgets.HBox([play]), *self.widget.children)
+
+
+def _widgets() -> Any:
+    return require.package("ipywidgets", "An interactive figure")
+
+
+def slider(name: str, value: int, least: int, most: int) -> Any:
+    """A slider of whole numbers from `least` to `most`; the arrow keys move it."""
+    return _widgets().IntSlider(value=min(value, most), min=least, max=most, description=name)
+
+
+def choices(name: str, options: Sequence[Any], value: Any) -> Any:
+    """A slider over given values, or (label, value) pairs, which draws when it is let go.
+
+    It shows no value of its own, which could be typed into: the figure's sentence says it.
+    """
+    return _widgets().SelectionSlider(
+        options=options, value=value, description=name, continuous_update=False, readout=False
+    )
+
+
+def dropdown(name: str, options: Iterable[Any], value: Any, **more: Any) -> Any:
+    """A list of values, or of (label, value) pairs, which opens with Space."""
+    return _widgets().Dropdown(options=options, value=value, description=name, **more)
+
+
+def dtypes(gpu: str) -> Sequence[str]:
+    """The arithmetic that a GPU offers, widest first.
+
+    Raises:
+        BadInput: the GPU is not known.
+
+    >>> dtypes("T4")
+    ['float64', 'float32', 'float16']
+    """
+    return [dtype for dtype in gpus.BYTES if dtype in gpus.gpu_spec(gpu).peak]
+
+
+def gpu_and_dtype(
+    names: Sequence[str], value: str, offered: Callable[[str], Sequence[str]] = dtypes
+) -> dict[str, Any]:
+    """Two lists, "gpu" and "dtype": the second offers what the GPU in the first has.
+
+    Args:
+        names: the GPUs to choose from.
+        value: the one that is chosen first.
+        offered: a GPU's name → its arithmetic, float32 included.
+    """
+    gpu = dropdown("GPU", list(names), value)
+    dtype = dropdown("arithmetic", offered(value), "float32")
+
+    def offer(change: object) -> None:
+        kept, now = dtype.value, offered(gpu.value)
+        dtype.options = now
+        dtype.value = kept if kept in now else "float32"
+
+    gpu.observe(offer, names="value")
+    return {"gpu": gpu, "dtype": dtype}

@@ -1,0 +1,82 @@
+"""Times of all-reduces: what the picture and the explorer say is what the model says."""
+
+import pytest
+
+import gpulearn as gl
+from gpulearn.plot import all_reduce_times
+from gpulearn.plot.all_reduce_times import draw, fastest_spans, size_text
+
+MEASURED = {
+    "root": {1e3: 1e-4, 1e6: 9e-3},
+    "ring": {1e3: 2e-3, 1e6: 4e-3},
+    "library": {1e3: 3e-4, 1e6: 5e-3},
+}
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 64, 1000])
+@pytest.mark.parametrize("link", ["NVLink 4", "10 Gbit"])
+def test_the_fastest_is_the_fastest_on_both_sides_of_a_crossover(ranks, link):
+    names = ("root", "tree", "doubling", "ring")
+    spans = fastest_spans(ranks, link)
+    assert spans[-1][1] == "ring" or ranks == 2
+    for place, (size, name) in enumerate(spans):
+        if place:
+            size *= 1.05
+        times = {n: gl.parallel.all_reduce_seconds(n, ranks, size, link) for n in names}
+        assert times[name] == pytest.approx(min(times.values()))
+        if place:
+            before = spans[place - 1]
+            times = {n: gl.parallel.all_reduce_seconds(n, ranks, size / 1.1, link) for n in names}
+            assert times[before[1]] == pytest.approx(min(times.values()))
+
+
+def test_the_alt_says_who_is_fastest_and_what_is_modelled():
+    link = gl.parallel.Link(1e-4, 1e9)
+    alt = gl.plot.all_reduce(MEASURED, {"root": link, "ring": link}, ranks=4).alt
+    assert "measured at 1 KB, via one root is fastest with 0.1 ms" in alt
+    assert "measured at 1 MB, ring is fastest with 4 ms" in alt
+    assert "lines of the α–β model for via one root, ring" in alt
+    alone = gl.plot.all_reduce({}, "NVLink 4", ranks=8).alt
+    assert "measured" not in alone
+    assert "modelled, doubling is fastest for small tensors, from " in alone
+
+
+def test_each_series_says_where_it_is_from(figures_of):
+    kept = figures_of(all_reduce_times)
+    link = gl.parallel.Link(1e-4, 1e9)
+    gl.plot.all_reduce(MEASURED, {"ring": link}, ranks=4)
+    axes = kept[0].axes[0]
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == [
+        "via one root, measured", "ring, measured", "ring, modelled", "library, measured",
+    ]  # fmt: skip
+    curve = axes.lines[2]
+    size, milliseconds = curve.get_xdata()[-1], curve.get_ydata()[-1]
+    assert milliseconds == pytest.approx(
+        1e3 * gl.parallel.all_reduce_seconds("ring", 4, size, link)
+    )
+
+
+def test_bad_input_is_told():
+    with pytest.raises(gl.errors.BadInput, match="algorithm"):
+        gl.plot.all_reduce({"star": {1: 1}}, ranks=4)
+    with pytest.raises(gl.errors.BadInput, match="nothing to draw"):
+        gl.plot.all_reduce({}, ranks=4)
+    with pytest.raises(gl.errors.BadInput, match="ranks is 3: give a power of two"):
+        gl.plot.all_reduce_explorer(3)
+
+
+def test_sizes_read_well():
+    assert [size_text(s) for s in (12, 1024, 2e6, 33554432, 1e9)] == [
+        "12 bytes", "1 KB", "2 MB", "34 MB", "1 GB",
+    ]  # fmt: skip
+
+
+def test_the_widget_follows_its_controls():
+    explorer = gl.plot.all_reduce_explorer()
+    assert "1,024 ranks, 100 Gbit" in repr(explorer)
+    explorer.controls["link"].value = "NVLink 4"
+    explorer.controls["ranks"].value = 8
+    assert "8 ranks, NVLink 4" in repr(explorer)
+    assert not explorer.faults.outputs
+    assert draw("NVLink 4", 8)[1] in repr(explorer)

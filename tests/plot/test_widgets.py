@@ -1,0 +1,48 @@
+"""Explorers redraw and report; a player's steps follow the other controls."""
+
+import pytest
+
+from gpulearn import show
+from gpulearn.plot.style import figure
+from gpulearn.plot.widgets import Explorer, Player, slider
+
+
+@pytest.fixture(scope="module")
+def picture():
+    with figure() as (fig, axes):
+        axes.plot([1, 2])
+    return show(fig, "two points on a line")
+
+
+def test_an_explorer_of_any_function(picture):
+    made = Explorer(lambda k: (picture, f"k is {k}"), {"k": slider("k", 3, 0, 9)})
+    made.controls["k"].value = 4
+    assert "k is 4" in made.picture.value
+
+
+def test_an_error_in_a_redraw_stands_under_the_picture(picture):
+    made = Explorer(lambda k: (picture, "fine") if k == 3 else 1 / 0, {"k": slider("k", 3, 0, 9)})
+    with pytest.raises(ZeroDivisionError):  # outside a kernel an Output lets errors through
+        made.controls["k"].value = 4
+
+
+def test_a_player_moves_its_slider_and_starts_anew_where_the_steps_change(picture):
+    seen = []
+
+    def draw(rows, step):
+        seen.append((rows, step))
+        return picture, f"step {step} of {rows}"
+
+    controls = {"rows": slider("rows", 4, 1, 9), "step": slider("step", 1, 1, 4)}
+    made = Player(draw, controls, "step", interval=500, last=lambda rows: rows)
+    (play,) = made.widget.children[0].children
+    assert (play.value, play.min, play.max, play.interval) == (1, 1, 4, 500)
+    controls["step"].value = 4
+    controls["rows"].value = 2
+    assert (controls["step"].value, controls["step"].max, play.max) == (1, 2, 2)
+    assert all(step <= rows for rows, step in seen)  # no step that there is not was asked for
+    assert repr(made) == "[interactive figure: step 1 of 2]"
+
+
+def test_a_slider_starts_within_its_ends():
+    assert slider("n", 12, 1, 9).value == 9
