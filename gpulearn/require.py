@@ -28,6 +28,7 @@ __all__ = [
     "checked",
     "choice",
     "each",
+    "from_zero",
     "install_command",
     "installed",
     "missing",
@@ -37,6 +38,7 @@ __all__ = [
     "real_array",
     "same_length",
     "same_shape",
+    "several",
     "shapes",
     "shorten",
     "shown",
@@ -158,7 +160,7 @@ def same_length(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             said = ", ".join(f"{name} has {length}" for name, length in lengths.items())
             raise BadInput(f"{said} entries: they must be as many.")
 
-    return _before_each_call(check)
+    return together(check)
 
 
 def whole(name: str, value: object) -> int:
@@ -167,10 +169,7 @@ def whole(name: str, value: object) -> int:
     Raises:
         BadInput: it is not.
     """
-    number = _integer(value)
-    if number is None or number <= 0:
-        raise BadInput(f"{name} is {shown(value)}: give a whole number above zero.")
-    return number
+    return _integer(name, value, 1, "above zero")
 
 
 def from_zero(name: str, value: object) -> int:
@@ -179,17 +178,17 @@ def from_zero(name: str, value: object) -> int:
     Raises:
         BadInput: it is not.
     """
-    number = _integer(value)
-    if number is None or number < 0:
-        raise BadInput(f"{name} is {shown(value)}: give a whole number from 0.")
-    return number
+    return _integer(name, value, 0, "from 0")
 
 
-def _integer(value: object) -> int | None:
+def _integer(name: str, value: object, least: int, said: str) -> int:
     try:
-        return None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+        number = least - 1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        return None
+        number = least - 1
+    if number < least:
+        raise BadInput(f"{name} is {shown(value)}: give a whole number {said}.")
+    return number
 
 
 def above_zero(name: str, value: object) -> None:
@@ -222,14 +221,15 @@ def real_array(name: str, value: Any) -> np.ndarray[Any, Any]:
     return array
 
 
-def several(name: str, values: Any) -> tuple[Any, ...]:
+def several(name: str, values: Any, such_as: str = "") -> tuple[Any, ...]:
     """Return a list, or whatever can be gone through, as a tuple; text is one value.
 
     Raises:
-        BadInput: it is a single value.
+        BadInput: it is a single value; the message gives `such_as`, or a list of that value.
     """
     if not isinstance(values, Iterable) or isinstance(values, str):
-        raise BadInput(f"{name} is {shown(values)}: give a list, such as [{shown(values)}].")
+        example = such_as or f"[{shown(values)}]"
+        raise BadInput(f"{name} is {shown(values)}: give a list, such as {example}.")
     return tuple(values)
 
 
@@ -284,8 +284,7 @@ def ascending(name: str, values: object) -> tuple[int, ...]:
     Raises:
         BadInput: they are not.
     """
-    if not isinstance(values, Iterable) or isinstance(values, str):
-        raise BadInput(f"{name} is {shown(values)}: give a list, such as [64, 128].")
+    values = several(name, values, "[64, 128]")
     found = tuple(whole(f"an entry of {name}", value) for value in values)
     if not found or any(a >= b for a, b in itertools.pairwise(found)):
         raise BadInput(f"{name} is {shown(list(found))}: give at least one, ascending.")
@@ -298,7 +297,7 @@ def sizes(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def check(given: dict[str, Any]) -> None:
         given.update({name: whole(name, given[name]) for name in names})
 
-    return _before_each_call(check)
+    return together(check)
 
 
 def positive(
@@ -311,7 +310,7 @@ def positive(
             if name in names or given[name] != 0:
                 above_zero(name, given[name])
 
-    return _before_each_call(check)
+    return together(check)
 
 
 def checked(**judges: Callable[[object], object]) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -321,7 +320,7 @@ def checked(**judges: Callable[[object], object]) -> Callable[[Callable[P, R]], 
         for name, judge in judges.items():
             judge(given[name])
 
-    return _before_each_call(check)
+    return together(check)
 
 
 def same_shape(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -329,20 +328,13 @@ def same_shape(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     def check(given: dict[str, Any]) -> None:
         for name in names:
-            if getattr(getattr(given[name], "dtype", None), "kind", "?") not in "iufbcO":
+            if not _is_numeric(given[name]):
                 raise BadInput(f"{name} is {shown(given[name])}: give an array of numbers.")
         if len({given[name].shape for name in names}) > 1:
             said = ", ".join(f"{name} has shape {given[name].shape}" for name in names)
             raise BadInput(f"{said}: they must be the same.")
 
-    return _before_each_call(check)
-
-
-def together(
-    judge: Callable[[dict[str, Any]], None],
-) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a judge of its own look at all arguments by name before each call."""
-    return _before_each_call(judge)
+    return together(check)
 
 
 def shapes(**expected: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -356,13 +348,16 @@ def shapes(**expected: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         for name, letters in expected.items():
             _match(name, given[name], letters.split(), seen)
 
-    return _before_each_call(match_all)
+    return together(match_all)
 
 
-def _before_each_call(
-    inspect_arguments: Callable[[dict[str, Any]], None],
+def together(
+    judge: Callable[[dict[str, Any]], None],
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator that checks, and may convert: the function itself stays a plain solution."""
+    """Let a judge look at all arguments by name before each call; it may convert them.
+
+    The function itself stays a plain solution.
+    """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
@@ -371,7 +366,7 @@ def _before_each_call(
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            inspect_arguments(bound.arguments)
+            judge(bound.arguments)
             return function(*bound.args, **bound.kwargs)
 
         return checked
@@ -379,11 +374,15 @@ def _before_each_call(
     return decorate
 
 
+def _is_numeric(array: Any, unknown: str = "?") -> bool:
+    """Whether an array holds numbers; `unknown` is the kind of what has no NumPy dtype."""
+    return getattr(getattr(array, "dtype", None), "kind", unknown) in "iufbcO"
+
+
 def _match(name: str, array: Any, letters: list[str], seen: dict[str, tuple[str, int]]) -> None:
     shape = getattr(array, "shape", None)
     wanted = f"({', '.join(letters)})"
-    kind = getattr(getattr(array, "dtype", None), "kind", "f")
-    if shape is None or kind not in "iufbcO":
+    if shape is None or not _is_numeric(array, unknown="f"):
         raise BadInput(f"{name} is {shown(array)}: give an array of numbers of shape {wanted}.")
     if len(shape) != len(letters):
         raise BadInput(f"{name} has shape {tuple(shape)}: it must be {wanted}.")

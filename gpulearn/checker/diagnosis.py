@@ -15,12 +15,9 @@ import numpy as np
 
 from gpulearn.checker import compare, stubs
 from gpulearn.checker.answers import Answer
+from gpulearn.checker.compare import relation
 from gpulearn.checker.exercise import Case, Exercise, Refused
-from gpulearn.checker.isolation import undisturbed
-from gpulearn.checker.library_calls import borrowing
-from gpulearn.checker.printed import Printed
-from gpulearn.checker.relation import relation
-from gpulearn.checker.time_limit import time_limit
+from gpulearn.checker.isolation import Printed, borrowing, time_limit, undisturbed
 from gpulearn.require import shorten, shown
 
 __all__ = ["diagnose"]

@@ -1,17 +1,36 @@
-"""What all code of a process shares, kept as it was while an answer runs."""
+"""What an answer may do to its surroundings: shared state, time, memory, output, the solution."""
 
 # ruff: noqa: NPY002 - the generator that NumPy shares is what an answer might use
 
 from __future__ import annotations
 
+import _thread
+import contextlib
+import io
 import random
+import signal
 import sys
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType
+from typing import Any
 
 import numpy as np
 
-__all__ = ["undisturbed"]
+import gpulearn
+
+__all__ = ["Printed", "borrowing", "time_limit", "undisturbed"]
+
+AGAIN_SECONDS = 1.0  # code that swallows one interrupt is interrupted again
+LOOK_SECONDS = 0.1  # between two looks at the memory
+MOST_BYTES = 4 << 30  # that a block may take; beyond, a small machine ends the whole process
+
+MOST_CHARACTERS = 4000  # printed, of one case
+
+LIBRARY = str(Path(gpulearn.__file__).parent)
 
 
 @contextmanager
@@ -56,3 +75,162 @@ def _torch_undisturbed() -> Iterator[None]:
             torch.set_deterministic_debug_mode(strict)
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Interrupt the block after `seconds` and raise TimeoutError.
+
+    So it does where the block takes far more memory than anybody needs; the error says so then.
+    It works as Kernel → Interrupt does, and only in the main thread; elsewhere there is no
+    limit. A KeyboardInterrupt from a person goes through.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    limit = _Limit(seconds, interrupter())
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    limit.start()
+    try:
+        try:
+            yield
+        finally:
+            limit.stop()
+    except KeyboardInterrupt:
+        if not limit.expired:
+            raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if limit.expired:
+        raise TimeoutError(limit.said)
+
+
+def interrupter(platform: str = sys.platform) -> Callable[[], None]:
+    """What interrupts the main thread: a signal that also ends a sleep, or the next best."""
+    if platform == "win32":
+        return _thread.interrupt_main
+    main = threading.main_thread().ident
+    assert main is not None
+    return lambda: signal.pthread_kill(main, signal.SIGINT)
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has had at any time, in bytes; 0 where nobody knows."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak) * (1 if sys.platform == "darwin" else 1024)
+
+
+class _Limit:
+    """A clock in a thread of its own that interrupts until it is stopped."""
+
+    def __init__(self, seconds: float, interrupt: Callable[[], None]) -> None:
+        self.expired = False
+        self.said = ""
+        self._interrupt = interrupt
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(seconds,), daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def _run(self, seconds: float) -> None:
+        end, most = time.monotonic() + seconds, peak_bytes() + MOST_BYTES
+        while not self._stopped.wait(min(LOOK_SECONDS, max(0.0, end - time.monotonic()))):
+            greedy = peak_bytes() > most
+            if time.monotonic() < end and not greedy:
+                continue
+            with self._lock:  # so that no interrupt is sent once the block has ended
+                if self._stopped.is_set():
+                    return
+                if greedy and not self.expired:
+                    self.said = f"it takes more than {MOST_BYTES >> 30} GiB of memory"
+                self.expired = True
+                self._interrupt()
+            end, most = time.monotonic() + AGAIN_SECONDS, sys.maxsize
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped.set()
+
+
+class _Short(io.StringIO):
+    """Keeps the beginning of what is written."""
+
+    def write(self, text: str) -> int:
+        """Write text, as long as there is room."""
+        room = MOST_CHARACTERS - self.tell()
+        if room > 0:
+            super().write(text[:room] + "…\n" * (len(text) > room))
+        return len(text)
+
+
+class Printed:
+    """What came to standard output, by case.
+
+    A check runs an answer on many cases, and on several ranks each: were all prints shown,
+    those that matter would not be found.
+
+    >>> printed = Printed()
+    >>> with printed.during("a vector"):
+    ...     print("here")
+    >>> printed.show("a vector")
+    For a vector, your function prints:
+    here
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[str, _Short] = {}
+
+    @contextlib.contextmanager
+    def during(self, label: str) -> Iterator[None]:
+        """Keep what is printed, under the case's label."""
+        with contextlib.redirect_stdout(self._texts.setdefault(label, _Short())):
+            yield
+
+    def show(self, label: str) -> None:
+        """Print what was kept, if anything was."""
+        text = self._texts[label].getvalue() if label in self._texts else ""
+        if text:
+            print(f"For {label}, your function prints:", text.rstrip("\n"), sep="\n")
+
+
+@contextmanager
+def borrowing(solution: Callable[..., Any]) -> Iterator[list[str]]:
+    """Notes, while the block runs, from which files outside of the library a solution is called.
+
+    What the library itself calls does not count: an answer may use its other parts.
+    """
+    callers: list[str] = []
+    codes = _codes(solution)
+    if not codes or sys.getprofile() is not None:  # somebody measures the check itself
+        yield callers
+        return
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        if event == "call" and frame.f_code is codes[-1]:
+            while frame is not None and frame.f_code in codes:
+                frame = frame.f_back
+            if frame is not None and not frame.f_code.co_filename.startswith(LIBRARY):
+                callers.append(frame.f_code.co_filename)
+
+    sys.setprofile(note)
+    try:
+        yield callers
+    finally:
+        sys.setprofile(None)
+
+
+def _codes(function: Callable[..., Any] | None) -> list[CodeType]:
+    """The code of a function and of those that it wraps, the innermost last."""
+    found: list[CodeType] = []
+    while function is not None and isinstance(
+        code := getattr(function, "__code__", None), CodeType
+    ):
+        found.append(code)
+        function = getattr(function, "__wrapped__", None)
+    return found

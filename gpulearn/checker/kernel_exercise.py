@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.checker import compare, gpu_trial, patterns
+from gpulearn.checker import compare, launches, patterns
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.budgets import ALONE, Budget, lanes
 from gpulearn.checker.exercise import Case, Exercise, Refused
@@ -83,14 +83,11 @@ class Outcome:
 
 
 def kernel_exercise(
-    specification: Specification | None = None,
+    specification: Specification,
     *,
-    name: str = "",
     notebook: str,
     task: str,
-    reference: Answer | None = None,
     cases: Callable[[], Sequence[Launch]],
-    expect: Callable[..., tuple[Array, ...]] | None = None,
     answers: Answers,
     budgets: Sequence[Budget] = (),
     alone: str = ALONE,
@@ -99,32 +96,23 @@ def kernel_exercise(
 
     Args:
         specification: of the tested kernel that is its solution, and gives it its name.
-        name: the kernel's name, and the exercise's.
         notebook: the notebook that sets it, such as "03_threads_blocks_grids".
         task: one sentence.
-        reference: the tested kernel that is its solution.
         cases: makes the launches anew for each check.
-        expect: the specification in NumPy: takes the kernel's arguments and returns what each
-            output and each updated argument must hold, in order.
         answers: known answers, as plain functions or kernels.
         budgets: what a right kernel may cost; the first that is exceeded is told.
         alone: the advice to a right kernel in which single threads do everything.
     """
-    if specification is not None:
-        name, reference = specification.name, specification.kernel
-        expect = specification.reference
-    assert reference is not None
-    assert expect is not None
     return Exercise(
-        name=name,
+        name=specification.name,
         notebook=notebook,
         task=task,
-        reference=reference,
+        reference=specification.kernel,
         cases=cases,
         answers=answers,
         run=run,
         fault=no_kernel,
-        expect=lambda case: expect(*(np.copy(a) if np.ndim(a) else a for a in case.args)),
+        expect=lambda case: tuple(specification.expected(*case.args).values()),
         difference=difference,
         demand=lambda answer, outcomes: over_budget([lanes(advice=alone), *budgets], outcomes),
         kinships=(same_results, same_finding),
@@ -170,7 +158,7 @@ def run(answer: Answer, case: Case) -> Outcome:
                 "its result depends on the order in which blocks and threads happen to run"
             )
     if selection.current().kind == "gpu":
-        there = Outcome(gpu_trial.run(answer, case), outcomes[0].report, case)
+        there = Outcome(launches.on_gpu(answer, case), outcomes[0].report, case)
         if said := difference(there, outcomes[0].results):
             raise Refused(f"on the GPU its result is another than on the SIMT machine: {said}")
     return outcomes[0]

@@ -21,7 +21,7 @@ from gpulearn.device.driver import Gpu
 from gpulearn.errors import DeviceError
 
 __all__ = [
-    "Device",
+    "Selection",
     "banner",
     "cores",
     "cpu_name",
@@ -54,7 +54,7 @@ sys.exit(0 if ok else "the kernel gave a wrong result")
 
 
 @dataclass(frozen=True)
-class Device:
+class Selection:
     """The answer: `kind` is "gpu" or "cpu", `reason` says why in one sentence."""
 
     kind: str
@@ -69,7 +69,7 @@ class Device:
 
 def run_probe(code: str = PROBE, seconds: float = 60) -> str | None:
     """Run one tiny kernel in a process of its own; None if it worked, else what went wrong."""
-    home = str(Path(__file__).parents[1])  # wherever this process found the package
+    home = str(Path(__file__).parents[2])  # wherever this process found the package
     path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
     try:
         done = subprocess.run(
@@ -105,7 +105,7 @@ def decide(
     environment: Mapping[str, str],
     gpus: tuple[Gpu, ...] | None = None,
     probe: str = PROBE,
-) -> Device:
+) -> Selection:
     """Decide where kernels run; `gpus` and `probe` are parameters so that tests can force them.
 
     Raises:
@@ -118,23 +118,23 @@ def decide(
             f"{ENVIRONMENT_VARIABLE}={wish!r} is not a device: set it to cpu, gpu or auto."
         )
     if wish == "cpu":
-        return Device("cpu", f"{ENVIRONMENT_VARIABLE}=cpu asks for the CPU")
+        return Selection("cpu", f"{ENVIRONMENT_VARIABLE}=cpu asks for the CPU")
     found = driver.gpus() if gpus is None else gpus
     if not found:
         fault = "no NVIDIA GPU here"
     elif PROBED not in environment and (problem := _fault(probe)) is not None:
         fault = f"the {found[0].name} here cannot run a Numba kernel ({problem})"
     else:
-        return Device("gpu", f"{found[0]} runs kernels", found)
+        return Selection("gpu", f"{found[0]} runs kernels", found)
     if wish == "gpu":
         raise DeviceError(
             f"{ENVIRONMENT_VARIABLE}=gpu, but {fault}; set it to auto or cpu to go on without."
         )
-    return Device("cpu", fault, found)
+    return Selection("cpu", fault, found)
 
 
 @cache
-def current() -> Device:
+def current() -> Selection:
     """The device of this process, decided at the first call and kept."""
     return decide(os.environ)
 

@@ -1,12 +1,13 @@
 """How long work took, how long it could take at best, and where each number comes from.
 
-- measured: `timing`, `fastest`, with `neighbours` to tell whether other programs disturbed;
+- measured: `timing`, which also tells whether other programs disturbed, and `measured_roof`,
+  this computer's own roofline;
 - recorded: `recordings` reads and writes what `tools.gpu` measures on a GPU;
 - modelled: `gpus` (data sheets), `roofline`, `estimates` (from the SIMT machine's counters),
-  `machine` (this computer's own roofline), `choosing` (which GPU for a job).
+  `operation_costs` (of a graph), `choosing` (which GPU for a job).
 
 `series` holds times with their provenance, so that the three are never mixed up;
-`matmul_times` and `ladder_rates` choose among them for the matrix product. The kernels
+`matmul_times` and `rung_rates` choose among them for the matrix product. The kernels
 themselves, in `gpulearn.kernels`, know nothing of time.
 """
 

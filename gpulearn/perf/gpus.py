@@ -5,6 +5,9 @@ All rates are dense: where a sheet gives a rate for sparse matrices, half of it 
 `tensor` is what the tensor cores do, the units for matrix products that libraries use.
 float64 on NVIDIA's consumer and inference GPUs is 1/32 or 1/64 of float32, by the white papers.
 
+What a multiprocessor has goes by compute capability: CUDA C++ Programming Guide, "Compute
+Capabilities".
+
 The sheets were read by way of copies and reviews of them in November 2026, and prices by way of
 surveys whose month stands with each.
 """
@@ -16,7 +19,7 @@ from dataclasses import dataclass, field
 
 from gpulearn import require
 
-__all__ = ["BYTES", "GPUS", "GpuSpec", "Price", "gpu_spec"]
+__all__ = ["BYTES", "GPUS", "GpuSpec", "Multiprocessor", "Price", "gpu_spec"]
 
 BYTES = {"float64": 8, "float32": 4, "tf32": 4, "bfloat16": 2, "float16": 2}
 
@@ -44,11 +47,48 @@ class Price:
 
 
 @dataclass(frozen=True)
+class Multiprocessor:
+    """What one multiprocessor of a GPU has.
+
+    Attributes:
+        capability: the compute capability, as (major, minor).
+        lanes: float32 units; each does a multiplication and an addition in a clock cycle.
+        threads: that it holds at a time.
+        blocks: that it holds at a time.
+        shared_bytes: shared memory of all its blocks.
+        bank_cycles: clock cycles of a pass over the 32 banks of 4 bytes (the same guide, "Shared
+            Memory"); two on Turing, which moves 64 bytes in a cycle (NVIDIA, "Ampere GA102 GPU
+            Architecture", 2020, which compares the two).
+        registers: of 32 bits, of all its threads.
+    """
+
+    capability: tuple[int, int]
+    lanes: int
+    threads: int
+    blocks: int
+    shared_bytes: int
+    bank_cycles: int = 1
+    registers: int = 65_536
+
+
+VOLTA = Multiprocessor((7, 0), lanes=64, threads=2048, blocks=32, shared_bytes=96 << 10)
+TURING = Multiprocessor(
+    (7, 5), lanes=64, threads=1024, blocks=16, shared_bytes=64 << 10, bank_cycles=2
+)
+AMPERE_A100 = Multiprocessor((8, 0), lanes=64, threads=2048, blocks=32, shared_bytes=164 << 10)
+AMPERE = Multiprocessor((8, 6), lanes=128, threads=1536, blocks=16, shared_bytes=100 << 10)
+ADA = Multiprocessor((8, 9), lanes=128, threads=1536, blocks=24, shared_bytes=100 << 10)
+HOPPER = Multiprocessor((9, 0), lanes=128, threads=2048, blocks=32, shared_bytes=228 << 10)
+BLACKWELL = Multiprocessor((10, 0), lanes=128, threads=2048, blocks=32, shared_bytes=228 << 10)
+
+
+@dataclass(frozen=True)
 class GpuSpec:
     """A GPU by its data sheet.
 
     Attributes:
         name: as it is called here.
+        multiprocessor: what each of its multiprocessors has.
         vector: operations per second of the ordinary units, by arithmetic.
         tensor: operations per second of the tensor cores, by arithmetic; empty if unknown.
         bandwidth: bytes per second from and to its memory.
@@ -60,6 +100,7 @@ class GpuSpec:
     """
 
     name: str
+    multiprocessor: Multiprocessor
     vector: Mapping[str, float]
     tensor: Mapping[str, float] = field(default_factory=dict)
     bandwidth: float = 0.0
@@ -74,6 +115,11 @@ class GpuSpec:
         """The highest rate for each arithmetic, by whichever units reach it."""
         return {**self.vector, **self.tensor}
 
+    @property
+    def cycles_per_second(self) -> float:
+        """Clock cycles of all multiprocessors together: the float32 rate = cycles · lanes · 2."""
+        return self.vector["float32"] / (2 * self.multiprocessor.lanes)
+
 
 def _halves(rate: float, tf32: float) -> dict[str, float]:
     """Tensor-core rates where bfloat16 and float16 are equally fast."""
@@ -83,12 +129,13 @@ def _halves(rate: float, tf32: float) -> dict[str, float]:
 # what rented GPUs cost: surveys of many providers, or the lists of two
 MAY_2026 = ("2026-05", "Mercatus, cloud GPU pricing: cheapest to dearest of 22 providers")
 MARCH_2026 = ("2026-03", "RunPod, community to secure, by Deploybase")
-HOPPER = {"float32": 67e12, "float64": 34e12}
+HOPPER_VECTOR = {"float32": 67e12, "float64": 34e12}
 HOPPER_TENSOR = {"float64": 67e12, **_halves(989e12, tf32=494.5e12)}
 
 _SPECS = (
     GpuSpec(
         name="T4",
+        multiprocessor=TURING,
         vector={"float32": 8.1e12, "float64": 8.1e12 / 32},
         tensor={"float16": 65e12},
         bandwidth=320e9,  # 256 bits at 10 Gbit/s
@@ -100,6 +147,7 @@ _SPECS = (
     ),
     GpuSpec(
         name="L4",
+        multiprocessor=ADA,
         vector={"float32": 30.3e12, "float64": 30.3e12 / 64},
         tensor=_halves(121e12, tf32=60e12),
         bandwidth=300e9,
@@ -111,6 +159,7 @@ _SPECS = (
     ),
     GpuSpec(
         name="RTX 4060 Laptop",
+        multiprocessor=ADA,
         vector={"float32": 14.6e12, "float64": 14.6e12 / 64},
         tensor=_halves(29.1e12, tf32=14.6e12),
         bandwidth=256e9,
@@ -122,6 +171,7 @@ _SPECS = (
     ),
     GpuSpec(
         name="RTX 3090",
+        multiprocessor=AMPERE,
         vector={"float32": 35.6e12, "float64": 35.6e12 / 64},
         tensor=_halves(71e12, tf32=35.6e12),  # summed in float32; half of float16's 142
         bandwidth=936e9,
@@ -133,6 +183,7 @@ _SPECS = (
     ),
     GpuSpec(
         name="RTX 4090",
+        multiprocessor=ADA,
         vector={"float32": 82.6e12, "float64": 82.6e12 / 64},
         tensor=_halves(165.2e12, tf32=82.6e12),
         bandwidth=1008e9,
@@ -144,6 +195,7 @@ _SPECS = (
     ),
     GpuSpec(
         name="V100",
+        multiprocessor=VOLTA,
         vector={"float32": 15.7e12, "float64": 7.8e12},
         tensor={"float16": 125e12},
         bandwidth=900e9,
@@ -155,6 +207,7 @@ _SPECS = (
     ),
     GpuSpec(
         name="A100 40GB",
+        multiprocessor=AMPERE_A100,
         vector={"float32": 19.5e12, "float64": 9.7e12},
         tensor={"float64": 19.5e12, **_halves(312e12, tf32=156e12)},
         bandwidth=1555e9,
@@ -166,6 +219,7 @@ _SPECS = (
     ),
     GpuSpec(
         name="A100 80GB",
+        multiprocessor=AMPERE_A100,
         vector={"float32": 19.5e12, "float64": 9.7e12},
         tensor={"float64": 19.5e12, **_halves(312e12, tf32=156e12)},
         bandwidth=2039e9,
@@ -177,7 +231,8 @@ _SPECS = (
     ),
     GpuSpec(
         name="H100",
-        vector=HOPPER,
+        multiprocessor=HOPPER,
+        vector=HOPPER_VECTOR,
         tensor=HOPPER_TENSOR,
         bandwidth=3.35e12,
         link=PCIE5,
@@ -188,7 +243,8 @@ _SPECS = (
     ),
     GpuSpec(
         name="H200",
-        vector=HOPPER,
+        multiprocessor=HOPPER,
+        vector=HOPPER_VECTOR,
         tensor=HOPPER_TENSOR,
         bandwidth=4.8e12,
         link=PCIE5,
@@ -199,6 +255,7 @@ _SPECS = (
     ),
     GpuSpec(
         name="B200",
+        multiprocessor=BLACKWELL,
         vector={"float32": 75e12, "float64": 37e12},
         tensor={"float64": 37e12, **_halves(2250e12, tf32=1125e12)},
         bandwidth=7.7e12,

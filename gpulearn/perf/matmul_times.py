@@ -6,7 +6,8 @@ power on zeros, clocks higher, and flatters itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -17,29 +18,27 @@ from gpulearn.device import selection
 from gpulearn.errors import BadInput
 from gpulearn.kernels.matmul import matmul_flops, matmul_loops
 from gpulearn.perf import gpus, recordings, roofline, timing
-from gpulearn.perf.products import (
-    COPIES,
-    float32_products,
-    prepared_product,
-    random_matrix,
-)
 from gpulearn.perf.series import Provenance, Series
 from gpulearn.require import shown
 
 __all__ = [
     "CONTENDERS",
+    "COPIES",
     "cpu_times",
     "float32_products",
     "gpu_times",
     "live_times",
     "modelled_times",
     "peak_rate",
+    "prepared_product",
     "random_matrix",
     "rates",
     "runs_here",
 ]
 
 CONTENDERS = ("loops", "numpy", "torch")
+
+COPIES = ("none", "pageable", "pinned")
 
 
 def cpu_times(
@@ -223,3 +222,40 @@ def rates(series: Series) -> tuple[float, ...]:
         )
     pairs = zip(series.sizes, series.seconds, strict=True)
     return tuple(matmul_flops(n, n, n) / seconds for n, seconds in pairs)
+
+
+def prepared_product(
+    a: np.ndarray, b: np.ndarray, dtype: str, copies: str, on: str
+) -> Callable[[], Any]:
+    """The call that multiplies two float32 matrices of the host; it returns torch's result.
+
+    The factors are rounded to `dtype` and put where `copies` says before; for TF32 call it
+    within `float32_products`.
+    """
+    torch = require.package("torch", "Timing matrix products")
+    kind = torch.float32 if dtype == "tf32" else getattr(torch, dtype)
+    host = [torch.from_numpy(m).to(kind) for m in (a, b)]
+    if copies == "none":
+        x, y = (m.to(on) for m in host)
+        return lambda: x @ y
+    x, y = (m.pin_memory() for m in host) if copies == "pinned" else host
+    z = torch.empty_like(x)
+    if copies == "pinned":
+        z = z.pin_memory()
+    return lambda: z.copy_(x.to(on) @ y.to(on))
+
+
+@contextmanager
+def float32_products(torch: Any, tf32: bool) -> Iterator[None]:
+    """Let torch multiply float32 matrices in TF32, or keep it from doing so."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if tf32 else "highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def random_matrix(n: int, seed: int) -> np.ndarray:
+    """A float32 matrix (n, n) of normally distributed numbers."""
+    return np.random.default_rng(seed).standard_normal((n, n), dtype=np.float32)

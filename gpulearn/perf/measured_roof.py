@@ -10,11 +10,10 @@ from gpulearn import require
 from gpulearn.device import selection
 from gpulearn.errors import BadInput
 from gpulearn.kernels.matmul import matmul_flops
-from gpulearn.perf.cpu_load import watch_neighbours
-from gpulearn.perf.fastest import fastest
-from gpulearn.perf.products import float32_products, random_matrix
+from gpulearn.perf.matmul_times import float32_products, random_matrix
 from gpulearn.perf.roofline import Roof, arithmetic_intensity
 from gpulearn.perf.series import Provenance
+from gpulearn.perf.timing import fastest, watch_neighbours
 
 __all__ = ["RoofPoint", "measured_roof", "memory_bandwidth", "product_rate", "roof_point"]
 

@@ -2,10 +2,9 @@
 
 The model has three roofs. Memory: FLOP per byte moved × bandwidth. Arithmetic: the peak rate of
 the ordinary units. Shared memory: in each clock cycle a multiprocessor moves 128 bytes, one pass
-over its 32 banks of 4 bytes (CUDA C++ Programming Guide, "Shared Memory"); on Turing it moves 64,
-half a pass (NVIDIA, "Ampere GA102 GPU Architecture", 2020, which compares the two). Meanwhile its
-float32 lanes, 64 or 128 of them by architecture (the same guide, "Compute Capabilities"), do a
-multiplication and an addition each. A kernel runs at best at the lowest of the three.
+over its 32 banks of 4 bytes, on Turing half a pass. Meanwhile its float32 lanes, 64 or 128 of them
+by architecture, do a multiplication and an addition each. A kernel runs at best at the lowest of
+the three. All of these are in `gpulearn.perf.gpus`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from gpulearn.kernels.ladder import LADDER, ladder_reports
 from gpulearn.kernels.matmul import matmul_flops
 from gpulearn.perf import recordings, timing
 from gpulearn.perf.gpus import gpu_spec
-from gpulearn.perf.products import float32_products, random_matrix
+from gpulearn.perf.matmul_times import float32_products, random_matrix
 from gpulearn.perf.roofline import roof
 from gpulearn.perf.series import Provenance
 
@@ -43,12 +42,6 @@ __all__ = [
 LIBRARY = "torch.matmul"
 LIVE_SIZE = 2048  # large enough for every multiprocessor, small enough for the lowest rung
 SHOWN_SIZE = 4096  # of a recording, as in the published numbers
-
-# float32 lanes of a multiprocessor: 64 on Volta, Turing and the A100, 128 on the others
-LANES = {"T4": 64, "V100": 64, "A100 40GB": 64, "A100 80GB": 64}
-OTHER_LANES = 128
-# clock cycles that a pass over all banks takes: two on Turing, one on the others
-CYCLES = {"T4": 2}
 
 
 @dataclass(frozen=True)
@@ -88,8 +81,7 @@ def kernel_roofs(report: Report, gpu: str = "T4") -> dict[str, float]:
     if totals.bytes_moved:
         roofs["memory"] = best.bandwidth * work / totals.bytes_moved
     if passes := totals.shared_load_wavefronts + totals.shared_store_wavefronts:
-        clock = best.peak / (2 * LANES.get(gpu, OTHER_LANES))  # times the multiprocessors
-        passes_per_second = clock / CYCLES.get(gpu, 1)
+        passes_per_second = spec.cycles_per_second / spec.multiprocessor.bank_cycles
         roofs["shared memory"] = passes_per_second * work / passes
     return roofs
 

@@ -9,10 +9,9 @@ import numpy as np
 
 from gpulearn import cuda, require
 from gpulearn.kernels.histogram import BINS, histogram_global, histogram_racy, histogram_shared
-from gpulearn.perf.agreement import WrongResultError, agree
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.recorders.loading import GpuRows, gpu_rows
-from gpulearn.recorders.measuring import kernels_on, timed
+from gpulearn.recorders.measuring import WrongResultError, agree, kernels_on, timed
 from gpulearn.simt.host.settings import unchecked
 
 __all__ = ["histogram_rows", "record_histograms"]

@@ -9,16 +9,15 @@ import numpy as np
 
 from gpulearn import require
 from gpulearn.kernels.precision import MANTISSA_BITS
-from gpulearn.perf.agreement import WrongResultError, agree
-from gpulearn.perf.matmul_times import runs_here
-from gpulearn.perf.products import (
+from gpulearn.perf.matmul_times import (
     COPIES,
     float32_products,
     prepared_product,
     random_matrix,
+    runs_here,
 )
 from gpulearn.perf.recordings import Recording, recorded_here
-from gpulearn.recorders.measuring import host_seconds, timed
+from gpulearn.recorders.measuring import WrongResultError, agree, host_seconds, timed
 
 __all__ = ["record_matmul"]
 

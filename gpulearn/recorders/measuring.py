@@ -8,14 +8,28 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from gpulearn import require
 from gpulearn.device import selection
+from gpulearn.errors import BadInput, GpulearnError
 from gpulearn.perf import timing
 
-__all__ = ["fault", "host_seconds", "kernels_on", "launch_seconds", "timed", "torch_on"]
+__all__ = [
+    "WrongResultError",
+    "agree",
+    "fault",
+    "host_seconds",
+    "kernels_on",
+    "launch_seconds",
+    "timed",
+    "torch_on",
+]
 
 BLOCK_SECONDS = 5e-3  # long against the reading of a clock, short enough for hundreds of rows
 BLOCKS = 5
+
+Array = np.ndarray[Any, Any]
 
 
 def kernels_on() -> str:
@@ -87,3 +101,51 @@ def timed(
             return fields | {"seconds": clock(prepare())}
     except Exception as error:
         return fields | fault(error)
+
+
+class WrongResultError(GpulearnError):
+    """A kernel or a library computed something else than its oracle."""
+
+
+def agree(
+    what: str, got: Any, wanted: Any, tolerance: float = 0.0, says: str = "NumPy says"
+) -> None:
+    """Hold an array against what it must be.
+
+    Args:
+        what: what was computed, for the message.
+        got: the array, on the device or the host. Where it holds words of several numbers,
+            `wanted` has the numbers, and is as many times longer.
+        wanted: the array that it must be; a masked element may be anything, and NaN must be NaN.
+        tolerance: of each element, relative to the largest finite one; 0 for exact.
+        says: by whom, for the message.
+
+    Raises:
+        WrongResultError: an element is further off than `tolerance`.
+        BadInput: the arrays have different shapes.
+    """
+    got = np.asarray(got.copy_to_host() if hasattr(got, "copy_to_host") else got)
+    free = np.ma.getmaskarray(wanted) if np.ma.isMaskedArray(wanted) else np.False_
+    wanted = np.asarray(np.ma.getdata(wanted))
+    if got.shape != wanted.shape and got.itemsize > wanted.itemsize:
+        got = got.view(wanted.dtype)
+    if got.shape != wanted.shape:
+        raise BadInput(f"{what} has shape {got.shape} where {says} {wanted.shape}.")
+    wrong = ~(_near(got, wanted, tolerance) | free)
+    if wrong.any():
+        first = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
+        raise WrongResultError(
+            f"{what} is wrong in {int(wrong.sum()):,} of {wrong.size:,} elements, first in "
+            f"{first}: {require.shown(got[first])} where {says} {require.shown(wanted[first])}."
+        )
+
+
+def _near(got: Array, wanted: Array, tolerance: float) -> Array:
+    """Where two arrays agree; NaN agrees with NaN alone."""
+    equal: Array = (got == wanted) | ((got != got) & (wanted != wanted))
+    if tolerance:
+        finite = wanted[np.isfinite(wanted)]
+        bound = tolerance * float(np.abs(finite).max(initial=0))
+        with np.errstate(invalid="ignore"):  # infinity less infinity
+            equal |= np.abs(got.astype(np.float64) - wanted) <= bound
+    return equal

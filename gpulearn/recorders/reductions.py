@@ -10,10 +10,9 @@ import numpy as np
 from gpulearn import cuda, require
 from gpulearn.kernels import reduction
 from gpulearn.kernels.grid_sum import grid_sum_atomic, grid_sum_cooperative
-from gpulearn.perf.agreement import agree
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.recorders.loading import GpuRows, gpu_rows
-from gpulearn.recorders.measuring import kernels_on, timed
+from gpulearn.recorders.measuring import agree, kernels_on, timed
 
 __all__ = ["record_reductions", "reduction_rows"]
 

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from gpulearn import require
-from gpulearn.perf.agreement import agree
-from gpulearn.perf.fastest import fastest
+from gpulearn.perf.matmul_times import float32_products
 from gpulearn.perf.measured_roof import NUMBERS, RoofPoint, memory_bandwidth, product_rate
-from gpulearn.perf.products import float32_products
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.perf.roofline import Roof, roof
+from gpulearn.perf.timing import fastest
 from gpulearn.recorders.loading import GpuRows, gpu_rows
-from gpulearn.recorders.measuring import timed, torch_on
+from gpulearn.recorders.measuring import agree, timed, torch_on
 
 __all__ = ["gpu_points", "record_roofline"]
 

@@ -9,10 +9,9 @@ import numpy as np
 
 from gpulearn import cuda, require
 from gpulearn.kernels.copies import copy_strided
-from gpulearn.perf.agreement import agree
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.recorders.loading import GpuRows, gpu_rows
-from gpulearn.recorders.measuring import kernels_on, timed
+from gpulearn.recorders.measuring import agree, kernels_on, timed
 
 __all__ = ["record_strides", "sectors", "stride_rows"]
 

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from gpulearn import require
-from gpulearn.perf.agreement import agree
-from gpulearn.perf.matmul_times import runs_here
-from gpulearn.perf.products import float32_products
+from gpulearn.perf.matmul_times import float32_products, runs_here
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.recorders.loading import GpuRows, gpu_rows
-from gpulearn.recorders.measuring import host_seconds, timed, torch_on
+from gpulearn.recorders.measuring import agree, host_seconds, timed, torch_on
 
 __all__ = ["BATCHES", "PRECISIONS", "record_training", "training_rows"]
 

@@ -12,10 +12,9 @@ from gpulearn.kernels.copies import copy_by_rows
 from gpulearn.kernels.transpose import transpose_naive, transpose_to_rows
 from gpulearn.kernels.transpose_steps import transpose_padded, transpose_whole
 from gpulearn.kernels.transpose_tiled import TILE, transpose_tiled
-from gpulearn.perf.agreement import agree
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.recorders.loading import GpuRows, gpu_rows
-from gpulearn.recorders.measuring import kernels_on, timed
+from gpulearn.recorders.measuring import agree, kernels_on, timed
 
 __all__ = ["KERNELS", "record_transposes", "transpose_rows"]
 

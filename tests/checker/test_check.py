@@ -17,7 +17,7 @@ import pytest
 
 import gpulearn
 from gpulearn import check, exercises, solution
-from gpulearn.checker import diagnosis, time_limit
+from gpulearn.checker import diagnosis, isolation
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.diagnosis import diagnose
 from gpulearn.checker.exercise import TooLong
@@ -213,7 +213,7 @@ def test_an_answer_that_swallows_interrupts_ends():
 
 
 def test_memory_without_end_ends(monkeypatch):
-    monkeypatch.setattr(time_limit, "MOST_BYTES", 1 << 28)
+    monkeypatch.setattr(isolation, "MOST_BYTES", 1 << 28)
 
     def answer(m, n, p):
         order = [0.5]
@@ -229,7 +229,7 @@ def test_memory_without_end_ends(monkeypatch):
 def test_limit_holds_where_interrupts_are_ignored():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with pytest.raises(TimeoutError), time_limit.time_limit(0.2):
+        with pytest.raises(TimeoutError), isolation.time_limit(0.2):
             time.sleep(30)
         assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     finally:
@@ -340,8 +340,8 @@ def test_the_limit_of_a_check_is_short_enough_to_wait_for():
 
 
 def test_the_interrupter_of_each_platform(default_interrupts):
-    assert time_limit.interrupter("win32") is _thread.interrupt_main
-    interrupt = time_limit.interrupter("linux")
+    assert isolation.interrupter("win32") is _thread.interrupt_main
+    interrupt = isolation.interrupter("linux")
     with pytest.raises(KeyboardInterrupt):
         interrupt_and_wait(interrupt)
 
@@ -364,12 +364,12 @@ def test_what_an_answer_prints_is_shown_for_the_case_that_is_spoken_of(right, ca
 
 
 def test_interrupt_by_hand_is_not_swallowed():
-    with pytest.raises(KeyboardInterrupt), time_limit.time_limit(60):
+    with pytest.raises(KeyboardInterrupt), isolation.time_limit(60):
         raise KeyboardInterrupt
 
 
 def test_time_limit_leaves_nothing_behind():
-    with time_limit.time_limit(0.1):
+    with isolation.time_limit(0.1):
         pass
     time.sleep(0.2)  # a timer left running would interrupt here
 

@@ -8,14 +8,14 @@ from numba import cuda as numba_cuda
 from numba import njit
 
 from gpulearn import cuda
-from gpulearn.checker import budgets, gpu_trial, stubs
+from gpulearn.checker import budgets, launches, stubs
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.diagnosis import diagnose
 from gpulearn.checker.exercise import Refused
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise, over_budget
 from gpulearn.checker.stubs import notebook_source
 from gpulearn.device import selection
-from gpulearn.kernels.specification import poison
+from gpulearn.kernels.specification import Specification, blocks_along, poison
 from gpulearn.simt.host import api
 
 NEIGHBOURS = "Let neighbouring threads read neighbouring elements."
@@ -59,18 +59,26 @@ def down_the_columns(a, factor, out):
         i += cuda.gridsize(2)[0]
 
 
+SCALED = Specification(
+    scale,
+    lambda a, factor, out: (factor * a,),
+    lambda a, factor, out, block: blocks_along(a.shape[::-1], block),
+    (32, 8),
+    outputs=(2,),
+)
+
+
 def cases():
     rng = np.random.default_rng(0)
     made = []
     for m, n, grid in ((33, 40, (2, 5)), (64, 32, (1, 8)), (5, 70, (3, 1))):
         a = rng.normal(size=(m, n)).astype(np.float32)
         made.append(
-            Launch(
+            Launch.of(
+                SCALED,
                 f"a of shape ({m}, {n})",
-                (a, np.float32(3), np.empty_like(a)),
+                *(a, np.float32(3), np.empty_like(a)),
                 grid=grid,
-                block=(32, 8),
-                outputs=(2,),
                 measured=n == 32,
             )
         )
@@ -78,12 +86,10 @@ def cases():
 
 
 SCALE = kernel_exercise(
-    name="scale",
+    SCALED,
     notebook="03",
     task="Multiply.",
-    reference=scale,
     cases=cases,
-    expect=lambda a, factor, out: (factor * a,),
     answers=answers,
     budgets=(budgets.sectors_per_request(4, advice=NEIGHBOURS),),
 )
@@ -289,7 +295,7 @@ def test_the_solution_of_a_kernel_is_shown_as_a_kernel():
 
 def test_on_a_gpu_the_same_arrays_lie_between_canaries():
     launch = cases()[0]
-    (out,) = gpu_trial.run(scale, launch, cuda=api)
+    (out,) = launches.on_gpu(scale, launch, cuda=api)
     np.testing.assert_allclose(out, 3 * launch.args[0], rtol=1e-6)
 
 
@@ -303,17 +309,17 @@ def test_on_a_gpu_a_kernel_is_launched_as_it_is(monkeypatch, answer):
     monkeypatch.setattr(
         type(scale), "__getitem__", lambda k, shape: launched.append(k) or configured(k, shape)
     )
-    gpu_trial.run(answer, cases()[0], cuda=api)
+    launches.on_gpu(answer, cases()[0], cuda=api)
     assert launched == [answer if answer is scale else made[0]]
 
 
 def test_where_there_is_a_gpu_the_answer_runs_there_as_well(monkeypatch):
     here = selection.current()
     monkeypatch.setattr(selection, "current", lambda: dataclasses.replace(here, kind="gpu"))
-    monkeypatch.setattr(gpu_trial, "run", lambda answer, case: (3 * case.args[0],))
+    monkeypatch.setattr(launches, "on_gpu", lambda answer, case: (3 * case.args[0],))
     assert diagnose(SCALE, scale) is None
     monkeypatch.setattr(
-        gpu_trial, "run", lambda answer, case: ((2 if answer is scale else 3) * case.args[0],)
+        launches, "on_gpu", lambda answer, case: ((2 if answer is scale else 3) * case.args[0],)
     )
     assert "on the GPU its result is another than on the SIMT" in diagnose(SCALE, scale)
 
@@ -336,12 +342,12 @@ def test_a_dead_canary_is_noticed():
 
         def __getitem__(self, shape):
             def launch(a, factor, out):
-                self.sent[-1][-gpu_trial.PAD : -gpu_trial.PAD + 1] = np.float32(1)
+                self.sent[-1][-launches.PAD : -launches.PAD + 1] = np.float32(1)
 
             return launch
 
     with pytest.raises(Refused, match="beside its argument number 3"):
-        gpu_trial.run(scale, cases()[0], cuda=Overrun())
+        launches.on_gpu(scale, cases()[0], cuda=Overrun())
 
 
 def counted(kernel, block, *args):

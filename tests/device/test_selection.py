@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import gpulearn
 from gpulearn.device import driver, numba_cuda, selection
 from gpulearn.device.driver import Gpu
 from gpulearn.device.selection import decide, run_probe
@@ -238,3 +239,10 @@ def test_cpu_name_elsewhere(monkeypatch, platform):
     )
     monkeypatch.setattr("platform.processor", lambda: "Intel64")
     assert selection.cpu_name.__wrapped__() == {"darwin": "Apple M9", "win32": "Intel64"}[platform]
+
+
+def test_a_probe_finds_the_package_that_this_process_uses(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert selection.run_probe("import sys, gpulearn; sys.exit(gpulearn.__file__)") == str(
+        gpulearn.__file__
+    )

@@ -41,7 +41,7 @@ def _calm(one_thread):
 def _as_on_gpu(monkeypatch):
     """Where there is no GPU the package takes the SIMT machine for one."""
     if not ON_GPU:
-        there = selection.Device("gpu", "a test says so", (STAND_IN,))
+        there = selection.Selection("gpu", "a test says so", (STAND_IN,))
         monkeypatch.setattr(selection, "current", lambda: there)
         monkeypatch.setattr(numba_cuda, "load", lambda: api)
         monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)

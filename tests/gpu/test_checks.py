@@ -5,7 +5,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.checker import gpu_trial
+from gpulearn.checker import launches
 from gpulearn.kernels.blocks import BLOCK, reverse_block
 from gpulearn.kernels.vectors import vector_add
 
@@ -21,8 +21,8 @@ def trials(monkeypatch):
         seen.append(args)
         return plain(*args)
 
-    plain = gpu_trial.run
-    monkeypatch.setattr(gpu_trial, "run", counted)
+    plain = launches.on_gpu
+    monkeypatch.setattr(launches, "on_gpu", counted)
     return seen
 
 
@@ -58,7 +58,7 @@ def test_an_answer_that_differs_on_the_gpu_is_told(trials, monkeypatch):
         if i < out.size:
             out[i] = a[i] + b[i]
 
-    right = gpu_trial.run  # here it counts as well
+    right = launches.on_gpu  # here it counts as well
 
     def off(answer, launch):
         if answer is mine:
@@ -66,7 +66,7 @@ def test_an_answer_that_differs_on_the_gpu_is_told(trials, monkeypatch):
         return tuple(np.zeros_like(launch.args[place]) for place in launch.results)
 
     gl.check("vector_add", mine)
-    monkeypatch.setattr(gpu_trial, "run", off)
+    monkeypatch.setattr(launches, "on_gpu", off)
     with pytest.raises(gl.errors.WrongAnswer, match="on the GPU its result is another"):
         gl.check("vector_add", mine)
     assert trials

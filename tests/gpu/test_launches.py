@@ -13,7 +13,7 @@ import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.device import selection
 from gpulearn.errors import KernelError
-from gpulearn.perf.agreement import WrongResultError
+from gpulearn.recorders.measuring import WrongResultError
 from gpulearn.simt.host import api
 from tools.gpu.cases import CASES
 
@@ -95,7 +95,7 @@ warnings.simplefilter("ignore")
 import numpy as np
 from gpulearn.device import driver, selection
 gpu = driver.Gpu("none", 0, (9, 0), "0")
-selection.current = lambda: selection.Device("gpu", "pretended", (gpu,))
+selection.current = lambda: selection.Selection("gpu", "pretended", (gpu,))
 from gpulearn import cuda, xray
 from gpulearn.device import numba_cuda
 from tools.gpu.cases import CASES

@@ -14,7 +14,7 @@ from gpulearn.errors import BadInput
 from gpulearn.kernels.histogram import histogram_racy
 from gpulearn.kernels.ladder import LADDER
 from gpulearn.kernels.transpose_steps import transpose_overflows
-from gpulearn.perf.agreement import WrongResultError
+from gpulearn.recorders.measuring import WrongResultError
 from gpulearn.simt.frontend.numba_bridge import compile_to_ptx
 from tools.gpu.case import SIZES, Case, Shot
 from tools.gpu.cases import CASES, SUBJECTS

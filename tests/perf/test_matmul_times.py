@@ -23,7 +23,7 @@ H200 = Gpu("NVIDIA H200", 2**37, (9, 0), "13.0")
 @pytest.fixture
 def no_gpu(monkeypatch, tmp_path):
     """No GPU, and no recordings but what a test puts into the folder."""
-    monkeypatch.setattr(selection, "current", lambda: selection.Device("cpu", "forced"))
+    monkeypatch.setattr(selection, "current", lambda: selection.Selection("cpu", "forced"))
     monkeypatch.setattr(recordings.find, "__defaults__", (tmp_path,))
     return tmp_path
 
@@ -158,7 +158,7 @@ def test_a_model_knows_no_way_of_copying(no_gpu):
 def test_live_before_recorded(no_gpu, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        selection, "current", lambda: selection.Device("cpu", "numba fails", (H200,))
+        selection, "current", lambda: selection.Selection("cpu", "numba fails", (H200,))
     )
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(matmul_times, "live_times", lambda *a, **k: asked.append((a, k)))
@@ -168,13 +168,13 @@ def test_live_before_recorded(no_gpu, monkeypatch):
 
 
 def test_a_gpu_that_torch_cannot_use_is_not_live(no_gpu, monkeypatch):
-    monkeypatch.setattr(selection, "current", lambda: selection.Device("gpu", "forced", (H200,)))
+    monkeypatch.setattr(selection, "current", lambda: selection.Selection("gpu", "forced", (H200,)))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert gpu_times(SIZES).provenance.kind == "modelled"
 
 
 def test_a_gpu_without_tensor_cores_for_it_is_not_live(no_gpu, monkeypatch):
-    monkeypatch.setattr(selection, "current", lambda: selection.Device("gpu", "forced", (T4,)))
+    monkeypatch.setattr(selection, "current", lambda: selection.Selection("gpu", "forced", (T4,)))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert (
         str(gpu_times(SIZES, "tf32", model="H200").provenance) == "modelled by the H200's roofline"

@@ -7,11 +7,9 @@ import pytest
 from gpulearn.device import selection
 from gpulearn.errors import BadInput
 from gpulearn.perf import measured_roof
-from gpulearn.perf.cpu_load import Neighbours
-from gpulearn.perf.fastest import fastest
 from gpulearn.perf.roofline import Roof
 from gpulearn.perf.series import Provenance
-from gpulearn.perf.timing import Measurement
+from gpulearn.perf.timing import Measurement, Neighbours, fastest
 
 HERE = Provenance("measured", "here")
 PAPER = Roof("a machine on paper", peak=1000.0, bandwidth=50.0, provenance=HERE)

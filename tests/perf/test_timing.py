@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from gpulearn import require
 from gpulearn.device import selection
 from gpulearn.errors import BadInput, MissingPackage
-from gpulearn.perf import cpu_load, timing
-from gpulearn.perf.cpu_load import Neighbours, watch_neighbours
+from gpulearn.perf import timing
 from gpulearn.perf.series import Provenance, Series, crossover
-from gpulearn.perf.timing import Measurement, format_seconds, measure
+from gpulearn.perf.timing import Measurement, Neighbours, format_seconds, measure, watch_neighbours
 
 
 class FakeClock:
@@ -249,7 +248,7 @@ def test_a_busy_machine_is_part_of_the_label(monkeypatch, share, busy):
     def neighbours():
         yield Neighbours(share)
 
-    monkeypatch.setattr(timing, "watch_neighbours", cpu_load)
+    monkeypatch.setattr(timing, "watch_neighbours", neighbours)
     assert measure(lambda: None, seconds=0.01).provenance.busy == busy
 
 
@@ -272,7 +271,7 @@ def test_neighbours_are_other_processes():
 def test_our_own_work_is_no_neighbour(monkeypatch):
     """By a clock of our own: 1 s in which the system used 1.5 s of CPU, 1.4 s of them ours."""
     readings = iter([(100.0, 10.0, 0.0), (101.5, 11.4, 1.0)])
-    monkeypatch.setattr(cpu_load, "_used", lambda psutil: next(readings))
+    monkeypatch.setattr(timing, "_used", lambda psutil: next(readings))
     monkeypatch.setattr("psutil.cpu_count", lambda: 2)
     with watch_neighbours() as found:
         pass

@@ -28,7 +28,7 @@ LABEL = "recorded on NVIDIA H200, 2026-11-01"
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
     """No GPU, and no recordings but what a test puts into the folder."""
-    monkeypatch.setattr(selection, "current", lambda: selection.Device("cpu", "forced"))
+    monkeypatch.setattr(selection, "current", lambda: selection.Selection("cpu", "forced"))
     monkeypatch.setattr(recordings.find, "__defaults__", (tmp_path,))
     return tmp_path
 
@@ -266,7 +266,7 @@ def test_the_explorer_of_notebook_01_offers_what_is_recorded(record):
 def test_a_gpu_that_is_here_comes_before_a_recording(monkeypatch, record):
     record("strides", stride_rows())
     here = driver.Gpu("Tesla T4", 2**34, (7, 5), "12.4")
-    monkeypatch.setattr(selection, "current", lambda: selection.Device("gpu", "forced", (here,)))
+    monkeypatch.setattr(selection, "current", lambda: selection.Selection("gpu", "forced", (here,)))
     live = Recording("strides", "Tesla T4", "1", "2026-11-02", {}, "make gpu", [{"seconds": 1.0}])
     found = gpu_rows("strides", lambda: replace(live, rows=[*live.rows, {"error": "x"}]))
     assert found.provenance == Provenance("measured", "Tesla T4")

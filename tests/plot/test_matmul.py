@@ -19,7 +19,7 @@ GPU = Series("GPU, float32", SIZES, (5e-5, 6e-5, 7e-5), Provenance("modelled", "
 
 @pytest.fixture(autouse=True)
 def no_gpu(monkeypatch):
-    monkeypatch.setattr(selection, "current", lambda: selection.Device("cpu", "forced"))
+    monkeypatch.setattr(selection, "current", lambda: selection.Selection("cpu", "forced"))
     gpu_series.cache_clear()
 
 

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from gpulearn import __main__ as report
+from gpulearn.device import command_line as report
 from gpulearn.device import driver, selection
 from gpulearn.device.driver import Gpu
-from gpulearn.device.selection import Device
+from gpulearn.device.selection import Selection
 
 H200 = Gpu("NVIDIA H200", 141 * 2**30, (9, 0), "13.0")
 
@@ -48,7 +48,7 @@ def test_a_wrong_setting_is_one_sentence():
 @pytest.fixture
 def on_gpu(monkeypatch):
     monkeypatch.setattr(
-        selection, "current", lambda: Device("gpu", f"{H200} runs kernels", (H200,))
+        selection, "current", lambda: Selection("gpu", f"{H200} runs kernels", (H200,))
     )
     monkeypatch.setattr(driver, "version", lambda: "580.65.06")
 

@@ -18,7 +18,7 @@ from gpulearn import cuda
 from gpulearn.perf import recordings
 from gpulearn.perf.recordings import Recording
 from tools.gpu.cases import CASES
-from tools.gpu.counters import ncu, ncu_here
+from tools.gpu.counters import ncu
 from tools.gpu.counters import reasons as counter_reasons
 from tools.gpu.counters import recording as counters
 from tools.gpu.counters.comparison import (
@@ -42,6 +42,7 @@ NAMES = (
     "tile_read, columns",
 )
 FEW = {name: CASES[name] for name in NAMES}
+KNOWN = ncu.known  # where a test lets the profiler be asked
 ONE = {NAMES[0]: CASES[NAMES[0]]}
 LOAD_SECTORS = COMPARED["global_load_sectors"]
 LOAD_CONFLICTS = COMPARED["shared_load_conflicts"]
@@ -89,7 +90,7 @@ def profiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.fixture
 def asks(monkeypatch: pytest.MonkeyPatch, profiler: Any) -> None:
     """Ask the program which metrics it has, which takes a process or more."""
-    monkeypatch.setattr(ncu, "known", ncu_here.known)
+    monkeypatch.setattr(ncu, "known", KNOWN)
 
 
 def verdicts(recording: Recording) -> Counter[str]:
@@ -166,7 +167,7 @@ def test_without_a_profiler_the_machine_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(ncu_here, "PLACES", ())
+    monkeypatch.setattr(ncu, "PLACES", ())
     made = record_counters(tmp_path, FEW, 5)
     assert verdicts(made) == {"not measured": len(FEW) * len(COMPARED)}
     assert all(row["machine"] is not None for row in made.rows if "counter" in row)

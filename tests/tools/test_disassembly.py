@@ -10,9 +10,15 @@ import pytest
 
 from gpulearn.simt.frontend.numba_bridge import compiler_fault
 from tools.gpu.cases import CASES
-from tools.gpu.counters import compiled
-from tools.gpu.counters.compiled import assembly, find_tool, listing
-from tools.gpu.counters.disassembly import Listing, parse_ptx, parse_sass
+from tools.gpu.counters import disassembly
+from tools.gpu.counters.disassembly import (
+    Listing,
+    assembly,
+    find_tool,
+    listing,
+    parse_ptx,
+    parse_sass,
+)
 from tools.gpu.counters.matching import kernel_of
 from tools.gpu.counters.reasons import BY_MACHINE_CODE, Difference
 
@@ -87,7 +93,7 @@ def test_tools_are_looked_for_where_they_are_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(compiled, "PLACES", ())
+    monkeypatch.setattr(disassembly, "PLACES", ())
     assert find_tool("no-such-tool") is None
     (tmp_path / "no-such-tool").touch(mode=0o755)
     assert find_tool("no-such-tool") == tmp_path / "no-such-tool"

@@ -14,10 +14,9 @@ import gpulearn
 from gpulearn.device import driver
 from gpulearn.perf import recordings
 from gpulearn.perf.recordings import growing, recorded_here
-from tools.gpu.recording.rows import Rows, Saver
+from tools.gpu.recording.record import Rows, Saver
 from tools.gpu.runner import environment
 from tools.gpu.runner import run as runner
-from tools.gpu.runner import steps as registry
 from tools.gpu.runner.step import GRACE, LOG, Step, run_step
 
 from ..support.processes import gone
@@ -82,13 +81,13 @@ def test_partial_results_survive_the_death_of_their_process(tmp_path):
     code = f"""
         import os
         from pathlib import Path
-        from tools.gpu.recording import rows
+        from tools.gpu.recording import record
         from gpulearn.perf.recordings import growing, recorded_here
         def work():
             yield {{"n": 0, "seconds": 1.0}}
             yield {{"n": 1, "seconds": 1.0}}
             os.kill(os.getpid(), 9)
-        with growing(rows.Saver(Path({str(tmp_path)!r}), every=0)):
+        with growing(record.Saver(Path({str(tmp_path)!r}), every=0)):
             recorded_here("work", work(), "cpu")
     """
     assert ended(code, tmp_path).status == "crashed"
@@ -154,9 +153,9 @@ def test_what_is_published_names_no_folder_of_the_machine(monkeypatch, python):
 
 
 def test_the_whole_ends_within_8_minutes(tmp_path):
-    assert registry.BUDGET + 15 < 8 * 60
-    every = registry.steps(tmp_path, rehearse=False)
-    left = registry.BUDGET
+    assert runner.BUDGET + 15 < 8 * 60
+    every = runner.steps(tmp_path, rehearse=False)
+    left = runner.BUDGET
     for number, step in enumerate(every, 1):  # even if every step uses up all that it may
         limit = runner.limit_now(step, every[number:], left)
         assert step.seconds / 2 < limit <= step.seconds
@@ -195,7 +194,7 @@ def test_bad_options_get_one_sentence(arguments, sentence, capsys):
 
 
 def test_without_a_gpu_there_is_one_sentence(monkeypatch, capsys):
-    here = runner.selection.Device("cpu", "no NVIDIA GPU here")
+    here = runner.selection.Selection("cpu", "no NVIDIA GPU here")
     monkeypatch.setattr(runner.selection, "decide", lambda environment: here)
     assert runner.main(["--only", "environment"]) == 1
     said = capsys.readouterr().out

@@ -24,12 +24,11 @@ from tools.gpu.case import Case, Shot
 from tools.gpu.cases import CASES
 from tools.gpu.estimates import sampling
 from tools.gpu.estimates.accuracy import Compared, Comparison, rank_correlation
-from tools.gpu.estimates.comparison import compare_estimates
-from tools.gpu.estimates.reasons import reason
+from tools.gpu.estimates.comparison import compare_estimates, reason
 from tools.gpu.estimates.sampling import sampled_report
-from tools.gpu.recording import attempts, record, times
-from tools.gpu.recording.rows import Rows
-from tools.gpu.runner import outcomes, steps, summary
+from tools.gpu.recording import record, times
+from tools.gpu.recording.record import Rows
+from tools.gpu.runner import outcomes, run, summary
 from tools.gpu.runner.step import Outcome
 
 
@@ -117,9 +116,9 @@ def test_a_device_that_does_not_answer_is_lost(monkeypatch):
 def test_the_next_process_goes_on(ended, tmp_path):
     first = recordings.recorded_here("kernels", [{"case": "doubled", "error": "x"}], "cpu")
     recordings.save(first, tmp_path)
-    (tmp_path / attempts.BEGUN).write_text("next")
+    (tmp_path / times.BEGUN).write_text("next")
     given = argparse.Namespace(folder=tmp_path, rehearse=True, ended=ended)
-    rows = attempts._rows_before(given)
+    rows = times._rows_before(given)
     assert rows[:1] == first.rows
     blamed = [] if ended == "lost" else ["next"]
     assert [(row["case"], row["error"]) for row in rows[1:]] == [(c, ended) for c in blamed]
@@ -132,15 +131,15 @@ def test_who_is_launched_is_known_before():
 
 
 def test_processes_that_die_are_followed_by_others(monkeypatch, tmp_path):
-    statuses = iter([attempts.LOST, -11, 0])
+    statuses = iter([times.LOST, -11, 0])
     asked = []
 
     def run(command, check):
         asked.append(command)
         return argparse.Namespace(returncode=next(statuses))
 
-    monkeypatch.setattr(attempts.subprocess, "run", run)
-    assert attempts.main(["--folder", str(tmp_path)]) == 0
+    monkeypatch.setattr(times.subprocess, "run", run)
+    assert times.main(["--folder", str(tmp_path)]) == 0
     assert [c[c.index("--attempt") + 1] for c in asked] == ["1", "2", "3"]
     assert [c[c.index("--ended") + 1] for c in asked] == [
         "", "lost", "its process ended with status -11",
@@ -302,7 +301,7 @@ def test_too_few_threads_are_named():
 
 def test_every_recorder_has_a_step_and_its_rehearsal_fits_it():
     assert set(record.families()) == {
-        name.removeprefix("recordings/") for name in steps.LIMITS if "/" in name
+        name.removeprefix("recordings/") for name in run.LIMITS if "/" in name
     }
     for name in (*record.families(), *record.LADDER):
         maker = record.maker(name)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tools.gpu.counters.matching import match
-from tools.gpu.counters.ncu_csv import Launch, kernel_name, parse
+from tools.gpu.counters.matching import Launch, kernel_name, match, parse
 
 
 def table(*kernels: str, process: str = "7") -> list[Launch]:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from gpulearn.perf import recordings, timing
-from gpulearn.perf.agreement import WrongResultError, agree
 from gpulearn.recorders import (
     histograms,
     matmul,
@@ -17,6 +16,7 @@ from gpulearn.recorders import (
     training,
     transposes,
 )
+from gpulearn.recorders.measuring import WrongResultError, agree
 from gpulearn.train.models import MLP
 from tools.gpu.recording.record import families
 

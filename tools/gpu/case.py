@@ -13,7 +13,7 @@ import numpy as np
 
 from gpulearn import cuda, require
 from gpulearn.kernels.specification import Shape, Specification
-from gpulearn.perf.agreement import agree
+from gpulearn.recorders.measuring import agree
 
 __all__ = ["SIZES", "Case", "Shot"]
 

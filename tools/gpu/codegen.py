@@ -1,6 +1,6 @@
 """The code that a GPU would carry out, made without a GPU: linked PTX and machine code.
 
-`rebound.compile_to_ptx` gives what NVVM, the compiler's front half, makes of a kernel. On a
+`numba_bridge.compile_to_ptx` gives what NVVM, the compiler's front half, makes of a kernel. On a
 GPU Numba takes another way: it hands an intermediate form to nvJitLink, which optimises once
 more while it links. This module takes that way, with the options that a launch has.
 """
@@ -80,7 +80,7 @@ def _library(
     from numba.cuda import compiler
 
     function = numba_bridge.real_function(kernel)
-    with numba_bridge._patching, numba_bridge.any_device():
+    with numba_bridge.any_device():
         try:
             compiled = compiler.compile_cuda(
                 function, numba_types.void, types, cc=capability, lto=True, lineinfo=lines,

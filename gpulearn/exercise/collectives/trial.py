@@ -12,8 +12,7 @@ from torch import Tensor
 
 from gpulearn.checker.answers import Answer
 from gpulearn.checker.exercise import Case
-from gpulearn.checker.rank_endings import Ending
-from gpulearn.checker.rank_trial import demand_on_real_ranks, on_simulated_ranks, plain, watched
+from gpulearn.checker.ranks import Ending, demand_on_real_ranks, on_simulated_ranks, plain, watched
 from gpulearn.parallel import allreduce, collectives
 from gpulearn.parallel.communicator import rank
 

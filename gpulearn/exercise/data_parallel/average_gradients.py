@@ -10,7 +10,7 @@ import torch.distributed as dist
 
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.checker.rank_trial import demand_on_real_ranks
+from gpulearn.checker.ranks import demand_on_real_ranks
 from gpulearn.exercise.data_parallel.defaults import demand_defaults
 from gpulearn.exercise.data_parallel.trial import (
     KINSHIPS,

@@ -19,7 +19,7 @@ from gpulearn.checker.answers import Answer
 from gpulearn.checker.compare import NOTHING
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.checker.isolation import undisturbed
-from gpulearn.checker.rank_trial import REAL_SECONDS
+from gpulearn.checker.ranks import REAL_SECONDS
 from gpulearn.errors import BadInput, RankError
 from gpulearn.exercise.data_parallel.defaults import demand_defaults
 from gpulearn.exercise.data_parallel.sharding_answers import ANOTHER_PROCESS, answers

@@ -17,8 +17,7 @@ from torch import Tensor, nn
 
 from gpulearn.checker.answers import Answer
 from gpulearn.checker.exercise import Case
-from gpulearn.checker.rank_endings import Ending
-from gpulearn.checker.rank_trial import on_simulated_ranks, plain, watched
+from gpulearn.checker.ranks import Ending, on_simulated_ranks, plain, watched
 from gpulearn.parallel import averaging
 from gpulearn.parallel.allreduce import all_reduce
 from gpulearn.parallel.channel import rank_of_this_thread

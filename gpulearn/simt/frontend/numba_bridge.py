@@ -73,7 +73,7 @@ def _ptx(
     lines: bool = False,
 ) -> str:
     cuda = numba_cuda.load()
-    with _patching, any_device():
+    with any_device():
         return str(cuda.compile_ptx(function, signature, cc=capability, lineinfo=lines)[0])
 
 
@@ -113,7 +113,7 @@ def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> A
     function = real_function(kernel)
     names = inspect.signature(compiler.compile_cuda).parameters
     options = {"cc": CAPABILITY} if "cc" in names else {}
-    with _patching, any_device(), _before_code(function):
+    with any_device(), _before_code(function):
         try:
             compiled = compiler.compile_cuda(function, types.void, arguments, **options)
         except _Typed as typed:
@@ -158,18 +158,22 @@ def _before_code(function: Callable[..., Any]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def any_device() -> Iterator[None]:
-    """Compiling a device function asks which GPU there is: in here any answer will do."""
+    """Compiling a device function asks which GPU there is: in here any answer will do.
+
+    One thread at a time is in here.
+    """
     from numba.cuda import dispatcher
 
-    before = getattr(dispatcher, "get_current_device", None)
-    if before is None:
-        yield
-        return
-    dispatcher.get_current_device = _AnyDevice
-    try:
-        yield
-    finally:
-        dispatcher.get_current_device = before
+    with _patching:
+        before = getattr(dispatcher, "get_current_device", None)
+        if before is None:
+            yield
+            return
+        dispatcher.get_current_device = _AnyDevice
+        try:
+            yield
+        finally:
+            dispatcher.get_current_device = before
 
 
 class _AnyDevice:

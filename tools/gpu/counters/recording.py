@@ -1,11 +1,15 @@
-"""The SIMT machine's counters beside Nsight Compute's, for every case of the catalogue.
+"""The step that holds the machine's counters against Nsight Compute's: `counters-<device>.json`.
 
-The goal is equality to the last unit. A counter that differs needs a reason that the machine
-code shows; what has none is listed as unexplained.
+The goal is equality to the last unit, for every case of the catalogue. A counter that differs
+needs a reason that the machine code shows; what has none is listed as unexplained.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
+import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,16 +21,22 @@ from tools.gpu.case import Case
 from tools.gpu.cases import CASES
 from tools.gpu.counters import ncu
 from tools.gpu.counters.comparison import as_text, compare, machine_counts, verdict
-from tools.gpu.counters.compiled import listing
+from tools.gpu.counters.disassembly import listing
 from tools.gpu.counters.matching import kernel_of
 from tools.gpu.counters.metrics import COMPARED
+from tools.gpu.counters.ncu import find_ncu
+from tools.gpu.runner.step import seconds_left
 
-__all__ = ["TABLE", "in_order", "record_counters"]
+__all__ = ["TABLE", "in_order", "main", "record_counters", "stand_in"]
 
 NAME = "counters"
 TABLE = "counters.txt"
 OFTEN = 10  # seconds between two writings
 SECONDS = 100  # for the profiler; the machine's own counts take place meanwhile
+
+STAND_IN = Path(__file__).parents[3] / "tests" / "tools" / "stand_in_ncu.py"
+EACH = 30  # a rehearsal profiles every so many cases
+CLOSING = 35.0  # for the start, and what comes after the profiler: tables and machine code
 
 
 def in_order(cases: Iterable[Case]) -> list[Case]:
@@ -130,3 +140,44 @@ def _write(
         recording.versions["ncu"] = measured.version
     recordings.save(recording, folder)
     return recording
+
+
+def stand_in(folder: Path, cases: Mapping[str, Case]) -> dict[str, str]:
+    """Variables with which a program stands in for the profiler: a rehearsal has no other.
+
+    What it says that the hardware counted is what the machine counts.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    program, counts = folder / "ncu", folder / "counts.json"
+    program.write_text(f"#!{sys.executable}\nexec(open({str(STAND_IN)!r}).read())\n")
+    program.chmod(0o755)
+    found = {name: machine_counts(case) for name, case in cases.items()}
+    metrics = {
+        name: {m: counted[c] for c, m in COMPARED.items()} for name, counted in found.items()
+    }
+    counts.write_text(json.dumps(metrics))
+    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    return {"PATH": path, "STAND_IN_COUNTS": str(counts)}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Profile every case; return the exit status: 0 if the profiler measured any counter."""
+    parser = argparse.ArgumentParser(prog="python -m tools.gpu.counters.recording")
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--rehearse", action="store_true")
+    given = parser.parse_args(arguments)
+    cases = CASES
+    if given.rehearse:
+        cases = dict(list(CASES.items())[::EACH])
+        if find_ncu() is None and STAND_IN.exists():
+            os.environ.update(stand_in(given.folder / "bin", cases))
+            print("There is no ncu here: a program of the tests stands in for it.")
+    made = record_counters(given.folder, cases, seconds_left(SECONDS, CLOSING))
+    text = as_text(made)
+    print("\n".join([*text.splitlines()[1:], text.splitlines()[0]]))
+    measured = {verdict(row) for row in made.rows if "counter" in row}
+    return 0 if measured & {"equal", "explained", "unexplained"} else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

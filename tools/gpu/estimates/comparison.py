@@ -2,6 +2,9 @@
 
 The estimate is a roofline from the SIMT machine's counters. The recording `kernels` says what
 the launches took. This runs on any CPU, from the recording.
+
+The estimate lists what it takes for granted. A counter that it leaves out, and that would have
+cost as much as what is missing, is named; it is the first suspect, not a proof.
 """
 
 from __future__ import annotations
@@ -12,25 +15,33 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpulearn.errors import BadInput, GpulearnError
 from gpulearn.perf import recordings
-from gpulearn.perf.estimates import estimate
+from gpulearn.perf.estimates import Estimate, estimate
 from gpulearn.perf.gpus import gpu_spec
 from gpulearn.perf.recordings import Recording
 from gpulearn.recorders.loading import sheet_of
 from tools.gpu.case import Case
 from tools.gpu.cases import CASES
 from tools.gpu.estimates.accuracy import Compared, Comparison, counted
-from tools.gpu.estimates.reasons import reason
 from tools.gpu.estimates.sampling import sampled_report
 from tools.gpu.runner.step import seconds_left
 
-__all__ = ["compare_estimates", "main"]
+if TYPE_CHECKING:
+    from gpulearn.simt.report.report import Report
+
+__all__ = ["AGREE", "compare_estimates", "main", "reason"]
 
 SPREAD = 0.02  # two samples' counts that are further apart do not stand for the launch
 SECONDS = 600.0
+
+AGREE = 1.25  # within this factor nothing has to be explained
+PART = 0.4  # of the missing time: who costs as much is named
+FILLS = 2**17  # threads; fewer leave multiprocessors of a large GPU idle
+FULL = 24.0  # active lanes of 32
+SCHEDULERS = 4  # of a multiprocessor, an instruction of a warp each in a clock cycle
 
 
 def compare_estimates(
@@ -107,6 +118,57 @@ def main(arguments: Sequence[str] | None = None) -> int:
     recordings.save(replace(recording, name="estimates", rows=found.as_rows()), given.folder)
     print(f"{found}\n{found.headline}")
     return 0
+
+
+def reason(recorded: float, found: Estimate, report: Report, row: Mapping[str, Any]) -> str:
+    """Why the recorded seconds are not the estimated ones; empty where they agree.
+
+    Args:
+        recorded: seconds on the GPU.
+        found: the estimate.
+        report: what the SIMT machine counted.
+        row: of the recording, with `blocks`, `threads` of a block, and `bytes` of all arrays.
+    """
+    if recorded > AGREE * found.seconds:
+        return _slower(recorded, found, report, row)
+    if AGREE * recorded < found.seconds:
+        return _faster(found, row)
+    return ""
+
+
+def _faster(found: Estimate, row: Mapping[str, Any]) -> str:
+    if found.limit == "launch":
+        return "the launch costs less than assumed"
+    if found.limit == "arithmetic":
+        return "the compiler leaves operations out that the source has"
+    again = found.bytes_moved / row["bytes"] if row.get("bytes") else 0.0
+    if again > AGREE:
+        return f"a cache hits: its sectors are {again:.1f} times its arrays"
+    return "a cache hits: some of its arrays, or what it wrote, stay in the cache"
+
+
+def _slower(recorded: float, found: Estimate, report: Report, row: Mapping[str, Any]) -> str:
+    totals, missing, spec = report.totals, recorded - found.seconds, gpu_spec(found.gpu)
+    cycles = spec.cycles_per_second
+    passes = totals.shared_load_wavefronts + totals.shared_store_wavefronts
+    if passes * spec.multiprocessor.bank_cycles / cycles > PART * missing:
+        conflicts = totals.shared_load_conflicts + totals.shared_store_conflicts
+        return f"shared memory: {passes:,} passes, {conflicts / passes:.0%} of them conflicts"
+    if totals.atomics:
+        worst = totals.atomic_contention
+        return f"atomics: {totals.atomics:,}, up to {worst} lanes of a warp on one address"
+    if row.get("blocks", FILLS) * row.get("threads", 1) < FILLS:
+        return f"too few threads to fill the GPU: {row['blocks'] * row['threads']:,}"
+    if totals.instructions / (SCHEDULERS * cycles) > PART * missing:
+        lanes = totals.lanes_per_instruction
+        if lanes < FULL:
+            return f"divergence: {lanes:.0f} of 32 lanes active on average"
+        return "instructions that are no float arithmetic: indices, loops, comparisons"
+    if totals.lanes_per_instruction < FULL:
+        return f"divergence: {totals.lanes_per_instruction:.0f} of 32 lanes active on average"
+    if totals.barriers:
+        return "barriers: warps wait for each other"
+    return "memory does not reach its full bandwidth: latency, or too few loads under way"
 
 
 if __name__ == "__main__":

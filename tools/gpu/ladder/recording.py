@@ -16,7 +16,7 @@ import numpy as np
 from gpulearn import cuda, require
 from gpulearn.kernels.ladder import LADDER, Rung
 from gpulearn.perf import timing
-from gpulearn.perf.products import float32_products, random_matrix
+from gpulearn.perf.matmul_times import float32_products, random_matrix
 from gpulearn.perf.recordings import Recording, recorded_here
 from gpulearn.perf.rung_rates import LIBRARY
 from gpulearn.recorders.measuring import fault

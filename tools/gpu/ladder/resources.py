@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from gpulearn import require
+from gpulearn.perf.gpus import HOPPER
 
 __all__ = ["blocks_that_fit", "machine_code", "resources"]
 
@@ -24,10 +25,10 @@ def blocks_that_fit(
     shared_bytes: int,
     threads: int,
     *,
-    all_registers: int = 65_536,
-    all_shared_bytes: int = 233_472,
-    all_threads: int = 2048,
-    most_blocks: int = 32,
+    all_registers: int = HOPPER.registers,
+    all_shared_bytes: int = HOPPER.shared_bytes,
+    all_threads: int = HOPPER.threads,
+    most_blocks: int = HOPPER.blocks,
 ) -> int:
     """How many blocks a multiprocessor holds at a time; it starts as an H200's.
 

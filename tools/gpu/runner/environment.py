@@ -12,7 +12,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from gpulearn.device import selection
-from tools.gpu.recording.rows import Rows
+from tools.gpu.recording.record import Rows
 
 __all__ = ["find_tool", "main", "record_environment"]
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from gpulearn import require
 from gpulearn.device import selection
-from tools.gpu.recording.rows import Rows
+from tools.gpu.recording.record import Rows
 
 __all__ = ["Outcomes", "main"]
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from gpulearn.checker.compare import relation
 from gpulearn.checker.diagnosis import diagnose
-from gpulearn.checker.relation import relation
 from gpulearn.exercise.catalogue import find
 
 

@@ -1,4 +1,4 @@
-"""How an answer is tried on ranks: on simulated ones first, then on real ones.
+"""Answers that run on ranks: tried on simulated ones first, then on real ones.
 
 A simulated deadlock is seen at once and a real one after seconds, so an answer that is wrong on
 simulated ranks never meets real ones.
@@ -7,9 +7,11 @@ simulated ranks never meets real ones.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,20 +20,44 @@ from torch import Tensor
 
 from gpulearn.checker.answers import Answer
 from gpulearn.checker.exercise import TooLong
-from gpulearn.checker.rank_endings import Ending, ending
 from gpulearn.checker.stubs import unwrapped
 from gpulearn.errors import RankError
+from gpulearn.parallel.launch.failures import ECHO
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.parallel.simulate.simulate import simulate
 from gpulearn.parallel.simulate.simulation import Simulation
+from gpulearn.require import shorten
 
-__all__ = ["REAL_SECONDS", "demand_on_real_ranks", "on_simulated_ranks", "plain", "watched"]
+__all__ = [
+    "REAL_SECONDS",
+    "Ending",
+    "demand_on_real_ranks",
+    "ending",
+    "on_simulated_ranks",
+    "plain",
+    "watched",
+]
 
 QUIET_SECONDS = 2.0  # that a simulated rank may run without speaking to another
 REAL_SECONDS = 5.0  # that a real rank waits for another
 
 Work = TypeVar("Work")
 Act = Callable[[Answer, Any], Any]  # be one rank: call the answer, and say what came of it
+
+RAISED = re.compile(r"rank (\d+) of \d+ raised (\w+)(?:: (.*))?")
+WAITS = re.compile(r"rank (\d+) (sends|receives|waits) .*?(to|from|for) rank (\d+)")
+NOT_ENDED = "did not come to an end"
+MOST = 4  # waiting ranks that are listed
+KINDS = {
+    "as many of one dtype": "misfit",
+    "to is 0, which is this rank": "sends to itself",
+    "which is this rank": "speaks to itself",
+    "there are": "no such rank",
+    "there is rank 0 alone": "no such rank",
+    "process group": "torch.distributed",
+    "wait() was called": "never waits",
+    "changed before wait": "changes what is under way",
+}
 
 
 def on_simulated_ranks(act: Act, count: int, answer: Answer, work: Any) -> Simulation[Any] | Ending:
@@ -132,3 +158,65 @@ def watched(answer: Answer, files: Collection[str], names: Collection[str]) -> I
         yield called
     finally:
         sys.setprofile(before)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How it ended; two are equal when they are of one kind and the same ranks wait.
+
+    Attributes:
+        kind: "deadlock", "endless", the name of an exception, or what it is about.
+        said: one sentence without its full stop.
+        waits: in a deadlock, who sends to or receives from whom.
+    """
+
+    kind: str
+    said: str = field(compare=False)
+    waits: frozenset[tuple[int, str, int]] = frozenset()
+
+
+def ending(error: RankError, answer: Answer) -> Ending:
+    """What a launcher's error says of an answer."""
+    text = str(error)
+    first = text.partition("\n")[0]
+    if text.startswith("deadlock"):
+        return _deadlock(text)
+    line = _line(text, answer)
+    where = f" in line {line} of your function" if line else ""
+    if NOT_ENDED in first or ECHO.search(first):
+        # a rank that fails of itself is named before those that waited for it
+        return Ending("deadlock", f"it is a deadlock: rank {error.rank} waits in vain{where}")
+    if found := RAISED.match(first):
+        number, kind, said = found.groups()
+        sentence = f"rank {number} raises {kind}{where}" + (
+            f": {shorten(said.rstrip('.'), 160)}" if said else ""
+        )
+        about = next((name for words, name in KINDS.items() if words in (said or "")), kind)
+        return Ending(about, sentence)
+    kind = "endless" if "without speaking" in first else first
+    return Ending(kind, shorten(first.rstrip("."), 160))
+
+
+def _deadlock(text: str) -> Ending:
+    waits, said = [], []
+    for line in text.splitlines()[1:]:
+        if found := WAITS.search(line):
+            verb, word = found[2], found[3]
+            one, other = int(found[1]), int(found[4])
+            waits.append((one, verb, other))
+            gone = ", which has ended" if line.endswith("which has ended") else ""
+            said.append(f"rank {one} {verb} {word} rank {other}{gone}")
+    more = [f"{len(said) - MOST} more wait"] if len(said) > MOST else []
+    listed = "; ".join([*said[:MOST], *more]) or "all ranks wait"
+    return Ending("deadlock", f"it is a deadlock: {listed}", frozenset(waits))
+
+
+def _line(text: str, answer: Answer) -> int | None:
+    """The line of the answer, from 1, in which a rank raised."""
+    code = getattr(unwrapped(answer), "__code__", None)
+    if code is None:
+        return None
+    found = re.findall(rf"line (\d+), in {re.escape(code.co_name)}\b", text)
+    own = {line for _, _, line in code.co_lines() if line is not None}
+    lines = [int(n) for n in found if int(n) in own]
+    return lines[-1] - code.co_firstlineno + 1 if lines else None
