@@ -19,6 +19,7 @@ from .ladder import compare_rungs as compare_rungs
 from .ladder import ladder_explorer as ladder_explorer
 from .matmul import compare_gpus as compare_gpus
 from .matmul_controls import matmul_explorer as matmul_explorer
+from .memory_requests import memory_figure as memory_figure
 from .operations import compare_operations as compare_operations
 from .product_tiles import product_scheme as product_scheme
 from .reduce_times import all_reduce_explorer as all_reduce_explorer

@@ -13,12 +13,15 @@ becomes float64 beside wider ones; `/` of integers is float64.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 __all__ = [
+    "UNDEFINED",
+    "Range",
     "arithmetic_type",
     "cast",
     "dtype_of",
@@ -42,6 +45,30 @@ _HALF = 1 << 63
 
 Value = Any
 Operation = Callable[..., Value]
+
+
+class _Undefined:
+    """What a local variable holds before anything was assigned to it."""
+
+    def __repr__(self) -> str:
+        return "undefined"
+
+
+UNDEFINED = _Undefined()
+
+
+@dataclass(frozen=True)
+class Range:
+    """`range(start, stop, step)` whose bounds may differ between threads."""
+
+    start: Value
+    stop: Value
+    step: Value
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all threads count alike."""
+        return all(type(v) is int for v in (self.start, self.stop, self.step))
 
 
 def dtype_of(value: Value) -> np.dtype[Any]:

@@ -11,12 +11,12 @@ import numpy as np
 
 from gpulearn.simt.core.arithmetic import BINARY
 from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.registry import Intrinsic, callee, can_call
+from gpulearn.simt.core.source import MISSING
 from gpulearn.simt.frontend.joins import CHOSEN
-from gpulearn.simt.frontend.names import Intrinsic, callee, can_call
-from gpulearn.simt.frontend.scope import REFUSED, UNDEFINED, LocalFunction, Scope, Site, undefined
-from gpulearn.simt.frontend.source import MISSING
+from gpulearn.simt.frontend.scope import REFUSED, Scope, Site, undefined
 
-__all__ = ["REFUSED", "UNDEFINED", "Expressions", "LocalFunction"]
+__all__ = ["Expressions"]
 
 
 def _simple(node: ast.expr) -> bool:

@@ -17,8 +17,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpulearn.simt.core.source import KernelSource
 from gpulearn.simt.core.values import merge_type
-from gpulearn.simt.frontend.source import KernelSource
 
 __all__ = ["CHOSEN", "RETURNED", "Types", "types_of_reads"]
 

@@ -10,8 +10,8 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from gpulearn.simt.core.findings import Finding
-from gpulearn.simt.frontend.names import Intrinsic, callee, is_namespace
-from gpulearn.simt.frontend.source import MISSING, KernelSource
+from gpulearn.simt.core.registry import Intrinsic, callee, is_namespace
+from gpulearn.simt.core.source import MISSING, KernelSource
 
 __all__ = ["idle_lines"]
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpulearn.device import numba_cuda
-from gpulearn.simt.frontend.names import Intrinsic, Namespace, python_function
+from gpulearn.simt.core.registry import Intrinsic, Namespace, python_function
 
 __all__ = [
     "CAPABILITY",

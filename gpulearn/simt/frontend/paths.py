@@ -16,7 +16,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from gpulearn.simt.frontend.source import KernelSource
+from gpulearn.simt.core.source import KernelSource
 
 __all__ = ["doubtful_reads"]
 

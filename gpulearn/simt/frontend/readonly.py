@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 
-from gpulearn.simt.frontend.names import DeviceFunction, Intrinsic, callee
-from gpulearn.simt.frontend.source import KernelSource
+from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, callee
+from gpulearn.simt.core.source import KernelSource
 
 __all__ = ["only_read"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import difflib
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,23 +13,14 @@ import numpy as np
 from gpulearn.simt.core.arithmetic import BINARY, COMPARE, UNARY
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY, union
-from gpulearn.simt.core.values import cast, settle
+from gpulearn.simt.core.registry import Intrinsic, LocalFunction, callee, intrinsics, is_namespace
+from gpulearn.simt.core.source import LINE_BITS, MISSING, KernelSource
+from gpulearn.simt.core.values import UNDEFINED, cast, settle
 from gpulearn.simt.frontend.joins import Types
-from gpulearn.simt.frontend.names import Intrinsic, callee, intrinsics, is_namespace
 from gpulearn.simt.frontend.paths import doubtful_reads
-from gpulearn.simt.frontend.source import LINE_BITS, MISSING, KernelSource
+from gpulearn.simt.machine.control_flow import Loop, Repeat
 
-__all__ = ["REFUSED", "UNDEFINED", "LocalFunction", "Scope", "Site", "undefined"]
-
-
-class _Undefined:
-    """What a local variable holds before anything was assigned to it."""
-
-    def __repr__(self) -> str:
-        return "undefined"
-
-
-UNDEFINED = _Undefined()
+__all__ = ["REFUSED", "Scope", "Site", "undefined"]
 
 
 REFUSED: dict[type[ast.AST], str] = {
@@ -54,13 +44,6 @@ REFUSED: dict[type[ast.AST], str] = {
     ast.Global: "global",
     ast.Nonlocal: "nonlocal",
 }
-
-
-class LocalFunction:
-    """A function that a kernel defines for itself."""
-
-    def __init__(self, run: Callable[..., Any]) -> None:
-        self.run = run
 
 
 def _meant(base: Any, node: ast.Attribute) -> str:
@@ -104,8 +87,8 @@ class Scope:
         self.unused: ast.expr | None = None  # the expression whose value nobody uses
         self.names: dict[str, Any] = {
             "np": np, "EMPTY": EMPTY, "UNDEFINED": UNDEFINED, "union": union, "cast": cast,
-            "settle": settle,
-            "LocalFunction": LocalFunction, **BINARY, **COMPARE, **UNARY,
+            "settle": settle, "LocalFunction": LocalFunction, "Loop": Loop, "Repeat": Repeat,
+            **BINARY, **COMPARE, **UNARY,
         }  # fmt: skip
 
     def say(self, text: str) -> None:
@@ -170,7 +153,7 @@ class Scope:
         if type(value) in (bool, int, float):
             return self.number(value)
         if isinstance(value, np.ndarray):
-            return f"m.constant_array({self.constant(value)}, {ast.unparse(node)!r})"
+            return f"m.spaces.constant({self.constant(value)}, {ast.unparse(node)!r})"
         return self.constant(value)
 
     def variable(self, node: ast.Name) -> str:

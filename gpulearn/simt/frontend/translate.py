@@ -18,16 +18,15 @@ becomes, in essence,
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
-from gpulearn.simt.frontend.expressions import REFUSED, UNDEFINED, Expressions, LocalFunction
+from gpulearn.simt.core.program import Translation
+from gpulearn.simt.core.source import KernelSource
+from gpulearn.simt.frontend.expressions import Expressions
 from gpulearn.simt.frontend.joins import RETURNED, Types, types_of_reads
-from gpulearn.simt.frontend.source import KernelSource
+from gpulearn.simt.frontend.scope import REFUSED
 
-__all__ = ["UNDEFINED", "LocalFunction", "Translation", "translate"]
-
-Translation = Callable[..., Any]
+__all__ = ["translate"]
 
 
 def _bound(statements: Iterable[ast.stmt]) -> set[str]:
@@ -277,7 +276,7 @@ class _Statements(Expressions):
         self.at(node)
         loop, item = self.fresh("l"), self.fresh("x")
         text = self.expression(node.iter)
-        self.say(f"{loop} = m.each({text}, {self.place(node)}, {self.loop_leaves(node)})")
+        self.say(f"{loop} = Loop(m, {text}, {self.place(node)}, {self.loop_leaves(node)})")
         self.say(f"for {item} in {loop}:")
         self.loops.append(loop)
         self.depth += 1
@@ -294,7 +293,7 @@ class _Statements(Expressions):
         leaves = self.loop_leaves(node)
         state = sorted(_bound([node]))
         hopeless = _hopeless(node, set(state))
-        self.say(f"{loop} = m.loop({self.place(node)}, {leaves}, {waits}, {hopeless})")
+        self.say(f"{loop} = Repeat(m, {self.place(node)}, {leaves}, {waits}, {hopeless})")
         test = self.expression(node.test)
         names = ", ".join(f"v_{name}" for name in state)
         self.say(f"while {loop}.again({names}) and {loop}.test({test}):")

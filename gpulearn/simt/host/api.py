@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.device import numba_cuda
-from gpulearn.simt.frontend.names import Namespace, intrinsics
+from gpulearn.simt.core.registry import Namespace, intrinsics
 from gpulearn.simt.host.arguments import In, InOut, Out
 from gpulearn.simt.host.device_array import (
     DeviceNDArray,

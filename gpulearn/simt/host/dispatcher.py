@@ -13,10 +13,11 @@ import numpy as np
 from gpulearn.errors import BadLaunch, KernelError
 from gpulearn.simt.core.findings import Finding, SimtWarning, Stop
 from gpulearn.simt.core.limits import check_shape
+from gpulearn.simt.core.memory import views
+from gpulearn.simt.core.source import KernelSource
 from gpulearn.simt.frontend import typecheck
 from gpulearn.simt.frontend.joins import Types
 from gpulearn.simt.frontend.program import Program
-from gpulearn.simt.frontend.source import KernelSource
 from gpulearn.simt.host.arguments import Marshalled, marshal
 from gpulearn.simt.host.settings import checking, current_seed
 from gpulearn.simt.machine.execution import LaunchResult, launch
@@ -139,6 +140,8 @@ def run(
             hazards=only is None and (xray or checking()), counters=counters,
             seed=current_seed(), only=only,
         )  # fmt: skip
+        given = zip(source.parameters, marshalled.values, strict=True)
+        result.findings[:0] = program.idle(frozenset(name for name, v in given if views(v)))
         marshalled.copy_back()
     except Stop as stop:
         result = LaunchResult(source, [stop.finding], stopped=stop.finding)

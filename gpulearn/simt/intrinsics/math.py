@@ -6,16 +6,14 @@ import math
 import operator
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpulearn.simt.core.arithmetic import BINARY
+from gpulearn.simt.core.registry import Intrinsic, converter, function
 from gpulearn.simt.core.values import FLOAT32, FLOAT64, Value, cast, cast_up, dtype_of, normal
-from gpulearn.simt.frontend.names import Intrinsic, converter, function
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.machine import Machine
+from gpulearn.simt.machine.machine import Machine
 
 __all__ = ["float_type", "ufunc_loop"]
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY
+from gpulearn.simt.core.registry import intrinsic
 from gpulearn.simt.core.values import Value, truth
-from gpulearn.simt.frontend.names import intrinsic
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.machine import Machine
+from gpulearn.simt.machine.machine import Machine
 
 __all__ = ["barrier", "returned"]
 
@@ -28,14 +26,13 @@ for _name in ("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsiz
 def _axes(m: Machine, ndim: int) -> tuple[Value, ...]:
     if type(ndim) is not int or ndim not in (1, 2, 3):
         message = "the argument must be 1, 2 or 3"
-        raise Stop(Finding("not-a-kernel", m.here(), message))
+        raise m.stop("not-a-kernel", message)
     names = "xyz"[:ndim]
-    key = ("grid", ndim)
-    if key not in m.arrays:
-        m.arrays[key] = tuple(  # type: ignore[assignment]
+    if ndim not in m.axes:
+        m.axes[ndim] = tuple(
             getattr(m.blockIdx, a) * getattr(m.blockDim, a) + getattr(m.threadIdx, a) for a in names
         )
-    return m.arrays[key]  # type: ignore[return-value]
+    return m.axes[ndim]
 
 
 @intrinsic("grid")

@@ -5,18 +5,15 @@ A warp's values are looked at as rows of 32; the last warp of a block may be sho
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY
+from gpulearn.simt.core.registry import intrinsic
 from gpulearn.simt.core.values import INT64, Value, cast, cast_up, dtype_of, normal, truth, where
-from gpulearn.simt.frontend.names import intrinsic
 from gpulearn.simt.intrinsics.threads import returned
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.machine import Machine
+from gpulearn.simt.machine.machine import Machine
 
 __all__: list[str] = []
 
@@ -84,7 +81,7 @@ def _meet(m: Machine, mask: Value, name: str) -> None:
         f"the mask of {name} names lane {lane}, which is not here: "
         f"{words[0]} waits, {words[1]} {verb}"
     )
-    raise Stop(Finding("barrier-divergence", m.here(), message, [here_name, there]))
+    raise m.stop("barrier-divergence", message, here_name, there)
 
 
 def _name_themselves(m: Machine, mask: Value, name: str) -> None:
@@ -102,7 +99,7 @@ def _name_themselves(m: Machine, mask: Value, name: str) -> None:
         f"{m.text(caller)} calls {name}, and its mask does not name it: "
         f"the bit of lane {lane} must be set"
     )
-    raise Stop(Finding("barrier-divergence", m.here(), message, [caller]))
+    raise m.stop("barrier-divergence", message, caller)
 
 
 def _shuffle(m: Machine, value: Value, source: Rows) -> Value:

@@ -5,22 +5,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gpulearn.simt.core.arithmetic import leak_hook
-from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.chunk import Chunk
+from gpulearn.simt.core.findings import Finding, FindingLog, Stop
 from gpulearn.simt.core.limits import check_shape
-from gpulearn.simt.core.log import FindingLog
-from gpulearn.simt.core.memory import Allocation, View
-from gpulearn.simt.frontend.program import Program
-from gpulearn.simt.frontend.source import KernelSource
-from gpulearn.simt.frontend.translate import Translation
-from gpulearn.simt.machine.chunk import Chunk
+from gpulearn.simt.core.memory import Allocation, View, views
+from gpulearn.simt.core.program import Program, Translation
+from gpulearn.simt.core.source import KernelSource
 from gpulearn.simt.machine.machine import Machine
-from gpulearn.simt.machine.own_arrays import TooLarge
+from gpulearn.simt.machine.spaces import TooLarge
 from gpulearn.simt.observers.counters import Counters
 from gpulearn.simt.observers.races import Hazards, Patches
 
@@ -41,7 +39,6 @@ class LaunchResult:
     findings: list[Finding]
     counters: Counters | None = None
     stopped: Finding | None = None
-    arrays: dict[str, Any] = field(default_factory=dict)
 
 
 class _Run:
@@ -122,11 +119,11 @@ class _Run:
             raise
         except RecursionError:
             message = "a device function calls itself without end"
-            raise Stop(Finding("no-progress", m.here(), message)) from None
+            raise m.stop("no-progress", message) from None
         except (TypeError, AttributeError, ValueError, IndexError, KeyError) as error:
             raise Stop(_misuse(m, error)) from error
         except MemoryError:
-            raise Stop(Finding("launch-limit", m.here(), "not enough memory")) from None
+            raise m.stop("launch-limit", "not enough memory") from None
         finally:
             if watch:
                 leak_hook.pop()
@@ -155,9 +152,7 @@ def _leak(m: Chunk) -> None:
         "float32 data is computed with in float64 here: on most GPUs that is 32 to 64 times "
         "slower; write np.float32(...) around the other operand"
     )
-    found = Finding("float64-leak", m.here(), message)
-    found.function = m.elsewhere()
-    m.findings.add(key, found)
+    m.note(key, Finding("float64-leak", m.here(), message))
 
 
 class _Launch:
@@ -183,8 +178,6 @@ class _Launch:
     ) -> Hazards | None:
         """All blocks, `chunk` at a time."""
         watch = Hazards(self.blocks, patches) if hazards else None
-        for allocation in self.saved:
-            allocation.shadow = None
         self.run(chunk, watch, counters)
         return watch
 
@@ -246,9 +239,7 @@ def launch(
     except Stop as stop:
         result.stopped = stop.finding
         log.add(("stop",), stop.finding)
-    parameters = zip(program.source.parameters, args, strict=False)
-    idle = program.idle(frozenset(name for name, arg in parameters if _views(arg)))
-    result.findings = [*idle, *log.findings]
+    result.findings = log.findings
     return result
 
 
@@ -257,21 +248,11 @@ def _allocations(program: Program, args: tuple[Any, ...]) -> list[Allocation]:
     written = program.written_parameters
     names = program.source.parameters
     found: dict[int, Allocation] = {}
-    views: list[tuple[str, View]] = []
-    for name, arg in zip(names, args, strict=False):
-        views += [(name, v) for v in _views(arg)]
-    for _, view in views:
+    given = [(name, v) for name, arg in zip(names, args, strict=False) for v in views(arg)]
+    for _, view in given:
         view.allocation.readonly = True
-    for name, view in views:
+    for name, view in given:
         if name in written:
             view.allocation.readonly = False
             found[view.allocation.number] = view.allocation
     return list(found.values())
-
-
-def _views(arg: Any) -> list[View]:
-    if isinstance(arg, View):
-        return [arg]
-    if isinstance(arg, tuple):
-        return [v for a in arg for v in _views(a)]
-    return []

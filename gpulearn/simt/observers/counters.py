@@ -26,18 +26,16 @@ taken to live in registers, constant memory in its own cache: both cost nothing 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.masks import EMPTY, Mask
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.values import FLOAT32, FLOAT64, INT64, Value
 from gpulearn.simt.observers.trace import Recorder
 from gpulearn.simt.observers.traffic import AWAY, SECTOR, WARP, bank_passes, sectors
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.chunk import Chunk
 
 __all__ = ["Counters", "Counts"]
 

@@ -7,17 +7,15 @@ atomic publishes what a block wrote to the blocks whose own atomic comes later.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.values import Value
 from gpulearn.simt.observers.release_acquire import HandOver, in_order
 from gpulearn.simt.observers.shadow import Shadow
 from gpulearn.simt.observers.warp_clocks import Meetings
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.chunk import Chunk
 
 __all__ = ["Order"]
 
@@ -34,7 +32,7 @@ class Order:
         self.block_sync: Value = 0  # time, or one per block of the chunk
         self.floor = 0  # all blocks of the chunk have passed a barrier at this time
         self.warps = Meetings()
-        self.shadows: list[Shadow] = []
+        self.shadows: dict[int, Shadow] = {}  # by the number of the allocation
         # made by the first fence
         self.blocks = blocks
         self.between_blocks: HandOver | None = None
@@ -45,8 +43,9 @@ class Order:
         self.block_sync = self.floor = self.time
         self.warps = Meetings()
         self.within_blocks = None
-        self.shadows = [s for s in self.shadows if s.allocation.space != "shared"]
-        for shadow in self.shadows:
+        kept = {n: s for n, s in self.shadows.items() if s.allocation.space != "shared"}
+        self.shadows = kept
+        for shadow in kept.values():
             shadow.entered.clear()
 
     def quiet(self, shadow: Shadow) -> int:
@@ -62,7 +61,7 @@ class Order:
             self.block_sync = np.where(blocks, self.time, self.block_sync)
 
     def _forget(self) -> None:
-        for shadow in self.shadows:
+        for shadow in self.shadows.values():
             if shadow.allocation.space == "shared":
                 shadow.noted.clear()
                 shadow.entered.clear()

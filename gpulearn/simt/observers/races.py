@@ -14,19 +14,17 @@ second the launch is run again with what the reader could have seen (`patches`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.core.memory import View, scatter
+from gpulearn.simt.core.source import unit
 from gpulearn.simt.core.values import Value
-from gpulearn.simt.frontend.source import unit
 from gpulearn.simt.observers.happens_before import Order
 from gpulearn.simt.observers.shadow import Read, Shadow, typed
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.chunk import Chunk
 
 __all__ = ["Hazards", "Patches"]
 
@@ -79,16 +77,14 @@ class Hazards(Order):
     def shadow(self, view: View) -> Shadow:
         """The shadow of an allocation, made when it is first needed."""
         allocation, size = view.allocation, view.dtype.itemsize
-        shadow = allocation.shadow
+        shadow = self.shadows.get(allocation.number)
         if shadow is None:
             made = Shadow(allocation, size if view.aligned else 1)
         elif shadow.grain == 1 or (view.aligned and size % shadow.grain == 0):
             return shadow
         else:  # another type now shares the memory: go by bytes
             made = shadow.by_bytes()
-            self.shadows.remove(shadow)
-        allocation.shadow = made
-        self.shadows.append(made)
+        self.shadows[allocation.number] = made
         return made
 
     def _access(
@@ -308,9 +304,7 @@ class Hazards(Order):
         )
         first, second = sorted((other_line, line))
         threads = [theirs, mine]
-        found = Finding("race", second, message, threads, view.name, where, first, count)
-        found.function = m.elsewhere()
-        m.findings.add(key, found)
+        m.note(key, Finding("race", second, message, threads, view.name, where, first, count))
 
 
 def _torn(m: Chunk, value: Value, lanes: Lanes, new: Lanes) -> Value:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpulearn.errors import BadInput
+from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.masks import EMPTY
 from gpulearn.simt.core.memory import View
+from gpulearn.simt.core.source import unit
 from gpulearn.simt.core.values import Value
-from gpulearn.simt.frontend.source import unit
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.chunk import Chunk
 
 __all__ = ["Recorder", "Step", "Steps", "Touch"]
 

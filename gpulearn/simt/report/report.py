@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpulearn.errors import BadInput
 from gpulearn.simt.core.findings import Finding
-from gpulearn.simt.frontend.source import unit
+from gpulearn.simt.core.source import unit
 from gpulearn.simt.observers.counters import Counts
 from gpulearn.simt.observers.trace import Steps, block_number
 
@@ -123,18 +123,6 @@ class Report:
         """This report beside another: what changed, field by field."""
         return Diff(self, other)
 
-    # --- pictures
-
-    def plot(self, array: str | None = None, *, request: int = 0) -> Any:
-        """Draws which lane of which warp touched what in one request of an array.
-
-        Raises:
-            BadInput: if the watched block did not touch the array so often.
-        """
-        from gpulearn.plot.memory_requests import memory_figure
-
-        return memory_figure(self, array, request=request)
-
     def step(self, block: int | tuple[int, ...] = 0) -> Steps:
         """The launch of one block, line by line: active lanes and addresses.
 
@@ -149,12 +137,6 @@ class Report:
                 f"launch again with gl.xray(kernel, block={block})"
             )
         return self.steps
-
-    def play(self) -> Any:
-        """The step-by-step player of the watched block."""
-        from gpulearn.plot.simt_player import player
-
-        return player(self)
 
 
 def _triple(values: Any) -> Triple:

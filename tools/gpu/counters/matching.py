@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any
 
-from gpulearn.simt.frontend.names import python_function
+from gpulearn.simt.core.registry import python_function
 from tools.gpu.case import Case
 from tools.gpu.counters.ncu_csv import Launch, kernel_name
 

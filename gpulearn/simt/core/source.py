@@ -1,4 +1,4 @@
-"""The front end: from a Python function to its syntax tree and the names it can see."""
+"""A function's source: its syntax tree, the names it can see, a number for each of its lines."""
 
 from __future__ import annotations
 

@@ -1,0 +1,102 @@
+"""Reads of shared and local memory that nobody has written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn.simt.core.chunk import Chunk
+from gpulearn.simt.core.findings import Finding
+from gpulearn.simt.core.memory import View
+from gpulearn.simt.core.values import Value
+
+__all__ = ["Initialised"]
+
+Lanes = np.ndarray[Any, Any]
+
+
+class Initialised:
+    """What has been written of the arrays that the blocks of a chunk made for themselves."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[int, _Written] = {}
+
+    def write(self, view: View, slots: Lanes) -> None:
+        """Notes a write."""
+        known = self._known(view)
+        if not known.complete:
+            known.mark(view, slots)
+
+    def _known(self, view: View) -> _Written:
+        found = self._arrays.get(view.allocation.number)
+        if found is None:
+            found = self._arrays[view.allocation.number] = _Written(view)
+        return found
+
+    def read(self, m: Chunk, view: View, slot: Value, index: tuple[Value, ...]) -> None:
+        """Reports a read of what nobody has written."""
+        known = self._known(view)
+        if known.full():
+            return
+        lane, slots = m.active_slots(view, slot, m.mask)
+        missing = np.flatnonzero(~known.at(view, slots))
+        if not len(missing):
+            return
+        key = ("uninitialised-read", view.name, m.line)
+        if m.findings.again(key, len(missing)):
+            return
+        first = int(lane[missing[0]])
+        where, element = m.element(view, index, first)
+        who = m.thread_name(first)
+        message = (
+            f"{m.text(who)} reads {element} in {view.space} memory, "
+            "which nobody has written: it holds whatever was there before"
+        )
+        finding = Finding(
+            "uninitialised-read", m.here(), message, [who], view.name, where, count=len(missing)
+        )
+        m.note(key, finding)
+
+
+class _Written:
+    """Which elements of a shared or local allocation have been written."""
+
+    def __init__(self, view: View) -> None:
+        dynamic = view.space == "shared" and view.dtype.itemsize != 0 and not view.aligned
+        self.grain = 1 if dynamic or view.name == "" else view.dtype.itemsize
+        self.done = np.zeros(len(view.allocation.data) // self.grain, bool)
+        self.complete = False
+        self.fresh = False
+
+    def _elements(self, view: View, slots: Lanes) -> tuple[Lanes, int]:
+        size = view.dtype.itemsize
+        if view.aligned and size == self.grain:
+            return slots, 1
+        if size % self.grain:
+            self.done = np.repeat(self.done, self.grain)
+            self.grain = 1
+        start = slots * size if view.aligned else slots
+        parts = size // self.grain
+        return ((start // self.grain)[:, None] + np.arange(parts)).ravel(), parts
+
+    def mark(self, view: View, slots: Lanes) -> None:
+        """Notes writes to these slots."""
+        self.done[self._elements(view, slots)[0]] = True
+        self.fresh = True
+
+    def full(self) -> bool:
+        """Whether every element has been written."""
+        if self.fresh:
+            self.fresh = False
+            self.complete = bool(self.done.all())
+        return self.complete
+
+    def at(self, view: View, slots: Lanes) -> Lanes:
+        """For each slot, whether it has been written."""
+        elements, parts = self._elements(view, slots)
+        known: Lanes = self.done[elements]
+        if parts == 1:
+            return known
+        every: Any = known.reshape(-1, parts).all(axis=1)
+        return every  # type: ignore[no-any-return]
