@@ -13,9 +13,8 @@ from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.program import Translation
 from gpulearn.simt.core.registry import DeviceFunction, callee
 from gpulearn.simt.core.source import KernelSource, read
-from gpulearn.simt.frontend.joins import Types
+from gpulearn.simt.frontend.dataflow import Types, only_read
 from gpulearn.simt.frontend.lint import idle_lines
-from gpulearn.simt.frontend.readonly import only_read
 from gpulearn.simt.frontend.translate import translate
 from gpulearn.simt.frontend.typecheck import device_types
 

@@ -16,7 +16,7 @@ from gpulearn.simt.core.limits import check_shape
 from gpulearn.simt.core.memory import views
 from gpulearn.simt.core.source import KernelSource
 from gpulearn.simt.frontend import typecheck
-from gpulearn.simt.frontend.joins import Types
+from gpulearn.simt.frontend.dataflow import Types
 from gpulearn.simt.frontend.program import Program
 from gpulearn.simt.host.arguments import Marshalled, marshal
 from gpulearn.simt.host.settings import checking, current_seed

@@ -101,7 +101,7 @@ def _atomic(
             m.initialised.write(array, slots)
         if array.space != "local":
             m.hazards.write(m, array, lane, slots, None, place, atomic=True)
-        m.hazards.signal(m, lane, shared=array.space != "global")
+        m.hazards.order.signal(m, lane, shared=array.space != "global")
     flat = array.flat
     if not array.aligned:
         raise m.stop("unsupported", "an atomic on an unaligned field")

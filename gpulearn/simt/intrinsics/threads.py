@@ -132,7 +132,7 @@ def syncthreads_or(m: Machine, predicate: Value) -> Value:
 
 def _fence(m: Machine, *, block_only: bool = False) -> None:
     if m.hazards is not None and m.mask is not EMPTY:
-        m.hazards.fence(m, block_only=block_only)
+        m.hazards.order.fence(m, block_only=block_only)
 
 
 @intrinsic("threadfence")

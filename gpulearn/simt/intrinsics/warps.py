@@ -265,11 +265,11 @@ def syncwarp(m: Machine, mask: Value = 0xFFFFFFFF) -> None:
         return
     whole = not isinstance(mask, np.ndarray) and int(mask) & 0xFFFFFFFF == 0xFFFFFFFF
     if whole and m.mask is None:
-        m.hazards.warps.all_meet(m.hazards.time)
+        m.hazards.order.warps.all_meet(m.hazards.order.time)
         return
     named = _rows(m, np.broadcast_to(cast(mask, INT64) & 0xFFFFFFFF, (m.blocks, m.threads)))
     exists = _rows(m, np.ones((m.blocks, m.threads), bool))
-    m.hazards.warps.meet(_active(m, mask), named, exists, m.hazards.time)
+    m.hazards.order.warps.meet(_active(m, mask), named, exists, m.hazards.order.time)
 
 
 # --- bits

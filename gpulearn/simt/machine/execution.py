@@ -20,7 +20,7 @@ from gpulearn.simt.core.source import KernelSource
 from gpulearn.simt.machine.machine import Machine
 from gpulearn.simt.machine.spaces import TooLarge
 from gpulearn.simt.observers.counters import Counters
-from gpulearn.simt.observers.races import Hazards, Patches
+from gpulearn.simt.observers.races import Patches, Races
 
 __all__ = ["LaunchResult", "launch"]
 
@@ -51,7 +51,7 @@ class _Run:
         block: Triple,
         *,
         findings: FindingLog,
-        hazards: Hazards | None,
+        hazards: Races | None,
         counters: Counters | None,
         dynamic: int,
         seed: int,
@@ -159,7 +159,7 @@ class _Launch:
     """A launch that may need more than one attempt: memory is put back before the next."""
 
     def __init__(
-        self, run: Callable[[int, Hazards | None, Counters | None], None], blocks: int
+        self, run: Callable[[int, Races | None, Counters | None], None], blocks: int
     ) -> None:
         self.run = run
         self.blocks = blocks
@@ -175,9 +175,9 @@ class _Launch:
 
     def attempt(
         self, chunk: int, *, hazards: bool, counters: Counters | None, patches: Patches | None
-    ) -> Hazards | None:
+    ) -> Races | None:
         """All blocks, `chunk` at a time."""
-        watch = Hazards(self.blocks, patches) if hazards else None
+        watch = Races(self.blocks, patches) if hazards else None
         self.run(chunk, watch, counters)
         return watch
 
@@ -210,7 +210,7 @@ def launch(
                 message = f"a grid that syncs as a whole has at most {TOGETHER:,} threads here"
                 raise Stop(Finding("launch-limit", None, message))
 
-        def run(size: int, watch: Hazards | None, counts: Counters | None) -> None:
+        def run(size: int, watch: Races | None, counts: Counters | None) -> None:
             _Run(
                 program, g, b, findings=log, hazards=watch, counters=counts, dynamic=dynamic,
                 seed=seed, chunk=size, only=only,

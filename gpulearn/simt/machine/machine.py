@@ -38,7 +38,7 @@ from gpulearn.simt.machine.per_thread import Choice, choose_view
 from gpulearn.simt.machine.spaces import Spaces
 from gpulearn.simt.observers.counters import Counters
 from gpulearn.simt.observers.initialised import Initialised
-from gpulearn.simt.observers.races import Hazards
+from gpulearn.simt.observers.races import Races
 
 __all__ = ["Frame", "Machine"]
 
@@ -70,7 +70,7 @@ class Machine(Chunk):
         numbers: Lanes,
         *,
         findings: FindingLog,
-        hazards: Hazards | None,
+        hazards: Races | None,
         counters: Counters | None,
         dynamic: int,
         order: Lanes | None = None,

@@ -1,7 +1,7 @@
-"""Races, and what they do to the values.
+"""Race detection, and what a race does to the values.
 
 Two accesses to one place by two threads race if one of them writes, not both are atomic,
-and nothing orders them (see `order`). A `Shadow` remembers, for each element of an
+and nothing orders them (see `happens_before`). A `Shadow` remembers, for each element of an
 allocation, who wrote it last and up to two threads (of two warps, if there are such) that
 read it. Reads are only noted down, and entered into the shadow when a write to the same
 allocation comes in the same interval: in a right kernel that hardly ever happens.
@@ -20,17 +20,126 @@ import numpy as np
 
 from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.findings import Finding
-from gpulearn.simt.core.memory import View, scatter
+from gpulearn.simt.core.masks import Mask
+from gpulearn.simt.core.memory import Allocation, View, scatter
 from gpulearn.simt.core.source import unit
 from gpulearn.simt.core.values import Value
-from gpulearn.simt.observers.happens_before import Order
-from gpulearn.simt.observers.shadow import Read, Shadow, typed
+from gpulearn.simt.observers.happens_before import HappensBefore
 
-__all__ = ["Hazards", "Patches"]
+__all__ = ["Patches", "Races"]
 
 REMEMBERED = 256  # reads noted down before they are entered all the same
 Lanes = np.ndarray[Any, Any]
 Patches = dict[int, tuple[Lanes, Lanes]]  # time of a read -> (lanes, what they see instead)
+
+
+def _typed(data: Lanes, dtype: np.dtype[Any]) -> Lanes:
+    """Bytes as words of a type; what is left over at the end is left out."""
+    return data[: len(data) // dtype.itemsize * dtype.itemsize].view(dtype)
+
+
+@dataclass
+class _Read:
+    """A read that was noted down: where, by whom, when."""
+
+    view: View
+    slot: Value
+    mask: Mask
+    time: int
+
+
+class Touched:
+    """Two threads that touched each element, of two warps if there are such, and when."""
+
+    def __init__(self, count: int) -> None:
+        self.tables = tuple(
+            (np.full(count, -1, np.int64), np.zeros(count, np.int32)) for _ in range(2)
+        )
+
+    def enter(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
+        """Enters an access by threads `me`; `block` is the number of threads of a block."""
+        (reader, read_at), (second, second_at) = self.tables
+        warp = _warps(me, block)
+        old, old_at = reader[elements], read_at[elements]
+        fresh = old_at > floor
+        if fresh.any():
+            far = fresh & (_warps(old, block) != warp)
+            near = fresh & (old != me) & ~far & (second_at[elements] <= floor)
+            move = far | near
+            second[elements[move]] = old[move]
+            second_at[elements[move]] = old_at[move]
+        reader[elements] = me
+        read_at[elements] = time
+        last = reader[elements]
+        beaten = last != me  # several threads touch one element in this very statement
+        if beaten.any():
+            far = _warps(last, block) != warp
+            for chosen in (beaten & ~far & (second_at[elements] <= floor), beaten & far):
+                second[elements[chosen]] = me[chosen]
+                second_at[elements[chosen]] = time
+
+    def repeated(self, times: int) -> Touched:
+        """The same with `times` elements for each."""
+        made = Touched(0)
+        made.tables = tuple((np.repeat(a, times), np.repeat(b, times)) for a, b in self.tables)
+        return made
+
+
+class Shadow:
+    """Who touched each element of an allocation; times are 0 where nobody did."""
+
+    def __init__(self, allocation: Allocation, grain: int) -> None:
+        self.allocation = allocation
+        self.grain = grain  # bytes per element
+        count = len(allocation.data) // grain
+        self.writer = np.full(count, -1, np.int64)
+        self.wrote = np.zeros(count, np.int32)
+        self.atomics: Touched | None = None
+        self.readers: Touched | None = None
+        self.before: Lanes | None = None  # bytes from before the interval
+        self.last_write = 0
+        self.last_entered = 0
+        self.noted: list[_Read] = []
+        self.entered: list[_Read] = []
+
+    def elements(self, view: View, slots: Lanes) -> tuple[Lanes, int]:
+        """The elements that an access at flat `slots` touches, and how many each."""
+        size = view.dtype.itemsize
+        if view.aligned and size == self.grain:
+            return slots, 1
+        start = slots * size if view.aligned else slots
+        parts = size // self.grain
+        return ((start // self.grain)[:, None] + np.arange(parts)).ravel(), parts
+
+    def by_bytes(self) -> Shadow:
+        """The same shadow with one element for each byte."""
+        made = Shadow(self.allocation, 1)
+        made.writer = np.repeat(self.writer, self.grain)
+        made.wrote = np.repeat(self.wrote, self.grain)
+        made.readers = self.readers and self.readers.repeated(self.grain)
+        made.atomics = self.atomics and self.atomics.repeated(self.grain)
+        made.last_write, made.last_entered = self.last_write, self.last_entered
+        made.noted, made.entered, made.before = self.noted, self.entered, self.before
+        return made
+
+    def enter(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
+        """Enters a read by threads `me`; `block` is the number of threads of a block."""
+        if self.readers is None:
+            self.readers = Touched(len(self.writer))
+        self.readers.enter(elements, me, time, floor, block)
+        self.last_entered = max(self.last_entered, time)
+
+    def enter_atomic(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
+        """Enters an atomic by threads `me`."""
+        if self.atomics is None:
+            self.atomics = Touched(len(self.writer))
+        self.atomics.enter(elements, me, time, floor, block)
+
+
+def _warps(threads: Lanes, block: int) -> Lanes:
+    """A number for the warp of each thread."""
+    numbers: Lanes = threads // block * block + threads % block // 32
+    return numbers
 
 
 @dataclass
@@ -65,14 +174,50 @@ def _same(a: Value, b: Value) -> Value:
     return (a == b) | ((a != a) & (b != b))
 
 
-class Hazards(Order):
+class Races:
     """Watches the memory of one launch; `patches` come from a first run of it."""
 
     def __init__(self, blocks: int, patches: Patches | None) -> None:
-        super().__init__(blocks)
+        self.order = HappensBefore(blocks)
+        self.shadows: dict[int, Shadow] = {}  # by the number of the allocation
         self.replaying = patches is not None
         self.patches: Patches = patches or {}
         self.found: Patches = {}
+
+    # --- what orders accesses
+
+    def new_chunk(self) -> None:
+        """Other blocks begin."""
+        self.order.new_chunk()
+        kept = {n: s for n, s in self.shadows.items() if s.allocation.space != "shared"}
+        self.shadows = kept
+        for shadow in kept.values():
+            shadow.entered.clear()
+
+    def barrier(self, blocks: Value) -> None:
+        """A barrier that all (None) or some blocks (bool, (blocks, 1)) took part in."""
+        self.order.barrier(blocks)
+        if blocks is None:
+            self._forget()
+
+    def whole_grid(self) -> None:
+        """A barrier of all blocks."""
+        self.order.whole_grid()
+        self._forget()
+
+    def _forget(self) -> None:
+        """After a barrier of all blocks, nothing in shared memory can race with what was."""
+        for shadow in self.shadows.values():
+            if shadow.allocation.space == "shared":
+                shadow.noted.clear()
+                shadow.entered.clear()
+
+    def quiet(self, shadow: Shadow) -> int:
+        """Accesses up to this time can no longer race with anybody's."""
+        order = self.order
+        return order.floor if shadow.allocation.space == "shared" else order.grid_sync
+
+    # --- what is remembered
 
     def shadow(self, view: View) -> Shadow:
         """The shadow of an allocation, made when it is first needed."""
@@ -113,13 +258,13 @@ class Hazards(Order):
         if view.allocation.readonly:
             return value
         shadow = self.shadow(view)
-        time = self.tick(m.line)
+        time = self.order.tick(m.line)
         floor = self.quiet(shadow)
         if shadow.last_write > floor:
             lane, slots = m.active_slots(view, slot, m.mask)
             access = self._access(m, shadow, view, index, "reads", lane, slots)
             value = self._check_read(shadow, access, value, floor)
-        shadow.noted.append(Read(view, slot, m.mask, time))
+        shadow.noted.append(_Read(view, slot, m.mask, time))
         if len(shadow.noted) > REMEMBERED:
             self._enter(m, shadow)
         patch = self.patches.get(time)
@@ -137,7 +282,7 @@ class Hazards(Order):
                 continue
             far = position[~same_warp(a.m, who[a.elements[racing]], a.me[racing])]
             if len(far):
-                old = typed(shadow.before, a.view.dtype)
+                old = _typed(shadow.before, a.view.dtype)
                 value = _torn(a.m, value, a.lane[far], old[a.slots[far]])
         return value
 
@@ -171,7 +316,7 @@ class Hazards(Order):
     ) -> None:
         """Checks and notes a write by `lane`s, and carries it out unless it is atomic."""
         shadow = self.shadow(view)
-        time = self.tick(m.line)
+        time = self.order.tick(m.line)
         floor = self.quiet(shadow)
         a = self._access(m, shadow, view, index, "writes", lane, slots)
         if shadow.noted:
@@ -227,7 +372,7 @@ class Hazards(Order):
             chosen = chosen[np.broadcast_to(changed, a.lane.shape)[chosen // a.parts]]
         if len(chosen):
             lanes = a.lane[chosen // a.parts]
-            chosen = chosen[self.unordered(a.m, others[chosen], times[chosen], lanes)]
+            chosen = chosen[self.order.unordered(a.m, others[chosen], times[chosen], lanes)]
         position = chosen // a.parts
         if len(chosen):
             first = int(chosen[0])
@@ -247,11 +392,11 @@ class Hazards(Order):
             shadow.before = shadow.allocation.data.copy()
             return
         floor: Value = self.quiet(shadow)
-        if view.space == "shared" and isinstance(self.block_sync, np.ndarray):
+        if view.space == "shared" and isinstance(self.order.block_sync, np.ndarray):
             shape = (a.m.blocks, a.m.threads)
-            floor = np.broadcast_to(self.block_sync, shape).ravel()[a.lane]
+            floor = np.broadcast_to(self.order.block_sync, shape).ravel()[a.lane]
         first = a.slots[shadow.wrote[a.last] <= floor]
-        typed(shadow.before, view.dtype)[first] = view.flat[first]
+        _typed(shadow.before, view.dtype)[first] = view.flat[first]
 
     def _remember_tear(self, shadow: Shadow, a: _Access, values: Value, racing: Lanes) -> None:
         """Another warp's write came after the read: notes what the read could have seen."""
@@ -271,7 +416,7 @@ class Hazards(Order):
             chosen = np.flatnonzero(hit >= 0)
             writer = a.lane[hit[chosen]]
             reader = numbers[readers[chosen]]
-            racing_pair = self.unordered(a.m, reader, np.full(len(reader), read.time), writer)
+            racing_pair = self.order.unordered(a.m, reader, np.full(len(reader), read.time), writer)
             chosen = chosen[racing_pair & ~same_warp(a.m, numbers[writer], reader)]
             if len(chosen):
                 self.found[read.time] = (readers[chosen], values[hit[chosen]].copy())
@@ -282,7 +427,7 @@ class Hazards(Order):
         self, a: _Access, position: int, other: int, when: int, other_verb: str, count: int
     ) -> None:
         m, view = a.m, a.view
-        place, other_place = m.line, self.lines[when]
+        place, other_place = m.line, self.order.lines[when]
         key = ("race", view.name, *sorted((place, other_place)), a.verb == other_verb)
         if m.findings.again(key, count):
             return
@@ -290,7 +435,7 @@ class Hazards(Order):
         where = m.lane_index(a.index, lane)
         mine, theirs = m.thread_name(lane), m.number_name(other)
         line, other_line = unit(place)[1], unit(other_place)[1]
-        if when == self.time:
+        if when == self.order.time:
             cure = "both at once"
         elif mine["block"] == theirs["block"]:
             cure = "no barrier between them"
