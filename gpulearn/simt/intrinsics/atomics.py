@@ -82,8 +82,8 @@ def _atomic(
         raise m.stop("not-a-kernel", message)
     if m.mask is EMPTY:
         return 0
-    if m.counters is not None:
-        m.counters.access(m, array, slot, "atomic")
+    for told in m.events.access:
+        told(m, array, slot, place, "atomic")
     lane, slots = m.active_slots(array, slot, m.mask)
     given = tuple(
         np.ascontiguousarray(
@@ -95,13 +95,8 @@ def _atomic(
         turn = np.argsort(m.order[lane])
         lane, slots = lane[turn], slots[turn]
         given = tuple(v[turn] for v in given)
-    if m.hazards is not None:
-        if array.space != "global":
-            m.initialised.read(m, array, slot, place)
-            m.initialised.write(array, slots)
-        if array.space != "local":
-            m.hazards.write(m, array, lane, slots, None, place, atomic=True)
-        m.hazards.order.signal(m, lane, shared=array.space != "global")
+    for told in m.events.write:
+        told(m, array, lane, slots, None, place)
     flat = array.flat
     if not array.aligned:
         raise m.stop("unsupported", "an atomic on an unaligned field")

@@ -62,10 +62,8 @@ def barrier(m: Machine) -> None:
         if len(wrong):
             raise Stop(_divergence(m, mask, int(wrong[0])))
         blocks = None if arriving.all() else arriving.reshape(-1, 1)
-    if m.counters is not None:
-        m.counters.barrier(m)
-    if m.hazards is not None:
-        m.hazards.barrier(blocks)
+    for told in m.events.barrier:
+        told(m, blocks, False)
 
 
 def returned(m: Machine) -> Any:
@@ -131,8 +129,10 @@ def syncthreads_or(m: Machine, predicate: Value) -> Value:
 
 
 def _fence(m: Machine, *, block_only: bool = False) -> None:
-    if m.hazards is not None and m.mask is not EMPTY:
-        m.hazards.order.fence(m, block_only=block_only)
+    if m.mask is EMPTY:
+        return
+    for told in m.events.fence:
+        told(m, block_only)
 
 
 @intrinsic("threadfence")
@@ -174,10 +174,8 @@ class GridGroup:
                             "not all blocks reach this whole-grid barrier", m.who(m.mask))
                 )  # fmt: skip
                 raise Stop(finding)
-        if m.counters is not None:
-            m.counters.barrier(m)
-        if m.hazards is not None:
-            m.hazards.whole_grid()
+        for told in m.events.barrier:
+            told(m, None, True)
         return 0
 
 

@@ -261,15 +261,16 @@ def vote_sync_intrinsic(m: Machine, mask: Value, mode: int, predicate: Value) ->
 def syncwarp(m: Machine, mask: Value = 0xFFFFFFFF) -> None:
     """Waits for the lanes in the mask, and orders what they did to memory."""
     _meet(m, mask, "syncwarp")
-    if m.hazards is None or m.mask is EMPTY:
+    if not m.events.warp_barrier or m.mask is EMPTY:
         return
     whole = not isinstance(mask, np.ndarray) and int(mask) & 0xFFFFFFFF == 0xFFFFFFFF
-    if whole and m.mask is None:
-        m.hazards.order.warps.all_meet(m.hazards.order.time)
-        return
-    named = _rows(m, np.broadcast_to(cast(mask, INT64) & 0xFFFFFFFF, (m.blocks, m.threads)))
-    exists = _rows(m, np.ones((m.blocks, m.threads), bool))
-    m.hazards.order.warps.meet(_active(m, mask), named, exists, m.hazards.order.time)
+    met = None
+    if not whole or m.mask is not None:
+        named = _rows(m, np.broadcast_to(cast(mask, INT64) & 0xFFFFFFFF, (m.blocks, m.threads)))
+        exists = _rows(m, np.ones((m.blocks, m.threads), bool))
+        met = _active(m, mask), named, exists
+    for told in m.events.warp_barrier:
+        told(m, met)
 
 
 # --- bits

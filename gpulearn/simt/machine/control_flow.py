@@ -148,8 +148,8 @@ class Repeat(_Waiting):
         """Keeps the threads for which the condition holds."""
         machine = self.machine
         going, stopped = split(machine.mask, truth(condition))
-        if machine.counters is not None:
-            machine.counters.diverged(machine, going, stopped)
+        for told in machine.events.branch:
+            told(machine, going, stopped)
         self.done = union(self.done, stopped)
         machine.mask = going
         return going is not EMPTY
@@ -175,7 +175,7 @@ class Loop(_Waiting):
         for item in items:
             machine.step()
             yield item
-            if machine.counters is not None:
+            if machine.events.statement:
                 machine.at(place)
 
     def _together(self, items: Any) -> Iterator[Any]:
@@ -189,7 +189,7 @@ class Loop(_Waiting):
             mask = self.gathered()
             if mask is EMPTY:
                 break
-            if machine.counters is not None:
+            if machine.events.statement:
                 machine.mask = mask
                 machine.at(self.place)
         self.done = mask
@@ -208,8 +208,8 @@ class Loop(_Waiting):
             else:
                 going = np.where(up, np.less(i, stop), np.greater(i, stop))
             mask, stopped = split(mask, going)
-            if machine.counters is not None:
-                machine.counters.diverged(machine, mask, stopped)
+            for told in machine.events.branch:
+                told(machine, mask, stopped)
             self.done = union(self.done, stopped)
             if mask is EMPTY:
                 return
@@ -220,7 +220,7 @@ class Loop(_Waiting):
             if mask is EMPTY:
                 return
             i = i + step
-            if machine.counters is not None:
+            if machine.events.statement:
                 machine.mask = mask
                 machine.at(self.place)
 

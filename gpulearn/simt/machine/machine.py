@@ -36,9 +36,7 @@ from gpulearn.simt.core.values import (
 from gpulearn.simt.machine.indexing import locate, whole_number
 from gpulearn.simt.machine.per_thread import Choice, choose_view
 from gpulearn.simt.machine.spaces import Spaces
-from gpulearn.simt.observers.counters import Counters
-from gpulearn.simt.observers.initialised import Initialised
-from gpulearn.simt.observers.races import Races
+from gpulearn.simt.observers.observer import Events
 
 __all__ = ["Frame", "Machine"]
 
@@ -70,15 +68,13 @@ class Machine(Chunk):
         numbers: Lanes,
         *,
         findings: FindingLog,
-        hazards: Races | None,
-        counters: Counters | None,
+        events: Events,
         dynamic: int,
         order: Lanes | None = None,
     ) -> None:
         super().__init__(program.source, grid, block, numbers, findings)
         self.program = program
-        self.hazards, self.counters = hazards, counters
-        self.initialised = Initialised()
+        self.events = events
         self.spaces = Spaces(dynamic, whole_grid=program.cooperative)
         self.order = order  # in which the threads of a statement write, if not in their own
         self.frames: list[Frame] = []
@@ -92,8 +88,8 @@ class Machine(Chunk):
     def at(self, place: int) -> None:
         """The statement that is carried out now."""
         self.line = place
-        if self.counters is not None:
-            self.counters.statement(self)
+        for told in self.events.statement:
+            told(self)
 
     def step(self) -> None:
         """Counts an iteration, so that no launch goes on for ever."""
@@ -197,8 +193,8 @@ class Machine(Chunk):
         of both values even if all threads take one.
         """
         taken, other = split(self.mask, truth(condition))
-        if self.counters is not None:
-            self.counters.diverged(self, taken, other)
+        for told in self.events.branch:
+            told(self, taken, other)
         if other is EMPTY:
             return settle(yes(), kinds[1], join=True)
         if taken is EMPTY:
@@ -254,8 +250,8 @@ class Machine(Chunk):
         """
         before = self.mask
         self.mask, other = split(before, truth(condition))
-        if self.counters is not None:
-            self.counters.diverged(self, self.mask, other)
+        for told in self.events.branch:
+            told(self, self.mask, other)
         return before, other
 
     def rejoin(self, before: Mask, a: Mask, b: Mask) -> Mask:
@@ -305,12 +301,10 @@ class Machine(Chunk):
             f"this thread took: {'it is not set' if zero is None else 'on a GPU it is 0'}"
         )
         finding = Finding("uninitialised-read", self.here(), message, who, name, count=count)
-        finding.function = self.elsewhere()
         if zero is None:
             raise Stop(finding)
-        key = ("uninitialised-read", name, self.line)
-        if self.hazards is not None and not self.findings.again(key, count):
-            self.findings.add(key, finding)
+        for told in self.events.unset:
+            told(self, name, finding)
         return zero if value is UNDEFINED else self.merged(zero, value, known)
 
     def merged(self, old: Any, new: Any, mask: Mask = None) -> Any:
@@ -355,9 +349,9 @@ class Machine(Chunk):
         return value
 
     def flop(self, value: Value) -> Value:
-        """Counts one floating-point operation per active thread, if that is what it was."""
-        if self.counters is not None:
-            self.counters.flop(self, value)
+        """Tells of a floating-point operation, if that is what it was."""
+        for told in self.events.operation:
+            told(self, value)
         return value
 
     # --- reading and writing
@@ -374,15 +368,11 @@ class Machine(Chunk):
         place, slot = found  # type: ignore[misc]
         if thing.dtype.kind == "V":
             return Record(thing, place)
-        if self.counters is not None:
-            self.counters.access(self, thing, slot, "load")
+        for told in self.events.access:
+            told(self, thing, slot, place, "load")
         value = gather(thing, slot, self.lane_base(thing))
-        if self.hazards is not None:
-            if thing.space in ("shared", "local"):
-                self.initialised.read(self, thing, slot, place)
-            if thing.space != "local":
-                value = self.hazards.read(self, thing, slot, place, value)
-        return value
+        older = self.events.older
+        return value if older is None else older(self, thing, slot, place, value)
 
     def _item(self, thing: Any, index: Any) -> Any:
         if isinstance(thing, Record):
@@ -436,9 +426,9 @@ class Machine(Chunk):
         value = cast(value, view.dtype)
         if not self.watching or self._changes(view, slot, value):
             self.written += 1
-        if self.counters is not None:
-            self.counters.access(self, view, slot, "store")
-        if self.hazards is None:
+        for told in self.events.access:
+            told(self, view, slot, place, "store")
+        if not self.events.write:
             self._store_plain(view, slot, value)
             return None
         lane, slots = self.active_slots(view, slot, self.mask)
@@ -447,12 +437,9 @@ class Machine(Chunk):
             turn = np.argsort(self.order[lane])
             lane, slots = lane[turn], slots[turn]
             value = value[turn] if isinstance(value, np.ndarray) else value
-        if view.space != "global":
-            self.initialised.write(view, slots)
-        if view.space == "local":
-            scatter(view, slots, value)
-        else:
-            self.hazards.write(self, view, lane, slots, value, place)
+        for told in self.events.write:
+            told(self, view, lane, slots, value, place)
+        scatter(view, slots, value)
         return None
 
     def _changes(self, view: View, slot: Value, value: Value) -> bool:

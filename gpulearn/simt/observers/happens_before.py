@@ -41,16 +41,14 @@ class HappensBefore:
         self.warps = WarpClocks()
         self.within_blocks = None
 
-    def barrier(self, blocks: Value) -> None:
-        """A barrier that all (None) or some blocks (bool, (blocks, 1)) took part in."""
+    def barrier(self, blocks: Value, grid: bool) -> None:
+        """A barrier of all (None) or some blocks (bool, (blocks, 1)), or of the whole grid."""
+        if grid:
+            self.grid_sync = self.time
         if blocks is None:
             self.block_sync = self.floor = self.time
         else:
             self.block_sync = np.where(blocks, self.time, self.block_sync)
-
-    def whole_grid(self) -> None:
-        """A barrier of all blocks."""
-        self.grid_sync = self.block_sync = self.floor = self.time
 
     def fence(self, m: Chunk, *, block_only: bool = False) -> None:
         """`threadfence` by the active threads."""

@@ -10,20 +10,33 @@ from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.values import Value
+from gpulearn.simt.observers.observer import Index, Lanes, Observer
 
 __all__ = ["Initialised"]
 
-Lanes = np.ndarray[Any, Any]
 
-
-class Initialised:
+class Initialised(Observer):
     """What has been written of the arrays that the blocks of a chunk made for themselves."""
 
     def __init__(self) -> None:
         self._arrays: dict[int, _Written] = {}
 
-    def write(self, view: View, slots: Lanes) -> None:
+    def chunk(self, m: Chunk) -> None:
+        """Other blocks make arrays of their own."""
+        self._arrays.clear()
+
+    def unset(self, m: Chunk, name: str, finding: Finding) -> None:
+        """Reports a read of a variable that nobody has set."""
+        key = ("uninitialised-read", name, m.line)
+        if not m.findings.again(key, finding.count):
+            m.note(key, finding)
+
+    def write(
+        self, m: Chunk, view: View, lane: Lanes, slots: Lanes, values: Value, index: Index
+    ) -> None:
         """Notes a write."""
+        if view.space == "global":
+            return
         known = self._known(view)
         if not known.complete:
             known.mark(view, slots)
@@ -34,8 +47,10 @@ class Initialised:
             found = self._arrays[view.allocation.number] = _Written(view)
         return found
 
-    def read(self, m: Chunk, view: View, slot: Value, index: tuple[Value, ...]) -> None:
+    def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
         """Reports a read of what nobody has written."""
+        if kind == "store" or view.space not in ("shared", "local"):
+            return
         known = self._known(view)
         if known.full():
             return

@@ -21,15 +21,15 @@ import numpy as np
 from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.core.masks import Mask
-from gpulearn.simt.core.memory import Allocation, View, scatter
+from gpulearn.simt.core.memory import Allocation, View
 from gpulearn.simt.core.source import unit
 from gpulearn.simt.core.values import Value
 from gpulearn.simt.observers.happens_before import HappensBefore
+from gpulearn.simt.observers.observer import Index, Lanes, Observer
 
-__all__ = ["Patches", "Races"]
+__all__ = ["Races"]
 
 REMEMBERED = 256  # reads noted down before they are entered all the same
-Lanes = np.ndarray[Any, Any]
 Patches = dict[int, tuple[Lanes, Lanes]]  # time of a read -> (lanes, what they see instead)
 
 
@@ -174,19 +174,34 @@ def _same(a: Value, b: Value) -> Value:
     return (a == b) | ((a != a) & (b != b))
 
 
-class Races:
-    """Watches the memory of one launch; `patches` come from a first run of it."""
+class Races(Observer):
+    """Watches the memory of one launch of so many blocks."""
 
-    def __init__(self, blocks: int, patches: Patches | None) -> None:
-        self.order = HappensBefore(blocks)
+    replays = True
+
+    def __init__(self, blocks: int) -> None:
+        self.blocks = blocks
+        self.replaying = False
+        self.restart()
+
+    def restart(self) -> None:
+        """Nothing has happened yet."""
+        self.order = HappensBefore(self.blocks)
         self.shadows: dict[int, Shadow] = {}  # by the number of the allocation
-        self.replaying = patches is not None
-        self.patches: Patches = patches or {}
+        self.patches: Patches = {}
         self.found: Patches = {}
+
+    def replay(self) -> bool:
+        """Whether reads were seen that must give older values when the launch runs again."""
+        found = self.found
+        if found:
+            self.restart()
+            self.replaying, self.patches = True, found
+        return bool(found)
 
     # --- what orders accesses
 
-    def new_chunk(self) -> None:
+    def chunk(self, m: Chunk) -> None:
         """Other blocks begin."""
         self.order.new_chunk()
         kept = {n: s for n, s in self.shadows.items() if s.allocation.space != "shared"}
@@ -194,23 +209,26 @@ class Races:
         for shadow in kept.values():
             shadow.entered.clear()
 
-    def barrier(self, blocks: Value) -> None:
-        """A barrier that all (None) or some blocks (bool, (blocks, 1)) took part in."""
-        self.order.barrier(blocks)
-        if blocks is None:
-            self._forget()
-
-    def whole_grid(self) -> None:
-        """A barrier of all blocks."""
-        self.order.whole_grid()
-        self._forget()
-
-    def _forget(self) -> None:
+    def barrier(self, m: Chunk, blocks: Value, grid: bool) -> None:
         """After a barrier of all blocks, nothing in shared memory can race with what was."""
+        self.order.barrier(blocks, grid)
+        if blocks is not None:
+            return
         for shadow in self.shadows.values():
             if shadow.allocation.space == "shared":
                 shadow.noted.clear()
                 shadow.entered.clear()
+
+    def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
+        """`syncwarp` by all lanes (None) or by some: who came, their masks, who exists."""
+        if met is None:
+            self.order.warps.all_meet(self.order.time)
+        else:
+            self.order.warps.meet(*met, self.order.time)
+
+    def fence(self, m: Chunk, block_only: bool) -> None:
+        """`threadfence` by the active threads."""
+        self.order.fence(m, block_only=block_only)
 
     def quiet(self, shadow: Shadow) -> int:
         """Accesses up to this time can no longer race with anybody's."""
@@ -251,11 +269,9 @@ class Races:
 
     # --- reads
 
-    def read(
-        self, m: Chunk, view: View, slot: Value, index: tuple[Value, ...], value: Value
-    ) -> Value:
+    def older(self, m: Chunk, view: View, slot: Value, index: Index, value: Value) -> Value:
         """Notes a read; returns its value, torn where it races with another warp's write."""
-        if view.allocation.readonly:
+        if view.allocation.readonly or view.space == "local":
             return value
         shadow = self.shadow(view)
         time = self.order.tick(m.line)
@@ -304,17 +320,18 @@ class Races:
     # --- writes
 
     def write(
-        self,
-        m: Chunk,
-        view: View,
-        lane: Lanes,
-        slots: Lanes,
-        values: Value,
-        index: tuple[Value, ...],
-        *,
-        atomic: bool = False,
+        self, m: Chunk, view: View, lane: Lanes, slots: Lanes, values: Value, index: Index
     ) -> None:
-        """Checks and notes a write by `lane`s, and carries it out unless it is atomic."""
+        """Checks and notes a write; an atomic (None) publishes what was fenced before."""
+        if view.space != "local":
+            self._write(m, view, lane, slots, values, index)
+        if values is None:
+            self.order.signal(m, lane, shared=view.space != "global")
+
+    def _write(
+        self, m: Chunk, view: View, lane: Lanes, slots: Lanes, values: Value, index: Index
+    ) -> None:
+        atomic = values is None
         shadow = self.shadow(view)
         time = self.order.tick(m.line)
         floor = self.quiet(shadow)
@@ -339,7 +356,6 @@ class Races:
         if atomic:
             shadow.enter_atomic(a.elements, a.me, time, floor, m.threads)
             return
-        scatter(view, slots, values)
         shadow.writer[a.elements] = a.me
         shadow.wrote[a.elements] = time
         self._check_each_other(shadow, a, values, time)
@@ -350,8 +366,10 @@ class Races:
         beaten = np.flatnonzero(winner != a.me[:: a.parts])
         if not len(beaten) or not a.view.aligned:
             return
-        mine = np.broadcast_to(values, a.slots.shape)[beaten]
-        differs = np.flatnonzero(~_same(a.view.flat[a.slots[beaten]], mine))
+        values = np.broadcast_to(values, a.slots.shape)
+        slots, last = np.unique(a.slots[::-1], return_index=True)
+        stays = values[::-1][last[np.searchsorted(slots, a.slots[beaten])]]
+        differs = np.flatnonzero(~_same(stays, values[beaten]))
         if len(differs):
             first = int(beaten[differs[0]])
             self._report(a, first, int(winner[first]), time, "writes", len(differs))

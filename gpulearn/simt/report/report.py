@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from gpulearn.errors import BadInput
 from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.core.source import unit
-from gpulearn.simt.observers.counters import Counts
-from gpulearn.simt.observers.trace import Steps, block_number
+from gpulearn.simt.observers.counters import Counters, Counts
+from gpulearn.simt.observers.trace import Recorder, Steps, block_number
 
 if TYPE_CHECKING:
     from gpulearn.simt.machine.execution import LaunchResult
@@ -178,15 +178,22 @@ class Diff:
         return diff_html(self)
 
 
-def make_report(result: LaunchResult, grid: Triple, block: Triple, name: str = "kernel") -> Report:
-    """The report of a launch."""
+def make_report(
+    result: LaunchResult,
+    grid: Triple,
+    block: Triple,
+    *,
+    counters: Counters | None = None,
+    recorder: Recorder | None = None,
+    name: str = "kernel",
+) -> Report:
+    """The report of a launch; `name` is the kernel's where it has no source."""
     source = result.source
     if source is None:
         return Report(name, grid, block, result.findings, Counts(), Lines(), {}, {})
     lines: dict[int, Counts] = {}
     elsewhere: dict[str, Counts] = {}
     totals = Counts()
-    counters = result.counters
     for place, counts in (counters.lines if counters else {}).items():
         where, line = unit(place)
         totals.add(counts)
@@ -205,5 +212,5 @@ def make_report(result: LaunchResult, grid: Triple, block: Triple, name: str = "
         arrays=dict(counters.arrays) if counters else {},
         source=text,
         elsewhere=elsewhere,
-        steps=counters.recorder.finish() if counters and counters.recorder else None,
+        steps=recorder.finish() if counters and recorder else None,
     )
