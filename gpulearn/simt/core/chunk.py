@@ -1,4 +1,4 @@
-"""A chunk of blocks that run together: who its threads are, which are active, at which line."""
+"""A chunk: blocks that run together, who their threads are and which of them are active."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ KINDS = {
     "unsupported": "error",
     "implicit-copy": "warning",
     "assertion": "error",
+    "machine-fault": "error",  # of this package, not of the kernel
 }
 
 

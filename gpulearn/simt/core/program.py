@@ -1,4 +1,4 @@
-"""What the machine runs: a kernel and its device functions, translated by the front end."""
+"""The program: a kernel and its device functions, as the machine takes them from the front end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function's source: its syntax tree, the names it can see, a number for each of its lines."""
+"""Source of a function: its syntax tree, the names it can see, a number for each line."""
 
 from __future__ import annotations
 

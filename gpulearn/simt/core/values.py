@@ -1,4 +1,4 @@
-"""Arithmetic with the number types that Numba would choose.
+"""Values: numbers of the types that Numba would choose, one for all threads or one for each.
 
 A *value* is what an expression of the kernel holds for every thread of a chunk: a plain
 number where all threads agree, else a two-dimensional array that broadcasts to
@@ -36,6 +36,7 @@ BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)
 UINT64 = np.dtype(np.uint64)
 UINT16 = np.dtype(np.uint16)
+UINT32 = np.dtype(np.uint32)
 FLOAT16 = np.dtype(np.float16)
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)

@@ -1,4 +1,4 @@
-"""Lines of a kernel that are legal and do nothing, though something was meant.
+"""Lint: lines of a kernel that are legal and do nothing, though something was meant.
 
 `cuda.syncthreads` without its parentheses, `out[i] == 1` for `out[i] = 1`, and `out = a[i]`,
 which gives the name `out` to a number and leaves the array as it was.

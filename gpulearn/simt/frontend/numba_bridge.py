@@ -1,4 +1,4 @@
-"""A kernel's code with `numba.cuda` in place of the look-alike, and what Numba makes of it.
+"""The Numba bridge: a kernel's code with `numba.cuda` in its names, and what Numba makes of it.
 
 Without a GPU a kernel's globals and closure hold the look-alike's objects. Numba knows only
 its own, so for its verdict and for PTX the same code gets Numba's names in their place.

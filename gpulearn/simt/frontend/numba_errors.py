@@ -1,4 +1,4 @@
-"""Numba's reasons for a refusal, boiled down to a line and a sentence.
+"""Numba's errors: its reasons for a refusal, boiled down to a line and a sentence.
 
 `reason` is what a learner reads. The commonest mistakes have plain sentences of their own;
 of anything else, the first line of Numba's message that says something.

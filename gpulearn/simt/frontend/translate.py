@@ -1,4 +1,4 @@
-"""Translates a kernel's syntax tree, once, into a Python function that runs all threads.
+"""The translator: from a kernel's syntax tree to a Python function that runs all threads.
 
 Each expression becomes calls that take and give *values* (see `values`); each statement
 acts on the threads in `m.mask`. What the machine `m` must offer is exactly what the text

@@ -1,4 +1,4 @@
-"""`numba.cuda`'s names without a GPU: what `from gpulearn import cuda` gives there."""
+"""The API of `numba.cuda` without a GPU: what `from gpulearn import cuda` gives there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cuda.jit` without a GPU: kernels that are launched by `kernel[grid, block](...)`."""
+"""The dispatcher: `cuda.jit` without a GPU, and `kernel[grid, block](...)`."""
 
 from __future__ import annotations
 

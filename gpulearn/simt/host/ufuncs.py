@@ -1,4 +1,4 @@
-"""`vectorize`, `guvectorize` and `reduce`: kernels that are written for the caller."""
+"""Ufuncs and reductions: `vectorize`, `guvectorize` and `reduce` write kernels for the caller."""
 
 from __future__ import annotations
 

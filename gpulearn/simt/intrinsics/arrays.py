@@ -1,4 +1,4 @@
-"""Arrays that a kernel makes for itself: shared, local, constant."""
+"""Array intrinsics: shared, local and constant arrays of the kernel's own."""
 
 from __future__ import annotations
 

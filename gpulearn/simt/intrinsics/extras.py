@@ -1,4 +1,4 @@
-"""Less common parts of `numba.cuda`: half precision, vector types, libdevice."""
+"""Half precision, vector types and libdevice: the less common parts of `numba.cuda`."""
 
 from __future__ import annotations
 

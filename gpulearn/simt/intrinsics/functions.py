@@ -1,4 +1,4 @@
-"""Python's own functions and types inside a kernel."""
+"""Built-in functions: Python's own functions and types inside a kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the lanes of a warp do together: shuffles, votes, matches; and bit counting.
+"""Warp intrinsics: shuffles, votes, matches and `syncwarp` among the lanes of a warp.
 
 A warp's values are looked at as rows of 32; the last warp of a block may be shorter.
 """
@@ -11,8 +11,14 @@ import numpy as np
 
 from gpulearn.simt.core.masks import EMPTY
 from gpulearn.simt.core.registry import intrinsic
-from gpulearn.simt.core.values import INT64, Value, cast, cast_up, dtype_of, normal, truth, where
-from gpulearn.simt.intrinsics.threads import returned
+from gpulearn.simt.core.values import (
+    INT64,
+    UINT32,
+    Value,
+    cast,
+    truth,
+)
+from gpulearn.simt.intrinsics.sync import returned
 from gpulearn.simt.machine.machine import Machine
 
 __all__: list[str] = []
@@ -20,7 +26,6 @@ __all__: list[str] = []
 WARP = 32
 FULL = 0xFFFFFFFF
 INT32 = np.dtype(np.int32)
-UINT32 = np.dtype(np.uint32)
 Rows = np.ndarray[Any, Any]
 
 
@@ -271,85 +276,3 @@ def syncwarp(m: Machine, mask: Value = 0xFFFFFFFF) -> None:
         met = _active(m, mask), named, exists
     for told in m.events.warp_barrier:
         told(m, met)
-
-
-# --- bits
-
-
-def _unsigned(value: Value) -> tuple[Rows, int]:
-    dtype = dtype_of(value)
-    wide = cast_up(value, dtype)
-    bits = dtype.itemsize * 8
-    return np.asarray(wide).astype(np.dtype(f"u{dtype.itemsize}")).astype(np.uint64), bits
-
-
-def _like(value: Value, result: Rows, dtype: np.dtype[Any]) -> Value:
-    result = result.astype(dtype)
-    return result if isinstance(value, np.ndarray) else normal(result[()])
-
-
-@intrinsic("popc")
-def popc(m: Machine, value: Value) -> Value:
-    """The number of bits that are 1."""
-    return _like(value, np.bitwise_count(_unsigned(value)[0]), dtype_of(value))
-
-
-@intrinsic("clz")
-def clz(m: Machine, value: Value) -> Value:
-    """The number of leading zeros."""
-    word, bits = _unsigned(value)
-    length = np.zeros(word.shape, np.int64)
-    for shift in (32, 16, 8, 4, 2, 1):
-        high = word >> np.uint64(shift)
-        length = np.where(high != 0, length + shift, length)
-        word = np.where(high != 0, high, word)
-    return _like(value, np.where(word == 0, bits, bits - 1 - length), dtype_of(value))
-
-
-@intrinsic("ffs")
-def ffs(m: Machine, value: Value) -> Value:
-    """One more than the position of the lowest 1; 0 if there is none."""
-    word, _ = _unsigned(value)
-    lowest = word & (~word + np.uint64(1))
-    position = np.bitwise_count(lowest - np.uint64(1)).astype(np.int64)
-    return _like(value, np.where(word == 0, 0, position + 1), UINT32)
-
-
-@intrinsic("brev")
-def brev(m: Machine, value: Value) -> Value:
-    """The bits in reverse order."""
-    dtype = np.dtype(np.uint64) if dtype_of(value) == np.uint64 else UINT32
-    word = np.asarray(cast_up(value, dtype)).astype(np.uint64)
-    bits = dtype.itemsize * 8
-    result = np.zeros(word.shape, np.uint64)
-    for bit in range(bits):
-        result |= (word >> np.uint64(bit) & np.uint64(1)) << np.uint64(bits - 1 - bit)
-    return _like(value, result, dtype)
-
-
-@intrinsic("selp")
-def selp(m: Machine, condition: Value, a: Value, b: Value) -> Value:
-    """`a` where the condition holds, else `b`; both are evaluated."""
-    condition = truth(condition)
-    if not isinstance(condition, np.ndarray):
-        return a if condition else b
-    return where(condition, a, b)
-
-
-@intrinsic("fma", flop=True)
-def fma(m: Machine, a: Value, b: Value, c: Value) -> Value:
-    """A * b + c, rounded once."""
-    m.flop(a)
-    dtype = np.result_type(*(dtype_of(v) for v in (a, b, c)))
-    dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
-    wide = np.dtype(np.longdouble if dtype.itemsize == 8 else np.float64)
-    exact = np.asarray(a).astype(wide) * np.asarray(b).astype(wide) + np.asarray(c).astype(wide)
-    result = exact.astype(dtype)
-    return normal(result[()]) if result.ndim == 0 else result
-
-
-@intrinsic("cbrt", flop=True)
-def cbrt(m: Machine, value: Value) -> Value:
-    """The cube root."""
-    dtype = dtype_of(value)
-    return normal(np.cbrt(cast_up(value, dtype if dtype.kind == "f" else np.dtype(np.float64))))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gpulearn.require import project_page
 from gpulearn.simt.core.arithmetic import leak_hook
 from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.findings import Finding, FindingLog, Stop
@@ -178,28 +181,49 @@ def _guarded(m: Machine, translation: Translation, args: tuple[Any, ...]) -> Non
     except RecursionError:
         message = "a device function calls itself without end"
         raise m.stop("no-progress", message) from None
-    except (TypeError, AttributeError, ValueError, IndexError, KeyError) as error:
-        raise Stop(_misuse(m, error)) from error
     except MemoryError:
         raise m.stop("launch-limit", "not enough memory") from None
+    except TooLarge:
+        raise
+    except Exception as error:
+        raise Stop(_misuse(m, error) or _fault(m, error)) from error
     finally:
         if m.events.widened:
             leak_hook.pop()
 
 
-def _misuse(m: Chunk, error: Exception) -> Finding:
-    """An operation that makes no sense for the values it got."""
-    text = str(error).splitlines()[0] if str(error) else type(error).__name__
-    if "undefined" in text.lower():
-        text = "a variable is used before anything was assigned to it"
-    if named := re.search(r"unexpected keyword argument '(\w+)'", text):
-        text = f"{named[1]}= cannot be given to the function that it calls"
+def _misuse(m: Chunk, error: Exception) -> Finding | None:
+    """What the line means to do that cannot be done; None if no line of a kernel can cause it."""
+    text = str(error).partition("\n")[0]
     if "0-dimensional arrays" in text or "integer scalar arrays" in text:
         message = "a slice whose ends differ from thread to thread is not supported by the SIMT"
         return Finding("unsupported", m.here(), f"{message} machine: index single elements")
-    if "View" in text:
+    if "undefined" in text.lower():
+        text = "a variable is used before anything was assigned to it"
+    elif named := re.search(r"unexpected keyword argument '(\w+)'", text):
+        text = f"{named[1]}= cannot be given to the function that it calls"
+    elif "View" in text:
         text = "a whole array stands where one number is needed"
+    else:
+        last = traceback.extract_tb(error.__traceback__)[-1].filename
+        misfit = isinstance(error, TypeError) and last.startswith("<simt ")  # a call of the line
+        if not misfit and not text.endswith("is not a number"):
+            return None
     return Finding("not-a-kernel", m.here(), f"this line does not work in a kernel: {text}")
+
+
+def _fault(m: Chunk, error: Exception) -> Finding:
+    """The machine's own failure, and where to report it."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    text = str(error).partition("\n")[0]
+    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    page = project_page()
+    message = (
+        "the SIMT machine failed here, this is not your mistake: "
+        f"{said} ({Path(place.filename).name}, line {place.lineno}). "
+        f"Please report it, with the kernel{f': {page}/issues' if page else ''}"
+    )
+    return Finding("machine-fault", m.here(), message)
 
 
 def _allocations(program: Program, args: tuple[Any, ...]) -> list[Allocation]:

@@ -1,4 +1,4 @@
-"""An array variable that stands for different arrays in different threads."""
+"""Per-thread views: an array variable that stands for different arrays in different threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel costs, counted per source line and per array as Nsight Compute counts it.
+"""Counters: what a kernel costs, per source line and per array as Nsight Compute counts it.
 
 A *request* is one load or store carried out by one warp. Memory is read off the addresses
 of its active lanes: nothing here is estimated.

@@ -1,4 +1,4 @@
-"""Reads of shared and local memory that nobody has written."""
+"""Initialised memory: reads of shared and local memory that nobody has written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One block, step by step: which lanes were active at each line, and what they touched."""
+"""The trace of one block: which lanes were active at each line, and what they touched."""
 
 from __future__ import annotations
 

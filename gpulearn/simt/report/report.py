@@ -1,4 +1,4 @@
-"""What `xray` gives back: findings and counters of one launch, as plain data."""
+"""The report: findings and counters of one launch, as plain data."""
 
 from __future__ import annotations
 
