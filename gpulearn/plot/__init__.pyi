@@ -28,6 +28,7 @@ from .rings import ring_player as ring_player
 from .roofline_controls import roofline_explorer as roofline_explorer
 from .rooflines import compare_points as compare_points
 from .rooflines import compare_roofs as compare_roofs
+from .simt_player import kernel_player as kernel_player
 from .thread_grids import thread_explorer as thread_explorer
 from .training_controls import training_explorer as training_explorer
 from .training_curves import compare_runs as compare_runs

@@ -14,7 +14,7 @@ from gpulearn.simt.observers.trace import IDLE, Step
 if TYPE_CHECKING:
     from gpulearn.simt.report.report import Report
 
-__all__ = ["Frame", "frame", "player"]
+__all__ = ["Frame", "frame", "kernel_player"]
 
 WARP = 32
 
@@ -90,7 +90,7 @@ def frame(report: Report, step: int, warp: int = 0) -> tuple[Frame, str]:
     return Frame(html, said), said
 
 
-def player(report: Report) -> Explorer:
+def kernel_player(report: Report) -> Explorer:
     """The player: play, step, slider, choice of warp; without a front end, the first frame.
 
     The slider moves with the arrow keys; play and pause are buttons.

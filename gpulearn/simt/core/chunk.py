@@ -131,13 +131,17 @@ class Chunk:
         same = a["block"] == b["block"]
         return self.text(a), self.text(b, with_block=not same)
 
+    def spread(self, value: Value) -> Lanes:
+        """A value for each thread, (blocks, threads)."""
+        return np.broadcast_to(value, (self.blocks, self.threads))
+
     def lanes(self, mask: Mask) -> Lanes:
         """The numbers of the lanes in a mask, within the chunk."""
         if mask is None:
             return np.arange(self.blocks * self.threads)
         if mask is EMPTY:
             return np.zeros(0, np.int64)
-        return np.flatnonzero(np.broadcast_to(mask, (self.blocks, self.threads)))
+        return np.flatnonzero(self.spread(mask))
 
     def who(self, mask: Mask) -> list[Who]:
         """The first two threads of a mask."""
@@ -145,10 +149,8 @@ class Chunk:
 
     def lane_index(self, index: tuple[Value, ...], lane: int) -> tuple[int, ...]:
         """The index that one lane used."""
-        shape = (self.blocks, self.threads)
         return tuple(
-            int(np.broadcast_to(i, shape).ravel()[lane]) if isinstance(i, np.ndarray) else int(i)
-            for i in index
+            int(self.spread(i).ravel()[lane] if isinstance(i, np.ndarray) else i) for i in index
         )
 
     def element(self, view: View, index: tuple[Value, ...], lane: int) -> tuple[Any, str]:
@@ -161,8 +163,7 @@ class Chunk:
 
     def active_slots(self, view: View, slot: Value, mask: Mask) -> tuple[Lanes, Lanes]:
         """The active lanes, and the flat slot that each touches."""
-        shape = (self.blocks, self.threads)
-        slots = np.broadcast_to(full_slots(view, slot, self.lane_base(view)), shape).ravel()
+        slots = self.spread(full_slots(view, slot, self.lane_base(view))).ravel()
         if mask is None:
             return np.arange(len(slots)), slots
         chosen = self.lanes(mask)
@@ -176,5 +177,5 @@ class Chunk:
         """One value per active lane, or a number that they share."""
         if not isinstance(value, np.ndarray):
             return value
-        values = np.broadcast_to(value, (self.blocks, self.threads)).ravel()
+        values = self.spread(value).ravel()
         return values if len(lane) == len(values) else values[lane]

@@ -149,6 +149,15 @@ class View:
                 slot = part if type(slot) is int and slot == 0 else slot + part
         return slot
 
+    def elements(self, slots: np.ndarray[Any, Any], grain: int) -> tuple[np.ndarray[Any, Any], int]:
+        """Which elements of `grain` bytes the flat `slots` cover, and how many each does."""
+        size = self.dtype.itemsize
+        if self.aligned and size == grain:
+            return slots, 1
+        start = slots * size if self.aligned else slots
+        parts = size // grain
+        return ((start // grain)[:, None] + np.arange(parts)).ravel(), parts
+
     def __repr__(self) -> str:
         return f"<{self.space} array {self.name} {self.dtype} {self.shape}>"
 

@@ -772,7 +772,7 @@ def translate(source: KernelSource, types: Types | None = None, *, counting: boo
     """The function `run(m, *arguments)` that carries out a kernel on a machine `m`.
 
     `types` gives variables whose type Numba fixed beforehand; `counting` adds the calls
-    that the counters need. The generated text is the function's docstring.
+    that tell of each statement and operation. The generated text is the function's docstring.
 
     Raises:
         Stop: with the finding `not-a-kernel` or `unsupported`, at its line.

@@ -263,11 +263,8 @@ def _zip(m: Machine, *things: Any) -> Pairs:
 @function(print)
 def _print(m: Machine, *values: Any) -> None:
     """Prints what each active thread prints, thread after thread."""
-    shape = (m.blocks, m.threads)
     if m.mask is EMPTY:
         return
-    columns = [
-        np.broadcast_to(v, shape).ravel() if isinstance(v, np.ndarray) else v for v in values
-    ]
+    columns = [m.spread(v).ravel() if isinstance(v, np.ndarray) else v for v in values]
     for lane in m.lanes(m.mask):
         print(*(c[lane] if isinstance(c, np.ndarray) else c for c in columns))

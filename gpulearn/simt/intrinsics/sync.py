@@ -21,7 +21,7 @@ def barrier(m: Machine) -> None:
     if m.mask is EMPTY:
         return
     if m.mask is not None:
-        mask = np.broadcast_to(m.mask, (m.blocks, m.threads))
+        mask = m.spread(m.mask)
         arriving, complete = mask.any(axis=1), mask.all(axis=1)
         wrong = np.flatnonzero(arriving & ~complete)
         if len(wrong):
@@ -35,7 +35,7 @@ def returned(m: Machine) -> Any:
     """Which threads (blocks, threads per block) have returned from the kernel."""
     left = m.frames[0].left
     gone = left if isinstance(left, np.ndarray) else left is None
-    return np.broadcast_to(gone, (m.blocks, m.threads))
+    return m.spread(gone)
 
 
 def _divergence(m: Machine, mask: Any, block: int) -> Finding:
@@ -67,7 +67,7 @@ def syncthreads(m: Machine) -> None:
 
 def _per_block(m: Machine, predicate: Value) -> Any:
     barrier(m)
-    return np.broadcast_to(truth(predicate), (m.blocks, m.threads))
+    return m.spread(truth(predicate))
 
 
 def _result(m: Machine, values: Any) -> Value:
@@ -129,7 +129,7 @@ class GridGroup:
     def kernel_sync(self, m: Machine) -> int:
         """A barrier of the whole grid."""
         if m.mask is not None:
-            mask = np.broadcast_to(m.mask if m.mask is not EMPTY else False, (m.blocks, m.threads))
+            mask = m.spread(m.mask if m.mask is not EMPTY else False)
             if not mask.any():
                 return 0
             partly = np.flatnonzero(~mask.all(axis=1))

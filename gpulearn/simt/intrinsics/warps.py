@@ -30,7 +30,7 @@ Rows = np.ndarray[Any, Any]
 
 
 def _rows(m: Machine, value: Value) -> Rows:
-    """A value as (warps of the chunk, 32); lanes beyond the block's last thread hold 0."""
+    """A value of each thread as (warps, 32); lanes beyond the block's last thread hold 0."""
     value = np.asarray(value)
     wide = np.zeros((m.blocks, m.warps * WARP), value.dtype)
     wide[:, : m.threads] = value
@@ -47,8 +47,8 @@ def _active(m: Machine, mask: Value) -> Rows:
     """Which lanes take part: those that are active and named in `mask`."""
     if m.mask is EMPTY:
         return np.zeros((m.blocks * m.warps, WARP), bool)
-    here = _rows(m, np.broadcast_to(True if m.mask is None else m.mask, (m.blocks, m.threads)))
-    named = _rows(m, np.broadcast_to(cast(mask, INT64), (m.blocks, m.threads)))
+    here = _rows(m, True if m.mask is None else m.mask)
+    named = _rows(m, cast(mask, INT64))
     lane = np.arange(WARP)
     result: Rows = here & (named >> lane & 1).astype(bool)
     return result
@@ -65,13 +65,12 @@ def _meet(m: Machine, mask: Value, name: str) -> None:
     _name_themselves(m, mask, name)
     if m.mask is None:
         return
-    shape = (m.blocks, m.threads)
-    here = _rows(m, np.broadcast_to(m.mask, shape))
-    named = np.where(here, _rows(m, np.broadcast_to(cast(mask, INT64), shape)), 0)
+    here = _rows(m, m.mask)
+    named = np.where(here, _rows(m, cast(mask, INT64)), 0)
     away = ~np.asarray(m.mask)
     if not name.startswith("shfl"):
         away = away & ~returned(m)
-    missing = _rows(m, np.broadcast_to(away, shape))
+    missing = _rows(m, away)
     wanted = np.bitwise_or.reduce(named, axis=1)[:, None] >> np.arange(WARP) & 1
     rows, lanes = np.nonzero(missing & wanted.astype(bool))
     if not len(rows):
@@ -93,8 +92,7 @@ def _name_themselves(m: Machine, mask: Value, name: str) -> None:
     """Stops the launch if a thread calls with a mask that does not name it: undefined in CUDA."""
     if not isinstance(mask, np.ndarray) and int(mask) & FULL == FULL:
         return
-    shape = (m.blocks, m.threads)
-    here = _rows(m, np.broadcast_to(True if m.mask is None else m.mask, shape))
+    here = _rows(m, True if m.mask is None else m.mask)
     unnamed = here & ~_active(m, mask)
     if not unnamed.any():
         return
@@ -118,7 +116,7 @@ def _shuffle(m: Machine, value: Value, source: Rows) -> Value:
 
 
 def _operand(m: Machine, value: Value) -> Rows:
-    return _rows(m, np.broadcast_to(cast(value, INT64), (m.blocks, m.threads)))
+    return _rows(m, cast(value, INT64))
 
 
 @intrinsic("shfl_sync")
@@ -170,7 +168,7 @@ def _spread(m: Machine, per_warp: Any) -> Rows:
 def _votes(m: Machine, mask: Value, predicate: Value) -> tuple[Rows, Rows]:
     """The lanes that said yes, and those that said no, of each lane's own mask: as bits."""
     here = _active(m, mask)
-    said = _rows(m, np.broadcast_to(truth(predicate), (m.blocks, m.threads)))
+    said = _rows(m, truth(predicate))
     named = np.asarray(cast(mask, INT64))
     yes, no = (_spread(m, _bits(r & here, INT64)) & named for r in (said, ~said))
     return yes, no
@@ -230,7 +228,7 @@ def lanemask_lt(m: Machine) -> Value:
 def _matches(m: Machine, mask: Value, value: Value) -> tuple[Rows, Rows]:
     """Of each lane's own mask, the lanes with its value, and all that take part: as bits."""
     here = _active(m, mask)
-    rows = _rows(m, np.broadcast_to(value, (m.blocks, m.threads)))
+    rows = _rows(m, value)
     same = (rows[:, :, None] == rows[:, None, :]) & here[:, None, :] & here[:, :, None]
     weights = np.left_shift(np.int64(1), np.arange(WARP))
     named = np.asarray(cast(mask, INT64))
@@ -271,7 +269,7 @@ def syncwarp(m: Machine, mask: Value = 0xFFFFFFFF) -> None:
     whole = not isinstance(mask, np.ndarray) and int(mask) & 0xFFFFFFFF == 0xFFFFFFFF
     met = None
     if not whole or m.mask is not None:
-        named = _rows(m, np.broadcast_to(cast(mask, INT64) & 0xFFFFFFFF, (m.blocks, m.threads)))
+        named = _rows(m, cast(mask, INT64) & 0xFFFFFFFF)
         exists = _rows(m, np.ones((m.blocks, m.threads), bool))
         met = _active(m, mask), named, exists
     for told in m.events.warp_barrier:

@@ -6,7 +6,7 @@ import math
 import re
 import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -69,26 +69,23 @@ def launch(
     return result
 
 
+@dataclass
 class _Launch:
     """A launch that may need more than one attempt: memory is put back before the next."""
 
-    def __init__(
-        self,
-        program: Program,
-        grid: Triple,
-        block: Triple,
-        args: tuple[Any, ...],
-        log: FindingLog,
-        observers: Sequence[Observer],
-        dynamic: int,
-        seed: int,
-        only: Lanes | None,
-    ) -> None:
-        self.program, self.grid, self.block, self.args = program, grid, block, args
-        self.log, self.observers = log, observers
-        self.dynamic, self.seed, self.only = dynamic, seed, only
-        self.total, self.threads = math.prod(grid), math.prod(block)
-        self.saved: dict[Allocation, Lanes] = {}
+    program: Program
+    grid: Triple
+    block: Triple
+    args: tuple[Any, ...]
+    log: FindingLog
+    observers: Sequence[Observer]
+    dynamic: int
+    seed: int
+    only: Lanes | None
+    saved: dict[Allocation, Lanes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.total, self.threads = math.prod(self.grid), math.prod(self.block)
 
     def run(self) -> None:
         """Runs all blocks, with other chunks if the first do not fit; again if an observer asks.

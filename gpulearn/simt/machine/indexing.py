@@ -72,15 +72,14 @@ def _repair(m: Chunk, view: View, axis: int, i: Value, index: tuple[Value, ...])
     if m.mask is EMPTY:
         return 0
     limit = view.shape[axis]
-    shape = (m.blocks, m.threads)
     mask = True if m.mask is None else m.mask
     low, high = np.less(i, 0) & mask, np.greater_equal(i, limit) & mask
     beyond = high | (np.less(i, np.negative(limit)) & mask)
     if np.any(beyond):
-        lane = int(np.flatnonzero(np.broadcast_to(beyond, shape))[0])
+        lane = int(np.flatnonzero(m.spread(beyond))[0])
         raise Stop(_out_of_bounds(m, view, axis, index, lane, beyond))
     if np.any(low):
-        lane = int(np.flatnonzero(np.broadcast_to(low, shape))[0])
+        lane = int(np.flatnonzero(m.spread(low))[0])
         _negative(m, view, axis, index, lane, int(np.count_nonzero(low)))
     fixed = np.where(low, i + limit, np.where(low | (np.less(i, limit) & ~np.less(i, 0)), i, 0))
     return normal(fixed[()]) if fixed.ndim == 0 else fixed
@@ -94,7 +93,8 @@ def _out_of_bounds(
     shape = tuple(
         int(n) if not isinstance(n, np.ndarray) else m.lane_index((n,), lane)[0] for n in view.shape
     )
-    count = int(np.count_nonzero(np.broadcast_to(beyond, (m.blocks, m.threads))))
+    lanes = np.flatnonzero(m.spread(beyond))
+    count = len(lanes)
     more = f" (and {count - 1:,} more threads)" if count > 1 else ""
     size = f"length {shape[0]}" if len(shape) == 1 else f"shape {shape}"
     dimension = f" in dimension {axis}" if len(shape) > 1 else ""
@@ -103,8 +103,7 @@ def _out_of_bounds(
     )
     if view.space == "shared" and shape == (0,):
         message += "; give its bytes as the fourth launch value, kernel[grid, block, stream, bytes]"
-    threads = [m.thread_name(int(n)) for n in np.flatnonzero(
-        np.broadcast_to(beyond, (m.blocks, m.threads)))[:2]]  # fmt: skip
+    threads = [m.thread_name(int(n)) for n in lanes[:2]]
     return Finding("out-of-bounds", m.here(), message, threads, view.name, where, count=count)
 
 

@@ -14,10 +14,16 @@ import numpy as np
 from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.values import Value
 
-__all__ = ["HappensBefore"]
+__all__ = ["HappensBefore", "warp_numbers"]
 
 WARP = 32
 Lanes = np.ndarray[Any, Any]
+
+
+def warp_numbers(threads: Lanes, block: int) -> Lanes:
+    """A number for the warp of each thread of the grid; `block` is the threads of a block."""
+    numbers: Lanes = threads // block * block + threads % block // WARP
+    return numbers
 
 
 class HappensBefore:
@@ -81,10 +87,9 @@ class HappensBefore:
         size = m.threads
         block, other_block = me // size, other // size
         same_block = block == other_block
-        same_warp = same_block & (me % size // 32 == other % size // 32)
-        shape = (m.blocks, m.threads)
+        same_warp = warp_numbers(me, size) == warp_numbers(other, size)
         if isinstance(self.block_sync, np.ndarray):
-            block_sync = np.broadcast_to(self.block_sync, shape).ravel()[lane]
+            block_sync = m.spread(self.block_sync).ravel()[lane]
         else:
             block_sync = self.block_sync
         inside = lane % size

@@ -85,15 +85,10 @@ class _Written:
         self.fresh = False
 
     def _elements(self, view: View, slots: Lanes) -> tuple[Lanes, int]:
-        size = view.dtype.itemsize
-        if view.aligned and size == self.grain:
-            return slots, 1
-        if size % self.grain:
+        if view.dtype.itemsize % self.grain:
             self.done = np.repeat(self.done, self.grain)
             self.grain = 1
-        start = slots * size if view.aligned else slots
-        parts = size // self.grain
-        return ((start // self.grain)[:, None] + np.arange(parts)).ravel(), parts
+        return view.elements(slots, self.grain)
 
     def mark(self, view: View, slots: Lanes) -> None:
         """Notes writes to these slots."""

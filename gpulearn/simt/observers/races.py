@@ -24,7 +24,7 @@ from gpulearn.simt.core.masks import Mask
 from gpulearn.simt.core.memory import Allocation, View
 from gpulearn.simt.core.source import unit
 from gpulearn.simt.core.values import Value
-from gpulearn.simt.observers.happens_before import HappensBefore
+from gpulearn.simt.observers.happens_before import HappensBefore, warp_numbers
 from gpulearn.simt.observers.observer import Index, Lanes, Observer
 
 __all__ = ["Races"]
@@ -59,11 +59,11 @@ class Touched:
     def enter(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
         """Enters an access by threads `me`; `block` is the number of threads of a block."""
         (reader, read_at), (second, second_at) = self.tables
-        warp = _warps(me, block)
+        warp = warp_numbers(me, block)
         old, old_at = reader[elements], read_at[elements]
         fresh = old_at > floor
         if fresh.any():
-            far = fresh & (_warps(old, block) != warp)
+            far = fresh & (warp_numbers(old, block) != warp)
             near = fresh & (old != me) & ~far & (second_at[elements] <= floor)
             move = far | near
             second[elements[move]] = old[move]
@@ -73,7 +73,7 @@ class Touched:
         last = reader[elements]
         beaten = last != me  # several threads touch one element in this very statement
         if beaten.any():
-            far = _warps(last, block) != warp
+            far = warp_numbers(last, block) != warp
             for chosen in (beaten & ~far & (second_at[elements] <= floor), beaten & far):
                 second[elements[chosen]] = me[chosen]
                 second_at[elements[chosen]] = time
@@ -102,15 +102,6 @@ class Shadow:
         self.noted: list[_Read] = []
         self.entered: list[_Read] = []
 
-    def elements(self, view: View, slots: Lanes) -> tuple[Lanes, int]:
-        """The elements that an access at flat `slots` touches, and how many each."""
-        size = view.dtype.itemsize
-        if view.aligned and size == self.grain:
-            return slots, 1
-        start = slots * size if view.aligned else slots
-        parts = size // self.grain
-        return ((start // self.grain)[:, None] + np.arange(parts)).ravel(), parts
-
     def by_bytes(self) -> Shadow:
         """The same shadow with one element for each byte."""
         made = Shadow(self.allocation, 1)
@@ -136,12 +127,6 @@ class Shadow:
         self.atomics.enter(elements, me, time, floor, block)
 
 
-def _warps(threads: Lanes, block: int) -> Lanes:
-    """A number for the warp of each thread."""
-    numbers: Lanes = threads // block * block + threads % block // 32
-    return numbers
-
-
 @dataclass
 class _Access:
     """One access under scrutiny; arrays hold one entry per active lane, or per element."""
@@ -162,10 +147,9 @@ class _Access:
         return self.elements[:: self.parts]
 
 
-def same_warp(m: Chunk, a: Lanes, b: Lanes) -> Lanes:
+def _same_warp(m: Chunk, a: Lanes, b: Lanes) -> Lanes:
     """Whether threads, given by their numbers in the grid, are of one warp."""
-    size = m.threads
-    result: Lanes = (a // size == b // size) & (a % size // 32 == b % size // 32)
+    result: Lanes = warp_numbers(a, m.threads) == warp_numbers(b, m.threads)
     return result
 
 
@@ -260,7 +244,7 @@ class Races(Observer):
         lane: Lanes,
         slots: Lanes,
     ) -> _Access:
-        elements, parts = shadow.elements(view, slots)
+        elements, parts = view.elements(slots, shadow.grain)
         me = m.thread_numbers.ravel()[lane]
         return _Access(
             m, view, index, verb, lane, slots, elements, parts,
@@ -296,7 +280,7 @@ class Races(Observer):
             racing, position = self._against(a, who, when, floor, "writes")
             if not len(racing) or shadow.before is None or not a.view.aligned:
                 continue
-            far = position[~same_warp(a.m, who[a.elements[racing]], a.me[racing])]
+            far = position[~_same_warp(a.m, who[a.elements[racing]], a.me[racing])]
             if len(far):
                 old = _typed(shadow.before, a.view.dtype)
                 value = _torn(a.m, value, a.lane[far], old[a.slots[far]])
@@ -309,7 +293,7 @@ class Races(Observer):
             if read.time <= floor:
                 continue
             lane, slots = m.active_slots(read.view, read.slot, read.mask)
-            elements, parts = shadow.elements(read.view, slots)
+            elements, parts = read.view.elements(slots, shadow.grain)
             me = m.thread_numbers.ravel()[lane]
             shadow.enter(elements, np.repeat(me, parts), read.time, floor, m.threads)
             if not self.replaying:
@@ -411,8 +395,7 @@ class Races(Observer):
             return
         floor: Value = self.quiet(shadow)
         if view.space == "shared" and isinstance(self.order.block_sync, np.ndarray):
-            shape = (a.m.blocks, a.m.threads)
-            floor = np.broadcast_to(self.order.block_sync, shape).ravel()[a.lane]
+            floor = a.m.spread(self.order.block_sync).ravel()[a.lane]
         first = a.slots[shadow.wrote[a.last] <= floor]
         _typed(shadow.before, view.dtype)[first] = view.flat[first]
 
@@ -435,7 +418,7 @@ class Races(Observer):
             writer = a.lane[hit[chosen]]
             reader = numbers[readers[chosen]]
             racing_pair = self.order.unordered(a.m, reader, np.full(len(reader), read.time), writer)
-            chosen = chosen[racing_pair & ~same_warp(a.m, numbers[writer], reader)]
+            chosen = chosen[racing_pair & ~_same_warp(a.m, numbers[writer], reader)]
             if len(chosen):
                 self.found[read.time] = (readers[chosen], values[hit[chosen]].copy())
 
@@ -472,6 +455,6 @@ class Races(Observer):
 
 def _torn(m: Chunk, value: Value, lanes: Lanes, new: Lanes) -> Value:
     """A value with other numbers in some lanes."""
-    value = np.array(np.broadcast_to(value, (m.blocks, m.threads)))
+    value = np.array(m.spread(value))
     value.ravel()[lanes] = new
     return value
