@@ -1,7 +1,7 @@
 """The one switch: `numba.cuda` where there is a usable GPU, the SIMT machine elsewhere.
 
 `from gpulearn import cuda` is all a notebook ever writes. With a GPU the name stands for
-`numba.cuda` itself; without one, for the look-alike in `gpulearn.simt.host.api`.
+`numba.cuda` itself; without one, for the SIMT machine, `gpulearn.simt.host.api`.
 `GPULEARN_DEVICE=cpu` forces the machine.
 """
 

@@ -72,12 +72,20 @@ def install_command(extra: str) -> str:
     """
     if extra == "torch":
         return "pip install uv && python -m uv pip install --torch-backend=auto torch"
+    page = project_page()
+    if page is None:
+        return f'pip install ".[{extra}]"'
+    return f'pip install "gpulearn[{extra}] @ git+{page}"'
+
+
+def project_page() -> str | None:
+    """Where the project is published; None for a checkout that is not installed."""
     try:
         urls = metadata("gpulearn").get_all("Project-URL") or ()
-    except PackageNotFoundError:  # a checkout that is not installed
-        return f'pip install ".[{extra}]"'
-    found = dict(url.split(", ", 1) for url in urls)
-    return f'pip install "gpulearn[{extra}] @ git+{found["Repository"]}"'
+    except PackageNotFoundError:
+        return None
+    page: str = dict(url.split(", ", 1) for url in urls)["Repository"]
+    return page
 
 
 def package(name: str, purpose: str) -> Any:

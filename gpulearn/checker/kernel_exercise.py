@@ -20,7 +20,7 @@ from gpulearn.device import selection
 from gpulearn.kernels.specification import Specification, poison
 from gpulearn.require import shown
 from gpulearn.simt.core.findings import Finding
-from gpulearn.simt.frontend.names import python_function
+from gpulearn.simt.core.registry import python_function
 from gpulearn.simt.host import api
 from gpulearn.simt.host.dispatcher import Configured, Kernel
 from gpulearn.simt.host.settings import block_order

@@ -29,6 +29,7 @@ from .matmul import rates as rates
 from .matmul import times as times
 from .memory_requests import access as access
 from .memory_requests import access_explorer as access_explorer
+from .memory_requests import memory_figure as memory_figure
 from .reductions import reduction_player as reduction_player
 from .rings import ring_player as ring_player
 from .rooflines import compare_points as compare_points
@@ -40,6 +41,7 @@ from .scaling_studies import compression as compression
 from .scaling_studies import compression_table as compression_table
 from .scaling_studies import drift as drift
 from .scaling_studies import scaling as scaling
+from .simt_player import kernel_player as kernel_player
 from .thread_grids import thread_explorer as thread_explorer
 from .tiles import halo as halo
 from .tiles import product_scheme as product_scheme

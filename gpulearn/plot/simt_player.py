@@ -15,7 +15,7 @@ from gpulearn.simt.observers.traffic import WARP
 if TYPE_CHECKING:
     from gpulearn.simt.report.report import Report
 
-__all__ = ["player"]
+__all__ = ["kernel_player"]
 
 
 class Frame:
@@ -89,7 +89,7 @@ def frame(report: Report, step: int, warp: int = 0) -> tuple[Frame, str]:
     return Frame(html, said), said
 
 
-def player(report: Report) -> Player:
+def kernel_player(report: Report) -> Player:
     """The player: play, step, slider, choice of warp; without a front end, the first frame.
 
     The slider moves with the arrow keys; play and pause are buttons.

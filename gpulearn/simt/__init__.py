@@ -1,8 +1,20 @@
 """The SIMT machine: ordinary Numba CUDA kernels, on any computer, for all threads at once.
 
-A launch goes through its folders from the top: `host` (numba.cuda's API: `api`, `dispatcher`,
-`xray`), `frontend` (source, Numba's verdict, translation into a Python function over arrays),
-`intrinsics` (what a kernel can call), `machine` (lockstep execution under a mask), `observers`
-(counters, races, uninitialised memory, trace), `core` (values, masks, memory, findings). What
-it left behind is a `report`.
+A folder may use those below it, never one above:
+
+| folder | what it holds |
+|---|---|
+| `host` | `numba.cuda`'s API: launches, device arrays, streams, ufuncs; `xray` |
+| `report` | what a launch left: text, HTML, JSON |
+| `frontend` | a kernel's source, checked by Numba, translated into a program |
+| `intrinsics` | what a kernel can call, by family |
+| `machine` | lockstep execution under a mask: control flow, indexing, memory |
+| `observers` | counters, race detection, initialised memory, the trace |
+| `core` | values, masks, memory, sources, findings, limits |
+
+The order of a launch `kernel[grid, block](*args)`: `host.dispatcher` checks its shape and takes
+the arguments; `frontend.typecheck` asks Numba whether this is a kernel for them, and
+`frontend.program` translates it; `machine.execution` runs it, chunk by chunk of blocks, on a
+`machine.machine.Machine`, which tells the observers of each event; what they and the machine
+found becomes a `report`, a warning or an error.
 """

@@ -68,7 +68,7 @@ def test_the_bank_explorer_moves_by_keyboard(notebook):
 
 
 def test_the_player_shows_who_loads_the_halo(notebook):
-    output = notebook.cell("seen.play(").locator(".jp-OutputArea")
+    output = notebook.cell("kernel_player(seen)").locator(".jp-OutputArea")
     sentence = output.locator("p[role=status]")
     assert "Step 1 of" in sentence.inner_text()
     output.get_by_role("slider").focus()

@@ -176,6 +176,6 @@ def test_a_plain_launch_says_once_what_is_wrong_with_a_line() -> None:
 @pytest.mark.parametrize("number", ["a", 1.5, -1, True])
 def test_a_seed_is_a_whole_number(number: object) -> None:
     with pytest.raises(
-        gl.errors.BadInput, match=f"seed is {number!r}: give a whole number, 0 or more"
+        gl.errors.BadInput, match=f"block_order is {number!r}: give a whole number, 0 or more"
     ):
         gl.block_order(number).__enter__()

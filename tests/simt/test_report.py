@@ -107,9 +107,9 @@ def test_diff_sets_two_kernels_side_by_side() -> None:
 
 def test_an_array_can_be_drawn() -> None:
     pytest.importorskip("matplotlib")
-    assert report_of(column_copy).plot("a") is not None
+    assert gl.plot.memory_figure(report_of(column_copy), "a") is not None
     with pytest.raises(gl.errors.GpulearnError):
-        report_of(column_copy).plot("no_such_array")
+        gl.plot.memory_figure(report_of(column_copy), "no_such_array")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_the_picture_says_what_the_counters_say(index: str, dtype: type, said: s
 """
     kernel = sources.module(body.replace(", float", ", numba.float"), cuda).kernel
     report = gl.xray(kernel)[1, 32](cuda.to_device(np.zeros(32, dtype)))
-    assert said in report.plot("s").alt
+    assert said in gl.plot.memory_figure(report, "s").alt
     passes = int(said.split()[0])
     assert report.totals.shared_store_wavefronts == passes
     conflicts = passes - (2 if dtype is np.float64 else 1)

@@ -194,3 +194,13 @@ def test_a_ufunc_of_a_float32_and_an_int64_stays_float32() -> None:
     kernel, out = sources.module(source, cuda).kernel, np.zeros(4)
     launch(kernel, 1, 4, a, n, out)
     np.testing.assert_array_equal(out, np.arctan2(a, n.astype(np.float32)))
+
+
+def test_after_an_endless_loop_a_variable_has_the_type_of_its_breaks() -> None:
+    source = (
+        "def kernel(a, out):\n    i = cuda.grid(1)\n    r = 0\n    while True:\n"
+        "        r = a[i]\n        if r > 0:\n            break\n    out[i] = r * r\n"
+    )
+    a, out = np.full(4, 1.1, np.float32), np.zeros(4)
+    launch(sources.module(source, cuda).kernel, 1, 4, a, out)
+    np.testing.assert_array_equal(out, a * a)  # in float32, as Numba types it

@@ -1,1 +1,1 @@
-"""What everything in the machine rests on: values, masks, memory, findings, limits."""
+"""What all layers share: values, masks, memory, chunks, sources, findings, limits."""

@@ -1,4 +1,4 @@
-"""The operators of Python on values, computed in the types that Numba would choose."""
+"""Arithmetic: the operators of Python on values, in the types that Numba would choose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a kernel, in the machine's own words."""
+"""Findings: what can be wrong with a kernel, and the list of what was in one launch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["KINDS", "Finding", "SimtWarning", "Stop"]
+__all__ = ["KINDS", "Finding", "FindingLog", "SimtWarning", "Stop"]
 
 # kind -> severity. Errors make a report not ok; warnings cost time, not rightness.
 KINDS = {
@@ -23,6 +23,7 @@ KINDS = {
     "unsupported": "error",
     "implicit-copy": "warning",
     "assertion": "error",
+    "machine-fault": "error",  # of this package, not of the kernel
 }
 
 
@@ -82,3 +83,31 @@ class Stop(Exception):  # noqa: N818 - control flow inside the package, never sh
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.message)
         self.finding = finding
+
+
+class FindingLog:
+    """The findings of one launch in order; the same mistake on the same lines is told once."""
+
+    def __init__(self) -> None:
+        self._found: dict[Any, Finding] = {}
+
+    def again(self, key: Any, count: int = 1) -> bool:
+        """Whether this mistake is known already; if so, it is counted."""
+        known = self._found.get(key)
+        if known is None:
+            return False
+        known.count += count
+        return True
+
+    def add(self, key: Any, finding: Finding) -> None:
+        """A new finding."""
+        self._found.setdefault(key, finding)
+
+    def clear(self) -> None:
+        """Forgets all findings: the launch starts again."""
+        self._found.clear()
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All findings so far."""
+        return list(self._found.values())

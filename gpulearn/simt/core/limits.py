@@ -1,4 +1,4 @@
-"""How large a launch may be, as the hardware has it, and how long it may take here."""
+"""Launch limits: how large a launch may be on the hardware, how long it may take here."""
 
 from __future__ import annotations
 

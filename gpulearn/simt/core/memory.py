@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpulearn.simt.core.values import INT64, Value, cast, normal
 
-if TYPE_CHECKING:
-    from gpulearn.simt.observers.shadow import Shadow
-
-__all__ = ["ALIGNMENT", "Allocation", "Record", "View", "poison"]
+__all__ = ["ALIGNMENT", "Allocation", "Record", "View", "poison", "views"]
 
 ALIGNMENT = 512  # bytes; what cudaMalloc gives is at least aligned to 256
 _ids = itertools.count(1)
@@ -47,7 +44,6 @@ class Allocation:
         self.number = next(_ids)
         self.address = self.number << 40  # virtual; far from any other allocation
         self.offset = 0  # of a shared array within its block's shared memory
-        self.shadow: Shadow | None = None
         self.readonly = False  # this kernel does not write it
         self.frozen = False  # no kernel may write it: a read-only array of NumPy's
         self._words: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}
@@ -153,6 +149,15 @@ class View:
                 slot = part if type(slot) is int and slot == 0 else slot + part
         return slot
 
+    def elements(self, slots: np.ndarray[Any, Any], grain: int) -> tuple[np.ndarray[Any, Any], int]:
+        """Which elements of `grain` bytes the flat `slots` cover, and how many each does."""
+        size = self.dtype.itemsize
+        if self.aligned and size == grain:
+            return slots, 1
+        start = slots * size if self.aligned else slots
+        parts = size // grain
+        return ((start // grain)[:, None] + np.arange(parts)).ravel(), parts
+
     def __repr__(self) -> str:
         return f"<{self.space} array {self.name} {self.dtype} {self.shape}>"
 
@@ -231,3 +236,12 @@ def _gather_bytes(view: View, slot: Value, lanes: Value) -> Value:
     raw = view.flat[slots[..., None] + np.arange(size)]
     values = np.ascontiguousarray(raw).view(view.dtype)[..., 0]
     return normal(values[()]) if values.ndim == 0 else values
+
+
+def views(arg: Any) -> list[View]:
+    """The arrays in an argument of a launch: itself, or the parts of a tuple."""
+    if isinstance(arg, View):
+        return [arg]
+    if isinstance(arg, tuple):
+        return [v for a in arg for v in views(a)]
+    return []

@@ -1,4 +1,4 @@
-"""Arithmetic with the number types that Numba would choose.
+"""Values: numbers of the types that Numba would choose, one for all threads or one for each.
 
 A *value* is what an expression of the kernel holds for every thread of a chunk: a plain
 number where all threads agree, else a two-dimensional array that broadcasts to
@@ -13,12 +13,15 @@ becomes float64 beside wider ones; `/` of integers is float64.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 __all__ = [
+    "UNDEFINED",
+    "Range",
     "arithmetic_type",
     "cast",
     "dtype_of",
@@ -33,6 +36,7 @@ BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)
 UINT64 = np.dtype(np.uint64)
 UINT16 = np.dtype(np.uint16)
+UINT32 = np.dtype(np.uint32)
 FLOAT16 = np.dtype(np.float16)
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
@@ -42,6 +46,30 @@ _HALF = 1 << 63
 
 Value = Any
 Operation = Callable[..., Value]
+
+
+class _Undefined:
+    """What a local variable holds before anything was assigned to it."""
+
+    def __repr__(self) -> str:
+        return "undefined"
+
+
+UNDEFINED = _Undefined()
+
+
+@dataclass(frozen=True)
+class Range:
+    """`range(start, stop, step)` whose bounds may differ between threads."""
+
+    start: Value
+    stop: Value
+    step: Value
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all threads count alike."""
+        return all(type(v) is int for v in (self.start, self.stop, self.step))
 
 
 def dtype_of(value: Value) -> np.dtype[Any]:

@@ -1,4 +1,4 @@
-"""Lines of a kernel that are legal and do nothing, though something was meant.
+"""Lint: lines of a kernel that are legal and do nothing, though something was meant.
 
 `cuda.syncthreads` without its parentheses, `out[i] == 1` for `out[i] = 1`, and `out = a[i]`,
 which gives the name `out` to a number and leaves the array as it was.
@@ -10,8 +10,8 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from gpulearn.simt.core.findings import Finding
-from gpulearn.simt.frontend.names import Intrinsic, callee, is_namespace
-from gpulearn.simt.frontend.source import MISSING, KernelSource
+from gpulearn.simt.core.registry import Intrinsic, callee, is_namespace
+from gpulearn.simt.core.source import MISSING, KernelSource
 
 __all__ = ["idle_lines"]
 

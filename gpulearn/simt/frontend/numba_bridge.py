@@ -1,6 +1,6 @@
-"""A kernel's code with `numba.cuda` in place of the look-alike, and what Numba makes of it.
+"""The Numba bridge: a kernel's code with `numba.cuda` in its names, and what Numba makes of it.
 
-Without a GPU a kernel's globals and closure hold the look-alike's objects. Numba knows only
+Without a GPU a kernel's globals and closure hold this package's objects. Numba knows only
 its own, so for its verdict and for PTX the same code gets Numba's names in their place.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpulearn.device import numba_cuda
-from gpulearn.simt.frontend.names import Intrinsic, Namespace, python_function
+from gpulearn.simt.core.registry import Intrinsic, Namespace, python_function
 
 __all__ = [
     "CAPABILITY",
@@ -30,7 +30,7 @@ __all__ = [
 
 CAPABILITY = (8, 0)  # the compute capability that kernels are compiled for without a GPU
 _patching = threading.RLock()  # what stands in for parts of Numba is put back by who put it
-_device: dict[int, tuple[Any, Any]] = {}  # the look-alike's device functions and Numba's
+_device: dict[int, tuple[Any, Any]] = {}  # this package's device functions and Numba's
 
 
 def real_function(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -217,7 +217,7 @@ def _global_names(code: python_types.CodeType) -> set[str]:
 
 
 def _real(thing: Any, seen: dict[int, Any]) -> Any:
-    """`numba.cuda`'s own object for one of the look-alike's; anything else unchanged."""
+    """`numba.cuda`'s own object for one of this package's; anything else unchanged."""
     import numba.cuda
 
     if isinstance(thing, python_types.ModuleType):

@@ -1,4 +1,8 @@
-"""Numba's reasons for a refusal, boiled down to a line and a sentence."""
+"""Numba's errors: its reasons for a refusal, boiled down to a line and a sentence.
+
+`reason` is what a learner reads. The commonest mistakes have plain sentences of their own;
+of anything else, the first line of Numba's message that says something.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gpulearn.simt.core.findings import Finding
-from gpulearn.simt.frontend.phrases import plain, shorter
 
-__all__ = ["reason"]
+__all__ = ["NEW_ARRAY", "in_words", "reason"]
 
 _PLACE = re.compile(r'File "([^"]*)", line (\d+)|\bat (.+?) \((\d+)\)\s*$', re.MULTILINE)
 
@@ -37,7 +40,7 @@ def reason(function: Callable[..., Any], error: Exception) -> Finding | None:
         return None
     text = str(error)
     line = _line_of(function, text) or _line_in_frames(function, error)
-    return Finding("not-a-kernel", line, plain(text) or _sentence(text))
+    return Finding("not-a-kernel", line, _plain(text) or _sentence(text))
 
 
 def _line_of(function: Callable[..., Any], text: str) -> int | None:
@@ -75,8 +78,196 @@ def _sentence(text: str) -> str:
     call = next((line[4:] for line in lines if line.startswith(">>> ")), None)
     if call is not None:
         name = re.sub(r"<(?:built-in |class |function |ufunc )*'?([\w.]+)'?[^>]*>", r"\1", call)
-        return f"Numba cannot compile this for a GPU: there is no {shorter(name)}"
+        return f"Numba cannot compile this for a GPU: there is no {_shorter(name)}"
     first = lines[0] if lines else "Numba refuses this kernel"
     first = re.sub(r" \(from '[^']*'\)| from '[^']*'", "", first)
     first = re.sub(r"\$[\w.]+", "a value", first)
-    return f"Numba cannot compile this for a GPU: {shorter(first)}"
+    return f"Numba cannot compile this for a GPU: {_shorter(first)}"
+
+
+# --- the commonest mistakes in plain words
+
+NEW_ARRAY = (
+    "a kernel cannot make a new array, as arithmetic on whole arrays or rows does: "
+    "compute single elements, with all their indices, such as a[i] + b[i]"
+)
+
+TRUTH = "a whole array cannot be true or false: ask about one element, such as a[i]"
+
+_INDEX = re.compile(r"(?:set|get)item\(array\((\w+), (\d)d, \w+\), (.+)\)$", re.MULTILINE)
+_MEANINGS = (
+    (re.compile(r"float\d+\b"), "an index must be a whole number, this one is a float: // divides"),
+    (re.compile(r"Dim3\b"), "an index must be a number, and this one has three parts: write .x"),
+    (re.compile(r"Function\(|type\("), "a function stands where an index must: call it, with ()"),
+    (re.compile(r"str\b|unicode"), "an index must be a number, not a string"),
+)
+
+
+_OPERATORS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+    "pow": "**", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
+    "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
+_OPERATION = re.compile(rf">>> i?({'|'.join(_OPERATORS)})\((.*)\)$", re.MULTILINE)
+_COMMA = re.compile(r", (?![^()]*\))")  # between arguments, not inside one
+_NUMBER = r"(?:float|u?int|bool|complex)\d*"
+
+# a pattern in what Numba says, and the sentence for it, which may name the pattern's groups
+_SENTENCES = (
+    (r"No conversion from .* to none for", "a kernel cannot return a value: write it to an array"),
+    (r"_array_allocate|NRT required|>>> (?:neg|pos|invert)\(array", NEW_ARRAY),
+    (
+        r"Cannot modify readonly array",
+        "this array may only be read: it is a global one, or read-only in NumPy; "
+        "a kernel writes to arrays that are its arguments",
+    ),
+    (r"[Vv]ariable '(\w+)' is not defined", "{0} is used before anything was assigned to it"),
+    (
+        r"Cannot unify (.+) and (.+) for '(\w+)(?:\.\d+)*'",
+        "{2} is {0} on one path and {1} on another: it needs one type",
+    ),
+    (
+        r"Untyped global name '(\w+)'.*type of <class '(?:\w+\.)*(\w+)'>",
+        "{0} is a {1}, which a kernel cannot use: it takes numbers, tuples and arrays",
+    ),
+    (
+        r"Unknown attribute '(\w+)' of type array",
+        "an array has no attribute {0} in a kernel; it has shape, size, ndim and dtype",
+    ),
+    (
+        r"Cannot bind 'args=.*' to signature '\(([^']*)\)' due to \"TypeError: (.*?)\"",
+        "the function called here takes ({0}): {1}",
+    ),
+    (r"Invalid use of getiter", "a number cannot be looped over: range(n) counts up to it"),
+    (
+        rf"Invalid use of {_NUMBER} with parameters",
+        "a number is called here as if it were a function: leave out the ()",
+    ),
+    (
+        r"Invalid use of (?:array|Uni|Tuple).* with parameters",
+        "an array or tuple is called here like a function: its elements are in [ ], not ( )",
+    ),
+    (
+        r">>> getitem\(type\(CUDADispatcher",
+        "a kernel cannot launch a kernel: only the host writes kernel[blocks, threads](...)",
+    ),
+    (
+        r">>> array\(.*, Function\(|>>> array\(.*, str\)",
+        "the dtype of an array in a kernel is a type such as numba.float32 or np.float32",
+    ),
+    (
+        r">>> array\(.*, class\(",
+        "the shape of shared.array and local.array must be a constant, known at compile time",
+    ),
+    (
+        rf">>> (?:get|set)item\(({_NUMBER})\b",
+        "only arrays and tuples can be indexed, and this is {0}",
+    ),
+    (
+        r">>> setitem\((array\([^()]*\)), .*, (none|str|unicode_type|complex\d+)\)$",
+        "{1} cannot be stored in {0}",
+    ),
+    (
+        r"stubs\.atomic\.\w+'>\) found for signature:\s+>>> \w+\(array\((?:u?int|float)(?:8|16)\b",
+        "an atomic update takes elements of 32 or 64 bits, and these have fewer: use int32",
+    ),
+    (r"failed to unpack", "one number cannot be taken apart into several"),
+    (
+        r">>> syncthreads_(\w+)\(bool\)",
+        "syncthreads_{0} takes a whole number, not a truth value: write int(...)",
+    ),
+    (
+        r">>> range\(.*(?:Uni)?Tuple",
+        "range() takes whole numbers, and this is a tuple: a.shape[0] is its first number",
+    ),
+    (
+        rf">>> i?(?:{'|'.join(_OPERATORS)})\(.*Dim3",
+        "cuda.threadIdx, blockIdx, blockDim and gridDim have three parts each: write .x",
+    ),
+    (
+        rf">>> i?(?:{'|'.join(_OPERATORS)})\((?:UniTuple.*|.*, UniTuple.*)\)$",
+        "several numbers stand where one is needed: x, y = cuda.grid(2) takes them apart, "
+        "a.shape[0] is the first of a.shape",
+    ),
+    (
+        r">>> (?:bool|not_)\(array\(",
+        TRUTH,
+    ),
+    (
+        r">>> (\w+)\(array\([^()]*\)\)$",
+        "{0}() takes a number, and this is a whole array: write a[i]",
+    ),
+    (
+        rf">>> (?!(?:get|set)item|i?(?:{'|'.join(_OPERATORS)})\()\w+\(.*\bFunction\(",
+        "a function stands where a number must: call it, with ()",
+    ),
+)
+
+
+def _plain(text: str) -> str | None:
+    """A plain sentence for the commonest mistakes; None for all others."""
+    text = _bare(text)
+    for pattern, sentence in _SENTENCES:
+        if found := re.search(pattern, text, re.MULTILINE):
+            return sentence.format(*(in_words(part) for part in found.groups()))
+    if found := _OPERATION.search(text):
+        if "array(" in found[2]:  # what numba by itself says; numba-cuda lets it pass
+            return TRUTH if found[1] in ("lt", "le", "gt", "ge", "eq", "ne") else NEW_ARRAY
+        if re.search(r"\bFunction\(", found[2]):
+            return "a function stands where a number must: call it, with (), as in cuda.grid(1)"
+        sides = " and ".join(in_words(side) for side in _COMMA.split(found[2]))
+        return f"{_OPERATORS[found[1]]} does not work between {sides}"
+    found = _INDEX.search(text)
+    if found is None:
+        return None
+    dimensions, index = int(found[2]), _shorter(found[3])
+    count = _count(index)
+    if count > dimensions:
+        return f"too many indices: the array has {dimensions} dimension{'s' * (dimensions != 1)}"
+    return next((said for kind, said in _MEANINGS if kind.match(index)), _value(index))
+
+
+def in_words(kind: str) -> str:
+    """A Numba type as a reader would say it; anything else as it is."""
+    kind = _shorter(kind).strip()
+    if array := re.match(r"(?:readonly )?array\((\w+), (\d)d, \w+\)", kind):
+        return f"a {array[2]}-dimensional array of {array[1]}"
+    if re.match(r"(?:Uni)?Tuple\(", kind):
+        return "a tuple"
+    if kind in ("str", "unicode_type"):
+        return "a string"
+    if kind.startswith(("Function(", "type(")):
+        return "a function"
+    if kind == "none":
+        return "None"
+    if not re.match(_NUMBER + "$", kind):
+        return kind
+    kind = "int64" if kind == "int" else kind
+    return f"{'an' if kind[:1] == 'i' else 'a'} {kind}"
+
+
+def _count(index: str) -> int:
+    """How many indices a Numba type stands for."""
+    if many := re.match(r"UniTuple\(\w+ x (\d+)\)", index):
+        return int(many[1])
+    if several := re.match(r"Tuple\(([^()]*)\)", index):
+        return len(several[1].split(","))
+    return 1
+
+
+def _value(rest: str) -> str | None:
+    """What is wrong with the value of `a[i] = value`, from the types after the array's."""
+    if re.search(r", array\(", rest):
+        return "an array cannot be stored in one element"
+    return None
+
+
+def _bare(text: str) -> str:
+    """Without the values of constants: Literal[int](3) is an int."""
+    return re.sub(r"(?:Literal|literal)\[(\w+)\]\([^)]*\)", r"\1", text)
+
+
+def _shorter(text: str) -> str:
+    """On one line, and not too long."""
+    text = _bare(" ".join(text.split()))
+    return text if len(text) <= 220 else text[:217] + "..."

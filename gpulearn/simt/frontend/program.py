@@ -6,21 +6,17 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gpulearn.simt.intrinsics  # noqa: F401 - they register what kernels can call
 from gpulearn.simt.core.findings import Finding, Stop
-from gpulearn.simt.core.limits import MAX_SHARED
-from gpulearn.simt.frontend.joins import Types
+from gpulearn.simt.core.program import Translation
+from gpulearn.simt.core.registry import DeviceFunction, callee
+from gpulearn.simt.core.source import KernelSource, read
+from gpulearn.simt.frontend.dataflow import Types, only_read
 from gpulearn.simt.frontend.lint import idle_lines
-from gpulearn.simt.frontend.names import DeviceFunction, callee
-from gpulearn.simt.frontend.readonly import only_read
-from gpulearn.simt.frontend.source import KernelSource, read
-from gpulearn.simt.frontend.translate import Translation, translate
+from gpulearn.simt.frontend.translate import translate
 from gpulearn.simt.frontend.typecheck import device_types
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.chunk import Chunk
 
 __all__ = ["Program"]
 
@@ -65,14 +61,6 @@ class Program:
     def parameters(self, device: DeviceFunction) -> list[str]:
         """The names of a device function's parameters."""
         return self._source(device).parameters
-
-    def check_shared(self, m: Chunk, size: int) -> None:
-        """Stops a launch whose blocks want more shared memory than there is."""
-        total = size + m.dynamic
-        if total > MAX_SHARED:
-            limit = f"there are {MAX_SHARED:,} (48 KB)"
-            message = f"a block wants {total:,} bytes of shared memory; {limit}"
-            raise Stop(Finding("launch-limit", m.here(), message))
 
     @cached_property
     def refused(self) -> Finding | None:

@@ -1,4 +1,4 @@
-"""Translates a kernel's syntax tree, once, into a Python function that runs all threads.
+"""The translator: from a kernel's syntax tree to a Python function that runs all threads.
 
 Each expression becomes calls that take and give *values* (see `values`); each statement
 acts on the threads in `m.mask`. What the machine `m` must offer is exactly what the text
@@ -18,16 +18,76 @@ becomes, in essence,
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+import difflib
+import inspect
+import math
+import types
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
-from gpulearn.simt.frontend.expressions import REFUSED, UNDEFINED, Expressions, LocalFunction
-from gpulearn.simt.frontend.joins import RETURNED, Types, types_of_reads
-from gpulearn.simt.frontend.source import KernelSource
+import numpy as np
 
-__all__ = ["UNDEFINED", "LocalFunction", "Translation", "translate"]
+from gpulearn.simt.core.arithmetic import BINARY, COMPARE, UNARY
+from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.masks import EMPTY, union
+from gpulearn.simt.core.program import Translation
+from gpulearn.simt.core.registry import (
+    Intrinsic,
+    LocalFunction,
+    callee,
+    can_call,
+    intrinsics,
+    is_namespace,
+)
+from gpulearn.simt.core.source import LINE_BITS, MISSING, KernelSource
+from gpulearn.simt.core.values import UNDEFINED, cast, settle
+from gpulearn.simt.frontend.dataflow import CHOSEN, RETURNED, Types, doubtful_reads, types_of_reads
+from gpulearn.simt.machine.control_flow import Loop, Repeat
 
-Translation = Callable[..., Any]
+__all__ = ["translate"]
+
+REFUSED: dict[type[ast.AST], str] = {
+    ast.List: "a list",
+    ast.ListComp: "a list comprehension",
+    ast.Dict: "a dict",
+    ast.DictComp: "a dict comprehension",
+    ast.Set: "a set",
+    ast.SetComp: "a set comprehension",
+    ast.GeneratorExp: "a generator expression",
+    ast.JoinedStr: "an f-string",
+    ast.Await: "await",
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield from",
+    ast.Try: "try",
+    ast.With: "with",
+    ast.ClassDef: "a class",
+    ast.AsyncFunctionDef: "an async function",
+    ast.Import: "an import",
+    ast.ImportFrom: "an import",
+    ast.Global: "global",
+    ast.Nonlocal: "nonlocal",
+}
+
+
+def _meant(base: Any, node: ast.Attribute) -> str:
+    """The name in `base` that a misspelt one is nearest to, as part of a sentence."""
+    names = {name.lower(): name for name in dir(base) if not name.startswith("_")}
+    near = difflib.get_close_matches(node.attr.lower(), names, n=1, cutoff=0.75)
+    return f"; did you mean {ast.unparse(node.value)}.{names[near[0]]}?" if near else ""
+
+
+def undefined(name: str) -> str:
+    """The sentence for a name that stands for nothing."""
+    home = "cuda" if name in intrinsics() else "math" if hasattr(math, name) else ""
+    return f"name '{name}' is not defined" + (f"; did you mean {home}.{name}?" if home else "")
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """A place in the source that makes an array, known by the variable it is for."""
+
+    name: str
 
 
 def _bound(statements: Iterable[ast.stmt]) -> set[str]:
@@ -69,23 +129,404 @@ _PLAIN = (
 
 def _hopeless(loop: ast.While, assigned: set[str]) -> bool:
     """Whether a thread that has begun a loop can never leave it."""
-    test = list(ast.walk(loop.test))
     inside = [n for s in loop.body for n in ast.walk(s)]
     return (
-        all(isinstance(n, _PLAIN) for n in test)
-        and not assigned & {n.id for n in test if isinstance(n, ast.Name)}
+        _simple(loop.test)
+        and not assigned & {n.id for n in ast.walk(loop.test) if isinstance(n, ast.Name)}
         and not any(isinstance(n, ast.Break | ast.Return | ast.Raise) for n in inside)
     )
 
 
-class _Statements(Expressions):
-    """Writes the text of one translation and collects the constants that it names."""
+def _simple(node: ast.expr) -> bool:
+    """Whether it is made of variables, numbers and operators only."""
+    return all(isinstance(n, _PLAIN) for n in ast.walk(node))
 
-    # --- small tools
 
-    # --- names
+def _is_leaf(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant | ast.Name | ast.Call)
+
+
+def _kind(node: ast.expr) -> np.dtype[Any] | None:
+    """The type of a number that is written out."""
+    if isinstance(node, ast.UnaryOp):
+        return _kind(node.operand)
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return np.dtype(type(node.value))
+    return None
+
+
+_NEW_ARRAYS = {"zeros", "ones", "empty", "full", "array", "arange", "zeros_like", "empty_like"}
+
+
+def _instead(function: object, name: str) -> str:
+    """What to do instead of calling a function that no kernel can call."""
+    home = str(getattr(function, "__module__", ""))
+    if home.startswith("numpy"):
+        if name.rpartition(".")[2] in _NEW_ARRAYS:
+            return "; a thread's own memory is a cuda.local.array, a block's a cuda.shared.array"
+        return ": it works on whole arrays, and a thread computes with single elements"
+    if isinstance(function, types.FunctionType):
+        return f"; decorate {name} with @cuda.jit(device=True)"
+    return ""
+
+
+class _Translator:
+    """Writes the text of one translation, and collects the objects that it names."""
+
+    def __init__(self, source: KernelSource, types: Types, *, counting: bool) -> None:
+        self.source = source
+        self.types = types
+        self.counting = counting
+        self.locals = source.locals
+        self.lines: list[str] = []
+        self.depth = 1
+        self.serial = 0
+        self.loops: list[str] = []
+        self.lazy = 0  # how many lambdas deep the current expression is
+        self.reads: dict[ast.Name, Any] = {}  # the types of variables that have several
+        self.doubtful = doubtful_reads(source)
+        self.watched = {name.id for name in self.doubtful}
+        self.chosen = False  # the value of the current assignment depends on the path
+        self.target = ""  # the variable that the current statement assigns to
+        self.unused: ast.expr | None = None  # the expression whose value nobody uses
+        self.names: dict[str, Any] = {
+            "np": np, "EMPTY": EMPTY, "UNDEFINED": UNDEFINED, "union": union, "cast": cast,
+            "settle": settle, "LocalFunction": LocalFunction, "Loop": Loop, "Repeat": Repeat,
+            **BINARY, **COMPARE, **UNARY,
+        }  # fmt: skip
+
+    def say(self, text: str) -> None:
+        """Writes one line at the current depth."""
+        self.lines.append("    " * self.depth + text)
+
+    def fresh(self, letter: str) -> str:
+        """A name that nothing else has."""
+        self.serial += 1
+        return f"_{letter}{self.serial}"
+
+    def constant(self, value: Any) -> str:
+        """A name that stands for a Python object."""
+        name = f"K{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def refuse(self, node: ast.AST, what: str, kind: str = "not-a-kernel") -> Stop:
+        """The error for something that cannot be in a kernel, or that is missing here."""
+        line = getattr(node, "lineno", None)
+        if kind == "not-a-kernel":
+            message = f"{what} cannot be used in a kernel: a GPU thread has no Python objects"
+        else:
+            message = f"{what} is not supported by the SIMT machine"
+        return Stop(Finding(kind, line, message))
+
+    def at(self, node: ast.AST) -> None:
+        """Says which line comes now."""
+        line = self.place(node)
+        self.say(f"m.at({line})" if self.counting else f"m.line = {line}")
+
+    def place(self, node: ast.AST) -> int:
+        """The number for a line of this function."""
+        return self.source.unit << LINE_BITS | getattr(node, "lineno", 0)
+
+    def static(self, node: ast.expr) -> Any:
+        """The object that a name or dotted name stands for before the kernel runs."""
+        if isinstance(node, ast.Name) and node.id not in self.locals:
+            return self.source.lookup(node.id)
+        if isinstance(node, ast.Attribute):
+            base = self.static(node.value)
+            if base is MISSING:
+                return MISSING
+            if isinstance(base, Intrinsic):
+                return MISSING
+            if is_namespace(base):
+                found = getattr(base, node.attr, MISSING)
+                if found is MISSING:
+                    name = ast.unparse(node)
+                    message = f"there is no {name}{_meant(base, node)}"
+                    raise Stop(Finding("not-a-kernel", node.lineno, message))
+                return callee(found)
+        return MISSING
+
+    def known(self, node: ast.expr, value: Any) -> str:
+        """The text for an object that was known before the kernel runs."""
+        found = callee(value)
+        if isinstance(found, Intrinsic):
+            if found.attribute:
+                return f"m.{found.name}"
+            return self.constant(found)
+        if type(value) in (bool, int, float):
+            return self.number(value)
+        if isinstance(value, np.ndarray):
+            return f"m.spaces.constant({self.constant(value)}, {ast.unparse(node)!r})"
+        return self.constant(value)
+
+    def variable(self, node: ast.Name) -> str:
+        """A local variable, in the type that it has at this place."""
+        dtype = self.reads.get(node)
+        name = f"v_{node.id}"
+        if node in self.doubtful:
+            kind = self.constant(dtype or self.one_kind(node.id))
+            name = f"m.assigned({name}, d_{node.id}, {node.id!r}, {kind})"
+        return name if dtype is None else f"settle({name}, {self.constant(dtype)})"
+
+    def one_kind(self, name: str) -> Any:
+        """The type of a variable that has only one; None if it has more, or is no number."""
+        kinds = {kind for (known, _), kind in self.types.items() if known == name}
+        return kinds.pop() if len(kinds) == 1 else None
+
+    def number(self, value: Any) -> str:
+        """The text of a Python number."""
+        if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+            if 0 <= value < 1 << 64:
+                return self.constant(np.uint64(value))
+            raise Stop(Finding("not-a-kernel", None, f"{value} does not fit in 64 bits"))
+        if type(value) is float and not math.isfinite(value):
+            return self.constant(value)
+        return f"({value!r})"
 
     # --- expressions
+
+    def expression(self, node: ast.expr) -> str:
+        """The text of any expression."""
+        method = getattr(self, f"_on_{type(node).__name__}", None)
+        if method is None:
+            what = REFUSED.get(type(node))
+            if what is not None:
+                raise self.refuse(node, what)
+            raise self.refuse(node, f"`{ast.unparse(node)}`", "unsupported")
+        text: str = method(node)
+        return text
+
+    def _on_Constant(self, node: ast.Constant) -> str:  # noqa: N802
+        if node.value is None or node.value is Ellipsis or isinstance(node.value, bool):
+            return repr(node.value)
+        if isinstance(node.value, int | float):
+            return self.number(node.value)
+        if isinstance(node.value, complex | str):
+            return self.constant(node.value)
+        raise self.refuse(node, f"`{ast.unparse(node)}`")
+
+    def _on_Name(self, node: ast.Name) -> str:  # noqa: N802
+        if node.id in self.locals:
+            return self.variable(node)
+        value = self.source.lookup(node.id)
+        if value is MISSING:
+            raise Stop(Finding("not-a-kernel", node.lineno, undefined(node.id)))
+        return self.known(node, value)
+
+    def _on_Attribute(self, node: ast.Attribute) -> str:  # noqa: N802
+        value = self.static(node)
+        if value is not MISSING:
+            return self.known(node, value)
+        return f"m.attribute({self.expression(node.value)}, {node.attr!r})"
+
+    def _on_Tuple(self, node: ast.Tuple) -> str:  # noqa: N802
+        inner = "".join(self.item(e) + ", " for e in node.elts)
+        return f"({inner})"
+
+    def item(self, node: ast.expr) -> str:
+        """An element of a tuple or argument of a call, which may have a star."""
+        if isinstance(node, ast.Starred):
+            return f"*{self.expression(node.value)}"
+        return self.expression(node)
+
+    def _on_UnaryOp(self, node: ast.UnaryOp) -> str:  # noqa: N802
+        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+            value = node.operand.value
+            if type(value) in (int, float):
+                return self.number(-value)  # type: ignore[operator]
+        return f"{type(node.op).__name__}({self.expression(node.operand)})"
+
+    def _on_BinOp(self, node: ast.BinOp) -> str:  # noqa: N802
+        for side in (node.left, node.right):
+            if isinstance(side, ast.Constant) and isinstance(side.value, str):
+                raise self.refuse(side, f"the string {side.value!r}")
+        return self.binary(node, node.op, self.expression(node.left), self.expression(node.right))
+
+    def binary(self, node: ast.AST, op: ast.operator, left: str, right: str) -> str:
+        """An arithmetic operation."""
+        name = type(op).__name__
+        if name not in BINARY:
+            raise self.refuse(node, "the operator @")
+        text = f"{name}({left}, {right})"
+        floats = name in ("Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "Pow")
+        return f"m.flop({text})" if self.counting and floats else text
+
+    def lazily(self, node: ast.expr) -> str:
+        """A lambda, so that only the threads that need the value compute it."""
+        self.lazy += 1
+        text = f"lambda: {self.expression(node)}"
+        self.lazy -= 1
+        return text
+
+    def _on_BoolOp(self, node: ast.BoolOp) -> str:  # noqa: N802
+        word = "both" if isinstance(node.op, ast.And) else "either"
+        first = self.expression(node.values[0])
+        self.lazy += 1
+        texts = [first, *(self.expression(v) for v in node.values[1:])]
+        self.lazy -= 1
+        text, simple = texts[-1], self.simple(node.values[-1])
+        for value, here in zip(node.values[-2::-1], texts[-2::-1], strict=True):
+            text = self.chained(word, here, text, simple)
+            simple = simple and self.simple(value)
+        return text
+
+    def simple(self, node: ast.expr) -> bool:
+        """Whether evaluating it for threads that do not need it can do no harm."""
+        return _simple(node) and not any(n in self.doubtful for n in ast.walk(node))
+
+    def chained(self, word: str, first: str, second: str, simple: bool) -> str:
+        """`and` or `or`, the second part only by those who need it."""
+        if simple:
+            return f"m.{word}({first}, {second})"
+        return f"m.{word}_lazily({first}, lambda: {second})"
+
+    def _on_Compare(self, node: ast.Compare) -> str:  # noqa: N802
+        parts = []
+        left = self.expression(node.left)
+        last = len(node.ops) - 1
+        for position, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
+            right = self.expression(comparator)
+            name = ""
+            if position < last:  # each operand is evaluated once
+                name = self.fresh("c")
+                right = f"({name} := {right})"
+            parts.append(self.compare(node, op, left, right))
+            left = name
+        text, simple = parts[-1], self.simple(node.comparators[-1])
+        for part, comparator in zip(parts[-2::-1], node.comparators[-2::-1], strict=True):
+            text = self.chained("both", part, text, simple)
+            simple = simple and self.simple(comparator)
+        return text
+
+    def compare(self, node: ast.AST, op: ast.cmpop, left: str, right: str) -> str:
+        """One comparison."""
+        if isinstance(op, ast.Is | ast.IsNot):
+            word = "is" if isinstance(op, ast.Is) else "is not"
+            return f"({left} {word} {right})"
+        if isinstance(op, ast.In | ast.NotIn):
+            text = f"m.contains({right}, {left})"
+            return text if isinstance(op, ast.In) else f"Not({text})"
+        return f"{type(op).__name__}({left}, {right})"
+
+    def _on_Lambda(self, node: ast.Lambda) -> str:  # noqa: N802
+        names = self.inner(node.args, node)
+        return f"LocalFunction(lambda m{names}: {self.expression(node.body)})"
+
+    def inner(self, arguments: ast.arguments, node: ast.AST) -> str:
+        """The parameters of a function inside the kernel, as text."""
+        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
+            raise self.refuse(node, "a default or * in an inner function", "unsupported")
+        return "".join(f", v_{a.arg}" for a in [*arguments.posonlyargs, *arguments.args])
+
+    def _on_NamedExpr(self, node: ast.NamedExpr) -> str:  # noqa: N802
+        if self.lazy:
+            what = f"`{ast.unparse(node)}` where not all threads may evaluate it"
+            raise self.refuse(node, what, "unsupported")
+        name = f"v_{node.target.id}"
+        text = f"({name} := m.put({name}, {self.expression(node.value)}))"
+        if node.target.id in self.watched:
+            known = f"d_{node.target.id}"
+            text = f"({text}, {known} := union({known}, m.mask))[0]"
+        return text
+
+    def _on_IfExp(self, node: ast.IfExp) -> str:  # noqa: N802
+        test = self.expression(node.test)
+        yes, no = self.lazily(node.body), self.lazily(node.orelse)
+        kinds = [_kind(node.body), _kind(node.orelse)]
+        more = "" if kinds == [None, None] else f", {self.constant(tuple(kinds))}"
+        text = f"m.choose({test}, {yes}, {no}{more})"
+        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        given = {self.types[CHOSEN, n] for n in lines if (CHOSEN, n) in self.types}
+        if len(given) == 1:
+            text = f"settle({text}, {self.constant(given.pop())})"
+        return text
+
+    def _on_Subscript(self, node: ast.Subscript) -> str:  # noqa: N802
+        return f"m.load({self.expression(node.value)}, {self.expression(node.slice)})"
+
+    def _on_Slice(self, node: ast.Slice) -> str:  # noqa: N802
+        parts = [self.expression(p) if p else "None" for p in (node.lower, node.upper, node.step)]
+        return f"slice({', '.join(parts)})"
+
+    def check_arguments(self, node: ast.Call, found: Intrinsic) -> None:
+        """A call must have as many arguments as the function takes."""
+        given = [*node.args, *(k.value for k in node.keywords)]
+        if any(isinstance(a, ast.Starred) for a in given):
+            return
+        signature = inspect.signature(found.run)
+        hidden = 1 + found.site
+        try:
+            named = {k.arg: None for k in node.keywords if k.arg}
+            signature.bind(*[None] * (hidden + len(node.args)), **named)
+        except TypeError:
+            names = [
+                p.name
+                for p in list(signature.parameters.values())[hidden:]
+                if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
+            ]
+            if not names:
+                return
+            message = (
+                f"{ast.unparse(node.func)} takes {len(names)} "
+                f"argument{'s' * (len(names) != 1)} ({', '.join(names)}), {len(given)} given"
+            )
+            raise Stop(Finding("not-a-kernel", node.lineno, message)) from None
+
+    def check_shape(self, node: ast.Call, name: str) -> None:
+        """The shape of an array of the kernel's own must be fixed before it runs."""
+        shapes = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "shape")]
+        for shape in shapes:
+            for n in shape.elts if isinstance(shape, ast.Tuple) else [shape]:
+                passed = isinstance(n, ast.Name) and n.id in self.source.parameters
+                fixed = all(isinstance(p, ast.Constant) for p in ast.walk(n) if _is_leaf(p))
+                if not passed and (fixed or not isinstance(n, ast.BinOp | ast.Call)):
+                    continue
+                text = ast.unparse(n)
+                why = "an argument" if passed else "computed"
+                message = (
+                    f"the shape of cuda.{name} must be made of constants; {text} is {why}: "
+                    "give it a name outside of the kernel"
+                )
+                raise Stop(Finding("not-a-kernel", node.lineno, message))
+
+    def _on_Call(self, node: ast.Call) -> str:  # noqa: N802
+        arguments = [self.item(a) for a in node.args]
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                raise self.refuse(node, "** in a call")
+            arguments.append(f"{keyword.arg}={self.expression(keyword.value)}")
+        inner = "".join(", " + a for a in arguments)
+        function = self.static(node.func)
+        strings = [a for a in node.args if isinstance(a, ast.Constant) and type(a.value) is str]
+        if strings and function in (int, len, bool, abs, round, complex):
+            raise self.refuse(node, f"the string {strings[0].value!r}")
+        if function is MISSING and isinstance(node.func, ast.Name):
+            name = node.func.id
+            if name not in self.locals:
+                raise Stop(Finding("not-a-kernel", node.lineno, undefined(name)))
+        if function is MISSING:
+            if isinstance(node.func, ast.Attribute):
+                base = self.expression(node.func.value)
+                return f"m.method({base}, {node.func.attr!r}{inner})"
+            return f"m.call({self.expression(node.func)}{inner})"
+        found = callee(function)
+        if isinstance(found, Intrinsic):
+            if found.name.startswith("atomic.") and self.unused is node:
+                inner += ", used=False"
+            text = f"{self.constant(found.run)}(m{inner})"
+            self.check_arguments(node, found)
+            if found.site:
+                self.check_shape(node, found.name)
+                site = self.constant(Site(self.target or found.name.split(".")[0]))
+                text = f"{self.constant(found.run)}(m, {site}{inner})"
+            return f"m.flop({text})" if self.counting and found.flop else text
+        if not can_call(found):
+            name = ast.unparse(node.func)
+            hint = _instead(function, name)
+            message = f"{name}() cannot be called in a kernel{hint}"
+            raise Stop(Finding("not-a-kernel", node.lineno, message))
+        return f"m.call({self.constant(found)}{inner})"
 
     # --- statements
 
@@ -277,7 +718,7 @@ class _Statements(Expressions):
         self.at(node)
         loop, item = self.fresh("l"), self.fresh("x")
         text = self.expression(node.iter)
-        self.say(f"{loop} = m.each({text}, {self.place(node)}, {self.loop_leaves(node)})")
+        self.say(f"{loop} = Loop(m, {text}, {self.place(node)}, {self.loop_leaves(node)})")
         self.say(f"for {item} in {loop}:")
         self.loops.append(loop)
         self.depth += 1
@@ -294,7 +735,7 @@ class _Statements(Expressions):
         leaves = self.loop_leaves(node)
         state = sorted(_bound([node]))
         hopeless = _hopeless(node, set(state))
-        self.say(f"{loop} = m.loop({self.place(node)}, {leaves}, {waits}, {hopeless})")
+        self.say(f"{loop} = Repeat(m, {self.place(node)}, {leaves}, {waits}, {hopeless})")
         test = self.expression(node.test)
         names = ", ".join(f"v_{name}" for name in state)
         self.say(f"while {loop}.again({names}) and {loop}.test({test}):")
@@ -331,9 +772,9 @@ def translate(source: KernelSource, types: Types | None = None, *, counting: boo
     """The function `run(m, *arguments)` that carries out a kernel on a machine `m`.
 
     `types` gives variables whose type Numba fixed beforehand; `counting` adds the calls
-    that the counters need. The generated text is the function's docstring.
+    that tell of each statement and operation. The generated text is the function's docstring.
 
     Raises:
         Stop: with the finding `not-a-kernel` or `unsupported`, at its line.
     """
-    return _Statements(source, types or {}, counting=counting).function()
+    return _Translator(source, types or {}, counting=counting).function()

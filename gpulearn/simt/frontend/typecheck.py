@@ -1,4 +1,4 @@
-"""Numba is the judge of what is a kernel; with `rebound`, what touches its internals.
+"""Type check: Numba is the judge of what is a kernel.
 
 Before a kernel runs with new argument types, Numba's own CUDA type inference sees it. What
 Numba refuses, the machine refuses, with Numba's reason; what Numba fixed as the type of a
@@ -16,10 +16,9 @@ import numpy as np
 
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import Record, View
-from gpulearn.simt.frontend.joins import CHOSEN, RETURNED, Types
+from gpulearn.simt.frontend.dataflow import CHOSEN, RETURNED, Types
 from gpulearn.simt.frontend.numba_bridge import real_device_function, type_annotation
-from gpulearn.simt.frontend.numba_errors import reason
-from gpulearn.simt.frontend.phrases import NEW_ARRAY, in_words
+from gpulearn.simt.frontend.numba_errors import NEW_ARRAY, in_words, reason
 
 __all__ = ["device_types", "judge", "number_dtypes"]
 

@@ -1,4 +1,4 @@
-"""`numba.cuda`'s names without a GPU: what `from gpulearn import cuda` gives there."""
+"""The API of `numba.cuda` without a GPU: what `from gpulearn import cuda` gives there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.device import numba_cuda
-from gpulearn.simt.frontend.names import Namespace, intrinsics
+from gpulearn.simt.core.registry import Namespace, intrinsics
 from gpulearn.simt.host.arguments import In, InOut, Out
 from gpulearn.simt.host.device_array import (
     DeviceNDArray,
@@ -22,8 +22,10 @@ from gpulearn.simt.host.device_array import (
 from gpulearn.simt.host.devices import *  # noqa: F403 - its names are `cuda`'s
 from gpulearn.simt.host.dispatcher import jit
 from gpulearn.simt.host.streams import *  # noqa: F403 - its names are `cuda`'s
+from gpulearn.simt.host.ufuncs import Reduce, guvectorize, vectorize
 
 SIMT = True  # this is the machine, not a GPU
+reduce = Reduce
 
 
 def _install() -> None:
@@ -153,30 +155,6 @@ def defer_cleanup() -> Iterator[None]:
     yield
 
 
-# --- streams and events
-
-
-# --- the device
-
-
-# --- functions that are kernels inside
-
-
-def _later(name: str) -> Any:
-    def make(*args: Any, **kwargs: Any) -> Any:
-        from gpulearn.simt.host import ufuncs
-
-        return getattr(ufuncs, name)(*args, **kwargs)
-
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"See `gpulearn.simt.host.ufuncs.{name}`."
-    return make
-
-
-vectorize, guvectorize = _later("vectorize"), _later("guvectorize")
-reduce = Reduce = _later("Reduce")
-
-
 class _Random(Namespace):
     """`cuda.random`: one xoroshiro128+ generator per thread, as Numba has it."""
 
@@ -215,6 +193,9 @@ __all__ = [
     "InOut",
     "MappedNDArray",
     "Out",
+    "Reduce",
+    "guvectorize",
     "jit",
+    "vectorize",
     *[name for name in globals() if not name.startswith("_")],
 ]

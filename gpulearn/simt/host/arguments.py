@@ -1,4 +1,4 @@
-"""From the arguments of a launch to the values of a kernel, and back after it."""
+"""Arguments: from what a launch is given to the values of a kernel, and back after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays on the machine's "device": memory that only kernels and explicit copies reach."""
+"""Device arrays: memory that only kernels and explicit copies reach."""
 
 from __future__ import annotations
 

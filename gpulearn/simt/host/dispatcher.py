@@ -1,4 +1,4 @@
-"""`cuda.jit` without a GPU: kernels that are launched by `kernel[grid, block](...)`."""
+"""The dispatcher: `cuda.jit` without a GPU, and `kernel[grid, block](...)`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ import numpy as np
 from gpulearn.errors import BadLaunch, KernelError
 from gpulearn.simt.core.findings import Finding, SimtWarning, Stop
 from gpulearn.simt.core.limits import check_shape
+from gpulearn.simt.core.memory import views
+from gpulearn.simt.core.source import KernelSource
 from gpulearn.simt.frontend import typecheck
-from gpulearn.simt.frontend.joins import Types
+from gpulearn.simt.frontend.dataflow import Types
 from gpulearn.simt.frontend.program import Program
-from gpulearn.simt.frontend.source import KernelSource
 from gpulearn.simt.host.arguments import Marshalled, marshal
 from gpulearn.simt.host.settings import checking, current_seed
 from gpulearn.simt.machine.execution import LaunchResult, launch
 from gpulearn.simt.observers.counters import Counters
+from gpulearn.simt.observers.initialised import Initialised
+from gpulearn.simt.observers.observer import Observer
+from gpulearn.simt.observers.races import Races
 from gpulearn.simt.observers.trace import Recorder, block_number
 from gpulearn.simt.report.report import Report, make_report
 
@@ -107,20 +111,20 @@ def run(
     that is too large for the machine. Hazards are then not looked for.
     """
     function = kernel.py_func
-    counters = Counters(Recorder()) if xray else None
+    counters, recorder = (Counters(), Recorder()) if xray else (None, None)
     marshalled = None
     try:
         front = _program(function, "as it stands", {})
     except Stop as stop:
         name = getattr(function, "__name__", str(function))
-        empty = make_report(LaunchResult(None, [stop.finding]), (1, 1, 1), (1, 1, 1), name)
+        empty = make_report(LaunchResult(None, [stop.finding]), (1, 1, 1), (1, 1, 1), name=name)
         return empty, stop.finding
     source = front.source
     shape = (1, 1, 1), (1, 1, 1)
     try:
         shape = check_shape(grid, block, sharedmem)
-        if counters is not None and counters.recorder is not None:
-            counters.recorder.block = block_number(watch, shape[0])
+        if recorder is not None:
+            recorder.block = block_number(watch, shape[0])
         if named:
             raise Stop(_by_position(source.name, source.parameters, list(named)))
         dtypes = kernel.argument_dtypes()
@@ -132,19 +136,25 @@ def run(
         if refused is not None:  # Numba could compile it, the machine cannot run it
             raise Stop(refused)
         program = _program(function, key, types, source)
-        if counters is not None:
+        observers: list[Observer] = []
+        if counters is not None and recorder is not None:
             counters.expect(marshalled.values)
+            observers += [recorder, counters]
+        if only is None and (xray or checking()):
+            observers += [Initialised(), Races(math.prod(shape[0]))]
         result = launch(
-            program, *shape, marshalled.values, dynamic=sharedmem,
-            hazards=only is None and (xray or checking()), counters=counters,
+            program, *shape, marshalled.values, dynamic=sharedmem, observers=observers,
             seed=current_seed(), only=only,
         )  # fmt: skip
+        given = zip(source.parameters, marshalled.values, strict=True)
+        result.findings[:0] = program.idle(frozenset(name for name, v in given if views(v)))
         marshalled.copy_back()
     except Stop as stop:
         result = LaunchResult(source, [stop.finding], stopped=stop.finding)
     if marshalled is not None and xray:
         result.findings += _copies(marshalled)
-    return make_report(result, *shape), result.stopped
+    report = make_report(result, *shape, counters=counters, recorder=recorder)
+    return report, result.stopped
 
 
 def _by_position(kernel: str, parameters: list[str], named: list[str]) -> Finding:

@@ -1,4 +1,4 @@
-"""How launches are run: with hazards or without, and which of the allowed outcomes."""
+"""Launch settings: with race detection or without, and which of the allowed outcomes."""
 
 from __future__ import annotations
 

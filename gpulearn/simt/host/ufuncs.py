@@ -1,4 +1,4 @@
-"""`vectorize`, `guvectorize` and `reduce`: kernels that are written for the caller."""
+"""Ufuncs and reductions: `vectorize`, `guvectorize` and `reduce` write kernels for the caller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.errors import BadInput
-from gpulearn.simt.host import api
+from gpulearn.simt.core.registry import intrinsics
 from gpulearn.simt.host.device_array import DeviceNDArray, device_copy, device_empty, host_array
 from gpulearn.simt.host.dispatcher import Kernel, jit
 
@@ -25,7 +25,7 @@ def _kernel(text: str, **names: Any) -> Kernel:
     """A kernel from source text that `inspect` can find again."""
     file = f"<gpulearn kernel {next(_serial)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    scope: dict[str, Any] = {"cuda": api, **names}
+    scope: dict[str, Any] = {"grid": intrinsics()["grid"], **names}
     exec(compile(text, file, "exec"), scope)
     return Kernel(scope["kernel"])
 
@@ -71,7 +71,7 @@ class _Vectorized:
         elements = ", ".join(f"{name}[i]" for name in names)
         text = (
             f"def kernel({', '.join(names)}, out):\n"
-            "    i = cuda.grid(1)\n"
+            "    i = grid(1)\n"
             "    if i < out.shape[0]:\n"
             f"        out[i] = core({elements})\n"
         )
@@ -124,7 +124,7 @@ class _Generalized:
         elements = ", ".join(f"{name}[i]" for name in names)
         text = (
             f"def kernel({', '.join(names)}):\n"
-            "    i = cuda.grid(1)\n"
+            "    i = grid(1)\n"
             f"    if i < {names[-1]}.shape[0]:\n"
             f"        core({elements})\n"
         )
@@ -187,7 +187,7 @@ class Reduce:
 
     _TEXT = (
         "def kernel(a, out):\n"
-        "    i = cuda.grid(1)\n"
+        "    i = grid(1)\n"
         "    n = out.shape[0]\n"
         "    if i < out.shape[0]:\n"
         "        total = a[i]\n"

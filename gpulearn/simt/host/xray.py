@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpulearn.errors import BadInput, BadLaunch
-from gpulearn.simt.frontend.names import python_function
+from gpulearn.simt.core.registry import python_function
 from gpulearn.simt.host.dispatcher import Configured, Kernel, run
 from gpulearn.simt.report.report import Report
 
@@ -47,7 +47,7 @@ def xray(kernel: Any, *, block: int | tuple[int, ...] = 0) -> XRay:
 
     `kernel` may come from `gpulearn.cuda.jit`, from `numba.cuda.jit`, or be a plain function.
     The launch returns a `Report` whatever happened; `block` is the one that `report.step` and
-    `report.play` show.
+    `gl.plot.kernel_player` show.
 
     Raises:
         BadInput: if `kernel` is none of these.

@@ -5,9 +5,13 @@ from gpulearn.simt.intrinsics import (
     atomics,
     extras,
     functions,
+    integer,
     math,
+    sync,
     threads,
     warps,
 )
 
-__all__ = ["arrays", "atomics", "extras", "functions", "math", "threads", "warps"]
+__all__ = [
+    "arrays", "atomics", "extras", "functions", "integer", "math", "sync", "threads", "warps",
+]  # fmt: skip

@@ -1,19 +1,16 @@
-"""Arrays that a kernel makes for itself: shared, local, constant."""
+"""Array intrinsics: shared, local and constant arrays of the kernel's own."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import View
-from gpulearn.simt.frontend.names import intrinsic
+from gpulearn.simt.core.registry import intrinsic
 from gpulearn.simt.intrinsics.functions import type_of
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.machine import Machine
+from gpulearn.simt.machine.machine import Machine
 
 __all__: list[str] = []
 
@@ -22,27 +19,27 @@ POINTER = 8  # bytes; Numba takes its multiples as an alignment
 
 
 def _array(m: Machine, space: str, site: Any, shape: Any, dtype: Any, alignment: Any) -> View:
-    known = m.arrays.get((space, site))
+    known = m.spaces.arrays.get((space, site))
     if known is not None:
         return known
     # it changes no count: wherever an array begins, its lanes meet in a bank or do not
     if alignment is not None and not _is_alignment(alignment):
         message = f"an alignment of {alignment!r} is no power of two from {POINTER} bytes on"
-        raise Stop(Finding("not-a-kernel", m.here(), message))
+        raise m.stop("not-a-kernel", message)
     found = getattr(dtype, "dtype", None) or type_of(dtype)
     if found is None:
         message = f"{dtype!r} is not a type for cuda.{space}.array"
-        raise Stop(Finding("not-a-kernel", m.here(), message))
+        raise m.stop("not-a-kernel", message)
     sizes = shape if isinstance(shape, tuple) else (shape,)
     if not all(type(n) is int or isinstance(n, np.integer) for n in sizes):
         message = f"the shape of cuda.{space}.array must be known before the kernel runs"
-        raise Stop(Finding("not-a-kernel", m.here(), message))
+        raise m.stop("not-a-kernel", message)
     if math.prod(int(n) for n in sizes) < 0:
-        raise Stop(Finding("not-a-kernel", m.here(), f"a shape of {shape} is negative"))
+        raise m.stop("not-a-kernel", f"a shape of {shape} is negative")
     if found.kind == "V" and space == "local":
         message = "local arrays of structured types are not supported by the SIMT machine"
-        raise Stop(Finding("unsupported", m.here(), message))
-    return m.private_array(space, site, shape, found, str(getattr(site, "name", space)))
+        raise m.stop("unsupported", message)
+    return m.spaces.private(m, space, site, shape, found, str(getattr(site, "name", space)))
 
 
 def _is_alignment(number: Any) -> bool:
@@ -69,4 +66,4 @@ def const_array_like(m: Machine, data: Any) -> View:
     if isinstance(data, View):
         return data
     message = "cuda.const.array_like takes a NumPy array from outside the kernel"
-    raise Stop(Finding("not-a-kernel", m.here(), message))
+    raise m.stop("not-a-kernel", message)

@@ -7,19 +7,17 @@ turns, either place by place (with NumPy's running operations) or turn by turn.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY
 from gpulearn.simt.core.memory import View
+from gpulearn.simt.core.registry import intrinsic
 from gpulearn.simt.core.values import Value, cast
-from gpulearn.simt.frontend.names import intrinsic
+from gpulearn.simt.machine.indexing import locate
+from gpulearn.simt.machine.machine import Machine
 from gpulearn.simt.machine.per_thread import Choice
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.machine import Machine
 
 __all__: list[str] = []
 
@@ -73,19 +71,19 @@ def _atomic(
     if isinstance(array, Choice):
         return array.each(m, lambda view: _atomic(m, view, index, values, update, used))
     if not isinstance(array, View):
-        raise Stop(Finding("not-a-kernel", m.here(), "an atomic operation needs an array"))
-    located = m.locate(array, index)
+        raise m.stop("not-a-kernel", "an atomic operation needs an array")
+    located = locate(m, array, index)
     if isinstance(located, View) or array.dtype.kind == "V":
         message = f"an atomic operation needs an index for each dimension of {array.name}"
-        raise Stop(Finding("not-a-kernel", m.here(), message))
+        raise m.stop("not-a-kernel", message)
     place, slot = located
     if array.space == "const":
         message = f"{array.name} is constant memory and cannot be written"
-        raise Stop(Finding("not-a-kernel", m.here(), message))
+        raise m.stop("not-a-kernel", message)
     if m.mask is EMPTY:
         return 0
-    if m.counters is not None:
-        m.counters.access(m, array, slot, "atomic")
+    for told in m.events.access:
+        told(m, array, slot, place, "atomic")
     lane, slots = m.active_slots(array, slot, m.mask)
     given = tuple(
         np.ascontiguousarray(
@@ -97,16 +95,11 @@ def _atomic(
         turn = np.argsort(m.order[lane])
         lane, slots = lane[turn], slots[turn]
         given = tuple(v[turn] for v in given)
-    if m.hazards is not None:
-        if array.space != "global":
-            m.check_written(array, slot, place)
-            m.mark_written(array, slots)
-        if array.space != "local":
-            m.hazards.write(m, array, lane, slots, None, place, atomic=True)
-        m.hazards.signal(m, lane, shared=array.space != "global")
+    for told in m.events.write:
+        told(m, array, lane, slots, None, place)
     flat = array.flat
     if not array.aligned:
-        raise Stop(Finding("unsupported", m.here(), "an atomic on an unaligned field"))
+        raise m.stop("unsupported", "an atomic on an unaligned field")
     if not used and _unused(flat, slots, given, update):
         m.written += 1
         return None

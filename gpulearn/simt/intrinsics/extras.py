@@ -1,20 +1,17 @@
-"""Less common parts of `numba.cuda`: half precision, vector types, libdevice."""
+"""Half precision, vector types and libdevice: the less common parts of `numba.cuda`."""
 
 from __future__ import annotations
 
 import re
 from collections import namedtuple
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpulearn.simt.core.arithmetic import COMPARE
-from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.registry import Intrinsic, converter, intrinsic
 from gpulearn.simt.core.values import Value, cast, cast_up, normal
-from gpulearn.simt.frontend.names import Intrinsic, converter, intrinsic
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.machine import Machine
+from gpulearn.simt.machine.machine import Machine
 
 __all__ = ["VECTOR_NAMES"]
 
@@ -72,7 +69,7 @@ def _vector(name: str, dtype: np.dtype[Any], count: int) -> None:
         flat = _flat(values)
         if len(flat) != count:
             message = f"{name} is made of {count} numbers, {len(flat)} given"
-            raise Stop(Finding("not-a-kernel", m.here(), message))
+            raise m.stop("not-a-kernel", message)
         return kind(*(cast(v, dtype) for v in flat))
 
     make.__doc__ = f"`cuda.{name}`: {count} numbers of {dtype}."
@@ -164,7 +161,7 @@ def _libdevice(thing: Any) -> Intrinsic | None:
     def run(m: Machine, *values: Value) -> Value:
         if found is None:
             message = f"libdevice.{name} is not supported by the SIMT machine"
-            raise Stop(Finding("unsupported", m.here(), message))
+            raise m.stop("unsupported", message)
         compute, dtype = found
         whole = name.startswith("ldexp")  # its second argument is an exponent
         given = [

@@ -1,20 +1,22 @@
-"""Python's own functions and types inside a kernel."""
+"""Built-in functions: Python's own functions and types inside a kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpulearn.simt.core.arithmetic import BINARY
-from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.masks import EMPTY
 from gpulearn.simt.core.memory import View
+from gpulearn.simt.core.registry import Intrinsic, converter, function
 from gpulearn.simt.core.values import (
     FLOAT32,
     FLOAT64,
     INT64,
+    Range,
     Value,
     cast,
     cast_up,
@@ -23,13 +25,8 @@ from gpulearn.simt.core.values import (
     normal,
     truth,
 )
-from gpulearn.simt.frontend.names import Intrinsic, converter, function
 from gpulearn.simt.intrinsics.math import float_type
-from gpulearn.simt.machine.control_flow import Range, make_range
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.chunk import Chunk
-    from gpulearn.simt.machine.machine import Machine
+from gpulearn.simt.machine.machine import Machine
 
 __all__ = ["type_of"]
 
@@ -161,7 +158,7 @@ def length(m: Chunk, thing: Any) -> int:
         return int(thing.shape[0])
     if isinstance(thing, tuple | str):
         return len(thing)
-    raise Stop(Finding("not-a-kernel", m.here(), f"{type(thing).__name__} has no len()"))
+    raise m.stop("not-a-kernel", f"{type(thing).__name__} has no len()")
 
 
 @function(len)
@@ -178,8 +175,10 @@ def _len(m: Machine, thing: Any) -> Value:
 @function(range)
 def _range(m: Machine, *bounds: Value) -> Range:
     if any(type(b) is int and b == 0 for b in bounds[2:]):
-        raise Stop(Finding("not-a-kernel", m.here(), "range() with a step of 0 never ends"))
-    return make_range(*bounds)
+        raise m.stop("not-a-kernel", "range() with a step of 0 never ends")
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    whole = [v if type(v) is int else cast(v, INT64) for v in (start, stop, step)]
+    return Range(*whole)
 
 
 @function(pow, flop=True)
@@ -215,7 +214,7 @@ def _isinstance(m: Machine, value: Any, kinds: Any) -> bool:
 def _tuple(m: Machine, value: Any = ()) -> Any:
     if isinstance(value, tuple):
         return value
-    raise Stop(Finding("unsupported", m.here(), "tuple() of something that is not a tuple"))
+    raise m.stop("unsupported", "tuple() of something that is not a tuple")
 
 
 class Pairs:
@@ -264,11 +263,8 @@ def _zip(m: Machine, *things: Any) -> Pairs:
 @function(print)
 def _print(m: Machine, *values: Any) -> None:
     """Prints what each active thread prints, thread after thread."""
-    shape = (m.blocks, m.threads)
     if m.mask is EMPTY:
         return
-    columns = [
-        np.broadcast_to(v, shape).ravel() if isinstance(v, np.ndarray) else v for v in values
-    ]
+    columns = [m.spread(v).ravel() if isinstance(v, np.ndarray) else v for v in values]
     for lane in m.lanes(m.mask):
         print(*(c[lane] if isinstance(c, np.ndarray) else c for c in columns))

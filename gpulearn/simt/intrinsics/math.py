@@ -1,4 +1,4 @@
-"""The functions of math, operator and NumPy inside a kernel, with the types Numba gives them."""
+"""Mathematical functions of math, operator, NumPy and cuda, with the types Numba gives them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ import math
 import operator
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpulearn.simt.core.arithmetic import BINARY
-from gpulearn.simt.core.values import FLOAT32, FLOAT64, Value, cast, cast_up, dtype_of, normal
-from gpulearn.simt.frontend.names import Intrinsic, converter, function
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.machine import Machine
+from gpulearn.simt.core.registry import Intrinsic, converter, function, intrinsic
+from gpulearn.simt.core.values import (
+    FLOAT32,
+    FLOAT64,
+    Value,
+    cast,
+    cast_up,
+    dtype_of,
+    normal,
+    truth,
+    where,
+)
+from gpulearn.simt.machine.machine import Machine
 
 __all__ = ["float_type", "ufunc_loop"]
 
@@ -172,6 +180,34 @@ def _ufunc(thing: Any) -> Intrinsic | None:
         return tuple(map(normal, result)) if isinstance(result, tuple) else normal(result)
 
     return Intrinsic(thing.__name__, run, flop=thing.__name__ not in NO_WORK)
+
+
+@intrinsic("selp")
+def selp(m: Machine, condition: Value, a: Value, b: Value) -> Value:
+    """`a` where the condition holds, else `b`; both are evaluated."""
+    condition = truth(condition)
+    if not isinstance(condition, np.ndarray):
+        return a if condition else b
+    return where(condition, a, b)
+
+
+@intrinsic("fma", flop=True)
+def fma(m: Machine, a: Value, b: Value, c: Value) -> Value:
+    """A * b + c, rounded once."""
+    m.flop(a)
+    dtype = np.result_type(*(dtype_of(v) for v in (a, b, c)))
+    dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    wide = np.dtype(np.longdouble if dtype.itemsize == 8 else np.float64)
+    exact = np.asarray(a).astype(wide) * np.asarray(b).astype(wide) + np.asarray(c).astype(wide)
+    result = exact.astype(dtype)
+    return normal(result[()]) if result.ndim == 0 else result
+
+
+@intrinsic("cbrt", flop=True)
+def cbrt(m: Machine, value: Value) -> Value:
+    """The cube root."""
+    dtype = dtype_of(value)
+    return normal(np.cbrt(cast_up(value, dtype if dtype.kind == "f" else np.dtype(np.float64))))
 
 
 _register_math()

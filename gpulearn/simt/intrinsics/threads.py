@@ -1,20 +1,12 @@
-"""What a thread knows about itself, and how it waits for others."""
+"""Thread identity: indices, dimensions and `grid`, as a thread asks for its own."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from gpulearn.simt.core.registry import intrinsic
+from gpulearn.simt.core.values import Value
+from gpulearn.simt.machine.machine import Machine
 
-import numpy as np
-
-from gpulearn.simt.core.findings import Finding, Stop
-from gpulearn.simt.core.masks import EMPTY
-from gpulearn.simt.core.values import Value, truth
-from gpulearn.simt.frontend.names import intrinsic
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.machine import Machine
-
-__all__ = ["barrier", "returned"]
+__all__: list[str] = []
 
 
 def _nothing(m: Machine) -> None:
@@ -28,14 +20,13 @@ for _name in ("threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsiz
 def _axes(m: Machine, ndim: int) -> tuple[Value, ...]:
     if type(ndim) is not int or ndim not in (1, 2, 3):
         message = "the argument must be 1, 2 or 3"
-        raise Stop(Finding("not-a-kernel", m.here(), message))
+        raise m.stop("not-a-kernel", message)
     names = "xyz"[:ndim]
-    key = ("grid", ndim)
-    if key not in m.arrays:
-        m.arrays[key] = tuple(  # type: ignore[assignment]
+    if ndim not in m.axes:
+        m.axes[ndim] = tuple(
             getattr(m.blockIdx, a) * getattr(m.blockDim, a) + getattr(m.threadIdx, a) for a in names
         )
-    return m.arrays[key]  # type: ignore[return-value]
+    return m.axes[ndim]
 
 
 @intrinsic("grid")
@@ -51,140 +42,3 @@ def gridsize(m: Machine, ndim: int) -> Value:
     _axes(m, ndim)
     sizes = tuple(getattr(m.blockDim, a) * getattr(m.gridDim, a) for a in "xyz"[:ndim])
     return sizes[0] if ndim == 1 else sizes
-
-
-def barrier(m: Machine) -> None:
-    """`syncthreads`: all threads of each block that arrives must arrive."""
-    blocks: Any = None
-    if m.mask is EMPTY:
-        return
-    if m.mask is not None:
-        mask = np.broadcast_to(m.mask, (m.blocks, m.threads))
-        arriving, complete = mask.any(axis=1), mask.all(axis=1)
-        wrong = np.flatnonzero(arriving & ~complete)
-        if len(wrong):
-            raise Stop(_divergence(m, mask, int(wrong[0])))
-        blocks = None if arriving.all() else arriving.reshape(-1, 1)
-    if m.counters is not None:
-        m.counters.barrier(m)
-    if m.hazards is not None:
-        m.hazards.barrier(blocks)
-
-
-def returned(m: Machine) -> Any:
-    """Which threads (blocks, threads per block) have returned from the kernel."""
-    left = m.frames[0].left
-    gone = left if isinstance(left, np.ndarray) else left is None
-    return np.broadcast_to(gone, (m.blocks, m.threads))
-
-
-def _divergence(m: Machine, mask: Any, block: int) -> Finding:
-    waiting = np.flatnonzero(mask[block])
-    missing = np.flatnonzero(~mask[block])
-    gone = missing[returned(m)[block, missing]]
-    base = block * m.threads
-    if len(gone):
-        other = int(gone[0])
-        story = f"{len(gone)} of {m.threads} threads of the block returned before this barrier"
-    else:
-        other = int(missing[0])
-        story = (
-            f"only {len(waiting)} of {m.threads} threads of the block reach this barrier; "
-            "the others took another path"
-        )
-    here, there = m.thread_name(base + int(waiting[0])), m.thread_name(base + other)
-    words = m.pair_text(here, there)
-    verb = "has left" if len(gone) else "does not come"
-    message = f"{story}: {words[0]} waits, {words[1]} {verb}"
-    return Finding("barrier-divergence", m.here(), message, [here, there])
-
-
-@intrinsic("syncthreads")
-def syncthreads(m: Machine) -> None:
-    """`cuda.syncthreads()`."""
-    barrier(m)
-
-
-def _per_block(m: Machine, predicate: Value) -> Any:
-    barrier(m)
-    return np.broadcast_to(truth(predicate), (m.blocks, m.threads))
-
-
-def _result(m: Machine, values: Any) -> Value:
-    column = values.astype(np.int32).reshape(-1, 1)
-    return column[0, 0] if len(column) == 1 else column
-
-
-@intrinsic("syncthreads_count")
-def syncthreads_count(m: Machine, predicate: Value) -> Value:
-    """A barrier that tells how many threads of the block gave a true value."""
-    return _result(m, np.count_nonzero(_per_block(m, predicate), axis=1))
-
-
-@intrinsic("syncthreads_and")
-def syncthreads_and(m: Machine, predicate: Value) -> Value:
-    """A barrier that tells whether all threads of the block gave a true value."""
-    return _result(m, _per_block(m, predicate).all(axis=1))
-
-
-@intrinsic("syncthreads_or")
-def syncthreads_or(m: Machine, predicate: Value) -> Value:
-    """A barrier that tells whether any thread of the block gave a true value."""
-    return _result(m, _per_block(m, predicate).any(axis=1))
-
-
-def _fence(m: Machine, *, block_only: bool = False) -> None:
-    if m.hazards is not None and m.mask is not EMPTY:
-        m.hazards.fence(m, block_only=block_only)
-
-
-@intrinsic("threadfence")
-def threadfence(m: Machine) -> None:
-    """Makes this thread's writes visible to the device before its later ones."""
-    _fence(m)
-
-
-@intrinsic("threadfence_system")
-def threadfence_system(m: Machine) -> None:
-    """Makes this thread's writes visible everywhere before its later ones."""
-    _fence(m)
-
-
-@intrinsic("threadfence_block")
-def threadfence_block(m: Machine) -> None:
-    """Makes this thread's writes visible to its block before its later ones."""
-    _fence(m, block_only=True)
-
-
-@intrinsic("nanosleep")
-def nanosleep(m: Machine, nanoseconds: Value) -> None:
-    """Waits a moment; the machine has no clock."""
-
-
-class GridGroup:
-    """`cuda.cg.this_grid()`: all threads of the launch."""
-
-    def kernel_sync(self, m: Machine) -> int:
-        """A barrier of the whole grid."""
-        if m.mask is not None:
-            mask = np.broadcast_to(m.mask if m.mask is not EMPTY else False, (m.blocks, m.threads))
-            if not mask.any():
-                return 0
-            partly = np.flatnonzero(~mask.all(axis=1))
-            if len(partly):
-                finding = _divergence(m, mask, int(partly[0])) if mask[partly[0]].any() else (
-                    Finding("barrier-divergence", m.here(),
-                            "not all blocks reach this whole-grid barrier", m.who(m.mask))
-                )  # fmt: skip
-                raise Stop(finding)
-        if m.counters is not None:
-            m.counters.barrier(m)
-        if m.hazards is not None:
-            m.hazards.whole_grid()
-        return 0
-
-
-@intrinsic("cg.this_grid")
-def this_grid(m: Machine) -> GridGroup:
-    """The group of all threads; the launch then runs all blocks together."""
-    return GridGroup()

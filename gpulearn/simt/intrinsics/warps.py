@@ -1,34 +1,36 @@
-"""What the lanes of a warp do together: shuffles, votes, matches; and bit counting.
+"""Warp intrinsics: shuffles, votes, matches and `syncwarp` among the lanes of a warp.
 
 A warp's values are looked at as rows of 32; the last warp of a block may be shorter.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY
-from gpulearn.simt.core.values import INT64, Value, cast, cast_up, dtype_of, normal, truth, where
-from gpulearn.simt.frontend.names import intrinsic
-from gpulearn.simt.intrinsics.threads import returned
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.machine import Machine
+from gpulearn.simt.core.registry import intrinsic
+from gpulearn.simt.core.values import (
+    INT64,
+    UINT32,
+    Value,
+    cast,
+    truth,
+)
+from gpulearn.simt.intrinsics.sync import returned
+from gpulearn.simt.machine.machine import Machine
 
 __all__: list[str] = []
 
 WARP = 32
 FULL = 0xFFFFFFFF
 INT32 = np.dtype(np.int32)
-UINT32 = np.dtype(np.uint32)
 Rows = np.ndarray[Any, Any]
 
 
 def _rows(m: Machine, value: Value) -> Rows:
-    """A value as (warps of the chunk, 32); lanes beyond the block's last thread hold 0."""
+    """A value of each thread as (warps, 32); lanes beyond the block's last thread hold 0."""
     value = np.asarray(value)
     wide = np.zeros((m.blocks, m.warps * WARP), value.dtype)
     wide[:, : m.threads] = value
@@ -45,8 +47,8 @@ def _active(m: Machine, mask: Value) -> Rows:
     """Which lanes take part: those that are active and named in `mask`."""
     if m.mask is EMPTY:
         return np.zeros((m.blocks * m.warps, WARP), bool)
-    here = _rows(m, np.broadcast_to(True if m.mask is None else m.mask, (m.blocks, m.threads)))
-    named = _rows(m, np.broadcast_to(cast(mask, INT64), (m.blocks, m.threads)))
+    here = _rows(m, True if m.mask is None else m.mask)
+    named = _rows(m, cast(mask, INT64))
     lane = np.arange(WARP)
     result: Rows = here & (named >> lane & 1).astype(bool)
     return result
@@ -63,13 +65,12 @@ def _meet(m: Machine, mask: Value, name: str) -> None:
     _name_themselves(m, mask, name)
     if m.mask is None:
         return
-    shape = (m.blocks, m.threads)
-    here = _rows(m, np.broadcast_to(m.mask, shape))
-    named = np.where(here, _rows(m, np.broadcast_to(cast(mask, INT64), shape)), 0)
+    here = _rows(m, m.mask)
+    named = np.where(here, _rows(m, cast(mask, INT64)), 0)
     away = ~np.asarray(m.mask)
     if not name.startswith("shfl"):
         away = away & ~returned(m)
-    missing = _rows(m, np.broadcast_to(away, shape))
+    missing = _rows(m, away)
     wanted = np.bitwise_or.reduce(named, axis=1)[:, None] >> np.arange(WARP) & 1
     rows, lanes = np.nonzero(missing & wanted.astype(bool))
     if not len(rows):
@@ -84,15 +85,14 @@ def _meet(m: Machine, mask: Value, name: str) -> None:
         f"the mask of {name} names lane {lane}, which is not here: "
         f"{words[0]} waits, {words[1]} {verb}"
     )
-    raise Stop(Finding("barrier-divergence", m.here(), message, [here_name, there]))
+    raise m.stop("barrier-divergence", message, here_name, there)
 
 
 def _name_themselves(m: Machine, mask: Value, name: str) -> None:
     """Stops the launch if a thread calls with a mask that does not name it: undefined in CUDA."""
     if not isinstance(mask, np.ndarray) and int(mask) & FULL == FULL:
         return
-    shape = (m.blocks, m.threads)
-    here = _rows(m, np.broadcast_to(True if m.mask is None else m.mask, shape))
+    here = _rows(m, True if m.mask is None else m.mask)
     unnamed = here & ~_active(m, mask)
     if not unnamed.any():
         return
@@ -102,7 +102,7 @@ def _name_themselves(m: Machine, mask: Value, name: str) -> None:
         f"{m.text(caller)} calls {name}, and its mask does not name it: "
         f"the bit of lane {lane} must be set"
     )
-    raise Stop(Finding("barrier-divergence", m.here(), message, [caller]))
+    raise m.stop("barrier-divergence", message, caller)
 
 
 def _shuffle(m: Machine, value: Value, source: Rows) -> Value:
@@ -116,7 +116,7 @@ def _shuffle(m: Machine, value: Value, source: Rows) -> Value:
 
 
 def _operand(m: Machine, value: Value) -> Rows:
-    return _rows(m, np.broadcast_to(cast(value, INT64), (m.blocks, m.threads)))
+    return _rows(m, cast(value, INT64))
 
 
 @intrinsic("shfl_sync")
@@ -168,7 +168,7 @@ def _spread(m: Machine, per_warp: Any) -> Rows:
 def _votes(m: Machine, mask: Value, predicate: Value) -> tuple[Rows, Rows]:
     """The lanes that said yes, and those that said no, of each lane's own mask: as bits."""
     here = _active(m, mask)
-    said = _rows(m, np.broadcast_to(truth(predicate), (m.blocks, m.threads)))
+    said = _rows(m, truth(predicate))
     named = np.asarray(cast(mask, INT64))
     yes, no = (_spread(m, _bits(r & here, INT64)) & named for r in (said, ~said))
     return yes, no
@@ -228,7 +228,7 @@ def lanemask_lt(m: Machine) -> Value:
 def _matches(m: Machine, mask: Value, value: Value) -> tuple[Rows, Rows]:
     """Of each lane's own mask, the lanes with its value, and all that take part: as bits."""
     here = _active(m, mask)
-    rows = _rows(m, np.broadcast_to(value, (m.blocks, m.threads)))
+    rows = _rows(m, value)
     same = (rows[:, :, None] == rows[:, None, :]) & here[:, None, :] & here[:, :, None]
     weights = np.left_shift(np.int64(1), np.arange(WARP))
     named = np.asarray(cast(mask, INT64))
@@ -264,94 +264,13 @@ def vote_sync_intrinsic(m: Machine, mask: Value, mode: int, predicate: Value) ->
 def syncwarp(m: Machine, mask: Value = 0xFFFFFFFF) -> None:
     """Waits for the lanes in the mask, and orders what they did to memory."""
     _meet(m, mask, "syncwarp")
-    if m.hazards is None or m.mask is EMPTY:
+    if not m.events.warp_barrier or m.mask is EMPTY:
         return
     whole = not isinstance(mask, np.ndarray) and int(mask) & 0xFFFFFFFF == 0xFFFFFFFF
-    if whole and m.mask is None:
-        m.hazards.warps.all_meet(m.hazards.time)
-        return
-    named = _rows(m, np.broadcast_to(cast(mask, INT64) & 0xFFFFFFFF, (m.blocks, m.threads)))
-    exists = _rows(m, np.ones((m.blocks, m.threads), bool))
-    m.hazards.warps.meet(_active(m, mask), named, exists, m.hazards.time)
-
-
-# --- bits
-
-
-def _unsigned(value: Value) -> tuple[Rows, int]:
-    dtype = dtype_of(value)
-    wide = cast_up(value, dtype)
-    bits = dtype.itemsize * 8
-    return np.asarray(wide).astype(np.dtype(f"u{dtype.itemsize}")).astype(np.uint64), bits
-
-
-def _like(value: Value, result: Rows, dtype: np.dtype[Any]) -> Value:
-    result = result.astype(dtype)
-    return result if isinstance(value, np.ndarray) else normal(result[()])
-
-
-@intrinsic("popc")
-def popc(m: Machine, value: Value) -> Value:
-    """The number of bits that are 1."""
-    return _like(value, np.bitwise_count(_unsigned(value)[0]), dtype_of(value))
-
-
-@intrinsic("clz")
-def clz(m: Machine, value: Value) -> Value:
-    """The number of leading zeros."""
-    word, bits = _unsigned(value)
-    length = np.zeros(word.shape, np.int64)
-    for shift in (32, 16, 8, 4, 2, 1):
-        high = word >> np.uint64(shift)
-        length = np.where(high != 0, length + shift, length)
-        word = np.where(high != 0, high, word)
-    return _like(value, np.where(word == 0, bits, bits - 1 - length), dtype_of(value))
-
-
-@intrinsic("ffs")
-def ffs(m: Machine, value: Value) -> Value:
-    """One more than the position of the lowest 1; 0 if there is none."""
-    word, _ = _unsigned(value)
-    lowest = word & (~word + np.uint64(1))
-    position = np.bitwise_count(lowest - np.uint64(1)).astype(np.int64)
-    return _like(value, np.where(word == 0, 0, position + 1), UINT32)
-
-
-@intrinsic("brev")
-def brev(m: Machine, value: Value) -> Value:
-    """The bits in reverse order."""
-    dtype = np.dtype(np.uint64) if dtype_of(value) == np.uint64 else UINT32
-    word = np.asarray(cast_up(value, dtype)).astype(np.uint64)
-    bits = dtype.itemsize * 8
-    result = np.zeros(word.shape, np.uint64)
-    for bit in range(bits):
-        result |= (word >> np.uint64(bit) & np.uint64(1)) << np.uint64(bits - 1 - bit)
-    return _like(value, result, dtype)
-
-
-@intrinsic("selp")
-def selp(m: Machine, condition: Value, a: Value, b: Value) -> Value:
-    """`a` where the condition holds, else `b`; both are evaluated."""
-    condition = truth(condition)
-    if not isinstance(condition, np.ndarray):
-        return a if condition else b
-    return where(condition, a, b)
-
-
-@intrinsic("fma", flop=True)
-def fma(m: Machine, a: Value, b: Value, c: Value) -> Value:
-    """A * b + c, rounded once."""
-    m.flop(a)
-    dtype = np.result_type(*(dtype_of(v) for v in (a, b, c)))
-    dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
-    wide = np.dtype(np.longdouble if dtype.itemsize == 8 else np.float64)
-    exact = np.asarray(a).astype(wide) * np.asarray(b).astype(wide) + np.asarray(c).astype(wide)
-    result = exact.astype(dtype)
-    return normal(result[()]) if result.ndim == 0 else result
-
-
-@intrinsic("cbrt", flop=True)
-def cbrt(m: Machine, value: Value) -> Value:
-    """The cube root."""
-    dtype = dtype_of(value)
-    return normal(np.cbrt(cast_up(value, dtype if dtype.kind == "f" else np.dtype(np.float64))))
+    met = None
+    if not whole or m.mask is not None:
+        named = _rows(m, cast(mask, INT64) & 0xFFFFFFFF)
+        exists = _rows(m, np.ones((m.blocks, m.threads), bool))
+        met = _active(m, mask), named, exists
+    for told in m.events.warp_barrier:
+        told(m, met)

@@ -8,42 +8,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpulearn.simt.core import limits
 from gpulearn.simt.core.arithmetic import COMPARE
-from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
 from gpulearn.simt.core.memory import View
-from gpulearn.simt.core.values import Value, cast, truth
+from gpulearn.simt.core.values import Range, Value, truth
+from gpulearn.simt.machine.machine import Machine
 
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.machine import Machine
-
-__all__ = ["Loop", "Range", "Repeat", "iterate"]
+__all__ = ["Loop", "Repeat"]
 
 WHILE_LIMIT = 1 << 30  # iterations of one `while` loop
 FEW = 10_000  # iterations that no loop is refused for, however long they take
 CLOCK = 1_000  # iterations between two looks at the clock, and at what changes
 HOPELESS_LIMIT = 100_000  # iterations of one whose condition nothing can change
 WAIT_LIMIT = 1_000  # iterations of one that changes nothing
-
-
-@dataclass(frozen=True)
-class Range:
-    """`range(start, stop, step)` whose bounds may differ between threads."""
-
-    start: Value
-    stop: Value
-    step: Value
-
-    @property
-    def uniform(self) -> bool:
-        """Whether all threads count alike."""
-        return all(type(v) is int for v in (self.start, self.stop, self.step))
 
 
 class _Waiting:
@@ -160,14 +142,14 @@ class Repeat(_Waiting):
 
     def _stuck(self, message: str) -> None:
         machine = self.machine
-        raise Stop(Finding("no-progress", machine.here(), message, machine.who(machine.mask)))
+        raise machine.stop("no-progress", message, *machine.who(machine.mask))
 
     def test(self, condition: Value) -> bool:
         """Keeps the threads for which the condition holds."""
         machine = self.machine
         going, stopped = split(machine.mask, truth(condition))
-        if machine.counters is not None:
-            machine.counters.diverged(machine, going, stopped)
+        for told in machine.events.branch:
+            told(machine, going, stopped)
         self.done = union(self.done, stopped)
         machine.mask = going
         return going is not EMPTY
@@ -178,7 +160,7 @@ class Loop(_Waiting):
 
     def __init__(self, machine: Machine, items: Any, place: int, leaves: bool) -> None:
         super().__init__(machine, place, leaves)
-        self.items = items
+        self.items = _items(machine, items)
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.items, Range) and not self.items.uniform:
@@ -193,7 +175,7 @@ class Loop(_Waiting):
         for item in items:
             machine.step()
             yield item
-            if machine.counters is not None:
+            if machine.events.statement:
                 machine.at(place)
 
     def _together(self, items: Any) -> Iterator[Any]:
@@ -207,7 +189,7 @@ class Loop(_Waiting):
             mask = self.gathered()
             if mask is EMPTY:
                 break
-            if machine.counters is not None:
+            if machine.events.statement:
                 machine.mask = mask
                 machine.at(self.place)
         self.done = mask
@@ -226,8 +208,8 @@ class Loop(_Waiting):
             else:
                 going = np.where(up, np.less(i, stop), np.greater(i, stop))
             mask, stopped = split(mask, going)
-            if machine.counters is not None:
-                machine.counters.diverged(machine, mask, stopped)
+            for told in machine.events.branch:
+                told(machine, mask, stopped)
             self.done = union(self.done, stopped)
             if mask is EMPTY:
                 return
@@ -238,19 +220,19 @@ class Loop(_Waiting):
             if mask is EMPTY:
                 return
             i = i + step
-            if machine.counters is not None:
+            if machine.events.statement:
                 machine.mask = mask
                 machine.at(self.place)
 
 
-def iterate(machine: Machine, items: Any) -> Any:
+def _items(machine: Machine, items: Any) -> Any:
     """What a `for` loop runs over: a range, or a sequence that all threads share."""
     if isinstance(items, Range | tuple) or hasattr(items, "kernel_items"):
         return items.kernel_items() if hasattr(items, "kernel_items") else items
     if isinstance(items, View):
         return Elements(machine, items)
     message = f"a for loop over {type(items).__name__} is not supported by the SIMT machine"
-    raise Stop(Finding("unsupported", machine.here(), message))
+    raise machine.stop("unsupported", message)
 
 
 class Elements:
@@ -278,16 +260,3 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, bool | int | float | complex | np.generic):
         return type(a) is type(b) and bool(a == b)
     return a is b
-
-
-def make_range(*bounds: Value) -> Range:
-    """`range(...)` in a kernel."""
-    start, stop, step = 0, 0, 1
-    if len(bounds) == 1:
-        stop = bounds[0]
-    elif len(bounds) == 2:
-        start, stop = bounds
-    else:
-        start, stop, step = bounds
-    whole = [v if type(v) is int else cast(v, np.dtype(np.int64)) for v in (start, stop, step)]
-    return Range(*whole)

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+import traceback
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gpulearn.require import project_page
 from gpulearn.simt.core.arithmetic import leak_hook
-from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.chunk import Chunk
+from gpulearn.simt.core.findings import Finding, FindingLog, Stop
 from gpulearn.simt.core.limits import check_shape
-from gpulearn.simt.core.log import FindingLog
-from gpulearn.simt.core.memory import Allocation, View
-from gpulearn.simt.frontend.program import Program
-from gpulearn.simt.frontend.source import KernelSource
-from gpulearn.simt.frontend.translate import Translation
-from gpulearn.simt.machine.chunk import Chunk
+from gpulearn.simt.core.memory import Allocation, views
+from gpulearn.simt.core.program import Program, Translation
+from gpulearn.simt.core.source import KernelSource
 from gpulearn.simt.machine.machine import Machine
-from gpulearn.simt.machine.own_arrays import TooLarge
-from gpulearn.simt.observers.counters import Counters
-from gpulearn.simt.observers.races import Hazards, Patches
+from gpulearn.simt.machine.spaces import TooLarge
+from gpulearn.simt.observers.observer import Events, Observer
 
 __all__ = ["LaunchResult", "launch"]
 
@@ -35,158 +35,11 @@ CHUNK = 32_768  # threads carried out together: small enough for the processor's
 
 @dataclass
 class LaunchResult:
-    """What a launch left behind: findings, counters if asked for, the reason if it stopped."""
+    """What a launch left behind: its findings, and the one that stopped it if any did."""
 
     source: KernelSource | None
     findings: list[Finding]
-    counters: Counters | None = None
     stopped: Finding | None = None
-    arrays: dict[str, Any] = field(default_factory=dict)
-
-
-class _Run:
-    """One attempt at a launch; `replay` holds what a first attempt found out."""
-
-    def __init__(
-        self,
-        program: Program,
-        grid: Triple,
-        block: Triple,
-        *,
-        findings: FindingLog,
-        hazards: Hazards | None,
-        counters: Counters | None,
-        dynamic: int,
-        seed: int,
-        chunk: int,
-        only: Lanes | None,
-    ) -> None:
-        self.program, self.grid, self.block, self.only = program, grid, block, only
-        self.findings, self.hazards, self.counters = findings, hazards, counters
-        self.dynamic, self.seed, self.chunk = dynamic, seed, chunk
-
-    def chunks(self) -> Iterator[np.ndarray[Any, Any]]:
-        """The numbers of the blocks that run together."""
-        total = math.prod(self.grid)
-        if self.only is not None:
-            for start in range(0, len(self.only), self.chunk):
-                yield self.only[start : start + self.chunk]
-            return
-        if self.seed:
-            rng = np.random.default_rng(self.seed)
-            if total <= SHUFFLED:
-                order = rng.permutation(total)
-                for start in range(0, total, self.chunk):
-                    yield np.sort(order[start : start + self.chunk])
-                return
-            for start in reversed(range(0, total, self.chunk)):  # too many to shuffle
-                yield np.arange(start, min(start + self.chunk, total))
-            return
-        for start in range(0, total, self.chunk):
-            yield np.arange(start, min(start + self.chunk, total))
-
-    def run(self, translation: Translation, args: tuple[Any, ...]) -> None:
-        """Runs every block.
-
-        Raises:
-            Stop: when the kernel cannot go on.
-        """
-        per_block = math.prod(self.block)
-        for numbers in self.chunks():
-            order = None
-            if self.seed:
-                rng = np.random.default_rng((self.seed, int(numbers[0])))
-                order = rng.permutation(len(numbers) * per_block)
-            machine = Machine(
-                self.program, self.grid, self.block, numbers, findings=self.findings,
-                hazards=self.hazards, counters=self.counters, dynamic=self.dynamic, order=order,
-            )  # fmt: skip
-            if self.hazards is not None:
-                self.hazards.new_chunk()
-            self._guarded(machine, translation, args)
-
-    def _guarded(self, m: Machine, translation: Translation, args: tuple[Any, ...]) -> None:
-        def leak() -> None:
-            _leak(m)
-
-        watch = m.counters is not None and not any(
-            isinstance(a, View) and a.dtype == np.float64 for a in args
-        )
-        if watch:
-            leak_hook.append(leak)
-        try:
-            with np.errstate(all="ignore"):
-                translation(m, *args)
-        except Stop as stop:
-            stop.finding.function = m.elsewhere()
-            raise
-        except RecursionError:
-            message = "a device function calls itself without end"
-            raise Stop(Finding("no-progress", m.here(), message)) from None
-        except (TypeError, AttributeError, ValueError, IndexError, KeyError) as error:
-            raise Stop(_misuse(m, error)) from error
-        except MemoryError:
-            raise Stop(Finding("launch-limit", m.here(), "not enough memory")) from None
-        finally:
-            if watch:
-                leak_hook.pop()
-
-
-def _misuse(m: Chunk, error: Exception) -> Finding:
-    """An operation that makes no sense for the values it got."""
-    text = str(error).splitlines()[0] if str(error) else type(error).__name__
-    if "undefined" in text.lower():
-        text = "a variable is used before anything was assigned to it"
-    if named := re.search(r"unexpected keyword argument '(\w+)'", text):
-        text = f"{named[1]}= cannot be given to the function that it calls"
-    if "0-dimensional arrays" in text or "integer scalar arrays" in text:
-        message = "a slice whose ends differ from thread to thread is not supported by the SIMT"
-        return Finding("unsupported", m.here(), f"{message} machine: index single elements")
-    if "View" in text:
-        text = "a whole array stands where one number is needed"
-    return Finding("not-a-kernel", m.here(), f"this line does not work in a kernel: {text}")
-
-
-def _leak(m: Chunk) -> None:
-    key = ("float64-leak", m.line)
-    if m.findings.again(key):
-        return
-    message = (
-        "float32 data is computed with in float64 here: on most GPUs that is 32 to 64 times "
-        "slower; write np.float32(...) around the other operand"
-    )
-    found = Finding("float64-leak", m.here(), message)
-    found.function = m.elsewhere()
-    m.findings.add(key, found)
-
-
-class _Launch:
-    """A launch that may need more than one attempt: memory is put back before the next."""
-
-    def __init__(
-        self, run: Callable[[int, Hazards | None, Counters | None], None], blocks: int
-    ) -> None:
-        self.run = run
-        self.blocks = blocks
-        self.saved: dict[Allocation, Lanes] = {}
-
-    def restore(self, counters: Counters | None, log: FindingLog) -> None:
-        """As if nothing had happened."""
-        for allocation, data in self.saved.items():
-            allocation.data[:] = data
-        if counters is not None:
-            counters.restart()
-        log.clear()
-
-    def attempt(
-        self, chunk: int, *, hazards: bool, counters: Counters | None, patches: Patches | None
-    ) -> Hazards | None:
-        """All blocks, `chunk` at a time."""
-        watch = Hazards(self.blocks, patches) if hazards else None
-        for allocation in self.saved:
-            allocation.shadow = None
-        self.run(chunk, watch, counters)
-        return watch
 
 
 def launch(
@@ -196,8 +49,7 @@ def launch(
     args: tuple[Any, ...],
     *,
     dynamic: int = 0,
-    hazards: bool = True,
-    counters: Counters | None = None,
+    observers: Sequence[Observer] = (),
     seed: int = 0,
     only: Lanes | None = None,
 ) -> LaunchResult:
@@ -206,50 +58,169 @@ def launch(
     `only` are the numbers of the blocks to run, ascending, if not all.
     """
     log = FindingLog()
-    result = LaunchResult(program.source, [], counters)
+    result = LaunchResult(program.source, [])
     try:
-        g, b = check_shape(grid, block, dynamic)
-        total, per_block = math.prod(g), math.prod(b)
-        chunk = max(1, CHUNK // per_block)
+        shape = check_shape(grid, block, dynamic)
+        _Launch(program, *shape, args, log, observers, dynamic, seed, only).run()
+    except Stop as stop:
+        result.stopped = stop.finding
+        log.add(("stop",), stop.finding)
+    result.findings = log.findings
+    return result
+
+
+@dataclass
+class _Launch:
+    """A launch that may need more than one attempt: memory is put back before the next."""
+
+    program: Program
+    grid: Triple
+    block: Triple
+    args: tuple[Any, ...]
+    log: FindingLog
+    observers: Sequence[Observer]
+    dynamic: int
+    seed: int
+    only: Lanes | None
+    saved: dict[Allocation, Lanes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.total, self.threads = math.prod(self.grid), math.prod(self.block)
+
+    def run(self) -> None:
+        """Runs all blocks, with other chunks if the first do not fit; again if an observer asks.
+
+        Raises:
+            Stop: when the kernel cannot go on.
+        """
+        program, total = self.program, self.total
+        chunk = max(1, CHUNK // self.threads)
         if program.cooperative:
             chunk = total
-            if total * per_block > TOGETHER:
+            if total * self.threads > TOGETHER:
                 message = f"a grid that syncs as a whole has at most {TOGETHER:,} threads here"
                 raise Stop(Finding("launch-limit", None, message))
-
-        def run(size: int, watch: Hazards | None, counts: Counters | None) -> None:
-            _Run(
-                program, g, b, findings=log, hazards=watch, counters=counts, dynamic=dynamic,
-                seed=seed, chunk=size, only=only,
-            ).run(program.kernel(counting=counts is not None), args)  # fmt: skip
-
-        work = _Launch(run, total)
-        allocations = _allocations(program, args)
-        if hazards or program.makes_arrays:
-            work.saved = {a: a.data.copy() for a in allocations}
+        written = _allocations(program, self.args)
+        if program.makes_arrays or any(o.replays for o in self.observers):
+            self.saved = {a: a.data.copy() for a in written}
         while True:
             try:
-                watch = work.attempt(chunk, hazards=hazards, counters=counters, patches=None)
+                self._attempt(chunk, self.observers)
                 break
             except TooLarge as large:
                 chunk = large.blocks
             except Stop as stop:
-                alone = chunk == 1 or total == 1 or not work.saved or program.cooperative
+                alone = chunk == 1 or total == 1 or not self.saved or program.cooperative
                 if stop.finding.kind != "no-progress" or alone:
                     raise
                 chunk = 1  # blocks may wait for each other: one by one, some such kernels end
-            work.restore(counters, log)
-        if watch is not None and watch.found:  # a race that must be seen in the result
-            for allocation, data in work.saved.items():
-                allocation.data[:] = data
-            work.attempt(chunk, hazards=True, counters=None, patches=watch.found)
+            self._put_back()
+            self.log.clear()
+            for observer in self.observers:
+                observer.restart()
+        if any(observer.replay() for observer in self.observers):
+            self._put_back()
+            self._attempt(chunk, [o for o in self.observers if not o.once])
+
+    def _put_back(self) -> None:
+        for allocation, data in self.saved.items():
+            allocation.data[:] = data
+
+    def _attempt(self, size: int, observers: Sequence[Observer]) -> None:
+        """All blocks, `size` at a time."""
+        events = Events(observers)
+        telling = bool(events.statement or events.operation)
+        translation = self.program.kernel(counting=telling)
+        for numbers in self._chunks(size):
+            order = None
+            if self.seed:
+                rng = np.random.default_rng((self.seed, int(numbers[0])))
+                order = rng.permutation(len(numbers) * self.threads)
+            machine = Machine(
+                self.program, self.grid, self.block, numbers, findings=self.log, events=events,
+                dynamic=self.dynamic, order=order,
+            )  # fmt: skip
+            for told in events.chunk:
+                told(machine)
+            _guarded(machine, translation, self.args)
+
+    def _chunks(self, size: int) -> Iterator[Lanes]:
+        """The numbers of the blocks that run together."""
+        total = self.total
+        starts = range(0, total, size)
+        if self.only is not None:
+            for start in range(0, len(self.only), size):
+                yield self.only[start : start + size]
+        elif self.seed and total <= SHUFFLED:
+            order = np.random.default_rng(self.seed).permutation(total)
+            for start in starts:
+                yield np.sort(order[start : start + size])
+        else:
+            for start in reversed(starts) if self.seed else starts:
+                yield np.arange(start, min(start + size, total))
+
+
+def _guarded(m: Machine, translation: Translation, args: tuple[Any, ...]) -> None:
+    """Carries out a chunk; what goes wrong in it ends as a finding."""
+
+    def widened() -> None:
+        for told in m.events.widened:
+            told(m)
+
+    if m.events.widened:
+        leak_hook.append(widened)
+    try:
+        with np.errstate(all="ignore"):
+            translation(m, *args)
     except Stop as stop:
-        result.stopped = stop.finding
-        log.add(("stop",), stop.finding)
-    parameters = zip(program.source.parameters, args, strict=False)
-    idle = program.idle(frozenset(name for name, arg in parameters if _views(arg)))
-    result.findings = [*idle, *log.findings]
-    return result
+        stop.finding.function = m.elsewhere()
+        raise
+    except RecursionError:
+        message = "a device function calls itself without end"
+        raise m.stop("no-progress", message) from None
+    except MemoryError:
+        raise m.stop("launch-limit", "not enough memory") from None
+    except TooLarge:
+        raise
+    except Exception as error:
+        raise Stop(_misuse(m, error) or _fault(m, error)) from error
+    finally:
+        if m.events.widened:
+            leak_hook.pop()
+
+
+def _misuse(m: Chunk, error: Exception) -> Finding | None:
+    """What the line means to do that cannot be done; None if no line of a kernel can cause it."""
+    text = str(error).partition("\n")[0]
+    if "0-dimensional arrays" in text or "integer scalar arrays" in text:
+        message = "a slice whose ends differ from thread to thread is not supported by the SIMT"
+        return Finding("unsupported", m.here(), f"{message} machine: index single elements")
+    if "undefined" in text.lower():
+        text = "a variable is used before anything was assigned to it"
+    elif named := re.search(r"unexpected keyword argument '(\w+)'", text):
+        text = f"{named[1]}= cannot be given to the function that it calls"
+    elif "View" in text:
+        text = "a whole array stands where one number is needed"
+    else:
+        last = traceback.extract_tb(error.__traceback__)[-1].filename
+        misfit = isinstance(error, TypeError) and last.startswith("<simt ")  # a call of the line
+        if not misfit and not text.endswith("is not a number"):
+            return None
+    return Finding("not-a-kernel", m.here(), f"this line does not work in a kernel: {text}")
+
+
+def _fault(m: Chunk, error: Exception) -> Finding:
+    """The machine's own failure, and where to report it."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    text = str(error).partition("\n")[0]
+    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    page = project_page()
+    message = (
+        "the SIMT machine failed here, this is not your mistake: "
+        f"{said} ({Path(place.filename).name}, line {place.lineno}). "
+        f"Please report it, with the kernel{f': {page}/issues' if page else ''}"
+    )
+    return Finding("machine-fault", m.here(), message)
 
 
 def _allocations(program: Program, args: tuple[Any, ...]) -> list[Allocation]:
@@ -257,21 +228,11 @@ def _allocations(program: Program, args: tuple[Any, ...]) -> list[Allocation]:
     written = program.written_parameters
     names = program.source.parameters
     found: dict[int, Allocation] = {}
-    views: list[tuple[str, View]] = []
-    for name, arg in zip(names, args, strict=False):
-        views += [(name, v) for v in _views(arg)]
-    for _, view in views:
+    given = [(name, v) for name, arg in zip(names, args, strict=False) for v in views(arg)]
+    for _, view in given:
         view.allocation.readonly = True
-    for name, view in views:
+    for name, view in given:
         if name in written:
             view.allocation.readonly = False
             found[view.allocation.number] = view.allocation
     return list(found.values())
-
-
-def _views(arg: Any) -> list[View]:
-    if isinstance(arg, View):
-        return [arg]
-    if isinstance(arg, tuple):
-        return [v for a in arg for v in _views(a)]
-    return []

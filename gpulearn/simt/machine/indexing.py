@@ -1,4 +1,4 @@
-"""From an index in a kernel to a place in memory, and what is wrong with it if anything."""
+"""Indexing: from the index of every active thread to a place in memory, checked."""
 
 from __future__ import annotations
 
@@ -6,173 +6,157 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.values import INT64, Value, normal
-from gpulearn.simt.machine.chunk import Chunk
 
-__all__ = ["Indexing"]
+__all__ = ["locate", "whole_number"]
 
 
-class Indexing(Chunk):
-    """Checks indices against the shape of an array, for all active threads at once."""
-
-    def locate(self, view: View, index: Any) -> tuple[tuple[Value, ...], Value] | View:
-        """The checked index and slot of an element, or the sub-array that an index selects."""
-        if type(index) is not tuple:
-            index = (index,)
-        whole = len(index) == len(view.shape)
-        checked: list[Value] = []
-        for axis, i in enumerate(index):
-            kind = type(i)
-            if axis >= len(view.shape) and i is not Ellipsis:
-                message = f"{view.name} has {view.ndim} dimensions, {len(index)} indices given"
-                raise Stop(Finding("not-a-kernel", self.here(), message, array=view.name))
-            if kind is int:
+def locate(m: Chunk, view: View, index: Any) -> tuple[tuple[Value, ...], Value] | View:
+    """The checked index and slot of an element, or the sub-array that an index selects."""
+    if type(index) is not tuple:
+        index = (index,)
+    whole = len(index) == len(view.shape)
+    checked: list[Value] = []
+    for axis, i in enumerate(index):
+        kind = type(i)
+        if axis >= len(view.shape) and i is not Ellipsis:
+            message = f"{view.name} has {view.ndim} dimensions, {len(index)} indices given"
+            raise m.stop("not-a-kernel", message, array=view.name)
+        if kind is int:
+            limit = view.shape[axis]
+            if type(limit) is not int or not 0 <= i < limit:
+                i = _repair(m, view, axis, i, index)
+        elif kind is np.ndarray:
+            if i.dtype is not INT64:
+                i = whole_number(m, view.name, i)
+            if i.size:
                 limit = view.shape[axis]
-                if type(limit) is not int or not 0 <= i < limit:
-                    i = self._repair(view, axis, i, index)
-            elif kind is np.ndarray:
-                if i.dtype is not INT64:
-                    i = self.whole_number(view.name, i)
-                if i.size:
-                    limit = view.shape[axis]
-                    if type(limit) is not int or i.min() < 0 or i.max() >= limit:
-                        i = self._repair(view, axis, i, index)
-            elif kind is slice or i is Ellipsis or i is None:
-                return self.part(view, index)
-            else:
-                i = self.whole_number(view.name, i)
-                i = self._repair(view, axis, int(i), index)
-            checked.append(i)
-        if not whole:
-            return self.part(view, tuple(checked))
-        place = tuple(checked)
-        return place, view.slots(place)
+                if type(limit) is not int or i.min() < 0 or i.max() >= limit:
+                    i = _repair(m, view, axis, i, index)
+        elif kind is slice or i is Ellipsis or i is None:
+            return part(m, view, index)
+        else:
+            i = whole_number(m, view.name, i)
+            i = _repair(m, view, axis, int(i), index)
+        checked.append(i)
+    if not whole:
+        return part(m, view, tuple(checked))
+    place = tuple(checked)
+    return place, view.slots(place)
 
-    def whole_number(self, name: str, i: Any) -> Any:
-        """An index as int64.
 
-        Raises:
-            Stop: if it is no integer.
-        """
-        dtype = getattr(i, "dtype", None)
-        if type(i) is bool or (dtype is not None and dtype.kind in "biu"):
-            return i.astype(INT64) if isinstance(i, np.ndarray) else int(i)
-        what = (
-            f"a number of type {dtype or type(i).__name__}"
-            if dtype or type(i) is float
-            else (f"a {type(i).__name__}")
-        )
-        message = f"{name} is indexed with {what}; an index must be an integer"
-        raise Stop(Finding("not-a-kernel", self.here(), message, array=name))
+def whole_number(m: Chunk, name: str, i: Any) -> Any:
+    """An index as int64.
 
-    def _repair(self, view: View, axis: int, i: Value, index: tuple[Value, ...]) -> Value:
-        """Wraps negative indices, stops at those out of bounds, hides inactive threads'."""
-        if self.mask is EMPTY:
-            return 0
-        limit = view.shape[axis]
-        shape = (self.blocks, self.threads)
-        mask = True if self.mask is None else self.mask
-        low, high = np.less(i, 0) & mask, np.greater_equal(i, limit) & mask
-        beyond = high | (np.less(i, np.negative(limit)) & mask)
-        if np.any(beyond):
-            lane = int(np.flatnonzero(np.broadcast_to(beyond, shape))[0])
-            raise Stop(self._out_of_bounds(view, axis, index, lane, beyond))
-        if np.any(low):
-            lane = int(np.flatnonzero(np.broadcast_to(low, shape))[0])
-            self._negative(view, axis, index, lane, int(np.count_nonzero(low)))
-        fixed = np.where(low, i + limit, np.where(low | (np.less(i, limit) & ~np.less(i, 0)), i, 0))
-        return normal(fixed[()]) if fixed.ndim == 0 else fixed
+    Raises:
+        Stop: if it is no integer.
+    """
+    dtype = getattr(i, "dtype", None)
+    if type(i) is bool or (dtype is not None and dtype.kind in "biu"):
+        return i.astype(INT64) if isinstance(i, np.ndarray) else int(i)
+    what = (
+        f"a number of type {dtype or type(i).__name__}"
+        if dtype or type(i) is float
+        else (f"a {type(i).__name__}")
+    )
+    message = f"{name} is indexed with {what}; an index must be an integer"
+    raise m.stop("not-a-kernel", message, array=name)
 
-    def _describe(self, view: View, index: tuple[Value, ...], lane: int) -> tuple[Any, str]:
-        plain = tuple(
-            i if isinstance(i, np.ndarray | int | np.integer | bool) else 0 for i in index
-        )
-        where = self.lane_index(plain, lane)
-        return where, f"{view.name}[{', '.join(map(str, where))}]"
 
-    def _out_of_bounds(
-        self, view: View, axis: int, index: tuple[Value, ...], lane: int, beyond: Any
-    ) -> Finding:
-        where, element = self._describe(view, index, lane)
-        who = self.thread_name(lane)
-        shape = tuple(
-            int(n) if not isinstance(n, np.ndarray) else self.lane_index((n,), lane)[0]
-            for n in view.shape
-        )
-        count = int(np.count_nonzero(np.broadcast_to(beyond, (self.blocks, self.threads))))
-        more = f" (and {count - 1:,} more threads)" if count > 1 else ""
-        size = f"length {shape[0]}" if len(shape) == 1 else f"shape {shape}"
-        dimension = f" in dimension {axis}" if len(shape) > 1 else ""
-        message = (
-            f"{self.text(who)} accesses {element}, out of bounds{dimension}: "
-            f"{view.name} has {size}{more}"
-        )
-        if view.space == "shared" and shape == (0,):
-            message += (
-                "; give its bytes as the fourth launch value, kernel[grid, block, stream, bytes]"
-            )
-        threads = [self.thread_name(int(n)) for n in np.flatnonzero(
-            np.broadcast_to(beyond, (self.blocks, self.threads)))[:2]]  # fmt: skip
-        return Finding(
-            "out-of-bounds", self.here(), message, threads, view.name, where, count=count
-        )
+def _repair(m: Chunk, view: View, axis: int, i: Value, index: tuple[Value, ...]) -> Value:
+    """Wraps negative indices, stops at those out of bounds, hides inactive threads'."""
+    if m.mask is EMPTY:
+        return 0
+    limit = view.shape[axis]
+    mask = True if m.mask is None else m.mask
+    low, high = np.less(i, 0) & mask, np.greater_equal(i, limit) & mask
+    beyond = high | (np.less(i, np.negative(limit)) & mask)
+    if np.any(beyond):
+        lane = int(np.flatnonzero(m.spread(beyond))[0])
+        raise Stop(_out_of_bounds(m, view, axis, index, lane, beyond))
+    if np.any(low):
+        lane = int(np.flatnonzero(m.spread(low))[0])
+        _negative(m, view, axis, index, lane, int(np.count_nonzero(low)))
+    fixed = np.where(low, i + limit, np.where(low | (np.less(i, limit) & ~np.less(i, 0)), i, 0))
+    return normal(fixed[()]) if fixed.ndim == 0 else fixed
 
-    def _negative(
-        self, view: View, axis: int, index: tuple[Value, ...], lane: int, count: int
-    ) -> None:
-        key = ("negative-index", view.name, self.line, axis)
-        if self.findings.again(key, count):
-            return
-        where, element = self._describe(view, index, lane)
-        who = self.thread_name(lane)
-        message = (
-            f"{self.text(who)} accesses {element}: a negative index counts from the end, "
-            "as in Python; C would read outside the array"
-        )
-        finding = Finding(
-            "negative-index", self.here(), message, [who], view.name, where, count=count
-        )
-        finding.function = self.elsewhere()
-        self.findings.add(key, finding)
 
-    def part(self, view: View, index: tuple[Any, ...]) -> View:
-        """The array that slices, or fewer indices than dimensions, select."""
-        if Ellipsis in [i for i in index if i is Ellipsis]:
-            at = next(n for n, i in enumerate(index) if i is Ellipsis)
-            fill = view.ndim - (len(index) - 1)
-            index = (*index[:at], *[slice(None)] * fill, *index[at + 1 :])
-        index = (*index, *[slice(None)] * (view.ndim - len(index)))
-        shape: list[Value] = []
-        strides: list[int] = []
-        offset = view.offset
-        for axis, i in enumerate(index):
-            stride, extent = view.strides[axis], view.shape[axis]
-            if i is None:
-                raise Stop(Finding("unsupported", self.here(), "None as an index"))
-            if not isinstance(i, slice):
-                i = i if type(i) is int else self.whole_number(view.name, i)
-                fixed = self._repair(view, axis, i, index)
-                offset = offset + fixed * stride
-                continue
-            start, stop, step = i.start, i.stop, 1 if i.step is None else i.step
-            first: Value
-            if all(x is None or type(x) is int for x in (start, stop)) and type(extent) is int:
-                first, last, step = slice(start, stop, step).indices(extent)
-                count: Value = len(range(first, last, step))
-                first = first if count else 0  # an empty part begins nowhere, as below
-            else:
-                first = _clip(0 if start is None else start, extent)
-                last = _clip(extent if stop is None else stop, extent)
-                count = np.maximum(-((first - last) // step), 0)
-                # where no thread touches an empty part, its first address is still formed
-                first = np.where(np.greater(count, 0), first, 0)
-            shape.append(count)
-            strides.append(stride * step)
-            offset = offset + first * stride
-        return View(view.allocation, view.dtype, tuple(shape), tuple(strides), offset, view.name)
+def _out_of_bounds(
+    m: Chunk, view: View, axis: int, index: tuple[Value, ...], lane: int, beyond: Any
+) -> Finding:
+    where, element = m.element(view, index, lane)
+    who = m.thread_name(lane)
+    shape = tuple(
+        int(n) if not isinstance(n, np.ndarray) else m.lane_index((n,), lane)[0] for n in view.shape
+    )
+    lanes = np.flatnonzero(m.spread(beyond))
+    count = len(lanes)
+    more = f" (and {count - 1:,} more threads)" if count > 1 else ""
+    size = f"length {shape[0]}" if len(shape) == 1 else f"shape {shape}"
+    dimension = f" in dimension {axis}" if len(shape) > 1 else ""
+    message = (
+        f"{m.text(who)} accesses {element}, out of bounds{dimension}: {view.name} has {size}{more}"
+    )
+    if view.space == "shared" and shape == (0,):
+        message += "; give its bytes as the fourth launch value, kernel[grid, block, stream, bytes]"
+    threads = [m.thread_name(int(n)) for n in lanes[:2]]
+    return Finding("out-of-bounds", m.here(), message, threads, view.name, where, count=count)
+
+
+def _negative(
+    m: Chunk, view: View, axis: int, index: tuple[Value, ...], lane: int, count: int
+) -> None:
+    key = ("negative-index", view.name, m.line, axis)
+    if m.findings.again(key, count):
+        return
+    where, element = m.element(view, index, lane)
+    who = m.thread_name(lane)
+    message = (
+        f"{m.text(who)} accesses {element}: a negative index counts from the end, "
+        "as in Python; C would read outside the array"
+    )
+    m.note(key, Finding("negative-index", m.here(), message, [who], view.name, where, count=count))
+
+
+def part(m: Chunk, view: View, index: tuple[Any, ...]) -> View:
+    """The array that slices, or fewer indices than dimensions, select."""
+    if Ellipsis in [i for i in index if i is Ellipsis]:
+        at = next(n for n, i in enumerate(index) if i is Ellipsis)
+        fill = view.ndim - (len(index) - 1)
+        index = (*index[:at], *[slice(None)] * fill, *index[at + 1 :])
+    index = (*index, *[slice(None)] * (view.ndim - len(index)))
+    shape: list[Value] = []
+    strides: list[int] = []
+    offset = view.offset
+    for axis, i in enumerate(index):
+        stride, extent = view.strides[axis], view.shape[axis]
+        if i is None:
+            raise m.stop("unsupported", "None as an index")
+        if not isinstance(i, slice):
+            i = i if type(i) is int else whole_number(m, view.name, i)
+            fixed = _repair(m, view, axis, i, index)
+            offset = offset + fixed * stride
+            continue
+        start, stop, step = i.start, i.stop, 1 if i.step is None else i.step
+        first: Value
+        if all(x is None or type(x) is int for x in (start, stop)) and type(extent) is int:
+            first, last, step = slice(start, stop, step).indices(extent)
+            count: Value = len(range(first, last, step))
+            first = first if count else 0  # an empty part begins nowhere, as below
+        else:
+            first = _clip(0 if start is None else start, extent)
+            last = _clip(extent if stop is None else stop, extent)
+            count = np.maximum(-((first - last) // step), 0)
+            # where no thread touches an empty part, its first address is still formed
+            first = np.where(np.greater(count, 0), first, 0)
+        shape.append(count)
+        strides.append(stride * step)
+        offset = offset + first * stride
+    return View(view.allocation, view.dtype, tuple(shape), tuple(strides), offset, view.name)
 
 
 def _clip(bound: Value, extent: Value) -> Value:

@@ -1,33 +1,49 @@
-"""The executor: carries out every statement for all threads of a chunk of blocks at once.
+"""The executor: carries out each statement for all threads of a chunk of blocks at once.
 
-`translate` turns a kernel into calls of the methods here. A machine knows the shape of the
-launch and the active mask; the memory it touches, what it counts and what it checks are in
-`access`, `counters` and `hazards`.
+`translate` turns a kernel into calls of the methods here. What decides is the active mask:
+a condition narrows it, an assignment changes a variable for the threads in it, a load or
+store touches memory for them alone.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gpulearn.simt.core import limits
-from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.chunk import Chunk
+from gpulearn.simt.core.findings import Finding, FindingLog, Stop
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
-from gpulearn.simt.core.memory import Record, View
-from gpulearn.simt.core.values import Value, cast, truth
-from gpulearn.simt.frontend.names import DeviceFunction, Intrinsic, callee
-from gpulearn.simt.frontend.translate import UNDEFINED, LocalFunction
-from gpulearn.simt.machine.control_flow import Loop, Repeat, iterate
-from gpulearn.simt.machine.per_thread import Choice
-from gpulearn.simt.machine.predication import Logic
+from gpulearn.simt.core.memory import Record, View, full_slots, gather, scatter
+from gpulearn.simt.core.program import Program
+from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, LocalFunction, callee
+from gpulearn.simt.core.values import (
+    BOOL,
+    UNDEFINED,
+    Range,
+    Value,
+    cast,
+    dtype_of,
+    normal,
+    settle,
+    truth,
+    where,
+)
+from gpulearn.simt.machine.indexing import locate, whole_number
+from gpulearn.simt.machine.per_thread import Choice, choose_view
+from gpulearn.simt.machine.spaces import Spaces
+from gpulearn.simt.observers.observer import Events
 
 __all__ = ["Frame", "Machine"]
 
 STEP_LIMIT = 4_000_000  # iterations of all loops in one chunk; beyond, the clock decides
 DEPTH_LIMIT = 64  # device functions inside device functions
+Triple = tuple[int, int, int]
+Lanes = np.ndarray[Any, Any]
 
 
 class Frame:
@@ -41,8 +57,48 @@ class Frame:
         self.result: Any = UNDEFINED
 
 
-class Machine(Logic):
+class Machine(Chunk):
     """Executes one chunk of blocks; see `translate` for how it is driven."""
+
+    def __init__(
+        self,
+        program: Program,
+        grid: Triple,
+        block: Triple,
+        numbers: Lanes,
+        *,
+        findings: FindingLog,
+        events: Events,
+        dynamic: int,
+        order: Lanes | None = None,
+    ) -> None:
+        super().__init__(program.source, grid, block, numbers, findings)
+        self.program = program
+        self.events = events
+        self.spaces = Spaces(dynamic, whole_grid=program.cooperative)
+        self.order = order  # in which the threads of a statement write, if not in their own
+        self.frames: list[Frame] = []
+        self.steps = 0
+        self.begun = time.monotonic()
+        self.written = 0  # stores so far; while a loop is watched, those that changed something
+        self.watching = False
+
+    # --- progress
+
+    def at(self, place: int) -> None:
+        """The statement that is carried out now."""
+        self.line = place
+        for told in self.events.statement:
+            told(self)
+
+    def step(self) -> None:
+        """Counts an iteration, so that no launch goes on for ever."""
+        self.steps += 1
+        if self.steps > STEP_LIMIT and self.steps % 1024 == 0:
+            if time.monotonic() - self.begun < limits.SECONDS:
+                return
+            message = limits.slow(f"still running after {self.steps:,} loop iterations")
+            raise self.stop("no-progress", message, *self.who(self.mask))
 
     # --- functions
 
@@ -53,7 +109,7 @@ class Machine(Logic):
         if len(self.frames) > DEPTH_LIMIT:
             name = self.source.name
             message = f"calls nest deeper than {DEPTH_LIMIT}: {name} never stops calling itself"
-            raise Stop(Finding("no-progress", self.here(), message))
+            raise self.stop("no-progress", message)
         return frame
 
     def give_back(self, frame: Frame, value: Any) -> None:
@@ -65,7 +121,7 @@ class Machine(Logic):
         elif (value is None) is not (frame.result is None):
             who = self.who(self.mask if value is None else frame.left)
             message = f"this function returns None for {self.text(who[0])}, a value for others"
-            raise Stop(Finding("not-a-kernel", self.here(), message, who))
+            raise self.stop("not-a-kernel", message, *who)
         else:
             frame.result = self.merged(frame.result, value)
         frame.left = union(frame.left, self.mask)
@@ -83,7 +139,7 @@ class Machine(Logic):
         if missing is not EMPTY:
             who = self.who(missing)
             message = f"this function came to its end without a return for {self.text(who[0])}"
-            raise Stop(Finding("not-a-kernel", self.here(), message, who))
+            raise self.stop("not-a-kernel", message, *who)
         return frame.result
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -101,7 +157,7 @@ class Machine(Logic):
             if kwargs or len(args) != len(names):
                 need = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
                 message = f"{found.__name__}() takes {need}, {len(args)} given"
-                raise Stop(Finding("not-a-kernel", self.here(), message))
+                raise self.stop("not-a-kernel", message)
             place = self.line
             result = self.program.translation(found)(self, *args)
             self.line = place
@@ -113,28 +169,103 @@ class Machine(Logic):
         if isinstance(found, type) and issubclass(found, tuple):
             return found(*args, **kwargs)
         message = f"{function!r} cannot be called in a kernel"
-        raise Stop(Finding("not-a-kernel", self.here(), message))
-
-    # --- branches and loops
-
-    def loop(self, place: int, leaves: bool, waits: bool, hopeless: bool) -> Repeat:
-        """A `while` loop."""
-        return Repeat(self, place, leaves, waits, hopeless)
-
-    def each(self, iterable: Any, place: int, leaves: bool) -> Loop:
-        """A `for` loop."""
-        return Loop(self, iterate(self, iterable), place, leaves)
-
-    def step(self) -> None:
-        """Counts an iteration, so that no launch goes on for ever."""
-        self.steps += 1
-        if self.steps > STEP_LIMIT and self.steps % 1024 == 0:
-            if time.monotonic() - self.begun < limits.SECONDS:
-                return
-            message = limits.slow(f"still running after {self.steps:,} loop iterations")
-            raise Stop(Finding("no-progress", self.here(), message, self.who(self.mask)))
+        raise self.stop("not-a-kernel", message)
 
     # --- conditions
+
+    def _under(self, mask: Mask, compute: Callable[[], Value]) -> Value:
+        before, self.mask = self.mask, mask
+        try:
+            return compute()
+        finally:
+            self.mask = before
+
+    def choose(
+        self,
+        condition: Value,
+        yes: Callable[[], Any],
+        no: Callable[[], Any],
+        kinds: tuple[Any, Any] = (None, None),
+    ) -> Any:
+        """`yes if condition else no`, each evaluated by those who need it.
+
+        `kinds` are the types of numbers that are written out: the result has the common type
+        of both values even if all threads take one.
+        """
+        taken, other = split(self.mask, truth(condition))
+        for told in self.events.branch:
+            told(self, taken, other)
+        if other is EMPTY:
+            return settle(yes(), kinds[1], join=True)
+        if taken is EMPTY:
+            return settle(no(), kinds[0], join=True)
+        first = self._under(taken, yes)
+        return self.merged(self._under(other, no), first, taken)
+
+    def both(self, a: Value, b: Value) -> Value:
+        """`a and b` where evaluating b does no harm."""
+        if type(a) is bool:
+            return b if a else a
+        if getattr(a, "dtype", None) is BOOL and dtype_of(b) is BOOL:
+            return np.logical_and(a, b)
+        return where(truth(a), b, a) if isinstance(a, np.ndarray) else (b if a else a)
+
+    def either(self, a: Value, b: Value) -> Value:
+        """`a or b` where evaluating b does no harm."""
+        if type(a) is bool:
+            return a if a else b
+        if getattr(a, "dtype", None) is BOOL and dtype_of(b) is BOOL:
+            return np.logical_or(a, b)
+        return where(truth(a), a, b) if isinstance(a, np.ndarray) else (a if a else b)
+
+    def both_lazily(self, a: Value, compute: Callable[[], Value]) -> Value:
+        """`a and b`: only the threads with a true `a` compute b."""
+        needed, other = split(self.mask, truth(a))
+        if needed is EMPTY:
+            return a
+        b = self._under(needed, compute)
+        return b if other is EMPTY else self.both(a, b)
+
+    def either_lazily(self, a: Value, compute: Callable[[], Value]) -> Value:
+        """`a or b`: only the threads with a false `a` compute b."""
+        other, needed = split(self.mask, truth(a))
+        if needed is EMPTY:
+            return a
+        b = self._under(needed, compute)
+        return b if other is EMPTY else self.either(a, b)
+
+    def contains(self, items: Any, value: Value) -> Value:
+        """`value in items` for a tuple."""
+        if not isinstance(items, tuple):
+            raise self.stop("unsupported", "`in` works on tuples only")
+        found: Value = False
+        for item in items:
+            found = np.logical_or(found, np.equal(item, value))
+        return normal(found)
+
+    def branch(self, condition: Value) -> tuple[Mask, Mask]:
+        """Narrows the mask to the threads that take the branch.
+
+        Returns the mask before, and the mask of the threads that do not take it.
+        """
+        before = self.mask
+        self.mask, other = split(before, truth(condition))
+        for told in self.events.branch:
+            told(self, self.mask, other)
+        return before, other
+
+    def rejoin(self, before: Mask, a: Mask, b: Mask) -> Mask:
+        """The threads that come out of either branch."""
+        return self.whole(union(a, b), before)
+
+    def whole(self, mask: Mask, before: Mask) -> Mask:
+        """The mask itself, or `before` if it is made of the same threads."""
+        if mask is before or mask is EMPTY or mask is None:
+            return mask
+        if before is None:
+            return None if mask.all() else mask
+        same = bool((mask == before).all())
+        return before if same else mask
 
     def check(self, condition: Value) -> None:
         """`assert`: stops the launch, as a GPU does in debug mode."""
@@ -146,20 +277,210 @@ class Machine(Logic):
 
     # --- variables
 
+    def put(self, old: Any, new: Any) -> Any:
+        """What a variable holds after the active threads assigned to it."""
+        if self.mask is None or old is UNDEFINED or new is old:
+            return new
+        return self.merged(old, new)
+
+    def assigned(self, value: Any, known: Mask, name: str, kind: Any) -> Any:
+        """A variable's value where some path leads to the read without an assignment.
+
+        `known` are the threads that have set it. For the others it is a finding and, as
+        Numba has it, the number 0.
+        """
+        if known is None or known is self.mask:
+            return value
+        _, missing = (EMPTY, self.mask) if known is EMPTY else split(self.mask, known)
+        if missing is EMPTY:
+            return value
+        zero = _zero(kind) if value is UNDEFINED else _zero_like(value)
+        who, count = self.who(missing), len(self.lanes(missing))
+        message = (
+            f"{self.text(who[0])} reads {name}, to which nothing was assigned on the path that "
+            f"this thread took: {'it is not set' if zero is None else 'on a GPU it is 0'}"
+        )
+        finding = Finding("uninitialised-read", self.here(), message, who, name, count=count)
+        if zero is None:
+            raise Stop(finding)
+        for told in self.events.unset:
+            told(self, name, finding)
+        return zero if value is UNDEFINED else self.merged(zero, value, known)
+
+    def merged(self, old: Any, new: Any, mask: Mask = None) -> Any:
+        """`new` for the threads in the mask, `old` for the others."""
+        mask = self.mask if mask is None else mask
+        if old is new or mask is None:
+            return new
+        if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
+            items = [self.merged(o, n, mask) for o, n in zip(old, new, strict=True)]
+            return type(new)(*items) if hasattr(new, "_fields") else tuple(items)
+        if isinstance(new, View | Choice) and isinstance(old, View | Choice):
+            return self._merged_views(old, new, mask)
+        if isinstance(new, Record) and isinstance(old, Record) and new.view is old.view:
+            index = [where(mask, n, o) for n, o in zip(new.index, old.index, strict=True)]
+            return Record(new.view, tuple(index))
+        if old is UNDEFINED or old is None or new is None:
+            return new
+        if type(old) is type(new) and isinstance(old, Range | str | Intrinsic | DeviceFunction):
+            return new
+        try:
+            return where(mask, new, old)
+        except TypeError:
+            return new
+
+    def _merged_views(self, old: View | Choice, new: View | Choice, mask: Mask) -> View | Choice:
+        if isinstance(old, Choice) or isinstance(new, Choice) or not old.alike(new):
+            return choose_view(old, new, mask)
+        shape = tuple(
+            n if type(n) is int and n == o else where(mask, n, o)
+            for n, o in zip(new.shape, old.shape, strict=True)
+        )
+        offset = where(mask, new.offset, old.offset)
+        return View(new.allocation, new.dtype, shape, new.strides, offset, new.name)
+
     def unpack(self, value: Any, count: int) -> Any:
         """The parts of a tuple that is assigned to several names."""
         if isinstance(value, View):
-            value = tuple(self.load(value, i) for i in range(len_of(value)))
+            value = tuple(self.load(value, i) for i in range(int(value.shape[0])))
         if not isinstance(value, tuple) or len(value) != count:
             message = f"cannot unpack into {count} names"
-            raise Stop(Finding("not-a-kernel", self.here(), message))
+            raise self.stop("not-a-kernel", message)
         return value
 
     def flop(self, value: Value) -> Value:
-        """Counts one floating-point operation per active thread, if that is what it was."""
-        if self.counters is not None:
-            self.counters.flop(self, value)
+        """Tells of a floating-point operation, if that is what it was."""
+        for told in self.events.operation:
+            told(self, value)
         return value
+
+    # --- reading and writing
+
+    def load(self, thing: Any, index: Any) -> Any:
+        """`thing[index]` for arrays, records and tuples."""
+        if type(thing) is not View:
+            return self._item(thing, index)
+        if type(index) is str:
+            return thing.field(index)
+        found = locate(self, thing, index)
+        if type(found) is View:
+            return found
+        place, slot = found  # type: ignore[misc]
+        if thing.dtype.kind == "V":
+            return Record(thing, place)
+        for told in self.events.access:
+            told(self, thing, slot, place, "load")
+        value = gather(thing, slot, self.lane_base(thing))
+        older = self.events.older
+        return value if older is None else older(self, thing, slot, place, value)
+
+    def _item(self, thing: Any, index: Any) -> Any:
+        if isinstance(thing, Record):
+            return self.load(thing.field(index), thing.index)
+        if isinstance(thing, Choice):
+            return thing.each(self, lambda view: self.load(view, index))
+        if isinstance(thing, tuple):
+            if isinstance(index, slice) or type(index) is int:
+                try:
+                    return thing[index]
+                except IndexError:
+                    message = f"index {index} is out of bounds for a tuple of {len(thing)}"
+                    raise self.stop("out-of-bounds", message) from None
+            index = whole_number(self, "a tuple", index)
+            if type(index) is int:
+                return self._item(thing, index)
+            mask = True if self.mask is None else self.mask
+            wrapped = np.where(index < 0, index + len(thing), index)
+            beyond = ((wrapped < 0) | (wrapped >= len(thing))) & mask
+            if np.any(beyond):
+                message = f"an index is out of bounds for a tuple of {len(thing)}"
+                raise self.stop("out-of-bounds", message)
+            return np.choose(np.clip(wrapped, 0, len(thing) - 1), thing)
+        message = f"{type(thing).__name__} cannot be indexed in a kernel"
+        if isinstance(thing, list):
+            message = "a list cannot be used in a kernel: hand it over as an array, or as a tuple"
+        raise self.stop("not-a-kernel", message)
+
+    def store(self, view: Any, index: Any, value: Any) -> None:
+        """`view[index] = value` by the active threads."""
+        if type(view) is not View:
+            if isinstance(view, Record):
+                return self.store(view.field(index), view.index, value)
+            if isinstance(view, Choice):
+                view.each(self, lambda one: self.store(one, index, value))
+                return None
+            message = f"{type(view).__name__} does not take item assignment"
+            raise self.stop("not-a-kernel", message)
+        found = locate(self, view, index)
+        if type(found) is View:
+            return self._fill(found, value)
+        place, slot = found  # type: ignore[misc]
+        if view.space == "const" or view.allocation.space == "const":
+            message = f"{view.name} is constant memory and cannot be written"
+            raise self.stop("not-a-kernel", message, array=view.name)
+        if view.dtype.kind == "V":
+            return self._store_record(view, place, value)
+        if value is None:
+            message = f"None cannot be stored in {view.name}: a function ended without a return"
+            raise self.stop("not-a-kernel", message, array=view.name)
+        value = cast(value, view.dtype)
+        if not self.watching or self._changes(view, slot, value):
+            self.written += 1
+        for told in self.events.access:
+            told(self, view, slot, place, "store")
+        if not self.events.write:
+            self._store_plain(view, slot, value)
+            return None
+        lane, slots = self.active_slots(view, slot, self.mask)
+        value = self.active_values(value, lane)
+        if self.order is not None:
+            turn = np.argsort(self.order[lane])
+            lane, slots = lane[turn], slots[turn]
+            value = value[turn] if isinstance(value, np.ndarray) else value
+        for told in self.events.write:
+            told(self, view, lane, slots, value, place)
+        scatter(view, slots, value)
+        return None
+
+    def _changes(self, view: View, slot: Value, value: Value) -> bool:
+        """Whether a store would change what is there."""
+        lane, slots = self.active_slots(view, slot, self.mask)
+        if not view.aligned:
+            return True
+        return bool((view.flat[slots] != self.active_values(value, lane)).any())
+
+    def _store_plain(self, view: View, slot: Value, value: Value) -> None:
+        slots = full_slots(view, slot, self.lane_base(view))
+        if view.space == "const":
+            return
+        if self.mask is None:
+            if isinstance(slots, np.ndarray) and isinstance(value, np.ndarray):
+                if value.size > slots.size:
+                    slots = np.broadcast_to(slots, np.broadcast_shapes(slots.shape, value.shape))
+            elif isinstance(value, np.ndarray):
+                value = value.ravel()[-1]  # all write one place, the last one wins
+            scatter(view, slots, value)
+            return
+        shape = np.broadcast_shapes(np.shape(slots), np.shape(value), np.shape(self.mask))
+        mask = np.broadcast_to(self.mask, shape)
+        if isinstance(value, np.ndarray):
+            value = np.broadcast_to(value, shape)[mask]
+        scatter(view, np.broadcast_to(slots, shape)[mask], value)
+
+    def _fill(self, view: View, value: Any) -> None:
+        """`a[...] = number` or `a[...] = b`, one element after the other."""
+        for place in np.ndindex(*(int(n) for n in view.shape)):
+            item = value
+            if isinstance(value, View):
+                item = self.load(value, place[-value.ndim :])
+            self.store(view, place, item)
+
+    def _store_record(self, view: View, place: tuple[Value, ...], value: Any) -> None:
+        if not isinstance(value, Record):
+            message = f"an element of {view.name} takes a record"
+            raise self.stop("not-a-kernel", message)
+        for name in view.dtype.names or ():
+            self.store(view.field(name), place, self.load(value.field(name), value.index))
 
     # --- attributes and methods
 
@@ -192,7 +513,7 @@ class Machine(Logic):
         elif hasattr(thing, name):
             return getattr(thing, name)
         message = f"`.{name}` is not supported here by the SIMT machine"
-        raise Stop(Finding("unsupported", self.here(), message))
+        raise self.stop("unsupported", message)
 
     def set_attribute(self, thing: Any, name: str, value: Value) -> None:
         """`record.name = value`."""
@@ -200,7 +521,7 @@ class Machine(Logic):
             self.store(thing.field(name), thing.index, value)
             return
         message = f"cannot assign to `.{name}`"
-        raise Stop(Finding("not-a-kernel", self.here(), message))
+        raise self.stop("not-a-kernel", message)
 
     def method(self, thing: Any, name: str, *args: Any) -> Any:
         """`thing.name(...)` for the few objects that have methods in a kernel."""
@@ -214,9 +535,20 @@ class Machine(Logic):
         if isinstance(thing, np.ndarray | np.generic | complex) and name == "conjugate":
             return np.conjugate(thing)
         message = f"the method .{name}() is not supported by the SIMT machine"
-        raise Stop(Finding("unsupported", self.here(), message))
+        raise self.stop("unsupported", message)
 
 
-def len_of(view: View) -> int:
-    """The length of the first dimension, which must be the same for all threads."""
-    return int(view.shape[0])
+def _zero(kind: Any) -> Any:
+    """The 0 of a dtype, or a tuple of them; None if the type is not known."""
+    if isinstance(kind, tuple):
+        return tuple(_zero(k) for k in kind)
+    return None if kind is None else cast(0, kind)
+
+
+def _zero_like(value: Any) -> Any:
+    """The 0 that stands beside a value; None if it is no number."""
+    if isinstance(value, tuple):
+        items = [_zero_like(v) for v in value]
+        return None if any(i is None for i in items) else tuple(items)
+    number = isinstance(value, np.ndarray | np.generic | bool | int | float | complex)
+    return cast(0, dtype_of(value)) if number else None

@@ -1,18 +1,16 @@
-"""An array variable that stands for different arrays in different threads."""
+"""Per-thread views: an array variable that stands for different arrays in different threads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.masks import EMPTY, Mask
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.values import Value, where
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.chunk import Chunk
 
 __all__ = ["Choice", "choose_view"]
 

@@ -1,4 +1,4 @@
-"""What a kernel costs, counted per source line and per array as Nsight Compute counts it.
+"""Counters: what a kernel costs, per source line and per array as Nsight Compute counts it.
 
 A *request* is one load or store carried out by one warp. Memory is read off the addresses
 of its active lanes: nothing here is estimated.
@@ -26,22 +26,19 @@ taken to live in registers, constant memory in its own cache: both cost nothing 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from gpulearn.simt.core.chunk import Chunk
+from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.core.masks import EMPTY, Mask
-from gpulearn.simt.core.memory import View
+from gpulearn.simt.core.memory import View, views
 from gpulearn.simt.core.values import FLOAT32, FLOAT64, INT64, Value
-from gpulearn.simt.observers.trace import Recorder
+from gpulearn.simt.observers.observer import Index, Lanes, Observer
 from gpulearn.simt.observers.traffic import AWAY, SECTOR, WARP, bank_passes, sectors
 
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.chunk import Chunk
-
 __all__ = ["Counters", "Counts"]
-
-Lanes = np.ndarray[Any, Any]
 
 
 @dataclass
@@ -107,11 +104,13 @@ def _ratio(a: int, b: int) -> float:
     return a / b if b else 0.0
 
 
-class Counters:
-    """The counters of one launch while it runs; `recorder` hears every statement too."""
+class Counters(Observer):
+    """The counters of one launch while it runs."""
 
-    def __init__(self, recorder: Recorder | None = None) -> None:
-        self.recorder = recorder
+    once = True
+
+    def __init__(self) -> None:
+        self.single = True  # no array holds float64
         self.lines: dict[int, Counts] = {}
         self.arrays: dict[str, Counts] = {}
         self._activity: tuple[Any, Mask, tuple[int, int]] = (None, EMPTY, (0, 0))
@@ -122,16 +121,12 @@ class Counters:
         self.lines.clear()
         for name in self.arrays:
             self.arrays[name] = Counts()
-        if self.recorder is not None:
-            self.recorder.clear()
 
     def expect(self, values: tuple[object, ...]) -> None:
         """Arguments that are arrays appear in the report even if nobody touches them."""
-        for value in values:
-            if isinstance(value, View):
-                self.array(value)
-            elif isinstance(value, tuple):
-                self.expect(value)
+        self.single = not any(isinstance(v, View) and v.dtype == FLOAT64 for v in values)
+        for view in views(values):
+            self.array(view)
 
     def line(self, place: int) -> Counts:
         """The counts of a place in the source."""
@@ -174,24 +169,33 @@ class Counters:
     def statement(self, m: Chunk) -> None:
         """One statement, by all warps with an active lane."""
         warps, lanes = self.activity(m)
-        if self.recorder is not None:
-            self.recorder.statement(m)
         counts = self.line(m.line)
         counts.instructions += warps
         counts.active_lanes += lanes
 
-    def diverged(self, m: Chunk, taken: Mask, other: Mask) -> None:
+    def branch(self, m: Chunk, taken: Mask, other: Mask) -> None:
         """A branch: warps with lanes on both sides."""
         if taken is EMPTY or other is EMPTY or taken is None or other is None:
             return
         both = (self.per_warp(m, taken) > 0) & (self.per_warp(m, other) > 0)
         self.line(m.line).divergent_branches += int(np.count_nonzero(both))
 
-    def barrier(self, m: Chunk) -> None:
+    def barrier(self, m: Chunk, blocks: Value, grid: bool) -> None:
         """A barrier, by every warp that arrives."""
         self.line(m.line).barriers += self.activity(m)[0]
 
-    def flop(self, m: Chunk, value: Value) -> None:
+    def widened(self, m: Chunk) -> None:
+        """What float64 costs is a finding where no array holds any."""
+        key = ("float64-leak", m.line)
+        if not self.single or m.findings.again(key):
+            return
+        message = (
+            "float32 data is computed with in float64 here: on most GPUs that is 32 to 64 times "
+            "slower; write np.float32(...) around the other operand"
+        )
+        m.note(key, Finding("float64-leak", m.here(), message))
+
+    def operation(self, m: Chunk, value: Value) -> None:
         """One floating-point operation per active lane, by the type of its result."""
         dtype = FLOAT64 if type(value) is float else getattr(value, "dtype", None)
         if dtype is None:
@@ -224,11 +228,9 @@ class Counters:
             rows = rows[(rows != AWAY).any(axis=1)]
         return rows
 
-    def access(self, m: Chunk, view: View, slot: Value, kind: str) -> None:
+    def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
         """A load, store or atomic by the active threads."""
         if view.space in ("local", "const"):
-            if self.recorder is not None and view.space == "const":
-                self.recorder.access(m, view, slot, kind)
             return
         warps, lanes = self.activity(m)
         size = view.dtype.itemsize
@@ -255,8 +257,6 @@ class Counters:
                 counts.bytes_moved += count * SECTOR
         if kind == "atomic":
             self._atomic(line, array, rows, lanes)
-        if self.recorder is not None:
-            self.recorder.access(m, view, slot, kind)
 
     def _shared(self, addresses: Lanes, view: View, size: int, load: bool) -> tuple[int, int]:
         """Wavefronts and ideal wavefronts; equal patterns are worked out once."""

@@ -1,7 +1,7 @@
-"""Races, and what they do to the values.
+"""Race detection, and what a race does to the values.
 
 Two accesses to one place by two threads race if one of them writes, not both are atomic,
-and nothing orders them (see `order`). A `Shadow` remembers, for each element of an
+and nothing orders them (see `happens_before`). A `Shadow` remembers, for each element of an
 allocation, who wrote it last and up to two threads (of two warps, if there are such) that
 read it. Reads are only noted down, and entered into the shadow when a write to the same
 allocation comes in the same interval: in a right kernel that hardly ever happens.
@@ -14,25 +14,117 @@ second the launch is run again with what the reader could have seen (`patches`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.findings import Finding
-from gpulearn.simt.core.memory import View, scatter
+from gpulearn.simt.core.masks import Mask
+from gpulearn.simt.core.memory import Allocation, View
+from gpulearn.simt.core.source import unit
 from gpulearn.simt.core.values import Value
-from gpulearn.simt.frontend.source import unit
-from gpulearn.simt.observers.happens_before import Order
-from gpulearn.simt.observers.shadow import Read, Shadow, typed
+from gpulearn.simt.observers.happens_before import HappensBefore, warp_numbers
+from gpulearn.simt.observers.observer import Index, Lanes, Observer
 
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.chunk import Chunk
-
-__all__ = ["Hazards", "Patches"]
+__all__ = ["Races"]
 
 REMEMBERED = 256  # reads noted down before they are entered all the same
-Lanes = np.ndarray[Any, Any]
 Patches = dict[int, tuple[Lanes, Lanes]]  # time of a read -> (lanes, what they see instead)
+
+
+def _typed(data: Lanes, dtype: np.dtype[Any]) -> Lanes:
+    """Bytes as words of a type; what is left over at the end is left out."""
+    return data[: len(data) // dtype.itemsize * dtype.itemsize].view(dtype)
+
+
+@dataclass
+class _Read:
+    """A read that was noted down: where, by whom, when."""
+
+    view: View
+    slot: Value
+    mask: Mask
+    time: int
+
+
+class Touched:
+    """Two threads that touched each element, of two warps if there are such, and when."""
+
+    def __init__(self, count: int) -> None:
+        self.tables = tuple(
+            (np.full(count, -1, np.int64), np.zeros(count, np.int32)) for _ in range(2)
+        )
+
+    def enter(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
+        """Enters an access by threads `me`; `block` is the number of threads of a block."""
+        (reader, read_at), (second, second_at) = self.tables
+        warp = warp_numbers(me, block)
+        old, old_at = reader[elements], read_at[elements]
+        fresh = old_at > floor
+        if fresh.any():
+            far = fresh & (warp_numbers(old, block) != warp)
+            near = fresh & (old != me) & ~far & (second_at[elements] <= floor)
+            move = far | near
+            second[elements[move]] = old[move]
+            second_at[elements[move]] = old_at[move]
+        reader[elements] = me
+        read_at[elements] = time
+        last = reader[elements]
+        beaten = last != me  # several threads touch one element in this very statement
+        if beaten.any():
+            far = warp_numbers(last, block) != warp
+            for chosen in (beaten & ~far & (second_at[elements] <= floor), beaten & far):
+                second[elements[chosen]] = me[chosen]
+                second_at[elements[chosen]] = time
+
+    def repeated(self, times: int) -> Touched:
+        """The same with `times` elements for each."""
+        made = Touched(0)
+        made.tables = tuple((np.repeat(a, times), np.repeat(b, times)) for a, b in self.tables)
+        return made
+
+
+class Shadow:
+    """Who touched each element of an allocation; times are 0 where nobody did."""
+
+    def __init__(self, allocation: Allocation, grain: int) -> None:
+        self.allocation = allocation
+        self.grain = grain  # bytes per element
+        count = len(allocation.data) // grain
+        self.writer = np.full(count, -1, np.int64)
+        self.wrote = np.zeros(count, np.int32)
+        self.atomics: Touched | None = None
+        self.readers: Touched | None = None
+        self.before: Lanes | None = None  # bytes from before the interval
+        self.last_write = 0
+        self.last_entered = 0
+        self.noted: list[_Read] = []
+        self.entered: list[_Read] = []
+
+    def by_bytes(self) -> Shadow:
+        """The same shadow with one element for each byte."""
+        made = Shadow(self.allocation, 1)
+        made.writer = np.repeat(self.writer, self.grain)
+        made.wrote = np.repeat(self.wrote, self.grain)
+        made.readers = self.readers and self.readers.repeated(self.grain)
+        made.atomics = self.atomics and self.atomics.repeated(self.grain)
+        made.last_write, made.last_entered = self.last_write, self.last_entered
+        made.noted, made.entered, made.before = self.noted, self.entered, self.before
+        return made
+
+    def enter(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
+        """Enters a read by threads `me`; `block` is the number of threads of a block."""
+        if self.readers is None:
+            self.readers = Touched(len(self.writer))
+        self.readers.enter(elements, me, time, floor, block)
+        self.last_entered = max(self.last_entered, time)
+
+    def enter_atomic(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
+        """Enters an atomic by threads `me`."""
+        if self.atomics is None:
+            self.atomics = Touched(len(self.writer))
+        self.atomics.enter(elements, me, time, floor, block)
 
 
 @dataclass
@@ -55,10 +147,9 @@ class _Access:
         return self.elements[:: self.parts]
 
 
-def same_warp(m: Chunk, a: Lanes, b: Lanes) -> Lanes:
+def _same_warp(m: Chunk, a: Lanes, b: Lanes) -> Lanes:
     """Whether threads, given by their numbers in the grid, are of one warp."""
-    size = m.threads
-    result: Lanes = (a // size == b // size) & (a % size // 32 == b % size // 32)
+    result: Lanes = warp_numbers(a, m.threads) == warp_numbers(b, m.threads)
     return result
 
 
@@ -67,28 +158,80 @@ def _same(a: Value, b: Value) -> Value:
     return (a == b) | ((a != a) & (b != b))
 
 
-class Hazards(Order):
-    """Watches the memory of one launch; `patches` come from a first run of it."""
+class Races(Observer):
+    """Watches the memory of one launch of so many blocks."""
 
-    def __init__(self, blocks: int, patches: Patches | None) -> None:
-        super().__init__(blocks)
-        self.replaying = patches is not None
-        self.patches: Patches = patches or {}
+    replays = True
+
+    def __init__(self, blocks: int) -> None:
+        self.blocks = blocks
+        self.replaying = False
+        self.restart()
+
+    def restart(self) -> None:
+        """Nothing has happened yet."""
+        self.order = HappensBefore(self.blocks)
+        self.shadows: dict[int, Shadow] = {}  # by the number of the allocation
+        self.patches: Patches = {}
         self.found: Patches = {}
+
+    def replay(self) -> bool:
+        """Whether reads were seen that must give older values when the launch runs again."""
+        found = self.found
+        if found:
+            self.restart()
+            self.replaying, self.patches = True, found
+        return bool(found)
+
+    # --- what orders accesses
+
+    def chunk(self, m: Chunk) -> None:
+        """Other blocks begin."""
+        self.order.new_chunk()
+        kept = {n: s for n, s in self.shadows.items() if s.allocation.space != "shared"}
+        self.shadows = kept
+        for shadow in kept.values():
+            shadow.entered.clear()
+
+    def barrier(self, m: Chunk, blocks: Value, grid: bool) -> None:
+        """After a barrier of all blocks, nothing in shared memory can race with what was."""
+        self.order.barrier(blocks, grid)
+        if blocks is not None:
+            return
+        for shadow in self.shadows.values():
+            if shadow.allocation.space == "shared":
+                shadow.noted.clear()
+                shadow.entered.clear()
+
+    def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
+        """`syncwarp` by all lanes (None) or by some: who came, their masks, who exists."""
+        if met is None:
+            self.order.warps.all_meet(self.order.time)
+        else:
+            self.order.warps.meet(*met, self.order.time)
+
+    def fence(self, m: Chunk, block_only: bool) -> None:
+        """`threadfence` by the active threads."""
+        self.order.fence(m, block_only=block_only)
+
+    def quiet(self, shadow: Shadow) -> int:
+        """Accesses up to this time can no longer race with anybody's."""
+        order = self.order
+        return order.floor if shadow.allocation.space == "shared" else order.grid_sync
+
+    # --- what is remembered
 
     def shadow(self, view: View) -> Shadow:
         """The shadow of an allocation, made when it is first needed."""
         allocation, size = view.allocation, view.dtype.itemsize
-        shadow = allocation.shadow
+        shadow = self.shadows.get(allocation.number)
         if shadow is None:
             made = Shadow(allocation, size if view.aligned else 1)
         elif shadow.grain == 1 or (view.aligned and size % shadow.grain == 0):
             return shadow
         else:  # another type now shares the memory: go by bytes
             made = shadow.by_bytes()
-            self.shadows.remove(shadow)
-        allocation.shadow = made
-        self.shadows.append(made)
+        self.shadows[allocation.number] = made
         return made
 
     def _access(
@@ -101,7 +244,7 @@ class Hazards(Order):
         lane: Lanes,
         slots: Lanes,
     ) -> _Access:
-        elements, parts = shadow.elements(view, slots)
+        elements, parts = view.elements(slots, shadow.grain)
         me = m.thread_numbers.ravel()[lane]
         return _Access(
             m, view, index, verb, lane, slots, elements, parts,
@@ -110,20 +253,18 @@ class Hazards(Order):
 
     # --- reads
 
-    def read(
-        self, m: Chunk, view: View, slot: Value, index: tuple[Value, ...], value: Value
-    ) -> Value:
+    def older(self, m: Chunk, view: View, slot: Value, index: Index, value: Value) -> Value:
         """Notes a read; returns its value, torn where it races with another warp's write."""
-        if view.allocation.readonly:
+        if view.allocation.readonly or view.space == "local":
             return value
         shadow = self.shadow(view)
-        time = self.tick(m.line)
+        time = self.order.tick(m.line)
         floor = self.quiet(shadow)
         if shadow.last_write > floor:
             lane, slots = m.active_slots(view, slot, m.mask)
             access = self._access(m, shadow, view, index, "reads", lane, slots)
             value = self._check_read(shadow, access, value, floor)
-        shadow.noted.append(Read(view, slot, m.mask, time))
+        shadow.noted.append(_Read(view, slot, m.mask, time))
         if len(shadow.noted) > REMEMBERED:
             self._enter(m, shadow)
         patch = self.patches.get(time)
@@ -139,9 +280,9 @@ class Hazards(Order):
             racing, position = self._against(a, who, when, floor, "writes")
             if not len(racing) or shadow.before is None or not a.view.aligned:
                 continue
-            far = position[~same_warp(a.m, who[a.elements[racing]], a.me[racing])]
+            far = position[~_same_warp(a.m, who[a.elements[racing]], a.me[racing])]
             if len(far):
-                old = typed(shadow.before, a.view.dtype)
+                old = _typed(shadow.before, a.view.dtype)
                 value = _torn(a.m, value, a.lane[far], old[a.slots[far]])
         return value
 
@@ -152,7 +293,7 @@ class Hazards(Order):
             if read.time <= floor:
                 continue
             lane, slots = m.active_slots(read.view, read.slot, read.mask)
-            elements, parts = shadow.elements(read.view, slots)
+            elements, parts = read.view.elements(slots, shadow.grain)
             me = m.thread_numbers.ravel()[lane]
             shadow.enter(elements, np.repeat(me, parts), read.time, floor, m.threads)
             if not self.replaying:
@@ -163,19 +304,20 @@ class Hazards(Order):
     # --- writes
 
     def write(
-        self,
-        m: Chunk,
-        view: View,
-        lane: Lanes,
-        slots: Lanes,
-        values: Value,
-        index: tuple[Value, ...],
-        *,
-        atomic: bool = False,
+        self, m: Chunk, view: View, lane: Lanes, slots: Lanes, values: Value, index: Index
     ) -> None:
-        """Checks and notes a write by `lane`s, and carries it out unless it is atomic."""
+        """Checks and notes a write; an atomic (None) publishes what was fenced before."""
+        if view.space != "local":
+            self._write(m, view, lane, slots, values, index)
+        if values is None:
+            self.order.signal(m, lane, shared=view.space != "global")
+
+    def _write(
+        self, m: Chunk, view: View, lane: Lanes, slots: Lanes, values: Value, index: Index
+    ) -> None:
+        atomic = values is None
         shadow = self.shadow(view)
-        time = self.tick(m.line)
+        time = self.order.tick(m.line)
         floor = self.quiet(shadow)
         a = self._access(m, shadow, view, index, "writes", lane, slots)
         if shadow.noted:
@@ -198,7 +340,6 @@ class Hazards(Order):
         if atomic:
             shadow.enter_atomic(a.elements, a.me, time, floor, m.threads)
             return
-        scatter(view, slots, values)
         shadow.writer[a.elements] = a.me
         shadow.wrote[a.elements] = time
         self._check_each_other(shadow, a, values, time)
@@ -209,8 +350,10 @@ class Hazards(Order):
         beaten = np.flatnonzero(winner != a.me[:: a.parts])
         if not len(beaten) or not a.view.aligned:
             return
-        mine = np.broadcast_to(values, a.slots.shape)[beaten]
-        differs = np.flatnonzero(~_same(a.view.flat[a.slots[beaten]], mine))
+        values = np.broadcast_to(values, a.slots.shape)
+        slots, last = np.unique(a.slots[::-1], return_index=True)
+        stays = values[::-1][last[np.searchsorted(slots, a.slots[beaten])]]
+        differs = np.flatnonzero(~_same(stays, values[beaten]))
         if len(differs):
             first = int(beaten[differs[0]])
             self._report(a, first, int(winner[first]), time, "writes", len(differs))
@@ -231,7 +374,7 @@ class Hazards(Order):
             chosen = chosen[np.broadcast_to(changed, a.lane.shape)[chosen // a.parts]]
         if len(chosen):
             lanes = a.lane[chosen // a.parts]
-            chosen = chosen[self.unordered(a.m, others[chosen], times[chosen], lanes)]
+            chosen = chosen[self.order.unordered(a.m, others[chosen], times[chosen], lanes)]
         position = chosen // a.parts
         if len(chosen):
             first = int(chosen[0])
@@ -251,11 +394,10 @@ class Hazards(Order):
             shadow.before = shadow.allocation.data.copy()
             return
         floor: Value = self.quiet(shadow)
-        if view.space == "shared" and isinstance(self.block_sync, np.ndarray):
-            shape = (a.m.blocks, a.m.threads)
-            floor = np.broadcast_to(self.block_sync, shape).ravel()[a.lane]
+        if view.space == "shared" and isinstance(self.order.block_sync, np.ndarray):
+            floor = a.m.spread(self.order.block_sync).ravel()[a.lane]
         first = a.slots[shadow.wrote[a.last] <= floor]
-        typed(shadow.before, view.dtype)[first] = view.flat[first]
+        _typed(shadow.before, view.dtype)[first] = view.flat[first]
 
     def _remember_tear(self, shadow: Shadow, a: _Access, values: Value, racing: Lanes) -> None:
         """Another warp's write came after the read: notes what the read could have seen."""
@@ -275,8 +417,8 @@ class Hazards(Order):
             chosen = np.flatnonzero(hit >= 0)
             writer = a.lane[hit[chosen]]
             reader = numbers[readers[chosen]]
-            racing_pair = self.unordered(a.m, reader, np.full(len(reader), read.time), writer)
-            chosen = chosen[racing_pair & ~same_warp(a.m, numbers[writer], reader)]
+            racing_pair = self.order.unordered(a.m, reader, np.full(len(reader), read.time), writer)
+            chosen = chosen[racing_pair & ~_same_warp(a.m, numbers[writer], reader)]
             if len(chosen):
                 self.found[read.time] = (readers[chosen], values[hit[chosen]].copy())
 
@@ -286,7 +428,7 @@ class Hazards(Order):
         self, a: _Access, position: int, other: int, when: int, other_verb: str, count: int
     ) -> None:
         m, view = a.m, a.view
-        place, other_place = m.line, self.lines[when]
+        place, other_place = m.line, self.order.lines[when]
         key = ("race", view.name, *sorted((place, other_place)), a.verb == other_verb)
         if m.findings.again(key, count):
             return
@@ -294,7 +436,7 @@ class Hazards(Order):
         where = m.lane_index(a.index, lane)
         mine, theirs = m.thread_name(lane), m.number_name(other)
         line, other_line = unit(place)[1], unit(other_place)[1]
-        if when == self.time:
+        if when == self.order.time:
             cure = "both at once"
         elif mine["block"] == theirs["block"]:
             cure = "no barrier between them"
@@ -308,13 +450,11 @@ class Hazards(Order):
         )
         first, second = sorted((other_line, line))
         threads = [theirs, mine]
-        found = Finding("race", second, message, threads, view.name, where, first, count)
-        found.function = m.elsewhere()
-        m.findings.add(key, found)
+        m.note(key, Finding("race", second, message, threads, view.name, where, first, count))
 
 
 def _torn(m: Chunk, value: Value, lanes: Lanes, new: Lanes) -> Value:
     """A value with other numbers in some lanes."""
-    value = np.array(np.broadcast_to(value, (m.blocks, m.threads)))
+    value = np.array(m.spread(value))
     value.ravel()[lanes] = new
     return value

@@ -1,21 +1,20 @@
-"""One block, step by step: which lanes were active at each line, and what they touched."""
+"""The trace of one block: which lanes were active at each line, and what they touched."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpulearn.errors import BadInput
+from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.masks import EMPTY
 from gpulearn.simt.core.memory import View
+from gpulearn.simt.core.source import unit
 from gpulearn.simt.core.values import Value
-from gpulearn.simt.frontend.source import unit
-
-if TYPE_CHECKING:
-    from gpulearn.simt.machine.chunk import Chunk
+from gpulearn.simt.observers.observer import Index, Observer
 
 __all__ = ["Recorder", "Step", "Steps", "Touch"]
 
@@ -106,8 +105,10 @@ class Steps:
         return cls(data["block"], data["threads"], steps)
 
 
-class Recorder:
+class Recorder(Observer):
     """Listens to a launch for one block (its number in the grid)."""
+
+    once = True
 
     def __init__(self, block: int = 0) -> None:
         self.block = block
@@ -117,7 +118,7 @@ class Recorder:
         self._row = -1
         self._chunk: Any = None
 
-    def clear(self) -> None:
+    def restart(self) -> None:
         """Forgets what was heard: the launch starts again."""
         self._steps, self._touches, self._chunk = [], [], None
 
@@ -142,9 +143,9 @@ class Recorder:
             self._steps.append((m.line, None if m.mask is None else self._mine(m, m.mask).copy()))
             self._touches.append([])
 
-    def access(self, m: Chunk, view: View, slot: Value, kind: str) -> None:
-        """A load, store or atomic."""
-        if not self._steps or len(self._steps) >= LIMIT or not self._here(m):
+    def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
+        """A load, store or atomic; those of local memory are not shown."""
+        if view.space == "local" or not 0 < len(self._steps) < LIMIT or not self._here(m):
             return
         if isinstance(slot, np.ndarray):
             slot = self._mine(m, slot).copy()

@@ -1,4 +1,4 @@
-"""What a request of a warp costs: sectors of global memory, passes over shared memory.
+"""Memory traffic of a warp's request: sectors of global memory, passes over shared memory.
 
 Addresses come as rows of 32 lanes, (requests, 32), in bytes; a lane that takes no part has
 the address AWAY.

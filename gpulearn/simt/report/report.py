@@ -1,4 +1,4 @@
-"""What `xray` gives back: findings and counters of one launch, as plain data."""
+"""The report: findings and counters of one launch, as plain data."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from gpulearn.errors import BadInput
 from gpulearn.simt.core.findings import Finding
-from gpulearn.simt.frontend.source import unit
-from gpulearn.simt.observers.counters import Counts
-from gpulearn.simt.observers.trace import Steps, block_number
+from gpulearn.simt.core.source import unit
+from gpulearn.simt.observers.counters import Counters, Counts
+from gpulearn.simt.observers.trace import Recorder, Steps, block_number
 
 if TYPE_CHECKING:
     from gpulearn.simt.machine.execution import LaunchResult
@@ -123,18 +123,6 @@ class Report:
         """This report beside another: what changed, field by field."""
         return Diff(self, other)
 
-    # --- pictures
-
-    def plot(self, array: str | None = None, *, request: int = 0) -> Any:
-        """Draws which lane of which warp touched what in one request of an array.
-
-        Raises:
-            BadInput: if the watched block did not touch the array so often.
-        """
-        from gpulearn.plot.memory_requests import memory_figure
-
-        return memory_figure(self, array, request=request)
-
     def step(self, block: int | tuple[int, ...] = 0) -> Steps:
         """The launch of one block, line by line: active lanes and addresses.
 
@@ -149,12 +137,6 @@ class Report:
                 f"launch again with gl.xray(kernel, block={block})"
             )
         return self.steps
-
-    def play(self) -> Any:
-        """The step-by-step player of the watched block."""
-        from gpulearn.plot.simt_player import player
-
-        return player(self)
 
 
 def _triple(values: Any) -> Triple:
@@ -196,15 +178,22 @@ class Diff:
         return diff_html(self)
 
 
-def make_report(result: LaunchResult, grid: Triple, block: Triple, name: str = "kernel") -> Report:
-    """The report of a launch."""
+def make_report(
+    result: LaunchResult,
+    grid: Triple,
+    block: Triple,
+    *,
+    counters: Counters | None = None,
+    recorder: Recorder | None = None,
+    name: str = "kernel",
+) -> Report:
+    """The report of a launch; `name` is the kernel's where it has no source."""
     source = result.source
     if source is None:
         return Report(name, grid, block, result.findings, Counts(), Lines(), {}, {})
     lines: dict[int, Counts] = {}
     elsewhere: dict[str, Counts] = {}
     totals = Counts()
-    counters = result.counters
     for place, counts in (counters.lines if counters else {}).items():
         where, line = unit(place)
         totals.add(counts)
@@ -223,5 +212,5 @@ def make_report(result: LaunchResult, grid: Triple, block: Triple, name: str = "
         arrays=dict(counters.arrays) if counters else {},
         source=text,
         elsewhere=elsewhere,
-        steps=counters.recorder.finish() if counters and counters.recorder else None,
+        steps=recorder.finish() if counters and recorder else None,
     )

@@ -1,4 +1,4 @@
-"""A report as plain text: findings first, then the source with its counters."""
+"""The report as plain text: findings first, then the source with its counters."""
 
 from __future__ import annotations
 

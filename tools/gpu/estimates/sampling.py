@@ -14,7 +14,7 @@ import numpy as np
 
 from gpulearn.errors import BadInput
 from gpulearn.simt.core.limits import check_shape
-from gpulearn.simt.frontend.names import python_function
+from gpulearn.simt.core.registry import python_function
 from gpulearn.simt.host.dispatcher import Kernel, run
 from gpulearn.simt.observers.counters import Counts
 from gpulearn.simt.report.report import Report

@@ -1,4 +1,4 @@
-"""The front end: from a Python function to its syntax tree and the names it can see."""
+"""Source of a function: its syntax tree, the names it can see, a number for each line."""
 
 from __future__ import annotations
 

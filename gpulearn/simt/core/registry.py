@@ -1,7 +1,7 @@
-"""Which Python objects mean something inside a kernel.
+"""The registry of what a kernel can call: intrinsics, device functions, namespaces.
 
-A name in a kernel may stand for `numba.cuda`'s own object or for the look-alike's: both
-lead to the same `Intrinsic` here. Modules that implement intrinsics register them.
+A name in a kernel may stand for `numba.cuda`'s own object or for this package's: both lead
+to the same `Intrinsic` here. Modules that implement intrinsics register them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 __all__ = [
     "DeviceFunction",
     "Intrinsic",
+    "LocalFunction",
     "Namespace",
     "callee",
     "can_call",
@@ -69,6 +70,13 @@ class DeviceFunction:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self.__name__ = function.__name__
+
+
+class LocalFunction:
+    """A function that a kernel defines for itself."""
+
+    def __init__(self, run: Callable[..., Any]) -> None:
+        self.run = run
 
 
 _INTRINSICS: dict[str, Intrinsic] = {}

@@ -1,29 +1,24 @@
-"""A chunk of blocks that run together: who its threads are, and where they are."""
+"""A chunk: blocks that run together, who their threads are and which of them are active."""
 
 from __future__ import annotations
 
 import math
-import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 
+from gpulearn.simt.core.findings import Finding, FindingLog, Stop
 from gpulearn.simt.core.masks import EMPTY, Mask
 from gpulearn.simt.core.memory import View, full_slots
+from gpulearn.simt.core.source import KernelSource, unit
 from gpulearn.simt.core.values import INT64, Value
-from gpulearn.simt.frontend.source import KernelSource, unit
-
-if TYPE_CHECKING:
-    from gpulearn.simt.core.log import FindingLog
-    from gpulearn.simt.frontend.program import Program
-    from gpulearn.simt.machine.own_arrays import Initialised
-    from gpulearn.simt.observers.counters import Counters
-    from gpulearn.simt.observers.races import Hazards
 
 __all__ = ["Chunk", "Dim3"]
 
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
+Who = dict[str, Triple]  # the block and the thread of one thread
 
 
 class Dim3:
@@ -36,40 +31,25 @@ class Dim3:
 
 
 class Chunk:
-    """The threads of some blocks, with the launch they belong to."""
+    """The threads of some blocks, by their numbers in the grid, and what they are about."""
 
     def __init__(
         self,
-        program: Program,
+        source: KernelSource,
         grid: Triple,
         block: Triple,
         numbers: Lanes,
-        *,
         findings: FindingLog,
-        hazards: Hazards | None,
-        counters: Counters | None,
-        dynamic: int,
-        order: Lanes | None = None,
     ) -> None:
-        self.program = program
-        self.source: KernelSource = program.source
+        self.source = source
         self.grid, self.block = grid, block
         self.blocks, self.threads = len(numbers), math.prod(block)
         self.warps = -(-self.threads // 32)
-        self.findings, self.hazards, self.counters = findings, hazards, counters
-        self.dynamic = dynamic
-        self.order = order
+        self.findings = findings
         self.mask: Mask = None
-        self.line = 0
-        self.steps = 0
-        self.begun = time.monotonic()
-        self.written = 0  # stores so far; while a loop is watched, those that changed something
-        self.watching = False
-        self.frames: list[Any] = []
-        self.arrays: dict[Any, View] = {}
-        self.initialised: dict[int, Initialised] = {}
-        self.static_bytes = 0
+        self.line = 0  # the place of the statement that is carried out
         self.block_numbers = numbers
+        self.axes: dict[int, tuple[Value, ...]] = {}  # the threads' places in the grid, by `ndim`
         self._place(numbers)
 
     def _place(self, numbers: Lanes) -> None:
@@ -102,12 +82,6 @@ class Chunk:
         self.rows = np.arange(self.blocks, dtype=INT64).reshape(-1, 1)
         self.thread_numbers = column * self.threads + lane
 
-    def at(self, place: int) -> None:
-        """The statement that is carried out now."""
-        self.line = place
-        if self.counters is not None:
-            self.counters.statement(self)
-
     def here(self) -> int:
         """The source line being carried out."""
         return unit(self.line)[1]
@@ -117,7 +91,16 @@ class Chunk:
         where = unit(self.line)[0] if self.line else self.source
         return None if where.file == self.source.file else where.name
 
-    def number_name(self, number: int) -> dict[str, Triple]:
+    def stop(self, kind: str, message: str, *threads: Who, array: str | None = None) -> Stop:
+        """What to raise when the launch cannot go on at this line."""
+        return Stop(Finding(kind, self.here(), message, list(threads), array))
+
+    def note(self, key: Hashable, finding: Finding) -> None:
+        """A finding at this line with which the launch goes on; `key` tells mistakes apart."""
+        finding.function = self.elsewhere()
+        self.findings.add(key, finding)
+
+    def number_name(self, number: int) -> Who:
         """Block and thread coordinates of a thread's number in the grid."""
         block, lane = divmod(int(number), self.threads)
         gx, gy, _ = self.grid
@@ -127,7 +110,7 @@ class Chunk:
             "thread": (lane % bx, lane // bx % by, lane // (bx * by)),
         }
 
-    def thread_name(self, lane: int) -> dict[str, Triple]:
+    def thread_name(self, lane: int) -> Who:
         """Block and thread coordinates of a lane of this chunk."""
         return self.number_name(self.thread_numbers.ravel()[lane])
 
@@ -136,17 +119,21 @@ class Chunk:
         used = 1 if extent[1] == extent[2] == 1 else 2 if extent[2] == 1 else 3
         return str(coordinates[0]) if used == 1 else str(coordinates[:used])
 
-    def text(self, who: dict[str, Triple], *, with_block: bool = True) -> str:
+    def text(self, who: Who, *, with_block: bool = True) -> str:
         """A thread in words."""
         thread = f"thread {self.short(who['thread'], self.block)}"
         if not with_block:
             return thread
         return f"{thread} of block {self.short(who['block'], self.grid)}"
 
-    def pair_text(self, a: dict[str, Triple], b: dict[str, Triple]) -> tuple[str, str]:
+    def pair_text(self, a: Who, b: Who) -> tuple[str, str]:
         """Two threads in words; the block is named once if it is the same."""
         same = a["block"] == b["block"]
         return self.text(a), self.text(b, with_block=not same)
+
+    def spread(self, value: Value) -> Lanes:
+        """A value for each thread, (blocks, threads)."""
+        return np.broadcast_to(value, (self.blocks, self.threads))
 
     def lanes(self, mask: Mask) -> Lanes:
         """The numbers of the lanes in a mask, within the chunk."""
@@ -154,24 +141,29 @@ class Chunk:
             return np.arange(self.blocks * self.threads)
         if mask is EMPTY:
             return np.zeros(0, np.int64)
-        return np.flatnonzero(np.broadcast_to(mask, (self.blocks, self.threads)))
+        return np.flatnonzero(self.spread(mask))
 
-    def who(self, mask: Mask) -> list[dict[str, Triple]]:
+    def who(self, mask: Mask) -> list[Who]:
         """The first two threads of a mask."""
         return [self.thread_name(int(lane)) for lane in self.lanes(mask)[:2]]
 
     def lane_index(self, index: tuple[Value, ...], lane: int) -> tuple[int, ...]:
         """The index that one lane used."""
-        shape = (self.blocks, self.threads)
         return tuple(
-            int(np.broadcast_to(i, shape).ravel()[lane]) if isinstance(i, np.ndarray) else int(i)
-            for i in index
+            int(self.spread(i).ravel()[lane] if isinstance(i, np.ndarray) else i) for i in index
         )
+
+    def element(self, view: View, index: tuple[Value, ...], lane: int) -> tuple[Any, str]:
+        """The index that one lane used, and the element of the array in words."""
+        plain = tuple(
+            i if isinstance(i, np.ndarray | int | np.integer | bool) else 0 for i in index
+        )
+        where = self.lane_index(plain, lane)
+        return where, f"{view.name}[{', '.join(map(str, where))}]"
 
     def active_slots(self, view: View, slot: Value, mask: Mask) -> tuple[Lanes, Lanes]:
         """The active lanes, and the flat slot that each touches."""
-        shape = (self.blocks, self.threads)
-        slots = np.broadcast_to(full_slots(view, slot, self.lane_base(view)), shape).ravel()
+        slots = self.spread(full_slots(view, slot, self.lane_base(view))).ravel()
         if mask is None:
             return np.arange(len(slots)), slots
         chosen = self.lanes(mask)
@@ -185,5 +177,5 @@ class Chunk:
         """One value per active lane, or a number that they share."""
         if not isinstance(value, np.ndarray):
             return value
-        values = np.broadcast_to(value, (self.blocks, self.threads)).ravel()
+        values = self.spread(value).ravel()
         return values if len(lane) == len(values) else values[lane]

@@ -1,0 +1,40 @@
+"""The program: a kernel and its device functions, as the machine takes them from the front end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from gpulearn.simt.core.registry import DeviceFunction
+from gpulearn.simt.core.source import KernelSource
+
+__all__ = ["Program", "Translation"]
+
+Translation = Callable[..., Any]  # run(machine, *arguments)
+
+
+class Program(Protocol):
+    """A kernel as the machine sees it."""
+
+    source: KernelSource
+
+    def kernel(self, *, counting: bool) -> Translation:
+        """The kernel itself, with or without the calls that tell of each statement."""
+
+    def translation(self, device: DeviceFunction) -> Translation:
+        """A device function."""
+
+    def parameters(self, device: DeviceFunction) -> list[str]:
+        """The names of a device function's parameters."""
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether the kernel synchronises the whole grid."""
+
+    @property
+    def makes_arrays(self) -> bool:
+        """Whether the kernel has shared or local arrays."""
+
+    @property
+    def written_parameters(self) -> set[str]:
+        """The parameters through which the kernel may write."""

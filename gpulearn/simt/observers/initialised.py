@@ -1,0 +1,112 @@
+"""Initialised memory: reads of shared and local memory that nobody has written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn.simt.core.chunk import Chunk
+from gpulearn.simt.core.findings import Finding
+from gpulearn.simt.core.memory import View
+from gpulearn.simt.core.values import Value
+from gpulearn.simt.observers.observer import Index, Lanes, Observer
+
+__all__ = ["Initialised"]
+
+
+class Initialised(Observer):
+    """What has been written of the arrays that the blocks of a chunk made for themselves."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[int, _Written] = {}
+
+    def chunk(self, m: Chunk) -> None:
+        """Other blocks make arrays of their own."""
+        self._arrays.clear()
+
+    def unset(self, m: Chunk, name: str, finding: Finding) -> None:
+        """Reports a read of a variable that nobody has set."""
+        key = ("uninitialised-read", name, m.line)
+        if not m.findings.again(key, finding.count):
+            m.note(key, finding)
+
+    def write(
+        self, m: Chunk, view: View, lane: Lanes, slots: Lanes, values: Value, index: Index
+    ) -> None:
+        """Notes a write."""
+        if view.space == "global":
+            return
+        known = self._known(view)
+        if not known.complete:
+            known.mark(view, slots)
+
+    def _known(self, view: View) -> _Written:
+        found = self._arrays.get(view.allocation.number)
+        if found is None:
+            found = self._arrays[view.allocation.number] = _Written(view)
+        return found
+
+    def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
+        """Reports a read of what nobody has written."""
+        if kind == "store" or view.space not in ("shared", "local"):
+            return
+        known = self._known(view)
+        if known.full():
+            return
+        lane, slots = m.active_slots(view, slot, m.mask)
+        missing = np.flatnonzero(~known.at(view, slots))
+        if not len(missing):
+            return
+        key = ("uninitialised-read", view.name, m.line)
+        if m.findings.again(key, len(missing)):
+            return
+        first = int(lane[missing[0]])
+        where, element = m.element(view, index, first)
+        who = m.thread_name(first)
+        message = (
+            f"{m.text(who)} reads {element} in {view.space} memory, "
+            "which nobody has written: it holds whatever was there before"
+        )
+        finding = Finding(
+            "uninitialised-read", m.here(), message, [who], view.name, where, count=len(missing)
+        )
+        m.note(key, finding)
+
+
+class _Written:
+    """Which elements of a shared or local allocation have been written."""
+
+    def __init__(self, view: View) -> None:
+        dynamic = view.space == "shared" and view.dtype.itemsize != 0 and not view.aligned
+        self.grain = 1 if dynamic or view.name == "" else view.dtype.itemsize
+        self.done = np.zeros(len(view.allocation.data) // self.grain, bool)
+        self.complete = False
+        self.fresh = False
+
+    def _elements(self, view: View, slots: Lanes) -> tuple[Lanes, int]:
+        if view.dtype.itemsize % self.grain:
+            self.done = np.repeat(self.done, self.grain)
+            self.grain = 1
+        return view.elements(slots, self.grain)
+
+    def mark(self, view: View, slots: Lanes) -> None:
+        """Notes writes to these slots."""
+        self.done[self._elements(view, slots)[0]] = True
+        self.fresh = True
+
+    def full(self) -> bool:
+        """Whether every element has been written."""
+        if self.fresh:
+            self.fresh = False
+            self.complete = bool(self.done.all())
+        return self.complete
+
+    def at(self, view: View, slots: Lanes) -> Lanes:
+        """For each slot, whether it has been written."""
+        elements, parts = self._elements(view, slots)
+        known: Lanes = self.done[elements]
+        if parts == 1:
+            return known
+        every: Any = known.reshape(-1, parts).all(axis=1)
+        return every  # type: ignore[no-any-return]

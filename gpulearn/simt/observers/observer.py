@@ -1,0 +1,108 @@
+"""Observers: the events of a launch, and what may watch them.
+
+The machine knows no observer by name. It tells of each access, barrier, branch and operation;
+who overrides a method of `Observer` is told. `m` is the chunk that runs, `m.mask` the threads
+that take part, `m.line` the place in the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpulearn.simt.core.chunk import Chunk
+from gpulearn.simt.core.findings import Finding
+from gpulearn.simt.core.masks import Mask
+from gpulearn.simt.core.memory import View
+from gpulearn.simt.core.values import Value
+
+__all__ = ["Events", "Observer"]
+
+Lanes = np.ndarray[Any, Any]
+Index = tuple[Value, ...]
+Told = tuple[Callable[..., None], ...]
+
+
+class Observer:
+    """Watches one launch; a subclass overrides the events that it wants to be told of."""
+
+    replays = False  # may ask for another run of the launch
+    once = False  # is not told of that other run
+
+    def restart(self) -> None:
+        """The launch starts again, as if nothing had happened."""
+
+    def replay(self) -> bool:
+        """Whether the launch must run once more for what was seen to show in its results."""
+        return False
+
+    # --- events
+
+    def chunk(self, m: Chunk) -> None:
+        """Other blocks begin."""
+
+    def statement(self, m: Chunk) -> None:
+        """A statement begins."""
+
+    def branch(self, m: Chunk, taken: Mask, other: Mask) -> None:
+        """The active threads part."""
+
+    def operation(self, m: Chunk, value: Value) -> None:
+        """Arithmetic that gives this value."""
+
+    def widened(self, m: Chunk) -> None:
+        """Arithmetic in float64 on float32 data."""
+
+    def unset(self, m: Chunk, name: str, finding: Finding) -> None:
+        """A read of a variable to which nothing was assigned; the machine takes 0."""
+
+    def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
+        """A "load", "store" or "atomic" by the active threads, at one slot for each."""
+
+    def older(self, m: Chunk, view: View, slot: Value, index: Index, value: Value) -> Value:
+        """What a load gives instead of the value that is there; one observer may say so."""
+        return value
+
+    def write(
+        self, m: Chunk, view: View, lane: Lanes, slots: Lanes, values: Value, index: Index
+    ) -> None:
+        """What these lanes are about to write, in this order; None if it is an atomic."""
+
+    def barrier(self, m: Chunk, blocks: Value, grid: bool) -> None:
+        """A barrier of each block, in all (None) or some (bool, (blocks, 1)), or of the grid."""
+
+    def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
+        """`syncwarp` by all lanes of all warps (None), or by some.
+
+        These are given as rows of 32: who came, the mask that each gave, who exists.
+        """
+
+    def fence(self, m: Chunk, block_only: bool) -> None:
+        """`threadfence` by the active threads."""
+
+
+class Events:
+    """For each event the methods to call, bound once: what nobody watches costs nothing."""
+
+    def __init__(self, observers: Sequence[Observer]) -> None:
+        def told(event: str) -> Any:
+            watching = [o for o in observers if getattr(type(o), event) != getattr(Observer, event)]
+            return tuple(getattr(o, event) for o in watching)
+
+        self.chunk: Told = told("chunk")
+        self.statement: Told = told("statement")
+        self.branch: Told = told("branch")
+        self.operation: Told = told("operation")
+        self.widened: Told = told("widened")
+        self.unset: Told = told("unset")
+        self.access: Told = told("access")
+        self.write: Told = told("write")
+        self.barrier: Told = told("barrier")
+        self.warp_barrier: Told = told("warp_barrier")
+        self.fence: Told = told("fence")
+        changing: tuple[Callable[..., Value], ...] = told("older")
+        if len(changing) > 1:
+            raise ValueError("two observers of one launch cannot both choose what a load gives")
+        self.older = changing[0] if changing else None
