@@ -42,7 +42,7 @@ from gpulearn.parallel.sharding import ShardSampler
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 from gpulearn.parallel.training_files import restore, save, write_losses
 from gpulearn.train.models import MLP, LeNet
-from gpulearn.train.seeding import repeatable
+from gpulearn.train.settings import repeatable
 
 __all__ = ["Options", "Trained", "train"]
 

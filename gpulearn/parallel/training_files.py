@@ -13,7 +13,7 @@ from torch.optim import Optimizer
 
 from gpulearn.errors import CheckpointError
 from gpulearn.parallel.options import Options
-from gpulearn.train.checkpoint import load_checkpoint, save_checkpoint
+from gpulearn.train.checkpointing import load_checkpoint, save_checkpoint
 
 __all__ = ["restore", "save", "write_losses"]
 

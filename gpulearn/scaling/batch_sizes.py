@@ -22,7 +22,7 @@ from gpulearn.tables import Table, table
 from gpulearn.train.data import TrainingData, training_data
 from gpulearn.train.evaluation import evaluate
 from gpulearn.train.models import MLP
-from gpulearn.train.seeding import checked_seed, seeded
+from gpulearn.train.settings import checked_seed, seeded
 from gpulearn.train.step import train_step
 
 __all__ = ["RULES", "BatchStudy", "batch_size_study"]

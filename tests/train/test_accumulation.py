@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from gpulearn.errors import BadInput
-from gpulearn.train.accumulation import accumulate_gradients, accumulate_in_precision
 from gpulearn.train.precision import Precision
+from gpulearn.train.step import accumulate_gradients, accumulate_in_precision
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -16,8 +16,12 @@ import pytest
 import torch
 
 import gpulearn as gl
-from gpulearn.train.checkpoint import load_checkpoint, previous_checkpoint, save_checkpoint
-from gpulearn.train.resuming import save_and_resume
+from gpulearn.train.checkpointing import (
+    load_checkpoint,
+    previous_checkpoint,
+    save_and_resume,
+    save_checkpoint,
+)
 
 DIGITS = gl.digits()
 DATA = (

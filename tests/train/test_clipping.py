@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpulearn.errors import BadInput
-from gpulearn.train.clipping import clip_by_global_norm
+from gpulearn.train.step import clip_by_global_norm
 
 numbers = st.floats(-1e3, 1e3, width=32)
 lists = st.lists(st.lists(numbers, min_size=1, max_size=5), min_size=1, max_size=4)

@@ -9,7 +9,6 @@ import torch
 from torch.nn import functional
 
 import gpulearn as gl
-from gpulearn.train import epochs
 from gpulearn.train.data import place
 
 DIGITS = gl.digits()
@@ -300,7 +299,7 @@ def test_images_and_labels_both_go_to_the_device(monkeypatch):
         calls.append((device.type, len(tensors)))
         return place(device, *tensors)
 
-    monkeypatch.setattr(epochs, "place", spy)
+    monkeypatch.setattr("gpulearn.train.run.place", spy)
     small_fit(epochs=1, device="cpu")
     assert calls == [("cpu", 2)] * 5
 

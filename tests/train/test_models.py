@@ -6,10 +6,9 @@ import torch
 from torch.nn import functional
 
 import gpulearn as gl
-from gpulearn.train.accumulation import accumulate_gradients
 from gpulearn.train.precision import Precision
 from gpulearn.train.settings import Settings
-from gpulearn.train.step import update
+from gpulearn.train.step import accumulate_gradients, update
 
 DIGITS = gl.digits()
 IMAGES = torch.tensor(DIGITS.train_images[:20])

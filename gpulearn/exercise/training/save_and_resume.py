@@ -23,7 +23,7 @@ from gpulearn.exercise.training.trial import (
     network,
     same,
 )
-from gpulearn.train.resuming import save_and_resume
+from gpulearn.train.checkpointing import save_and_resume
 
 __all__ = ["EXERCISE"]
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpulearn.train.bar import progress_bar
+from gpulearn.train.history import progress_bar
 
 __all__ = ["counted"]
 
