@@ -9,9 +9,8 @@ import torch.distributed as dist
 from torch import Tensor
 
 from gpulearn.parallel.allreduce import all_reduce
-from gpulearn.parallel.channel import Handle, current
 from gpulearn.parallel.collectives import broadcast
-from gpulearn.parallel.communicator import irecv, isend
+from gpulearn.parallel.communicator import Handle, current, irecv, isend
 from gpulearn.parallel.torch_messages import Processes
 
 __all__ = ["Summing", "begin_sum", "copy_from", "largest_over_ranks", "sum_over_ranks"]

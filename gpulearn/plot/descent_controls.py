@@ -6,10 +6,15 @@ import numpy as np
 
 from gpulearn import require
 from gpulearn.display import Picture, show
-from gpulearn.optim.adaptive import adagrad_step, adam_step, rmsprop_step
-from gpulearn.optim.landscapes import Surface
-from gpulearn.optim.optimizers import gradient_step, momentum_step, nesterov_step
-from gpulearn.optim.surfaces import SURFACES, surface
+from gpulearn.optim.landscapes import SURFACES, Surface, surface
+from gpulearn.optim.optimizers import (
+    adagrad_step,
+    adam_step,
+    gradient_step,
+    momentum_step,
+    nesterov_step,
+    rmsprop_step,
+)
 from gpulearn.optim.trajectories import Trajectory, descend
 from gpulearn.plot.descents import draw_paths
 from gpulearn.plot.explorer import Explorer

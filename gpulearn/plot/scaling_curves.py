@@ -13,7 +13,7 @@ from gpulearn.plot.style import LINES, figure
 from gpulearn.require import shown
 
 if TYPE_CHECKING:
-    from gpulearn.scaling.runs import Scaling
+    from gpulearn.scaling.laws import Scaling
 
 __all__ = ["plot_scaling"]
 

@@ -14,23 +14,16 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from gpulearn import require
 from gpulearn.errors import BadInput
+from gpulearn.optim.optimizers import OPTIMIZERS
 from gpulearn.train.activation_memory import saved_for_backward, storage_number
 from gpulearn.train.precision import Precision
 from gpulearn.train.recompute import Stages
-from gpulearn.train.settings import OPTIMIZERS
+from gpulearn.train.settings import TORCH_OPTIMIZERS
 
 __all__ = ["STATES", "Live", "MemoryBudget", "measured_memory", "memory_budget", "peak_memory"]
 
 # how many numbers an optimiser remembers for each parameter
-STATES = {
-    "sgd": 0,
-    "momentum": 1,
-    "nesterov": 1,
-    "rmsprop": 1,
-    "adagrad": 1,
-    "adam": 2,
-    "adamw": 2,
-}
+STATES = {name: one.numbers_kept for name, one in OPTIMIZERS.items()}
 
 
 class MemoryBudget(NamedTuple):
@@ -214,7 +207,7 @@ def measured_memory(
             _activations(copy.deepcopy(model), images, labels, passes, InUse)
         twin = copy.deepcopy(model)
         activations = _activations(twin, images, labels, passes, InUse if on_gpu else Kept)
-    update = OPTIMIZERS[optimizer](twin.parameters(), lr=1e-3)
+    update = TORCH_OPTIMIZERS[optimizer](twin.parameters(), lr=1e-3)
     update.step()
     state = [v for kept in update.state.values() for v in kept.values()]
     return MemoryBudget(

@@ -17,12 +17,13 @@ from torch import nn
 from gpulearn import require
 from gpulearn.device import selection
 from gpulearn.errors import BadInput, DeviceError
+from gpulearn.optim.optimizers import OPTIMIZERS
 from gpulearn.optim.schedules import constant_rate, cosine_rate, warm_up_cosine_rate
 from gpulearn.train.precision import PRECISIONS
 
 __all__ = [
-    "OPTIMIZERS",
     "SCHEDULES",
+    "TORCH_OPTIMIZERS",
     "Settings",
     "checked_seed",
     "find_device",
@@ -100,14 +101,9 @@ def set_random_state(device: torch.device, states: list[torch.Tensor]) -> None:
 
 OptimizerFactory = Callable[..., torch.optim.Optimizer]
 
-OPTIMIZERS: Mapping[str, OptimizerFactory] = {
-    "sgd": torch.optim.SGD,
-    "momentum": functools.partial(torch.optim.SGD, momentum=0.9),
-    "nesterov": functools.partial(torch.optim.SGD, momentum=0.9, nesterov=True),
-    "rmsprop": torch.optim.RMSprop,
-    "adagrad": torch.optim.Adagrad,
-    "adam": torch.optim.Adam,
-    "adamw": torch.optim.AdamW,
+TORCH_OPTIMIZERS: Mapping[str, OptimizerFactory] = {
+    name: functools.partial(getattr(torch.optim, one.torch_class), **one.torch_options)
+    for name, one in OPTIMIZERS.items()
 }
 WARM_UP = 0.1  # share of the steps over which the rate rises
 
@@ -175,7 +171,7 @@ class Settings:
             BadInput: the function that was given makes no optimiser.
         """
         if not callable(self.optimizer):
-            return OPTIMIZERS[self.optimizer](model.parameters(), lr=self.rate)
+            return TORCH_OPTIMIZERS[self.optimizer](model.parameters(), lr=self.rate)
         try:
             made: object = self.optimizer(model.parameters(), lr=self.rate)
         except (TypeError, ValueError) as error:

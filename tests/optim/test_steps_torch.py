@@ -7,8 +7,15 @@ import pytest
 import torch
 
 import gpulearn as gl
-from gpulearn.optim.adaptive import adagrad_step, adam_step, adamw_step, rmsprop_step
-from gpulearn.optim.optimizers import gradient_step, momentum_step, nesterov_step
+from gpulearn.optim.optimizers import (
+    adagrad_step,
+    adam_step,
+    adamw_step,
+    gradient_step,
+    momentum_step,
+    nesterov_step,
+    rmsprop_step,
+)
 
 STEPS = 100
 RATE = 0.05

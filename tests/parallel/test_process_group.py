@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpulearn as gl
-from gpulearn.parallel.rank_info import place_of, said_by_torchrun
+from gpulearn.parallel.process_group import place_of, said_by_torchrun
 
 ALL = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29501"}
 

@@ -13,7 +13,7 @@ from gpulearn.checker.answers import Answer
 from gpulearn.checker.compare import NOTHING
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.data_parallel.bucket_answers import answers
-from gpulearn.parallel.buckets import bucket_gradients
+from gpulearn.parallel.averaging import bucket_gradients
 from gpulearn.require import shown
 
 __all__ = ["EXERCISE"]

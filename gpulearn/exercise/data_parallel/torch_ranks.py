@@ -10,9 +10,8 @@ import torch.distributed as dist
 from torch import Tensor
 
 from gpulearn.parallel.allreduce import all_reduce
-from gpulearn.parallel.channel import rank_of_this_thread
 from gpulearn.parallel.collectives import broadcast, reduce
-from gpulearn.parallel.communicator import barrier, rank, world_size
+from gpulearn.parallel.communicator import barrier, rank, rank_of_this_thread, world_size
 from gpulearn.parallel.torch_collectives import begin_sum
 
 __all__ = ["torch_on_simulated_ranks"]

@@ -18,7 +18,7 @@ from gpulearn.exercise.gradient_descent.adam_parts import (
     returning,
     second_moment,
 )
-from gpulearn.optim.adaptive import adam_step
+from gpulearn.optim.optimizers import adam_step
 
 __all__ = ["EXERCISE"]
 

@@ -12,7 +12,7 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.gradient_descent import descents
 from gpulearn.exercise.gradient_descent.adam_formula import MISTAKES
 from gpulearn.exercise.gradient_descent.adam_parts import adam_with, filled
-from gpulearn.optim.adaptive import adamw_step
+from gpulearn.optim.optimizers import adamw_step
 
 __all__ = ["EXERCISE"]
 

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from gpulearn.errors import BadInput, RankError
-from gpulearn.parallel.distances import doublings
+from gpulearn.parallel.collectives import doublings
 from gpulearn.parallel.links import Link
-from gpulearn.parallel.message_checks import misfit
 from gpulearn.parallel.simulate.scheduler import Baton
+from gpulearn.parallel.torch_messages import misfit
 
 __all__ = ["Port", "Post", "Wires"]
 

@@ -4,37 +4,92 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 import torch
 
 from gpulearn import require
 from gpulearn.errors import BadInput, RankError
-from gpulearn.parallel.channel import rank_of_this_thread, simulation, speaking_through
-from gpulearn.parallel.launch.failures import error_of
-from gpulearn.parallel.launch.interrupt import Interrupted
-from gpulearn.parallel.launch.messages import Failure, Result, travelling_call
+from gpulearn.parallel.communicator import rank_of_this_thread, simulation, speaking_through
+from gpulearn.parallel.launch.failures import Interrupted, error_of
+from gpulearn.parallel.launch.messages import Failure, Result, own_copy, results_of, travelling_call
 from gpulearn.parallel.launch.rank import said, travelling
 from gpulearn.parallel.launch.streams import prefixed_output
-from gpulearn.parallel.launch.unpacking import own_copy, results_of
 from gpulearn.parallel.links import Link, as_link
-from gpulearn.parallel.simulate.counting import counted
 from gpulearn.parallel.simulate.deadlock import (
     MOST_RANKS,
     deadlock,
     frames_of_error,
     frames_of_thread,
 )
-from gpulearn.parallel.simulate.exits import exits_fail
 from gpulearn.parallel.simulate.network import Port, Wires
 from gpulearn.parallel.simulate.scheduler import Baton, Ended
 from gpulearn.parallel.simulate.simulation import Simulation
 from gpulearn.require import shown
+from gpulearn.train.history import progress_bar
 
-__all__ = ["simulate"]
+__all__ = ["counted", "exits_fail", "simulate"]
+
+
+@contextlib.contextmanager
+def exits_fail(rank_of: Callable[[], int | None]) -> Iterator[None]:
+    """While simulated ranks run, `os._exit` in one of them fails that rank.
+
+    Args:
+        rank_of: says which rank the thread is that asks, or None.
+    """
+    before, process = os._exit, os.getpid()
+
+    def leave(status: int) -> Any:
+        # a process that a rank has made, such as a loader's worker, may end as it likes
+        if os.getpid() != process or rank_of() is None:
+            return before(status)
+        raise SystemExit(
+            f"os._exit({status}) would end the notebook, in whose process simulated ranks run: "
+            f"return instead, or let gl.launch start real ranks"
+        )
+
+    os._exit = leave
+    try:
+        yield
+    finally:
+        os._exit = before
+
+
+PATIENCE_SECONDS = 1.0  # a run that takes less shows nothing
+
+
+@contextlib.contextmanager
+def counted(ranks: int, count: Callable[[], int]) -> Iterator[Callable[[], None]]:
+    """A bar without an end, since nobody knows how many messages there will be.
+
+    Args:
+        ranks: how many ranks there are.
+        count: says how many messages have gone.
+
+    Yields:
+        What to call now and then: it shows the count, from the second second on. At the end
+        nothing stays.
+    """
+    begun = time.monotonic()
+    bars: list[Any] = []
+    with contextlib.ExitStack() as shown:
+
+        def show() -> None:
+            if not bars and time.monotonic() - begun > PATIENCE_SECONDS:
+                bar = progress_bar(
+                    True, None, doing=f"{ranks:,} ranks", unit=" messages", stays=False
+                )
+                bars.append(shown.enter_context(bar))
+            if bars and bars[0] is not None:
+                bars[0].update(count() - bars[0].n)
+
+        yield show
+
 
 R = TypeVar("R")
 MOST = 1024
