@@ -17,12 +17,12 @@ from torch import Tensor
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import (
+    existing_ranks,
     need_tensor,
     rank,
     recv,
     send,
     sendrecv,
-    those_there,
     world_size,
 )
 from gpulearn.require import shown
@@ -252,5 +252,5 @@ def all_to_all(tensor: Tensor) -> Tensor:
 def _root(value: int) -> int:
     count = world_size()
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
-        raise BadInput(f"root is {shown(value)}: {those_there(count)}")
+        raise BadInput(f"root is {shown(value)}: {existing_ranks(count)}")
     return value

@@ -33,7 +33,7 @@ __all__ = [
     "send",
     "sendrecv",
     "simulation",
-    "speaking_through",
+    "using_channel",
     "world_size",
 ]
 
@@ -62,7 +62,7 @@ class Channel(Protocol):
     def irecv(self, tensor: Tensor, source: int, tag: int) -> Handle:
         """Begin to receive."""
 
-    def exchange(self, outgoing: Tensor, to: int, incoming: Tensor, source: int) -> None:
+    def sendrecv(self, outgoing: Tensor, to: int, incoming: Tensor, source: int) -> None:
         """Send and receive at once."""
 
     def barrier(self) -> None:
@@ -76,7 +76,7 @@ class Channel(Protocol):
 
 
 @contextlib.contextmanager
-def speaking_through(channel: Channel) -> Iterator[None]:
+def using_channel(channel: Channel) -> Iterator[None]:
     """Make this thread a rank."""
     before = getattr(_here, "channel", None)
     _here.channel = channel
@@ -114,9 +114,9 @@ def current() -> Channel:
     if _turns:
         return _turns[-1]()
     if torch.distributed.is_available() and torch.distributed.is_initialized():
-        from gpulearn.parallel.torch_messages import processes
+        from gpulearn.parallel.torch_messages import torch_channel
 
-        return processes()
+        return torch_channel()
     raise RankError(
         "There are no ranks here: call this in a function that gl.launch runs, or within "
         "gl.parallel.init_process_group()."
@@ -216,7 +216,7 @@ def sendrecv(outgoing: Tensor, to: int, incoming: Tensor, source: int) -> Tensor
     channel = current()
     need_tensor(outgoing)
     need_tensor(incoming)
-    channel.exchange(outgoing, _peer("to", to, channel), incoming, _peer("source", source, channel))
+    channel.sendrecv(outgoing, _peer("to", to, channel), incoming, _peer("source", source, channel))
     return incoming
 
 
@@ -261,7 +261,7 @@ def need_tensor(value: object, dimensions: int = 0) -> None:
         raise BadInput(f"tensor is {shown(value)}, a single number: give one that can be cut.")
 
 
-def those_there(count: int) -> str:
+def existing_ranks(count: int) -> str:
     """Which ranks there are, as the end of a sentence."""
     return f"there are {count} ranks, 0 to {count - 1}." if count > 1 else "there is rank 0 alone."
 
@@ -275,7 +275,7 @@ def _peer(name: str, value: object, channel: Channel) -> int:
             return number
     if value == channel.rank:
         raise BadInput(f"{name} is {shown(value)}, which is this rank: name another one.")
-    raise BadInput(f"{name} is {shown(value)}: {those_there(channel.size)}")
+    raise BadInput(f"{name} is {shown(value)}: {existing_ranks(channel.size)}")
 
 
 def _tag(value: object) -> int:

@@ -27,12 +27,12 @@ from gpulearn.parallel.communicator import current
 from gpulearn.require import shown
 
 __all__ = [
-    "Place",
-    "exchange_cards",
+    "RankInfo",
+    "exchange_hosts",
     "gather_results",
     "init_process_group",
-    "place_of",
-    "said_by_torchrun",
+    "rank_info",
+    "torchrun_environment",
     "usable_gpus",
 ]
 
@@ -40,7 +40,7 @@ VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
 @dataclass(frozen=True)
-class Place:
+class RankInfo:
     """Where this rank stands in its group.
 
     Attributes:
@@ -66,7 +66,7 @@ class Place:
         return f"{ranks}, messages by {self.backend} ({self.reason}), {threads}{each}"
 
 
-def said_by_torchrun(variables: Mapping[str, str]) -> dict[str, int]:
+def torchrun_environment(variables: Mapping[str, str]) -> dict[str, int]:
     """This rank's number, how many there are, and its number on this machine if that is said.
 
     Args:
@@ -78,7 +78,7 @@ def said_by_torchrun(variables: Mapping[str, str]) -> dict[str, int]:
     Raises:
         BadInput: only some of the variables are set, or one is no number in its range.
 
-    >>> said_by_torchrun({"HOME": "/root"})
+    >>> torchrun_environment({"HOME": "/root"})
     {}
     """
     given = [name for name in VARIABLES if variables.get(name)]
@@ -104,7 +104,7 @@ def usable_gpus() -> int:
     return torch.cuda.device_count()
 
 
-def exchange_cards(store: Any, rank: int, size: int, local: int | None) -> list[dict[str, Any]]:
+def exchange_hosts(store: Any, rank: int, size: int, local: int | None) -> list[dict[str, Any]]:
     """What each rank says of itself: its machine, its number there, and the GPUs it can see.
 
     Two agents of torchrun on one machine know nothing of each other; their ranks still have to
@@ -114,24 +114,24 @@ def exchange_cards(store: Any, rank: int, size: int, local: int | None) -> list[
     mine = {"machine": platform.node(), "local": local, "gpus": gpus}
     keys = [f"gpulearn/{number}" for number in range(size)]
     store.set(keys[rank], json.dumps(mine))
-    return [json.loads(card) for card in store.multi_get(keys)]
+    return [json.loads(host) for host in store.multi_get(keys)]
 
 
-def place_of(rank: int, cards: Sequence[Mapping[str, Any]]) -> Place:
-    """A rank's place, by the cards of all: so every rank comes to the same backend.
+def rank_info(rank: int, hosts: Sequence[Mapping[str, Any]]) -> RankInfo:
+    """A rank's place, by what all say of their hosts: so every rank comes to the same backend.
 
-    >>> card = {"machine": "a", "local": None, "gpus": ["one", "two"]}
-    >>> [str(place_of(rank, [card, card]).device) for rank in range(2)]
+    >>> host = {"machine": "a", "local": None, "gpus": ["one", "two"]}
+    >>> [str(rank_info(rank, [host, host]).device) for rank in range(2)]
     ['cuda:0', 'cuda:1']
-    >>> place_of(2, [card, card, card]).reason
+    >>> rank_info(2, [host, host, host]).reason
     'they share 2 GPUs'
     """
     chosen = []
-    for number, card in enumerate(cards):
-        here = [other["machine"] for other in cards[:number]].count(card["machine"])
-        local = here if card["local"] is None else card["local"]
-        chosen.append(card["gpus"][local % len(card["gpus"])] if card["gpus"] else None)
-    mine, size = cards[rank], len(cards)
+    for number, host in enumerate(hosts):
+        here = [other["machine"] for other in hosts[:number]].count(host["machine"])
+        local = here if host["local"] is None else host["local"]
+        chosen.append(host["gpus"][local % len(host["gpus"])] if host["gpus"] else None)
+    mine, size = hosts[rank], len(hosts)
     apart = len(set(chosen))
     own = None not in chosen and apart == size
     if own:
@@ -143,9 +143,9 @@ def place_of(rank: int, cards: Sequence[Mapping[str, Any]]) -> Place:
     where = torch.device("cpu")
     if chosen[rank] is not None:
         where = torch.device("cuda", mine["gpus"].index(chosen[rank]))
-    neighbours = sum(card["machine"] == mine["machine"] for card in cards)
+    neighbours = sum(host["machine"] == mine["machine"] for host in hosts)
     threads = max(1, selection.cores() // neighbours)
-    return Place(rank, size, where, "nccl" if own else "gloo", threads, reason)
+    return RankInfo(rank, size, where, "nccl" if own else "gloo", threads, reason)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -171,7 +171,7 @@ LONGEST = 1e8  # seconds that torch can be told to wait: three years
 
 
 @contextlib.contextmanager
-def init_process_group(timeout: float = 30.0) -> Iterator[Place]:
+def init_process_group(timeout: float = 30.0) -> Iterator[RankInfo]:
     """Join the ranks that run this program; within the block they can communicate.
 
     Under torchrun the group is made here and ended here. In a function that `gl.launch` or
@@ -200,14 +200,14 @@ def init_process_group(timeout: float = 30.0) -> Iterator[Place]:
         return
     before = torch.get_num_threads()
     limit = datetime.timedelta(seconds=min(float(timeout), LONGEST))
-    said = said_by_torchrun(os.environ)
+    said = torchrun_environment(os.environ)
     rank, size = said.get("rank", 0), said.get("size", 1)
     try:
         if said:
             store = next(rendezvous("env://", rank, size, timeout=limit))[0]
         else:
             store = dist.HashStore()  # type: ignore[attr-defined]
-        place = place_of(rank, exchange_cards(store, rank, size, said.get("local")))
+        place = rank_info(rank, exchange_hosts(store, rank, size, said.get("local")))
     except dist.DistError:
         raise RankError(
             f"Not all of {size} ranks met at {os.environ['MASTER_ADDR']}:"
@@ -254,7 +254,7 @@ def gather_results(result: R) -> list[R]:
     return everything or []
 
 
-def _present() -> Place | None:
+def _present() -> RankInfo | None:
     """The place of a process or thread that is a rank already."""
     try:
         here = current()
@@ -266,6 +266,6 @@ def _present() -> Place | None:
         where = torch.device("cuda", torch.cuda.current_device()) if own else torch.device("cpu")
     else:
         backend, where = "simulated", torch.device("cpu")
-    return Place(
+    return RankInfo(
         here.rank, here.size, where, backend, torch.get_num_threads(), "as the launcher chose"
     )

@@ -25,7 +25,7 @@ from torch import Tensor
 
 from gpulearn.errors import BadInput
 
-__all__ = ["Matching", "Processes", "Side", "misfit", "processes"]
+__all__ = ["MessageChecks", "Side", "TorchChannel", "misfit", "torch_channel"]
 
 PATIENCE_SECONDS = 0.2  # how long a message may take before somebody looks after it
 LOOK_SECONDS = 0.1
@@ -52,7 +52,7 @@ class Side:
         """The tag under which the two sides meet, if they fit."""
         return _wire_tag(self.tag, self.number, self.count, self.kind)
 
-    def card(self) -> list[Any]:
+    def description(self) -> list[Any]:
         """What the other rank has to know."""
         return [
             *(self.sends, self.peer, self.tag, self.number),
@@ -60,7 +60,7 @@ class Side:
         ]
 
 
-class Matching:
+class MessageChecks:
     """The messages of one rank of a process group."""
 
     def __init__(self, group: Any) -> None:
@@ -101,14 +101,14 @@ class Matching:
     def _look(self) -> None:
         longest = time.monotonic() - PATIENCE_SECONDS
         late = [side for side in tuple(self._open) if side.since < longest]
-        cards = [side.card() for side in late]
-        if cards and cards != self._said:
-            self._store.set(_key(self._rank), json.dumps(cards))
-            self._said = cards
+        late_sides = [side.description() for side in late]
+        if late_sides and late_sides != self._said:
+            self._store.set(_key(self._rank), json.dumps(late_sides))
+            self._said = late_sides
         for peer in {side.peer for side in late}:
             if not self._store.check([_key(peer)]):
                 continue
-            theirs = {tuple(card[:4]): card[4:] for card in json.loads(self._store.get(_key(peer)))}
+            theirs = {tuple(one[:4]): one[4:] for one in json.loads(self._store.get(_key(peer)))}
             for mine in late:
                 other = theirs.get((not mine.sends, self._rank, mine.tag, mine.number))
                 if mine.peer == peer and other and other[:2] != [mine.count, mine.kind]:
@@ -148,7 +148,12 @@ class Transfer:
     """A message on its way between two processes."""
 
     def __init__(
-        self, work: Any, tensor: Tensor, wire: Tensor, sides: Matching | None, side: Side | None
+        self,
+        work: Any,
+        tensor: Tensor,
+        wire: Tensor,
+        sides: MessageChecks | None,
+        side: Side | None,
     ) -> None:
         self._work = work
         self._tensor = tensor
@@ -172,7 +177,7 @@ class Transfer:
         return self._tensor
 
 
-class Processes:
+class TorchChannel:
     """The ranks of `torch.distributed`'s process group."""
 
     def __init__(self) -> None:
@@ -180,7 +185,7 @@ class Processes:
         self.size = dist.get_world_size()
         self._nccl = dist.get_backend() == "nccl"
         # NCCL has no tags, and carries messages out in the order in which they are given
-        self._sides = None if self._nccl else Matching(dist.group.WORLD)
+        self._sides = None if self._nccl else MessageChecks(dist.group.WORLD)
 
     def isend(self, tensor: Tensor, to: int, tag: int) -> Transfer:
         """Begin to send."""
@@ -196,7 +201,7 @@ class Processes:
         work = dist.irecv(wire, source, tag=side.wire_tag if side else tag)
         return Transfer(work, tensor, wire, self._sides, side)
 
-    def exchange(self, outgoing: Tensor, to: int, incoming: Tensor, source: int) -> None:
+    def sendrecv(self, outgoing: Tensor, to: int, incoming: Tensor, source: int) -> None:
         """Send and receive at once.
 
         NCCL carries out what it is given one after another, so that two ranks that both send
@@ -240,15 +245,15 @@ class Processes:
         return torch.empty(tensor.shape, dtype=tensor.dtype, device=device)
 
 
-_known: weakref.WeakKeyDictionary[Any, Processes] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[Any, TorchChannel] = weakref.WeakKeyDictionary()
 _making = threading.Lock()
 
 
-def processes() -> Processes:
+def torch_channel() -> TorchChannel:
     """The ranks of the process group that there is now."""
     group = dist.group.WORLD
     found = _known.get(group)
     if found is None:
         with _making:  # two threads' messages have to be counted together
-            found = _known.get(group) or _known.setdefault(group, Processes())
+            found = _known.get(group) or _known.setdefault(group, TorchChannel())
     return found

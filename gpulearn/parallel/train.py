@@ -40,7 +40,7 @@ from gpulearn.parallel.data_parallel import (
     OverlappingDataParallel,
 )
 from gpulearn.parallel.options import Options, options_from
-from gpulearn.parallel.process_group import Place, init_process_group
+from gpulearn.parallel.process_group import RankInfo, init_process_group
 from gpulearn.parallel.sharding import ShardSampler
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 from gpulearn.train.checkpointing import load_checkpoint, save_checkpoint
@@ -109,7 +109,7 @@ def train(options: Options = Options()) -> Trained:  # noqa: B008 - it is frozen
 
 def _epochs(
     options: Options,
-    place: Place,
+    place: RankInfo,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     done: Trained,
@@ -165,7 +165,7 @@ def _set_rate(optimizer: torch.optim.Optimizer, options: Options, step: int) -> 
         group["lr"] = rate
 
 
-def _right(model: nn.Module, images: Any, labels: Any, place: Place) -> int:
+def _right(model: nn.Module, images: Any, labels: Any, place: RankInfo) -> int:
     """How many of this rank's share of the held-out digits are right."""
     mine = slice(place.rank, None, place.size)
     with torch.no_grad():
@@ -173,7 +173,7 @@ def _right(model: nn.Module, images: Any, labels: Any, place: Place) -> int:
     return int((scores.argmax(dim=1).cpu() == torch.from_numpy(labels[mine])).sum())
 
 
-def _report(options: Options, place: Place, epoch: int, done: Trained, steps: int) -> None:
+def _report(options: Options, place: RankInfo, epoch: int, done: Trained, steps: int) -> None:
     first, losses = len(done.losses) - steps, done.losses[-steps:]
     if options.per_step:
         for number, loss in enumerate(losses, start=first + 1):
@@ -187,7 +187,7 @@ def _report(options: Options, place: Place, epoch: int, done: Trained, steps: in
         )
 
 
-def _say(place: Place, text: str) -> None:
+def _say(place: RankInfo, text: str) -> None:
     """Print once, not once a rank."""
     if place.rank == 0:
         print(text, flush=True)

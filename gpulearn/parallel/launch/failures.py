@@ -22,8 +22,8 @@ __all__ = [
     "absent",
     "error_of",
     "from_transport",
+    "location",
     "own_frames",
-    "place",
     "plain",
     "too_much",
 ]
@@ -162,7 +162,7 @@ def _of_calls(count: int, rank: int, call: Call, other: int, usual: Call) -> Ran
         *_stack(call.frames),
     ]
     if own := own_frames(usual.frames):
-        lines.append(f"rank {other} is in {place(own[-1])}.")
+        lines.append(f"rank {other} is in {location(own[-1])}.")
     error = RankError("\n".join(lines))
     error.rank = rank
     return error
@@ -205,7 +205,7 @@ def _left_waiting(ended: Sequence[int]) -> str:
 def _echo(failure: Failure, cause: Failure) -> str:
     """What became of another rank, in one line."""
     own = own_frames(failure.frames)
-    where = f" in {place(own[-1])}" if own else ""
+    where = f" in {location(own[-1])}" if own else ""
     mismatch = failure.said.startswith(MISMATCH) and cause.said.startswith(MISMATCH)
     if mismatch or (failure.kind == "BadInput" and failure.said == cause.said):
         return f"found the same{where}."
@@ -236,11 +236,13 @@ def _stack(frames: Sequence[Frame]) -> list[str]:
     lines = []
     for frame in own_frames(frames)[-MOST_FRAMES:]:
         source = linecache.getline(frame.file, frame.line).strip()
-        lines.append(f"  {place(frame)}, in {frame.function}" + (f": {source}" if source else ""))
+        lines.append(
+            f"  {location(frame)}, in {frame.function}" + (f": {source}" if source else "")
+        )
     return lines
 
 
-def place(frame: Frame) -> str:
+def location(frame: Frame) -> str:
     """Where a frame is, as a reader knows it: a notebook's cell or a file, and the line."""
     return f"{_cell(frame.file)}, line {frame.line}"
 
