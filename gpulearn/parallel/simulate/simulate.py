@@ -266,7 +266,8 @@ def _explained(message: str) -> str:
     """The message, with what to do where a simulated rank used what only a real one has."""
     if "process group" in message and "initialized" in message:
         return (
-            f"{message.rstrip('.')}: simulated ranks speak through rank, send, recv and "
-            f"the collectives of gl.parallel, not through torch.distributed"
+            f"{message.rstrip('.')}: simulated ranks speak through gl.parallel.rank, "
+            f"gl.parallel.send, gl.parallel.recv and the collectives there, not through "
+            f"torch.distributed"
         )
     return message
