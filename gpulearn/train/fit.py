@@ -150,7 +150,8 @@ def fit(
         CheckpointError: `resume` is missing, damaged or of another run; nothing has been changed.
         TrainingError: the loss or its gradient is no finite number.
 
-    >>> from gpulearn import MLP, digits
+    >>> from gpulearn import digits
+    >>> from gpulearn.train.models import MLP
     >>> fit(MLP(), digits(), epochs=2, rate=3e-3, batch=256, progress=False)
     12 steps in 2 epochs; accuracy on held-out data ...%
     """
