@@ -28,13 +28,9 @@ from gpulearn.parallel.communicator import (
 from gpulearn.require import shown
 
 __all__ = [
-    "OPERATIONS",
     "all_gather",
     "all_to_all",
     "broadcast",
-    "combine",
-    "doublings",
-    "in_place",
     "reduce",
     "reduce_scatter",
 ]
