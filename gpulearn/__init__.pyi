@@ -38,6 +38,6 @@ from .simt.host.settings import block_order as block_order
 from .simt.host.settings import unchecked as unchecked
 from .simt.host.xray import xray as xray
 from .tables import table as table
-from .train.loop import fit as fit
+from .train.fit import fit as fit
 
 __version__: str

@@ -1,4 +1,8 @@
-"""What can be walked down: a loss whose gradient and curvature are known."""
+"""Losses to walk down: what a descent needs of one, and surfaces of two parameters.
+
+All work on many points at once: an array of shape (…, 2) has values of shape (…), gradients
+(…, 2) and Hessians (…, 2, 2).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from gpulearn.errors import BadInput
 from gpulearn.optim.numerical import largest_stable_step
 from gpulearn.optim.step_rules import Array
 
-__all__ = ["Landscape", "Surface", "quadratic"]
+__all__ = ["SURFACES", "Landscape", "Surface", "quadratic", "surface"]
 
 
 class Landscape(Protocol):
@@ -132,3 +136,104 @@ def _axes(count: int) -> tuple[str, ...]:
     return (
         ("x", "y") if count == 2 else ("x",) if count == 1 else tuple(f"x{i}" for i in range(count))
     )
+
+
+def _stack(*rows: tuple[Array, ...]) -> Array:
+    """A matrix of entries that are each of shape (…), as (…, rows, columns)."""
+    whole = [np.stack(np.broadcast_arrays(*row), axis=-1) for row in rows]
+    return np.stack(whole, axis=-2)
+
+
+def _rosenbrock_slopes(p: Array) -> Array:
+    x, y = p[..., 0], p[..., 1]
+    return np.stack([-2 * (1 - x) - 400 * x * (y - x**2), 200 * (y - x**2)], axis=-1)
+
+
+def _rosenbrock_curvatures(p: Array) -> Array:
+    x, y = p[..., 0], p[..., 1]
+    return _stack((2 - 400 * (y - 3 * x**2), -400 * x), (-400 * x, np.full_like(x, 200.0)))
+
+
+def _saddle_curvatures(p: Array) -> Array:
+    x, y = p[..., 0], p[..., 1]
+    return _stack((np.ones_like(x), np.zeros_like(x)), (np.zeros_like(x), 3 * y**2 - 1))
+
+
+BEALE = ((1, 1.5), (2, 2.25), (3, 2.625))  # Σ (c − x·(1 − yⁱ))², for these i, c
+
+
+def _beale_heights(p: Array) -> Array:
+    x, y = p[..., 0], p[..., 1]
+    return np.sum([(c - x * (1 - y**i)) ** 2 for i, c in BEALE], axis=0, dtype=p.dtype)
+
+
+def _beale_slopes(p: Array) -> Array:
+    x, y = p[..., 0], p[..., 1]
+    along_x = sum(-2 * (c - x * (1 - y**i)) * (1 - y**i) for i, c in BEALE)
+    along_y = sum(2 * (c - x * (1 - y**i)) * i * x * y ** (i - 1) for i, c in BEALE)
+    return np.stack([along_x, along_y], axis=-1)
+
+
+def _beale_curvatures(p: Array) -> Array:
+    x, y = p[..., 0], p[..., 1]
+    xx = xy = yy = np.zeros_like(x)
+    for i, c in BEALE:
+        rest, rx, ry = c - x * (1 - y**i), y**i - 1, i * x * y ** (i - 1)
+        xx = xx + 2 * rx**2
+        xy = xy + 2 * (rx * ry + rest * i * y ** (i - 1))
+        yy = yy + 2 * (ry**2 + rest * i * (i - 1) * x * y ** max(i - 2, 0))
+    return _stack((xx, xy), (xy, yy))
+
+
+SURFACES = {
+    "bowl": named_quadratic("bowl", 1.0, 1.0),
+    "ravine": named_quadratic("ravine", 1.0, 25.0),
+    # Rosenbrock, "An automatic method for finding the greatest or least value of a function",
+    # The Computer Journal 3(3), 1960
+    "Rosenbrock": Surface(
+        "Rosenbrock",
+        "(1 − x)² + 100·(y − x²)²",
+        lambda p: (1 - p[..., 0]) ** 2 + 100 * (p[..., 1] - p[..., 0] ** 2) ** 2,
+        _rosenbrock_slopes,
+        _rosenbrock_curvatures,
+        minima=((1.0, 1.0),),
+        start=(-1.2, 1.0),
+        window=(-2.0, 2.0, -1.0, 3.0),
+    ),
+    # Nesterov, "Introductory lectures on convex optimization", 2004, section 1.2: the origin is
+    # no minimum, and every descent that begins with y = 0 ends there
+    "saddle": Surface(
+        "saddle",
+        "½·x² + ¼·y⁴ − ½·y²",
+        lambda p: p[..., 0] ** 2 / 2 + p[..., 1] ** 4 / 4 - p[..., 1] ** 2 / 2,
+        lambda p: np.stack([p[..., 0], p[..., 1] ** 3 - p[..., 1]], axis=-1),
+        _saddle_curvatures,
+        minima=((0.0, 1.0), (0.0, -1.0)),
+        start=(-1.5, 0.0),
+        window=(-2.0, 2.0, -1.6, 1.6),
+    ),
+    # Beale, "On an iterative method for finding a local minimum of a function of more than one
+    # variable", Princeton, 1958
+    "Beale": Surface(
+        "Beale",
+        "(1.5 − x + x·y)² + (2.25 − x + x·y²)² + (2.625 − x + x·y³)²",
+        _beale_heights,
+        _beale_slopes,
+        _beale_curvatures,
+        minima=((3.0, 0.5),),
+        start=(1.0, 1.0),
+        window=(-1.0, 4.5, -2.0, 2.0),
+    ),
+}
+
+
+def surface(name: str) -> Surface:
+    """One of the surfaces "bowl", "ravine", "Rosenbrock", "saddle" and "Beale".
+
+    Raises:
+        BadInput: there is no such surface; the nearest is named.
+
+    >>> surface("Rosenbrock").minimum
+    array([1., 1.])
+    """
+    return SURFACES[require.choice("surface", name, SURFACES)]

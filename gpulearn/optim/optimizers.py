@@ -1,17 +1,32 @@
-"""Gradient descent and momentum: steps that treat all parameters alike.
+"""Optimisers: one step function each, and the registry of all of them.
 
-θ: parameters, g: gradient of the loss there, η: `rate`, μ: `momentum`, v: velocity. Every
+θ: parameters, g: gradient of the loss there, η: `rate`, μ: `momentum`, v: velocity, ε:
+`epsilon`, a small number against division by zero. g², √ and / work element by element. Every
 step function takes (theta, gradient, state) and returns the new (theta, state); `state=None`
 begins a descent. None changes its input.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from gpulearn.optim.step_rules import Array, step_rule
+import numpy as np
 
-__all__ = ["gradient_step", "momentum_step", "nesterov_step"]
+from gpulearn.optim.step_rules import Array, StepRule, step_rule
+
+__all__ = [
+    "OPTIMIZERS",
+    "Optimizer",
+    "adagrad_step",
+    "adam_step",
+    "adamw_step",
+    "gradient_step",
+    "momentum_step",
+    "nesterov_step",
+    "rmsprop_step",
+]
 
 
 @step_rule
@@ -98,3 +113,219 @@ def nesterov_step(
     velocity = 0.0 if state is None else state
     velocity = momentum * velocity + gradient
     return theta - rate * (gradient + momentum * velocity), velocity
+
+
+@step_rule
+def adagrad_step(
+    theta: Array, gradient: Array, state: Any = None, *, rate: float, epsilon: float = 1e-10
+) -> tuple[Array, Array]:
+    """One step of Adagrad, which divides by all past gradients: s ← s + g², θ ← θ − η·g/(√s + ε).
+
+    Duchi, Hazan, Singer, "Adaptive subgradient methods for online learning and stochastic
+    optimization", JMLR 12, 2011. Equals `torch.optim.Adagrad`.
+
+    Args:
+        theta: parameters, of any shape.
+        gradient: the slope along each parameter, same shape.
+        state: the sum s that the last step returned; None before the first.
+        rate: η, the learning rate.
+        epsilon: ε, added outside the root.
+        weight_decay: λ, adds λ·θ to the gradient.
+
+    Raises:
+        BadInput: shapes differ, or a number is out of its range.
+
+    >>> theta, squares = adagrad_step(np.array([1.0, 1.0]), np.array([3.0, 0.01]), rate=0.5)
+    >>> theta.round(6), squares.tolist()
+    (array([0.5, 0.5]), [9.0, 0.0001])
+    """
+    squares = 0.0 if state is None else state
+    squares = squares + gradient**2
+    return theta - rate * gradient / (np.sqrt(squares) + epsilon), squares
+
+
+@step_rule
+def rmsprop_step(
+    theta: Array,
+    gradient: Array,
+    state: Any = None,
+    *,
+    rate: float,
+    alpha: float = 0.99,
+    epsilon: float = 1e-8,
+) -> tuple[Array, Array]:
+    """One step of RMSProp, which divides by recent gradients.
+
+    s ← α·s + (1 − α)·g², θ ← θ − η·g/(√s + ε).
+
+    Tieleman, Hinton, lecture 6.5 of "Neural networks for machine learning", Coursera, 2012.
+    Equals `torch.optim.RMSprop`.
+
+    Args:
+        theta: parameters, of any shape.
+        gradient: the slope along each parameter, same shape.
+        state: the mean s of the squares that the last step returned; None before the first.
+        rate: η, the learning rate.
+        alpha: α, the part of the mean that is kept, 0 <= α < 1.
+        epsilon: ε, added outside the root.
+        weight_decay: λ, adds λ·θ to the gradient.
+
+    Raises:
+        BadInput: shapes differ, or a number is out of its range.
+
+    >>> theta, squares = rmsprop_step(np.array([1.0]), np.array([3.0]), rate=0.5, alpha=0.75)
+    >>> theta.round(6), squares
+    (array([0.]), array([2.25]))
+    """
+    squares = 0.0 if state is None else state
+    squares = alpha * squares + (1 - alpha) * gradient**2
+    return theta - rate * gradient / (np.sqrt(squares) + epsilon), squares
+
+
+@step_rule
+def adam_step(
+    theta: Array,
+    gradient: Array,
+    state: Any = None,
+    *,
+    rate: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+) -> tuple[Array, tuple[int, Array, Array]]:
+    """One step of Adam: momentum, divided by the size of recent gradients.
+
+    t ← t + 1, m ← β₁·m + (1 − β₁)·g, v ← β₂·v + (1 − β₂)·g²,
+    θ ← θ − η·m̂/(√v̂ + ε) with m̂ = m/(1 − β₁ᵗ) and v̂ = v/(1 − β₂ᵗ).
+
+    m and v begin at zero, and so are too small at first: m̂ and v̂ correct that.
+
+    Kingma, Ba, "Adam: a method for stochastic optimization", arXiv 1412.6980, 2014. Equals
+    `torch.optim.Adam`.
+
+    Args:
+        theta: parameters, of any shape.
+        gradient: the slope along each parameter, same shape.
+        state: (t, m, v) as the last step returned it; None before the first.
+        rate: η, the learning rate.
+        beta1: β₁, the part of m that is kept, 0 <= β₁ < 1.
+        beta2: β₂, the part of v that is kept, 0 <= β₂ < 1.
+        epsilon: ε, added outside the root.
+        weight_decay: λ, adds λ·θ to the gradient.
+
+    Raises:
+        BadInput: shapes differ, or a number is out of its range.
+
+    >>> theta, (t, m, v) = adam_step(np.array([1.0, 1.0]), np.array([3.0, -0.01]), rate=0.5)
+    >>> theta.round(6), t
+    (array([0.5, 1.5]), 1)
+    """
+    t, m, v = (0, 0.0, 0.0) if state is None else state
+    t = t + 1
+    m = beta1 * m + (1 - beta1) * gradient
+    v = beta2 * v + (1 - beta2) * gradient**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    return theta - rate * m_hat / (np.sqrt(v_hat) + epsilon), (t, m, v)
+
+
+@step_rule
+def adamw_step(
+    theta: Array,
+    gradient: Array,
+    state: Any = None,
+    *,
+    rate: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    weight_decay: float = 0.01,
+) -> tuple[Array, tuple[int, Array, Array]]:
+    """One step of AdamW: Adam, with a weight decay that Adam does not divide.
+
+    θ ← θ − η·λ·θ, then θ ← θ − η·m̂/(√v̂ + ε) as in `adam_step`. The decay is decoupled: it
+    goes to the parameters directly, and not through m and v.
+
+    Loshchilov, Hutter, "Decoupled weight decay regularization", arXiv 1711.05101, 2017.
+    Equals `torch.optim.AdamW`.
+
+    Args:
+        theta: parameters, of any shape.
+        gradient: the slope along each parameter, same shape.
+        state: (t, m, v) as the last step returned it; None before the first.
+        rate: η, the learning rate.
+        beta1: β₁, the part of m that is kept, 0 <= β₁ < 1.
+        beta2: β₂, the part of v that is kept, 0 <= β₂ < 1.
+        epsilon: ε, added outside the root.
+        weight_decay: λ, the decay of the parameters themselves.
+
+    Raises:
+        BadInput: shapes differ, or a number is out of its range.
+
+    >>> theta, state = adamw_step(np.array([1.0]), np.array([0.0]), rate=0.5, weight_decay=0.5)
+    >>> theta
+    array([0.75])
+    """
+    t, m, v = (0, 0.0, 0.0) if state is None else state
+    t = t + 1
+    m = beta1 * m + (1 - beta1) * gradient
+    v = beta2 * v + (1 - beta2) * gradient**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    theta = theta - rate * weight_decay * theta
+    return theta - rate * m_hat / (np.sqrt(v_hat) + epsilon), (t, m, v)
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """What the package knows of an optimiser.
+
+    Attributes:
+        name: what `gl.fit` calls it.
+        title: what figures call it.
+        step: its step function.
+        torch_class: the name of its class in `torch.optim`.
+        torch_options: what that class is given besides the parameters and the learning rate.
+        numbers_kept: how many numbers it remembers for each parameter.
+        memory_option: the step function's option that says how much of the past is kept, or None.
+        stable_limit: the largest stable rate on a quadratic, given its largest curvature λ and
+            that option's value; None where the steps are scaled, so that λ sets no limit.
+        explored: whether the explorer of descents offers it.
+    """
+
+    name: str
+    title: str
+    step: StepRule
+    torch_class: str
+    torch_options: Mapping[str, Any] = field(default_factory=dict)
+    numbers_kept: int = 0
+    memory_option: str | None = None
+    stable_limit: Callable[[float, float], float] | None = None
+    explored: bool = True
+
+
+# the limits: where −1 becomes a root of the recurrence that the distances from the minimum obey
+# (Polyak, "Introduction to optimization", 1987, section 3.2, for momentum)
+OPTIMIZERS: Mapping[str, Optimizer] = {
+    one.name: one
+    for one in (
+        Optimizer(
+            "sgd", "gradient descent", gradient_step, "SGD",
+            stable_limit=lambda steepest, _: 2 / steepest,
+        ),
+        Optimizer(
+            "momentum", "momentum", momentum_step, "SGD", {"momentum": 0.9}, 1, "momentum",
+            lambda steepest, momentum: 2 * (1 + momentum) / steepest,
+        ),
+        Optimizer(
+            "nesterov", "Nesterov", nesterov_step, "SGD", {"momentum": 0.9, "nesterov": True}, 1,
+            "momentum",
+            lambda steepest, momentum: 2 * (1 + momentum) / ((1 + 2 * momentum) * steepest),
+        ),
+        Optimizer("rmsprop", "RMSProp", rmsprop_step, "RMSprop", {}, 1),
+        Optimizer("adagrad", "Adagrad", adagrad_step, "Adagrad", {}, 1),
+        Optimizer("adam", "Adam", adam_step, "Adam", {}, 2, "beta1"),
+        # on a surface without weights that grow, it is Adam
+        Optimizer("adamw", "AdamW", adamw_step, "AdamW", {}, 2, "beta1", explored=False),
+    )
+}  # fmt: skip

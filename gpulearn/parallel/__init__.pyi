@@ -3,11 +3,9 @@ from .allreduce import all_reduce_via_root as all_reduce_via_root
 from .allreduce import recursive_doubling_all_reduce as recursive_doubling_all_reduce
 from .allreduce import ring_all_reduce as ring_all_reduce
 from .allreduce import tree_all_reduce as tree_all_reduce
-from .alpha_beta import fit_alpha_beta as fit_alpha_beta
-from .alpha_beta import fit_link as fit_link
 from .averaging import average_gradients as average_gradients
 from .averaging import broadcast_weights as broadcast_weights
-from .buckets import bucket_gradients as bucket_gradients
+from .averaging import bucket_gradients as bucket_gradients
 from .collectives import all_gather as all_gather
 from .collectives import all_to_all as all_to_all
 from .collectives import broadcast as broadcast
@@ -26,6 +24,8 @@ from .communicator import world_size as world_size
 from .compression import CompressedDataParallel as CompressedDataParallel
 from .costs import all_reduce_cost as all_reduce_cost
 from .costs import all_reduce_seconds as all_reduce_seconds
+from .costs import fit_alpha_beta as fit_alpha_beta
+from .costs import fit_link as fit_link
 from .costs import ring_bytes_per_rank as ring_bytes_per_rank
 from .data_parallel import BucketedDataParallel as BucketedDataParallel
 from .data_parallel import NaiveDataParallel as NaiveDataParallel

@@ -14,10 +14,8 @@ import torch
 from torch import Tensor
 
 from gpulearn import require
-from gpulearn.parallel.collectives import broadcast, reduce
+from gpulearn.parallel.collectives import broadcast, doublings, in_place, reduce
 from gpulearn.parallel.communicator import rank, recv, send, sendrecv, world_size
-from gpulearn.parallel.distances import doublings
-from gpulearn.parallel.reduce_operations import in_place
 
 __all__ = [
     "ALGORITHMS",

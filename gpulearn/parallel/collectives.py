@@ -6,17 +6,113 @@ with tensors of one shape and dtype. `gpulearn.parallel.allreduce` has the all-r
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
 import torch
 from torch import Tensor
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.parallel.communicator import rank, recv, send, sendrecv, those_there, world_size
-from gpulearn.parallel.distances import doublings
-from gpulearn.parallel.reduce_operations import OPERATIONS, combine, need_tensor
+from gpulearn.parallel.communicator import (
+    existing_ranks,
+    need_tensor,
+    rank,
+    recv,
+    send,
+    sendrecv,
+    world_size,
+)
 from gpulearn.require import shown
 
-__all__ = ["all_gather", "all_to_all", "broadcast", "reduce", "reduce_scatter"]
+__all__ = [
+    "all_gather",
+    "all_to_all",
+    "broadcast",
+    "reduce",
+    "reduce_scatter",
+]
+
+# each writes into its first tensor
+OPERATIONS: dict[str, Callable[[Tensor, Tensor], object]] = {
+    "sum": operator.iadd,
+    "product": lambda into, other: into.mul_(other),
+    "max": lambda into, other: torch.maximum(into, other, out=into),
+    "min": lambda into, other: torch.minimum(into, other, out=into),
+}
+
+
+class InPlace(Protocol):
+    """An all-reduce: writes the result into `tensor` on every rank, and returns it."""
+
+    def __call__(self, tensor: Tensor, op: str = "sum") -> Tensor:
+        """Reduce over all ranks."""
+
+
+def combine(into: Tensor, other: Tensor, op: str) -> None:
+    """Combine two tensors of one shape and dtype; the first holds the result."""
+    OPERATIONS[op](into, other)
+
+
+class _Product(Tensor):
+    """Numbers that are multiplied where an algorithm adds."""
+
+    def __iadd__(self, other: Tensor) -> Tensor:  # type: ignore[misc, override]
+        OPERATIONS["product"](self, other)
+        return self
+
+
+class _Largest(Tensor):
+    """Numbers of which the larger stays where an algorithm adds."""
+
+    def __iadd__(self, other: Tensor) -> Tensor:  # type: ignore[misc, override]
+        OPERATIONS["max"](self, other)
+        return self
+
+
+class _Smallest(Tensor):
+    """Numbers of which the smaller stays where an algorithm adds."""
+
+    def __iadd__(self, other: Tensor) -> Tensor:  # type: ignore[misc, override]
+        OPERATIONS["min"](self, other)
+        return self
+
+
+ADDENDS: dict[str, Any] = {"product": _Product, "max": _Largest, "min": _Smallest}
+
+
+def in_place(function: Callable[[Tensor], None]) -> InPlace:
+    """Let an algorithm work on one flat, contiguous row of numbers, whatever the tensor is.
+
+    The algorithm adds with `+=`. For another operation it gets numbers to which `+=` means
+    that one, and so do all that are made from them.
+    """
+
+    @functools.wraps(function)
+    def whole(tensor: Tensor, op: str = "sum") -> Tensor:
+        need_tensor(tensor)
+        op = require.choice("op", op, OPERATIONS)
+        flat = tensor.detach().contiguous().view(-1)
+        function(flat.as_subclass(ADDENDS[op]) if op in ADDENDS else flat)
+        if flat.data_ptr() != tensor.data_ptr():
+            tensor.detach().copy_(flat.view(tensor.shape))
+        return tensor
+
+    return whole
+
+
+def doublings(count: int) -> Iterator[int]:
+    """1, 2, 4 … as long as they are below `count`.
+
+    >>> list(doublings(6))
+    [1, 2, 4]
+    """
+    distance = 1
+    while distance < count:
+        yield distance
+        distance *= 2
 
 
 def broadcast(tensor: Tensor, root: int = 0) -> Tensor:
@@ -152,5 +248,5 @@ def all_to_all(tensor: Tensor) -> Tensor:
 def _root(value: int) -> int:
     count = world_size()
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
-        raise BadInput(f"root is {shown(value)}: {those_there(count)}")
+        raise BadInput(f"root is {shown(value)}: {existing_ranks(count)}")
     return value

@@ -1,30 +1,126 @@
-"""How a rank speaks to the others: the same functions in real processes and simulated ranks."""
+"""How a rank speaks to the others: the same functions in real processes and simulated ranks.
+
+A `Channel` carries the messages; `current` says which one is here.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import operator
+import threading
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
+import torch
 from torch import Tensor
 
 from gpulearn import require
-from gpulearn.errors import BadInput
-from gpulearn.parallel.channel import Channel, Handle, current
-from gpulearn.parallel.reduce_operations import need_tensor
+from gpulearn.errors import BadInput, RankError
 from gpulearn.require import shown
 
 __all__ = [
+    "Channel",
+    "Handle",
     "barrier",
     "clock",
     "compute",
+    "current",
     "irecv",
     "isend",
     "rank",
+    "rank_of_this_thread",
     "recv",
     "send",
     "sendrecv",
+    "simulation",
+    "using_channel",
     "world_size",
 ]
+
+_here = threading.local()
+# autograd calls hooks in threads of its own for tensors on a GPU: they belong to the simulated
+# rank that has the turn
+_turns: list[Callable[[], Channel]] = []
+
+
+class Handle(Protocol):
+    """A message that is on its way."""
+
+    def wait(self) -> Tensor:
+        """Wait until it is through; the tensor that was sent, or that now holds what came."""
+
+
+class Channel(Protocol):
+    """How one rank speaks to the others; `gpulearn.parallel.communicator` says what each does."""
+
+    rank: int
+    size: int
+
+    def isend(self, tensor: Tensor, to: int, tag: int) -> Handle:
+        """Begin to send."""
+
+    def irecv(self, tensor: Tensor, source: int, tag: int) -> Handle:
+        """Begin to receive."""
+
+    def sendrecv(self, outgoing: Tensor, to: int, incoming: Tensor, source: int) -> None:
+        """Send and receive at once."""
+
+    def barrier(self) -> None:
+        """Wait for all ranks."""
+
+    def compute(self, seconds: float) -> None:
+        """Take time for computing."""
+
+    def clock(self) -> float:
+        """Seconds on this rank's clock."""
+
+
+@contextlib.contextmanager
+def using_channel(channel: Channel) -> Iterator[None]:
+    """Make this thread a rank."""
+    before = getattr(_here, "channel", None)
+    _here.channel = channel
+    try:
+        yield
+    finally:
+        _here.channel = before
+
+
+@contextlib.contextmanager
+def simulation(turn: Callable[[], Channel]) -> Iterator[None]:
+    """While simulated ranks run; `turn` says which has the turn."""
+    _turns.append(turn)
+    try:
+        yield
+    finally:
+        _turns.pop()
+
+
+def rank_of_this_thread() -> int | None:
+    """The simulated rank that this thread is, or None."""
+    own: Channel | None = getattr(_here, "channel", None)
+    return own.rank if own else None
+
+
+def current() -> Channel:
+    """How this rank speaks to the others.
+
+    Raises:
+        RankError: this is no rank.
+    """
+    own: Channel | None = getattr(_here, "channel", None)
+    if own is not None:
+        return own
+    if _turns:
+        return _turns[-1]()
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        from gpulearn.parallel.torch_messages import torch_channel
+
+        return torch_channel()
+    raise RankError(
+        "There are no ranks here: call this in a function that gl.launch runs, or within "
+        "gl.parallel.init_process_group()."
+    )
 
 
 def rank() -> int:
@@ -120,7 +216,7 @@ def sendrecv(outgoing: Tensor, to: int, incoming: Tensor, source: int) -> Tensor
     channel = current()
     need_tensor(outgoing)
     need_tensor(incoming)
-    channel.exchange(outgoing, _peer("to", to, channel), incoming, _peer("source", source, channel))
+    channel.sendrecv(outgoing, _peer("to", to, channel), incoming, _peer("source", source, channel))
     return incoming
 
 
@@ -151,7 +247,21 @@ def clock() -> float:
     return current().clock()
 
 
-def those_there(count: int) -> str:
+def need_tensor(value: object, dimensions: int = 0) -> None:
+    """Check that a value is a plain tensor that has an axis to cut, if it needs one.
+
+    Raises:
+        BadInput: it is not.
+    """
+    if not isinstance(value, Tensor):
+        raise BadInput(f"tensor is {shown(value)}: give a torch tensor.")
+    if value.layout != torch.strided:
+        raise BadInput("tensor is sparse: give a plain one, such as tensor.to_dense().")
+    if value.ndim < dimensions:
+        raise BadInput(f"tensor is {shown(value)}, a single number: give one that can be cut.")
+
+
+def existing_ranks(count: int) -> str:
     """Which ranks there are, as the end of a sentence."""
     return f"there are {count} ranks, 0 to {count - 1}." if count > 1 else "there is rank 0 alone."
 
@@ -165,7 +275,7 @@ def _peer(name: str, value: object, channel: Channel) -> int:
             return number
     if value == channel.rank:
         raise BadInput(f"{name} is {shown(value)}, which is this rank: name another one.")
-    raise BadInput(f"{name} is {shown(value)}: {those_there(channel.size)}")
+    raise BadInput(f"{name} is {shown(value)}: {existing_ranks(channel.size)}")
 
 
 def _tag(value: object) -> int:

@@ -1,4 +1,4 @@
-"""What an all-reduce costs by formula: messages, bytes, and seconds in the α–β model.
+"""The α–β model of an all-reduce: its cost by formula, and α and β from measurements.
 
 N ranks reduce S bytes over links with latency α and 1/β bytes per second; a rank sends one
 message at a time and, at the same time, receives one. Arithmetic costs nothing here.
@@ -8,12 +8,26 @@ Int. J. of High Performance Computing Applications 19(1), 2005.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gpulearn import require
+from gpulearn.errors import BadInput
 from gpulearn.parallel.links import Link, as_link
+from gpulearn.require import shown
 
-__all__ = ["Cost", "all_reduce_cost", "all_reduce_seconds", "ring_bytes_per_rank"]
+__all__ = [
+    "Cost",
+    "all_reduce_cost",
+    "all_reduce_seconds",
+    "fit_alpha_beta",
+    "fit_link",
+    "ring_bytes_per_rank",
+]
 
 
 @require.sizes("ranks")
@@ -128,3 +142,119 @@ def _ring(ranks: int, size: float) -> Cost:
 
 
 _COSTS = {"root": _root, "tree": _tree, "doubling": _doubling, "ring": _ring}
+
+
+def _need_sizes(sizes: object) -> None:
+    values = _numbers("sizes", sizes)
+    if values.ndim != 1 or np.any(values < 0) or np.unique(values).size < 2:
+        raise BadInput(f"sizes is {shown(sizes)}: give at least two different ones, in bytes.")
+
+
+def _need_seconds(seconds: object) -> None:
+    values = _numbers("seconds", seconds)
+    if np.any(values <= 0):
+        raise BadInput(f"seconds is {shown(seconds)}: each time must be above zero.")
+
+
+def _numbers(name: str, values: object) -> NDArray[Any]:
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.array([np.nan])
+    if not np.all(np.isfinite(found)):
+        raise BadInput(f"{name} is {shown(values)}: give a list of numbers.")
+    return found
+
+
+@require.same_length("sizes", "seconds")
+@require.checked(sizes=_need_sizes, seconds=_need_seconds)
+def fit_alpha_beta(sizes: Sequence[float], seconds: Sequence[float]) -> tuple[float, float]:
+    """Fit seconds = α + β · size to measured times, by least squares.
+
+    Each point counts by its relative error: times span many orders of magnitude, and the
+    error of the longest alone would else be larger than α.
+
+    Args:
+        sizes: bytes of each message.
+        seconds: the time that each took.
+
+    Returns:
+        α in seconds and β in seconds per byte. Either can come out below zero where the times
+        do not follow the model.
+
+    Raises:
+        BadInput: the lists differ in length, fewer than two sizes are different, or a time is
+            not above zero.
+
+    >>> alpha, beta = fit_alpha_beta([1000, 2000, 8000], [11e-6, 12e-6, 18e-6])
+    >>> f"{alpha:.2g} s, {1 / beta:.2g} bytes per second"
+    '1e-05 s, 1e+09 bytes per second'
+    """
+    weights = 1 / np.asarray(seconds, dtype=float)
+    terms = np.stack([np.ones(len(sizes)), np.asarray(sizes, dtype=float)], axis=1)
+    scale = terms.max(axis=0)  # both columns of one order, or the fit loses digits
+    rows = terms / scale * weights[:, None]
+    (alpha, beta), *_ = np.linalg.lstsq(rows, np.ones(len(sizes)))
+    return float(alpha / scale[0]), float(beta / scale[1])
+
+
+@require.same_length("ranks", "sizes", "seconds")
+def fit_link(
+    algorithm: str, ranks: Sequence[int], sizes: Sequence[float], seconds: Sequence[float]
+) -> Link:
+    """The link that explains measured all-reduces best; it predicts those not measured.
+
+    Solves rounds · α + path_bytes · β = seconds by least squares of the relative errors, over
+    all measurements at once; neither α nor β can come out below zero.
+
+    Args:
+        algorithm: "root", "tree", "doubling" or "ring".
+        ranks: how many ranks took part in each measurement, at least 2.
+        sizes: bytes of the tensor in each.
+        seconds: the time that each took.
+
+    Raises:
+        BadInput: the lists differ in length, a value is out of range, or the measurements
+            cannot tell latency from bandwidth.
+
+    >>> from gpulearn.parallel.costs import all_reduce_seconds
+    >>> true = Link(20e-6, 2e9)
+    >>> seconds = [all_reduce_seconds("ring", 4, size, true) for size in (1e3, 1e5, 1e7)]
+    >>> print(fit_link("ring", [4, 4, 4], [1e3, 1e5, 1e7], seconds))
+    fitted to ring (20 µs, 2 GB/s)
+    """
+    _need_seconds(seconds)
+    if any(require.whole("an entry of ranks", count) < 2 for count in ranks):
+        raise BadInput(f"ranks is {shown(list(ranks))}: one rank alone sends nothing.")
+    costs = [all_reduce_cost(algorithm, n, s) for n, s in zip(ranks, sizes, strict=True)]
+    terms = np.array([[cost.rounds, cost.path_bytes] for cost in costs], dtype=float)
+    scale = terms.max(axis=0, initial=0.0)
+    rows = terms / np.where(scale > 0, scale, 1) / np.asarray(seconds, dtype=float)[:, None]
+    if len(costs) < 2 or np.linalg.matrix_rank(rows, tol=1e-9 * np.abs(rows).max()) < 2:
+        raise BadInput(
+            f"sizes is {shown(list(sizes))}: give at least two different ones, in bytes."
+        )
+    alpha, beta = _not_below_zero(rows) / scale
+    if beta == 0:
+        raise BadInput(
+            f"seconds is {shown(list(seconds))}: they do not grow with the size; measure "
+            f"larger ones."
+        )
+    return Link(float(alpha), float(1 / beta), f"fitted to {algorithm}", "measured")
+
+
+def _not_below_zero(
+    rows: NDArray[Any],
+) -> NDArray[Any]:
+    """Least squares of rows · x = 1 with no x below zero: for two unknowns, try each alone."""
+    ones = np.ones(len(rows))
+    best: NDArray[Any] = np.linalg.lstsq(rows, ones)[0]
+    if np.all(best >= 0):
+        return best
+    alone = []
+    for column in range(rows.shape[1]):
+        found = np.zeros(rows.shape[1])
+        values = rows[:, column]
+        found[column] = max(0.0, float(values @ ones) / float(values @ values))
+        alone.append(found)
+    return min(alone, key=lambda found: float(np.sum((rows @ found - 1) ** 2)))

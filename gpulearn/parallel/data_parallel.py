@@ -20,8 +20,14 @@ import torch
 from torch import Tensor, nn
 
 from gpulearn.errors import BadInput, TrainingError
-from gpulearn.parallel.averaging import average_gradients, broadcast_weights, share_of
-from gpulearn.parallel.buckets import MEGABYTE, Bucket, bucket_gradients
+from gpulearn.parallel.averaging import (
+    MEGABYTE,
+    Bucket,
+    average_gradients,
+    broadcast_weights,
+    bucket_gradients,
+    share_of,
+)
 from gpulearn.parallel.communicator import world_size
 from gpulearn.parallel.torch_collectives import copy_from, sum_over_ranks
 from gpulearn.require import shown

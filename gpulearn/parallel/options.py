@@ -10,7 +10,7 @@ from pathlib import Path
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
-from gpulearn.train.seeding import checked_seed
+from gpulearn.train.settings import checked_seed
 
 __all__ = ["Options", "options_from"]
 

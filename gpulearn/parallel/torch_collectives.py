@@ -9,10 +9,9 @@ import torch.distributed as dist
 from torch import Tensor
 
 from gpulearn.parallel.allreduce import all_reduce
-from gpulearn.parallel.channel import Handle, current
 from gpulearn.parallel.collectives import broadcast
-from gpulearn.parallel.communicator import irecv, isend
-from gpulearn.parallel.torch_messages import Processes
+from gpulearn.parallel.communicator import Handle, current, irecv, isend
+from gpulearn.parallel.torch_messages import TorchChannel
 
 __all__ = ["Summing", "begin_sum", "copy_from", "largest_over_ranks", "sum_over_ranks"]
 
@@ -24,7 +23,7 @@ class Summing(Protocol):
         """Wait until the tensor holds the sum."""
 
 
-class _Library:
+class _TorchSum:
     """A sum that the library carries out beside us."""
 
     def __init__(self, work: Any) -> None:
@@ -34,7 +33,7 @@ class _Library:
         self._work.wait()
 
 
-class _Direct:
+class _DirectSum:
     """A sum of simulated ranks: each sends its whole tensor to each other, all at once.
 
     A ring would need somebody to take its steps while this rank computes. (N−1)·S bytes leave
@@ -78,9 +77,9 @@ def begin_sum(tensor: Tensor) -> Summing:
     >>> gl.launch(total, 3, backend="simulated")
     [[6.0, 60.0], [6.0, 60.0], [6.0, 60.0]]
     """
-    if isinstance(current(), Processes):
-        return _Library(dist.all_reduce(tensor.detach(), async_op=True))
-    return _Direct(tensor)
+    if isinstance(current(), TorchChannel):
+        return _TorchSum(dist.all_reduce(tensor.detach(), async_op=True))
+    return _DirectSum(tensor)
 
 
 def sum_over_ranks(tensor: Tensor) -> Tensor:
@@ -95,7 +94,7 @@ def largest_over_ranks(tensor: Tensor) -> Tensor:
 
 def copy_from(root: int, tensor: Tensor) -> Tensor:
     """Overwrite a tensor with that of one rank; returns it."""
-    if not isinstance(current(), Processes):
+    if not isinstance(current(), TorchChannel):
         # autograd does not count what the library writes: a buffer may have to wait for backward
         broadcast(tensor.data, root)
         return tensor
@@ -105,7 +104,7 @@ def copy_from(root: int, tensor: Tensor) -> Tensor:
 
 
 def _in_whole(tensor: Tensor, op: str) -> Tensor:
-    if not isinstance(current(), Processes):
+    if not isinstance(current(), TorchChannel):
         return all_reduce(tensor, op)
     whole = _on_wire(tensor)
     dist.all_reduce(whole, dist.ReduceOp.SUM if op == "sum" else dist.ReduceOp.MAX)

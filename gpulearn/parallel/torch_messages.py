@@ -1,26 +1,159 @@
-"""Messages between real processes: `torch.distributed`, with gloo or NCCL."""
+"""Messages between real processes: `torch.distributed`, with gloo or NCCL, and checked.
+
+gloo ends a process that is sent more than it has room for, and takes less, or another dtype,
+without a word. So a message's tag holds its number, size and dtype: sides that differ never meet,
+and those that fit pay nothing. A thread looks after what has waited for long: it writes it where
+the other rank can read it, and where two sides contradict each other, both get what they wait
+for, and are told.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import json
 import threading
 import time
 import weakref
+import zlib
+from collections import defaultdict
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from gpulearn.parallel.message_checks import Matching, Side
+from gpulearn.errors import BadInput
 
-__all__ = ["Processes", "processes"]
+__all__ = ["MessageChecks", "Side", "TorchChannel", "misfit", "torch_channel"]
+
+PATIENCE_SECONDS = 0.2  # how long a message may take before somebody looks after it
+LOOK_SECONDS = 0.1
+LOWEST = 1 << 30  # tags below are left to those who call torch's own send
+
+
+class Side:
+    """One side of a message, which is to be sent or received."""
+
+    __slots__ = ("count", "kind", "number", "peer", "sends", "since", "tag", "wrong")
+
+    def __init__(self, sends: bool, peer: int, tag: int, number: int, tensor: Tensor) -> None:
+        self.sends = sends
+        self.peer = peer
+        self.tag = tag
+        self.number = number  # of the messages with this tag from the one rank to the other
+        self.count = tensor.numel()
+        self.kind = str(tensor.dtype).removeprefix("torch.")
+        self.since = time.monotonic()
+        self.wrong = ""
+
+    @property
+    def wire_tag(self) -> int:
+        """The tag under which the two sides meet, if they fit."""
+        return _wire_tag(self.tag, self.number, self.count, self.kind)
+
+    def description(self) -> list[Any]:
+        """What the other rank has to know."""
+        return [
+            *(self.sends, self.peer, self.tag, self.number),
+            *(self.count, self.kind, bool(self.wrong)),
+        ]
+
+
+class MessageChecks:
+    """The messages of one rank of a process group."""
+
+    def __init__(self, group: Any) -> None:
+        self._group = weakref.ref(group)  # a group ends when it is destroyed
+        self._rank = group.rank()
+        self._store = dist.distributed_c10d._get_default_store()
+        self._numbers: defaultdict[tuple[bool, int, int], Any] = defaultdict(itertools.count)
+        self._open: dict[Side, None] = {}
+        self._said: list[Any] = []
+        self._answers: dict[Side, Any] = {}
+        self._watcher: threading.Thread | None = None
+
+    def begin(self, sends: bool, peer: int, tag: int, tensor: Tensor) -> Side:
+        """Note one side of a message that begins."""
+        side = Side(sends, peer, tag, next(self._numbers[sends, peer, tag]), tensor)
+        self._open[side] = None
+        if self._watcher is None:
+            self._watcher = threading.Thread(target=self._watch, daemon=True)
+            self._watcher.start()
+        return side
+
+    def end(self, side: Side) -> None:
+        """Note that one side is through.
+
+        Raises:
+            BadInput: the other side was of another size or dtype.
+        """
+        self._open.pop(side, None)
+        if side.wrong:
+            raise BadInput(side.wrong)
+
+    def _watch(self) -> None:
+        with contextlib.suppress(Exception):  # the ranks have ended, and their store with them
+            while self._group() is not None:
+                time.sleep(LOOK_SECONDS)
+                self._look()
+
+    def _look(self) -> None:
+        longest = time.monotonic() - PATIENCE_SECONDS
+        late = [side for side in tuple(self._open) if side.since < longest]
+        late_sides = [side.description() for side in late]
+        if late_sides and late_sides != self._said:
+            self._store.set(_key(self._rank), json.dumps(late_sides))
+            self._said = late_sides
+        for peer in {side.peer for side in late}:
+            if not self._store.check([_key(peer)]):
+                continue
+            theirs = {tuple(one[:4]): one[4:] for one in json.loads(self._store.get(_key(peer)))}
+            for mine in late:
+                other = theirs.get((not mine.sends, self._rank, mine.tag, mine.number))
+                if mine.peer == peer and other and other[:2] != [mine.count, mine.kind]:
+                    self._tell(mine, *other)
+
+    def _tell(self, mine: Side, count: int, kind: str, knows: bool) -> None:
+        """Say what is wrong; give the other side what it waits for, once it knows of it too."""
+        own = (self._rank, mine.count, mine.kind)
+        other = (mine.peer, count, kind)
+        mine.wrong = misfit(*own, *other) if mine.sends else misfit(*other, *own)
+        if knows and mine not in self._answers:
+            tag = _wire_tag(mine.tag, mine.number, count, kind)
+            filler = torch.zeros(count, dtype=getattr(torch, kind))
+            give = dist.isend if mine.sends else dist.irecv
+            self._answers[mine] = give(filler, mine.peer, tag=tag), filler
+
+
+def misfit(
+    sender: int, sent: int, sent_kind: str, receiver: int, wanted: int, wanted_kind: str
+) -> str:
+    """What is wrong with a message of which the two sides differ."""
+    return (
+        f"rank {sender} sends {sent} {sent_kind}, and rank {receiver} receives {wanted} "
+        f"{wanted_kind}: both sides must name as many of one dtype."
+    )
+
+
+def _wire_tag(tag: int, number: int, count: int, kind: str) -> int:
+    return LOWEST | zlib.crc32(b"%d %d %d %s" % (tag, number, count, kind.encode())) >> 2
+
+
+def _key(rank: int) -> str:
+    return f"gpulearn/late/{rank}"
 
 
 class Transfer:
     """A message on its way between two processes."""
 
     def __init__(
-        self, work: Any, tensor: Tensor, wire: Tensor, sides: Matching | None, side: Side | None
+        self,
+        work: Any,
+        tensor: Tensor,
+        wire: Tensor,
+        sides: MessageChecks | None,
+        side: Side | None,
     ) -> None:
         self._work = work
         self._tensor = tensor
@@ -44,7 +177,7 @@ class Transfer:
         return self._tensor
 
 
-class Processes:
+class TorchChannel:
     """The ranks of `torch.distributed`'s process group."""
 
     def __init__(self) -> None:
@@ -52,7 +185,7 @@ class Processes:
         self.size = dist.get_world_size()
         self._nccl = dist.get_backend() == "nccl"
         # NCCL has no tags, and carries messages out in the order in which they are given
-        self._sides = None if self._nccl else Matching(dist.group.WORLD)
+        self._sides = None if self._nccl else MessageChecks(dist.group.WORLD)
 
     def isend(self, tensor: Tensor, to: int, tag: int) -> Transfer:
         """Begin to send."""
@@ -68,7 +201,7 @@ class Processes:
         work = dist.irecv(wire, source, tag=side.wire_tag if side else tag)
         return Transfer(work, tensor, wire, self._sides, side)
 
-    def exchange(self, outgoing: Tensor, to: int, incoming: Tensor, source: int) -> None:
+    def sendrecv(self, outgoing: Tensor, to: int, incoming: Tensor, source: int) -> None:
         """Send and receive at once.
 
         NCCL carries out what it is given one after another, so that two ranks that both send
@@ -112,15 +245,15 @@ class Processes:
         return torch.empty(tensor.shape, dtype=tensor.dtype, device=device)
 
 
-_known: weakref.WeakKeyDictionary[Any, Processes] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[Any, TorchChannel] = weakref.WeakKeyDictionary()
 _making = threading.Lock()
 
 
-def processes() -> Processes:
+def torch_channel() -> TorchChannel:
     """The ranks of the process group that there is now."""
     group = dist.group.WORLD
     found = _known.get(group)
     if found is None:
         with _making:  # two threads' messages have to be counted together
-            found = _known.get(group) or _known.setdefault(group, Processes())
+            found = _known.get(group) or _known.setdefault(group, TorchChannel())
     return found

@@ -15,20 +15,24 @@ the first epoch. Later LeNet can make more of it, where a rounded value tips a R
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import json
 import math
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset
 
 from gpulearn.data.digits import digits
-from gpulearn.errors import BadInput, GpulearnError, TrainingError
+from gpulearn.errors import BadInput, CheckpointError, GpulearnError, TrainingError
 from gpulearn.optim.schedules import scaled_learning_rate
 from gpulearn.parallel.data_parallel import (
     BucketedDataParallel,
@@ -36,13 +40,12 @@ from gpulearn.parallel.data_parallel import (
     OverlappingDataParallel,
 )
 from gpulearn.parallel.options import Options, options_from
-from gpulearn.parallel.process_group import init_process_group
-from gpulearn.parallel.rank_info import Place
+from gpulearn.parallel.process_group import RankInfo, init_process_group
 from gpulearn.parallel.sharding import ShardSampler
 from gpulearn.parallel.torch_collectives import sum_over_ranks
-from gpulearn.parallel.training_files import restore, save, write_losses
+from gpulearn.train.checkpointing import load_checkpoint, save_checkpoint
 from gpulearn.train.models import MLP, LeNet
-from gpulearn.train.seeding import repeatable
+from gpulearn.train.settings import repeatable
 
 __all__ = ["Options", "Trained", "train"]
 
@@ -106,7 +109,7 @@ def train(options: Options = Options()) -> Trained:  # noqa: B008 - it is frozen
 
 def _epochs(
     options: Options,
-    place: Place,
+    place: RankInfo,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     done: Trained,
@@ -162,7 +165,7 @@ def _set_rate(optimizer: torch.optim.Optimizer, options: Options, step: int) -> 
         group["lr"] = rate
 
 
-def _right(model: nn.Module, images: Any, labels: Any, place: Place) -> int:
+def _right(model: nn.Module, images: Any, labels: Any, place: RankInfo) -> int:
     """How many of this rank's share of the held-out digits are right."""
     mine = slice(place.rank, None, place.size)
     with torch.no_grad():
@@ -170,7 +173,7 @@ def _right(model: nn.Module, images: Any, labels: Any, place: Place) -> int:
     return int((scores.argmax(dim=1).cpu() == torch.from_numpy(labels[mine])).sum())
 
 
-def _report(options: Options, place: Place, epoch: int, done: Trained, steps: int) -> None:
+def _report(options: Options, place: RankInfo, epoch: int, done: Trained, steps: int) -> None:
     first, losses = len(done.losses) - steps, done.losses[-steps:]
     if options.per_step:
         for number, loss in enumerate(losses, start=first + 1):
@@ -184,10 +187,91 @@ def _report(options: Options, place: Place, epoch: int, done: Trained, steps: in
         )
 
 
-def _say(place: Place, text: str) -> None:
+def _say(place: RankInfo, text: str) -> None:
     """Print once, not once a rank."""
     if place.rank == 0:
         print(text, flush=True)
+
+
+def save(
+    path: Path, options: Options, model: nn.Module, optimizer: torch.optim.Optimizer, done: Trained
+) -> None:
+    """Write a checkpoint; every rank holds the same weights, so one rank writes them.
+
+    Raises:
+        CheckpointError: the file cannot be written.
+    """
+    state = {"run": options.identity(), "losses": done.losses, "accuracies": done.accuracies}
+    state |= {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+    save_checkpoint(path, state)
+
+
+def restore(
+    path: Path, options: Options, model: nn.Module, optimizer: torch.optim.Optimizer
+) -> tuple[list[float], list[float]]:
+    """Go on from a checkpoint: rank 0 reads it, for the file may be on its machine alone.
+
+    Returns:
+        The losses of the steps and the accuracies of the epochs before it.
+
+    Raises:
+        CheckpointError: on every rank, if it cannot be read or is of another run.
+    """
+    found: list[Any] = [None]
+    if not dist.is_initialized() or dist.get_rank() == 0:
+        try:
+            found = [_fitting(path, options)]
+        except CheckpointError as error:
+            found = [str(error)]
+    if dist.is_initialized():
+        dist.broadcast_object_list(found, src=0)
+    state = found[0]
+    if isinstance(state, str):
+        raise CheckpointError(state)
+    model.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
+    return state["losses"], state["accuracies"]
+
+
+def _fitting(path: Path, options: Options) -> dict[str, Any]:
+    state = load_checkpoint(path)
+    if "run" not in state:
+        raise CheckpointError(
+            f"{path} is a checkpoint of gl.fit, not of gpulearn.parallel.train: give another file."
+        )
+    for name, value in options.identity().items():
+        if state["run"].get(name) != value:
+            raise CheckpointError(
+                f"{path} was written with {name}={state['run'].get(name)!r}, this run has "
+                f"{value!r}: give the same, or leave `resume` out."
+            )
+    if (behind := len(state["accuracies"])) > options.epochs:
+        raise CheckpointError(
+            f"{path} has {behind} epochs behind it, and this run is to have {options.epochs}: give "
+            f"more epochs."
+        )
+    return state
+
+
+def write_losses(path: Path, done: Trained, ranks: int, backend: str) -> None:
+    """Write the loss of each step, as JSON or CSV by the file's ending.
+
+    Raises:
+        CheckpointError: the file cannot be written.
+    """
+    try:
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
+            if Path(path).suffix == ".csv":
+                rows = csv.writer(file, lineterminator="\n")
+                rows.writerow(["step", "loss"])
+                rows.writerows((step, repr(loss)) for step, loss in enumerate(done.losses, start=1))
+                return
+            record = {"ranks": ranks, "backend": backend}
+            record |= {"losses": done.losses, "accuracies": done.accuracies}
+            json.dump(record, file, indent=1)
+            file.write("\n")
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -199,7 +199,7 @@ def settling_rates(
         steps: how many steps each gets.
 
     >>> from gpulearn.optim.optimizers import gradient_step
-    >>> from gpulearn.optim.surfaces import surface
+    >>> from gpulearn.optim.landscapes import surface
     >>> settling_rates(surface("bowl"), [1.0, 0.0], 1e-3, gradient_step, [0.5, 3.0])
     [(5, 0.5)]
     """

@@ -10,10 +10,15 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.optim.adaptive import adagrad_step, adam_step, rmsprop_step
-from gpulearn.optim.landscapes import Landscape, Surface
-from gpulearn.optim.optimizers import gradient_step, momentum_step, nesterov_step
-from gpulearn.optim.surfaces import SURFACES, surface
+from gpulearn.optim.landscapes import SURFACES, Landscape, Surface, surface
+from gpulearn.optim.optimizers import (
+    adagrad_step,
+    adam_step,
+    gradient_step,
+    momentum_step,
+    nesterov_step,
+    rmsprop_step,
+)
 from gpulearn.optim.trajectories import Trajectory, descend
 from gpulearn.plot.line_charts import curves
 from gpulearn.plot.style import LINES, figure, legend_beside

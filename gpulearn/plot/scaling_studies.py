@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpulearn.scaling.batch_sizes import BatchStudy
     from gpulearn.scaling.compression import Compressed
     from gpulearn.scaling.drift import Drift
-    from gpulearn.scaling.runs import Scaling
+    from gpulearn.scaling.laws import Scaling
 
 __all__ = ["batch_sizes", "compression", "compression_table", "drift", "scaling"]
 

@@ -305,7 +305,7 @@ def draw_training(
     data: Any, epochs: int, *, rate: float, clip: float, schedule: str
 ) -> tuple[Picture, str]:
     """Train a LeNet with momentum, draw its curves, and say how it went; clip 0 is none."""
-    from gpulearn.train.loop import fit
+    from gpulearn.train.fit import fit
     from gpulearn.train.models import LeNet
 
     steps: list[Step] = []

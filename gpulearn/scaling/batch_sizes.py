@@ -17,12 +17,12 @@ from gpulearn.errors import BadInput
 from gpulearn.optim.schedules import scaled_learning_rate
 from gpulearn.parallel.sharding import shard_indices
 from gpulearn.require import shown
-from gpulearn.scaling.runs import Spread, spread
+from gpulearn.scaling.laws import Spread, spread
 from gpulearn.tables import Table, table
 from gpulearn.train.data import TrainingData, training_data
 from gpulearn.train.evaluation import evaluate
 from gpulearn.train.models import MLP
-from gpulearn.train.seeding import checked_seed, seeded
+from gpulearn.train.settings import checked_seed, seeded
 from gpulearn.train.step import train_step
 
 __all__ = ["RULES", "BatchStudy", "batch_size_study"]

@@ -23,7 +23,7 @@ from gpulearn.parallel.sharding import shard_indices
 from gpulearn.parallel.torch_collectives import sum_over_ranks
 from gpulearn.train.evaluation import evaluate
 from gpulearn.train.models import MLP
-from gpulearn.train.seeding import checked_seed
+from gpulearn.train.settings import checked_seed
 
 __all__ = ["POLICIES", "Drift", "Policy", "measure_drift"]
 

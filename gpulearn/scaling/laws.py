@@ -1,8 +1,10 @@
-"""How well more ranks pay: efficiency and Amdahl's law."""
+"""How well more ranks pay: efficiency, Amdahl's law, and what a scaling study found."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +12,9 @@ import numpy as np
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
+from gpulearn.tables import Table, table
 
-__all__ = ["Amdahl", "fit_amdahl", "scaling_efficiency"]
+__all__ = ["Amdahl", "Scaling", "Spread", "fit_amdahl", "scaling_efficiency", "spread"]
 
 KINDS = ("strong", "weak")
 
@@ -113,3 +116,121 @@ def fit_amdahl(ranks: Sequence[int], seconds: Sequence[float]) -> Amdahl:
         errors = ((rows * alone - 1) ** 2).sum(axis=0)
         fixed, shared = np.where(np.arange(2) == errors.argmin(), alone, 0.0)
     return Amdahl(float(fixed / (fixed + shared)), float(fixed + shared))
+
+
+class Spread(NamedTuple):
+    """The middle of several values and how far they lie apart.
+
+    >>> print(Spread(0.9, 0.85, 0.95))
+    0.90 (0.85 to 0.95)
+    """
+
+    median: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Median and range of some values.
+
+    >>> spread([3.0, 1.0, 8.0])
+    Spread(median=3.0, low=1.0, high=8.0)
+    """
+    return Spread(statistics.median(values), min(values), max(values))
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Seconds of one training step on 1, 2, … ranks.
+
+    Attributes:
+        kind: "strong" (one batch is divided) or "weak" (every rank has a whole one).
+        seconds: ranks → seconds of a step, one for each repeat; a repeat's times belong together.
+        cores: how many cores, or GPUs, the ranks had; 0 if each has its own.
+        source: "measured" or "modelled".
+        unit: what `cores` counts: "core" or "GPU".
+
+    >>> run = Scaling("strong", {1: (8.0, 9.0, 8.0), 2: (5.0, 5.0, 4.0)}, cores=2)
+    >>> run.speedup(2)
+    Spread(median=1.8, low=1.6, high=2.0)
+    >>> print(run.efficiency(2))
+    0.90 (0.80 to 1.00)
+    """
+
+    kind: str
+    seconds: Mapping[int, tuple[float, ...]]
+    cores: int = 0
+    source: str = "measured"
+    unit: str = "core"
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """The numbers of ranks, ascending."""
+        return tuple(sorted(self.seconds))
+
+    def efficiency(self, ranks: int) -> Spread:
+        """The part of the ranks' work that is not lost: `scaling_efficiency` in each repeat."""
+        if ranks not in self.seconds:
+            raise BadInput(f"ranks is {shown(ranks)}: choose from {shown(list(self.ranks))}.")
+        pairs = zip(self.seconds[1], self.seconds[ranks], strict=True)
+        return spread([scaling_efficiency(one, many, ranks, self.kind) for one, many in pairs])
+
+    def speedup(self, ranks: int) -> Spread:
+        """How many times as many images a second as one rank: N · efficiency."""
+        return Spread(*(ranks * value for value in self.efficiency(ranks)))
+
+    @property
+    def places(self) -> str:
+        """What the ranks had, in words."""
+        return f"{self.cores} {self.unit}{'s' * (self.cores != 1)}"
+
+    @property
+    def fitted(self) -> tuple[int, ...]:
+        """The numbers of ranks that `law` is fitted to: those with a core for each rank.
+
+        All of them where there is one core: ranks that share it gain nothing, as the law says.
+        """
+        own = tuple(n for n in self.ranks if not self.cores or n <= self.cores)
+        return own if len(own) > 1 else self.ranks
+
+    @property
+    def law(self) -> Amdahl:
+        """Amdahl's law, fitted to the median speed-ups of the ranks that have a core each.
+
+        With two numbers of ranks two unknowns fit them exactly: that proves nothing.
+
+        Raises:
+            BadInput: the scaling is weak, or there is only one number of ranks.
+        """
+        if self.kind != "strong":
+            raise BadInput("Amdahl's law is about one problem that is divided: strong scaling.")
+        one = statistics.median(self.seconds[1])
+        return fit_amdahl(self.fitted, [one / self.speedup(n).median for n in self.fitted])
+
+    def table(self) -> Table:
+        """One row for each number of ranks."""
+        rows = []
+        for ranks in self.ranks:
+            step = spread(self.seconds[ranks])
+            rows.append({
+                "ranks": str(ranks),
+                "ms for a step": f"{1e3 * step.median:.3g}",
+                "speed-up": _said(self.speedup(ranks)),
+                "efficiency": _said(self.efficiency(ranks)),
+            })  # fmt: skip
+        return table(rows, f"{self.kind.capitalize()} scaling, {self._where()}.")
+
+    def _where(self) -> str:
+        if self.source != "measured":
+            return self.source
+        return f"measured here on {self.places}: median and range of {len(self.seconds[1])} repeats"
+
+    def __repr__(self) -> str:
+        return repr(self.table())
+
+
+def _said(found: Spread) -> str:
+    return str(found) if found.low != found.high else f"{found.median:.2f}"

@@ -16,8 +16,7 @@ from gpulearn.device import selection
 from gpulearn.errors import BadInput
 from gpulearn.parallel.communicator import barrier, clock, rank, world_size
 from gpulearn.parallel.launch.launch import launch
-from gpulearn.scaling.laws import KINDS
-from gpulearn.scaling.runs import Scaling
+from gpulearn.scaling.laws import KINDS, Scaling
 from gpulearn.train.models import LeNet
 
 __all__ = ["measure_scaling", "slowest", "take_turns"]

@@ -8,8 +8,7 @@ from typing import Any
 from gpulearn import require
 from gpulearn.parallel.costs import all_reduce_seconds
 from gpulearn.parallel.links import Link
-from gpulearn.scaling.laws import KINDS
-from gpulearn.scaling.runs import Scaling
+from gpulearn.scaling.laws import KINDS, Scaling
 
 __all__ = ["data_parallel_seconds", "modelled_scaling"]
 

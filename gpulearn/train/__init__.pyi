@@ -1,10 +1,10 @@
-from .accumulation import accumulate_gradients as accumulate_gradients
-from .clipping import clip_by_global_norm as clip_by_global_norm
 from .evaluation import evaluate as evaluate
 from .evaluation import predict as predict
-from .logs import read_log as read_log
-from .measured import measured_memory as measured_memory
+from .history import read_log as read_log
+from .memory import measured_memory as measured_memory
 from .memory import memory_budget as memory_budget
 from .models import MLP as MLP
 from .models import LeNet as LeNet
+from .step import accumulate_gradients as accumulate_gradients
+from .step import clip_by_global_norm as clip_by_global_norm
 from .step import train_step as train_step

@@ -10,16 +10,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gpulearn.errors import BadInput
-from gpulearn.train.batch import check_batch, tensor_of
+from gpulearn.train.data import check_batch, device_of, tensor_of
 
-__all__ = ["device_of", "evaluate", "predict"]
+__all__ = ["evaluate", "predict"]
 
 BATCH = 1024  # images at a time, so that memory does not grow with the data
-
-
-def device_of(model: nn.Module) -> torch.device:
-    """The device of a model's parameters; the CPU for a model without any."""
-    return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
 
 
 def evaluate(model: nn.Module, images: Any, labels: Any) -> tuple[float, float]:

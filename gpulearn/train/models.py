@@ -9,7 +9,7 @@ from torch import nn
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.train.recompute import Stages
-from gpulearn.train.seeding import seeded
+from gpulearn.train.settings import seeded
 
 __all__ = ["MLP", "LeNet"]
 

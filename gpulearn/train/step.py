@@ -1,23 +1,159 @@
-"""One step of training: the plain one, and the one with everything that large models need."""
+"""One step of training: the plain one, and the one with all that large models need.
+
+That is gradient accumulation, clipping by the global norm, and 16-bit passes.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from gpulearn import require
 from gpulearn.errors import BadInput, TrainingError
-from gpulearn.train.accumulation import accumulate_in_precision
-from gpulearn.train.batch import check_batch
-from gpulearn.train.clipping import clip_by_global_norm, global_norm
+from gpulearn.train.data import check_batch
 from gpulearn.train.precision import Precision
 
-__all__ = ["train_step", "update"]
+__all__ = [
+    "accumulate_gradients",
+    "accumulate_in_precision",
+    "clip_by_global_norm",
+    "global_norm",
+    "train_step",
+    "update",
+]
+
+
+def _ready(clip: Callable[..., float]) -> Callable[..., float]:
+    """Check the arguments, and make a list of what may be a generator, which runs only once."""
+
+    @functools.wraps(clip)
+    def checked(parameters: Iterable[torch.Tensor], max_norm: float) -> float:
+        require.above_zero("max_norm", max_norm)
+        found = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+        if not all(isinstance(p, torch.Tensor) for p in found):
+            raise BadInput("parameters are no tensors: give model.parameters().")
+        if all(p.grad is None for p in found):
+            raise BadInput("No parameter has a gradient: clip after loss.backward().")
+        return clip(found, max_norm)
+
+    return checked
+
+
+@_ready
+def clip_by_global_norm(parameters: Iterable[torch.Tensor], max_norm: float) -> float:
+    """Scale all gradients by one factor, in place, so that their common norm is at most max_norm.
+
+    norm = √(sum of the squares of all elements of all gradients); where it is above max_norm,
+    each gradient g becomes g · max_norm / norm, so that the direction of the step stays.
+    Smaller gradients stay as they are. So do all where the norm is no finite number: there is
+    no direction to keep, and the caller, who gets the norm, must leave the step out.
+    Source: R. Pascanu, T. Mikolov, Y. Bengio, On the difficulty of training recurrent neural
+    networks, 2013, arXiv 1211.5063, algorithm 1.
+
+    Args:
+        parameters: tensors whose `.grad` is clipped; those without a gradient are passed over.
+        max_norm: the largest norm allowed.
+
+    Returns:
+        The norm before clipping.
+
+    Raises:
+        BadInput: max_norm is not above zero, or no parameter has a gradient.
+
+    >>> weight = torch.nn.Parameter(torch.zeros(2))
+    >>> weight.grad = torch.tensor([3.0, 4.0])
+    >>> clip_by_global_norm([weight], max_norm=1.0), weight.grad
+    (5.0, tensor([0.6000, 0.8000]))
+    """
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    norm = float(torch.stack([g.norm() for g in gradients]).norm())
+    if max_norm < norm < float("inf"):
+        for gradient in gradients:
+            gradient.mul_(max_norm / norm)
+    return norm
+
+
+def global_norm(parameters: Iterable[torch.Tensor]) -> float:
+    """The norm of all gradients as one long vector; 0 where no parameter has one.
+
+    >>> global_norm([torch.zeros(3)])
+    0.0
+    """
+    norms = [p.grad.norm() for p in parameters if p.grad is not None]
+    return float(torch.stack(norms).norm()) if norms else 0.0
+
+
+@require.together(lambda given: check_batch(given["images"], given["labels"]))
+@require.sizes("micro_batch")
+def accumulate_gradients(
+    model: torch.nn.Module, images: torch.Tensor, labels: torch.Tensor, micro_batch: int
+) -> float:
+    """Add the gradient of a batch's mean loss to the parameters' `.grad`, part by part.
+
+    The mean over n images is the sum over the parts of (part's images / n) · (part's mean), and
+    so is its gradient. Activations are kept for one part at a time only. As `backward` does,
+    it adds to what is in `.grad`: call `zero_grad` before.
+
+    It equals the large batch for layers that treat each image by itself; batch normalisation
+    does not, and dropout draws other numbers.
+
+    Args:
+        model: gives logits, shape (n, classes).
+        images: one batch, first axis n.
+        labels: the classes, int64, shape (n,).
+        micro_batch: the most images that go through the model at once; the last part may be
+            smaller.
+
+    Returns:
+        The mean loss of the batch.
+
+    Raises:
+        BadInput: the batch is empty or no batch, or micro_batch is not a whole number above zero.
+
+    >>> model = torch.nn.Linear(4, 10)
+    >>> images, labels = torch.ones(5, 4), torch.arange(5)
+    >>> large = functional.cross_entropy(model(images), labels).item()
+    >>> abs(accumulate_gradients(model, images, labels, micro_batch=2) - large) < 1e-6
+    True
+    """
+    mean = 0.0
+    for some, wanted in zip(images.split(micro_batch), labels.split(micro_batch), strict=True):
+        loss = functional.cross_entropy(model(some), wanted)
+        loss = loss * len(wanted) / len(labels)
+        loss.backward()
+        mean += loss.item()
+    return mean
+
+
+def accumulate_in_precision(
+    model: torch.nn.Module,
+    images: torch.Tensor,
+    labels: torch.Tensor,
+    micro_batch: int,
+    precision: Precision,
+) -> float:
+    """Do the same as `accumulate_gradients` with the forward pass in another precision.
+
+    With float16 the gradients stay multiplied by the scale until `precision.unscale`.
+
+    Returns:
+        The mean loss of the batch, unscaled.
+    """
+    parts = zip(images.split(micro_batch), labels.split(micro_batch), strict=True)
+    losses: list[Any] = []
+    for some, wanted in parts:
+        with precision.autocast():
+            loss = functional.cross_entropy(model(some), wanted)
+        loss = loss * len(wanted) / len(labels)
+        precision.backward(loss)
+        losses.append(loss.detach())  # read at the end: item() makes a GPU's host wait
+    return float(torch.stack(losses).sum())
 
 
 def _checked_batch(function: Callable[..., Any]) -> Callable[..., Any]:

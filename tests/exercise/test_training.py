@@ -11,8 +11,8 @@ from torch.nn import functional
 from gpulearn import check
 from gpulearn.checker.diagnosis import diagnose
 from gpulearn.exercise.catalogue import find
+from gpulearn.train.activation_memory import saved_for_backward
 from gpulearn.train.memory import STATES, MemoryBudget
-from gpulearn.train.saved import saved_for_backward
 
 
 def step_with_float_labels(model, optimizer, images, labels):

@@ -5,7 +5,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn.errors import BadInput
-from gpulearn.optim.surfaces import SURFACES
+from gpulearn.optim.landscapes import SURFACES
 
 
 @pytest.mark.parametrize(

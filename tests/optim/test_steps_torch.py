@@ -7,34 +7,30 @@ import pytest
 import torch
 
 import gpulearn as gl
-from gpulearn.optim.adaptive import adagrad_step, adam_step, adamw_step, rmsprop_step
-from gpulearn.optim.optimizers import gradient_step, momentum_step, nesterov_step
+from gpulearn.optim.optimizers import OPTIMIZERS, adam_step, momentum_step, rmsprop_step
 
 STEPS = 100
 RATE = 0.05
 
 # step function, its options, torch's class, its options
 PAIRS = {
-    "gradient": (gradient_step, {}, torch.optim.SGD, {}),
-    "momentum": (momentum_step, {}, torch.optim.SGD, {"momentum": 0.9}),
+    **{
+        name: (one.step, {}, getattr(torch.optim, one.torch_class), one.torch_options)
+        for name, one in OPTIMIZERS.items()
+    },
     "light momentum": (momentum_step, {"momentum": 0.5}, torch.optim.SGD, {"momentum": 0.5}),
-    "nesterov": (nesterov_step, {}, torch.optim.SGD, {"momentum": 0.9, "nesterov": True}),
-    "adagrad": (adagrad_step, {}, torch.optim.Adagrad, {}),
-    "rmsprop": (rmsprop_step, {}, torch.optim.RMSprop, {}),
     "rmsprop, short": (
         rmsprop_step,
         {"alpha": 0.6, "epsilon": 1e-3},
         torch.optim.RMSprop,
         {"alpha": 0.6, "eps": 1e-3},
     ),
-    "adam": (adam_step, {}, torch.optim.Adam, {}),
     "adam, short": (
         adam_step,
         {"beta1": 0.5, "beta2": 0.8, "epsilon": 1e-2},
         torch.optim.Adam,
         {"betas": (0.5, 0.8), "eps": 1e-2},
     ),
-    "adamw": (adamw_step, {}, torch.optim.AdamW, {}),
 }
 DTYPES = [(np.float64, 1e-14), (np.float32, 1e-6)]
 

@@ -5,7 +5,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn.errors import BadInput
-from gpulearn.optim.surfaces import SURFACES
+from gpulearn.optim.landscapes import SURFACES
 
 every_surface = pytest.mark.parametrize("surface", SURFACES.values(), ids=lambda s: s.name)
 POINTS = np.random.default_rng(0).uniform(-2, 2, size=(20, 2))

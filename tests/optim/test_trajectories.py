@@ -10,6 +10,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn.errors import BadInput
+from gpulearn.optim.optimizers import OPTIMIZERS
 
 
 def spectra(seed, count=30):
@@ -85,6 +86,24 @@ def test_the_best_heavy_ball(most):
     measured = (distances[t] / t / (distances[t // 2] / (t // 2))) ** (1 / (t - t // 2))
     assert measured == pytest.approx(factor, rel=0.01)
     assert measured < 0.9 * (most - 1) / (most + 1)
+
+
+LIMITED = [name for name, one in OPTIMIZERS.items() if one.stable_limit]
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.4, 0.9])
+@pytest.mark.parametrize("name", LIMITED)
+def test_the_registrys_limit_is_where_a_descent_stops_holding(name, momentum):
+    """Just below it a parabola's minimum attracts, just above it the descent leaves."""
+    one = OPTIMIZERS[name]
+    options = {one.memory_option: momentum} if one.memory_option else {}
+    for factor, holds in ((0.99, True), (1.01, False)):
+        rate = factor * one.stable_limit(3.0, momentum)
+        path = gl.optim.descend(
+            gl.optim.quadratic(3.0), [1.0], one.step, rate=rate, steps=2000, **options
+        )
+        assert (path.values[-1] < 1e-6) == holds
+        assert (path.values[-1] > 1e3) != holds
 
 
 def test_a_path_is_what_its_steps_say():

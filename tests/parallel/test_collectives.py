@@ -170,7 +170,7 @@ def test_every_rank_of_the_ring_sends_its_part_also_where_chunks_differ(numbers)
 def test_the_cost_of_the_others():
     def speaks(name):
         data = torch.ones(64)
-        getattr(gl, name)(data)
+        getattr(gl.parallel, name)(data)
 
     for name, rounds, size in (
         ("broadcast", 3, 256),
@@ -232,7 +232,7 @@ def everything(shapes):
 SIZES = [(7,), (2, 3), (), (0,), (1000,)]
 
 
-@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("count", [2, 3])
 def test_real_ranks_agree_with_the_library_and_with_simulated_ones_to_the_bit(count):
     real = gl.launch(everything, count, SIZES)
     simulated = gl.launch(everything, count, SIZES, backend="simulated")

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -122,15 +121,14 @@ def test_a_bar_is_shown_when_it_ends(capfd):
     assert sorted(err.splitlines()) == ["[rank 0] 200 of 200", "[rank 1] 200 of 200"]
 
 
-@pytest.mark.parametrize("count", RANKS)
-def test_a_megabyte_printed_and_100_megabytes_returned(count, capfd):
+def test_a_megabyte_printed_and_100_megabytes_returned(capfd):
     def much():
         print("x" * 1_000_000)
         return b"y" * 100_000_000
 
-    assert [len(one) for one in launch(much, count)] == [100_000_000] * count
+    assert [len(one) for one in launch(much, 2)] == [100_000_000] * 2
     out, _ = capfd.readouterr()
-    assert [len(line) for line in out.splitlines()] == [1_000_009] * count
+    assert [len(line) for line in out.splitlines()] == [1_000_009] * 2
 
 
 @pytest.mark.parametrize("count", RANKS)
@@ -150,11 +148,8 @@ def test_the_first_rank_to_fail_is_named_with_its_line(count):
     assert len(str(e.value).splitlines()) == 2 + count - 1
 
 
-@pytest.mark.parametrize("count", RANKS)
-@pytest.mark.parametrize("most", [1, 20])
-def test_a_rank_killed_at_a_random_step_is_named(count, most):
-    step = random.randrange(most)
-
+@pytest.mark.parametrize(("count", "step"), [(2, 0), (4, 7)])
+def test_a_rank_that_is_killed_is_named(count, step):
     def dies():
         for n in range(20):
             if n == step and dist.get_rank() == count - 1:
@@ -167,7 +162,6 @@ def test_a_rank_killed_at_a_random_step_is_named(count, most):
         launch(dies, count)
 
 
-@pytest.mark.parametrize("count", RANKS)
 @pytest.mark.parametrize(
     ("leave", "said"),
     [
@@ -175,14 +169,14 @@ def test_a_rank_killed_at_a_random_step_is_named(count, most):
         (lambda: os._exit(5), "ended with exit code 5 before its function returned"),
     ],
 )
-def test_a_rank_that_leaves(count, leave, said):
+def test_a_rank_that_leaves(leave, said):
     def leaves():
         if dist.get_rank() == 0:
             leave()
         dist.barrier()
 
-    with pytest.raises(gl.errors.RankError, match=f"rank 0 of {count} {said}"):
-        launch(leaves, count)
+    with pytest.raises(gl.errors.RankError, match=f"rank 0 of 2 {said}"):
+        launch(leaves, 2)
 
 
 @pytest.mark.parametrize(("count", "waits"), [(2, True), (4, True), (4, False)])
@@ -249,8 +243,8 @@ def _pids(folder):
         time.sleep(0.05)
 
 
-def test_fifty_launches_leave_nothing():
-    for number in range(50):
+def test_ten_launches_leave_nothing():
+    for number in range(10):
         count = RANKS[number % 2]
         assert launch(int, count) == [0] * count
 

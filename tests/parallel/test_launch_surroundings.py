@@ -9,6 +9,7 @@ import sys
 import tempfile
 import textwrap
 import threading
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ import torch.distributed as dist
 from torch.utils.data import DataLoader, Dataset
 
 import gpulearn as gl
+from gpulearn.parallel.launch.failures import MACHINERY
 from gpulearn.parallel.launch.launch import launch
 
 
@@ -176,6 +178,10 @@ def test_a_stack_shows_every_file_of_the_reader_and_none_of_ours(backend):
     with pytest.raises(gl.errors.RankError, match="cannot travel back") as caught:
         launch(lambda: (n for n in range(3)), 1, backend=backend, timeout=20)
     assert "\n" not in str(caught.value)
+
+
+def test_what_a_stack_leaves_out_is_there():
+    assert [file for file in MACHINERY if not Path(file).is_file()] == []
 
 
 def test_too_few_open_files_are_told_and_the_next_launch_works():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpulearn as gl
-from gpulearn.parallel.rank_info import place_of, said_by_torchrun
+from gpulearn.parallel.process_group import rank_info, torchrun_environment
 
 ALL = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29501"}
 
@@ -83,7 +83,7 @@ def test_simulated_ranks_keep_theirs():
 @given(st.sets(st.sampled_from(sorted(ALL)), min_size=1, max_size=3))
 def test_half_set_variables_are_told(names):
     with pytest.raises(gl.errors.BadInput, match="torchrun sets all four") as raised:
-        said_by_torchrun({name: ALL[name] for name in names})
+        torchrun_environment({name: ALL[name] for name in names})
     assert all(name in str(raised.value) for name in ALL)
 
 
@@ -100,7 +100,7 @@ def test_half_set_variables_are_told(names):
 )
 def test_a_variable_that_is_no_number_in_its_range_is_told(change, said):
     with pytest.raises(gl.errors.BadInput, match=said):
-        said_by_torchrun({**ALL, **change})
+        torchrun_environment({**ALL, **change})
 
 
 def test_ranks_that_do_not_come_are_waited_for_no_longer_than_said(monkeypatch):
@@ -129,19 +129,19 @@ CARDS = st.lists(
 
 
 @given(CARDS)
-def test_nccl_is_taken_where_no_two_ranks_share_a_gpu_and_all_agree(cards):
-    places = [place_of(rank, cards) for rank in range(len(cards))]
+def test_nccl_is_taken_where_no_two_ranks_share_a_gpu_and_all_agree(hosts):
+    places = [rank_info(rank, hosts) for rank in range(len(hosts))]
     used = [
-        card["gpus"][place.device.index] if place.device.type == "cuda" else None
-        for card, place in zip(cards, places, strict=True)
+        host["gpus"][place.device.index] if place.device.type == "cuda" else None
+        for host, place in zip(hosts, places, strict=True)
     ]
-    own = None not in used and len(set(used)) == len(cards)
+    own = None not in used and len(set(used)) == len(hosts)
     assert {place.backend for place in places} == {"nccl" if own else "gloo"}
     assert len({place.reason for place in places}) == 1
-    assert all(gpu is not None or not card["gpus"] for gpu, card in zip(used, cards, strict=True))
+    assert all(gpu is not None or not host["gpus"] for gpu, host in zip(used, hosts, strict=True))
 
 
 def test_cores_are_shared_by_the_ranks_of_a_machine(monkeypatch):
     monkeypatch.setattr("gpulearn.device.selection.cores", lambda: 8)
-    cards = [{"machine": name, "local": 0, "gpus": []} for name in "aab"]  # two agents on a
-    assert [place_of(rank, cards).threads for rank in range(3)] == [4, 4, 8]
+    hosts = [{"machine": name, "local": 0, "gpus": []} for name in "aab"]  # two agents on a
+    assert [rank_info(rank, hosts).threads for rank in range(3)] == [4, 4, 8]

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import gpulearn as gl
-from gpulearn.parallel.simulate.exits import exits_fail
+from gpulearn.parallel.simulate.simulate import exits_fail
 
 LINK = gl.parallel.Link(latency=10e-6, bandwidth=1e9)
 

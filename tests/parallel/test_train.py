@@ -16,8 +16,10 @@ import torch
 import gpulearn as gl
 from gpulearn.parallel.train import Options, main, train
 
-STEPS = 1438 // 64
-MLP = Options(model="MLP", epochs=1)
+STEPS = 1438 // 256
+LENET = Options(epochs=1, batch=256)
+MLP = dataclasses.replace(LENET, model="MLP")
+ASKED = ["--model", "MLP", "--epochs", "1", "--batch", "256"]  # MLP, on a command line
 WRAPPERS = ["naive", "bucketed", "overlapping", "library"]
 
 
@@ -41,7 +43,7 @@ def everything(folder):
     """All that two ranks are asked, in one launch."""
     file = folder / "run.pt"
     found = {name: train(dataclasses.replace(MLP, wrapper=name)) for name in WRAPPERS}
-    found["LeNet"] = train(Options(epochs=1))
+    found["LeNet"] = train(LENET)
     train(dataclasses.replace(MLP, checkpoint=file))
     found["resumed"] = train(dataclasses.replace(MLP, epochs=2, resume=file))
     found["whole"] = train(dataclasses.replace(MLP, epochs=2))
@@ -84,7 +86,7 @@ def test_losses_do_not_depend_on_the_number_of_ranks_but_for_rounding(ranks, cap
     assert away(one, two) <= 1e-6
     assert away(one, gl.launch(train, 4, MLP, timeout=20)[0]) <= 1e-6
     assert away(one, gl.launch(train, 2, MLP, backend="simulated")[0]) <= 1e-6
-    assert away(train(Options(epochs=1)), ranks[0]["LeNet"]) <= 1e-6
+    assert away(train(LENET), ranks[0]["LeNet"]) <= 1e-6
 
 
 def test_a_run_that_goes_on_has_the_bits_of_one_that_never_stopped(ranks):
@@ -106,7 +108,7 @@ def test_each_epoch_is_shuffled_anew_and_the_rate_follows_the_rule(capsys):
     losses = train(dataclasses.replace(MLP, epochs=2, rate=1e-12)).losses
     assert losses[:STEPS] != losses[STEPS:]
     plain = train(dataclasses.replace(MLP, rate=0.04)).losses
-    scaled = dataclasses.replace(MLP, rate=0.02, rate_batch=32)
+    scaled = dataclasses.replace(MLP, rate=0.02, rate_batch=128)
     assert train(scaled).losses == plain
     assert train(dataclasses.replace(scaled, warm_up=10)).losses[:3] != plain[:3]
 
@@ -114,7 +116,7 @@ def test_each_epoch_is_shuffled_anew_and_the_rate_follows_the_rule(capsys):
 def test_the_command_line_trains_prints_and_writes(tmp_path, capsys):
     for ending in ("json", "csv"):
         file = tmp_path / f"losses.{ending}"
-        assert main(["--model", "MLP", "--epochs", "1", "--per-step", "--output", str(file)]) == 0
+        assert main([*ASKED, "--per-step", "--output", str(file)]) == 0
     said = capsys.readouterr().out.splitlines()[: STEPS + 2]
     record = json.loads((tmp_path / "losses.json").read_text())
     with (tmp_path / "losses.csv").open() as file:
@@ -178,7 +180,7 @@ def two_agents(file):
     program = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2"]
     program += ["--nproc-per-node", "1", "--rdzv-backend", "c10d", "--rdzv-id", "test"]
     program += ["--rdzv-endpoint", f"127.0.0.1:{free_port()}", "--local-addr", "127.0.0.1"]
-    program += ["-m", "gpulearn.parallel.train", "--model", "MLP", "--epochs", "1"]
+    program += ["-m", "gpulearn.parallel.train", *ASKED]
     program += ["--output", str(file), "--timeout", "60"]
     environment = {**os.environ, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
     agents = [

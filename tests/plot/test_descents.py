@@ -5,8 +5,8 @@ import pytest
 
 import gpulearn as gl
 from gpulearn.errors import BadInput
+from gpulearn.optim.landscapes import SURFACES
 from gpulearn.optim.optimizers import gradient_step, momentum_step, nesterov_step
-from gpulearn.optim.surfaces import SURFACES
 from gpulearn.optim.trajectories import descend
 from gpulearn.plot import descents, line_charts
 from gpulearn.plot.descents import METHODS, draw_descent, stable_limit

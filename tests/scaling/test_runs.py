@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import gpulearn as gl
 from gpulearn.parallel.torch_collectives import begin_sum
 from gpulearn.plot import scaling_studies
+from gpulearn.scaling.laws import Scaling
 from gpulearn.scaling.measured import slowest, take_turns
-from gpulearn.scaling.runs import Scaling
 
 COUNTS = (1, 2, 4)
 

@@ -9,14 +9,19 @@ from hypothesis import strategies as st
 from torch import nn
 
 from gpulearn.errors import BadInput
-from gpulearn.train import measured
-from gpulearn.train.measured import measured_memory
-from gpulearn.train.memory import STATES, MemoryBudget, memory_budget
+from gpulearn.train import memory
+from gpulearn.train.activation_memory import saved_for_backward
+from gpulearn.train.memory import (
+    STATES,
+    Live,
+    MemoryBudget,
+    measured_memory,
+    memory_budget,
+    peak_memory,
+)
 from gpulearn.train.models import MLP, LeNet
-from gpulearn.train.peak import Live, peak_memory
 from gpulearn.train.precision import PRECISIONS
 from gpulearn.train.recompute import in_stages
-from gpulearn.train.saved import saved_for_backward
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -155,10 +160,10 @@ def test_by_an_allocator_it_is_the_same_within_5_percent(monkeypatch, kind, prec
     """The way of a GPU, forced here: all memory in use before and after."""
     model = network(kind, recompute)
     predicted = memory_budget(model, (64, 1, 8, 8), "sgd", precision).activations
-    passes = measured.Precision(precision)
+    passes = memory.Precision(precision)
     with Live() as live:
-        monkeypatch.setattr(measured, "in_use", lambda: live.now)
-        found = measured._activations(copy.deepcopy(model), *batch(64), passes, measured.InUse)
+        monkeypatch.setattr(memory, "in_use", lambda: live.now)
+        found = memory._activations(copy.deepcopy(model), *batch(64), passes, memory.InUse)
     assert found == pytest.approx(predicted, rel=0.05)
 
 

@@ -1,26 +1,14 @@
-"""The models and the plain step: shapes, seeds, names, and gradients that recomputing keeps."""
+"""The models, and how good they are: shapes, seeds, names and scores."""
 
 import numpy as np
 import pytest
 import torch
-from torch.nn import functional
 
 import gpulearn as gl
-from gpulearn.train.accumulation import accumulate_gradients
-from gpulearn.train.precision import Precision
-from gpulearn.train.settings import Settings
-from gpulearn.train.step import update
 
 DIGITS = gl.digits()
 IMAGES = torch.tensor(DIGITS.train_images[:20])
 LABELS = torch.tensor(DIGITS.train_labels[:20])
-
-
-def gradients(model):
-    model.zero_grad()
-    torch.manual_seed(0)  # of the dropout
-    functional.cross_entropy(model(IMAGES), LABELS).backward()
-    return [parameter.grad.clone() for parameter in model.parameters()]
 
 
 @pytest.mark.parametrize("build", [gl.train.LeNet, gl.train.MLP])
@@ -31,14 +19,6 @@ def test_weights_come_from_the_seed_and_the_callers_generator_stays(build):
     for a, b, c in zip(one.parameters(), two.parameters(), other.parameters(), strict=True):
         assert torch.equal(a, b)
         assert not torch.equal(a, c)
-
-
-@pytest.mark.parametrize("build", [gl.train.LeNet, gl.train.MLP])
-def test_recomputing_gives_the_same_gradients_to_the_bit(build):
-    model = build()
-    plain = gradients(model)
-    model.recompute = True
-    assert all(torch.equal(a, b) for a, b in zip(plain, gradients(model), strict=True))
 
 
 def test_every_activation_has_a_name():
@@ -65,53 +45,6 @@ def test_every_activation_has_a_name():
 def test_a_model_that_makes_no_sense_is_told(build, expected):
     with pytest.raises(gl.errors.BadInput, match=expected):
         build()
-
-
-def test_a_step_is_the_gradient_of_this_batch_alone_and_in_training_mode():
-    model = gl.train.MLP((64, 10))
-    model.eval()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
-    weight = model.stage1.linear1.weight
-    weight.grad = torch.full_like(weight, 7.0)  # what an earlier batch left
-    start = weight.detach().clone()
-    found = gl.train.train_step(model, optimizer, IMAGES, LABELS)
-    assert isinstance(found, float)
-    assert model.training
-    scores = IMAGES.flatten(1) @ start.T + gl.train.MLP((64, 10)).stage1.linear1.bias
-    assert found == pytest.approx(functional.cross_entropy(scores, LABELS).item(), rel=1e-6)
-    chance = scores.softmax(1) - functional.one_hot(LABELS, 10)
-    expected = start - 0.5 * chance.T @ IMAGES.flatten(1) / len(LABELS)
-    np.testing.assert_allclose(weight.detach(), expected.detach(), atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("images", "labels", "expected"),
-    [
-        (IMAGES[:0], LABELS[:0], "0 images and 0 labels"),
-        (IMAGES[:3], LABELS[:2], "3 images and 2 labels"),
-        (IMAGES.numpy(), LABELS, "images is an array of shape"),
-        (IMAGES, 3, "labels is 3"),
-        (IMAGES, LABELS.float(), "dtype float32: give one class an image"),
-        (IMAGES, LABELS[:, None], r"labels has shape \(20, 1\)"),
-        (IMAGES, LABELS - 100, "labels holds -100: classes are counted from 0"),
-        (IMAGES, LABELS * 0 + 10, "labels holds 10, and the model does not tell as many"),
-    ],
-)
-def test_a_bad_batch_is_told_and_changes_nothing(images, labels, expected):
-    model = gl.train.MLP((64, 10))
-    weight = model.stage1.linear1.weight
-    before = weight.detach().clone()
-    optimizer = torch.optim.AdamW(model.parameters())
-    for step, options in (
-        (gl.train.train_step, {}),
-        (update, {"precision": Precision(), "micro_batch": 4}),
-    ):
-        with pytest.raises(gl.errors.BadInput, match=expected):
-            step(model, optimizer, images, labels, **options)
-    with pytest.raises((gl.errors.BadInput, IndexError)):
-        accumulate_gradients(model, images, labels, 4)
-    assert torch.equal(weight, before)
-    assert weight.grad is None
 
 
 def test_evaluation_hides_nothing_and_leaves_the_mode():
@@ -152,15 +85,3 @@ def test_evaluation_takes_arrays_of_any_kind():
 def test_evaluation_of_what_makes_no_sense_is_told(images, labels, expected):
     with pytest.raises(gl.errors.BadInput, match=expected):
         gl.train.evaluate(gl.train.MLP((64, 10)), images, labels)
-
-
-@pytest.mark.parametrize("steps", [1, 2, 3, 10, 690])
-@pytest.mark.parametrize("schedule", ["constant", "cosine", "warm-up"])
-def test_every_step_of_a_schedule_moves_and_none_is_above_the_rate(schedule, steps):
-    settings = Settings(1, 0.5, 1, "sgd", schedule, None, 1, "float32", 0)
-    rates = [settings.rate_at(step, steps) for step in range(steps)]
-    assert min(rates) > 0
-    assert max(rates) == 0.5
-    top = rates.index(0.5)
-    assert rates[:top] == sorted(rates[:top])
-    assert rates[top:] == sorted(rates[top:], reverse=True)

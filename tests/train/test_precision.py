@@ -7,13 +7,13 @@ import torch
 from torch import nn
 
 from gpulearn.errors import BadInput
-from gpulearn.train.clipping import clip_by_global_norm
 from gpulearn.train.precision import (
     PRECISIONS,
     Precision,
     gradient_error,
     vanished_gradients,
 )
+from gpulearn.train.step import clip_by_global_norm
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -9,7 +9,7 @@ import numpy as np
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.compare import NOTHING, is_number
 from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.parallel.alpha_beta import fit_alpha_beta
+from gpulearn.parallel.costs import fit_alpha_beta
 from gpulearn.require import shown
 
 __all__ = ["EXERCISE"]

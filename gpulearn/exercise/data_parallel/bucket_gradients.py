@@ -12,7 +12,7 @@ from torch import nn
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.compare import NOTHING
 from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.parallel.buckets import bucket_gradients
+from gpulearn.parallel.averaging import bucket_gradients
 from gpulearn.require import shown
 
 __all__ = ["EXERCISE"]

@@ -20,9 +20,8 @@ from gpulearn.checker.exercise import Case
 from gpulearn.checker.ranks import Ending, on_simulated_ranks, plain, watched
 from gpulearn.parallel import averaging
 from gpulearn.parallel.allreduce import all_reduce
-from gpulearn.parallel.channel import rank_of_this_thread
 from gpulearn.parallel.collectives import broadcast, reduce
-from gpulearn.parallel.communicator import barrier, rank, world_size
+from gpulearn.parallel.communicator import barrier, rank, rank_of_this_thread, world_size
 from gpulearn.parallel.torch_collectives import begin_sum
 
 __all__ = [

@@ -7,7 +7,7 @@ import numpy as np
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.gradient_descent import descents
-from gpulearn.optim.adaptive import adam_step
+from gpulearn.optim.optimizers import adam_step
 
 __all__ = ["COUNT", "DIVISOR", "EXERCISE", "FORMULA", "MEAN", "RETURNED", "SQUARE"]
 

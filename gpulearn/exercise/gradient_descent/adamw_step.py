@@ -15,7 +15,7 @@ from gpulearn.exercise.gradient_descent.adam_step import (
     RETURNED,
     SQUARE,
 )
-from gpulearn.optim.adaptive import adamw_step
+from gpulearn.optim.optimizers import adamw_step
 
 __all__ = ["EXERCISE"]
 

@@ -11,8 +11,8 @@ import numpy as np
 from gpulearn.checker import compare
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
+from gpulearn.optim.landscapes import surface
 from gpulearn.optim.numerical import largest_stable_step
-from gpulearn.optim.surfaces import surface
 
 __all__ = ["EXERCISE"]
 

@@ -17,7 +17,7 @@ from gpulearn.exercise.training.trial import (
     number,
     same,
 )
-from gpulearn.train.accumulation import accumulate_gradients
+from gpulearn.train.step import accumulate_gradients
 
 __all__ = ["EXERCISE"]
 

@@ -11,7 +11,7 @@ import torch
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.training.trial import Seen, flat, number, same
-from gpulearn.train.clipping import clip_by_global_norm
+from gpulearn.train.step import clip_by_global_norm
 
 __all__ = ["EXERCISE"]
 

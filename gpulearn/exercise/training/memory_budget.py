@@ -11,9 +11,9 @@ from gpulearn.checker.compare import NOTHING, is_number
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.training.trial import apart
 from gpulearn.require import shown
+from gpulearn.train.activation_memory import saved_for_backward
 from gpulearn.train.memory import STATES, MemoryBudget, memory_budget
 from gpulearn.train.models import MLP, LeNet
-from gpulearn.train.saved import saved_for_backward
 
 __all__ = ["EXERCISE"]
 

@@ -18,7 +18,7 @@ from torch.nn import functional
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.training.trial import Seen, apart, flat, network, same
-from gpulearn.train.resuming import save_and_resume
+from gpulearn.train.checkpointing import save_and_resume
 
 __all__ = ["EXERCISE"]
 

@@ -1,20 +1,17 @@
-"""Import lines for modules and for what comes from them, in the order that formatters want."""
+"""Import lines of a script: where each value of a notebook can be imported from."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 from gpulearn.parallel.export.source import unwrapped
 
-__all__ = ["WIDTH", "Imports", "has_name", "home_of", "of_notebook"]
-
-WIDTH = 88  # characters of a line, as formatters have it by default
+__all__ = ["Imports", "has_name", "home_of", "of_notebook"]
 
 
 class Imports:
@@ -23,12 +20,9 @@ class Imports:
     >>> imports = Imports()
     >>> imports.add_module("np", "numpy")
     >>> imports.add_module("nn", "torch.nn")
-    >>> imports.add_name("partial", "functools", "partial")
     >>> print(imports.text())
-    from functools import partial
-    <BLANKLINE>
-    import numpy as np
     from torch import nn
+    import numpy as np
     """
 
     def __init__(self) -> None:
@@ -62,22 +56,15 @@ class Imports:
                 here = inner
 
     def text(self) -> str:
-        """The lines: Python's own modules first, then others, each sorted."""
-        sections = []
-        plain = [module for module, alias in self._modules if not alias]
-        for own in (True, False):
-            lines = [
-                f"import {module} as {alias}" if alias else f"import {module}"
-                for module, alias in sorted(self._modules)
-                if _is_own(module) == own
-                # `import a.b` binds a
-                and (alias or not any(other.startswith(f"{module}.") for other in plain))
-            ]
-            for module in sorted(self._names):
-                if _is_own(module) == own:
-                    lines.append(_from(module, self._names[module]))
-            sections.append("\n".join(lines))
-        return "\n\n".join(section for section in sections if section)
+        """The lines, sorted."""
+        lines = [
+            f"import {module} as {alias}" if alias else f"import {module}"
+            for module, alias in self._modules
+        ]
+        for module, names in self._names.items():
+            wanted = [f"{name} as {alias}" if alias else name for name, alias in sorted(names)]
+            lines.append(f"from {module} import {', '.join(wanted)}")
+        return "\n".join(sorted(lines))
 
 
 def home_of(name: str, value: Any) -> tuple[str, str] | None:
@@ -147,24 +134,3 @@ def _loads(package: ModuleType, part: str) -> bool:
         ):
             return True
     return False
-
-
-def _is_own(module: str) -> bool:
-    return module.partition(".")[0] in sys.stdlib_module_names
-
-
-def _from(module: str, names: Iterable[tuple[str, str]]) -> str:
-    wanted = [
-        f"{name} as {alias}" if alias else name for name, alias in sorted(names, key=_in_order)
-    ]
-    line = f"from {module} import {', '.join(wanted)}"
-    if len(line) <= WIDTH:
-        return line
-    return "\n".join([f"from {module} import (", *(f"    {name}," for name in wanted), ")"])
-
-
-def _in_order(entry: tuple[str, str]) -> tuple[int, str]:
-    """Constants, then classes, then functions."""
-    name = entry[0]
-    rank = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
-    return rank, name

@@ -10,9 +10,8 @@ from typing import Any
 
 from gpulearn.errors import BadInput
 from gpulearn.parallel.export.imports import Imports, has_name, home_of, of_notebook
-from gpulearn.parallel.export.lines import Line, line_that_made, same
 from gpulearn.parallel.export.source import global_names, source_of, unwrapped
-from gpulearn.parallel.export.values import NotPlain, Text, layout, written
+from gpulearn.parallel.export.values import Line, NotPlain, line_that_made, same, written
 from gpulearn.require import shown
 
 __all__ = ["Parts"]
@@ -80,7 +79,7 @@ class Parts:
             self._constant(name, value, user)
         return name
 
-    def text_of(self, what: str, value: Any, user: str) -> tuple[Text, list[str]]:
+    def text_of(self, what: str, value: Any, user: str) -> tuple[str, list[str]]:
         """The text that makes a plain value, and the names in it.
 
         Raises:
@@ -104,13 +103,13 @@ class Parts:
                 f"{what} is {shown(value)}{inside}, which cannot be written into a script as it is "
                 f"now: make it inside {user}, or pass what it is made from."
             ) from None
-        if len(layout("", text)) > MOST:
+        if len(text) > MOST:
             raise BadInput(
                 f"{what} is {shown(value)}, too long for a script: read it from a file in {user}."
             )
         return text, [self.use(name, part, user) for name, part in named.items()]
 
-    def argument(self, number: int, value: Any, user: str) -> Text:
+    def argument(self, number: int, value: Any, user: str) -> str:
         """The text of an argument: of its own, or its name in the notebook."""
         try:
             return self.text_of(f"argument {number}", value, user)[0]
@@ -136,10 +135,10 @@ class Parts:
             self._line(line)
             return
         if self._late.isdisjoint(names):
-            self._constants[name] = layout(f"{name} = ", text)
+            self._constants[name] = f"{name} = {text}"
         else:
             self._late.add(name)
-            self.definitions.append(layout(f"{name} = ", text))
+            self.definitions.append(f"{name} = {text}")
 
     def _line(self, line: Line) -> None:
         for target in line.targets:

@@ -11,7 +11,6 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.parallel.export.parts import Parts
 from gpulearn.parallel.export.source import returns_something, source_of, unwrapped
-from gpulearn.parallel.export.values import layout
 from gpulearn.parallel.process_group import gather_results, init_process_group
 from gpulearn.require import shown
 
@@ -117,15 +116,13 @@ def _script(fn: Callable[..., Any], args: tuple[Any, ...], name: str, timeout: f
 def _main(parts: Parts, fn: Callable[..., Any], args: tuple[Any, ...], timeout: float) -> str:
     """The block at the end: join, call, and show what came of it."""
     function = parts.use(fn.__name__, fn, "fn")
-    given = [
-        ("", parts.argument(number, value, function)) for number, value in enumerate(args, start=1)
-    ]
+    given = [parts.argument(number, value, function) for number, value in enumerate(args, start=1)]
+    call = f"{function}({', '.join(given)})"
     join = parts.use("init_process_group", init_process_group, function)
     joined = f"{join}()" if timeout == 30.0 else f"{join}(timeout={timeout!r})"
     lines = ['if __name__ == "__main__":', f"    with {joined}:"]
     source = source_of(fn) if hasattr(unwrapped(fn), "__code__") else None
     if source is not None and not returns_something(source):
-        return "\n".join([*lines, " " * 8 + layout("", (f"{function}(", given, ")"), 8)])
+        return "\n".join([*lines, f"        {call}"])
     gather = parts.use("gather_results", gather_results, function)
-    call = layout("results = ", (f"{gather}({function}(", given, "))"), 8)
-    return "\n".join([*lines, " " * 8 + call, RETURNED])
+    return "\n".join([*lines, f"        results = {gather}({call})", RETURNED])

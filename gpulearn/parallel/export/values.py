@@ -1,21 +1,30 @@
-"""Plain values as the text that makes them again, laid out as a formatter would."""
+"""The text that makes a notebook's value again: the value itself, or the line that made it."""
 
 from __future__ import annotations
 
+import ast
 import cmath
+import contextlib
+import functools
+import io
+import linecache
 import math
-from collections.abc import Callable
+import pprint
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
+import numpy as np
 import torch
 
-from gpulearn.parallel.export.imports import WIDTH
+from gpulearn.parallel.export.source import parsed
+from gpulearn.parallel.launch.messages import packed
 
-__all__ = ["NotPlain", "Text", "layout", "written"]
+__all__ = ["Line", "NotPlain", "line_that_made", "same", "written"]
 
-Text = str | tuple[str, list[Any], str]  # an atom, or an opening, entries and a closing
-PLAIN = (type(None), bool, int, range, type(...))
+ATOMS = (type(None), bool, int, range, str, bytes)
+WIDTH = 88  # characters of a line
 
 
 class NotPlain(Exception):  # noqa: N818 - it is a finding, not a fault
@@ -26,8 +35,18 @@ class NotPlain(Exception):  # noqa: N818 - it is a finding, not a fault
         self.value = value
 
 
-def written(value: Any, name_of: Callable[[Any], str | None]) -> Text:
-    r"""The parts of the text that makes a value.
+class _Verbatim:
+    """A text that `pprint` takes over as it is."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def written(value: Any, name_of: Callable[[Any], str | None]) -> str:
+    r"""The text that makes a value.
 
     Args:
         value: None, a number, text, or lists, tuples, sets and dictionaries of them, and what
@@ -37,72 +56,154 @@ def written(value: Any, name_of: Callable[[Any], str | None]) -> Text:
     Raises:
         NotPlain: there is something else in it.
 
-    >>> layout("SIZES = ", written({"wide": [64, 32.5], "odd": ("it's",)}, lambda value: None))
-    'SIZES = {"wide": [64, 32.5], "odd": ("it\'s",)}'
+    >>> written({"wide": [64, 32.5], "odd": ("it's",), "none": {None}}, lambda value: None)
+    '{\'wide\': [64, 32.5], \'odd\': ("it\'s",), \'none\': {None}}'
     """
-    return _written(value, name_of, ())
+    named = _verbatim(value, name_of, ())
+    return pprint.pformat(named, width=WIDTH, compact=True, sort_dicts=False)
 
 
-def _written(value: Any, name_of: Callable[[Any], str | None], around: tuple[int, ...]) -> Text:
+def _verbatim(value: Any, name_of: Callable[[Any], str | None], around: tuple[int, ...]) -> Any:
+    """The same lists, tuples and dictionaries, with the text of all else in them."""
     kind = type(value)
     if id(value) in around:  # a list that holds itself
         raise NotPlain(value)
-    inner = (*around, id(value))
-    if kind in PLAIN:
-        return "..." if value is ... else repr(value)
-    if kind in (str, bytes):
-        return _quoted(repr(value))
-    if kind is float:
-        return repr(value) if math.isfinite(value) else f'float("{value}")'
-    if kind is complex and cmath.isfinite(value):
-        return repr(value)
-    if kind in (torch.dtype, torch.device):
-        torch_name = name_of(torch)
-        return f"{torch_name}.{str(value)[6:]}" if kind is torch.dtype else (
-            f'{torch_name}.device("{value}")'
-        )  # fmt: skip
-    if isinstance(value, PurePath):
-        return f"{name_of(Path)}({_quoted(repr(str(value)))})"
-    if kind is dict:
-        parts: list[Any] = []
-        for key, entry in value.items():
-            left = layout("", _written(key, name_of, inner), most=math.inf)
-            parts.append((f"{left}: ", _written(entry, name_of, inner)))
-        return "{", parts, "}"
+
+    def inner(part: Any) -> Any:
+        return _verbatim(part, name_of, (*around, id(value)))
+
     if kind in (list, tuple):
-        parts = [("", _written(entry, name_of, inner)) for entry in value]
-        return ("[", parts, "]") if kind is list else ("(", parts, ",)" if len(value) == 1 else ")")
+        return kind(map(inner, value))
+    if kind is dict:
+        return {_Verbatim(repr(inner(key))): inner(entry) for key, entry in value.items()}
+    return _Verbatim(_text(value, name_of, inner))
+
+
+def _text(value: Any, name_of: Callable[[Any], str | None], inner: Callable[[Any], Any]) -> str:
+    kind = type(value)
+    if kind in ATOMS or (kind is complex and cmath.isfinite(value)):
+        return repr(value)
+    if value is ...:
+        return "..."
+    if kind is float:
+        return repr(value) if math.isfinite(value) else f"float('{value}')"
+    if kind is torch.dtype:
+        return f"{name_of(torch)}.{str(value)[6:]}"
+    if kind is torch.device:
+        return f"{name_of(torch)}.device('{value}')"
+    if isinstance(value, PurePath):
+        return f"{name_of(Path)}({str(value)!r})"
     if kind in (set, frozenset):
-        parts = [("", _written(entry, name_of, inner)) for entry in value]
-        parts.sort(key=lambda part: layout("", part[1], most=math.inf))  # the same every time
-        if not parts:
-            return f"{kind.__name__}()"
-        return ("{", parts, "}") if kind is set else ("frozenset({", parts, "})")
+        entries = ", ".join(sorted(repr(inner(entry)) for entry in value))  # the same every time
+        whole = f"{{{entries}}}" if entries else ""
+        return whole if whole and kind is set else f"{kind.__name__}({whole})"
     if (name := name_of(value)) is not None:
         return name
     raise NotPlain(value)
 
 
-def layout(start: str, text: Text, indent: int = 0, end: str = "", most: float = WIDTH) -> str:
-    """A text on one line if it fits, else an entry a line."""
-    if isinstance(text, str):
-        return f"{start}{text}{end}"
-    opening, parts, closing = text
-    flat = ", ".join(layout(left, entry, most=math.inf) for left, entry in parts)
-    line = f"{start}{opening}{flat}{closing}{end}"
-    if indent + len(line) <= most or not parts:
-        return line
-    inside = [
-        " " * (indent + 4) + layout(left, entry, indent + 4, ",", most) for left, entry in parts
-    ]
-    last = " " * indent + closing.removeprefix(",") + end
-    return "\n".join([f"{start}{opening}", *inside, last])
+STARTERS = {"launch", "simulate"}  # a script must not start ranks of its own
 
 
-def _quoted(text: str) -> str:
-    """Python's own text for a string, in double quotes where that needs no backslash."""
-    prefix = "b" if text.startswith("b") else ""
-    body = text[len(prefix) :]
-    if body.startswith('"') or '"' in body:
-        return text
-    return f'{prefix}"{body[1:-1]}"'
+class Line:
+    """An assignment at the left margin of a cell.
+
+    Attributes:
+        source: its text.
+        targets: the names that it sets.
+    """
+
+    def __init__(self, source: str, targets: list[str]) -> None:
+        self.source, self.targets = source, targets
+
+
+def line_that_made(name: str, notebook: Mapping[str, Any], cell: str) -> Line | None:
+    """The last assignment that gives all its names the values that they have now.
+
+    It is run again to see that: a value that was changed afterwards, or drawn without a seed,
+    has no such line.
+
+    Args:
+        name: the name in the notebook.
+        notebook: the notebook's names and values.
+        cell: the file name of some cell of this notebook.
+    """
+    tried = set()
+    for line in _assignments(name, cell):
+        if line.source in tried or not all(target in notebook for target in line.targets):
+            continue
+        tried.add(line.source)
+        scope = dict(notebook)
+        with contextlib.suppress(Exception):
+            with contextlib.redirect_stdout(io.StringIO()), torch.random.fork_rng(devices=[]):
+                exec(compile(line.source, "<line>", "exec", dont_inherit=True), scope)
+            if all(same(scope[target], notebook[target]) for target in line.targets):
+                return line
+    return None
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are of one type and equal, tensors and arrays to the bit.
+
+    >>> same([torch.ones(2), {"a": 1.0}], [torch.ones(2), {"a": 1.0}])
+    True
+    >>> same(torch.ones(2), torch.ones(2, dtype=torch.float64))
+    False
+    """
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, torch.Tensor):
+        return one.dtype == other.dtype and torch.equal(one, other)
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, functools.partial):
+        return same((one.func, one.args, one.keywords), (other.func, other.args, other.keywords))
+    try:
+        return bool(one == other) or packed(one) == packed(other)
+    except Exception:
+        return False
+
+
+def _assignments(name: str, cell: str) -> Iterator[Line]:
+    """All simple assignments to a name in the notebook's cells, the last first."""
+    folder, _, _ = cell.rpartition("/")
+    start = f"{folder}/" if folder else cell[: len("<ipython-input")]
+    cells = [file for file in linecache.cache if file == cell or file.startswith(start)]
+    for file in reversed(cells):
+        lines = linecache.getlines(file)
+        for node in reversed(getattr(parsed(lines), "body", [])):
+            if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+                continue
+            targets = _names(node.targets if isinstance(node, ast.Assign) else [node.target])
+            if name in targets and not _starts_ranks(node):
+                text = "".join(lines[node.lineno - 1 : node.end_lineno])
+                yield Line(textwrap.dedent(_statement(text, node)).rstrip(), targets)
+
+
+def _statement(text: str, node: ast.stmt) -> str:
+    """The text of a statement that may share its lines with others."""
+    alone = ast.parse(text).body if node.col_offset == 0 else []
+    return text if len(alone) == 1 else ast.unparse(node)
+
+
+def _names(targets: list[ast.expr]) -> list[str]:
+    """The names that are set; none if something else than names is."""
+    names = []
+    for target in targets:
+        inner = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+        for one in inner:
+            if not isinstance(one, ast.Name):
+                return []
+            names.append(one.id)
+    return names
+
+
+def _starts_ranks(node: ast.stmt) -> bool:
+    called = [getattr(n, "attr", getattr(n, "id", None)) for n in ast.walk(node)]
+    return not STARTERS.isdisjoint(called)

@@ -10,12 +10,103 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpulearn import require
-from gpulearn.errors import RankError
-from gpulearn.parallel.launch.backend_errors import MISMATCH, absent, from_transport, plain
+from gpulearn.errors import RankError, in_lines
 from gpulearn.parallel.launch.flight_recorder import differing
 from gpulearn.parallel.launch.messages import STUCK, Call, Failure, Frame, Result
 
-__all__ = ["ECHO", "error_of", "own_frames", "place"]
+__all__ = [
+    "ECHO",
+    "LOG",
+    "MISMATCH",
+    "Interrupted",
+    "absent",
+    "error_of",
+    "from_transport",
+    "location",
+    "own_frames",
+    "plain",
+    "too_much",
+]
+
+MISMATCH = "Detected mismatch between collectives on ranks"
+# gloo puts its file and line in front, the peer's port in the middle, and advice behind
+PLACE = re.compile(r"\[\S*gloo/\S+:\d+\]\s*")
+PORT = re.compile(r"\s*\[[\d.:a-f]*\]:?:?\d+\b")
+ADVICE = re.compile(r"\s*This is typically caused by.*", re.S)
+PRINT = re.compile(
+    r"Rank (\d+) is running collective: CollectiveFingerPrint\(SequenceNumber=\d+, OpType=(\w+)"
+    r"(?:, TensorShape=(\[[^\]]*\]), TensorDtypes=(\w+))?"
+)
+ABSENT = re.compile(r"\[Rank \d+\]: Ranks ([\d, ]+) failed to pass monitoredBarrier in (\d+) ms")
+
+TOO_MUCH = re.compile(r"what\(\):.* (\d+) vs (\d+)\. Received data size doesn't match")
+
+# what torch and gloo log: the error says the same
+LOG = re.compile(
+    r"\[rank\d+\]:\[E.*monitoredBarrier|terminate called .*'gloo::EnforceNotMet'|\s*"
+    + TOO_MUCH.pattern
+)
+
+
+def absent(said: str) -> str | None:
+    """Which ranks did not come to a collective, if torch waited for each by name (debug)."""
+    found = ABSENT.search(said)
+    if not found:
+        return None
+    ranks = found[1].strip(", ")
+    many = "s" if "," in ranks else ""
+    return f"rank{many} {ranks} did not come to this collective within {int(found[2]) / 1e3:g} s"
+
+
+def from_transport(said: str) -> bool:
+    """Whether gloo, which carries the messages, says so, and not the reader's own code."""
+    return bool(PLACE.search(said))
+
+
+def too_much(errors: str) -> str | None:
+    """What a process that gloo ended has to say of it, by what it wrote to standard error.
+
+    >>> too_much("  what():  [… pair.cc:456] … 12 vs 8. Received data size doesn't match …")
+    'was sent 12 bytes where it had room for 8: every rank must give as many numbers of one dtype'
+    """
+    found = TOO_MUCH.search(errors)
+    if not found:
+        return None
+    sent, room = found.groups()
+    return (
+        f"was sent {sent} bytes where it had room for {room}: every rank must give as many "
+        f"numbers of one dtype"
+    )
+
+
+def plain(said: str) -> str:
+    """The message without file names, ports and advice that leads nowhere.
+
+    >>> plain("[/a/gloo/transport/tcp/pair.cc:537] Read error [127.0.0.1]:56244: Connection reset")
+    'Read error: Connection reset'
+    >>> plain("[Rank 0]: Ranks 2 failed to pass monitoredBarrier in 2000 ms")
+    'rank 2 did not come to this collective within 2 s'
+    """
+    if said.startswith(MISMATCH):
+        calls = [
+            f"rank {rank} calls {what.lower()}" + (f" with {shape} of {dtype}" if shape else "")
+            for rank, what, shape, dtype in PRINT.findall(said)
+        ]
+        return f"{MISMATCH}: {', '.join(calls)}" if calls else said
+    if missing := absent(said):
+        return missing
+    if not from_transport(said):
+        return said
+    return ADVICE.sub("", PORT.sub("", PLACE.sub("", said))).rstrip(". ")
+
+
+class Interrupted(KeyboardInterrupt):
+    """A person ended the ranks; no `except Exception` holds it up."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of a stack trace."""
+        return in_lines(self)
+
 
 # what a rank says that waited for one that is gone, or did not come
 ECHO = re.compile(
@@ -28,9 +119,9 @@ PARALLEL = Path(__file__).parents[1]
 OURS = {PARALLEL, PARALLEL.parent / "scaling"}
 # what lies between a rank's function and its messages
 MACHINERY = {
-    *(str(PARALLEL / f"{name}.py") for name in ("comm", "matching", "processes")),
-    str(PARALLEL / "launcher" / "rank.py"),
-    *(str(PARALLEL / "simulator" / f"{name}.py") for name in ("baton", "simulate", "wires")),
+    *(str(PARALLEL / f"{name}.py") for name in ("communicator", "torch_messages")),
+    str(PARALLEL / "launch" / "rank.py"),
+    *(str(PARALLEL / "simulate" / f"{name}.py") for name in ("scheduler", "simulate", "network")),
     require.__file__,
     threading.__file__,
 }
@@ -71,7 +162,7 @@ def _of_calls(count: int, rank: int, call: Call, other: int, usual: Call) -> Ran
         *_stack(call.frames),
     ]
     if own := own_frames(usual.frames):
-        lines.append(f"rank {other} is in {place(own[-1])}.")
+        lines.append(f"rank {other} is in {location(own[-1])}.")
     error = RankError("\n".join(lines))
     error.rank = rank
     return error
@@ -114,7 +205,7 @@ def _left_waiting(ended: Sequence[int]) -> str:
 def _echo(failure: Failure, cause: Failure) -> str:
     """What became of another rank, in one line."""
     own = own_frames(failure.frames)
-    where = f" in {place(own[-1])}" if own else ""
+    where = f" in {location(own[-1])}" if own else ""
     mismatch = failure.said.startswith(MISMATCH) and cause.said.startswith(MISMATCH)
     if mismatch or (failure.kind == "BadInput" and failure.said == cause.said):
         return f"found the same{where}."
@@ -145,11 +236,13 @@ def _stack(frames: Sequence[Frame]) -> list[str]:
     lines = []
     for frame in own_frames(frames)[-MOST_FRAMES:]:
         source = linecache.getline(frame.file, frame.line).strip()
-        lines.append(f"  {place(frame)}, in {frame.function}" + (f": {source}" if source else ""))
+        lines.append(
+            f"  {location(frame)}, in {frame.function}" + (f": {source}" if source else "")
+        )
     return lines
 
 
-def place(frame: Frame) -> str:
+def location(frame: Frame) -> str:
     """Where a frame is, as a reader knows it: a notebook's cell or a file, and the line."""
     return f"{_cell(frame.file)}, line {frame.line}"
 

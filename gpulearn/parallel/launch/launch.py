@@ -14,11 +14,9 @@ from typing import Any, TypeVar
 from gpulearn import require
 from gpulearn.device import selection
 from gpulearn.errors import BadInput, RankError
-from gpulearn.parallel.launch.failures import error_of
+from gpulearn.parallel.launch.failures import Interrupted, error_of
 from gpulearn.parallel.launch.group import Group
-from gpulearn.parallel.launch.interrupt import Interrupted
-from gpulearn.parallel.launch.messages import Job, Result, travelling_call
-from gpulearn.parallel.launch.unpacking import results_of
+from gpulearn.parallel.launch.messages import Job, Result, results_of, travelling_call
 from gpulearn.parallel.links import Link
 from gpulearn.parallel.simulate.simulate import simulate
 from gpulearn.require import shown

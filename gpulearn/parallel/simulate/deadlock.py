@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from types import FrameType, TracebackType
 
 from gpulearn.errors import RankError
-from gpulearn.parallel.launch.failures import own_frames, place
+from gpulearn.parallel.launch.failures import location, own_frames
 from gpulearn.parallel.launch.messages import Frame
-from gpulearn.parallel.simulate.network import Post
+from gpulearn.parallel.simulate.network import Request
 
 __all__ = ["deadlock", "frames_of_error", "frames_of_thread"]
 
@@ -38,7 +38,7 @@ def frames_of_thread(thread: threading.Thread) -> tuple[Frame, ...]:
     return tuple(own_frames(found[::-1]))
 
 
-def deadlock(waiting: Mapping[int, Post], threads: Sequence[threading.Thread]) -> RankError:
+def deadlock(waiting: Mapping[int, Request], threads: Sequence[threading.Thread]) -> RankError:
     """The error for ranks of which none can go on: who waits for whom, and where.
 
     Args:
@@ -64,14 +64,14 @@ def deadlock(waiting: Mapping[int, Post], threads: Sequence[threading.Thread]) -
 
 
 def _where(frames: Sequence[Frame]) -> str:
-    return f" in {place(frames[-1])}" if frames else ""
+    return f" in {location(frames[-1])}" if frames else ""
 
 
-def _gone(peer: int, waiting: Mapping[int, Post]) -> str:
+def _gone(peer: int, waiting: Mapping[int, Request]) -> str:
     return "" if peer in waiting else ", which has ended"
 
 
-def _ring(waiting: Mapping[int, Post]) -> list[int]:
+def _ring(waiting: Mapping[int, Request]) -> list[int]:
     """Ranks of which each waits for the next and the last for the first; empty if none do."""
     for start in sorted(waiting):
         path: list[int] = []
@@ -86,10 +86,10 @@ def _ring(waiting: Mapping[int, Post]) -> list[int]:
     return []
 
 
-def _advice(posts: Sequence[Post], ring: bool) -> str:
+def _advice(requests: Sequence[Request], ring: bool) -> str:
     if not ring:
         return "Every rank must take part: one that has ended neither sends nor receives."
-    if all(post.sends for post in posts):
+    if all(request.sends for request in requests):
         return (
             "A send ends when the other side receives: let some receive first, or use "
             "gl.parallel.sendrecv."

@@ -14,25 +14,25 @@ import torch
 from torch import Tensor
 
 from gpulearn.errors import BadInput, RankError
-from gpulearn.parallel.distances import doublings
+from gpulearn.parallel.collectives import doublings
 from gpulearn.parallel.links import Link
-from gpulearn.parallel.message_checks import misfit
-from gpulearn.parallel.simulate.scheduler import Baton
+from gpulearn.parallel.simulate.scheduler import Scheduler
+from gpulearn.parallel.torch_messages import misfit
 
-__all__ = ["Port", "Post", "Wires"]
+__all__ = ["Network", "Request", "SimulatedChannel"]
 
 BARRIER = -1  # the tag of a barrier's own messages
 
 
-class Post:
+class Request:
     """One side of a message: a rank that sends, or one that receives."""
 
-    __slots__ = ("_version", "data", "end", "owner", "peer", "sends", "tag", "tensor", "wires")
+    __slots__ = ("_version", "data", "end", "network", "owner", "peer", "sends", "tag", "tensor")
 
     def __init__(
-        self, wires: Wires, owner: int, peer: int, tag: int, tensor: Tensor, sends: bool
+        self, network: Network, owner: int, peer: int, tag: int, tensor: Tensor, sends: bool
     ) -> None:
-        self.wires = wires
+        self.network = network
         self.owner = owner
         self.peer = peer
         self.tag = tag
@@ -45,18 +45,18 @@ class Post:
 
     def wait(self) -> Tensor:
         """Wait until the message is through; a receiver's tensor changes only now."""
-        wires, clocks = self.wires, self.wires.baton.clocks
-        if self not in wires.open[self.owner]:
+        network, clocks = self.network, self.network.scheduler.clocks
+        if self not in network.open[self.owner]:
             return self.tensor
         if self.end is None:
-            wires.waiting[self.owner] = self
-            wires.baton.pause(self.owner)
-            del wires.waiting[self.owner]
+            network.waiting[self.owner] = self
+            network.scheduler.pause(self.owner)
+            del network.waiting[self.owner]
         assert self.end is not None
         if self.end > clocks[self.owner]:
-            wires.blocked.extend((self.owner, clocks[self.owner], self.end))
+            network.blocked.extend((self.owner, clocks[self.owner], self.end))
             clocks[self.owner] = self.end
-        wires.open[self.owner].pop(self)
+        network.open[self.owner].pop(self)
         if self.sends:
             self._check_unchanged()
         elif self.data is not None:
@@ -83,51 +83,51 @@ class Post:
         return f"{verb} {self.tensor.nbytes} bytes {word} rank {self.peer}"
 
 
-class Wires:
+class Network:
     """All messages of one simulation.
 
     Attributes:
-        waiting: the post that a blocked rank waits for.
-        open: each rank's posts that it has not waited for yet, oldest first.
+        waiting: the request that a blocked rank waits for.
+        open: each rank's requests that it has not waited for yet, oldest first.
         moved: five numbers for each message: sender, receiver, bytes, begin, end.
         blocked: three numbers for each time that a rank waited: rank, begin, end.
         computed: the same for each time that a rank computed.
     """
 
-    def __init__(self, size: int, link: Link, baton: Baton) -> None:
+    def __init__(self, size: int, link: Link, scheduler: Scheduler) -> None:
         self.link = link
-        self.baton = baton
-        self.waiting: dict[int, Post] = {}
-        self.open: list[dict[Post, None]] = [{} for _ in range(size)]
+        self.scheduler = scheduler
+        self.waiting: dict[int, Request] = {}
+        self.open: list[dict[Request, None]] = [{} for _ in range(size)]
         self.moved, self.blocked, self.computed = array("d"), array("d"), array("d")
         self._out_free = [0.0] * size
         self._in_free = [0.0] * size
-        self._posted: dict[tuple[int, int, int], deque[Post]] = {}
+        self._unmatched: dict[tuple[int, int, int], deque[Request]] = {}
 
     @property
     def count(self) -> int:
         """How many messages have begun."""
         return len(self.moved) // 5
 
-    def post(self, owner: int, peer: int, tag: int, tensor: Tensor, sends: bool) -> Post:
+    def post(self, owner: int, peer: int, tag: int, tensor: Tensor, sends: bool) -> Request:
         """Send or receive: the message begins if the other side is there already."""
-        self.baton.step(owner)
-        mine = Post(self, owner, peer, tag, tensor, sends)
+        self.scheduler.step(owner)
+        mine = Request(self, owner, peer, tag, tensor, sends)
         self.open[owner][mine] = None
         key = (owner, peer, tag) if sends else (peer, owner, tag)
-        queue = self._posted.get(key)
+        queue = self._unmatched.get(key)
         if queue is None:
-            queue = self._posted[key] = deque()
+            queue = self._unmatched[key] = deque()
         if queue and queue[0].sends != sends:
             other = queue.popleft()
-            # posts come in the order of the clock, so this one is the later of the two
+            # requests come in the order of the clock, so this one is the later of the two
             send, receive = (mine, other) if sends else (other, mine)
-            self._move(send, receive, now=self.baton.clocks[owner])
+            self._move(send, receive, now=self.scheduler.clocks[owner])
         else:
             queue.append(mine)
         return mine
 
-    def _move(self, send: Post, receive: Post, now: float) -> None:
+    def _move(self, send: Request, receive: Request, now: float) -> None:
         _check_fit(send, receive)
         source, target, size = send.owner, receive.owner, send.tensor.nbytes
         start = max(now, self._out_free[source], self._in_free[target])
@@ -135,29 +135,29 @@ class Wires:
         self._out_free[source] = self._in_free[target] = end
         self.moved.extend((source, target, size, start, end))
         receive.data = send.data
-        for post in (send, receive):
-            post.end = end
-            if self.waiting.get(post.owner) is post:
-                self.baton.ready(post.owner, end)
+        for request in (send, receive):
+            request.end = end
+            if self.waiting.get(request.owner) is request:
+                self.scheduler.ready(request.owner, end)
 
 
-class Port:
+class SimulatedChannel:
     """A simulated rank's way to the others."""
 
-    def __init__(self, wires: Wires, rank: int, size: int) -> None:
-        self._wires = wires
+    def __init__(self, network: Network, rank: int, size: int) -> None:
+        self._network = network
         self.rank = rank
         self.size = size
 
-    def isend(self, tensor: Tensor, to: int, tag: int) -> Post:
+    def isend(self, tensor: Tensor, to: int, tag: int) -> Request:
         """Begin to send."""
-        return self._wires.post(self.rank, to, tag, tensor, sends=True)
+        return self._network.post(self.rank, to, tag, tensor, sends=True)
 
-    def irecv(self, tensor: Tensor, source: int, tag: int) -> Post:
+    def irecv(self, tensor: Tensor, source: int, tag: int) -> Request:
         """Begin to receive."""
-        return self._wires.post(self.rank, source, tag, tensor, sends=False)
+        return self._network.post(self.rank, source, tag, tensor, sends=False)
 
-    def exchange(
+    def sendrecv(
         self, outgoing: Tensor, to: int, incoming: Tensor, source: int, tag: int = 0
     ) -> None:
         """Send and receive at once."""
@@ -174,22 +174,22 @@ class Port:
         nothing = torch.empty(0)
         for distance in doublings(self.size):
             ahead, behind = (self.rank + distance) % self.size, (self.rank - distance) % self.size
-            self.exchange(nothing, ahead, nothing, behind, BARRIER)
+            self.sendrecv(nothing, ahead, nothing, behind, BARRIER)
 
     def compute(self, seconds: float) -> None:
         """Move this rank's clock on."""
-        clocks = self._wires.baton.clocks
+        clocks = self._network.scheduler.clocks
         if seconds > 0:
             start = clocks[self.rank]
             clocks[self.rank] += seconds
-            self._wires.computed.extend((self.rank, start, clocks[self.rank]))
+            self._network.computed.extend((self.rank, start, clocks[self.rank]))
 
     def clock(self) -> float:
         """Simulated seconds."""
-        return self._wires.baton.clocks[self.rank]
+        return self._network.scheduler.clocks[self.rank]
 
 
-def _check_fit(send: Post, receive: Post) -> None:
+def _check_fit(send: Request, receive: Request) -> None:
     sent, wanted = send.tensor, receive.tensor
     if sent.dtype != wanted.dtype or sent.numel() != wanted.numel():
         kinds = [str(t.dtype).removeprefix("torch.") for t in (sent, wanted)]

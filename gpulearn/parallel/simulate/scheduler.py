@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import torch
 
-__all__ = ["Baton", "Ended"]
+__all__ = ["Ended", "Scheduler"]
 
 GRACE_SECONDS = 1.0  # for a rank that is ended to tidy up
 
@@ -20,8 +20,8 @@ class Ended(BaseException):
     """Ends a rank because another one failed; no `except Exception` stops it."""
 
 
-class Baton:
-    """Threads that hand on a baton: the rank with the smallest (clock, rank) is next.
+class Scheduler:
+    """Threads of which one runs at a time: the rank with the smallest (clock, rank) is next.
 
     Since messages are posted in the order of the simulated clock, the outcome depends neither
     on the operating system nor on how fast this machine is.
@@ -29,7 +29,7 @@ class Baton:
     Attributes:
         clocks: seconds of each rank's simulated clock.
         holder: the rank that runs; -1 before the first.
-        since: when it was given the baton, on the clock of `time.monotonic`.
+        since: when its turn began, on the clock of `time.monotonic`.
         over: set when nobody can go on: all are done, one has failed, or all wait.
     """
 
@@ -60,11 +60,11 @@ class Baton:
             self.pause(rank)
 
     def pause(self, rank: int) -> None:
-        """Hand the baton on, and wait until it comes back; random numbers stay the rank's own."""
+        """Give up the turn, and wait until it comes again; random numbers stay the rank's own."""
         if self._ending:
             raise Ended
         state = torch.default_generator.get_state()
-        self.hand_on()
+        self.next_turn()
         self._wait(rank)
         torch.default_generator.set_state(state)
 
@@ -72,8 +72,8 @@ class Baton:
         """A rank that paused can go on, at this time of its clock."""
         heapq.heappush(self._ready, (clock, rank))
 
-    def hand_on(self) -> None:
-        """Give the baton to the next rank, or end the game if there is none."""
+    def next_turn(self) -> None:
+        """Give the turn to the next rank, or end the run if there is none."""
         if not self._ready:
             self.over.set()
             return
@@ -87,7 +87,7 @@ class Baton:
         if failed:
             self.over.set()
         else:
-            self.hand_on()
+            self.next_turn()
 
     def end(self, threads: Sequence[threading.Thread]) -> None:
         """End those that still run, one after another."""

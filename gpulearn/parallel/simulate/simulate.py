@@ -4,37 +4,92 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 import torch
 
 from gpulearn import require
 from gpulearn.errors import BadInput, RankError
-from gpulearn.parallel.channel import rank_of_this_thread, simulation, speaking_through
-from gpulearn.parallel.launch.failures import error_of
-from gpulearn.parallel.launch.interrupt import Interrupted
-from gpulearn.parallel.launch.messages import Failure, Result, travelling_call
+from gpulearn.parallel.communicator import rank_of_this_thread, simulation, using_channel
+from gpulearn.parallel.launch.failures import Interrupted, error_of
+from gpulearn.parallel.launch.messages import Failure, Result, own_copy, results_of, travelling_call
 from gpulearn.parallel.launch.rank import said, travelling
 from gpulearn.parallel.launch.streams import prefixed_output
-from gpulearn.parallel.launch.unpacking import own_copy, results_of
 from gpulearn.parallel.links import Link, as_link
-from gpulearn.parallel.simulate.counting import counted
 from gpulearn.parallel.simulate.deadlock import (
     MOST_RANKS,
     deadlock,
     frames_of_error,
     frames_of_thread,
 )
-from gpulearn.parallel.simulate.exits import exits_fail
-from gpulearn.parallel.simulate.network import Port, Wires
-from gpulearn.parallel.simulate.scheduler import Baton, Ended
+from gpulearn.parallel.simulate.network import Network, SimulatedChannel
+from gpulearn.parallel.simulate.scheduler import Ended, Scheduler
 from gpulearn.parallel.simulate.simulation import Simulation
 from gpulearn.require import shown
+from gpulearn.train.history import progress_bar
 
-__all__ = ["simulate"]
+__all__ = ["counted", "exits_fail", "simulate"]
+
+
+@contextlib.contextmanager
+def exits_fail(rank_of: Callable[[], int | None]) -> Iterator[None]:
+    """While simulated ranks run, `os._exit` in one of them fails that rank.
+
+    Args:
+        rank_of: says which rank the thread is that asks, or None.
+    """
+    before, process = os._exit, os.getpid()
+
+    def leave(status: int) -> Any:
+        # a process that a rank has made, such as a loader's worker, may end as it likes
+        if os.getpid() != process or rank_of() is None:
+            return before(status)
+        raise SystemExit(
+            f"os._exit({status}) would end the notebook, in whose process simulated ranks run: "
+            f"return instead, or let gl.launch start real ranks"
+        )
+
+    os._exit = leave
+    try:
+        yield
+    finally:
+        os._exit = before
+
+
+PATIENCE_SECONDS = 1.0  # a run that takes less shows nothing
+
+
+@contextlib.contextmanager
+def counted(ranks: int, count: Callable[[], int]) -> Iterator[Callable[[], None]]:
+    """A bar without an end, since nobody knows how many messages there will be.
+
+    Args:
+        ranks: how many ranks there are.
+        count: says how many messages have gone.
+
+    Yields:
+        What to call now and then: it shows the count, from the second second on. At the end
+        nothing stays.
+    """
+    begun = time.monotonic()
+    bars: list[Any] = []
+    with contextlib.ExitStack() as shown:
+
+        def show() -> None:
+            if not bars and time.monotonic() - begun > PATIENCE_SECONDS:
+                bar = progress_bar(
+                    True, None, doing=f"{ranks:,} ranks", unit=" messages", stays=False
+                )
+                bars.append(shown.enter_context(bar))
+            if bars and bars[0] is not None:
+                bars[0].update(count() - bars[0].n)
+
+        yield show
+
 
 R = TypeVar("R")
 MOST = 1024
@@ -101,8 +156,8 @@ class _Run(Generic[R]):
         self._payload = payload
         self._size = size
         self._link = link
-        self._baton = Baton(size)
-        self._wires = Wires(size, link, self._baton)
+        self._scheduler = Scheduler(size)
+        self._network = Network(size, link, self._scheduler)
         self._results: dict[int, bytes] = {}
         self._failures: dict[int, Failure] = {}
         self._threads = [
@@ -117,14 +172,14 @@ class _Run(Generic[R]):
         alone = _one_at_a_time if rank_of_this_thread() is None else contextlib.nullcontext()
         with alone:
             self._run(timeout)
-        wires = self._wires
+        network = self._network
         return Simulation(
             results_of([self._results[rank] for rank in range(self._size)]),
             self._link,
-            tuple(self._baton.clocks),
-            wires.moved,
-            wires.blocked,
-            wires.computed,
+            tuple(self._scheduler.clocks),
+            network.moved,
+            network.blocked,
+            network.computed,
         )
 
     def _run(self, timeout: float) -> None:
@@ -138,11 +193,11 @@ class _Run(Generic[R]):
                 try:
                     for thread in self._threads:
                         thread.start()
-                    self._baton.hand_on()
+                    self._scheduler.next_turn()
                     self._wait(timeout)
                     error = self._error()
                 finally:
-                    self._baton.end(self._threads)
+                    self._scheduler.end(self._threads)
         except KeyboardInterrupt:
             raise Interrupted(f"you ended the {self._size:,} simulated ranks.") from None
         finally:
@@ -152,14 +207,14 @@ class _Run(Generic[R]):
 
     def _be(self, rank: int) -> None:
         """Be one rank, from start to end."""
-        port = Port(self._wires, rank, self._size)
+        channel = SimulatedChannel(self._network, rank, self._size)
         try:
-            with speaking_through(port):
-                self._baton.take(rank)
+            with using_channel(channel):
+                self._scheduler.take(rank)
                 function, args = own_copy(self._payload)
                 result = function(*args)
-                for post in self._wires.open[rank]:
-                    raise RankError(f"it ended before wait() was called where it {post}")
+                for request in self._network.open[rank]:
+                    raise RankError(f"it ended before wait() was called where it {request}")
                 self._results[rank] = travelling(result)
         except Ended:
             return
@@ -167,30 +222,30 @@ class _Run(Generic[R]):
             self._failures[rank] = Failure(
                 type(error).__name__, _explained(said(error)), frames_of_error(error)
             )
-            self._baton.leave(rank, failed=True)
+            self._scheduler.leave(rank, failed=True)
         else:
-            self._baton.leave(rank, failed=False)
+            self._scheduler.leave(rank, failed=False)
 
-    def _turn(self) -> Port:
-        return Port(self._wires, self._baton.holder, self._size)
+    def _turn(self) -> SimulatedChannel:
+        return SimulatedChannel(self._network, self._scheduler.holder, self._size)
 
     def _wait(self, timeout: float) -> None:
         """Wait until nobody can go on, or one rank has kept the turn for too long."""
-        over, baton = self._baton.over, self._baton
-        with counted(self._size, lambda: self._wires.count) as show:
-            while not over.wait(min(0.5, max(0.05, baton.since + timeout - time.monotonic()))):
+        over, scheduler = self._scheduler.over, self._scheduler
+        with counted(self._size, lambda: self._network.count) as show:
+            while not over.wait(min(0.5, max(0.05, scheduler.since + timeout - time.monotonic()))):
                 show()
-                if self._size > 1 and time.monotonic() - baton.since > timeout:
-                    self._failures[baton.holder] = Failure(
+                if self._size > 1 and time.monotonic() - scheduler.since > timeout:
+                    self._failures[scheduler.holder] = Failure(
                         "",
                         f"ran for {timeout:g} seconds without speaking to another rank",
-                        frames_of_thread(self._threads[baton.holder]),
+                        frames_of_thread(self._threads[scheduler.holder]),
                     )
                     return
 
     def _error(self) -> RankError | None:
         """What went wrong, while all ranks still stand where they were."""
-        waiting = self._wires.waiting
+        waiting = self._network.waiting
         if not self._failures:
             return deadlock(waiting, self._threads) if waiting else None
         outcomes: list[Result | Failure] = [Result(b"")] * self._size
@@ -211,7 +266,8 @@ def _explained(message: str) -> str:
     """The message, with what to do where a simulated rank used what only a real one has."""
     if "process group" in message and "initialized" in message:
         return (
-            f"{message.rstrip('.')}: simulated ranks speak through rank, send, recv and "
-            f"the collectives of gl.parallel, not through torch.distributed"
+            f"{message.rstrip('.')}: simulated ranks speak through gl.parallel.rank, "
+            f"gl.parallel.send, gl.parallel.recv and the collectives there, not through "
+            f"torch.distributed"
         )
     return message

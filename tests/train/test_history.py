@@ -6,9 +6,8 @@ import pytest
 import torch
 
 import gpulearn as gl
-from gpulearn.train.checkpoint import load_checkpoint
-from gpulearn.train.history import Step
-from gpulearn.train.logs import RunLog
+from gpulearn.train.checkpointing import load_checkpoint
+from gpulearn.train.history import RunLog, Step
 
 DIGITS = gl.digits()
 DATA = (

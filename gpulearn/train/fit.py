@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,21 +12,82 @@ import torch
 from torch import nn
 
 from gpulearn import require
-from gpulearn.errors import TrainingError
-from gpulearn.train.bar import progress_bar
-from gpulearn.train.checkpoint import load_checkpoint
-from gpulearn.train.checks import check_callbacks, check_files, check_model
+from gpulearn.errors import BadInput, TrainingError
+from gpulearn.train.checkpointing import Checkpoints, load_checkpoint
 from gpulearn.train.data import make_loader, training_data
-from gpulearn.train.epochs import SpoiltBatchError, records
-from gpulearn.train.history import Epoch, History, Step
-from gpulearn.train.keeper import Keeper
-from gpulearn.train.logs import RunLog
+from gpulearn.train.history import Epoch, History, RunLog, Step, progress_bar
 from gpulearn.train.recompute import Stages
-from gpulearn.train.run import Run
-from gpulearn.train.seeding import repeatable, undisturbed
-from gpulearn.train.settings import OptimizerFactory, Settings, find_device
+from gpulearn.train.run import Run, SpoiltBatchError, records
+from gpulearn.train.settings import OptimizerFactory, Settings, find_device, repeatable, undisturbed
 
 __all__ = ["fit"]
+
+
+def check_model(model: object, recompute: bool) -> None:
+    """Check that a model can be trained.
+
+    Raises:
+        BadInput: it is no model, has no parameter to train, is not in float32, or cannot
+            recompute and shall.
+    """
+    if not isinstance(model, nn.Module) or not any(p.requires_grad for p in model.parameters()):
+        raise BadInput(
+            f"model is {require.shown(model)}: give a torch module with parameters to train, "
+            f"such as gl.train.LeNet()."
+        )
+    for name, p in model.named_parameters():
+        if p.dtype != torch.float32:
+            raise BadInput(
+                f"{name} is of {str(p.dtype)[6:]}: give model.float(), `precision` is that of the "
+                f"passes."
+            )
+    if recompute and not isinstance(model, Stages):
+        raise BadInput(
+            f"recompute needs a model in stages, such as gl.train.LeNet(), not "
+            f"{type(model).__name__}: derive it from gpulearn.train.recompute.Stages."
+        )
+
+
+def check_files(log: Any, checkpoint: Any, resume: Any) -> None:
+    """Check that the files of a run can be what they are to be.
+
+    Raises:
+        BadInput: one is no path, a file where a folder is needed, or cannot be written.
+        MissingPackage: TensorBoard is needed and not installed.
+    """
+    for name, path in (("log", log), ("checkpoint", checkpoint), ("resume", resume)):
+        if path is not None and not isinstance(path, str | os.PathLike):
+            raise BadInput(f"{name} is {require.shown(path)}: give a path, such as 'run.pt'.")
+    if log is not None:
+        require.package("tensorboard", "gl.fit(log=…)")
+        if Path(log).is_file():
+            raise BadInput(f"log is {str(log)!r}, a file: give a folder.")
+        _writable("log", Path(log))
+    if checkpoint is not None:
+        if Path(checkpoint).is_dir():
+            raise BadInput(
+                f"checkpoint is {str(checkpoint)!r}, a folder: give a file, such as run.pt."
+            )
+        _writable("checkpoint", Path(checkpoint).parent)
+
+
+def check_callbacks(**given: object) -> None:
+    """Check that what is to be called can be.
+
+    Raises:
+        BadInput: one is no function.
+    """
+    for name, value in given.items():
+        if value is not None and not callable(value):
+            raise BadInput(f"{name} is {require.shown(value)}: give a function, or None.")
+
+
+def _writable(name: str, folder: Path) -> None:
+    """Look at the folder, or where it is yet to be made at the nearest one above it."""
+    folder = folder.absolute()
+    there = next(above for above in (folder, *folder.parents) if above.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise BadInput(f"{name} cannot be written, {there} is no folder for it: give another path.")
 
 
 @torch.enable_grad()
@@ -88,7 +150,8 @@ def fit(
         CheckpointError: `resume` is missing, damaged or of another run; nothing has been changed.
         TrainingError: the loss or its gradient is no finite number.
 
-    >>> from gpulearn import MLP, digits
+    >>> from gpulearn import digits
+    >>> from gpulearn.train.models import MLP
     >>> fit(MLP(), digits(), epochs=2, rate=3e-3, batch=256, progress=False)
     12 steps in 2 epochs; accuracy on held-out data ...%
     """
@@ -108,14 +171,14 @@ def fit(
         stack.enter_context(repeatable(target, settings.seed))
         stack.enter_context(_recomputing(model, recompute))
         run.start(state)
-        keeper = Keeper(checkpoint, save_every, resume, len(run.steps))
+        checkpoints = Checkpoints(checkpoint, save_every, resume, len(run.steps))
         loader = make_loader(tensors, settings.batch, run.generator, target)
         bar = stack.enter_context(progress_bar(progress, epochs * len(loader), len(run.steps)))
         try:
             for record in records(run, loader, tensors):
                 if rows is not None:
                     rows.write(record)
-                keeper.save_if_due(record, run)
+                checkpoints.save_if_due(record, run)
                 _show(bar, record)
                 with undisturbed(target):  # what a callback draws, a resumed run draws not
                     if isinstance(record, Step) and on_step is not None:
@@ -123,7 +186,7 @@ def fit(
                     if isinstance(record, Epoch) and on_epoch is not None:
                         on_epoch(record)
         except TrainingError as error:
-            advice = keeper.advice(len(run.steps), isinstance(error, SpoiltBatchError))
+            advice = checkpoints.advice(len(run.steps), isinstance(error, SpoiltBatchError))
             raise TrainingError(f"{error} {advice}") from None
     model.eval()
     return History(run.steps, run.epochs)

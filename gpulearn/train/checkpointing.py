@@ -1,0 +1,244 @@
+"""Checkpoints: files written whole or not at all, when a run writes one, and going on from it.
+
+A checkpoint is read without running code from it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from gpulearn import require
+from gpulearn.errors import CheckpointError
+from gpulearn.train.history import Epoch, Step
+from gpulearn.train.run import Run
+
+__all__ = [
+    "Checkpoints",
+    "load_checkpoint",
+    "previous_checkpoint",
+    "save_and_resume",
+    "save_checkpoint",
+]
+
+FORMAT = "gpulearn checkpoint 1"
+
+
+def save_checkpoint(path: str | Path, state: dict[str, Any]) -> None:
+    """Write a state (tensors, numbers, text, and lists and dictionaries of them) to a file.
+
+    It is written beside the file and then renamed, which a file system does at once or not at
+    all: whenever the machine stops, `path` is the old checkpoint or the new one. The old one
+    stays as `<name>.previous`.
+
+    Raises:
+        CheckpointError: the file cannot be written.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "run.pt"
+    >>> save_checkpoint(file, {"step": 3, "weights": torch.ones(2)})
+    >>> load_checkpoint(file)["step"]
+    3
+    """
+    path = Path(path)
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")  # no other run's
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with unfinished.open("wb") as file:
+            torch.save({"format": FORMAT, **state}, file)
+            file.flush()
+            os.fsync(file.fileno())  # or the new name could reach the disk before its content
+        last = _second_name(path) if path.exists() else None
+        unfinished.replace(path)
+        if last is not None:  # only now: until here the one before it may be the only whole one
+            last.replace(previous_checkpoint(path))
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be written: {error.strerror or error}.") from None
+    finally:
+        with contextlib.suppress(OSError):  # there after an error or an interrupt only
+            unfinished.unlink(missing_ok=True)
+
+
+def load_checkpoint(path: str | Path) -> dict[str, Any]:
+    """Read a state that `save_checkpoint` wrote; its tensors come to the CPU.
+
+    Only tensors and plain values are read (`weights_only`): a file that holds code is refused,
+    whoever sent it.
+
+    Raises:
+        CheckpointError: the file is missing, cut short, damaged or no checkpoint; the sentence
+            names the one before it where that can still be read.
+    """
+    path = Path(path)
+    fault = None if (state := _read(path)) else _fault(path)
+    if state and state.get("format") == FORMAT:
+        return state
+    raise CheckpointError(f"{path} {fault or 'is no checkpoint of gl.fit'}: {_advice(path)}")
+
+
+def previous_checkpoint(path: str | Path) -> Path:
+    """Where the checkpoint before the last one is kept."""
+    return Path(path).with_name(f"{Path(path).name}.previous")
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if archive.testzip() is not None:  # torch.load itself does not look at the sums
+                return None
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception:  # a damaged file fails in as many ways as there are bytes in it
+        return None
+    return state if isinstance(state, dict) else {"format": None}
+
+
+def _fault(path: Path) -> str:
+    if not path.exists():
+        return "does not exist"
+    return "cannot be read as a checkpoint, it is cut short, damaged or another kind of file"
+
+
+def _advice(path: Path) -> str:
+    previous = previous_checkpoint(path)
+    if (_read(previous) or {}).get("format") == FORMAT:
+        return f"the checkpoint before it is whole, resume from {previous}."
+    return "give another file, or leave `resume` out to start again."
+
+
+def _second_name(path: Path) -> Path:
+    """Give the last checkpoint another name, without a moment at which it has none."""
+    spare = path.with_name(f"{path.name}.{os.getpid()}.spare")
+    spare.unlink(missing_ok=True)
+    try:
+        spare.hardlink_to(path)
+    except OSError:  # a file system without hard links
+        shutil.copyfile(path, spare)
+    return spare
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the new name itself to the disk; Windows cannot open a folder, and needs it not."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+class Checkpoints:
+    """Saves a run's checkpoints and remembers at which step.
+
+    Args:
+        path: file to save to, or None.
+        every: steps between two checkpoints; None is the end of every epoch.
+        resume: the checkpoint that the run goes on from, or None.
+        steps: how many steps were done in it.
+    """
+
+    def __init__(
+        self, path: str | Path | None, every: int | None, resume: str | Path | None, steps: int
+    ) -> None:
+        self.path, self.every = path, every
+        self.last, self.at = resume, steps
+        self.before = None if resume is None else previous_checkpoint(resume)
+
+    def save_if_due(self, record: Step | Epoch, run: Run) -> None:
+        """Write a checkpoint where one is to be written; the end of a run always has one."""
+        if self.path is None or not self._is_due(record, run.settings.epochs):
+            return
+        save_checkpoint(self.path, run.state())
+        # the file's last content is the one before it, if that was of this run
+        mine = self.last is not None and Path(self.last) == Path(self.path)
+        self.before = previous_checkpoint(self.path) if mine else None
+        self.last, self.at = self.path, len(run.steps)
+
+    def advice(self, done: int, by_data: bool) -> str:
+        """Where to go on after a step that failed: what is good has had a good step since.
+
+        Args:
+            done: the steps before it.
+            by_data: whether its batch is the cause, and not the weights.
+        """
+        remedy = "resume from it, with a smaller rate or with `clip`."
+        if self.last is None:
+            return "There is no checkpoint yet to go back to."
+        if by_data or self.at < done:
+            return f"The last good checkpoint is {self.last}: {remedy}"
+        failed = f"The weights in {self.last} are those that failed"
+        if self.before is None or not self.before.exists():
+            return f"{failed}, and there is no checkpoint before it: start again."
+        return f"{failed}; the last good checkpoint is {self.before}: {remedy}"
+
+    def _is_due(self, record: Step | Epoch, epochs: int) -> bool:
+        if isinstance(record, Epoch):
+            return self.every is None or record.epoch == epochs
+        return self.every is not None and record.step % self.every == 0
+
+
+@require.sizes("steps")
+def save_and_resume(
+    path: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    schedule: torch.optim.lr_scheduler.LRScheduler,
+    one_step: Callable[[], object],
+    steps: int,
+) -> None:
+    """Train until `steps` steps are done, from where the checkpoint in `path` stopped, if any.
+
+    After each step everything that the next one needs is written: the parameters, what the
+    optimiser and the schedule remember, the state of the random numbers (they choose the batches
+    and what dropout hides), and how many steps are done. So a run that dies is started again by
+    the same call and ends with the same bits. `gl.fit` does this too, and besides writes to a new
+    file first, which then takes the old one's place: here a run that dies while it writes has
+    lost its checkpoint.
+
+    Args:
+        path: the checkpoint; it need not be there yet.
+        model: built anew after a stop, as are optimizer and schedule.
+        optimizer: of the model's parameters.
+        schedule: of the optimizer's learning rate.
+        one_step: does one step with them, on a batch drawn at random.
+        steps: how many there are to be in all, those before a stop included.
+
+    Raises:
+        BadInput: steps is not a whole number above zero.
+
+    >>> import tempfile
+    >>> model = nn.Linear(1, 1)
+    >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    >>> schedule = torch.optim.lr_scheduler.ConstantLR(optimizer)
+    >>> done = []
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for steps in (3, 5):
+    ...         arguments = model, optimizer, schedule, lambda: done.append(steps), steps
+    ...         save_and_resume(Path(folder) / "run.pt", *arguments)
+    >>> done
+    [3, 3, 3, 5, 5]
+    """
+    done = 0
+    if path.exists():
+        saved = torch.load(path, weights_only=True)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        schedule.load_state_dict(saved["schedule"])
+        torch.set_rng_state(saved["random"])
+        torch.cuda.set_rng_state_all(saved["random on GPUs"])
+        done = saved["done"]
+    while done < steps:
+        one_step()
+        done += 1
+        saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+        saved |= {"schedule": schedule.state_dict(), "random": torch.get_rng_state()}
+        saved["random on GPUs"] = torch.cuda.get_rng_state_all()  # none without a GPU
+        torch.save(saved | {"done": done}, path)

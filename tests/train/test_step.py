@@ -1,0 +1,240 @@
+"""One step of training: the plain one, gradient accumulation, and clipping by the global norm."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn import functional
+
+import gpulearn as gl
+from gpulearn.errors import BadInput
+from gpulearn.train.precision import Precision
+from gpulearn.train.step import (
+    accumulate_gradients,
+    accumulate_in_precision,
+    clip_by_global_norm,
+    update,
+)
+
+DIGITS = gl.digits()
+IMAGES = torch.tensor(DIGITS.train_images[:20])
+LABELS = torch.tensor(DIGITS.train_labels[:20])
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def test_a_step_is_the_gradient_of_this_batch_alone_and_in_training_mode():
+    model = gl.train.MLP((64, 10))
+    model.eval()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    weight = model.stage1.linear1.weight
+    weight.grad = torch.full_like(weight, 7.0)  # what an earlier batch left
+    start = weight.detach().clone()
+    found = gl.train.train_step(model, optimizer, IMAGES, LABELS)
+    assert isinstance(found, float)
+    assert model.training
+    scores = IMAGES.flatten(1) @ start.T + gl.train.MLP((64, 10)).stage1.linear1.bias
+    assert found == pytest.approx(functional.cross_entropy(scores, LABELS).item(), rel=1e-6)
+    chance = scores.softmax(1) - functional.one_hot(LABELS, 10)
+    expected = start - 0.5 * chance.T @ IMAGES.flatten(1) / len(LABELS)
+    np.testing.assert_allclose(weight.detach(), expected.detach(), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("images", "labels", "expected"),
+    [
+        (IMAGES[:0], LABELS[:0], "0 images and 0 labels"),
+        (IMAGES[:3], LABELS[:2], "3 images and 2 labels"),
+        (IMAGES.numpy(), LABELS, "images is an array of shape"),
+        (IMAGES, 3, "labels is 3"),
+        (IMAGES, LABELS.float(), "dtype float32: give one class an image"),
+        (IMAGES, LABELS[:, None], r"labels has shape \(20, 1\)"),
+        (IMAGES, LABELS - 100, "labels holds -100: classes are counted from 0"),
+        (IMAGES, LABELS * 0 + 10, "labels holds 10, and the model does not tell as many"),
+    ],
+)
+def test_a_bad_batch_is_told_and_changes_nothing(images, labels, expected):
+    model = gl.train.MLP((64, 10))
+    weight = model.stage1.linear1.weight
+    before = weight.detach().clone()
+    optimizer = torch.optim.AdamW(model.parameters())
+    for step, options in (
+        (gl.train.train_step, {}),
+        (update, {"precision": Precision(), "micro_batch": 4}),
+    ):
+        with pytest.raises(gl.errors.BadInput, match=expected):
+            step(model, optimizer, images, labels, **options)
+    with pytest.raises((gl.errors.BadInput, IndexError)):
+        accumulate_gradients(model, images, labels, 4)
+    assert torch.equal(weight, before)
+    assert weight.grad is None
+
+
+# gradient accumulation
+
+
+def network():
+    torch.manual_seed(3)
+    return nn.Sequential(
+        nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 10)
+    )
+
+
+def batch(count):
+    maker = torch.Generator().manual_seed(count)
+    images = torch.rand(count, 1, 8, 8, generator=maker)
+    return images, torch.randint(10, (count,), generator=maker)
+
+
+def flat_gradients(model):
+    return torch.cat([p.grad.flatten() for p in model.parameters()])
+
+
+def large_batch(model, images, labels):
+    loss = nn.functional.cross_entropy(model(images), labels)
+    loss.backward()
+    return loss.item()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 45))
+def test_micro_batches_equal_the_large_batch(count, micro_batch):
+    one, other = network(), network()
+    loss = accumulate_gradients(one, *batch(count), micro_batch)
+    assert loss == pytest.approx(large_batch(other, *batch(count)), abs=1e-6)
+    assert (flat_gradients(one) - flat_gradients(other)).abs().max() <= 1e-6
+
+
+def test_adds_to_the_gradients_that_are_there():
+    one, other = network(), network()
+    accumulate_gradients(one, *batch(7), 3)
+    accumulate_gradients(one, *batch(9), 3)
+    large_batch(other, *batch(7))
+    large_batch(other, *batch(9))
+    torch.testing.assert_close(flat_gradients(one), flat_gradients(other), rtol=1e-5, atol=1e-6)
+
+
+def test_only_one_part_goes_through_the_model_at_once():
+    model, seen = network(), []
+    model.register_forward_hook(lambda module, inputs, output: seen.append(len(output)))
+    accumulate_gradients(model, *batch(10), 4)
+    assert seen == [4, 4, 2]
+
+
+def test_in_float32_both_forms_are_the_same_bits():
+    one, other = network(), network()
+    accumulate_gradients(one, *batch(10), 4)
+    accumulate_in_precision(other, *batch(10), 4, Precision("float32"))
+    assert torch.equal(flat_gradients(one), flat_gradients(other))
+
+
+def test_in_float16_the_gradients_are_scaled_until_unscaled():
+    one, other = network(), network()
+    precision = Precision("float16", scale=1024)
+    loss = accumulate_gradients(one, *batch(10), 4)
+    assert accumulate_in_precision(other, *batch(10), 4, precision) == pytest.approx(loss, 1e-2)
+    assert (flat_gradients(other).norm() / flat_gradients(one).norm()).item() == pytest.approx(
+        1024, 1e-2
+    )
+    precision.unscale(torch.optim.SGD(other.parameters(), lr=0.1))
+    assert (flat_gradients(other) - flat_gradients(one)).norm() <= 1e-2 * flat_gradients(one).norm()
+
+
+@pytest.mark.parametrize(
+    ("count", "micro_batch", "said"),
+    [
+        (0, 4, "0 images and 0 labels"),
+        (8, 0, "micro_batch is 0: give a whole number"),
+        (8, 2.5, "is 2.5"),
+    ],
+)
+def test_what_cannot_be_accumulated_is_told(count, micro_batch, said):
+    with pytest.raises(BadInput, match=said):
+        accumulate_gradients(network(), *batch(count), micro_batch)
+
+
+# clipping
+
+numbers = st.floats(-1e3, 1e3, width=32)
+lists = st.lists(st.lists(numbers, min_size=1, max_size=5), min_size=1, max_size=4)
+
+
+def parameters_with(gradients, dtype=torch.float32):
+    found = []
+    for gradient in gradients:
+        parameter = torch.nn.Parameter(torch.zeros(len(gradient), dtype=dtype))
+        parameter.grad = torch.tensor(gradient, dtype=dtype)
+        found.append(parameter)
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(lists, st.floats(1e-3, 1e4), st.sampled_from([torch.float32, torch.float64]))
+def test_as_torch_clips(gradients, max_norm, dtype):
+    ours, theirs = parameters_with(gradients, dtype), parameters_with(gradients, dtype)
+    norm = clip_by_global_norm(iter(ours), max_norm)
+    # torch divides by norm + 1e-6, which shows where the norm itself is not large beside 1e-6
+    assert norm == pytest.approx(torch.nn.utils.clip_grad_norm_(theirs, max_norm).item(), rel=1e-6)
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=2e-6 + 1e-6 / max(norm, 1e-6), atol=0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(lists, st.floats(1e-3, 1e4))
+def test_never_longer_and_never_turned(gradients, max_norm):
+    clipped = parameters_with(gradients)
+    norm = clip_by_global_norm(clipped, max_norm)
+    before = torch.cat([torch.tensor(g) for g in gradients])
+    after = torch.cat([p.grad for p in clipped])
+    assert after.norm() <= max(max_norm * (1 + 1e-5), 0)
+    if norm <= max_norm:
+        assert torch.equal(after, before)
+    else:
+        torch.testing.assert_close(after * (norm / max_norm), before, rtol=1e-5, atol=1e-30)
+
+
+def test_zero_gradients_stay_zero():
+    (clipped,) = parameters_with([[0.0, 0.0]])
+    assert clip_by_global_norm([clipped], 1.0) == 0
+    assert torch.equal(clipped.grad, torch.zeros(2))
+
+
+@pytest.mark.parametrize("odd", [math.inf, math.nan])
+def test_a_norm_that_is_not_finite_is_returned_and_nothing_is_scaled(odd):
+    one, other = parameters_with([[odd], [2.0]])
+    assert not math.isfinite(clip_by_global_norm([one, other], 1.0))
+    assert other.grad.item() == 2
+    torch.testing.assert_close(one.grad, torch.tensor([odd]), equal_nan=True)
+
+
+def test_parameters_without_a_gradient_are_passed_over():
+    model = torch.nn.Linear(2, 1)
+    model.bias.requires_grad_(False)
+    model(torch.tensor([[3.0, 4.0]])).sum().backward()
+    assert clip_by_global_norm(model.parameters(), 1.0) == 5
+    assert model.bias.grad is None
+    assert model.weight.grad.norm() == pytest.approx(1)
+
+
+def test_a_single_tensor_will_do():
+    (only,) = parameters_with([[3.0, 4.0]])
+    assert clip_by_global_norm(only, 10.0) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((parameters_with([[1.0]]), 0), "max_norm is 0: give a number above zero"),
+        ((parameters_with([[1.0]]), math.nan), "max_norm is nan"),
+        (([torch.nn.Parameter(torch.ones(2))], 1.0), "No parameter has a gradient: clip after"),
+        (([], 1.0), "No parameter has a gradient"),
+        (([1.0], 1.0), "parameters are no tensors"),
+    ],
+)
+def test_what_cannot_be_clipped_is_told(arguments, said):
+    with pytest.raises(BadInput, match=said):
+        clip_by_global_norm(*arguments)
