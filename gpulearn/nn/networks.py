@@ -125,7 +125,7 @@ class Fit:
 def fit_dense(
     layers: Sequence[Layer],
     *,
-    rate: float,
+    lr: float,
     step: Callable[..., tuple[Any, Any]] = gradient_step,
     steps: int = 300,
     batch: int = 64,
@@ -137,7 +137,7 @@ def fit_dense(
 
     Args:
         layers: what `dense_layers` returned.
-        rate: the learning rate.
+        lr: the learning rate.
         step: one of the step functions of `gpulearn.optim`.
         steps: how many batches.
         batch: how many digits in a batch, drawn at random with replacement.
@@ -163,14 +163,14 @@ def fit_dense(
         losses.append(float(loss.data))
         if not math.isfinite(losses[-1]):
             raise TrainingError(
-                f"The loss of step {number} is {losses[-1]}: the rate {rate:g} or the first "
+                f"The loss of step {number} is {losses[-1]}: the rate {lr:g} or the first "
                 f"weights are too large."
             )
         for parameter in parameters:
             parameter.zero_grad()
         loss.backward()
         for k, parameter in enumerate(parameters):
-            parameter.data, states[k] = step(parameter.data, parameter.grad, states[k], rate=rate)
+            parameter.data, states[k] = step(parameter.data, parameter.grad, states[k], lr=lr)
     test = dense_values(data.test_images.reshape(len(data.test_labels), -1), layers, activation)
     right = test[-1].data.argmax(axis=1) == data.test_labels
     return Fit(losses, float(right.mean()), silent_shares(images, layers, activation))

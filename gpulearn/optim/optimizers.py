@@ -1,6 +1,6 @@
 """Optimisers: one step function each, and the registry of all of them.
 
-θ: parameters, g: gradient of the loss there, η: `rate`, μ: `momentum`, v: velocity, ε:
+θ: parameters, g: gradient of the loss there, η: `lr`, μ: `momentum`, v: velocity, ε:
 `epsilon`, a small number against division by zero. g², √ and / work element by element. Every
 step function takes (theta, gradient, state) and returns the new (theta, state); `state=None`
 begins a descent. None changes its input.
@@ -31,7 +31,7 @@ __all__ = [
 
 @step_rule
 def gradient_step(
-    theta: Array, gradient: Array, state: Any = None, *, rate: float
+    theta: Array, gradient: Array, state: Any = None, *, lr: float
 ) -> tuple[Array, Any]:
     """One step of gradient descent, straight downhill: θ ← θ − η·g.
 
@@ -42,21 +42,21 @@ def gradient_step(
         theta: parameters, of any shape.
         gradient: the slope along each parameter, same shape.
         state: nothing is remembered between steps; it comes back as it is.
-        rate: η, the learning rate.
+        lr: η, the learning rate.
         weight_decay: λ, adds λ·θ to the gradient.
 
     Raises:
         BadInput: shapes differ, or a number is below zero.
 
-    >>> gradient_step(3.0, 6.0, rate=0.25)
+    >>> gradient_step(3.0, 6.0, lr=0.25)
     (1.5, None)
     """
-    return theta - rate * gradient, state
+    return theta - lr * gradient, state
 
 
 @step_rule
 def momentum_step(
-    theta: Array, gradient: Array, state: Any = None, *, rate: float, momentum: float = 0.9
+    theta: Array, gradient: Array, state: Any = None, *, lr: float, momentum: float = 0.9
 ) -> tuple[Array, Array]:
     """One step of a heavy ball, which keeps a part of its velocity: v ← μ·v + g, θ ← θ − η·v.
 
@@ -68,25 +68,25 @@ def momentum_step(
         theta: parameters, of any shape.
         gradient: the slope along each parameter, same shape.
         state: the velocity v that the last step returned; None before the first.
-        rate: η, the learning rate.
+        lr: η, the learning rate.
         momentum: μ, the part of the velocity that is kept, 0 <= μ < 1.
         weight_decay: λ, adds λ·θ to the gradient.
 
     Raises:
         BadInput: shapes differ, or a number is out of its range.
 
-    >>> theta, velocity = momentum_step(3.0, 6.0, rate=0.25, momentum=0.5)
-    >>> momentum_step(theta, 3.0, velocity, rate=0.25, momentum=0.5)
+    >>> theta, velocity = momentum_step(3.0, 6.0, lr=0.25, momentum=0.5)
+    >>> momentum_step(theta, 3.0, velocity, lr=0.25, momentum=0.5)
     (0.0, 6.0)
     """
     velocity = 0.0 if state is None else state
     velocity = momentum * velocity + gradient
-    return theta - rate * velocity, velocity
+    return theta - lr * velocity, velocity
 
 
 @step_rule
 def nesterov_step(
-    theta: Array, gradient: Array, state: Any = None, *, rate: float, momentum: float = 0.9
+    theta: Array, gradient: Array, state: Any = None, *, lr: float, momentum: float = 0.9
 ) -> tuple[Array, Array]:
     """One step with a look ahead: v ← μ·v + g, θ ← θ − η·(g + μ·v).
 
@@ -100,24 +100,24 @@ def nesterov_step(
         theta: parameters, of any shape.
         gradient: the slope along each parameter, same shape.
         state: the velocity v that the last step returned; None before the first.
-        rate: η, the learning rate.
+        lr: η, the learning rate.
         momentum: μ, the part of the velocity that is kept, 0 <= μ < 1.
         weight_decay: λ, adds λ·θ to the gradient.
 
     Raises:
         BadInput: shapes differ, or a number is out of its range.
 
-    >>> nesterov_step(3.0, 6.0, rate=0.25, momentum=0.5)
+    >>> nesterov_step(3.0, 6.0, lr=0.25, momentum=0.5)
     (0.75, 6.0)
     """
     velocity = 0.0 if state is None else state
     velocity = momentum * velocity + gradient
-    return theta - rate * (gradient + momentum * velocity), velocity
+    return theta - lr * (gradient + momentum * velocity), velocity
 
 
 @step_rule
 def adagrad_step(
-    theta: Array, gradient: Array, state: Any = None, *, rate: float, epsilon: float = 1e-10
+    theta: Array, gradient: Array, state: Any = None, *, lr: float, epsilon: float = 1e-10
 ) -> tuple[Array, Array]:
     """One step of Adagrad, which divides by all past gradients: s ← s + g², θ ← θ − η·g/(√s + ε).
 
@@ -128,20 +128,20 @@ def adagrad_step(
         theta: parameters, of any shape.
         gradient: the slope along each parameter, same shape.
         state: the sum s that the last step returned; None before the first.
-        rate: η, the learning rate.
+        lr: η, the learning rate.
         epsilon: ε, added outside the root.
         weight_decay: λ, adds λ·θ to the gradient.
 
     Raises:
         BadInput: shapes differ, or a number is out of its range.
 
-    >>> theta, squares = adagrad_step(np.array([1.0, 1.0]), np.array([3.0, 0.01]), rate=0.5)
+    >>> theta, squares = adagrad_step(np.array([1.0, 1.0]), np.array([3.0, 0.01]), lr=0.5)
     >>> theta.round(6), squares.tolist()
     (array([0.5, 0.5]), [9.0, 0.0001])
     """
     squares = 0.0 if state is None else state
     squares = squares + gradient**2
-    return theta - rate * gradient / (np.sqrt(squares) + epsilon), squares
+    return theta - lr * gradient / (np.sqrt(squares) + epsilon), squares
 
 
 @step_rule
@@ -150,7 +150,7 @@ def rmsprop_step(
     gradient: Array,
     state: Any = None,
     *,
-    rate: float,
+    lr: float,
     alpha: float = 0.99,
     epsilon: float = 1e-8,
 ) -> tuple[Array, Array]:
@@ -165,7 +165,7 @@ def rmsprop_step(
         theta: parameters, of any shape.
         gradient: the slope along each parameter, same shape.
         state: the mean s of the squares that the last step returned; None before the first.
-        rate: η, the learning rate.
+        lr: η, the learning rate.
         alpha: α, the part of the mean that is kept, 0 <= α < 1.
         epsilon: ε, added outside the root.
         weight_decay: λ, adds λ·θ to the gradient.
@@ -173,13 +173,13 @@ def rmsprop_step(
     Raises:
         BadInput: shapes differ, or a number is out of its range.
 
-    >>> theta, squares = rmsprop_step(np.array([1.0]), np.array([3.0]), rate=0.5, alpha=0.75)
+    >>> theta, squares = rmsprop_step(np.array([1.0]), np.array([3.0]), lr=0.5, alpha=0.75)
     >>> theta.round(6), squares
     (array([0.]), array([2.25]))
     """
     squares = 0.0 if state is None else state
     squares = alpha * squares + (1 - alpha) * gradient**2
-    return theta - rate * gradient / (np.sqrt(squares) + epsilon), squares
+    return theta - lr * gradient / (np.sqrt(squares) + epsilon), squares
 
 
 @step_rule
@@ -188,7 +188,7 @@ def adam_step(
     gradient: Array,
     state: Any = None,
     *,
-    rate: float,
+    lr: float,
     beta1: float = 0.9,
     beta2: float = 0.999,
     epsilon: float = 1e-8,
@@ -207,7 +207,7 @@ def adam_step(
         theta: parameters, of any shape.
         gradient: the slope along each parameter, same shape.
         state: (t, m, v) as the last step returned it; None before the first.
-        rate: η, the learning rate.
+        lr: η, the learning rate.
         beta1: β₁, the part of m that is kept, 0 <= β₁ < 1.
         beta2: β₂, the part of v that is kept, 0 <= β₂ < 1.
         epsilon: ε, added outside the root.
@@ -216,7 +216,7 @@ def adam_step(
     Raises:
         BadInput: shapes differ, or a number is out of its range.
 
-    >>> theta, (t, m, v) = adam_step(np.array([1.0, 1.0]), np.array([3.0, -0.01]), rate=0.5)
+    >>> theta, (t, m, v) = adam_step(np.array([1.0, 1.0]), np.array([3.0, -0.01]), lr=0.5)
     >>> theta.round(6), t
     (array([0.5, 1.5]), 1)
     """
@@ -226,7 +226,7 @@ def adam_step(
     v = beta2 * v + (1 - beta2) * gradient**2
     m_hat = m / (1 - beta1**t)
     v_hat = v / (1 - beta2**t)
-    return theta - rate * m_hat / (np.sqrt(v_hat) + epsilon), (t, m, v)
+    return theta - lr * m_hat / (np.sqrt(v_hat) + epsilon), (t, m, v)
 
 
 @step_rule
@@ -235,7 +235,7 @@ def adamw_step(
     gradient: Array,
     state: Any = None,
     *,
-    rate: float,
+    lr: float,
     beta1: float = 0.9,
     beta2: float = 0.999,
     epsilon: float = 1e-8,
@@ -253,7 +253,7 @@ def adamw_step(
         theta: parameters, of any shape.
         gradient: the slope along each parameter, same shape.
         state: (t, m, v) as the last step returned it; None before the first.
-        rate: η, the learning rate.
+        lr: η, the learning rate.
         beta1: β₁, the part of m that is kept, 0 <= β₁ < 1.
         beta2: β₂, the part of v that is kept, 0 <= β₂ < 1.
         epsilon: ε, added outside the root.
@@ -262,7 +262,7 @@ def adamw_step(
     Raises:
         BadInput: shapes differ, or a number is out of its range.
 
-    >>> theta, state = adamw_step(np.array([1.0]), np.array([0.0]), rate=0.5, weight_decay=0.5)
+    >>> theta, state = adamw_step(np.array([1.0]), np.array([0.0]), lr=0.5, weight_decay=0.5)
     >>> theta
     array([0.75])
     """
@@ -272,8 +272,8 @@ def adamw_step(
     v = beta2 * v + (1 - beta2) * gradient**2
     m_hat = m / (1 - beta1**t)
     v_hat = v / (1 - beta2**t)
-    theta = theta - rate * weight_decay * theta
-    return theta - rate * m_hat / (np.sqrt(v_hat) + epsilon), (t, m, v)
+    theta = theta - lr * weight_decay * theta
+    return theta - lr * m_hat / (np.sqrt(v_hat) + epsilon), (t, m, v)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Schedules: the learning rate of a step, from the step's number or from the loss.
 
 Those from the number, which counts from 0, are plain functions of numbers.
-`lambda step: cosine_rate(step, 0.1, steps=500)` fixes all but the step, for `descend(…, rate=…)`.
+`lambda step: cosine_rate(step, 0.1, steps=500)` fixes all but the step, for `descend(…, lr=…)`.
 `plateau_step` looks at the loss instead, and rolls back where it stops falling.
 """
 
@@ -35,24 +35,24 @@ F = TypeVar("F", bound=Callable[..., float])
 
 def _schedule(function: F) -> F:
     """Check a schedule's step and rate before each call."""
-    checked = require.positive(or_zero=("rate",))(function)
+    checked = require.positive(or_zero=("lr",))(function)
     return require.checked(step=partial(require.from_zero, "step"))(checked)  # type: ignore[return-value]
 
 
 @_schedule
-def constant_rate(step: int, rate: float) -> float:
+def constant_rate(step: int, lr: float) -> float:
     """The same rate for every step.
 
     >>> [constant_rate(step, 0.5) for step in range(3)]
     [0.5, 0.5, 0.5]
     """
-    return rate
+    return lr
 
 
 @require.positive("factor")
 @require.sizes("every")
 @_schedule
-def step_rate(step: int, rate: float, every: int, factor: float = 0.1) -> float:
+def step_rate(step: int, lr: float, every: int, factor: float = 0.1) -> float:
     """A staircase: the rate is multiplied by `factor` after every `every` steps.
 
     η · factor^⌊step/every⌋. Equals `torch.optim.lr_scheduler.StepLR`.
@@ -63,12 +63,12 @@ def step_rate(step: int, rate: float, every: int, factor: float = 0.1) -> float:
     >>> [step_rate(step, 1.0, every=2, factor=0.5) for step in range(6)]
     [1.0, 1.0, 0.5, 0.5, 0.25, 0.25]
     """
-    return rate * factor ** (step // every)
+    return lr * factor ** (step // every)
 
 
 @require.positive("factor")
 @_schedule
-def exponential_rate(step: int, rate: float, factor: float) -> float:
+def exponential_rate(step: int, lr: float, factor: float) -> float:
     """The rate is multiplied by `factor` after every step.
 
     η · factor^step. Equals `torch.optim.lr_scheduler.ExponentialLR`.
@@ -79,14 +79,14 @@ def exponential_rate(step: int, rate: float, factor: float) -> float:
     >>> [exponential_rate(step, 1.0, factor=0.5) for step in range(4)]
     [1.0, 0.5, 0.25, 0.125]
     """
-    return rate * factor**step
+    return lr * factor**step
 
 
 @require.positive(or_zero=("lowest",))
 @require.sizes("steps")
 @_schedule
-def cosine_rate(step: int, rate: float, steps: int, lowest: float = 0.0) -> float:
-    """Half a wave of the cosine, from `rate` down to `lowest` after `steps` steps.
+def cosine_rate(step: int, lr: float, steps: int, lowest: float = 0.0) -> float:
+    """Half a wave of the cosine, from `lr` down to `lowest` after `steps` steps.
 
     lowest + ½·(η − lowest)·(1 + cos(π·step/steps)); from then on `lowest`. Equals
     `torch.optim.lr_scheduler.CosineAnnealingLR`, which goes up again after `steps`.
@@ -101,13 +101,13 @@ def cosine_rate(step: int, rate: float, steps: int, lowest: float = 0.0) -> floa
     [1.0, 0.854, 0.5, 0.146, 0.0, 0.0]
     """
     done = min(step / steps, 1.0)
-    return lowest + (rate - lowest) * (1 + math.cos(math.pi * done)) / 2
+    return lowest + (lr - lowest) * (1 + math.cos(math.pi * done)) / 2
 
 
 @require.sizes("warm_up")
 @_schedule
-def warm_up_rate(step: int, rate: float, warm_up: int) -> float:
-    """Grow in equal parts to `rate`, which step number `warm_up` − 1 is the first to have.
+def warm_up_rate(step: int, lr: float, warm_up: int) -> float:
+    """Grow in equal parts to `lr`, which step number `warm_up` − 1 is the first to have.
 
     η · min(1, (step + 1)/warm_up). Equals `torch.optim.lr_scheduler.LinearLR` with
     `start_factor=1/warm_up` and `total_iters=warm_up - 1`.
@@ -121,16 +121,16 @@ def warm_up_rate(step: int, rate: float, warm_up: int) -> float:
     >>> [warm_up_rate(step, 1.0, warm_up=4) for step in range(6)]
     [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
     """
-    return rate * min(1.0, (step + 1) / warm_up)
+    return lr * min(1.0, (step + 1) / warm_up)
 
 
 @require.positive(or_zero=("lowest",))
 @require.sizes("warm_up", "steps")
 @_schedule
 def warm_up_cosine_rate(
-    step: int, rate: float, warm_up: int, steps: int, lowest: float = 0.0
+    step: int, lr: float, warm_up: int, steps: int, lowest: float = 0.0
 ) -> float:
-    """Grow to `rate` in `warm_up` steps, then fall along a cosine to `lowest` at step `steps`.
+    """Grow to `lr` in `warm_up` steps, then fall along a cosine to `lowest` at step `steps`.
 
     `warm_up_rate`, then `cosine_rate` over the steps that are left.
 
@@ -143,14 +143,14 @@ def warm_up_cosine_rate(
     if warm_up >= steps:
         raise BadInput(f"warm_up is {warm_up} of {steps} steps: leave some for the way down.")
     if step < warm_up:
-        return warm_up_rate(step, rate, warm_up)
-    return cosine_rate(step - warm_up, rate, steps - warm_up, lowest)
+        return warm_up_rate(step, lr, warm_up)
+    return cosine_rate(step - warm_up, lr, steps - warm_up, lowest)
 
 
 @require.positive("factor")
 @require.checked(warm_up=partial(require.from_zero, "warm_up"))
 @_schedule
-def scaled_learning_rate(step: int, rate: float, factor: float, warm_up: int = 0) -> float:
+def scaled_learning_rate(step: int, lr: float, factor: float, warm_up: int = 0) -> float:
     """The learning rate of a batch that is `factor` times as large: the linear scaling rule.
 
     η · factor: one step of the large batch stands for `factor` steps of the small one. Early
@@ -160,7 +160,7 @@ def scaled_learning_rate(step: int, rate: float, factor: float, warm_up: int = 0
 
     Args:
         step: number of the step, from 0.
-        rate: η, that of the small batch.
+        lr: η, that of the small batch.
         factor: how many times as large the batch is: N, if each of N ranks has what one had.
         warm_up: how many steps the rate grows.
 
@@ -170,10 +170,10 @@ def scaled_learning_rate(step: int, rate: float, factor: float, warm_up: int = 0
     >>> [scaled_learning_rate(step, 0.5, factor=5, warm_up=4) for step in range(6)]
     [0.5, 1.0, 1.5, 2.0, 2.5, 2.5]
     """
-    target = rate * factor
+    target = lr * factor
     if step >= warm_up:
         return target
-    return rate + (target - rate) * step / warm_up
+    return lr + (target - lr) * step / warm_up
 
 
 class Plateau(NamedTuple):
@@ -190,11 +190,11 @@ class Plateau(NamedTuple):
     waited: int
 
 
-@require.positive("rate", or_zero=("threshold", "lowest"))
+@require.positive("lr", or_zero=("threshold", "lowest"))
 def plateau_step(
     theta: Any,
     loss: float,
-    rate: float,
+    lr: float,
     state: Plateau | None = None,
     *,
     patience: int = 10,
@@ -215,7 +215,7 @@ def plateau_step(
     Args:
         theta: the parameters, of any shape.
         loss: their loss.
-        rate: the learning rate so far.
+        lr: the learning rate so far.
         state: what the last look returned; None for the first.
         patience: looks without progress that are forgiven, 0 or more.
         factor: what the rate is multiplied by, between 0 and 1.
@@ -228,9 +228,9 @@ def plateau_step(
     Raises:
         BadInput: a number is out of its range, or the first loss is not finite.
 
-    >>> theta, rate, state = plateau_step(np.array([1.0]), 0.5, rate=0.1)
-    >>> theta, rate, state = plateau_step(np.array([9.0]), 40.5, rate, state, patience=0)
-    >>> theta, round(rate, 3)
+    >>> theta, lr, state = plateau_step(np.array([1.0]), 0.5, lr=0.1)
+    >>> theta, lr, state = plateau_step(np.array([9.0]), 40.5, lr, state, patience=0)
+    >>> theta, round(lr, 3)
     (array([1.]), 0.01)
     """
     _check(patience, factor)
@@ -238,13 +238,13 @@ def plateau_step(
     if state is None:
         if not math.isfinite(loss):
             raise BadInput(f"the first loss is {loss}: there is no best to go back to.")
-        return theta, rate, Plateau(float(loss), found, 0)
+        return theta, lr, Plateau(float(loss), found, 0)
     if loss < state.loss * (1 - threshold) and math.isfinite(loss):
-        return theta, rate, Plateau(float(loss), found, 0)
+        return theta, lr, Plateau(float(loss), found, 0)
     waited = state.waited + 1
     if waited <= patience and math.isfinite(loss):
-        return theta, rate, state._replace(waited=waited)
-    return state.theta.copy(), max(rate * factor, min(lowest, rate)), state._replace(waited=0)
+        return theta, lr, state._replace(waited=waited)
+    return state.theta.copy(), max(lr * factor, min(lowest, lr)), state._replace(waited=0)
 
 
 def _check(patience: object, factor: object) -> None:

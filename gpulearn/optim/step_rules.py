@@ -32,7 +32,7 @@ class StepRule(Protocol):
         gradient: Any,
         state: Any = None,
         *,
-        rate: float,
+        lr: float,
         weight_decay: float = ...,
         **options: float,
     ) -> tuple[Any, Any]:
@@ -63,8 +63,8 @@ def step_rule(function: Callable[..., tuple[Any, Any]]) -> StepRule:
         _check_state(theta, state)
         for name in options:
             require.choice("option", name, list(full.parameters)[3:])
-        if "rate" not in options:
-            raise BadInput(f"{function.__name__} needs a rate: add rate=0.1, say.")
+        if "lr" not in options:
+            raise BadInput(f"{function.__name__} needs a rate: add lr=0.1, say.")
         options = {name: _option(name, value) for name, value in options.items()}
         if coupled and (weight_decay := options.pop("weight_decay", 0.0)):
             gradient = gradient + weight_decay * theta

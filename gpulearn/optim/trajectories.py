@@ -66,7 +66,7 @@ def descend(
     start: Any,
     step: StepRule,
     *,
-    rate: float | Callable[[int], float],
+    lr: float | Callable[[int], float],
     steps: int,
     **options: float,
 ) -> Trajectory:
@@ -78,7 +78,7 @@ def descend(
         landscape: has `value` and `gradient`, such as a `Surface`.
         start: the first point, (n,).
         step: a step function, such as `adam_step`.
-        rate: the learning rate, or a schedule: a function of the step's number, from 0.
+        lr: the learning rate, or a schedule: a function of the step's number, from 0.
         steps: how many steps to make.
         options: more arguments of the step function, such as `momentum=0.9`.
 
@@ -87,7 +87,7 @@ def descend(
 
     >>> from gpulearn.optim.optimizers import gradient_step
     >>> from gpulearn.optim.landscapes import surface
-    >>> path = descend(surface("bowl"), [4.0, 0.0], gradient_step, rate=0.5, steps=3)
+    >>> path = descend(surface("bowl"), [4.0, 0.0], gradient_step, lr=0.5, steps=3)
     >>> path.points[:, 0].tolist(), path.outcome
     ([4.0, 2.0, 1.0, 0.5], '3 steps took the loss from 8 to 0.125.')
     """
@@ -102,8 +102,8 @@ def descend(
     diverged = False
     with np.errstate(all="ignore"):  # a descent that diverges overflows, and is stopped below
         for number in range(steps):
-            now = rate(number) if callable(rate) else rate
-            theta, state = step(theta, gradient, state, rate=now, **options)
+            now = lr(number) if callable(lr) else lr
+            theta, state = step(theta, gradient, state, lr=now, **options)
             value, gradient = landscape.value(theta), landscape.gradient(theta)
             norm = np.linalg.norm(gradient)
             diverged = not (np.isfinite([*theta, value, norm]).all() and value < DIVERGED)
@@ -191,7 +191,7 @@ def rate_range_test(
         landscape,
         start,
         step,
-        rate=lambda number: exponential_rate(number, lowest, factor),
+        lr=lambda number: exponential_rate(number, lowest, factor),
         steps=steps,
         **options,
     )

@@ -22,9 +22,9 @@ OPTIONS: dict[str, tuple[Callable[[str], object] | None, str]] = {
     "wrapper": (str, "naive, bucketed, overlapping, or library: DistributedDataParallel"),
     "epochs": (int, "passes over the digits"),
     "batch": (int, "images in a step, of all ranks together"),
-    "rate": (float, "learning rate"),
+    "lr": (float, "learning rate"),
     "momentum": (float, "of gradient descent, from 0 to below 1"),
-    "rate_batch": (int, "the batch that --rate is meant for: the rate grows by batch / rate-batch, "
+    "lr_batch": (int, "the batch that --lr is meant for: the rate grows by batch / lr-batch, "
                    "the linear scaling rule; without it the rate is used as it is"),
     "warm_up": (int, "steps over which the rate grows to what the scaling rule gives"),
     "seed": (int, "of the weights and of the order of the digits"),
@@ -46,7 +46,7 @@ class Options:
     Raises:
         BadInput: one of them makes no sense.
 
-    >>> Options(batch=256, rate_batch=64).factor
+    >>> Options(batch=256, lr_batch=64).factor
     4.0
     """
 
@@ -54,9 +54,9 @@ class Options:
     wrapper: str = "overlapping"
     epochs: int = 3
     batch: int = 64
-    rate: float = 0.1
+    lr: float = 0.1
     momentum: float = 0.9
-    rate_batch: int | None = None
+    lr_batch: int | None = None
     warm_up: int = 0
     seed: int = 0
     timeout: float = 30.0
@@ -70,20 +70,20 @@ class Options:
         require.choice("wrapper", self.wrapper, WRAPPERS)
         require.whole("epochs", self.epochs)
         require.whole("batch", self.batch)
-        require.above_zero("rate", self.rate)
+        require.above_zero("lr", self.lr)
         require.above_zero("timeout", self.timeout)
         checked_seed(self.seed)
         if self.momentum != 0:
             require.above_zero("momentum", self.momentum)
         if self.momentum >= 1:
             raise BadInput(f"momentum is {shown(self.momentum)}: give a number from 0 to below 1.")
-        if self.rate_batch is not None:
-            require.whole("rate_batch", self.rate_batch)
+        if self.lr_batch is not None:
+            require.whole("lr_batch", self.lr_batch)
         if self.warm_up != 0:
             require.whole("warm_up", self.warm_up)
-            if self.rate_batch is None:
+            if self.lr_batch is None:
                 raise BadInput(
-                    f"warm_up is {self.warm_up}, but the rate does not grow: give rate_batch too."
+                    f"warm_up is {self.warm_up}, but the rate does not grow: give lr_batch too."
                 )
         for name in ("output", "checkpoint", "resume"):
             self._check_path(name, getattr(self, name))
@@ -93,11 +93,11 @@ class Options:
     @property
     def factor(self) -> float:
         """What the linear scaling rule multiplies the rate by."""
-        return 1.0 if self.rate_batch is None else self.batch / self.rate_batch
+        return 1.0 if self.lr_batch is None else self.batch / self.lr_batch
 
     def identity(self) -> dict[str, object]:
         """What a run must share with the one whose checkpoint it goes on from."""
-        names = ("model", "batch", "rate", "momentum", "rate_batch", "warm_up", "seed")
+        names = ("model", "batch", "lr", "momentum", "lr_batch", "warm_up", "seed")
         return {name: getattr(self, name) for name in names}
 
     def _check_path(self, name: str, path: object) -> None:
@@ -117,7 +117,7 @@ class Options:
 def options_from(arguments: Sequence[str] | None, program: str, description: str) -> Options:
     """Read a command line; `--help` and what cannot be read end the program, as argparse does.
 
-    >>> options_from(["--model", "MLP", "--rate-batch", "32"], "train", "").factor
+    >>> options_from(["--model", "MLP", "--lr-batch", "32"], "train", "").factor
     2.0
     """
     parser = argparse.ArgumentParser(

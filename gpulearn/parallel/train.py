@@ -93,7 +93,7 @@ def train(options: Options = Options()) -> Trained:  # noqa: B008 - it is frozen
                 f"multiple of {place.size}, such as {-(-options.batch // place.size) * place.size}."
             )
         model = _model(options).to(place.device)
-        optimizer = torch.optim.SGD(model.parameters(), lr=options.rate, momentum=options.momentum)
+        optimizer = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=options.momentum)
         done = Trained()
         if options.resume is not None:
             done.losses, done.accuracies = restore(options.resume, options, model, optimizer)
@@ -160,9 +160,9 @@ def _model(options: Options) -> nn.Module:
 
 
 def _set_rate(optimizer: torch.optim.Optimizer, options: Options, step: int) -> None:
-    rate = scaled_learning_rate(step, options.rate, options.factor, options.warm_up)
+    lr = scaled_learning_rate(step, options.lr, options.factor, options.warm_up)
     for group in optimizer.param_groups:
-        group["lr"] = rate
+        group["lr"] = lr
 
 
 def _right(model: nn.Module, images: Any, labels: Any, place: RankInfo) -> int:
@@ -183,7 +183,7 @@ def _report(options: Options, place: RankInfo, epoch: int, done: Trained, steps:
     if not math.isfinite(mean):
         raise TrainingError(
             f"The loss is no finite number any more in epoch {epoch}: give a smaller rate than "
-            f"{options.rate:g}."
+            f"{options.lr:g}."
         )
 
 

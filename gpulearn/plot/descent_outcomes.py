@@ -205,7 +205,7 @@ def settling_rates(
     """
     found = []
     for rate in rates:
-        since = settled(descend(landscape, start, step, rate=rate, steps=steps), goal)
+        since = settled(descend(landscape, start, step, lr=rate, steps=steps), goal)
         if since is not None:
             found.append((since, rate))
     return found

@@ -222,7 +222,7 @@ def walk(ground: Surface, method: str, rate: float, momentum: float) -> Trajecto
     """One descent of 200 steps from the surface's start."""
     step, share = METHODS[method]
     options = {share: momentum} if share else {}
-    return descend(ground, ground.start, step, rate=rate, steps=STEPS, **options)
+    return descend(ground, ground.start, step, lr=rate, steps=STEPS, **options)
 
 
 def lowest(ground: Surface) -> float:

@@ -316,7 +316,7 @@ def draw_training(
             LeNet(seed=0),
             data,
             epochs=epochs,
-            rate=rate,
+            lr=rate,
             optimizer="momentum",
             schedule=schedule,
             clip=clip or None,

@@ -44,7 +44,7 @@ class BatchStudy:
     Attributes:
         batches: the batch sizes, ascending; the first is the one whose rate is known.
         rules: how the rate followed the batch.
-        rate: learning rate of the first batch size.
+        lr: learning rate of the first batch size.
         epochs: passes over the data, the same for all.
         seeds: of weights and order, one training for each.
         accuracies: (rule, batch) → share of the held-out data that is right, one for each seed.
@@ -54,7 +54,7 @@ class BatchStudy:
 
     batches: tuple[int, ...]
     rules: tuple[str, ...]
-    rate: float
+    lr: float
     epochs: int
     seeds: tuple[int, ...]
     accuracies: dict[tuple[str, int], tuple[float, ...]]
@@ -70,7 +70,7 @@ class BatchStudy:
 
     def rate_of(self, rule: str, batch: int) -> float:
         """The learning rate that a batch size has under a rule, after the warm-up."""
-        return rate_of(*self._known(rule, batch), self.batches[0], self.rate)
+        return rate_of(*self._known(rule, batch), self.batches[0], self.lr)
 
     def table(self) -> Table:
         """One row for each rule, one column for each batch size."""
@@ -96,13 +96,13 @@ def _percent(found: Spread) -> str:
     return f"{100 * found.median:.1f} ({100 * found.low:.1f}–{100 * found.high:.1f})"
 
 
-def rate_of(rule: str, batch: int, first: int, rate: float) -> float:
+def rate_of(rule: str, batch: int, first: int, lr: float) -> float:
     """The learning rate of a batch: η · (batch / first)^p, with the rule's power p.
 
     >>> rate_of("linear", 64, 16, 0.1), rate_of("square root", 64, 16, 0.1)
     (0.4, 0.2)
     """
-    return rate * float((batch / first) ** RULES[rule][0])
+    return lr * float((batch / first) ** RULES[rule][0])
 
 
 def batch_size_study(
@@ -111,7 +111,7 @@ def batch_size_study(
     *,
     seeds: Sequence[int] = (0, 1, 2),
     epochs: int = 12,
-    rate: float = 0.1,
+    lr: float = 0.1,
     model: Callable[..., nn.Module] = MLP,
     data: Any = None,
 ) -> BatchStudy:
@@ -133,7 +133,7 @@ def batch_size_study(
         rules: any of "kept", "linear", "linear, warm-up", "square root".
         seeds: of weights and order; one training for each.
         epochs: passes over the data.
-        rate: learning rate of the first batch size.
+        lr: learning rate of the first batch size.
         model: called as `model(seed=…)`.
         data: what `gl.fit` takes; `gl.digits()` if None.
 
@@ -148,7 +148,7 @@ def batch_size_study(
     names = tuple(require.choice("rule", rule, RULES) for rule in require.several("rules", rules))
     numbers = tuple(checked_seed(seed) for seed in require.several("seeds", seeds))
     epochs = require.whole("epochs", epochs)
-    require.above_zero("rate", rate)
+    require.above_zero("lr", lr)
     if not names or not numbers:
         raise BadInput("Give at least one rule and one seed.")
     tensors = training_data(digits() if data is None else data, model(seed=numbers[0]))
@@ -157,18 +157,18 @@ def batch_size_study(
     for batch in sizes:
         done: dict[tuple[float, bool], list[tuple[float, float]]] = {}
         for rule in names:
-            reached, slowly = rate_of(rule, batch, sizes[0], rate), RULES[rule][1]
-            key = reached, slowly and reached != rate  # under all rules the first batch is alike
+            reached, slowly = rate_of(rule, batch, sizes[0], lr), RULES[rule][1]
+            key = reached, slowly and reached != lr  # under all rules the first batch is alike
             if key not in done:
                 steps = math.ceil(len(tensors.train_labels) / batch) * epochs
-                grown = Growth(rate, reached / rate, steps // WARM_UP if key[1] else 0)
+                grown = Growth(lr, reached / lr, steps // WARM_UP if key[1] else 0)
                 done[key] = [
                     _train(model(seed=seed), tensors, batch, epochs, seed, grown)
                     for seed in numbers
                 ]
             losses[rule, batch] = tuple(loss for loss, _ in done[key])
             accuracies[rule, batch] = tuple(right for _, right in done[key])
-    return BatchStudy(sizes, names, rate, epochs, numbers, accuracies, losses)
+    return BatchStudy(sizes, names, lr, epochs, numbers, accuracies, losses)
 
 
 @contextlib.contextmanager
@@ -185,7 +185,7 @@ def _one_thread() -> Iterator[None]:
 class Growth(NamedTuple):
     """What `gl.optim.scaled_learning_rate` is given at every step."""
 
-    rate: float
+    lr: float
     factor: float
     warm_up: int
 
@@ -194,7 +194,7 @@ def _train(
     model: nn.Module, data: TrainingData, batch: int, epochs: int, seed: int, grown: Growth
 ) -> tuple[float, float]:
     """Loss over the training data and held-out accuracy after a training with plain SGD."""
-    optimizer = torch.optim.SGD(model.parameters(), lr=grown.rate)
+    optimizer = torch.optim.SGD(model.parameters(), lr=grown.lr)
     step = 0
     with seeded(seed), _one_thread():
         for epoch in range(epochs):

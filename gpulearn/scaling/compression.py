@@ -60,7 +60,7 @@ class Compressed:
 class _Setting(NamedTuple):
     keep: float
     steps: int
-    rate: float
+    lr: float
     batch: int
     seed: int
     build: Callable[..., nn.Module]
@@ -72,7 +72,7 @@ def compression_study(
     keep: float = 0.01,
     ranks: int = 2,
     steps: int = 100,
-    rate: float = 0.3,
+    lr: float = 0.3,
     batch: int = 32,
     seed: int = 0,
     model: Callable[..., nn.Module] = MLP,
@@ -87,7 +87,7 @@ def compression_study(
         keep: share of the entries that top-k sends.
         ranks: how many.
         steps: of plain SGD.
-        rate: learning rate.
+        lr: learning rate.
         batch: images of one rank's step.
         seed: of the weights and the data's order.
         model: called as `model(seed=…)`.
@@ -106,12 +106,12 @@ def compression_study(
         raise BadInput(f"methods is empty: choose from {', '.join(METHODS)}.")
     ranks, steps = require.whole("ranks", ranks), require.whole("steps", steps)
     batch, seed = require.whole("batch", batch), checked_seed(seed)
-    require.above_zero("rate", rate)
+    require.above_zero("lr", lr)
     check_share(keep)
     images = len(digits().train_labels)
     if batch * ranks > images:
         raise BadInput(f"batch is {batch}: {ranks} ranks have {images // ranks} images each.")
-    setting = _Setting(float(keep), steps, float(rate), batch, seed, model)
+    setting = _Setting(float(keep), steps, float(lr), batch, seed, model)
     return launch(_train_all, ranks, names, setting)[0]
 
 
@@ -134,7 +134,7 @@ def _train(name: str, setting: _Setting) -> Compressed:
     labels = torch.from_numpy(data.train_labels).to(place)
     model = setting.build(seed=setting.seed).to(place).train()
     replica = _wrapped(name, model, setting.keep)
-    optimizer = torch.optim.SGD(model.parameters(), lr=setting.rate)
+    optimizer = torch.optim.SGD(model.parameters(), lr=setting.lr)
     torch.manual_seed(setting.seed + rank())  # of dropout
     order: list[int] = []
     losses: list[float] = []

@@ -76,7 +76,7 @@ def measure_drift(
     ranks: int = 2,
     steps: int = 100,
     every: int = 10,
-    rate: float = 0.3,
+    lr: float = 0.3,
     batch: int = 32,
     seed: int = 0,
     model: Callable[..., nn.Module] = MLP,
@@ -94,7 +94,7 @@ def measure_drift(
         ranks: how many replicas.
         steps: of plain SGD.
         every: after how many steps "parameters averaged" averages.
-        rate: learning rate.
+        lr: learning rate.
         batch: images of one rank's step.
         seed: of the data's order, and of the weights; an own start has seed + rank.
         model: called as `model(seed=…)`.
@@ -117,9 +117,9 @@ def measure_drift(
         require.whole(name, value)
         for name, value in (("ranks", ranks), ("steps", steps), ("every", every), ("batch", batch))
     ]
-    require.above_zero("rate", rate)
+    require.above_zero("lr", lr)
     seed = checked_seed(seed)
-    runs = launch(_replica, numbers[0], names, *numbers[1:], float(rate), seed, model)
+    runs = launch(_replica, numbers[0], names, *numbers[1:], float(lr), seed, model)
     return {name: _drift([run[name] for run in runs], model(seed=seed)) for name in names}
 
 
@@ -128,7 +128,7 @@ def _replica(
     steps: int,
     every: int,
     batch: int,
-    rate: float,
+    lr: float,
     seed: int,
     build: Callable[..., nn.Module],
 ) -> dict[str, Tensor]:
@@ -140,7 +140,7 @@ def _replica(
     for name in names:
         policy = POLICIES[name]
         model = build(seed=seed if policy.same_start else seed + rank()).to(place).train()
-        optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+        optimizer = torch.optim.SGD(model.parameters(), lr=lr)
         order = _own_order(len(labels), steps * batch, seed)
         torch.manual_seed(seed + rank())  # of dropout
         trail = [_parameters(model)]

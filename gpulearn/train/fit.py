@@ -96,7 +96,7 @@ def fit(
     data: Any,
     *,
     epochs: int,
-    rate: float,
+    lr: float,
     batch: int = 64,
     optimizer: str | OptimizerFactory = "adamw",
     schedule: str | Callable[[int], float] = "constant",
@@ -123,7 +123,7 @@ def fit(
         model: maps images (n, …) to scores (n, classes), such as `gl.train.LeNet()`.
         data: `gl.digits()`, or four arrays: training images and labels, test images and labels.
         epochs: passes over the training data.
-        rate: learning rate, the highest of the schedule.
+        lr: learning rate, the highest of the schedule.
         batch: images a step.
         optimizer: "sgd", "momentum", "nesterov", "rmsprop", "adagrad", "adam", "adamw", or a
             function called as `optimizer(parameters, lr=rate)`.
@@ -152,10 +152,10 @@ def fit(
 
     >>> from gpulearn import digits
     >>> from gpulearn.train.models import MLP
-    >>> fit(MLP(), digits(), epochs=2, rate=3e-3, batch=256, progress=False)
+    >>> fit(MLP(), digits(), epochs=2, lr=3e-3, batch=256, progress=False)
     12 steps in 2 epochs; accuracy on held-out data ...%
     """
-    settings = Settings(epochs, rate, batch, optimizer, schedule, clip, accumulate, precision, seed)
+    settings = Settings(epochs, lr, batch, optimizer, schedule, clip, accumulate, precision, seed)
     save_every = None if save_every is None else require.whole("save_every", save_every)
     check_model(model, recompute)
     check_files(log, checkpoint, resume)

@@ -108,15 +108,15 @@ TORCH_OPTIMIZERS: Mapping[str, OptimizerFactory] = {
 WARM_UP = 0.1  # share of the steps over which the rate rises
 
 
-def _warm_up(step: int, rate: float, steps: int) -> float:
+def _warm_up(step: int, lr: float, steps: int) -> float:
     """Up over the first tenth of the steps, then down along a cosine."""
     steps = max(steps, 2)  # a single step is the top of the way up
-    return warm_up_cosine_rate(step, rate, math.ceil(WARM_UP * steps), steps)
+    return warm_up_cosine_rate(step, lr, math.ceil(WARM_UP * steps), steps)
 
 
 # name -> the rate of a step, from 0, given the highest rate and how many steps there are
 SCHEDULES: Mapping[str, Callable[[int, float, int], float]] = {
-    "constant": lambda step, rate, steps: constant_rate(step, rate),
+    "constant": lambda step, lr, steps: constant_rate(step, lr),
     "cosine": cosine_rate,
     "warm-up": _warm_up,
 }
@@ -131,7 +131,7 @@ class Settings:
     """
 
     epochs: int
-    rate: float
+    lr: float
     batch: int
     optimizer: str | OptimizerFactory
     schedule: str | Callable[[int], float]
@@ -143,8 +143,8 @@ class Settings:
     def __post_init__(self) -> None:
         for name in ("epochs", "batch", "accumulate"):
             object.__setattr__(self, name, require.whole(name, getattr(self, name)))
-        require.above_zero("rate", self.rate)
-        object.__setattr__(self, "rate", float(self.rate))  # checkpoints hold no NumPy numbers
+        require.above_zero("lr", self.lr)
+        object.__setattr__(self, "lr", float(self.lr))  # checkpoints hold no NumPy numbers
         if self.clip is not None:
             require.above_zero("clip", self.clip)
         if self.accumulate > self.batch:
@@ -171,9 +171,9 @@ class Settings:
             BadInput: the function that was given makes no optimiser.
         """
         if not callable(self.optimizer):
-            return TORCH_OPTIMIZERS[self.optimizer](model.parameters(), lr=self.rate)
+            return TORCH_OPTIMIZERS[self.optimizer](model.parameters(), lr=self.lr)
         try:
-            made: object = self.optimizer(model.parameters(), lr=self.rate)
+            made: object = self.optimizer(model.parameters(), lr=self.lr)
         except (TypeError, ValueError) as error:
             said = f"raised {type(error).__name__}, {require.shorten(str(error), 120)!r}"
         else:
@@ -192,11 +192,11 @@ class Settings:
             BadInput: the schedule gave something that is no rate.
         """
         if not callable(self.schedule):
-            return SCHEDULES[self.schedule](step, self.rate, steps)
-        rate = self.schedule(step)
-        if not _is_rate(rate):
-            raise BadInput(f"schedule gave {require.shown(rate)} for step {step}: give a rate.")
-        return float(rate)
+            return SCHEDULES[self.schedule](step, self.lr, steps)
+        lr = self.schedule(step)
+        if not _is_rate(lr):
+            raise BadInput(f"schedule gave {require.shown(lr)} for step {step}: give a rate.")
+        return float(lr)
 
     def identity(self, model: nn.Module) -> dict[str, Any]:
         """What a resumed run must share with the one before it, as names and numbers.

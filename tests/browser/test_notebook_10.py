@@ -24,9 +24,9 @@ def test_a_learner_works_through_notebook_10(notebook):
 
     stub = notebook.cell("def momentum_step")
     check = notebook.cell('gl.check("momentum_step"')
-    head = "def momentum_step(theta, gradient, state=None, *, rate, momentum=0.9):"
+    head = "def momentum_step(theta, gradient, state=None, *, lr, momentum=0.9):"
     start = "velocity = 0.0 if state is None else state"
-    end = "return theta - rate * velocity, velocity"
+    end = "return theta - lr * velocity, velocity"
     averaged = "velocity = momentum * velocity + (1 - momentum) * gradient"
     notebook.type_into(stub, [head, start, averaged, end])
     notebook.run(stub)

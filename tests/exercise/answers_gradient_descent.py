@@ -5,116 +5,116 @@ import math
 import numpy as np
 
 
-def gradient_by_ufuncs(theta, gradient, state=None, *, rate):
-    return np.subtract(theta, np.multiply(rate, gradient)), state
+def gradient_by_ufuncs(theta, gradient, state=None, *, lr):
+    return np.subtract(theta, np.multiply(lr, gradient)), state
 
 
-def gradient_by_list(theta, gradient, state=None, *, rate):
-    flat = [t - rate * g for t, g in zip(theta.ravel(), gradient.ravel(), strict=True)]
+def gradient_by_list(theta, gradient, state=None, *, lr):
+    flat = [t - lr * g for t, g in zip(theta.ravel(), gradient.ravel(), strict=True)]
     return [np.array(flat, dtype=theta.dtype).reshape(theta.shape), state]
 
 
-def gradient_returns_gradient(theta, gradient, state=None, *, rate):
-    return theta - rate * gradient, gradient
+def gradient_returns_gradient(theta, gradient, state=None, *, lr):
+    return theta - lr * gradient, gradient
 
 
-def gradient_numbers_its_steps(theta, gradient, state=None, *, rate):
-    return theta - rate * gradient, 1 if state is None else state + 1
+def gradient_numbers_its_steps(theta, gradient, state=None, *, lr):
+    return theta - lr * gradient, 1 if state is None else state + 1
 
 
-def gradient_forgets_return(theta, gradient, state=None, *, rate):
-    theta = theta - rate * gradient
+def gradient_forgets_return(theta, gradient, state=None, *, lr):
+    theta = theta - lr * gradient
 
 
-def gradient_rate_of_section_3(theta, gradient, state=None, *, rate):
+def gradient_rate_of_section_3(theta, gradient, state=None, *, lr):
     return theta - 0.3 * gradient, state
 
 
-def gradient_in_float32(theta, gradient, state=None, *, rate):
-    return (theta - rate * gradient).astype(np.float32), state
+def gradient_in_float32(theta, gradient, state=None, *, lr):
+    return (theta - lr * gradient).astype(np.float32), state
 
 
-def gradient_in_float64(theta, gradient, state=None, *, rate):
-    return theta - np.array(rate) * gradient, state
+def gradient_in_float64(theta, gradient, state=None, *, lr):
+    return theta - np.array(lr) * gradient, state
 
 
-def momentum_first_step_apart(theta, gradient, state=None, *, rate, momentum=0.9):
+def momentum_first_step_apart(theta, gradient, state=None, *, lr, momentum=0.9):
     velocity = gradient.copy() if state is None else gradient + state * momentum
-    return theta + -rate * velocity, velocity
+    return theta + -lr * velocity, velocity
 
 
-def momentum_keeps_all_slopes(theta, gradient, state=None, *, rate, momentum=0.9):
+def momentum_keeps_all_slopes(theta, gradient, state=None, *, lr, momentum=0.9):
     slopes = [*(state or []), gradient]
     velocity = np.zeros_like(theta)
     for age, slope in enumerate(reversed(slopes)):
         velocity = velocity + momentum**age * slope
-    return theta - rate * velocity, slopes
+    return theta - lr * velocity, slopes
 
 
-def momentum_steps_along_the_slope(theta, gradient, state=None, *, rate, momentum=0.9):
+def momentum_steps_along_the_slope(theta, gradient, state=None, *, lr, momentum=0.9):
     velocity = 0.0 if state is None else state
     velocity = momentum * velocity + gradient
-    return theta - rate * gradient, velocity
+    return theta - lr * gradient, velocity
 
 
-def momentum_hands_back_the_old(theta, gradient, state=None, *, rate, momentum=0.9):
+def momentum_hands_back_the_old(theta, gradient, state=None, *, lr, momentum=0.9):
     velocity = 0.0 if state is None else state
-    return theta - rate * (momentum * velocity + gradient), velocity
+    return theta - lr * (momentum * velocity + gradient), velocity
 
 
-def momentum_of_nine_tenths(theta, gradient, state=None, *, rate, momentum=0.9):
+def momentum_of_nine_tenths(theta, gradient, state=None, *, lr, momentum=0.9):
     velocity = np.zeros_like(theta) if state is None else state
     velocity = 0.9 * velocity + gradient
-    return theta - rate * velocity, velocity
+    return theta - lr * velocity, velocity
 
 
-def momentum_remembers_the_step(theta, gradient, state=None, *, rate, momentum=0.9):
+def momentum_remembers_the_step(theta, gradient, state=None, *, lr, momentum=0.9):
     last = 0.0 if state is None else state
-    new = theta - rate * gradient + momentum * last
+    new = theta - lr * gradient + momentum * last
     return new, new - theta
 
 
-def momentum_asks_an_array(theta, gradient, state=None, *, rate, momentum=0.9):
+def momentum_asks_an_array(theta, gradient, state=None, *, lr, momentum=0.9):
     velocity = momentum * (state or 0.0) + gradient
-    return theta - rate * velocity, velocity
+    return theta - lr * velocity, velocity
 
 
-def adam_by_increments(theta, gradient, state=None, *, rate, beta1=0.9, beta2=0.999, epsilon=1e-8):
+def adam_by_increments(theta, gradient, state=None, *, lr, beta1=0.9, beta2=0.999, epsilon=1e-8):
     t, m, v = (0, 0.0, 0.0) if state is None else state
     t += 1
     m = m + (1 - beta1) * (gradient - m)
     v = v - (1 - beta2) * (v - np.power(gradient, 2))
     length = epsilon + (v / (1 - pow(beta2, t))) ** 0.5
-    return theta - rate * np.divide(m / (1 - pow(beta1, t)), length), [t, m, v]
+    return theta - lr * np.divide(m / (1 - pow(beta1, t)), length), [t, m, v]
 
 
-def adam_paper_form(theta, gradient, state=None, *, rate, beta1=0.9, beta2=0.999, epsilon=1e-8):
+def adam_paper_form(theta, gradient, state=None, *, lr, beta1=0.9, beta2=0.999, epsilon=1e-8):
     # the paper's shorter form, with its other ε
     t, m, v = (0, 0.0, 0.0) if state is None else state
     t += 1
     m = beta1 * m + (1 - beta1) * gradient
     v = beta2 * v + (1 - beta2) * gradient * gradient
     root = math.sqrt(1 - beta2**t)
-    return theta - rate * root / (1 - beta1**t) * m / (np.sqrt(v) + epsilon * root), (t, m, v)
+    return theta - lr * root / (1 - beta1**t) * m / (np.sqrt(v) + epsilon * root), (t, m, v)
 
 
-def adam_counting_late(theta, gradient, state=None, *, rate, beta1=0.9, beta2=0.999, epsilon=1e-8):
+def adam_counting_late(theta, gradient, state=None, *, lr, beta1=0.9, beta2=0.999, epsilon=1e-8):
     t, m, v = (0, 0.0, 0.0) if state is None else state
     m = beta1 * m + (1 - beta1) * gradient
     v = beta2 * v + (1 - beta2) * gradient**2
     step = m / (1 - beta1**t) / (np.sqrt(v / (1 - beta2**t)) + epsilon)
-    return theta - rate * step, (t + 1, m, v)
+    return theta - lr * step, (t + 1, m, v)
 
 
 def adam_with(step):
     """Adam whose step, from m, v, t and the options, is another one."""
 
-    def adam_step(theta, gradient, state=None, *, rate, beta1=0.9, beta2=0.999, epsilon=1e-8):
+    def adam_step(theta, gradient, state=None, *, lr, beta1=0.9, beta2=0.999, epsilon=1e-8):
         t, m, v = (0, 0.0, 0.0) if state is None else state
         t = t + 1
         m = beta1 * m + (1 - beta1) * gradient
         v = beta2 * v + (1 - beta2) * gradient**2
-        return step(theta, rate, m, v, 1 - beta1**t, 1 - beta2**t, epsilon), (t, m, v)
+        return step(theta, lr, m, v, 1 - beta1**t, 1 - beta2**t, epsilon), (t, m, v)
 
     return adam_step
 
@@ -127,8 +127,8 @@ def named(name, answer):
 adam_root_of_negative = named(
     "adam_root_of_negative",
     adam_with(
-        lambda theta, rate, m, v, c1, c2, epsilon: (
-            theta - rate * (m / 1 - (1 - c1)) / (np.sqrt(v / 1 - (1 - c2)) + epsilon)
+        lambda theta, lr, m, v, c1, c2, epsilon: (
+            theta - lr * (m / 1 - (1 - c1)) / (np.sqrt(v / 1 - (1 - c2)) + epsilon)
         )
     ),
 )
@@ -136,59 +136,49 @@ adam_root_of_negative = named(
 adam_adds_epsilon = named(
     "adam_adds_epsilon",
     adam_with(
-        lambda theta, rate, m, v, c1, c2, epsilon: (
-            theta - rate * (m / c1) / np.sqrt(v / c2) + epsilon
-        )
+        lambda theta, lr, m, v, c1, c2, epsilon: theta - lr * (m / c1) / np.sqrt(v / c2) + epsilon
     ),
 )
 
 adam_subtracts_epsilon = named(
     "adam_subtracts_epsilon",
     adam_with(
-        lambda theta, rate, m, v, c1, c2, epsilon: (
-            theta - (rate * (m / c1) / np.sqrt(v / c2) + epsilon)
-        )
+        lambda theta, lr, m, v, c1, c2, epsilon: theta - (lr * (m / c1) / np.sqrt(v / c2) + epsilon)
     ),
 )
 
 adam_epsilon_of_its_own = named(
     "adam_epsilon_of_its_own",
     adam_with(
-        lambda theta, rate, m, v, c1, c2, epsilon: (
-            theta - rate * (m / c1) / (np.sqrt(v / c2) + 1e-8)
-        )
+        lambda theta, lr, m, v, c1, c2, epsilon: theta - lr * (m / c1) / (np.sqrt(v / c2) + 1e-8)
     ),
 )
 
 adam_root_of_a_number = named(
     "adam_root_of_a_number",
     adam_with(
-        lambda theta, rate, m, v, c1, c2, epsilon: (
-            theta - rate * m / c1 / (np.sqrt(v) / np.sqrt(c2) + epsilon)
+        lambda theta, lr, m, v, c1, c2, epsilon: (
+            theta - lr * m / c1 / (np.sqrt(v) / np.sqrt(c2) + epsilon)
         )
     ),
 )
 
 
-def adam_power_of_bracket(
-    theta, gradient, state=None, *, rate, beta1=0.9, beta2=0.999, epsilon=1e-8
-):
+def adam_power_of_bracket(theta, gradient, state=None, *, lr, beta1=0.9, beta2=0.999, epsilon=1e-8):
     t, m, v = (0, 0.0, 0.0) if state is None else state
     t = t + 1
     m = beta1 * m + (1 - beta1) * gradient
     v = beta2 * v + (1 - beta2) * gradient**2
     m_hat, v_hat = m / (1 - beta1) ** t, v / (1 - beta2) ** t
-    return theta - rate * m_hat / (np.sqrt(v_hat) + epsilon), (t, m, v)
+    return theta - lr * m_hat / (np.sqrt(v_hat) + epsilon), (t, m, v)
 
 
-def adam_betas_of_its_own(
-    theta, gradient, state=None, *, rate, beta1=0.9, beta2=0.999, epsilon=1e-8
-):
+def adam_betas_of_its_own(theta, gradient, state=None, *, lr, beta1=0.9, beta2=0.999, epsilon=1e-8):
     t, m, v = (0, 0.0, 0.0) if state is None else state
     t = t + 1
     m = 0.9 * m + 0.1 * gradient
     v = 0.999 * v + 0.001 * gradient**2
-    return theta - rate * m / (1 - 0.9**t) / (np.sqrt(v / (1 - 0.999**t)) + epsilon), (t, m, v)
+    return theta - lr * m / (1 - 0.9**t) / (np.sqrt(v / (1 - 0.999**t)) + epsilon), (t, m, v)
 
 
 def adamw_with(decay, couple=lambda gradient, theta, weight_decay: gradient):
@@ -199,7 +189,7 @@ def adamw_with(decay, couple=lambda gradient, theta, weight_decay: gradient):
         gradient,
         state=None,
         *,
-        rate,
+        lr,
         beta1=0.9,
         beta2=0.999,
         epsilon=1e-8,
@@ -211,43 +201,43 @@ def adamw_with(decay, couple=lambda gradient, theta, weight_decay: gradient):
         m = beta1 * m + (1 - beta1) * gradient
         v = beta2 * v + (1 - beta2) * gradient**2
         push = m / (1 - beta1**t) / (np.sqrt(v / (1 - beta2**t)) + epsilon)
-        return decay(theta, rate, weight_decay, push), (t, m, v)
+        return decay(theta, lr, weight_decay, push), (t, m, v)
 
     return adamw_step
 
 
 adamw_decay_after = named(
     "adamw_decay_after",
-    adamw_with(lambda theta, rate, decay, push: theta - rate * push - rate * decay * theta),
+    adamw_with(lambda theta, lr, decay, push: theta - lr * push - lr * decay * theta),
 )
 adamw_one_bracket = named(
     "adamw_one_bracket",
-    adamw_with(lambda theta, rate, decay, push: theta - rate * (push + decay * theta)),
+    adamw_with(lambda theta, lr, decay, push: theta - lr * (push + decay * theta)),
 )
 adamw_shrinks_all = named(
     "adamw_shrinks_all",
-    adamw_with(lambda theta, rate, decay, push: (theta - rate * push) * (1 - rate * decay)),
+    adamw_with(lambda theta, lr, decay, push: (theta - lr * push) * (1 - lr * decay)),
 )
 adamw_without_rate = named(
     "adamw_without_rate",
-    adamw_with(lambda theta, rate, decay, push: (1 - decay) * theta - rate * push),
+    adamw_with(lambda theta, lr, decay, push: (1 - decay) * theta - lr * push),
 )
 adamw_without_theta = named(
     "adamw_without_theta",
-    adamw_with(lambda theta, rate, decay, push: theta - rate * decay - rate * push),
+    adamw_with(lambda theta, lr, decay, push: theta - lr * decay - lr * push),
 )
 adamw_decay_of_its_own = named(
     "adamw_decay_of_its_own",
-    adamw_with(lambda theta, rate, decay, push: theta - rate * 0.01 * theta - rate * push),
+    adamw_with(lambda theta, lr, decay, push: theta - lr * 0.01 * theta - lr * push),
 )
 adamw_keeps_the_decay = named(
     "adamw_keeps_the_decay",
-    adamw_with(lambda theta, rate, decay, push: theta * rate * decay - rate * push),
+    adamw_with(lambda theta, lr, decay, push: theta * lr * decay - lr * push),
 )
 adamw_as_adam = named(
     "adamw_as_adam",
     adamw_with(
-        lambda theta, rate, decay, push: theta - rate * push,
+        lambda theta, lr, decay, push: theta - lr * push,
         lambda gradient, theta, decay: gradient + decay * theta,
     ),
 )

@@ -173,10 +173,10 @@ def test_a_complex_limit_is_no_number(recwarn):
 
 
 def test_differences_are_told_with_their_step():
-    def momentum_step(theta, gradient, state=None, *, rate, momentum=0.9):
+    def momentum_step(theta, gradient, state=None, *, lr, momentum=0.9):
         count, v = state or (0, 0.0)
         v = momentum * v + gradient * (1 if count < 2 else 1.001)
-        return theta - rate * v, (count + 1, v)
+        return theta - lr * v, (count + 1, v)
 
     said = told("momentum_step", momentum_step)
     assert said.startswith("for three parameters, step 3: 3 of 3 elements differ, first [0]: ")
@@ -188,27 +188,27 @@ class Memory:
 
 
 def test_a_state_may_be_an_object():
-    def momentum_step(theta, gradient, state, rate, momentum=0.9):
+    def momentum_step(theta, gradient, state, lr, momentum=0.9):
         old = state.velocity if state else np.zeros_like(theta)
         new = momentum * old + gradient
-        return theta - rate * new, Memory(new)
+        return theta - lr * new, Memory(new)
 
     assert told("momentum_step", momentum_step) == "nothing"
 
 
 def test_a_state_that_is_an_object_may_not_change():
-    def momentum_step(theta, gradient, state, rate, momentum=0.9):
+    def momentum_step(theta, gradient, state, lr, momentum=0.9):
         state = state or Memory(np.zeros_like(theta))
         state.velocity = momentum * state.velocity + gradient
-        return theta - rate * state.velocity, state
+        return theta - lr * state.velocity, state
 
     assert "changes the velocity that the caller holds" in told("momentum_step", momentum_step)
 
 
 def test_dtypes_that_change_are_told():
-    def adam_step(theta, gradient, state, rate, beta1=0.9, beta2=0.999, epsilon=1e-8):
+    def adam_step(theta, gradient, state, lr, beta1=0.9, beta2=0.999, epsilon=1e-8):
         new, state = adam_by_increments(
-            theta, gradient, state, rate=rate, beta1=beta1, beta2=beta2, epsilon=epsilon
+            theta, gradient, state, lr=lr, beta1=beta1, beta2=beta2, epsilon=epsilon
         )
         return new.astype(np.float16) if new.dtype == np.float32 else new, state
 
@@ -228,7 +228,7 @@ def test_dtypes_that_change_are_told():
             "its first result is 2.5 (float), expected the new theta, an array.",
         ),
         (lambda theta, gradient, state: theta, "and is called with (theta, gradient, state), by"),
-        (lambda theta, gradient, state: theta, "by position, and rate"),
+        (lambda theta, gradient, state: theta, "by position, and lr"),
         (lambda theta, *a, **k: (np.zeros(9), None), "it returns shape (9,), expected (3,)."),
     ],
 )
@@ -239,14 +239,14 @@ def test_results_that_are_no_step(name, answer, said):
 @pytest.mark.parametrize(
     ("stub", "name"),
     [
-        ("def gradient_step(theta, gradient, state=None, *, rate):\n    ...", "gradient_step"),
+        ("def gradient_step(theta, gradient, state=None, *, lr):\n    ...", "gradient_step"),
         (
-            "def momentum_step(theta, gradient, state=None, *, rate, momentum=0.9):\n"
+            "def momentum_step(theta, gradient, state=None, *, lr, momentum=0.9):\n"
             "    velocity = 0.0 if state is None else state\n    ...",
             "momentum_step",
         ),
         (
-            "def adam_step(theta, gradient, state=None, *, rate, beta1=0.9, beta2=0.999, "
+            "def adam_step(theta, gradient, state=None, *, lr, beta1=0.9, beta2=0.999, "
             "epsilon=1e-8):\n    t, m, v = (0, 0.0, 0.0) if state is None else state\n"
             "    t = t + 1\n    ...",
             "adam_step",

@@ -19,7 +19,7 @@ def fitted(place, precision):
     """The weights after a run of a few steps, and its history."""
     model = gl.train.LeNet(width=4, dropout=0)
     history = gl.fit(
-        model, SMALL, epochs=2, rate=0.01, batch=16, progress=False, device=place,
+        model, SMALL, epochs=2, lr=0.01, batch=16, progress=False, device=place,
         precision=precision,
     )  # fmt: skip
     return torch.cat([v.flatten().float().cpu() for v in model.state_dict().values()]), history

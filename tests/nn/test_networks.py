@@ -49,7 +49,7 @@ def test_values_are_those_of_numpy():
 
 
 def test_the_digits_are_learned():
-    fit = fit_dense(dense_layers([64, 64, 10]), rate=0.5)
+    fit = fit_dense(dense_layers([64, 64, 10]), lr=0.5)
     assert len(fit.losses) == 300
     assert fit.accuracy > 0.95
     assert fit.silent[0] < 0.2
@@ -58,7 +58,7 @@ def test_the_digits_are_learned():
 
 def test_too_large_a_rate_silences_every_unit():
     layers = dense_layers([64, 64, 10])
-    fit = fit_dense(layers, rate=3)
+    fit = fit_dense(layers, lr=3)
     assert fit.silent == [1.0]
     assert fit.accuracy < 0.2
     norms = gradient_norms(IMAGES, LABELS, layers)
@@ -88,7 +88,7 @@ def test_gradients_vanish_through_sigmoids_and_not_through_relus():
 def test_a_loss_that_is_no_number_stops_the_training():
     layers = dense_layers([64] * 11 + [10], 1.0)
     with pytest.raises(TrainingError, match=r"The loss of step \d+ is nan: the rate 0.05"):
-        fit_dense(layers, rate=0.05)
+        fit_dense(layers, lr=0.05)
 
 
 def test_bad_sizes_and_spreads_get_a_sentence():

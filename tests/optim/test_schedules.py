@@ -39,13 +39,13 @@ def test_a_warm_up_meets_what_follows_without_a_jump():
     [
         (lambda: gl.optim.constant_rate(-1, 0.1), "step is -1: give a whole number from 0"),
         (lambda: gl.optim.constant_rate(1.5, 0.1), "step is 1.5"),
-        (lambda: gl.optim.constant_rate(0, -0.1), "rate is -0.1"),
+        (lambda: gl.optim.constant_rate(0, -0.1), "lr is -0.1"),
         (lambda: gl.optim.step_rate(0, 0.1, every=0), "every is 0"),
         (lambda: gl.optim.exponential_rate(0, 0.1, factor=-1), "factor is -1"),
         (lambda: gl.optim.cosine_rate(0, 0.1, steps=0), "steps is 0"),
         (lambda: gl.optim.warm_up_rate(0, 0.1, warm_up=0), "warm_up is 0"),
         (lambda: gl.optim.warm_up_cosine_rate(0, 0.1, 9, 9), "warm_up is 9 of 9 steps: leave some"),
-        (lambda: gl.optim.plateau_step(1.0, 1.0, 0.0), "rate is 0.0"),
+        (lambda: gl.optim.plateau_step(1.0, 1.0, 0.0), "lr is 0.0"),
         (lambda: gl.optim.plateau_step(1.0, np.nan, 0.1), "the first loss is nan"),
         (lambda: gl.optim.plateau_step(1.0, 1.0, 0.1, patience=-1), "patience is -1"),
         (lambda: gl.optim.plateau_step(1.0, 1.0, 0.1, factor=1.0), "factor is 1.0"),
@@ -71,19 +71,17 @@ def test_bad_input_gets_a_sentence(call, said):
 
 def look_at(losses, **options):
     """The parameters (their loss's place in the list) and rates after each look."""
-    state, rate, seen = None, 1.0, []
+    state, lr, seen = None, 1.0, []
     for i, loss in enumerate(losses):
-        theta, rate, state = gl.optim.plateau_step(
-            np.array([float(i)]), loss, rate, state, **options
-        )
-        seen.append((int(theta[0]), rate))
+        theta, lr, state = gl.optim.plateau_step(np.array([float(i)]), loss, lr, state, **options)
+        seen.append((int(theta[0]), lr))
     return seen
 
 
 def test_a_plateau_rolls_back_to_the_best():
     seen = look_at([9, 5, 6, 7, 8, 4, 4, 4, 4], patience=2, factor=0.5)
     assert [place for place, _ in seen] == [0, 1, 2, 3, 1, 5, 6, 7, 5]
-    assert [rate for _, rate in seen] == [1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.25]
+    assert [lr for _, lr in seen] == [1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.25]
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -93,14 +91,14 @@ def test_a_loss_that_is_no_number_rolls_back_at_once(bad):
 
 def test_a_rate_is_not_reduced_below_the_lowest():
     seen = look_at([1] * 5, patience=0, factor=0.1, lowest=0.05)
-    assert [rate for _, rate in seen] == [1, 0.1, 0.05, 0.05, 0.05]
+    assert [lr for _, lr in seen] == [1, 0.1, 0.05, 0.05, 0.05]
 
 
 def test_the_best_parameters_are_a_copy():
     theta = np.array([1.0])
-    _, rate, state = gl.optim.plateau_step(theta, 1.0, 0.1)
+    _, lr, state = gl.optim.plateau_step(theta, 1.0, 0.1)
     theta[0] = 7.0
-    best, *_ = gl.optim.plateau_step(theta, 2.0, rate, state, patience=0)
+    best, *_ = gl.optim.plateau_step(theta, 2.0, lr, state, patience=0)
     best[0] = 8.0
     assert state.theta[0] == 1.0
 
@@ -108,12 +106,12 @@ def test_the_best_parameters_are_a_copy():
 def test_a_plateau_tames_a_rate_that_is_too_high():
     """Descent with four times the stable rate ends at the minimum, by its roll-backs alone."""
     surface = gl.optim.surface("ravine")
-    theta, rate, state = np.array(surface.start), 4 * surface.largest_stable_step, None
+    theta, lr, state = np.array(surface.start), 4 * surface.largest_stable_step, None
     for _ in range(400):
-        theta, _ = gl.optim.gradient_step(theta, surface.gradient(theta), rate=rate)
+        theta, _ = gl.optim.gradient_step(theta, surface.gradient(theta), lr=lr)
         loss = surface.value(theta)
-        theta, rate, state = gl.optim.plateau_step(theta, loss, rate, state, patience=0, factor=0.5)
-    assert rate < surface.largest_stable_step
+        theta, lr, state = gl.optim.plateau_step(theta, loss, lr, state, patience=0, factor=0.5)
+    assert lr < surface.largest_stable_step
     assert surface.value(theta) < 1e-9
 
 
@@ -126,7 +124,7 @@ def test_a_range_test_suggests_a_rate_that_works(surface):
     assert test.rates[-1] > surface.largest_stable_step
     assert surface.largest_stable_step / 20 < test.suggested < surface.largest_stable_step
     path = gl.optim.descend(
-        surface, surface.start, gl.optim.gradient_step, rate=test.suggested, steps=200
+        surface, surface.start, gl.optim.gradient_step, lr=test.suggested, steps=200
     )
     assert path.values[-1] < path.values[0] / 4
     assert not path.diverged

@@ -32,7 +32,7 @@ def test_inputs_stay_as_they_are(step, dtype):
     for _ in range(3):
         gradient = rng.normal(size=(2, 3))  # takes the dtype of theta
         given = [theta.copy(), gradient.copy(), parts(state)]
-        new, following = step(theta, gradient, state, rate=np.float64(0.1), weight_decay=0.1)
+        new, following = step(theta, gradient, state, lr=np.float64(0.1), weight_decay=0.1)
         assert np.array_equal(theta, given[0])
         assert np.array_equal(gradient, given[1])
         assert all(map(np.array_equal, parts(state), given[2]))
@@ -45,15 +45,15 @@ def test_inputs_stay_as_they_are(step, dtype):
 def test_a_number_is_treated_like_an_array_of_one(step):
     number, array, state, states = 3.0, np.array([3.0]), None, None
     for _ in range(4):
-        number, state = step(number, 2 * number, state, rate=0.1, weight_decay=0.3)
-        array, states = step(array, 2 * array, states, rate=0.1, weight_decay=0.3)
+        number, state = step(number, 2 * number, state, lr=0.1, weight_decay=0.3)
+        array, states = step(array, 2 * array, states, lr=0.1, weight_decay=0.3)
         assert number == pytest.approx(array[0], rel=1e-15)
 
 
 @every_rule
 def test_every_rule_has_the_same_signature(step):
     parameters = inspect.signature(step).parameters
-    assert list(parameters)[:4] == ["theta", "gradient", "state", "rate"]
+    assert list(parameters)[:4] == ["theta", "gradient", "state", "lr"]
     assert all(p.kind is p.KEYWORD_ONLY for p in list(parameters.values())[3:])
     assert "weight_decay" in parameters
 
@@ -62,16 +62,16 @@ def test_every_rule_has_the_same_signature(step):
 @pytest.mark.parametrize(
     ("arguments", "options", "said"),
     [
-        ((np.ones(2), np.ones(3)), {"rate": 0.1}, "theta has shape (2,), and gradient (3,)"),
-        ((np.ones(2), np.ones(2)), {"rate": -0.1}, "rate is -0.1: give a number that is not below"),
-        ((np.ones(2), np.ones(2)), {"rate": float("nan")}, "rate is nan"),
-        ((np.ones(2), np.ones(2)), {"rate": "0.1"}, "rate is '0.1'"),
-        ((np.ones(2), np.ones(2)), {"rate": True}, "rate is True"),
-        ((np.ones(2), np.ones(2)), {}, "needs a rate: add rate=0.1, say"),
-        ((np.ones(2), np.ones(2)), {"rate": 0.1, "weight_decay": -1}, "weight_decay is -1"),
-        ((np.ones(2), np.ones(2)), {"rate": 0.1, "weight_decoy": 1}, "did you mean 'weight_decay'"),
-        ((["a"], ["b"]), {"rate": 0.1}, "theta is ['a']: give real numbers"),
-        (([[1], [1, 2]], [1]), {"rate": 0.1}, "its rows differ in length"),
+        ((np.ones(2), np.ones(3)), {"lr": 0.1}, "theta has shape (2,), and gradient (3,)"),
+        ((np.ones(2), np.ones(2)), {"lr": -0.1}, "lr is -0.1: give a number that is not below"),
+        ((np.ones(2), np.ones(2)), {"lr": float("nan")}, "lr is nan"),
+        ((np.ones(2), np.ones(2)), {"lr": "0.1"}, "lr is '0.1'"),
+        ((np.ones(2), np.ones(2)), {"lr": True}, "lr is True"),
+        ((np.ones(2), np.ones(2)), {}, "needs a rate: add lr=0.1, say"),
+        ((np.ones(2), np.ones(2)), {"lr": 0.1, "weight_decay": -1}, "weight_decay is -1"),
+        ((np.ones(2), np.ones(2)), {"lr": 0.1, "weight_decoy": 1}, "did you mean 'weight_decay'"),
+        ((["a"], ["b"]), {"lr": 0.1}, "theta is ['a']: give real numbers"),
+        (([[1], [1, 2]], [1]), {"lr": 0.1}, "its rows differ in length"),
     ],
 )
 def test_bad_input_gets_a_sentence(step, arguments, options, said):
@@ -90,14 +90,14 @@ def test_bad_input_gets_a_sentence(step, arguments, options, said):
 )
 def test_what_is_kept_of_the_past_is_below_one(step, option):
     with pytest.raises(BadInput, match=f"{option} is 1.0: give a number from 0 to below 1"):
-        step(1.0, 1.0, rate=0.1, **{option: 1.0})
+        step(1.0, 1.0, lr=0.1, **{option: 1.0})
 
 
 @pytest.mark.parametrize("step", [gl.optim.momentum_step, gl.optim.adam_step])
 def test_a_state_of_other_parameters_is_refused(step):
-    _, state = step(np.ones(3), np.ones(3), rate=0.1)
+    _, state = step(np.ones(3), np.ones(3), lr=0.1)
     with pytest.raises(BadInput, match=r"state is for parameters of shape \(3,\), and theta has"):
-        step(np.ones(2), np.ones(2), state, rate=0.1)
+        step(np.ones(2), np.ones(2), state, lr=0.1)
 
 
 @pytest.mark.parametrize(
@@ -105,16 +105,16 @@ def test_a_state_of_other_parameters_is_refused(step):
     [(gl.optim.momentum_step, gl.optim.adam_step), (gl.optim.adam_step, gl.optim.momentum_step)],
 )
 def test_a_state_of_another_method_is_refused(one, other):
-    _, state = one(np.ones(2), np.ones(2), rate=0.1)
+    _, state = one(np.ones(2), np.ones(2), lr=0.1)
     with pytest.raises(BadInput, match=f"which is none that {other.__name__} returns: give st"):
-        other(np.ones(2), np.ones(2), state, rate=0.1)
+        other(np.ones(2), np.ones(2), state, lr=0.1)
 
 
 def test_decay_that_is_decoupled_is_not_divided():
     """Without slopes, AdamW shrinks by rate·decay; Adam goes a whole rate, as for any slope."""
     zero = np.zeros(2)
     theta = np.array([1.0, 100.0])
-    shrunk, _ = gl.optim.adamw_step(theta, zero, rate=0.5, weight_decay=0.1)
-    stepped, _ = gl.optim.adam_step(theta, zero, rate=0.5, weight_decay=0.1)
+    shrunk, _ = gl.optim.adamw_step(theta, zero, lr=0.5, weight_decay=0.1)
+    stepped, _ = gl.optim.adam_step(theta, zero, lr=0.5, weight_decay=0.1)
     assert shrunk == pytest.approx(0.95 * theta, rel=1e-15)
     assert stepped == pytest.approx(theta - 0.5, rel=1e-6)

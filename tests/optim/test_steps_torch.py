@@ -39,10 +39,10 @@ def torch_path(theta, slope, optimizer, rates):
     """The parameters after each step of torch's optimizer."""
     parameter = torch.nn.Parameter(torch.tensor(theta))
     made = optimizer([parameter])
-    for rate in rates:
+    for lr in rates:
         parameter.grad = torch.tensor(slope(parameter.detach().numpy()))
         for group in made.param_groups:
-            group["lr"] = rate
+            group["lr"] = lr
         made.step()
         yield parameter.detach().numpy().copy()
 
@@ -72,10 +72,10 @@ def test_steps_equal_torch(name, weight_decay, dtype, allowed):
         rates = [RATE * (1 + (i % 3)) for i in range(STEPS)]
         path = torch_path(theta, functools.partial(slope, who="torch"), build, rates)
         off, size = 0.0, 0.0
-        for rate, expected in zip(rates, path, strict=True):
+        for lr, expected in zip(rates, path, strict=True):
             before = np.array(theta)
             new, state = step(
-                theta, slope(theta, "ours"), state, rate=rate, weight_decay=weight_decay, **options
+                theta, slope(theta, "ours"), state, lr=lr, weight_decay=weight_decay, **options
             )
             assert np.array_equal(theta, before)
             theta = new
@@ -151,11 +151,9 @@ def test_plateau_rates_equal_torch(seed):
     options = {"patience": int(rng.integers(0, 4)), "factor": 0.7, "threshold": 0.05}
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=RATE)
     scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, min_lr=1e-3, **options)
-    rate, state = RATE, None
+    lr, state = RATE, None
     for loss in losses:
         scheduler.step(loss)
-        _, rate, state = gl.optim.plateau_step(
-            np.zeros(1), loss, rate, state, lowest=1e-3, **options
-        )
-        assert rate == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-12)
-    assert rate < RATE / 3
+        _, lr, state = gl.optim.plateau_step(np.zeros(1), loss, lr, state, lowest=1e-3, **options)
+        assert lr == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-12)
+    assert lr < RATE / 3

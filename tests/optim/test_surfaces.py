@@ -69,8 +69,8 @@ def test_the_largest_stable_step_parts_staying_from_leaving(surface):
     _, directions = np.linalg.eigh(surface.hessian_at_minimum)
     start = surface.minimum + 1e-7 * directions[:, -1]
 
-    def farthest(rate):
-        path = gl.optim.descend(surface, start, gl.optim.gradient_step, rate=rate, steps=400)
+    def farthest(lr):
+        path = gl.optim.descend(surface, start, gl.optim.gradient_step, lr=lr, steps=400)
         return np.linalg.norm(path.points - surface.minimum, axis=1).max()
 
     assert farthest(0.99 * limit) < 2e-7

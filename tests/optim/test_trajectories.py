@@ -28,12 +28,12 @@ def shrinkage(path, after):
 
 def test_a_quadratic_converges_up_to_two_over_the_largest_curvature():
     for curvatures, rng in spectra(seed=0):
-        rate = rng.uniform(0.05, 1.95) / max(curvatures)
+        lr = rng.uniform(0.05, 1.95) / max(curvatures)
         loss = gl.optim.quadratic(*curvatures)
         path = gl.optim.descend(
-            loss, np.ones(len(curvatures)), gl.optim.gradient_step, rate=rate, steps=50
+            loss, np.ones(len(curvatures)), gl.optim.gradient_step, lr=lr, steps=50
         )
-        factors = 1 - rate * curvatures
+        factors = 1 - lr * curvatures
         assert (np.abs(factors) < 1).all()
         assert path.points[-1] == pytest.approx(factors**50, rel=1e-9, abs=1e-12)
         assert (np.diff(path.values) <= 0).all()
@@ -42,10 +42,10 @@ def test_a_quadratic_converges_up_to_two_over_the_largest_curvature():
 
 def test_a_quadratic_diverges_beyond():
     for curvatures, rng in spectra(seed=100):
-        rate = rng.uniform(2.05, 40) / max(curvatures)
+        lr = rng.uniform(2.05, 40) / max(curvatures)
         loss = gl.optim.quadratic(*curvatures)
         path = gl.optim.descend(
-            loss, np.ones(len(curvatures)), gl.optim.gradient_step, rate=rate, steps=2000
+            loss, np.ones(len(curvatures)), gl.optim.gradient_step, lr=lr, steps=2000
         )
         assert path.diverged
         assert path.outcome.startswith(f"Diverged after {path.steps} step")
@@ -61,11 +61,9 @@ def test_the_best_rate_of_plain_descent(most, steps):
     best = 2 / (1 + most)
     loss = gl.optim.quadratic(1.0, most)
     run = functools.partial(gl.optim.descend, loss, [1.0, 1.0], gl.optim.gradient_step, steps=steps)
-    assert shrinkage(run(rate=best), steps // 2) == pytest.approx(
-        (most - 1) / (most + 1), rel=1e-12
-    )
+    assert shrinkage(run(lr=best), steps // 2) == pytest.approx((most - 1) / (most + 1), rel=1e-12)
     for other in (0.97 * best, 1.03 * best):
-        assert shrinkage(run(rate=other), steps // 2) > shrinkage(run(rate=best), steps // 2)
+        assert shrinkage(run(lr=other), steps // 2) > shrinkage(run(lr=best), steps // 2)
 
 
 @pytest.mark.parametrize("most", [4.0, 100.0])
@@ -76,7 +74,7 @@ def test_the_best_heavy_ball(most):
         gl.optim.quadratic(1.0, most),
         [1.0, 1.0],
         gl.optim.momentum_step,
-        rate=4 / (1 + np.sqrt(most)) ** 2,
+        lr=4 / (1 + np.sqrt(most)) ** 2,
         momentum=factor**2,
         steps=300 if most > 50 else 60,
     )
@@ -98,9 +96,9 @@ def test_the_registrys_limit_is_where_a_descent_stops_holding(name, momentum):
     one = OPTIMIZERS[name]
     options = {one.memory_option: momentum} if one.memory_option else {}
     for factor, holds in ((0.99, True), (1.01, False)):
-        rate = factor * one.stable_limit(3.0, momentum)
+        lr = factor * one.stable_limit(3.0, momentum)
         path = gl.optim.descend(
-            gl.optim.quadratic(3.0), [1.0], one.step, rate=rate, steps=2000, **options
+            gl.optim.quadratic(3.0), [1.0], one.step, lr=lr, steps=2000, **options
         )
         assert (path.values[-1] < 1e-6) == holds
         assert (path.values[-1] > 1e3) != holds
@@ -109,14 +107,12 @@ def test_the_registrys_limit_is_where_a_descent_stops_holding(name, momentum):
 def test_a_path_is_what_its_steps_say():
     surface = gl.optim.surface("Rosenbrock")
     path = gl.optim.descend(
-        surface, surface.start, gl.optim.adam_step, rate=0.02, steps=30, beta1=0.8
+        surface, surface.start, gl.optim.adam_step, lr=0.02, steps=30, beta1=0.8
     )
     theta, state = np.array(surface.start), None
     for i in range(30):
         assert np.array_equal(path.points[i], theta)
-        theta, state = gl.optim.adam_step(
-            theta, surface.gradient(theta), state, rate=0.02, beta1=0.8
-        )
+        theta, state = gl.optim.adam_step(theta, surface.gradient(theta), state, lr=0.02, beta1=0.8)
     assert np.array_equal(path.points[30], theta)
     assert path.values == pytest.approx(surface.value(path.points), rel=1e-14)
     slopes = surface.gradient(path.points)
@@ -129,7 +125,7 @@ def test_a_rate_may_be_a_schedule():
         gl.optim.surface("bowl"),
         [1.0, 0.0],
         gl.optim.gradient_step,
-        rate=lambda i: 0.1 / (i + 1),
+        lr=lambda i: 0.1 / (i + 1),
         steps=3,
     )
     assert path.rates == pytest.approx([0.1, 0.05, 0.1 / 3])
@@ -138,7 +134,7 @@ def test_a_rate_may_be_a_schedule():
 
 def test_a_descent_that_overflows_at_once_says_so_without_warnings():
     path = gl.optim.descend(
-        gl.optim.surface("Beale"), [3.0, 3.0], gl.optim.gradient_step, rate=1e200, steps=9
+        gl.optim.surface("Beale"), [3.0, 3.0], gl.optim.gradient_step, lr=1e200, steps=9
     )
     assert path.diverged
     assert path.steps == 0
@@ -149,7 +145,7 @@ def test_a_descent_that_overflows_at_once_says_so_without_warnings():
 def test_the_saddle_holds_a_descent_that_begins_on_its_ridge():
     surface = gl.optim.surface("saddle")
     run = functools.partial(
-        gl.optim.descend, surface, step=gl.optim.gradient_step, rate=0.1, steps=300
+        gl.optim.descend, surface, step=gl.optim.gradient_step, lr=0.1, steps=300
     )
     assert run(start=[-1.5, 0.0]).points[-1] == pytest.approx([0, 0], abs=1e-9)
     assert run(start=[-1.5, 1e-6]).points[-1] == pytest.approx([0, 1], abs=1e-9)
@@ -163,13 +159,13 @@ def test_the_saddle_holds_a_descent_that_begins_on_its_ridge():
         ({"start": [1.0, 2.0, 3.0]}, "the bowl takes points of shape (…, 2)"),
         ({"start": 3.0}, "start has shape (): give a point of shape (n,)"),
         ({"steps": 0}, "steps is 0"),
-        ({"rate": -1}, "rate is -1"),
-        ({"rate": lambda step: None}, "rate is None"),
+        ({"lr": -1}, "lr is -1"),
+        ({"lr": lambda step: None}, "lr is None"),
         ({"momentum": 0.9}, "There is no option 'momentum'"),
     ],
 )
 def test_bad_input_gets_a_sentence(change, said):
-    given = {"start": [1.0, 2.0], "rate": 0.1, "steps": 5} | change
+    given = {"start": [1.0, 2.0], "lr": 0.1, "steps": 5} | change
     with pytest.raises(BadInput) as caught:
         gl.optim.descend(gl.optim.surface("bowl"), step=gl.optim.gradient_step, **given)
     assert said in str(caught.value)

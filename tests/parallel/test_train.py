@@ -105,10 +105,10 @@ def test_what_ranks_cannot_do_is_told_on_each_and_none_waits(ranks, rank):
 
 
 def test_each_epoch_is_shuffled_anew_and_the_rate_follows_the_rule(capsys):
-    losses = train(dataclasses.replace(MLP, epochs=2, rate=1e-12)).losses
+    losses = train(dataclasses.replace(MLP, epochs=2, lr=1e-12)).losses
     assert losses[:STEPS] != losses[STEPS:]
-    plain = train(dataclasses.replace(MLP, rate=0.04)).losses
-    scaled = dataclasses.replace(MLP, rate=0.02, rate_batch=128)
+    plain = train(dataclasses.replace(MLP, lr=0.04)).losses
+    scaled = dataclasses.replace(MLP, lr=0.02, lr_batch=128)
     assert train(scaled).losses == plain
     assert train(dataclasses.replace(scaled, warm_up=10)).losses[:3] != plain[:3]
 
@@ -134,7 +134,7 @@ def test_the_command_line_trains_prints_and_writes(tmp_path, capsys):
         (["--model", "lenet"], "did you mean 'LeNet'"),
         (["--wrapper", "ddp"], "There is no wrapper 'ddp'"),
         (["--momentum", "1"], "momentum is 1.0"),
-        (["--warm-up", "5"], "give rate_batch too"),
+        (["--warm-up", "5"], "give lr_batch too"),
         (["--seed", "-1"], "seed is -1"),
         (["--output", "losses.txt"], "let it end in .json or .csv"),
         (["--checkpoint", "/nowhere/run.pt"], "no folder '/nowhere'"),
@@ -150,7 +150,7 @@ def test_a_bad_option_is_told_in_a_sentence(arguments, said, capsys):
 
 
 def test_what_cannot_be_trained_is_told(capsys):
-    assert main(["--model", "MLP", "--rate", "1e9"]) == 2
+    assert main(["--model", "MLP", "--lr", "1e9"]) == 2
     assert "no finite number any more in epoch 1" in capsys.readouterr().err
     assert main(["--model", "MLP", "--batch", "2000"]) == 2
     assert "batch is 2000, and there are 1438 images" in capsys.readouterr().err

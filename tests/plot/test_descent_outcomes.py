@@ -14,13 +14,13 @@ from gpulearn.plot.descents import METHODS
 
 def walked(steps=200):
     ground = gl.optim.surface("ravine")
-    return ground, descend(ground, ground.start, gradient_step, rate=0.07, steps=steps)
+    return ground, descend(ground, ground.start, gradient_step, lr=0.07, steps=steps)
 
 
 def test_the_table_says_from_when_on_a_goal_is_kept():
     ground, path = walked()
-    wild = descend(ground, ground.start, gradient_step, rate=0.2, steps=2000)
-    ball = descend(ground, ground.start, momentum_step, rate=0.05, steps=200)
+    wild = descend(ground, ground.start, gradient_step, lr=0.2, steps=2000)
+    ball = descend(ground, ground.start, momentum_step, lr=0.05, steps=200)
     made = gl.plot.compare_descents({"plain": path, "wild": wild, "ball": ball}, goal=0.01)
     column = made.headings.index("J ≤ 0.01 from step")
     first = [int(np.argmax(one.values <= 0.01)) for one in (path, ball)]

@@ -14,7 +14,7 @@ from gpulearn.plot.descents import METHODS, draw_descent, stable_limit
 
 def walked(steps=20, rate=0.05, ground="ravine"):
     made = gl.optim.surface(ground)
-    return made, descend(made, made.start, gradient_step, rate=rate, steps=steps)
+    return made, descend(made, made.start, gradient_step, lr=rate, steps=steps)
 
 
 def test_a_path_is_drawn_point_by_point_and_told(figures_of):
@@ -51,7 +51,7 @@ def test_the_contours_of_a_narrow_ravine_hold_together(figures_of):
 
 def test_any_loss_of_two_parameters_can_be_drawn(figures_of):
     figures = figures_of(descents)
-    path = descend(Tilted(), [3.0, 1.0], gradient_step, rate=0.1, steps=30)
+    path = descend(Tilted(), [3.0, 1.0], gradient_step, lr=0.1, steps=30)
     picture = gl.plot.descent(Tilted(), {"plain": path}, axes=("rest", "slope"))
     axes = figures[0].axes[0]
     assert not any(line.get_marker() == "*" for line in axes.lines)
@@ -64,7 +64,7 @@ def test_any_loss_of_two_parameters_can_be_drawn(figures_of):
 def test_window_and_minima_can_be_given_and_starts_that_are_one_get_one_letter(figures_of):
     figures = figures_of(descents)
     paths = {
-        f"from {x}": descend(Tilted(), [x, 1.0], gradient_step, rate=0.1, steps=9)
+        f"from {x}": descend(Tilted(), [x, 1.0], gradient_step, lr=0.1, steps=9)
         for x in (3.0, 3.0001, 2.0)
     }
     gl.plot.descent(Tilted(), paths, window=(-1, 4, -2, 2), minima=[(0, 0)])
@@ -98,7 +98,7 @@ def test_bad_input_is_told_in_a_sentence(bad, said):
 
 
 def test_a_path_of_three_parameters_has_no_contours():
-    path = descend(gl.optim.quadratic(1, 2, 3), [1.0, 1.0, 1.0], gradient_step, rate=0.1, steps=2)
+    path = descend(gl.optim.quadratic(1, 2, 3), [1.0, 1.0, 1.0], gradient_step, lr=0.1, steps=2)
     with pytest.raises(BadInput, match=r"points \(3, 3\): contours need two"):
         gl.plot.descent(gl.optim.quadratic(1, 2, 3), {"plain": path})
 
@@ -114,7 +114,7 @@ def test_the_limit_is_where_the_walk_stops_holding(method, step, momentum):
     limit = stable_limit(method, momentum, 3.0)
     for factor, holds in ((0.99, True), (1.01, False)):
         path = descend(
-            gl.optim.quadratic(3.0), [1.0], step, rate=factor * limit, steps=2000, **options
+            gl.optim.quadratic(3.0), [1.0], step, lr=factor * limit, steps=2000, **options
         )
         assert (path.values[-1] < 1e-6) == holds
         assert (path.values[-1] > 1e3) != holds
@@ -127,7 +127,7 @@ def test_adaptive_methods_have_no_such_limit():
 def test_the_explorers_sentence_holds_the_numbers():
     picture, said = draw_descent("ravine", "momentum", 0.1, 0.9)
     ground = gl.optim.surface("ravine")
-    path = descend(ground, ground.start, momentum_step, rate=0.1, steps=200, momentum=0.9)
+    path = descend(ground, ground.start, momentum_step, lr=0.1, steps=200, momentum=0.9)
     assert said == (
         f"ravine, momentum, rate 0.1, momentum 0.9: {path.outcome} At the minimum λmax is 25; "
         f"the rate is 0.66 times the limit 0.152, below it."

@@ -163,7 +163,7 @@ def test_an_error_in_a_drawing_reaches_the_training_loop(notebook, monkeypatch):
     board = gl.plot.training_board()
     monkeypatch.setattr(training_runs, "draw_run", lambda *args, **kwargs: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        gl.fit(gl.train.MLP(), SMALL, epochs=1, rate=0.01, progress=False, on_step=board)
+        gl.fit(gl.train.MLP(), SMALL, epochs=1, lr=0.01, progress=False, on_step=board)
 
 
 def test_outside_a_notebook_a_board_only_collects():
@@ -172,7 +172,7 @@ def test_outside_a_notebook_a_board_only_collects():
         gl.train.MLP(),
         SMALL,
         epochs=2,
-        rate=0.01,
+        lr=0.01,
         clip=1.0,
         progress=False,
         on_step=board,

@@ -79,7 +79,7 @@ def test_each_rule_gives_its_rate_and_the_first_batch_is_trained_once(monkeypatc
         return 1.0 / batch, 0.01 * seed
 
     monkeypatch.setattr(batch_sizes, "_train", note)
-    study = batch_size_study((16, 64), seeds=(1, 4), epochs=10, rate=0.5)
+    study = batch_size_study((16, 64), seeds=(1, 4), epochs=10, lr=0.5)
     steps = math.ceil(1438 / 64) * 10
     assert [(batch, grown) for batch, seed, grown in seen if seed == 1] == [
         (16, Growth(0.5, 1, 0)),
@@ -119,7 +119,7 @@ def test_the_picture_says_the_medians(study):
         (lambda: gl.scaling.batch_size_study(seeds=[]), "at least one rule and one seed"),
         (lambda: gl.scaling.batch_size_study(seeds=3), "seeds is 3: give a list, such as [3]."),
         (lambda: gl.scaling.batch_size_study(rules="linear"), "rules is 'linear': give a list"),
-        (lambda: gl.scaling.batch_size_study(rate=0), "rate is 0"),
+        (lambda: gl.scaling.batch_size_study(lr=0), "lr is 0"),
         (lambda: gl.plot.batch_sizes(3), "study is 3"),
     ],
 )

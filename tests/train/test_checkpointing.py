@@ -52,7 +52,7 @@ def run(path, stop=None, seed=0, data=DATA, **options):
         if step.step == stop:
             raise Stopped
 
-    options = {"epochs": 3, "rate": 0.02, "batch": 16, "save_every": 1, **options}
+    options = {"epochs": 3, "lr": 0.02, "batch": 16, "save_every": 1, **options}
     history = gl.fit(model, data, progress=False, checkpoint=path, on_step=on_step, **options)
     return model.state_dict(), history
 
@@ -64,7 +64,7 @@ def same(one, other):
 KINDS = {
     "momentum, numbers from NumPy": {
         "optimizer": "momentum",
-        "rate": np.float64(0.02),
+        "lr": np.float64(0.02),
         "batch": np.int64(16),
         "clip": np.float32(1),
     },
@@ -78,7 +78,7 @@ KINDS = {
         "precision": "float16",
         "data": (DATA[0] * 3000, *DATA[1:]),
         "optimizer": "sgd",
-        "rate": 1e-6,
+        "lr": 1e-6,
     },
 }
 
@@ -178,7 +178,7 @@ def test_foreign_files_are_refused_and_run_no_code(tmp_path):
 
     def refused(match):
         with pytest.raises(gl.errors.CheckpointError, match=match) as caught:
-            gl.fit(model, DATA, epochs=1, rate=0.1, progress=False, resume=path)
+            gl.fit(model, DATA, epochs=1, lr=0.1, progress=False, resume=path)
         assert "\n" not in str(caught.value)
         assert same(before, model.state_dict())
 
@@ -226,7 +226,7 @@ def test_a_checkpoint_of_another_run_is_refused_before_anything_changes(case, tm
     options, expected = OTHERS[case]
     path = tmp_path / "run.pt"
     run(path, epochs=1)
-    options = {"epochs": 3, "rate": 0.02, "batch": 16, "data": DATA, **options}
+    options = {"epochs": 3, "lr": 0.02, "batch": 16, "data": DATA, **options}
     model = options.pop("model", None) or gl.train.LeNet(width=options.pop("width", 2), seed=9)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     content = path.read_bytes()
@@ -273,14 +273,14 @@ def test_a_run_in_an_epoch_after_the_last_one_asked_for_is_refused(tmp_path):
 def test_what_a_callback_draws_is_not_missing_after_a_resume(tmp_path):
     path = tmp_path / "run.pt"
     model = gl.train.LeNet(width=2, dropout=0.5)
-    gl.fit(model, DATA, epochs=3, rate=0.02, batch=16, progress=False, on_step=lambda step: draw())
+    gl.fit(model, DATA, epochs=3, lr=0.02, batch=16, progress=False, on_step=lambda step: draw())
 
     def draw_and_die(step):
         draw()
         if step.step == 5:
             raise Stopped
 
-    options = {"epochs": 3, "rate": 0.02, "batch": 16, "progress": False, "checkpoint": path}
+    options = {"epochs": 3, "lr": 0.02, "batch": 16, "progress": False, "checkpoint": path}
     again = gl.train.LeNet(width=2, dropout=0.5)
     with pytest.raises(Stopped):
         gl.fit(again, DATA, on_step=draw_and_die, save_every=1, **options)
@@ -301,7 +301,7 @@ def test_an_explosion_can_go_on_from_the_checkpoint_that_it_names(every, tmp_pat
     good = Path(re.search(r"last good checkpoint is (\S+):", str(caught.value))[1])
     # saved after each step, the last one holds the weights that the wild step threw away
     assert good == (previous_checkpoint(path) if every == 1 else path)
-    _, history = run(path, optimizer="sgd", rate=0.01, resume=good)
+    _, history = run(path, optimizer="sgd", lr=0.01, resume=good)
     assert len(history.steps) == STEPS
 
 
@@ -412,7 +412,7 @@ torch.set_num_threads(1)
 import gpulearn as gl
 d = gl.digits()
 gl.fit(gl.train.LeNet(width=2), (d[0][:50], d[1][:50], d[2][:20], d[3][:20]),
-       epochs=10**6, rate=0.02,
+       epochs=10**6, lr=0.02,
        batch=16, save_every=1, checkpoint=sys.argv[1], log=sys.argv[2], progress=False)
 """
 
@@ -428,7 +428,7 @@ def test_a_killed_process_can_be_continued_without_losing_or_doubling_a_row(tmp_
     victim.wait()
     done = len(load_checkpoint(path)["steps"])
     assert done <= len(gl.train.read_log(log)) <= done + 1  # the row comes before the checkpoint
-    options = {"epochs": done // 4 + 2, "rate": 0.02, "batch": 16, "progress": False}
+    options = {"epochs": done // 4 + 2, "lr": 0.02, "batch": 16, "progress": False}
     again = gl.train.LeNet(width=2, seed=7)
     resumed = gl.fit(again, DATA, resume=path, log=log, **options)
     whole = gl.train.LeNet(width=2)

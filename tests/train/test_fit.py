@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 def small_fit(model=None, data=SMALL, **options):
     """A run of a few steps; the model's weights and the history."""
-    options = {"epochs": 2, "rate": 0.01, "batch": 16, "progress": False, **options}
+    options = {"epochs": 2, "lr": 0.01, "batch": 16, "progress": False, **options}
     model = gl.train.LeNet(width=4) if model is None else model
     history = gl.fit(model, data, **options)
     return weights(model), history
@@ -39,7 +39,7 @@ def weights(model):
 
 def test_the_cnn_knows_97_of_100_held_out_digits_from_one_call():
     model = gl.train.LeNet(seed=0)
-    history = gl.fit(model, DIGITS, epochs=8, rate=1e-2, schedule="cosine")
+    history = gl.fit(model, DIGITS, epochs=8, lr=1e-2, schedule="cosine")
     assert history.accuracy >= 0.97
     assert history.seconds == sum(epoch.seconds for epoch in history.epochs) > 0
     assert not model.training
@@ -80,7 +80,7 @@ def test_it_takes_the_steps_of_a_plain_loop(name):
             losses.append(loss.item())
             step += 1
     found = gl.train.MLP((64, 10), seed=3)
-    end, history = small_fit(found, optimizer=name, rate=0.1, schedule="cosine", seed=5)
+    end, history = small_fit(found, optimizer=name, lr=0.1, schedule="cosine", seed=5)
     assert [s.loss for s in history.steps] == losses
     assert torch.equal(end, weights(model))
 
@@ -137,7 +137,7 @@ def test_the_clip_limits_the_true_gradient_whatever_the_scale(precision):
     _, history = small_fit(
         model,
         optimizer="sgd",
-        rate=0.5,
+        lr=0.5,
         clip=0.1,
         precision=precision,
         on_step=lambda step: seen.append(weights(model)),
@@ -195,7 +195,7 @@ def test_a_rate_that_explodes_stops_before_the_weights_are_nan():
     with pytest.raises(
         gl.errors.TrainingError, match=r"at rate 1e\+12.*There is no checkpoint yet"
     ):
-        small_fit(model, optimizer="sgd", rate=1e12, epochs=20)
+        small_fit(model, optimizer="sgd", lr=1e12, epochs=20)
     assert weights(model).isfinite().all()
 
 
@@ -237,8 +237,8 @@ class CutOff(torch.nn.Linear):
 
 
 BAD = {
-    "rate below zero": ({"rate": -0.1}, "rate is -0.1: give a number above zero"),
-    "rate nan": ({"rate": math.nan}, "rate is nan"),
+    "rate below zero": ({"lr": -0.1}, "lr is -0.1: give a number above zero"),
+    "rate nan": ({"lr": math.nan}, "lr is nan"),
     "epochs": ({"epochs": 0}, "epochs is 0: give a whole number"),
     "batch": ({"batch": 2.5}, "batch is 2.5"),
     "accumulate": ({"accumulate": 17}, "accumulate is 17, but a batch has 16 images"),

@@ -19,7 +19,7 @@ DATA = (
 
 
 def run(**options):
-    options = {"epochs": 2, "rate": 0.01, "batch": 16, "progress": False, **options}
+    options = {"epochs": 2, "lr": 0.01, "batch": 16, "progress": False, **options}
     return gl.fit(gl.train.MLP((64, 10)), DATA, **options)
 
 
@@ -104,7 +104,7 @@ def test_without_tensorboard_one_sentence_and_nothing_is_touched(tmp_path, monke
     model = gl.train.MLP((64, 10))
     before = model.stage1.linear1.weight.clone()
     with pytest.raises(gl.errors.MissingPackage, match="gl.fit"):
-        gl.fit(model, DATA, epochs=1, rate=0.1, log=tmp_path / "log", progress=False)
+        gl.fit(model, DATA, epochs=1, lr=0.1, log=tmp_path / "log", progress=False)
     assert torch.equal(before, model.stage1.linear1.weight)
     assert not (tmp_path / "log").exists()
 

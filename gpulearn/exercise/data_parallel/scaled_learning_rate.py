@@ -26,9 +26,9 @@ def cases() -> list[Case]:
         *((step, 3e-7, 6, 7) for step in (1, 3, 8)),
     ]
     return [
-        Case(f"step {step}, rate {rate}, factor {factor} and warm_up {warm_up}", work)
+        Case(f"step {step}, rate {lr}, factor {factor} and warm_up {warm_up}", work)
         for work in works
-        for step, rate, factor, warm_up in [work]
+        for step, lr, factor, warm_up in [work]
     ]
 
 
@@ -37,155 +37,151 @@ def grown(step: int, warm_up: int) -> float:
     return min(1.0, step / warm_up) if warm_up else 1.0
 
 
-@answers.wrong(
-    "that is the square-root rule: here the rate grows as the batch does, rate · factor."
-)
-def square_root(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return scaled_learning_rate(step, rate, factor**0.5, warm_up)
+@answers.wrong("that is the square-root rule: here the rate grows as the batch does, lr · factor.")
+def square_root(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return scaled_learning_rate(step, lr, factor**0.5, warm_up)
 
 
 @answers.wrong("the warm-up begins at 0: its first step has the rate of the small batch.")
-def from_zero(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return rate * factor * grown(step, warm_up)
+def from_zero(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return lr * factor * grown(step, warm_up)
+
+
+@answers.wrong("the warm-up begins one part above 0, at lr · factor / warm_up: it begins at lr.")
+def from_one_part(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return lr * factor * grown(step + 1, warm_up)
 
 
 @answers.wrong(
-    "the warm-up begins one part above 0, at rate · factor / warm_up: it begins at rate."
-)
-def from_one_part(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return rate * factor * grown(step + 1, warm_up)
-
-
-@answers.wrong(
-    "the warm-up is one step ahead, (step + 1) / warm_up: step 0 has rate, step warm_up has rate · "
+    "the warm-up is one step ahead, (step + 1) / warm_up: step 0 has lr, step warm_up has lr · "
     "factor."
 )
-def one_step_ahead(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return scaled_learning_rate(step + 1, rate, factor, warm_up)
+def one_step_ahead(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return scaled_learning_rate(step + 1, lr, factor, warm_up)
 
 
 @answers.wrong(
-    "the warm-up ends one step too early, step / (warm_up − 1): rate · factor comes at step number "
+    "the warm-up ends one step too early, step / (warm_up − 1): lr · factor comes at step number "
     "warm_up."
 )
-def ends_early(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return scaled_learning_rate(step, rate, factor, max(0, warm_up - 1))
+def ends_early(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return scaled_learning_rate(step, lr, factor, max(0, warm_up - 1))
 
 
 @answers.wrong(
-    "the warm-up ends one step too late, step / (warm_up + 1): rate · factor comes at step number "
+    "the warm-up ends one step too late, step / (warm_up + 1): lr · factor comes at step number "
     "warm_up."
 )
-def ends_late(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return scaled_learning_rate(step, rate, factor, warm_up + 1 if warm_up else 0)
+def ends_late(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return scaled_learning_rate(step, lr, factor, warm_up + 1 if warm_up else 0)
 
 
-@answers.wrong("the rate goes on growing after the warm-up: it stays at rate · factor.")
-def grows_on(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return rate + rate * (factor - 1) * (step / warm_up if warm_up else 1)
+@answers.wrong("the rate goes on growing after the warm-up: it stays at lr · factor.")
+def grows_on(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return lr + lr * (factor - 1) * (step / warm_up if warm_up else 1)
 
 
 @answers.wrong(
-    "the factor is applied twice, rate · factor²: once for a batch that is factor times as large."
+    "the factor is applied twice, lr · factor²: once for a batch that is factor times as large."
 )
-def factor_twice(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return scaled_learning_rate(step, rate, factor**2, warm_up)
+def factor_twice(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return scaled_learning_rate(step, lr, factor**2, warm_up)
 
 
 @answers.wrong(
     "in the warm-up the factor is applied twice: rate + target · step / warm_up, and target has "
-    "rate in it already. It grows by target − rate."
+    "rate in it already. It grows by target − lr."
 )
-def grows_by_target(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return rate * factor if step >= warm_up else rate + rate * factor * step / warm_up
+def grows_by_target(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return lr * factor if step >= warm_up else lr + lr * factor * step / warm_up
 
 
 @answers.wrong(
-    "after the warm-up the rate is that of the small batch again: there it is rate · factor."
+    "after the warm-up the rate is that of the small batch again: there it is lr · factor."
 )
-def falls_back(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return scaled_learning_rate(step, rate, factor, warm_up) if step < warm_up else rate
+def falls_back(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return scaled_learning_rate(step, lr, factor, warm_up) if step < warm_up else lr
 
 
 @answers.wrong(
-    "the rate does not grow in the warm-up: it goes up in equal parts from rate. (With // instead "
+    "the rate does not grow in the warm-up: it goes up in equal parts from lr. (With // instead "
     "of /, step // warm_up is 0 until the end.)"
 )
-def waits(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return rate if step < warm_up else rate * factor
+def waits(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return lr if step < warm_up else lr * factor
 
 
 @answers.wrong("the warm-up is missing: before step number warm_up the rate is still growing.")
-def no_warm_up(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return rate * factor
+def no_warm_up(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return lr * factor
 
 
-@answers.wrong("the rate stays as it is: a batch that is factor times as large has rate · factor.")
-def unscaled(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return rate
+@answers.wrong("the rate stays as it is: a batch that is factor times as large has lr · factor.")
+def unscaled(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return lr
 
 
 @answers.wrong(
-    "the rate goes down, rate / factor: with a larger batch there are fewer steps, and each is "
+    "the rate goes down, lr / factor: with a larger batch there are fewer steps, and each is "
     "longer."
 )
-def divided(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return scaled_learning_rate(step, rate, 1 / factor, warm_up)
+def divided(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return scaled_learning_rate(step, lr, 1 / factor, warm_up)
 
 
 @answers.wrong(
     "the rate grows by equal factors, factor ** (step / warm_up): it grows by equal parts."
 )
-def by_equal_factors(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return rate * factor ** grown(step, warm_up)
+def by_equal_factors(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return lr * factor ** grown(step, warm_up)
 
 
-@answers.wrong("warm_up may be 0, and step / warm_up has no value there: rate · factor at once.")
-def divides_by_zero(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return rate + (rate * factor - rate) * min(1, step / warm_up)
+@answers.wrong("warm_up may be 0, and step / warm_up has no value there: lr · factor at once.")
+def divides_by_zero(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return lr + (lr * factor - lr) * min(1, step / warm_up)
 
 
 @answers.wrong(
-    "without a warm-up the first step has the rate of the small batch: with warm_up=0 it is rate · "
+    "without a warm-up the first step has the rate of the small batch: with warm_up=0 it is lr · "
     "factor from step 0 on."
 )
-def one_step_of_warm_up(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return scaled_learning_rate(step, rate, factor, max(1, warm_up))
+def one_step_of_warm_up(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return scaled_learning_rate(step, lr, factor, max(1, warm_up))
 
 
 @answers.wrong(
     "a factor below 1, for a smaller batch, makes the rate smaller: the growth is cut off at the "
     "larger of the two."
 )
-def never_smaller(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return max(rate, scaled_learning_rate(step, rate, factor, warm_up))
+def never_smaller(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return max(lr, scaled_learning_rate(step, lr, factor, warm_up))
 
 
 @answers.wrong(
     "min(target, …) ends the warm-up at the smaller of the two, and with a factor below 1 target "
     "is smaller from the first step on: compare step with warm_up."
 )
-def at_most_the_target(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    target = rate * factor
-    return min(target, rate + (target - rate) * step / warm_up) if warm_up else target
+def at_most_the_target(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    target = lr * factor
+    return min(target, lr + (target - lr) * step / warm_up) if warm_up else target
 
 
 @answers.wrong("the rate is rounded, and small ones with it: return it as it is.")
-def rounded(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return round(scaled_learning_rate(step, rate, factor, warm_up), 6)
+def rounded(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return round(scaled_learning_rate(step, lr, factor, warm_up), 6)
 
 
 @answers.right
-def by_the_part_that_is_over(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
-    return rate * (1 + (factor - 1) * grown(step, warm_up))
+def by_the_part_that_is_over(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
+    return lr * (1 + (factor - 1) * grown(step, warm_up))
 
 
 @answers.right
-def as_a_mean_of_both(step: int, rate: Any, factor: Any, warm_up: int = 0) -> Any:
+def as_a_mean_of_both(step: int, lr: Any, factor: Any, warm_up: int = 0) -> Any:
     left = max(0, warm_up - step)
     if left == 0:
-        return rate * factor
-    return (left * rate + (warm_up - left) * rate * factor) / warm_up
+        return lr * factor
+    return (left * lr + (warm_up - left) * lr * factor) / warm_up
 
 
 EXERCISE = Exercise(

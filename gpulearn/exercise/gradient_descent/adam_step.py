@@ -20,7 +20,7 @@ SQUARE = "beta2 * v + (1 - beta2) * gradient**2"
 M_HAT = "m / (1 - beta1**t)"
 V_HAT = "v / (1 - beta2**t)"
 DIVISOR = "(np.sqrt(v_hat) + epsilon)"
-STEP = f"rate * m_hat / {DIVISOR}"
+STEP = f"lr * m_hat / {DIVISOR}"
 RETURNED = ", (t, m, v)"
 
 
@@ -66,7 +66,7 @@ FORMULA = (
         "brackets are missing, and ε is added to theta: divide by the sum (√v̂ + ε).",
     ),
     (
-        {STEP: "(rate * m_hat / np.sqrt(v_hat) + epsilon)"},
+        {STEP: "(lr * m_hat / np.sqrt(v_hat) + epsilon)"},
         "brackets are missing, and ε is taken off theta: divide by the sum (√v̂ + ε).",
     ),
     (
@@ -78,7 +78,7 @@ FORMULA = (
         "ε stands in for roots that are smaller: it is added to every root, √v̂ + ε.",
     ),
     (
-        {STEP: "rate * np.nan_to_num(m_hat / np.sqrt(v_hat))"},
+        {STEP: "lr * np.nan_to_num(m_hat / np.sqrt(v_hat))"},
         "ε is missing, and 0 put in where zero is divided by zero: add ε to the root, √v̂ + ε, and "
         "there is nothing to mend.",
     ),
@@ -150,18 +150,18 @@ FORMULA = (
         "the squares are averaged over the parameters: each parameter has a v of its own.",
     ),
     ({"np.sqrt(v_hat)": "v_hat"}, "the root is missing: divide by √v̂ + ε."),
-    ({"- rate * m_hat": "+ rate * m_hat"}, "that walks uphill: subtract the step."),
+    ({"- lr * m_hat": "+ lr * m_hat"}, "that walks uphill: subtract the step."),
     (
-        {"(1 - beta1) * gradient": "(1 - beta1) * rate * gradient", "rate * m_hat": "m_hat"},
+        {"(1 - beta1) * gradient": "(1 - beta1) * lr * gradient", "lr * m_hat": "m_hat"},
         "the rate is part of m, so that old slopes keep their old rate when it changes: m is a "
         "mean of slopes, and the rate multiplies the step.",
     ),
     ({"gradient**2": "m**2"}, "v takes the square of m: take that of the gradient."),
     (
-        {"rate * m_hat": "rate * gradient"},
+        {"lr * m_hat": "lr * gradient"},
         "the gradient itself is divided, as in RMSProp: the step goes along m̂.",
     ),
-    ({"rate * m_hat": "m_hat"}, "the rate is missing: the step is rate · m̂/(√v̂ + ε)."),
+    ({"lr * m_hat": "m_hat"}, "the rate is missing: the step is lr · m̂/(√v̂ + ε)."),
 )
 for edits, hint in FORMULA:
     answers.edit(edits, hint)
@@ -207,7 +207,7 @@ answers.edit(
 )
 answers.edit({RETURNED: ", (t, v, m)"}, "m and v are returned in the wrong order: (t, m, v).")
 answers.edit(
-    {"return theta - rate": "theta -= rate", RETURNED: "\n    return theta, (t, m, v)"},
+    {"return theta - lr": "theta -= lr", RETURNED: "\n    return theta, (t, m, v)"},
     "-= changes the theta that the caller holds: subtract into a new array.",
 )
 answers.edit(
@@ -247,10 +247,10 @@ answers.variant(
 )
 answers.variant(  # as torch does
     {
-        "state=None, *, rate": "state, rate",
+        "state=None, *, lr": "state, lr",
         "(0, 0.0, 0.0)": "(0, 0, 0)",
         "gradient**2": "np.square(gradient)",
-        f"m_hat = {M_HAT}": "step_size = rate / (1 - beta1**t)",
+        f"m_hat = {M_HAT}": "step_size = lr / (1 - beta1**t)",
         f"v_hat = {V_HAT}": "divisor = np.sqrt(v) / (1 - beta2**t) ** 0.5 + epsilon",
         STEP: "step_size * m / divisor",
         RETURNED: ", [t, m, v]",

@@ -21,7 +21,7 @@ __all__ = ["EXERCISE"]
 
 answers = Answers(adamw_step)
 
-DECAYED = "theta - rate * weight_decay * theta"
+DECAYED = "theta - lr * weight_decay * theta"
 DECAY = f"    theta = {DECAYED}\n"
 COUPLED = f"gradient = gradient + weight_decay * theta\n    {COUNT}"
 
@@ -58,7 +58,7 @@ def cases() -> list[Case]:
 answers.edit(
     {COUNT: COUPLED, DECAY: ""},
     "the decay is coupled: weight_decay · theta is added to the gradient, goes through m and v, "
-    "and is divided by √v̂. That is Adam; in AdamW it goes to theta directly, rate · weight_decay "
+    "and is divided by √v̂. That is Adam; in AdamW it goes to theta directly, lr · weight_decay "
     "· theta.",
 )
 answers.edit(
@@ -66,18 +66,18 @@ answers.edit(
     "the decay is in there twice: in the gradient and in theta. It goes to theta only.",
 )
 answers.edit(
-    {DECAY: ""}, "there is no decay, which is plain Adam: take rate · weight_decay · theta off."
+    {DECAY: ""}, "there is no decay, which is plain Adam: take lr · weight_decay · theta off."
 )
 answers.edit(
     {DECAYED: "theta - weight_decay * theta"},
-    "the decay lacks the rate: take rate · weight_decay · theta off.",
+    "the decay lacks the rate: take lr · weight_decay · theta off.",
 )
 answers.edit(
-    {DECAYED: "theta - rate**2 * weight_decay * theta"},
-    "the decay has the rate twice: take rate · weight_decay · theta off.",
+    {DECAYED: "theta - lr**2 * weight_decay * theta"},
+    "the decay has the rate twice: take lr · weight_decay · theta off.",
 )
 answers.edit(
-    {DECAYED: "theta + rate * weight_decay * theta"},
+    {DECAYED: "theta + lr * weight_decay * theta"},
     "the parameters grow: the decay is subtracted.",
 )
 answers.edit(
@@ -89,21 +89,21 @@ answers.edit(
     "theta is multiplied by weight_decay: that times the rate is the part that is taken off.",
 )
 answers.edit(
-    {DECAYED: "theta - rate * weight_decay * np.sign(theta)"},
+    {DECAYED: "theta - lr * weight_decay * np.sign(theta)"},
     "the decay takes the same amount off every parameter: it takes the same part, "
-    "rate · weight_decay · theta.",
+    "lr · weight_decay · theta.",
 )
 answers.edit(
-    {DECAYED: "theta - rate * weight_decay"},
-    "the decay lacks theta: take rate · weight_decay · theta off.",
+    {DECAYED: "theta - lr * weight_decay"},
+    "the decay lacks theta: take lr · weight_decay · theta off.",
 )
 answers.edit(
-    {DECAYED: "theta - rate * 0.01 * theta"},
+    {DECAYED: "theta - lr * 0.01 * theta"},
     "the decay is 0.01, whatever is given: use the argument, weight_decay.",
 )
 answers.edit(
-    {DECAYED: "rate * weight_decay * theta"},
-    "theta keeps only the part rate · weight_decay of itself: that is the part that is taken off.",
+    {DECAYED: "lr * weight_decay * theta"},
+    "theta keeps only the part lr · weight_decay of itself: that is the part that is taken off.",
 )
 for edits, hint in FORMULA:
     answers.edit(edits, hint)
@@ -120,23 +120,23 @@ answers.edit(
     {RETURNED: ""}, "that returns theta alone: t, m and v must come back for the next step."
 )
 answers.edit(
-    {DECAY: "", "rate * m_hat": "rate * (m_hat + weight_decay * theta)"},
+    {DECAY: "", "lr * m_hat": "lr * (m_hat + weight_decay * theta)"},
     "the decay is divided by √v̂ too: it must stand outside of the fraction.",
 )
 answers.edit(
-    {f"theta = {DECAYED}": "theta *= 1 - rate * weight_decay"},
+    {f"theta = {DECAYED}": "theta *= 1 - lr * weight_decay"},
     "*= changes the theta that the caller holds: let it decay into a new array.",
 )
 
-answers.variant({DECAYED: "(1 - rate * weight_decay) * theta"})
+answers.variant({DECAYED: "(1 - lr * weight_decay) * theta"})
 answers.variant(
     {
-        "state=None, *, rate": "state, rate",
+        "state=None, *, lr": "state, lr",
         "(0, 0.0, 0.0) if state is None else state": "state or (0, 0 * theta, 0 * theta)",
         MEAN: "m + (1 - beta1) * (gradient - m)",
         SQUARE: "v + (1 - beta2) * (gradient**2 - v)",
         DECAY: "",
-        f"rate * m_hat / {DIVISOR}": f"rate * (m_hat / {DIVISOR} + weight_decay * theta)",
+        f"lr * m_hat / {DIVISOR}": f"lr * (m_hat / {DIVISOR} + weight_decay * theta)",
     }
 )
 

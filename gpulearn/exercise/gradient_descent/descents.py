@@ -60,10 +60,10 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
     theta, gradients, rates, options = case.args
     state, path = None, []
     with np.errstate(all="ignore"):
-        for gradient, rate in zip(gradients, rates, strict=True):
+        for gradient, lr in zip(gradients, rates, strict=True):
             given = {"theta": theta, "gradient": gradient.copy(), "state": state}
             before = copy.deepcopy(given)
-            made = answer(*given.values(), rate=rate, **options)
+            made = answer(*given.values(), lr=lr, **options)
             if not isinstance(made, tuple | list) or len(made) != 2:
                 if made is None:
                     raise Refused(compare.NOTHING)
@@ -79,7 +79,7 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
                     f"its first result is {shown(theta)} ({kind}), expected the new theta, an array"
                 )
             path.append(theta)
-            answer(1 + np.abs(theta), -gradient, None, rate=rate, **options)
+            answer(1 + np.abs(theta), -gradient, None, lr=lr, **options)
     return path
 
 
