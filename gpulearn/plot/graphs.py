@@ -26,7 +26,7 @@ MOST = 24  # nodes that can be read in one picture
 
 
 @dataclass(frozen=True)
-class Step:
+class GraphStep:
     """One moment: `phase` is "given", "forward" or "backward"; nodes are counted as they run.
 
     `values` holds the nodes whose value is known, `collected` the gradient that has arrived at
@@ -102,7 +102,7 @@ def short(values: Array, alone: bool = False) -> str:
     return f"an array of {size}" if alone else size if values.ndim > 1 else f"size {size}"
 
 
-def steps(result: Variable) -> list[Step]:
+def steps(result: Variable) -> list[GraphStep]:
     """What happens, in order: values from operands to results, then gradients the other way.
 
     Where the result is not one number, or only constants lead to it, there is no way back.
@@ -114,15 +114,15 @@ def steps(result: Variable) -> list[Step]:
     nodes = nodes_of(result)
     where = {node: number for number, node in enumerate(nodes)}
     values = frozenset(where[node] for node in nodes if not node.parents)
-    found = [Step("given", None, values)]
+    found = [GraphStep("given", None, values)]
     for number, node in enumerate(nodes):
         if node.parents:
             values |= {number}
-            found.append(Step("forward", number, values))
+            found.append(GraphStep("forward", number, values))
     if result.data.size != 1 or not result.requires_grad:
         return found
     collected = {where[result]: np.ones_like(result.data)}
-    found.append(Step("backward", None, values, collected))
+    found.append(GraphStep("backward", None, values, collected))
     rest = [node for node in result.order() if node.parents]
     while rest:
         node = rest.pop()
@@ -131,7 +131,7 @@ def steps(result: Variable) -> list[Step]:
         for number, share in shares:
             collected[number] = np.asarray(collected.get(number, 0) + share)
         waiting = frozenset(where[p] for one in rest for p in one.parents)
-        found.append(Step("backward", where[node], values, collected, shares, waiting))
+        found.append(GraphStep("backward", where[node], values, collected, shares, waiting))
     return found
 
 
@@ -268,7 +268,9 @@ def draw(result: Variable, number: int) -> tuple[Picture, str]:
     return _picture(result, every[number], said), said
 
 
-def _picture(result: Variable, step: Step, alt: str, sent: dict[Any, str] | None = None) -> Picture:
+def _picture(
+    result: Variable, step: GraphStep, alt: str, sent: dict[Any, str] | None = None
+) -> Picture:
     nodes = nodes_of(result)
     if sent is None:
         sent = sent_along([step])
@@ -290,7 +292,7 @@ def _picture(result: Variable, step: Step, alt: str, sent: dict[Any, str] | None
         return show(made, alt)
 
 
-def _node(axes: Any, place: Any, nodes: list[Variable], k: int, step: Step) -> None:
+def _node(axes: Any, place: Any, nodes: list[Variable], k: int, step: GraphStep) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     x, y = place
@@ -317,7 +319,7 @@ def _node(axes: Any, place: Any, nodes: list[Variable], k: int, step: Step) -> N
         write(0.23, "gradient ?" if nodes[k].requires_grad else "no gradient", color="0.45")
 
 
-def sent_along(every: list[Step]) -> dict[tuple[int, int | None], str]:
+def sent_along(every: list[GraphStep]) -> dict[tuple[int, int | None], str]:
     """What is written at each arrow, (operand, result): the gradient that goes back along it."""
     found: dict[tuple[int, int | None], str] = {}
     for step in every:

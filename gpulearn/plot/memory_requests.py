@@ -33,7 +33,7 @@ STRIDES, OFFSETS = (-4, 33), (0, 32)
 
 
 @dataclass(frozen=True)
-class Access:
+class AccessPattern:
     """One request: all 32 lanes of a warp load or store an element of an array at once.
 
     Attributes:
@@ -84,7 +84,7 @@ class Access:
         return self.bytes_used / self.bytes_moved
 
 
-def access(stride: int = 1, offset: int = 0, dtype: str = "float32") -> Access:
+def access(stride: int = 1, offset: int = 0, dtype: str = "float32") -> AccessPattern:
     """Count the sectors of one request in which neighbouring lanes are `stride` elements apart.
 
     The array starts at the beginning of a sector, as every allocation of CUDA does.
@@ -110,7 +110,7 @@ def access(stride: int = 1, offset: int = 0, dtype: str = "float32") -> Access:
             raise BadInput(f"{name} is {value!r}: give a whole number of elements.")
     if offset < 0:
         raise BadInput(f"offset is {offset}: no element lies before the first; give 0 or more.")
-    return Access(int(stride), int(offset), require.choice("dtype", dtype, DTYPES))
+    return AccessPattern(int(stride), int(offset), require.choice("dtype", dtype, DTYPES))
 
 
 def draw_access(stride: int, offset: int, dtype: str) -> tuple[Picture, str]:
@@ -138,7 +138,7 @@ def _sector_count(count: int) -> str:
     return f"{count} sector{'s' * (count != 1)}"
 
 
-def _index(one: Access) -> str:
+def _index(one: AccessPattern) -> str:
     """How the index reads in Python, for lane k."""
     walk = {0: "", 1: "k"}.get(abs(one.stride), f"{abs(one.stride)} * k")
     if one.stride < 0:

@@ -9,7 +9,7 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.plot.memory_requests import sentence
 from gpulearn.plot.widgets import Player, dropdown, slider
-from gpulearn.simt.observers.trace import IDLE, Step
+from gpulearn.simt.observers.trace import IDLE, TraceStep
 from gpulearn.simt.observers.traffic import WARP
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["kernel_player"]
 
 
-class Frame:
+class PlayerFrame:
     """One moment of one warp, as HTML and as text."""
 
     def __init__(self, html: str, text: str) -> None:
@@ -31,7 +31,7 @@ class Frame:
         return self._html
 
 
-def _lanes(step: Step, warp: int) -> list[bool]:
+def _lanes(step: TraceStep, warp: int) -> list[bool]:
     lanes = step.active[warp * WARP : (warp + 1) * WARP]
     return lanes + [False] * (WARP - len(lanes))
 
@@ -45,7 +45,7 @@ def _boxes(active: list[bool]) -> str:
     return f'<table style="border-collapse:collapse;font-size:85%"><tr>{cells}</tr></table>'
 
 
-def frame(report: Report, step: int, warp: int = 0) -> tuple[Frame, str]:
+def frame(report: Report, step: int, warp: int = 0) -> tuple[PlayerFrame, str]:
     """The picture of one step of one warp, and the sentence that says it.
 
     Raises:
@@ -86,7 +86,7 @@ def frame(report: Report, step: int, warp: int = 0) -> tuple[Frame, str]:
             f"of memory: {escape(cells)}</p>"
         )
     html = f"{rows}<p style='margin:6px 0 2px'>active lanes</p>{_boxes(active)}{memory}"
-    return Frame(html, said), said
+    return PlayerFrame(html, said), said
 
 
 def kernel_player(report: Report) -> Player:

@@ -14,7 +14,7 @@ from gpulearn.plot.widgets import Explorer, slider
 __all__ = ["thread_explorer"]
 
 
-class Place(NamedTuple):
+class ThreadPlace(NamedTuple):
     """Where a thread is: its block, its number in the block, its number in the grid."""
 
     block: tuple[int, int]
@@ -24,10 +24,10 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Launch:
+class GridLaunch:
     """A grid of blocks over an array of `width` columns and `height` rows; 1 row is a vector.
 
-    >>> launch = Launch(20, 1, grid=(3, 1), block=(8, 1))
+    >>> launch = GridLaunch(20, 1, grid=(3, 1), block=(8, 1))
     >>> launch.counted()
     'Grid 3, block 8: 24 threads for 20 elements; 4 threads fall off the end.'
     >>> launch.told(launch.place(11, 0))
@@ -61,11 +61,11 @@ class Launch:
         x, y = self.threads
         return self.width * self.height - min(x, self.width) * min(y, self.height)
 
-    def place(self, x: int, y: int) -> Place:
+    def place(self, x: int, y: int) -> ThreadPlace:
         """The thread whose number in the grid is (x, y)."""
         block_x, thread_x = divmod(x, self.block[0])
         block_y, thread_y = divmod(y, self.block[1])
-        return Place((block_x, block_y), (thread_x, thread_y), x, y)
+        return ThreadPlace((block_x, block_y), (thread_x, thread_y), x, y)
 
     def has_thread(self, x: int, y: int) -> bool:
         """Whether a thread has the number (x, y)."""
@@ -97,7 +97,7 @@ class Launch:
         elements = "element" if self.width * self.height == 1 else "elements"
         return f"{shape} {elements}; {' and '.join(ends) or 'each element has its thread'}."
 
-    def told(self, place: Place) -> str:
+    def told(self, place: ThreadPlace) -> str:
         """What a thread's indices are and which element it does, in one sentence."""
         block, thread, x, y = place
         if self.flat:
@@ -109,7 +109,7 @@ class Launch:
             return f"{start}, so it does element {self.element(x, y)}."
         return f"{start}, and there is no element {self.element(x, y)}."
 
-    def _sum(self, place: Place, axis: int) -> str:
+    def _sum(self, place: ThreadPlace, axis: int) -> str:
         """The index sum of one axis with its numbers, as `1 × 8 + 3 = 11`."""
         parts = f"{place.block[axis]} × {self.block[axis]} + {place.thread[axis]}"
         return f"{parts} = {(place.x, place.y)[axis]}"
@@ -146,7 +146,7 @@ class Drawing:
         return self.svg
 
 
-def draw(launch: Launch, x: int, y: int) -> tuple[Drawing, str]:
+def draw(launch: GridLaunch, x: int, y: int) -> tuple[Drawing, str]:
     """Draw a launch with one thread marked; the explorer's whole logic.
 
     A number beyond the grid means the last thread: a slider may not have been moved yet.
@@ -182,7 +182,7 @@ def draw(launch: Launch, x: int, y: int) -> tuple[Drawing, str]:
     return Drawing(svg, said), said
 
 
-def _cell(launch: Launch, x: int, y: int, cell: float, tall: float) -> str:
+def _cell(launch: GridLaunch, x: int, y: int, cell: float, tall: float) -> str:
     """One thread, or one element that has none; under the pointer it tells its indices."""
     fill, dashes, text = "white", ' stroke-dasharray="4 2"', "×"
     if launch.has_thread(x, y):
@@ -217,7 +217,7 @@ def _frame(
     )
 
 
-def _labels(launch: Launch, cell: float, tall: float) -> list[str]:
+def _labels(launch: GridLaunch, cell: float, tall: float) -> list[str]:
     """The numbers of the blocks along both axes, and of the first thread of each."""
     found = [(8.0, 14.0, "blockIdx.x"), (8.0, 32.0, "i" if launch.flat else "x")]
     for block in range(launch.grid[0]):
@@ -282,7 +282,7 @@ def thread_explorer(width: int = 20, height: int = 1) -> Explorer:
     def drawn(**of: int) -> Any:
         grid = of["grid_x"], of.get("grid_y", 1)
         return draw(
-            Launch(width, height, grid, (of["block_x"], of.get("block_y", 1))),
+            GridLaunch(width, height, grid, (of["block_x"], of.get("block_y", 1))),
             of["x"],
             of.get("y", 0),
         )

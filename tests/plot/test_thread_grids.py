@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpulearn import cuda
 from gpulearn.errors import BadInput
-from gpulearn.plot.thread_grids import Launch, draw, thread_explorer
+from gpulearn.plot.thread_grids import GridLaunch, draw, thread_explorer
 
 SMALL = st.integers(1, 9)
 PAIR = st.tuples(SMALL, SMALL)
@@ -17,7 +17,7 @@ PAIR = st.tuples(SMALL, SMALL)
 
 @given(SMALL, SMALL, PAIR, PAIR)
 def test_counts_are_those_of_the_threads(width, height, grid, block):
-    launch = Launch(width, height, grid, block)
+    launch = GridLaunch(width, height, grid, block)
     columns, rows = launch.threads
     numbers = {(x, y) for x in range(columns) for y in range(rows)}
     elements = {(x, y) for x in range(width) for y in range(height)}
@@ -34,7 +34,7 @@ def test_places_are_those_of_a_launch():
         block[x, y, 0], block[x, y, 1] = cuda.blockIdx.x, cuda.blockIdx.y
         thread[x, y, 0], thread[x, y, 1] = cuda.threadIdx.x, cuda.threadIdx.y
 
-    launch = Launch(20, 10, grid=(3, 2), block=(4, 5))
+    launch = GridLaunch(20, 10, grid=(3, 2), block=(4, 5))
     block, thread = np.zeros((2, *launch.threads, 2), dtype=np.int64)
     places[launch.grid, launch.block](block, thread)
     for x, y in np.ndindex(launch.threads):
@@ -46,32 +46,32 @@ def test_places_are_those_of_a_launch():
     ("launch", "thread", "sentence"),
     [
         (
-            Launch(20, 1, (3, 1), (8, 1)),
+            GridLaunch(20, 1, (3, 1), (8, 1)),
             (21, 0),
             "Grid 3, block 8: 24 threads for 20 elements; 4 threads fall off the end. "
             "Thread 5 of block 2: i = 2 × 8 + 5 = 21, and there is no element [21].",
         ),
         (
-            Launch(20, 10, (2, 3), (8, 4)),
+            GridLaunch(20, 10, (2, 3), (8, 4)),
             (11, 2),
             "Grid (2, 3), block (8, 4): 16 × 12 = 192 threads for 20 × 10 = 200 elements; "
             "32 threads fall off the end and 40 elements have no thread. Thread (3, 2) of block "
             "(1, 0): x = 1 × 8 + 3 = 11, y = 0 × 4 + 2 = 2, so it does element [2, 11].",
         ),
         (
-            Launch(9, 1, (1, 1), (8, 1)),
+            GridLaunch(9, 1, (1, 1), (8, 1)),
             (99, 0),
             "Grid 1, block 8: 8 threads for 9 elements; 1 element has no thread. "
             "Thread 7 of block 0: i = 0 × 8 + 7 = 7, so it does element [7].",
         ),
         (
-            Launch(8, 1, (1, 1), (8, 1)),
+            GridLaunch(8, 1, (1, 1), (8, 1)),
             (0, 0),
             "Grid 1, block 8: 8 threads for 8 elements; each element has its thread. "
             "Thread 0 of block 0: i = 0 × 8 + 0 = 0, so it does element [0].",
         ),
         (
-            Launch(1, 1, (1, 1), (2, 1)),
+            GridLaunch(1, 1, (1, 1), (2, 1)),
             (1, 0),
             "Grid 1, block 2: 2 threads for 1 element; 1 thread falls off the end. "
             "Thread 1 of block 0: i = 0 × 2 + 1 = 1, and there is no element [1].",
@@ -86,7 +86,7 @@ def test_what_is_said(launch, thread, sentence):
 
 
 def test_what_is_drawn():
-    launch = Launch(20, 10, (2, 3), (8, 4))
+    launch = GridLaunch(20, 10, (2, 3), (8, 4))
     svg = draw(launch, 0, 0)[0].svg
     assert svg.count("<g>") == 16 * 12 + launch.missed
     assert svg.count(">×<") == launch.falling
@@ -98,8 +98,8 @@ def test_what_is_drawn():
 
 
 def test_narrow_cells_have_no_labels():
-    assert ">7</text>" in draw(Launch(20, 1, (3, 1), (8, 1)), 0, 0)[0].svg
-    assert ">7</text>" not in draw(Launch(40, 1, (5, 1), (16, 1)), 0, 0)[0].svg
+    assert ">7</text>" in draw(GridLaunch(20, 1, (3, 1), (8, 1)), 0, 0)[0].svg
+    assert ">7</text>" not in draw(GridLaunch(40, 1, (5, 1), (16, 1)), 0, 0)[0].svg
 
 
 def test_the_sliders_reach_every_thread_and_no_other():

@@ -12,7 +12,7 @@ from pathlib import Path
 from gpulearn import require
 from gpulearn.errors import RankError, in_lines
 from gpulearn.parallel.launch.flight_recorder import differing
-from gpulearn.parallel.launch.messages import STUCK, Call, Failure, Frame, Result
+from gpulearn.parallel.launch.messages import STUCK, Call, Failure, Result, TraceFrame
 
 __all__ = [
     "ECHO",
@@ -221,7 +221,7 @@ def _echo(failure: Failure, cause: Failure) -> str:
     )
 
 
-def own_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
+def own_frames(frames: Sequence[TraceFrame]) -> Sequence[TraceFrame]:
     """The reader's own frames: not of an installed package, nor of what carries messages.
 
     Where there are none, those of this package but not of its machinery; else those of
@@ -232,7 +232,7 @@ def own_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
     return readers or [f for f in ours or frames if f.file not in MACHINERY]
 
 
-def _stack(frames: Sequence[Frame]) -> list[str]:
+def _stack(frames: Sequence[TraceFrame]) -> list[str]:
     lines = []
     for frame in own_frames(frames)[-MOST_FRAMES:]:
         source = linecache.getline(frame.file, frame.line).strip()
@@ -242,7 +242,7 @@ def _stack(frames: Sequence[Frame]) -> list[str]:
     return lines
 
 
-def location(frame: Frame) -> str:
+def location(frame: TraceFrame) -> str:
     """Where a frame is, as a reader knows it: a notebook's cell or a file, and the line."""
     return f"{_cell(frame.file)}, line {frame.line}"
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from gpulearn.parallel.launch.messages import RANK, Call, Calls, Frame
+from gpulearn.parallel.launch.messages import RANK, Call, Calls, TraceFrame
 
 __all__ = ["differing", "recorded"]
 
@@ -37,7 +37,7 @@ def recorded() -> Calls:
     try:
         dump = operator.attrgetter("_C._distributed_c10d._dump_fr_trace")(torch)
         noted = pickle.loads(dump(True, True, False))["entries"]  # all, with stacks, ended or not
-        stacks: dict[Any, tuple[Frame, ...]] = {}
+        stacks: dict[Any, tuple[TraceFrame, ...]] = {}
         return {
             (one["process_group"][0], one["collective_seq_id"]): _call(one, stacks)
             for one in noted
@@ -47,7 +47,7 @@ def recorded() -> Calls:
         return {}
 
 
-def _call(noted: Mapping[str, Any], stacks: dict[Any, tuple[Frame, ...]]) -> Call:
+def _call(noted: Mapping[str, Any], stacks: dict[Any, tuple[TraceFrame, ...]]) -> Call:
     name = noted["profiling_name"].rpartition(":")[2]
     side = SAME.get(name)
     numbers = "" if side is None else ", ".join(
@@ -57,7 +57,7 @@ def _call(noted: Mapping[str, Any], stacks: dict[Any, tuple[Frame, ...]]) -> Cal
     frames = noted.get("frames", ())
     key = tuple((one["filename"], one["line"]) for one in frames)
     if key not in stacks:  # the same lines call again and again
-        stack = [Frame(one["filename"], one["line"], one["name"]) for one in reversed(frames)]
+        stack = [TraceFrame(one["filename"], one["line"], one["name"]) for one in reversed(frames)]
         own = [n for n, frame in enumerate(stack) if frame.file == RANK]
         stacks[key] = tuple(stack[own[-1] + 1 :] if own else stack)
     return Call(name, numbers, stacks[key])

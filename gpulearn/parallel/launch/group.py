@@ -23,8 +23,8 @@ from typing import Any
 
 from gpulearn.parallel.launch import rank
 from gpulearn.parallel.launch.failures import LOG, too_much
-from gpulearn.parallel.launch.messages import STUCK, Failure, Frame, Job, Result
-from gpulearn.parallel.launch.streams import Lines
+from gpulearn.parallel.launch.messages import STUCK, Failure, Job, Result, TraceFrame
+from gpulearn.parallel.launch.streams import RankLines
 
 __all__ = ["Group", "context", "surroundings"]
 
@@ -114,7 +114,7 @@ class _Member:
         life, self.life = chosen.Pipe(duplex=False)
         self.pipes: list[Connection] = [reader for reader, _ in ends]
         writers = [writer for _, writer in ends]
-        self.lines = [Lines(job.rank, sys.stdout), Lines(job.rank, sys.stderr, but=LOG)]
+        self.lines = [RankLines(job.rank, sys.stdout), RankLines(job.rank, sys.stderr, but=LOG)]
         self.process = chosen.Process(target=rank.run, args=(job, *writers, life), daemon=True)
         with surroundings():
             self.process.start()
@@ -130,10 +130,10 @@ class _Member:
         else:
             (self.answer, self.stack)[number - 2].extend(piece)
 
-    def frames(self) -> tuple[Frame, ...]:
+    def frames(self) -> tuple[TraceFrame, ...]:
         """Where the rank said it was, outermost first."""
         found = STACK_LINE.findall(_own_thread(self.stack.decode(errors="replace")))
-        frames = [Frame(file, int(line), name) for file, line, name in reversed(found)]
+        frames = [TraceFrame(file, int(line), name) for file, line, name in reversed(found)]
         own = [n for n, frame in enumerate(frames) if frame.file == rank.__file__]
         return tuple(frames[own[-1] + 1 :] if own else frames)
 

@@ -25,9 +25,9 @@ __all__ = [
     "Call",
     "Calls",
     "Failure",
-    "Frame",
     "Job",
     "Result",
+    "TraceFrame",
     "frames_of",
     "own_copy",
     "packed",
@@ -67,7 +67,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Frame:
+class TraceFrame:
     """One line of a stack: where, and in which function."""
 
     file: str
@@ -80,7 +80,7 @@ class Call(NamedTuple):
 
     name: str
     numbers: str
-    frames: tuple[Frame, ...]
+    frames: tuple[TraceFrame, ...]
 
     def __str__(self) -> str:
         return f"{self.name} with {self.numbers}" if self.numbers else self.name
@@ -116,15 +116,15 @@ class Failure:
 
     kind: str
     said: str
-    frames: tuple[Frame, ...] = ()
+    frames: tuple[TraceFrame, ...] = ()
     calls: Calls = field(default_factory=dict)
     moment: float = field(default_factory=time.monotonic)
 
 
-def frames_of(error: BaseException) -> tuple[Frame, ...]:
+def frames_of(error: BaseException) -> tuple[TraceFrame, ...]:
     """The stack of an exception from the first frame that is not the launcher's."""
     found = [
-        Frame(frame.filename, frame.lineno or 0, frame.name)
+        TraceFrame(frame.filename, frame.lineno or 0, frame.name)
         for frame in traceback.extract_tb(error.__traceback__)
     ]
     own = [n for n, frame in enumerate(found) if frame.file == RANK]

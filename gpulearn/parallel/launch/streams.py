@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
-__all__ = ["Lines", "prefixed_output"]
+__all__ = ["RankLines", "prefixed_output"]
 
 BAR_SECONDS = 1.0  # how often a progress bar, which overwrites its line, is shown
 
 
-class Lines:
+class RankLines:
     """Joins pieces of a rank's output into lines and writes each at once.
 
     A progress bar returns to the start of its line again and again. Bars of several ranks
@@ -75,14 +75,14 @@ class Prefixed:
     def __init__(self, target: TextIO, rank_of: Callable[[], int | None]) -> None:
         self._target = target
         self._rank_of = rank_of
-        self._lines: dict[int, Lines] = {}
+        self._lines: dict[int, RankLines] = {}
 
     def write(self, text: str) -> int:
         """Write text; whole lines only, if a rank writes it."""
         rank = self._rank_of()
         if rank is None:
             return self._target.write(text)
-        lines = self._lines.setdefault(rank, Lines(rank, self._target))
+        lines = self._lines.setdefault(rank, RankLines(rank, self._target))
         lines.feed(text.encode(errors="replace"))
         return len(text)
 

@@ -9,7 +9,7 @@ from types import FrameType, TracebackType
 
 from gpulearn.errors import RankError
 from gpulearn.parallel.launch.failures import location, own_frames
-from gpulearn.parallel.launch.messages import Frame
+from gpulearn.parallel.launch.messages import TraceFrame
 from gpulearn.parallel.simulate.network import Request
 
 __all__ = ["deadlock", "frames_of_error", "frames_of_thread"]
@@ -17,23 +17,23 @@ __all__ = ["deadlock", "frames_of_error", "frames_of_thread"]
 MOST_RANKS = 8  # that are listed
 
 
-def frames_of_error(error: BaseException) -> tuple[Frame, ...]:
+def frames_of_error(error: BaseException) -> tuple[TraceFrame, ...]:
     """The stack of an exception, outermost first, as far as it is the reader's."""
-    found: list[Frame] = []
+    found: list[TraceFrame] = []
     trace: TracebackType | None = error.__traceback__
     while trace:
         code = trace.tb_frame.f_code
-        found.append(Frame(code.co_filename, trace.tb_lineno, code.co_name))
+        found.append(TraceFrame(code.co_filename, trace.tb_lineno, code.co_name))
         trace = trace.tb_next
     return tuple(own_frames(found))
 
 
-def frames_of_thread(thread: threading.Thread) -> tuple[Frame, ...]:
+def frames_of_thread(thread: threading.Thread) -> tuple[TraceFrame, ...]:
     """Where a thread is now, outermost first, as far as it is the reader's."""
     frame: FrameType | None = sys._current_frames().get(thread.ident or 0)
-    found: list[Frame] = []
+    found: list[TraceFrame] = []
     while frame:
-        found.append(Frame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+        found.append(TraceFrame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
     return tuple(own_frames(found[::-1]))
 
@@ -63,7 +63,7 @@ def deadlock(waiting: Mapping[int, Request], threads: Sequence[threading.Thread]
     return error
 
 
-def _where(frames: Sequence[Frame]) -> str:
+def _where(frames: Sequence[TraceFrame]) -> str:
     return f" in {location(frames[-1])}" if frames else ""
 
 

@@ -16,7 +16,7 @@ from gpulearn.simt.core.source import unit
 from gpulearn.simt.core.values import Value
 from gpulearn.simt.observers.observer import Index, Observer
 
-__all__ = ["Recorder", "Step", "Steps", "Touch"]
+__all__ = ["Recorder", "Steps", "Touch", "TraceStep"]
 
 LIMIT = 1_000  # steps that are kept
 WARP = 32
@@ -48,7 +48,7 @@ class Touch:
 
 
 @dataclass
-class Step:
+class TraceStep:
     """One statement: its line, which threads were active, and what they touched."""
 
     line: int
@@ -63,15 +63,15 @@ class Steps:
 
     block: int
     threads: int
-    steps: list[Step]
+    steps: list[TraceStep]
 
     def __len__(self) -> int:
         return len(self.steps)
 
-    def __getitem__(self, index: int) -> Step:
+    def __getitem__(self, index: int) -> TraceStep:
         return self.steps[index]
 
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[TraceStep]:
         return iter(self.steps)
 
     def as_dict(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Steps:
     def from_dict(cls, data: dict[str, Any]) -> Steps:
         """The inverse of `as_dict`."""
         steps = [
-            Step(
+            TraceStep(
                 s["line"],
                 s["function"],
                 [a == "1" for a in s["active"]],
@@ -166,7 +166,7 @@ class Recorder(Observer):
                     slots = np.where(active_here, slots, IDLE)
                 size = view.dtype.itemsize if view.aligned else 1
                 heard.append(Touch(view.name, kind, view.space, size, slots.tolist()))
-            made.append(Step(line, where.name, active.tolist(), heard))
+            made.append(TraceStep(line, where.name, active.tolist(), heard))
         return Steps(self.block, self.threads, made)
 
 
