@@ -322,8 +322,8 @@ OPTIMIZERS: Mapping[str, Optimizer] = {
             "momentum",
             lambda steepest, momentum: 2 * (1 + momentum) / ((1 + 2 * momentum) * steepest),
         ),
-        Optimizer("rmsprop", "RMSProp", rmsprop_step, "RMSprop", {}, 1),
         Optimizer("adagrad", "Adagrad", adagrad_step, "Adagrad", {}, 1),
+        Optimizer("rmsprop", "RMSProp", rmsprop_step, "RMSprop", {}, 1),
         Optimizer("adam", "Adam", adam_step, "Adam", {}, 2, "beta1"),
         # on a surface without weights that grow, it is Adam
         Optimizer("adamw", "AdamW", adamw_step, "AdamW", {}, 2, "beta1", explored=False),

@@ -231,10 +231,10 @@ def race_methods(grounds: Mapping[str, tuple[Landscape, Any, float]]) -> Table:
         if not isinstance(ground[2], int | float):  # np.float64 is a float too
             raise BadInput(f"the goal of {name} is {shown(ground[2])}: give a loss.")
     rows = []
-    for method, (step, _) in METHODS.items():
+    for method, one in METHODS.items():
         row = {"method": method}
         for name, ground in grounds.items():
-            row[name] = _cell(settling_rates(*ground, step))
+            row[name] = _cell(settling_rates(*ground, one.step))
         rows.append(row)
     return table(rows, caption=f"Fewest steps over {len(RATES)} rates from 0.001 to 1.")
 

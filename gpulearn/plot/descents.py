@@ -11,14 +11,7 @@ from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.optim.landscapes import SURFACES, Landscape, Surface, surface
-from gpulearn.optim.optimizers import (
-    adagrad_step,
-    adam_step,
-    gradient_step,
-    momentum_step,
-    nesterov_step,
-    rmsprop_step,
-)
+from gpulearn.optim.optimizers import OPTIMIZERS
 from gpulearn.optim.trajectories import Trajectory, descend
 from gpulearn.plot.line_charts import curves
 from gpulearn.plot.style import LINES, figure, legend_beside
@@ -179,50 +172,17 @@ def losses(
 
 
 STEPS = 200
-# method -> its step function, and what it calls the share of the past that the slider sets
-METHODS = {
-    "gradient descent": (gradient_step, None),
-    "momentum": (momentum_step, "momentum"),
-    "Nesterov": (nesterov_step, "momentum"),
-    "Adagrad": (adagrad_step, None),
-    "RMSProp": (rmsprop_step, None),
-    "Adam": (adam_step, "beta1"),
-}
+METHODS = {one.title: one for one in OPTIMIZERS.values() if one.explored}
 # ten rates to a factor of ten, from 0.0001 to 1
 RATES = tuple(10 ** (tenth / 10) for tenth in range(-40, 1))
 MOMENTA = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98)
 
 
-def stable_limit(method: str, momentum: float, steepest: float) -> float | None:
-    """The rate above which a method leaves the minimum of a quadratic, where there is a formula.
-
-    With λ the largest curvature and μ the momentum: 2/λ for plain descent, 2(1 + μ)/λ with
-    momentum, 2(1 + μ)/((1 + 2μ)λ) for Nesterov's. Each is where −1 becomes a root of the
-    recurrence that the distances from the minimum obey (Polyak, "Introduction to optimization",
-    1987, section 3.2, for the second). The adaptive methods have no such limit: None.
-
-    Args:
-        method: a key of `METHODS`.
-        momentum: μ, 0 ≤ μ < 1.
-        steepest: λ, above zero.
-
-    >>> stable_limit("momentum", 0.5, 25.0)
-    0.12
-    """
-    if method == "gradient descent":
-        return 2 / steepest
-    if method == "momentum":
-        return 2 * (1 + momentum) / steepest
-    if method == "Nesterov":
-        return 2 * (1 + momentum) / ((1 + 2 * momentum) * steepest)
-    return None
-
-
 def walk(ground: Surface, method: str, rate: float, momentum: float) -> Trajectory:
     """One descent of 200 steps from the surface's start."""
-    step, share = METHODS[method]
-    options = {share: momentum} if share else {}
-    return descend(ground, ground.start, step, lr=rate, steps=STEPS, **options)
+    one = METHODS[method]
+    options = {one.memory_option: momentum} if one.memory_option else {}
+    return descend(ground, ground.start, one.step, lr=rate, steps=STEPS, **options)
 
 
 def lowest(ground: Surface) -> float:
@@ -234,13 +194,14 @@ def said_of_walk(
     ground: Surface, method: str, rate: float, momentum: float, path: Trajectory
 ) -> str:
     """What was chosen, how the descent ended, and the rate against the limit."""
-    share = METHODS[method][1]
+    share = METHODS[method].memory_option
     with_what = f", {share} {momentum:g}" if share else ""
     steepest = 2 / ground.largest_stable_step
-    limit = stable_limit(method, momentum, steepest)
-    if limit is None:
+    formula = METHODS[method].stable_limit
+    if formula is None:
         clause = "Its steps are scaled, so that 2/λmax is no limit for them."
     else:
+        limit = formula(steepest, momentum)
         side = "below" if rate < limit else "above"
         clause = (
             f"At the minimum λmax is {steepest:.3g}; the rate is {rate / limit:.2f} times the "

@@ -10,7 +10,6 @@ from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.kernels.ladder import LADDER, PUBLISHED, PUBLISHED_SOURCE
-from gpulearn.perf import recordings
 from gpulearn.perf.gpus import GPUS
 from gpulearn.perf.rung_rates import LIBRARY, Rate, ladder_rates, recorded_sizes
 from gpulearn.plot.style import figure
@@ -193,34 +192,3 @@ def _need(reports: Any) -> None:
         raise BadInput(
             f"reports is {require.shown(reports)}: give what gl.kernels.ladder_reports() returns."
         )
-
-
-def compare_sizes() -> Table:
-    """Each rung's share of the library's rate in float32, by size, as recorded on a GPU.
-
-    The last rows are the library itself, with fewer bits: how many times its rate in float32.
-
-    Raises:
-        BadInput: there is no recording of the ladder, or none of the library in float32.
-    """
-    recording = recordings.find("ladder")
-    timed = [row for row in recording.rows if "seconds" in row] if recording else []
-    library = {
-        row["n"]: row["seconds"]
-        for row in timed
-        if (row["rung"], row["dtype"]) == (LIBRARY, "float32")
-    }
-    if recording is None or not library:
-        raise BadInput("There is no recording of the ladder: `make gpu` on a GPU makes one.")
-    cells: dict[str, dict[int, str]] = {}
-    for row in sorted(timed, key=lambda row: row["rung"] == LIBRARY):  # the library comes last
-        bits = row["dtype"]
-        name = row["rung"] if bits == "float32" else f"{row['rung']}, {bits}"
-        if row["n"] in library:
-            share = library[row["n"]] / row["seconds"]
-            cells.setdefault(name, {})[row["n"]] = f"{share:.1%}" if share <= 2 else f"{share:.1f}×"
-    rows = [
-        {"rung": name} | {f"n = {n}": found.get(n, "–") for n in sorted(library)}
-        for name, found in cells.items()
-    ]
-    return table(rows, f"Share of {LIBRARY}'s rate in float32, {recording.provenance}.")

@@ -89,6 +89,10 @@ def test_the_best_heavy_ball(most):
 LIMITED = [name for name, one in OPTIMIZERS.items() if one.stable_limit]
 
 
+def test_methods_that_scale_their_steps_have_no_such_limit():
+    assert LIMITED == ["sgd", "momentum", "nesterov"]
+
+
 @pytest.mark.parametrize("momentum", [0.0, 0.4, 0.9])
 @pytest.mark.parametrize("name", LIMITED)
 def test_the_registrys_limit_is_where_a_descent_stops_holding(name, momentum):

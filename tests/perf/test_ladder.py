@@ -18,7 +18,7 @@ from gpulearn.perf import rung_rates as rates_module
 from gpulearn.perf.gpus import GPUS, gpu_spec
 from gpulearn.perf.rung_rates import LIBRARY, kernel_roofs, live_rates, modelled_rates
 from gpulearn.perf.series import Provenance
-from gpulearn.plot.ladder import MEASURES, compare_sizes, draw_ladder
+from gpulearn.plot.ladder import MEASURES, draw_ladder
 from gpulearn.plot.tiles import first_patch
 
 
@@ -142,12 +142,10 @@ def test_a_recording_comes_before_a_model(reports):
 def test_a_size_without_a_recording_is_refused():
     with pytest.raises(BadInput, match="recorded sizes are none: `make gpu` records them"):
         gl.perf.ladder_rates(n=4096)
-    with pytest.raises(BadInput, match="no recording of the ladder"):
-        compare_sizes()
 
 
 @pytest.mark.usefixtures("recorded")
-def test_the_figure_and_the_tables_show_any_recorded_size(reports):
+def test_the_figure_and_the_table_show_any_recorded_size(reports):
     text = repr(gl.plot.compare_rungs(reports))
     assert "n = 100" in text
     assert re.search(r"naive +0.01 +50 ", text)
@@ -157,11 +155,6 @@ def test_the_figure_and_the_tables_show_any_recorded_size(reports):
     explorer.controls["gpu"].value = 8192
     assert "n = 8192" in explorer.picture.value
     assert explorer.faults.outputs == ()
-    table = repr(compare_sizes())
-    assert re.search(r"rung +n = 50 +n = 100 +n = 8192", table)
-    assert re.search(r"naive +50.0% +50.0% +–", table)
-    assert re.search(r"wide loads +14.3% +14.3% +81.9%", table)
-    assert re.search(r"torch.matmul, bfloat16 +10.0× +10.0× +10.0×", table)
 
 
 def test_live_rates_run_every_rung_and_the_library(monkeypatch):

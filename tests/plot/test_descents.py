@@ -6,10 +6,10 @@ import pytest
 import gpulearn as gl
 from gpulearn.errors import BadInput
 from gpulearn.optim.landscapes import SURFACES
-from gpulearn.optim.optimizers import gradient_step, momentum_step, nesterov_step
+from gpulearn.optim.optimizers import gradient_step, momentum_step
 from gpulearn.optim.trajectories import descend
 from gpulearn.plot import descents, line_charts
-from gpulearn.plot.descents import METHODS, draw_descent, stable_limit
+from gpulearn.plot.descents import METHODS, draw_descent
 
 
 def walked(steps=20, rate=0.05, ground="ravine"):
@@ -101,27 +101,6 @@ def test_a_path_of_three_parameters_has_no_contours():
     path = descend(gl.optim.quadratic(1, 2, 3), [1.0, 1.0, 1.0], gradient_step, lr=0.1, steps=2)
     with pytest.raises(BadInput, match=r"points \(3, 3\): contours need two"):
         gl.plot.descent(gl.optim.quadratic(1, 2, 3), {"plain": path})
-
-
-@pytest.mark.parametrize("momentum", [0.0, 0.4, 0.9])
-@pytest.mark.parametrize(
-    ("method", "step"),
-    [("gradient descent", gradient_step), ("momentum", momentum_step), ("Nesterov", nesterov_step)],
-)
-def test_the_limit_is_where_the_walk_stops_holding(method, step, momentum):
-    """Just below it a parabola's minimum attracts, just above it the walk leaves."""
-    options = {} if step is gradient_step else {"momentum": momentum}
-    limit = stable_limit(method, momentum, 3.0)
-    for factor, holds in ((0.99, True), (1.01, False)):
-        path = descend(
-            gl.optim.quadratic(3.0), [1.0], step, lr=factor * limit, steps=2000, **options
-        )
-        assert (path.values[-1] < 1e-6) == holds
-        assert (path.values[-1] > 1e3) != holds
-
-
-def test_adaptive_methods_have_no_such_limit():
-    assert all(stable_limit(name, 0.9, 3.0) is None for name in ("Adagrad", "RMSProp", "Adam"))
 
 
 def test_the_explorers_sentence_holds_the_numbers():
