@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,3 +34,16 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def _compiler() -> None:
+    """Numba's CUDA compiler; a run that requires it fails without, a person's run skips."""
+    from gpulearn.simt.frontend.numba_bridge import compiler_fault
+
+    fault = compiler_fault()
+    if fault is None:
+        return
+    if os.environ.get("GPULEARN_REQUIRE_PTX"):
+        pytest.fail(fault)
+    pytest.skip(fault)

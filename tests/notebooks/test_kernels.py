@@ -17,14 +17,14 @@ from gpulearn.kernels import (
     transpose,
     transpose_steps,
     transpose_tiled,
-    warps,
 )
 from tests.notebooks.harness import NOTEBOOKS, has
 from tests.notebooks.page import read
+from tools.gpu.cases import warp_kernels
 
 # notebook → the modules that hold its kernels, and how many it defines
 TAKEN = {
-    "04_memory_coalescing": ((copies, warps, columns, points, transpose), 11),
+    "04_memory_coalescing": ((copies, warp_kernels, columns, points, transpose), 11),
     "05_shared_memory_and_barriers": (
         (blocks, convolution, stencil, transpose_steps, transpose_tiled),
         8,

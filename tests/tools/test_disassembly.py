@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 import pytest
 
-from gpulearn.simt.frontend.numba_bridge import compiler_fault
 from tools.gpu.cases import CASES
 from tools.gpu.counters import disassembly
 from tools.gpu.counters.disassembly import (
@@ -97,13 +95,6 @@ def test_tools_are_looked_for_where_they_are_installed(
     assert find_tool("no-such-tool") is None
     (tmp_path / "no-such-tool").touch(mode=0o755)
     assert find_tool("no-such-tool") == tmp_path / "no-such-tool"
-
-
-@pytest.fixture
-def _compiler() -> None:
-    """Numba's CUDA compiler; a run that requires it fails without, a person's run skips."""
-    if fault := compiler_fault():
-        (pytest.fail if os.environ.get("GPULEARN_REQUIRE_PTX") else pytest.skip)(fault)
 
 
 @pytest.mark.usefixtures("_compiler")

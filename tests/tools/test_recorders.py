@@ -8,7 +8,6 @@ import pytest
 from gpulearn.perf import recordings, timing
 from gpulearn.recorders import (
     histograms,
-    matmul,
     measuring,
     reductions,
     roofline,
@@ -18,6 +17,7 @@ from gpulearn.recorders import (
 )
 from gpulearn.recorders.measuring import WrongResultError, agree
 from gpulearn.train.models import MLP
+from tools.gpu.recorders import matmul
 from tools.gpu.recording.record import families
 
 TINY = {

@@ -11,9 +11,9 @@ from gpulearn.kernels.images import RGB_TO_GRAY
 from gpulearn.kernels.matrices import MATRIX_ADD_2D
 from gpulearn.kernels.specification import poisoned
 from gpulearn.kernels.vectors import SAXPY_GRID_STRIDE, VECTOR_ADD
-from gpulearn.kernels.warps import STRIPES, WARPS_AND_LANES
 from tools.gpu.case import SIZES, Case, Shot
 from tools.gpu.cases.arrays import bytes_of, in_blocks_of, numbers, whole_numbers
+from tools.gpu.cases.warp_kernels import STRIPES, WARPS_AND_LANES
 
 __all__ = ["CASES"]
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from gpulearn.kernels.ladder import LADDER, Rung
-from gpulearn.kernels.matmul_tuning import register_tiled, warp_tiled
+from gpulearn.kernels.matmul_tuning import register_tiled
+from tools.gpu.ladder.warp_tiling import warp_tiled
 
 __all__ = ["Idea", "ideas"]
 

@@ -13,18 +13,19 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from gpulearn import recorders, require
 from gpulearn.perf.recordings import Recording, growing, recorded_here, save
+from tools.gpu import recorders as visited
 
 __all__ = ["Maker", "Rows", "Saver", "families", "main", "maker"]
 
 SECONDS = 1.0  # between two times that a file is written
 
+FOLDERS = (recorders, visited)  # with a module for each recording
 # name → function of `tools.gpu.ladder.recording`, sizes of a rehearsal
 LADDER: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "ladder": ("record_ladder", {"sizes": (16,), "seconds": 0.01}),
@@ -90,15 +91,21 @@ class Maker:
 
 
 def families() -> list[str]:
-    """The names of all recordings that the notebooks load, from the folder that holds them."""
-    found = (f"{recorders.__name__}.{m.name}" for m in pkgutil.iter_modules(recorders.__path__))
-    specs = {name.rpartition(".")[2]: find_spec(name) for name in found}
-    return [name for name, spec in specs.items() if spec and _records(spec, name)]
+    """The names of all recordings that the notebooks load, from the folders that hold them."""
+    return sorted(_modules())
 
 
-def _records(spec: ModuleSpec, name: str) -> bool:
-    """Whether a module makes a recording, told without importing it."""
-    return f"def record_{name}(" in Path(str(spec.origin)).read_text(encoding="utf-8")
+def _modules() -> dict[str, str]:
+    """Each recording's module, by the recording's name; none is imported."""
+    found = {}
+    for folder in FOLDERS:
+        for name in (m.name for m in pkgutil.iter_modules(folder.__path__)):
+            spec = find_spec(f"{folder.__name__}.{name}")
+            assert spec is not None
+            text = Path(str(spec.origin)).read_text(encoding="utf-8")
+            if f"def record_{name}(" in text:
+                found[name] = spec.name
+    return found
 
 
 def maker(name: str) -> Maker:
@@ -107,11 +114,12 @@ def maker(name: str) -> Maker:
     Raises:
         BadInput: there is no recording of that name.
     """
-    if require.choice("recording", name, {*LADDER, *families()}) in LADDER:
+    modules = _modules()
+    if require.choice("recording", name, {*LADDER, *modules}) in LADDER:
         ladder = importlib.import_module("tools.gpu.ladder.recording")
         function, rehearsal = LADDER[name]
         return Maker(getattr(ladder, function), rehearsal)
-    family = importlib.import_module(f"{recorders.__name__}.{name}")
+    family = importlib.import_module(modules[name])
     return Maker(getattr(family, f"record_{name}"), family.REHEARSAL)
 
 

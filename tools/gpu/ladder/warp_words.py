@@ -1,6 +1,6 @@
 """What `matmul_warp_tiles` loads and writes, with two neighbouring float32 as one word.
 
-These functions take the places of those of the same names; `matmul_tuning.warp_tiled` puts them
+These functions take the places of those of the same names; `warp_tiling.warp_tiled` puts them
 there. The matrices are int64 views, as in `matmul_pairs`, and so their rows have even lengths.
 """
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpulearn import cuda, xray
-from gpulearn.kernels.warps import STRIPES, WARPS_AND_LANES, stripes, warps_and_lanes
+from tools.gpu.cases.warp_kernels import STRIPES, WARPS_AND_LANES, stripes, warps_and_lanes
 
 SIGNATURES = {
     warps_and_lanes: "void(int32[:, ::1], int32[:, ::1])",

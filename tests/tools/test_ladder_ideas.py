@@ -9,9 +9,9 @@ import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn.kernels.ladder import LADDER
-from gpulearn.kernels.matmul_tuning import warp_tiled
 from gpulearn.simt.frontend.numba_bridge import compile_to_ptx
 from tools.gpu.ladder.ideas import ideas
+from tools.gpu.ladder.warp_tiling import warp_tiled
 
 FLOAT = "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])"
 
