@@ -15,7 +15,11 @@ __all__ = ["EXERCISE"]
 
 Matrix = np.ndarray[Any, Any]
 Pair = tuple[Matrix, Matrix]
-answers = Answers()
+answers = Answers(backward_matmul)
+
+GRAD_A = "gradient @ b.T"
+GRAD_B = "a.T @ gradient"
+RETURN = "return grad_a, grad_b"
 
 
 def cases() -> list[Case]:
@@ -32,118 +36,74 @@ def cases() -> list[Case]:
     return cases
 
 
-@answers.wrong(
+answers.edit(
+    {"b.T": "b", "a.T": "a"},
     "neither factor is transposed: a square case hides it, any other has no such product. "
-    "grad_a needs Bᵀ, grad_b needs Aᵀ."
+    "grad_a needs Bᵀ, grad_b needs Aᵀ.",
 )
-def no_transposes(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return gradient @ b, a @ gradient
-
-
-@answers.wrong("grad_a lacks a transpose: element [i, k] collects gradient[i, j] · B[k, j].")
-def a_lacks_transpose(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return gradient @ b, a.T @ gradient
-
-
-@answers.wrong("grad_b lacks a transpose: element [k, j] collects A[i, k] · gradient[i, j].")
-def b_lacks_transpose(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return gradient @ b.T, a @ gradient
-
-
-@answers.wrong("it is the other factor that is transposed in each product, not the gradient.")
-def gradient_transposed(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return gradient.T @ b, a @ gradient.T
-
-
-@answers.wrong(
+answers.edit(
+    {"b.T": "b"}, "grad_a lacks a transpose: element [i, k] collects gradient[i, j] · B[k, j]."
+)
+answers.edit(
+    {"a.T": "a"}, "grad_b lacks a transpose: element [k, j] collects A[i, k] · gradient[i, j]."
+)
+answers.edit(
+    {GRAD_A: "gradient.T @ b", GRAD_B: "a @ gradient.T"},
+    "it is the other factor that is transposed in each product, not the gradient.",
+)
+answers.edit(
+    {GRAD_A: "b.T @ gradient", GRAD_B: "gradient @ a.T"},
     "the factors stand in the wrong order in both: as in C = A·B, what belongs to A's place "
-    "stands on the left, what belongs to B's on the right."
+    "stands on the left, what belongs to B's on the right.",
 )
-def order_swapped(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return b.T @ gradient, gradient @ a.T
-
-
-@answers.wrong("in grad_a the gradient belongs on the left: it has the rows of A.")
-def a_order_swapped(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return b.T @ gradient, a.T @ gradient
-
-
-@answers.wrong("in grad_b the gradient belongs on the right: it has the columns of B.")
-def b_order_swapped(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return gradient @ b.T, gradient @ a.T
-
-
-@answers.wrong("the two are returned in the wrong order: grad_a comes first.")
-def results_exchanged(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return a.T @ gradient, gradient @ b.T
-
-
-@answers.wrong(
+answers.edit(
+    {GRAD_A: "b.T @ gradient"}, "in grad_a the gradient belongs on the left: it has the rows of A."
+)
+answers.edit(
+    {GRAD_B: "gradient @ a.T"},
+    "in grad_b the gradient belongs on the right: it has the columns of B.",
+)
+answers.edit(
+    {RETURN: "return grad_b, grad_a"},
+    "the two are returned in the wrong order: grad_a comes first.",
+)
+answers.edit(
+    {"b.T": "a.T", "a.T": "b.T"},
     "each factor's gradient is made with that factor itself; the slope with respect to A is B, "
-    "and the other way round."
+    "and the other way round.",
 )
-def own_factor(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return gradient @ a.T, b.T @ gradient
-
-
-@answers.wrong(
-    "both results are transposed: the gradient of a matrix has the shape of that matrix."
+answers.edit(
+    {GRAD_A: "b @ gradient.T", GRAD_B: "gradient.T @ a"},
+    "both results are transposed: the gradient of a matrix has the shape of that matrix.",
 )
-def results_transposed(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return b @ gradient.T, gradient.T @ a
-
-
-@answers.wrong("grad_a is transposed: it must have the shape of A.")
-def a_result_transposed(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return b @ gradient.T, a.T @ gradient
-
-
-@answers.wrong("grad_b is transposed: it must have the shape of B.")
-def b_result_transposed(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return gradient @ b.T, gradient.T @ a
-
-
-@answers.wrong(
+answers.edit({GRAD_A: "b @ gradient.T"}, "grad_a is transposed: it must have the shape of A.")
+answers.edit({GRAD_B: "gradient.T @ a"}, "grad_b is transposed: it must have the shape of B.")
+answers.edit(
+    {GRAD_A: "np.ones(gradient.shape) @ b.T", GRAD_B: "a.T @ np.ones(gradient.shape)"},
     "the arriving gradient is never used, as if it were all ones: it says how much the loss "
-    "feels each element of C."
+    "feels each element of C.",
 )
-def gradient_ignored(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    ones = np.ones((a.shape[0], b.shape[1]))
-    return ones @ b.T, a.T @ ones
-
-
-@answers.wrong(
-    "these are the factors, transposed; each must still be multiplied by the arriving gradient."
+answers.edit(
+    {GRAD_A: "b.T", GRAD_B: "a.T"},
+    "these are the factors, transposed; each must still be multiplied by the arriving gradient.",
 )
-def local_slopes(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return b.T, a.T
-
-
-@answers.wrong(
-    "* multiplies element by element; each element of A takes part in a whole row of C: use @."
+answers.edit(
+    {GRAD_A: "gradient * b.T", GRAD_B: "a.T * gradient"},
+    "* multiplies element by element; each element of A takes part in a whole row of C: use @.",
 )
-def elementwise(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return gradient * b.T, a.T * gradient
-
-
-@answers.wrong(
-    "* without transposes multiplies each factor with the gradient place by place: use @."
+answers.edit(
+    {GRAD_A: "gradient * b", GRAD_B: "gradient * a"},
+    "* without transposes multiplies each factor with the gradient place by place: use @.",
 )
-def elementwise_plain(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return gradient * b, gradient * a
-
-
-@answers.wrong(
+answers.edit(
+    {GRAD_B: f"{GRAD_B} / len(a)"},
     "grad_b is divided by the number of rows: the chain rule adds up; a mean, if there is one, "
-    "is already in the arriving gradient."
+    "is already in the arriving gradient.",
 )
-def mean_over_rows(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return gradient @ b.T, a.T @ gradient / len(a)
-
-
-@answers.wrong("both are divided by the number of rows: the chain rule adds up, without a mean.")
-def both_mean(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return gradient @ b.T / len(a), a.T @ gradient / len(a)
+answers.edit(
+    {GRAD_A: f"{GRAD_A} / len(a)", GRAD_B: f"{GRAD_B} / len(a)"},
+    "both are divided by the number of rows: the chain rule adds up, without a mean.",
+)
 
 
 @answers.wrong(
@@ -179,39 +139,28 @@ answers.edit(
     "numbers; take that of the gradient.",
     of=by_loops,
 )
-
-
-@answers.wrong("the sign is turned round: the gradient points uphill; the step down comes later.")
-def negative(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return -(gradient @ b.T), -(a.T @ gradient)
-
-
-@answers.wrong(
-    "reshape gives the shape of the transposed matrix and leaves its elements in their order, row "
-    "by row: take .T, which swaps rows and columns."
+answers.edit(
+    {RETURN: "return -grad_a, -grad_b"},
+    "the sign is turned round: the gradient points uphill; the step down comes later.",
 )
-def reshaped(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return gradient @ b.reshape(b.shape[::-1]), a.reshape(a.shape[::-1]) @ gradient
+answers.edit(
+    {"b.T": "b.reshape(b.shape[::-1])", "a.T": "a.reshape(a.shape[::-1])"},
+    "reshape gives the shape of the transposed matrix and leaves its elements in their order, row "
+    "by row: take .T, which swaps rows and columns.",
+)
+answers.edit({RETURN: "return grad_a"}, "that is grad_a alone: return grad_a, grad_b.")
+answers.edit({RETURN: "return grad_b"}, "that is grad_b alone: return grad_a, grad_b.")
 
-
-@answers.wrong("that is grad_a alone: return grad_a, grad_b.")
-def only_a(a: Matrix, b: Matrix, gradient: Matrix) -> Matrix:
-    return gradient @ b.T
-
-
-@answers.wrong("that is grad_b alone: return grad_a, grad_b.")
-def only_b(a: Matrix, b: Matrix, gradient: Matrix) -> Matrix:
-    return a.T @ gradient
-
-
-@answers.right
-def by_einsum(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
-    return np.einsum("ij,kj->ik", gradient, b), np.einsum("ik,ij->kj", a, gradient)
-
-
-@answers.right
-def by_transposing_twice(a: Matrix, b: Matrix, gradient: Matrix) -> list[Matrix]:
-    return [np.dot(b, gradient.T).T, np.dot(gradient.T, a).T]
+answers.variant(
+    {GRAD_A: 'np.einsum("ij,kj->ik", gradient, b)', GRAD_B: 'np.einsum("ik,ij->kj", a, gradient)'}
+)
+answers.variant(
+    {
+        GRAD_A: "np.dot(b, gradient.T).T",
+        GRAD_B: "np.dot(gradient.T, a).T",
+        RETURN: "return [grad_a, grad_b]",
+    }
+)
 
 
 @answers.right

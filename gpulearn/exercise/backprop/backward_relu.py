@@ -15,7 +15,10 @@ from gpulearn.nn.layers import backward_relu
 __all__ = ["EXERCISE"]
 
 Array = np.ndarray[Any, Any]
-answers = Answers()
+answers = Answers(backward_relu)
+
+MASK = "(x > 0)"
+PASSED = f"gradient * {MASK}"
 
 
 def cases() -> list[Case]:
@@ -44,102 +47,68 @@ def cases() -> list[Case]:
     ]
 
 
-@answers.wrong(
-    "at exactly zero it lets the gradient through; PyTorch, and this course, take 0 there."
+answers.edit(
+    {"x > 0": "x >= 0"},
+    "at exactly zero it lets the gradient through; PyTorch, and this course, take 0 there.",
 )
-def passes_at_zero(x: Array, gradient: Array) -> Array:
-    return gradient * (x >= 0)
-
-
-@answers.wrong(
-    "at exactly zero it takes half of the gradient; PyTorch, and this course, take 0 there."
+answers.edit(
+    {MASK: "np.heaviside(x, 0.5)"},
+    "at exactly zero it takes half of the gradient; PyTorch, and this course, take 0 there.",
 )
-def half_at_zero(x: Array, gradient: Array) -> Array:
-    return gradient * np.heaviside(x, 0.5)
-
-
-@answers.wrong(
+answers.edit(
+    {"x > 0": "gradient > 0"},
     "the mask comes from the gradient's sign: what decides is the sign of the input x; a "
-    "negative gradient passes like any other."
+    "negative gradient passes like any other.",
 )
-def mask_from_gradient(x: Array, gradient: Array) -> Array:
-    return gradient * (gradient > 0)
-
-
-@answers.wrong(
-    "it lets through only what is positive in both; the sign of the gradient does not matter."
+answers.edit(
+    {MASK: "((x > 0) & (gradient > 0))"},
+    "it lets through only what is positive in both; the sign of the gradient does not matter.",
 )
-def both_positive(x: Array, gradient: Array) -> Array:
-    return gradient * ((x > 0) & (gradient > 0))
-
-
-@answers.wrong("that is the layer's output, max(x, 0): the gradient never enters.")
-def forward(x: Array, gradient: Array) -> Array:
-    return np.maximum(x, 0)
-
-
-@answers.wrong("it multiplies by the layer's output, max(x, 0): its slope is 1 there, not x.")
-def times_output(x: Array, gradient: Array) -> Array:
-    return gradient * np.maximum(x, 0)
-
-
-@answers.wrong("it multiplies by x itself: the slope is 1 above zero and 0 below.")
-def times_input(x: Array, gradient: Array) -> Array:
-    return gradient * x
-
-
-@answers.wrong("that is the slope alone, 0 or 1: multiply the arriving gradient by it.")
-def mask_alone(x: Array, gradient: Array) -> Array:
-    return np.where(x > 0, 1.0, 0.0)
-
-
-@answers.wrong("it returns x where the gradient should stand: x only decides what passes.")
-def x_where_gradient_is_positive(x: Array, gradient: Array) -> Array:
-    return np.where(gradient > 0, x, 0)
-
-
-@answers.wrong(
-    "it keeps the gradient where x · gradient is above zero; the sign of x alone decides."
+answers.edit(
+    {PASSED: "np.maximum(x, 0)"},
+    "that is the layer's output, max(x, 0): the gradient never enters.",
 )
-def mask_of_product(x: Array, gradient: Array) -> Array:
-    return np.where(x * gradient > 0, gradient, 0)
-
-
-@answers.wrong("the mask is the wrong way round: the gradient passes where x is above zero.")
-def inverted(x: Array, gradient: Array) -> Array:
-    return gradient * (x < 0)
-
-
-@answers.wrong("the mask is the wrong way round, and zero passes: keep where x > 0.")
-def inverted_with_zero(x: Array, gradient: Array) -> Array:
-    return gradient * (x <= 0)
-
-
-@answers.wrong(
-    "x above zero, but close to it, is taken for zero: compare x itself with 0, in its own dtype."
+answers.edit(
+    {MASK: "np.maximum(x, 0)"},
+    "it multiplies by the layer's output, max(x, 0): its slope is 1 there, not x.",
 )
-def threshold(x: Array, gradient: Array) -> Array:
-    return gradient * (x > 1e-12)
-
-
-@answers.wrong("it passes all of the gradient: where x was not above zero, nothing passes.")
-def passes_all(x: Array, gradient: Array) -> Array:
-    return gradient.copy()
-
-
-@answers.wrong("np.sign gives −1 below zero; the slope is 0 there.")
-def by_sign(x: Array, gradient: Array) -> Array:
-    return gradient * np.sign(x)
-
-
-@answers.wrong("below zero a hundredth passes: that is the leaky ReLU; here it is 0.")
-def leaky(x: Array, gradient: Array) -> Array:
-    return np.where(x > 0, gradient, 0.01 * gradient)
-
-
-@answers.wrong("the sign is turned round: the gradient points uphill; the step down comes later.")
-def negative(x: Array, gradient: Array) -> Array:
-    return -gradient * (x > 0)
+answers.edit({MASK: "x"}, "it multiplies by x itself: the slope is 1 above zero and 0 below.")
+answers.edit(
+    {PASSED: "np.where(x > 0, 1.0, 0.0)"},
+    "that is the slope alone, 0 or 1: multiply the arriving gradient by it.",
+)
+answers.edit(
+    {PASSED: "np.where(gradient > 0, x, 0)"},
+    "it returns x where the gradient should stand: x only decides what passes.",
+)
+answers.edit(
+    {PASSED: "np.where(x * gradient > 0, gradient, 0)"},
+    "it keeps the gradient where x · gradient is above zero; the sign of x alone decides.",
+)
+answers.edit(
+    {"x > 0": "x < 0"},
+    "the mask is the wrong way round: the gradient passes where x is above zero.",
+)
+answers.edit(
+    {"x > 0": "x <= 0"}, "the mask is the wrong way round, and zero passes: keep where x > 0."
+)
+answers.edit(
+    {"x > 0": "x > 1e-12"},
+    "x above zero, but close to it, is taken for zero: compare x itself with 0, in its own dtype.",
+)
+answers.edit(
+    {PASSED: "gradient.copy()"},
+    "it passes all of the gradient: where x was not above zero, nothing passes.",
+)
+answers.edit({MASK: "np.sign(x)"}, "np.sign gives −1 below zero; the slope is 0 there.")
+answers.edit(
+    {PASSED: "np.where(x > 0, gradient, 0.01 * gradient)"},
+    "below zero a hundredth passes: that is the leaky ReLU; here it is 0.",
+)
+answers.edit(
+    {PASSED: f"-{PASSED}"},
+    "the sign is turned round: the gradient points uphill; the step down comes later.",
+)
 
 
 @answers.right
@@ -155,13 +124,10 @@ answers.edit(
     "gradient * (x > 0).",
     of=on_a_copy,
 )
-
-
-@answers.wrong(
-    "gradient[x > 0] takes out what passes and drops the rest: zeros must stand in their places."
+answers.edit(
+    {PASSED: "gradient[x > 0]"},
+    "gradient[x > 0] takes out what passes and drops the rest: zeros must stand in their places.",
 )
-def picks(x: Array, gradient: Array) -> Array:
-    return np.asarray(gradient[x > 0])
 
 
 @answers.right
@@ -178,24 +144,14 @@ answers.edit(
     "the gradient loses its fractions: np.zeros_like(x) has the dtype of x; take gradient's.",
     of=by_loop,
 )
-
-
-@answers.wrong(
+answers.edit(
+    {PASSED: "gradient if x > 0 else 0 * gradient"},
     "if, and, or and max(x, 0) ask for one truth value, and x has many: compare element by "
-    "element, x > 0 is a mask."
+    "element, x > 0 is a mask.",
 )
-def with_if(x: Array, gradient: Array) -> Array:
-    return gradient if x > 0 else 0 * gradient
 
-
-@answers.right
-def by_mask(x: Array, gradient: Array) -> Array:
-    return np.asarray(gradient * (x > 0))
-
-
-@answers.right
-def from_the_output(x: Array, gradient: Array) -> Any:
-    return gradient * (np.maximum(x, 0) > 0).astype(gradient.dtype)
+answers.variant({PASSED: f"np.asarray({PASSED})"})
+answers.variant({MASK: "(np.maximum(x, 0) > 0).astype(gradient.dtype)"})
 
 
 EXERCISE = Exercise(

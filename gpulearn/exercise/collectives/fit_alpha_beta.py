@@ -20,11 +20,16 @@ ZERO = 1e-18  # far below any α or β: rounding, where an answer gives 0
 answers = Answers(fit_alpha_beta)
 
 WEIGHTS = "1 / np.asarray(seconds, dtype=float)"
-ONES = "rows, np.ones(len(sizes))"
+SIZES = "np.asarray(sizes, dtype=float)"
+SCALE = "terms.max(axis=0)"
+WEIGH = " * weights[:, None]"
+EQUAL = "np.ones(len(sizes))"
+ONES = f"rows, {EQUAL}"
 WEIGHED = "rows, weights * seconds"
 ALPHA = "alpha / scale[0]"
 BETA = "beta / scale[1]"
 RETURN = f"return float({ALPHA}), float({BETA})"
+SWAPPED = f"return float({BETA}), float({ALPHA})"
 
 
 def cases() -> list[Case]:
@@ -71,34 +76,24 @@ def difference(got: Any, wanted: Any) -> str | None:
     return None
 
 
-def relative(seconds: Any) -> Any:
-    return 1 / np.asarray(seconds)
-
-
 answers.edit(
-    {RETURN: f"return float({BETA}), float({ALPHA})"},
+    {RETURN: SWAPPED},
     "α and β are swapped: np.polyfit, for one, gives the slope first. Return α, β.",
 )
 answers.edit(
-    {WEIGHTS: "np.ones(len(sizes))", ONES: WEIGHED},
+    {WEIGHTS: EQUAL, ONES: WEIGHED},
     "each point counts by its absolute error, so that the longest times decide alone and α is "
     "lost in their noise: weigh each point by 1 / seconds.",
 )
-
-
-@answers.wrong(
+answers.edit(
+    {WEIGHTS: EQUAL, ONES: WEIGHED, RETURN: SWAPPED},
     "α and β are swapped, and each point counts by its absolute error: return α, β, and weigh "
-    "each point by 1 / seconds."
+    "each point by 1 / seconds.",
 )
-def swapped_and_absolute(sizes: Any, seconds: Any) -> Any:
-    return np.polyfit(sizes, seconds, 1)
-
-
-@answers.wrong("the line goes through the origin: a message without content takes α, so fit both.")
-def through_the_origin(sizes: Any, seconds: Any) -> Any:
-    sizes, seconds = np.asarray(sizes), np.asarray(seconds)
-    ratio = sizes / seconds
-    return 0.0, float(ratio.sum() / (ratio**2).sum())
+answers.edit(
+    {"(alpha, beta)": "(beta,)", ONES: f"rows[:, 1:], {EQUAL}", ALPHA: "0.0"},
+    "the line goes through the origin: a message without content takes α, so fit both.",
+)
 
 
 @answers.wrong("that is a power law, a line through the logarithms: α + β · size is none.")
@@ -120,10 +115,7 @@ answers.edit(
     {BETA: "scale[1] / beta"},
     "the second number is the bandwidth, bytes per second: β is 1 / bandwidth.",
 )
-answers.edit(
-    {BETA: f"{BETA} / 8"},
-    "β is per bit: the sizes are in bytes.",
-)
+answers.edit({BETA: f"{BETA} / 8"}, "β is per bit: the sizes are in bytes.")
 
 
 @answers.wrong(
@@ -164,55 +156,29 @@ answers.edit(
     {WEIGHTS: "np.asarray(seconds, dtype=float)", ONES: WEIGHED},
     "the weights are the times themselves, so that the longest count most: weigh by 1 / seconds.",
 )
-
-
-@answers.wrong(
+answers.edit(
+    {SIZES: f"{SIZES} * weights", WEIGH: ""},
     "it fits with α = 1 and β = 0, since α's column and the right-hand side are the same: divide "
-    "every part by seconds, which makes 1 / seconds, size / seconds and 1."
+    "every part by seconds, which makes 1 / seconds, size / seconds and 1.",
 )
-def one_column_weighed(sizes: Any, seconds: Any) -> Any:
-    columns = np.stack([np.ones(len(sizes)), np.asarray(sizes) / np.asarray(seconds)], axis=1)
-    alpha, beta = np.linalg.lstsq(columns, np.ones(len(sizes)), rcond=None)[0]
-    return alpha, beta
-
-
-@answers.wrong(
+answers.edit(
+    {ONES: "rows, np.asarray(seconds)"},
     "the columns are divided by the times and the right-hand side is not: seconds / seconds is 1 "
-    "for each point, np.ones(len(sizes))."
+    "for each point, np.ones(len(sizes)).",
 )
-def right_side_not_weighed(sizes: Any, seconds: Any) -> Any:
-    weights = relative(seconds)
-    columns = np.stack([weights, weights * np.asarray(sizes)], axis=1)
-    return tuple(np.linalg.lstsq(columns, np.asarray(seconds), rcond=None)[0])
-
-
-@answers.wrong(
-    "α's column is divided by the times and the sizes are not: β's column is size / seconds."
+answers.edit(
+    {"[np.ones(len(sizes))": "[weights", WEIGH: ""},
+    "α's column is divided by the times and the sizes are not: β's column is size / seconds.",
 )
-def sizes_not_weighed(sizes: Any, seconds: Any) -> Any:
-    columns = np.stack([relative(seconds), np.asarray(sizes, dtype=float)], axis=1)
-    return tuple(np.linalg.lstsq(columns, np.ones(len(sizes)), rcond=None)[0])
-
-
-@answers.wrong(
+answers.edit(
+    {SCALE: "np.ones(2)", ONES: f"rows.T, {EQUAL}"},
     "the matrix lies on its side: it has a row for each point and a column for each of α and β. "
-    "Transpose it, or stack with axis=1."
+    "Transpose it, or stack with axis=1.",
 )
-def matrix_on_its_side(sizes: Any, seconds: Any) -> Any:
-    weights = relative(seconds)
-    rows = np.stack([weights, weights * np.asarray(sizes)])
-    return tuple(np.linalg.lstsq(rows, np.ones(len(sizes)), rcond=None)[0])
-
-
-@answers.wrong(
-    "np.linalg.solve wants as many points as unknowns, two; np.linalg.lstsq takes all of them."
+answers.edit(
+    {"(alpha, beta), *_": "alpha, beta", "lstsq": "solve"},
+    "np.linalg.solve wants as many points as unknowns, two; np.linalg.lstsq takes all of them.",
 )
-def solved_exactly(sizes: Any, seconds: Any) -> Any:
-    weights = relative(seconds)
-    columns = np.stack([weights, weights * np.asarray(sizes)], axis=1)
-    return tuple(np.linalg.solve(columns, np.ones(len(sizes))))
-
-
 answers.edit(
     {BETA: "1e-9 * scale[1] / beta"},
     "the second number is the bandwidth in GB/s: β is in seconds per byte.",
@@ -221,15 +187,11 @@ answers.edit(
     {ALPHA: f"1e6 * {ALPHA}"},
     "α is in microseconds and β in seconds: both are asked for in seconds.",
 )
-
-
-@answers.wrong(
+answers.edit(
+    {"(alpha, beta)": "(beta,)", WEIGHTS: EQUAL, ONES: "rows[:, 1:], seconds", ALPHA: "0.0"},
     "the line goes through the origin, and the longest times decide: fit α too, and weigh each "
-    "point by 1 / seconds."
+    "point by 1 / seconds.",
 )
-def through_the_origin_unweighed(sizes: Any, seconds: Any) -> Any:
-    sizes, seconds = np.asarray(sizes, dtype=float), np.asarray(seconds)
-    return 0.0, float((sizes * seconds).sum() / (sizes**2).sum())
 
 
 @answers.wrong(
@@ -255,11 +217,7 @@ def by_polyfit(sizes: Any, seconds: Any) -> Any:
     return alpha, beta
 
 
-@answers.right
-def by_lstsq(sizes: Any, seconds: Any) -> Any:
-    t = np.array(seconds)
-    columns = np.array([1 / t, np.array(sizes) / t]).T
-    return np.linalg.lstsq(columns, np.ones(len(t)), rcond=None)[0]
+answers.variant({SCALE: "np.ones(2)", RETURN: "return np.array([alpha, beta])"})
 
 
 EXERCISE = Exercise(

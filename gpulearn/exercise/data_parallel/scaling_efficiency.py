@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.scaling.laws import scaling_efficiency
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(scaling_efficiency)
+
+SPEEDUP = "seconds_one / seconds_many"
+BY_KIND = 'speedup / ranks if kind == "strong" else speedup'
 
 
 def cases() -> list[Case]:
@@ -27,131 +28,81 @@ def cases() -> list[Case]:
     ]  # fmt: skip
 
 
-@answers.wrong(
+answers.edit(
+    {" / ranks": ""},
     "that is the speed-up, for both kinds: with strong scaling N ranks could be N times as fast, "
-    "so divide by N."
+    "so divide by N.",
 )
-def speedup(seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong") -> Any:
-    return seconds_one / seconds_many
-
-
-@answers.wrong(
+answers.edit(
+    {BY_KIND: "speedup / ranks"},
     "with strong scaling that is the efficiency, with weak scaling it is divided by N as well: N "
-    "ranks do N times the work there, and should take as long as one."
+    "ranks do N times the work there, and should take as long as one.",
 )
-def weak_divided(seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong") -> Any:
-    return seconds_one / seconds_many / ranks
-
-
-@answers.wrong("the kinds are swapped: it is strong scaling whose speed-up is divided by N.")
-def swapped(seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong") -> Any:
-    ratio = seconds_one / seconds_many
-    return ratio if kind == "strong" else ratio / ranks
-
-
-@answers.wrong(
+answers.edit(
+    {"==": "!="}, "the kinds are swapped: it is strong scaling whose speed-up is divided by N."
+)
+answers.edit(
+    {BY_KIND: f"1 / ({BY_KIND})"},
     "the efficiency is upside down: it is the time that would do, divided by the time that it "
-    "takes, and falls where seconds_many grows."
+    "takes, and falls where seconds_many grows.",
 )
-def upside_down(seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong") -> Any:
-    return 1 / scaling_efficiency(seconds_one, seconds_many, ranks, kind)
-
-
-@answers.wrong(
-    "the speed-up is upside down: it is seconds_one / seconds_many, above 1 where more ranks pay."
+answers.edit(
+    {SPEEDUP: "seconds_many / seconds_one"},
+    "the speed-up is upside down: it is seconds_one / seconds_many, above 1 where more ranks pay.",
 )
-def times_swapped(seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong") -> Any:
-    return scaling_efficiency(seconds_many, seconds_one, ranks, kind)
-
-
-@answers.wrong(
-    "with weak scaling it is upside down: where N ranks take longer than one had, it is below 1."
+answers.edit(
+    {"else speedup": "else 1 / speedup"},
+    "with weak scaling it is upside down: where N ranks take longer than one had, it is below 1.",
 )
-def weak_upside_down(seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong") -> Any:
-    good = scaling_efficiency(seconds_one, seconds_many, ranks, kind)
-    return good if kind == "strong" else 1 / good
-
-
-@answers.wrong(
+answers.edit(
+    {BY_KIND: f"min(1.0, {BY_KIND})"},
     "it is cut off at 1, and ranks can be better than that: shared out, the work may fit into a "
-    "cache. Report what was measured."
+    "cache. Report what was measured.",
 )
-def clipped(seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong") -> Any:
-    return min(1.0, scaling_efficiency(seconds_one, seconds_many, ranks, kind))
-
-
-@answers.wrong("that is in percent: 1 is perfect, not 100.")
-def percent(seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong") -> Any:
-    return 100 * scaling_efficiency(seconds_one, seconds_many, ranks, kind)
-
-
-@answers.wrong("that is the part that is lost: what is asked for is the part that is not.")
-def lost(seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong") -> Any:
-    return 1 - scaling_efficiency(seconds_one, seconds_many, ranks, kind)
-
-
-@answers.wrong(
-    "the speed-up is multiplied by N: perfect strong scaling has a speed-up of N, and N / N is 1."
+answers.edit({BY_KIND: f"100 * ({BY_KIND})"}, "that is in percent: 1 is perfect, not 100.")
+answers.edit(
+    {BY_KIND: f"1 - ({BY_KIND})"},
+    "that is the part that is lost: what is asked for is the part that is not.",
 )
-def multiplied(seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong") -> Any:
-    ratio = seconds_one / seconds_many
-    return ratio * ranks if kind == "strong" else ratio
-
-
-@answers.wrong(
+answers.edit(
+    {"/ ranks": "* ranks"},
+    "the speed-up is multiplied by N: perfect strong scaling has a speed-up of N, and N / N is 1.",
+)
+answers.edit(
+    {"else speedup": "else speedup * ranks"},
     "with weak scaling it is multiplied by N, which is how much more is done in a second: divided "
-    "by the N ranks that do it, T₁ / T_N is left."
+    "by the N ranks that do it, T₁ / T_N is left.",
 )
-def weak_multiplied(seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong") -> Any:
-    ratio = seconds_one / seconds_many
-    return ratio / ranks if kind == "strong" else ratio * ranks
-
-
-@answers.wrong(
+answers.edit(
+    {"/ ranks": "/ max(1, ranks - 1)"},
     "divided by N − 1, the ranks that were added: divide by N, all that work, so that one rank "
-    "has 1."
+    "has 1.",
 )
-def without_the_first(seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong") -> Any:
-    ratio = seconds_one / seconds_many
-    return ratio / max(1, ranks - 1) if kind == "strong" else ratio
-
-
-@answers.wrong("// rounds down to a whole number: divide with /.")
-def rounded(seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong") -> Any:
-    ratio = seconds_one // seconds_many
-    return ratio / ranks if kind == "strong" else ratio
-
-
-@answers.wrong(
+answers.edit(
+    {SPEEDUP: "seconds_one // seconds_many"}, "// rounds down to a whole number: divide with /."
+)
+answers.edit(
+    {BY_KIND: "1 - seconds_many / seconds_one"},
     "that is the part of the time that is saved, 1 − T_N / T₁: it says nothing of how many ranks "
-    "it took."
+    "it took.",
 )
-def saved(seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong") -> Any:
-    return 1 - seconds_many / seconds_one
-
-
-@answers.wrong(
-    "brackets are missing: a / b * n multiplies by n at the end. T₁ / (N · T_N), or divide twice."
+answers.edit(
+    {"speedup / ranks": "seconds_one / ranks * seconds_many"},
+    "brackets are missing: a / b * n multiplies by n at the end. T₁ / (N · T_N), or divide twice.",
 )
-def brackets_missing(seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong") -> Any:
-    ratio = seconds_one / ranks * seconds_many
-    return ratio if kind == "strong" else seconds_one / seconds_many
 
-
-@answers.right
-def ideal_over_measured(
-    seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong"
-) -> Any:
-    ideal = seconds_one / ranks if kind == "strong" else seconds_one
-    return ideal / seconds_many
-
-
-@answers.right
-def work_done_over_work_paid(
-    seconds_one: Any, seconds_many: Any, ranks: Any, kind: str = "strong"
-) -> Any:
-    done = seconds_one * (ranks if kind == "weak" else 1)
-    return done / (ranks * seconds_many)
+answers.variant(
+    {
+        SPEEDUP: 'seconds_one / ranks if kind == "strong" else seconds_one',
+        BY_KIND: "speedup / seconds_many",
+    }
+)
+answers.variant(
+    {
+        SPEEDUP: 'seconds_one * (ranks if kind == "weak" else 1)',
+        BY_KIND: "speedup / (ranks * seconds_many)",
+    }
+)
 
 
 EXERCISE = Exercise(

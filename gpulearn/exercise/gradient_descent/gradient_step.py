@@ -17,7 +17,12 @@ __all__ = ["EXERCISE"]
 
 ANOTHER_STATE = "it returns another state than it was given"
 
-answers = Answers()
+answers = Answers(gradient_step)
+
+STEP = "lr * gradient"
+NEW = f"theta - {STEP}"
+BOTH = f"{NEW}, state"
+RETURN = f"return {NEW}"
 
 
 def cases() -> list[Case]:
@@ -51,122 +56,69 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
     return descents.run(watched, case)
 
 
-@answers.wrong("that walks uphill: the gradient points up, so its step is subtracted.")
-def uphill(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return theta + lr * gradient, state
-
-
-@answers.wrong("the rate is missing: it says which part of the gradient is the step.")
-def no_rate(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return theta - gradient, state
-
-
-@answers.wrong("the rate is in there twice.")
-def rate_squared(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return theta - lr**2 * gradient, state
-
-
-@answers.wrong("that divides by the rate: a smaller rate must make a smaller step.")
-def divided(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return theta - gradient / lr, state
-
-
-@answers.wrong("that is the step alone: subtract it from theta.")
-def step_alone(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return -lr * gradient, state
-
-
-@answers.wrong("that is what is subtracted, lr · gradient: theta is missing.")
-def product_alone(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return lr * gradient, state
-
-
-@answers.wrong("the terms are swapped: from theta the step is subtracted, not theta from the step.")
-def swapped_terms(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return lr * gradient - theta, state
-
-
-@answers.wrong("the rate multiplies theta: it belongs to the gradient.")
-def shrinks(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return theta - lr * theta, state
-
-
-@answers.wrong("the rate multiplies the difference too: it belongs to the gradient only.")
-def brackets(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return lr * (theta - gradient), state
-
-
-@answers.wrong(
+answers.edit(
+    {"- lr": "+ lr"}, "that walks uphill: the gradient points up, so its step is subtracted."
+)
+answers.edit({"lr * ": ""}, "the rate is missing: it says which part of the gradient is the step.")
+answers.edit({"lr * ": "lr**2 * "}, "the rate is in there twice.")
+answers.edit(
+    {STEP: "gradient / lr"}, "that divides by the rate: a smaller rate must make a smaller step."
+)
+answers.edit({"theta - ": "-"}, "that is the step alone: subtract it from theta.")
+answers.edit({"theta - ": ""}, "that is what is subtracted, lr · gradient: theta is missing.")
+answers.edit(
+    {NEW: f"{STEP} - theta"},
+    "the terms are swapped: from theta the step is subtracted, not theta from the step.",
+)
+answers.edit({STEP: "lr * theta"}, "the rate multiplies theta: it belongs to the gradient.")
+answers.edit(
+    {NEW: "lr * (theta - gradient)"},
+    "the rate multiplies the difference too: it belongs to the gradient only.",
+)
+answers.edit(
+    {STEP: f"{STEP} / np.linalg.norm(gradient)"},
     "each step has the same length: that divides the gradient by its norm. Where it is "
-    "flatter, steps become shorter by themselves."
+    "flatter, steps become shorter by themselves.",
 )
-def normalized(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return theta - lr * gradient / np.linalg.norm(gradient), state
-
-
-@answers.wrong("that takes the sign of the slope only: a steeper slope makes a longer step.")
-def sign_only(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return theta - lr * np.sign(gradient), state
-
-
-@answers.wrong("all parameters make the mean step: each has a slope of its own.")
-def mean_slope(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return theta - lr * gradient.mean(), state
-
-
-@answers.wrong("all parameters make the sum of the steps: each has a slope of its own.")
-def sum_of_slopes(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return theta - lr * gradient.sum(), state
-
-
-@answers.wrong("that takes the first slope for all: each parameter has a slope of its own.")
-def first_slope(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return theta - lr * gradient.flat[0], state
-
-
-@answers.wrong(
+answers.edit(
+    {STEP: "lr * np.sign(gradient)"},
+    "that takes the sign of the slope only: a steeper slope makes a longer step.",
+)
+answers.edit(
+    {STEP: f"{STEP}.mean()"}, "all parameters make the mean step: each has a slope of its own."
+)
+answers.edit(
+    {STEP: f"{STEP}.sum()"},
+    "all parameters make the sum of the steps: each has a slope of its own.",
+)
+answers.edit(
+    {STEP: f"{STEP}.flat[0]"},
+    "that takes the first slope for all: each parameter has a slope of its own.",
+)
+answers.edit(
+    {RETURN: f"theta -= {STEP}\n    return theta"},
     "-= changes the array that the caller holds, and the path behind it: write "
-    "theta - lr * gradient, which makes a new one."
+    "theta - lr * gradient, which makes a new one.",
 )
-def in_place(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    theta -= lr * gradient
-    return theta, state
-
-
-@answers.wrong("*= changes the gradient that the caller holds: write lr * gradient.")
-def scales_in_place(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    gradient *= lr
-    return theta - gradient, state
-
-
-@answers.wrong("that returns theta alone; return theta and state, as every step function does.")
-def theta_alone(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return theta - lr * gradient
-
-
-@answers.wrong("the two results are swapped: theta comes first, then state.")
-def swapped_results(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return state, theta - lr * gradient
-
-
-@answers.wrong(
+answers.edit(
+    {RETURN: "gradient *= lr\n    return theta - gradient"},
+    "*= changes the gradient that the caller holds: write lr * gradient.",
+)
+answers.edit(
+    {BOTH: NEW}, "that returns theta alone; return theta and state, as every step function does."
+)
+answers.edit({BOTH: f"state, {NEW}"}, "the two results are swapped: theta comes first, then state.")
+answers.edit(
+    {BOTH: f"{NEW}, lr"},
     "what comes back as state is not what came in: this method remembers nothing, so return "
-    "state as it is."
+    "state as it is.",
 )
-def another_state(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return theta - lr * gradient, lr
+answers.edit(
+    {"return theta": "return np.array(theta, dtype=float)"},
+    "float32 parameters come back as float64, twice the bytes: keep their dtype.",
+)
 
-
-@answers.wrong("float32 parameters come back as float64, twice the bytes: keep their dtype.")
-def dtype_lost(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return np.array(theta, dtype=float) - lr * gradient, state
-
-
-@answers.right
-def on_a_copy(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    theta = theta.copy()
-    theta -= lr * gradient
-    return theta, state
+answers.variant({RETURN: f"theta = theta.copy()\n    theta -= {STEP}\n    return theta"})
 
 
 @answers.right
@@ -177,9 +129,7 @@ def entry_by_entry(theta: Any, gradient: Any, state: Any, lr: float) -> Any:
     return new, None
 
 
-@answers.right
-def adds_the_opposite(theta: Any, gradient: Any, state: Any, *, lr: float) -> Any:
-    return theta + lr * (-gradient), None
+answers.variant({BOTH: "theta + lr * (-gradient), None"})
 
 
 EXERCISE = Exercise(

@@ -16,7 +16,11 @@ from gpulearn.optim.numerical import largest_stable_step
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(largest_stable_step)
+
+ALL = "np.linalg.eigvalsh(hessian)"
+STEEPEST = f"{ALL}.max()"
+LIMIT = "2 / steepest if steepest > 0 else np.inf"
 
 
 def turned(*eigenvalues: float, seed: int) -> Any:
@@ -60,165 +64,99 @@ def difference(got: Any, expected: Any) -> str | None:
     return compare.numbers_or_none(got, expected)
 
 
-def limit(most: Any) -> Any:
-    """Two over the largest curvature, by whatever that is meant."""
-    return 2 / float(most) if most > 0 else np.inf
-
-
-def eigenvalues(hessian: Any) -> Any:
-    """All eigenvalues, ascending."""
-    return np.linalg.eigvalsh(hessian)
-
-
-@answers.wrong(
+answers.edit(
+    {"2 / steepest": "1 / steepest"},
     "that is 1/λmax, with which the steepest direction arrives in one step; it may overshoot "
-    "to the other side, up to 2/λmax."
+    "to the other side, up to 2/λmax.",
 )
-def one_over(hessian: Any) -> Any:
-    return limit(eigenvalues(hessian).max()) / 2
-
-
-@answers.wrong("that takes the smallest eigenvalue: the largest is the first to overshoot.")
-def smallest(hessian: Any) -> Any:
-    return limit(eigenvalues(hessian).min())
-
-
-@answers.wrong(
+answers.edit(
+    {"max()": "min()"}, "that takes the smallest eigenvalue: the largest is the first to overshoot."
+)
+answers.edit(
+    {"max()": "min()", LIMIT: "2 / steepest"},
     "that takes the smallest eigenvalue, and below zero too: the largest is the first to "
-    "overshoot, and where none is above zero the limit is np.inf."
+    "overshoot, and where none is above zero the limit is np.inf.",
 )
-def smallest_of_any_sign(hessian: Any) -> Any:
-    return 2 / eigenvalues(hessian).min()
-
-
-@answers.wrong(
+answers.edit(
+    {STEEPEST: ALL, LIMIT: "(2 / steepest).min()"},
     "that takes the smallest of all 2/λ, and where λ is below zero that is below zero as well: "
-    "only the eigenvalues above zero set a limit."
+    "only the eigenvalues above zero set a limit.",
 )
-def smallest_limit_of_any_sign(hessian: Any) -> Any:
-    return (2 / eigenvalues(hessian)).min()
-
-
-@answers.wrong(
+answers.edit(
+    {STEEPEST: ALL, LIMIT: "min(2 / one for one in steepest if one > 0)"},
     "where no eigenvalue is above zero, none is left to take the smallest limit of: return np.inf "
-    "there."
+    "there.",
 )
-def nothing_left(hessian: Any) -> Any:
-    return min(2 / eigenvalue for eigenvalue in eigenvalues(hessian) if eigenvalue > 0)
-
-
-@answers.wrong("that takes the trace, which is the sum of the eigenvalues: take the largest.")
-def trace(hessian: Any) -> Any:
-    return limit(np.trace(hessian))
-
-
-@answers.wrong("that takes the mean of the eigenvalues: the largest is the first to overshoot.")
-def mean(hessian: Any) -> Any:
-    return limit(eigenvalues(hessian).mean())
-
-
-@answers.wrong("that takes the determinant, the product of the eigenvalues: take the largest.")
-def determinant(hessian: Any) -> Any:
-    return limit(np.linalg.det(hessian))
-
-
-@answers.wrong(
+answers.edit(
+    {STEEPEST: "np.trace(hessian)"},
+    "that takes the trace, which is the sum of the eigenvalues: take the largest.",
+)
+answers.edit(
+    {"max()": "mean()"},
+    "that takes the mean of the eigenvalues: the largest is the first to overshoot.",
+)
+answers.edit(
+    {STEEPEST: "np.linalg.det(hessian)"},
+    "that takes the determinant, the product of the eigenvalues: take the largest.",
+)
+answers.edit(
+    {ALL: "np.diag(hessian)"},
     "that takes the largest entry of the diagonal, which is an eigenvalue only where the matrix "
-    "is diagonal: use np.linalg.eigvalsh."
+    "is diagonal: use np.linalg.eigvalsh.",
 )
-def largest_diagonal_entry(hessian: Any) -> Any:
-    return limit(np.diag(hessian).max())
-
-
-@answers.wrong("that takes the largest entry of the matrix: use np.linalg.eigvalsh.")
-def largest_entry(hessian: Any) -> Any:
-    return limit(hessian.max())
-
-
-@answers.wrong(
+answers.edit(
+    {ALL: "hessian"}, "that takes the largest entry of the matrix: use np.linalg.eigvalsh."
+)
+answers.edit(
+    {ALL: f"np.abs({ALL})"},
     "that takes the eigenvalue of largest size, and one below zero has no say: downhill of it "
-    "nothing is overshot."
+    "nothing is overshot.",
 )
-def largest_size(hessian: Any) -> Any:
-    return limit(np.abs(eigenvalues(hessian)).max())
-
-
-@answers.wrong(
+answers.edit(
+    {STEEPEST: "np.linalg.norm(hessian)"},
     "that takes the root of the sum of all squares, which np.linalg.norm gives: take the largest "
-    "eigenvalue."
+    "eigenvalue.",
 )
-def frobenius(hessian: Any) -> Any:
-    return limit(np.linalg.norm(hessian))
-
-
-@answers.wrong("that takes the largest sum of a row, which is only a bound of the eigenvalues.")
-def row_sums(hessian: Any) -> Any:
-    return limit(np.abs(hessian).sum(axis=1).max())
-
-
-@answers.wrong(
+answers.edit(
+    {ALL: "np.abs(hessian).sum(axis=1)"},
+    "that takes the largest sum of a row, which is only a bound of the eigenvalues.",
+)
+answers.edit(
+    {STEEPEST: "np.linalg.eigvals(hessian)[0]"},
     "that takes the first eigenvalue as np.linalg.eigvals gives them, in no order: take the "
-    "largest."
+    "largest.",
 )
-def first_of_eigvals(hessian: Any) -> Any:
-    return limit(np.linalg.eigvals(hessian)[0])
-
-
-@answers.wrong(
-    "that takes the last eigenvalue as np.linalg.eigvals gives them, in no order: take the largest."
+answers.edit(
+    {STEEPEST: "np.linalg.eigvals(hessian)[-1]"},
+    "that takes the last eigenvalue as np.linalg.eigvals gives them, in no order: take the "
+    "largest.",
 )
-def last_of_eigvals(hessian: Any) -> Any:
-    return limit(np.linalg.eigvals(hessian)[-1])
-
-
-@answers.wrong("that is λmax itself: the largest step is 2 divided by it.")
-def eigenvalue(hessian: Any) -> Any:
-    return eigenvalues(hessian).max()
-
-
-@answers.wrong("the fraction is upside down: 2/λmax.")
-def upside_down(hessian: Any) -> Any:
-    return eigenvalues(hessian).max() / 2
-
-
-@answers.wrong(
+answers.edit({LIMIT: "steepest"}, "that is λmax itself: the largest step is 2 divided by it.")
+answers.edit({LIMIT: "steepest / 2"}, "the fraction is upside down: 2/λmax.")
+answers.edit(
+    {STEEPEST: f"{ALL}.min() + {STEEPEST}"},
     "that is 2/(λmin + λmax), the step with which the slowest direction is fastest; stable are "
-    "steps up to 2/λmax."
+    "steps up to 2/λmax.",
 )
-def best_rate(hessian: Any) -> Any:
-    return limit(eigenvalues(hessian).min() + eigenvalues(hessian).max())
-
-
-@answers.wrong("that divides by the square of λmax: divide by λmax.")
-def squared(hessian: Any) -> Any:
-    return limit(eigenvalues(hessian).max()) ** 2 / 2
-
-
-@answers.wrong("that returns one limit for each direction: the smallest of them holds for all.")
-def each_direction(hessian: Any) -> Any:
-    return 2 / eigenvalues(hessian)
-
-
-@answers.wrong(
+answers.edit(
+    {"2 / steepest": "2 / steepest**2"}, "that divides by the square of λmax: divide by λmax."
+)
+answers.edit(
+    {STEEPEST: ALL, LIMIT: "2 / steepest"},
+    "that returns one limit for each direction: the smallest of them holds for all.",
+)
+answers.edit(
+    {LIMIT: "2 / steepest"},
     "where no eigenvalue is above zero, nothing is overshot, and 2/λmax is below zero or has "
-    "zero below the line: return np.inf there."
+    "zero below the line: return np.inf there.",
 )
-def below_zero(hessian: Any) -> Any:
-    return 2 / eigenvalues(hessian).max()
-
-
-@answers.wrong(
-    "where no eigenvalue is above zero, no step overshoots: that is no limit, np.inf, and not 0."
+answers.edit(
+    {"np.inf": "0.0"},
+    "where no eigenvalue is above zero, no step overshoots: that is no limit, np.inf, and not 0.",
 )
-def none_is_zero(hessian: Any) -> Any:
-    most = eigenvalues(hessian).max()
-    return 2 / most if most > 0 else 0.0
-
-
-@answers.wrong("where no eigenvalue is above zero, return np.inf, a number, and not None.")
-def none_is_none(hessian: Any) -> Any:
-    most = eigenvalues(hessian).max()
-    return 2 / most if most > 0 else None
+answers.edit(
+    {"np.inf": "None"}, "where no eigenvalue is above zero, return np.inf, a number, and not None."
+)
 
 
 @answers.right
@@ -230,10 +168,7 @@ def by_loop(hessian: Any) -> Any:
     return limit
 
 
-@answers.right
-def unsymmetric_way(hessian: Any) -> Any:
-    most = max(np.linalg.eigvals(hessian).real)
-    return np.inf if most <= 0 else 2.0 / most
+answers.variant({STEEPEST: "max(np.linalg.eigvals(hessian).real)"})
 
 
 EXERCISE = Exercise(

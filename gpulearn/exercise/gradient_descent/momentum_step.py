@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from gpulearn.checker.answers import Answers
@@ -14,9 +11,11 @@ from gpulearn.optim.optimizers import momentum_step
 
 __all__ = ["EXERCISE"]
 
-answers = Answers()
+answers = Answers(momentum_step)
 
-Part = Callable[..., Any]
+VELOCITY = "momentum * velocity + gradient"
+STEP = "lr * velocity"
+RETURNED = ", velocity"
 
 
 def cases() -> list[Case]:
@@ -30,184 +29,132 @@ def cases() -> list[Case]:
     ]
 
 
-def ball(
-    velocity: Part = lambda v, g, mu, lr: mu * v + g,
-    step: Part = lambda v, g, mu, lr: lr * v,
-    returned: Part = lambda theta, v, g, lr: (theta, v),
-    start: Callable[[Any], Any] = lambda theta: 0.0,
-) -> Part:
-    """Momentum with one of its parts replaced by a mistake."""
-
-    def momentum_step(
-        theta: Any, gradient: Any, state: Any = None, *, lr: float, momentum: float = 0.9
-    ) -> Any:
-        v = start(theta) if state is None else state
-        v = velocity(v, gradient, momentum, lr)
-        return returned(theta - step(v, gradient, momentum, lr), v, gradient, lr)
-
-    return momentum_step
-
-
-answers.wrong(
+answers.edit(
+    {"+ gradient": "+ (1 - momentum) * gradient"},
     "the gradient is scaled by (1 − momentum), which makes v a mean of the gradients: here, as "
-    "in torch.optim.SGD, it goes in whole."
-)(ball(lambda v, g, mu, lr: mu * v + (1 - mu) * g))
-
-answers.wrong(
+    "in torch.optim.SGD, it goes in whole.",
+)
+answers.edit(
+    {RETURNED: ", None"},
     "that is plain gradient descent: the old velocity has no part in the step. Take it from state, "
-    "put the gradient in, step along the new velocity, and return that."
-)(ball(returned=lambda theta, v, g, lr: (theta, None)))
-
-answers.wrong(
-    "that walks uphill: with v = momentum · v + gradient, it is lr · v that is subtracted."
-)(ball(step=lambda v, g, mu, lr: -lr * v))
-
-answers.wrong("the old velocity is subtracted, so it brakes: add momentum · velocity.")(
-    ball(lambda v, g, mu, lr: g - mu * v)
+    "put the gradient in, step along the new velocity, and return that.",
 )
-
-answers.wrong("the velocity is never slowed down: keep momentum · velocity, a part of it.")(
-    ball(lambda v, g, mu, lr: v + g)
+answers.edit(
+    {"- lr": "+ lr"},
+    "that walks uphill: with v = momentum · v + gradient, it is lr · v that is subtracted.",
 )
-
-answers.wrong("momentum multiplies the gradient: it says how much of the old velocity is kept.")(
-    ball(lambda v, g, mu, lr: v + mu * g)
+answers.edit(
+    {VELOCITY: "gradient - momentum * velocity"},
+    "the old velocity is subtracted, so it brakes: add momentum · velocity.",
 )
-
-answers.wrong("momentum multiplies the sum: it belongs to the old velocity only.")(
-    ball(lambda v, g, mu, lr: mu * (v + g))
+answers.edit(
+    {"momentum * ": ""},
+    "the velocity is never slowed down: keep momentum · velocity, a part of it.",
 )
-
-answers.wrong(
+answers.edit(
+    {VELOCITY: "velocity + momentum * gradient"},
+    "momentum multiplies the gradient: it says how much of the old velocity is kept.",
+)
+answers.edit(
+    {VELOCITY: "momentum * (velocity + gradient)"},
+    "momentum multiplies the sum: it belongs to the old velocity only.",
+)
+answers.edit(
+    {VELOCITY: "(1 - momentum) * velocity + momentum * gradient"},
     "momentum and 1 − momentum are swapped, and the gradient needs no factor: "
-    "v = momentum · v + gradient."
-)(ball(lambda v, g, mu, lr: (1 - mu) * v + mu * g))
-
-answers.wrong("1 − momentum of the velocity is kept: momentum itself is the part that is kept.")(
-    ball(lambda v, g, mu, lr: (1 - mu) * v + g)
+    "v = momentum · v + gradient.",
 )
-
-answers.wrong("that looks one step ahead, which is Nesterov's form: here the step is lr · v.")(
-    ball(step=lambda v, g, mu, lr: lr * (g + mu * v))
+answers.edit(
+    {"momentum * ": "(1 - momentum) * "},
+    "1 − momentum of the velocity is kept: momentum itself is the part that is kept.",
 )
-
-answers.wrong(
+answers.edit(
+    {STEP: "lr * (gradient + momentum * velocity)"},
+    "that looks one step ahead, which is Nesterov's form: here the step is lr · v.",
+)
+answers.edit(
+    {"+ gradient": "+ lr * gradient", STEP: "velocity"},
     "the rate is part of the velocity, so that old steps keep their old rate when it changes: "
-    "v collects gradients, and the rate multiplies v."
-)(ball(lambda v, g, mu, lr: mu * v + lr * g, lambda v, g, mu, lr: v))
-
-answers.wrong("0.9 of the velocity is kept, whatever momentum says: use the argument.")(
-    ball(lambda v, g, mu, lr: 0.9 * v + g)
+    "v collects gradients, and the rate multiplies v.",
 )
-
-answers.wrong("the rate is in there twice: in the velocity and in the step.")(
-    ball(lambda v, g, mu, lr: mu * v + lr * g)
+answers.edit(
+    {"momentum * ": "0.9 * "},
+    "0.9 of the velocity is kept, whatever momentum says: use the argument.",
 )
-
-answers.wrong("the rate is missing: the step is lr · velocity.")(ball(step=lambda v, g, mu, lr: v))
-
-answers.wrong(
+answers.edit(
+    {"+ gradient": "+ lr * gradient"},
+    "the rate is in there twice: in the velocity and in the step.",
+)
+answers.edit({STEP: "velocity"}, "the rate is missing: the step is lr · velocity.")
+answers.edit(
+    {STEP: "(velocity - gradient + lr * gradient)"},
     "the rate multiplies the gradient only: the step is rate times the whole velocity, old part "
-    "included."
-)(ball(step=lambda v, g, mu, lr: v - g + lr * g))
-
-answers.wrong("what is returned as state is the step; the next step needs the velocity itself.")(
-    ball(returned=lambda theta, v, g, lr: (theta, lr * v))
+    "included.",
 )
-
-answers.wrong("what is returned as state is the gradient: older gradients are forgotten.")(
-    ball(returned=lambda theta, v, g, lr: (theta, g))
+answers.edit(
+    {RETURNED: ", lr * velocity"},
+    "what is returned as state is the step; the next step needs the velocity itself.",
 )
-
-answers.wrong("what is returned as state is theta: return the velocity.")(
-    ball(returned=lambda theta, v, g, lr: (theta, theta))
+answers.edit(
+    {RETURNED: ", gradient"},
+    "what is returned as state is the gradient: older gradients are forgotten.",
 )
-
-answers.wrong("the two results are swapped: theta comes first, then the velocity.")(
-    ball(returned=lambda theta, v, g, lr: (v, theta))
+answers.edit(
+    {"return theta": "theta = theta", RETURNED: "\n    return theta, theta"},
+    "what is returned as state is theta: return the velocity.",
 )
-
-answers.wrong("that returns theta alone: the velocity must come back for the next step.")(
-    ball(returned=lambda theta, v, g, lr: theta)
+answers.edit(
+    {"return theta": "return velocity, theta", RETURNED: ""},
+    "the two results are swapped: theta comes first, then the velocity.",
 )
-
-answers.wrong("float32 parameters come back as float64: np.zeros_like(theta) keeps their dtype.")(
-    ball(start=lambda theta: np.zeros(theta.shape))
+answers.edit(
+    {RETURNED: ""}, "that returns theta alone: the velocity must come back for the next step."
 )
-
-answers.wrong(
-    "before the first step there is no velocity, and state is None: begin with 0.0 in its place."
-)(ball(start=lambda theta: None))
-
-
-@answers.wrong("the step is made with the old velocity: the new gradient must be in it already.")
-def old_velocity(theta: Any, gradient: Any, state: Any, *, lr: float, momentum: float = 0.9) -> Any:
-    velocity = np.zeros_like(theta) if state is None else state
-    theta = theta - lr * velocity
-    return theta, momentum * velocity + gradient
-
-
-@answers.wrong(
+answers.edit(
+    {"0.0": "np.zeros(theta.shape)"},
+    "float32 parameters come back as float64: np.zeros_like(theta) keeps their dtype.",
+)
+answers.edit(
+    {"0.0": "None"},
+    "before the first step there is no velocity, and state is None: begin with 0.0 in its place.",
+)
+answers.edit(
+    {f"    velocity = {VELOCITY}\n": "", RETURNED: f", {VELOCITY}"},
+    "the step is made with the old velocity: the new gradient must be in it already.",
+)
+answers.edit(
+    {"return theta -": "theta -=", RETURNED: "\n    return theta, velocity"},
     "-= changes the theta that the caller holds, and the path behind it: write "
-    "theta - lr * velocity, which makes a new one."
+    "theta - lr * velocity, which makes a new one.",
 )
-def in_place(theta: Any, gradient: Any, state: Any, *, lr: float, momentum: float = 0.9) -> Any:
-    velocity = 0.0 if state is None else state
-    velocity = momentum * velocity + gradient
-    theta -= lr * velocity
-    return theta, velocity
-
-
-@answers.wrong(
+answers.edit(
+    {
+        "0.0": "np.zeros_like(theta)",
+        f"velocity = {VELOCITY}": "velocity *= momentum\n    velocity += gradient",
+    },
     "it changes the velocity that the caller holds, as *= and += do: write "
-    "momentum * velocity + gradient, which makes a new one."
+    "momentum * velocity + gradient, which makes a new one.",
 )
-def velocity_in_place(
-    theta: Any, gradient: Any, state: Any, *, lr: float, momentum: float = 0.9
-) -> Any:
-    velocity = np.zeros_like(theta) if state is None else state
-    velocity *= momentum
-    velocity += gradient
-    return theta - lr * velocity, velocity
-
-
-elsewhere: dict[str, Any] = {}
-
-
-@answers.wrong(
+answers.edit(
+    {
+        "else state": "else elsewhere['velocity']",
+        "return theta": "elsewhere['velocity'] = velocity\n    return theta",
+        RETURNED: ", 'elsewhere'",
+    },
     "it remembers the velocity outside of state, where a second descent changes it: take it from "
-    "state, and return it."
+    "state, and return it.",
+    elsewhere={},
 )
-def remembers_elsewhere(
-    theta: Any, gradient: Any, state: Any, *, lr: float, momentum: float = 0.9
-) -> Any:
-    old = 0.0 if state is None else elsewhere["velocity"]
-    elsewhere["velocity"] = momentum * old + gradient
-    return theta - lr * elsewhere["velocity"], "elsewhere"
 
-
-@answers.right
-def with_zeros(theta: Any, gradient: Any, state: Any, *, lr: float, momentum: float = 0.9) -> Any:
-    if state is None:
-        state = np.zeros_like(theta)
-    velocity = momentum * state + gradient
-    return theta - lr * velocity, velocity
-
-
-@answers.right
-def velocity_downhill(
-    theta: Any, gradient: Any, state: Any, *, lr: float, momentum: float = 0.9
-) -> Any:
-    velocity = -gradient if state is None else momentum * state - gradient
-    return theta + lr * velocity, velocity
-
-
-@answers.right
-def in_a_tuple(theta: Any, gradient: Any, state: Any, lr: float, momentum: float = 0.9) -> Any:
-    (velocity,) = state or (0 * theta,)
-    velocity = momentum * velocity + gradient
-    return theta - lr * velocity, (velocity,)
-
+answers.variant({"0.0": "np.zeros_like(theta)"})
+answers.variant({VELOCITY: "momentum * velocity - gradient", "- lr": "+ lr"})
+answers.variant(
+    {
+        "state=None, *, lr": "state, lr",
+        "velocity = 0.0 if state is None else state": "(velocity,) = state or (0 * theta,)",
+        RETURNED: ", (velocity,)",
+    }
+)
 
 EXERCISE = Exercise(
     name="momentum_step",
