@@ -55,7 +55,6 @@ class Exercise:
 
     Attributes:
         name: the name of the function to write, and of the exercise.
-        notebook: the notebook that sets it, such as "01_cpu_vs_gpu_matmul".
         task: one sentence.
         reference: the tested library function that is its solution.
         cases: makes the adversarial inputs anew for each check.
@@ -69,10 +68,10 @@ class Exercise:
             came out of each case: one sentence, or None.
         kinships: when two results are the same behaviour, from the strictest view to the
             loosest; if empty, when there is no difference between them.
+        notebook: the notebook that sets it, such as "01_cpu_vs_gpu_matmul"; its topic says which.
     """
 
     name: str
-    notebook: str
     task: str
     reference: Answer
     cases: Callable[[], Sequence[Case]]
@@ -83,6 +82,7 @@ class Exercise:
     fault: Callable[[Answer], str | None] = lambda answer: None
     demand: Callable[[Answer, Sequence[Any]], str | None] = lambda answer, outcomes: None
     kinships: Sequence[Callable[[Any, Any], bool]] = ()
+    notebook: str = ""
 
     def expected(self, case: Case) -> Any:
         """What should come out of a case."""

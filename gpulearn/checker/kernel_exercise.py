@@ -85,7 +85,6 @@ class Outcome:
 def kernel_exercise(
     specification: Specification,
     *,
-    notebook: str,
     task: str,
     cases: Callable[[], Sequence[Launch]],
     answers: Answers,
@@ -96,7 +95,6 @@ def kernel_exercise(
 
     Args:
         specification: of the tested kernel that is its solution, and gives it its name.
-        notebook: the notebook that sets it, such as "03_threads_blocks_grids".
         task: one sentence.
         cases: makes the launches anew for each check.
         answers: known answers, as plain functions or kernels.
@@ -105,7 +103,6 @@ def kernel_exercise(
     """
     return Exercise(
         name=specification.name,
-        notebook=notebook,
         task=task,
         reference=specification.kernel,
         cases=cases,

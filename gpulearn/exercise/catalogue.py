@@ -1,6 +1,6 @@
 """The catalogue of all exercises: each topic is a folder, each exercise a module of its name.
 
-A topic lists its exercises, in the order of its notebook; a module's `EXERCISE` is one.
+A topic names its notebook and lists its exercises in their order; a module's `EXERCISE` is one.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+from dataclasses import replace
 
 from gpulearn import exercise, require
 from gpulearn.checker.exercise import Exercise
@@ -25,7 +26,8 @@ def _found() -> tuple[dict[str, Exercise], dict[str, MissingPackage]]:
         folder = importlib.import_module(f"{exercise.__name__}.{topic}")
         for name in folder.EXERCISES:
             try:
-                found.append(importlib.import_module(f"{folder.__name__}.{name}").EXERCISE)
+                one = importlib.import_module(f"{folder.__name__}.{name}").EXERCISE
+                found.append(replace(one, notebook=folder.NOTEBOOK))
             except MissingPackage as missing:
                 absent[name] = missing
             except ModuleNotFoundError as error:

@@ -87,7 +87,6 @@ def cases():
 
 SCALE = kernel_exercise(
     SCALED,
-    notebook="03",
     task="Multiply.",
     cases=cases,
     answers=answers,

@@ -171,7 +171,6 @@ def by_outer_products(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
 
 EXERCISE = Exercise(
     name="backward_matmul",
-    notebook="11_backprop",
     task="From the gradient with respect to C = A·B, find those with respect to A and to B.",
     reference=backward_matmul,
     cases=cases,

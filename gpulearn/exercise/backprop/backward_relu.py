@@ -156,7 +156,6 @@ answers.variant({MASK: "(np.maximum(x, 0) > 0).astype(gradient.dtype)"})
 
 EXERCISE = Exercise(
     name="backward_relu",
-    notebook="11_backprop",
     task="From the gradient with respect to max(x, 0), find the one with respect to x.",
     reference=backward_relu,
     cases=cases,

@@ -279,7 +279,6 @@ answers.edit(
 
 EXERCISE = Exercise(
     name="conv2d",
-    notebook="11_backprop",
     task="Slide kernels over images: the forward pass of a convolutional layer.",
     reference=conv2d,
     cases=cases,

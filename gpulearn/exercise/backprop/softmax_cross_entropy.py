@@ -276,7 +276,6 @@ def by_take_along_axis(logits: Array, labels: Array) -> list[Any]:
 
 EXERCISE = Exercise(
     name="softmax_cross_entropy",
-    notebook="11_backprop",
     task="Find the mean cross-entropy of a batch under softmax, and its gradient.",
     reference=softmax_cross_entropy,
     cases=cases,

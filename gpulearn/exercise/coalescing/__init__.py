@@ -1,5 +1,6 @@
 """The exercises of notebook 04."""
 
+NOTEBOOK = "04_memory_coalescing"
 EXERCISES = (
     "copy_coalesced",
     "column_sums",

@@ -150,7 +150,6 @@ def from_the_first_row(matrix: Any, out: Any) -> None:
 
 EXERCISE = kernel_exercise(
     COLUMN_SUMS,
-    notebook="04_memory_coalescing",
     task="Write the sum of each column of matrix to out, in float32, at 4 sectors per request.",
     cases=cases,
     answers=answers,

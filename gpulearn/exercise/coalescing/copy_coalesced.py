@@ -148,7 +148,6 @@ def a_part_for_each_block(source: Any, target: Any) -> None:
 
 EXERCISE = kernel_exercise(
     COPY_COALESCED,
-    notebook="04_memory_coalescing",
     task="Copy source to target with fewer threads than elements, at 4 sectors per request.",
     cases=cases,
     answers=answers,

@@ -100,7 +100,6 @@ def several_for_a_thread(x: Any, y: Any, z: Any, out: Any) -> None:
 
 EXERCISE = kernel_exercise(
     SOA_NORMS,
-    notebook="04_memory_coalescing",
     task="Write √(x² + y² + z²) of each point to out, in float32, at 4 sectors per request.",
     cases=cases,
     answers=answers,

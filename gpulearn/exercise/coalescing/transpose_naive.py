@@ -110,7 +110,6 @@ def for_any_launch(image: Any, out: Any) -> None:
 
 EXERCISE = kernel_exercise(
     TRANSPOSE_NAIVE,
-    notebook="04_memory_coalescing",
     task="Transpose image into out, reading 4 sectors per request; the write may lose.",
     cases=cases,
     answers=answers,

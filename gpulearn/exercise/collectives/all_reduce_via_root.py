@@ -318,7 +318,6 @@ def a_buffer_for_each(tensor: Any) -> Any:
 
 EXERCISE = Exercise(
     name="all_reduce_via_root",
-    notebook="13_collectives",
     task="Add up the tensors of all ranks, in place on each: rank 0 receives, adds, and sends.",
     reference=all_reduce_via_root,
     cases=cases,

@@ -222,7 +222,6 @@ answers.variant({SCALE: "np.ones(2)", RETURN: "return np.array([alpha, beta])"})
 
 EXERCISE = Exercise(
     name="fit_alpha_beta",
-    notebook="13_collectives",
     task="Fit α and β of seconds = α + β · size to measured times, by their relative errors.",
     reference=fit_alpha_beta,
     cases=cases,

@@ -452,7 +452,6 @@ answers.variant(
 
 EXERCISE = Exercise(
     name="ring_all_reduce",
-    notebook="13_collectives",
     task="Add up the tensors of all ranks, in place on each, by passing chunks round a ring.",
     reference=ring_all_reduce,
     cases=cases,

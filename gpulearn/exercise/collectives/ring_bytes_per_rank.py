@@ -116,7 +116,6 @@ answers.variant({BYTES: "2 * (size - size / ranks)"})
 
 EXERCISE = Exercise(
     name="ring_bytes_per_rank",
-    notebook="13_collectives",
     task="Say how many bytes each of N ranks sends in a ring all-reduce of S bytes.",
     reference=ring_bytes_per_rank,
     cases=cases,

@@ -121,7 +121,6 @@ def by_slices(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
 
 EXERCISE = Exercise(
     name="crossover",
-    notebook="01_cpu_vs_gpu_matmul",
     task="Find the smallest size from which the GPU stays faster.",
     reference=crossover,
     cases=cases,

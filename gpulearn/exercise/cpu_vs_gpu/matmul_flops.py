@@ -80,7 +80,6 @@ def two_counts(m: int, n: int, p: int) -> float:
 
 EXERCISE = Exercise(
     name="matmul_flops",
-    notebook="01_cpu_vs_gpu_matmul",
     task="Count the floating-point operations of C = A·B.",
     reference=matmul_flops,
     cases=cases,

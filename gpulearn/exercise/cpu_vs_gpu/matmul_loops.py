@@ -236,7 +236,6 @@ def by_dot_products(a: Matrix, b: Matrix) -> Matrix:
 
 EXERCISE = Exercise(
     name="matmul_loops",
-    notebook="01_cpu_vs_gpu_matmul",
     task="Write C = A·B with three loops.",
     reference=matmul_loops,
     cases=cases,

@@ -189,7 +189,6 @@ def two_warm_ups(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
 
 EXERCISE = Exercise(
     name="time_correctly",
-    notebook="01_cpu_vs_gpu_matmul",
     task="Mend the benchmark: warm up, synchronise, take the median of the repeats.",
     reference=time_correctly,
     cases=cases,

@@ -342,7 +342,6 @@ def in_one_flat_tensor(model: Any, samples: int) -> Any:
 
 EXERCISE = Exercise(
     name="average_gradients",
-    notebook="14_data_parallel",
     task="Replace each gradient, on every rank, by that of the mean loss over all samples.",
     reference=average_gradients,
     cases=cases,

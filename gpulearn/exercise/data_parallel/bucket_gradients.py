@@ -408,7 +408,6 @@ def with_a_current_bucket(parameters: Any, most_bytes: int) -> Any:
 
 EXERCISE = Exercise(
     name="bucket_gradients",
-    notebook="14_data_parallel",
     task="Group parameters, the last ones first, into buckets of at most so many bytes.",
     reference=bucket_gradients,
     cases=cases,

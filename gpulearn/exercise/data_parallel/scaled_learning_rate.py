@@ -133,7 +133,6 @@ answers.variant({GROWING: "((warm_up - step) * lr + step * target) / warm_up"})
 
 EXERCISE = Exercise(
     name="scaled_learning_rate",
-    notebook="14_data_parallel",
     task="Give a step's learning rate for a batch that is factor times as large, with warm-up.",
     reference=scaled_learning_rate,
     cases=cases,

@@ -107,7 +107,6 @@ answers.variant(
 
 EXERCISE = Exercise(
     name="scaling_efficiency",
-    notebook="14_data_parallel",
     task="Say which part of N ranks' work is not lost, in strong or in weak scaling.",
     reference=scaling_efficiency,
     cases=cases,

@@ -504,7 +504,6 @@ def for_a_list_that_is_never_made(count: int, rank: int, size: int, **options: A
 
 EXERCISE = Exercise(
     name="shard_indices",
-    notebook="14_data_parallel",
     task="List the samples that one rank sees in one epoch: the same order on all, dealt out.",
     reference=shard_indices,
     cases=cases,

@@ -259,7 +259,6 @@ answers.variant(  # as torch does
 
 EXERCISE = Exercise(
     name="adam_step",
-    notebook="10_gradient_descent",
     task="Make one step of Adam from its formula, and return θ and (t, m, v).",
     reference=adam_step,
     cases=cases,

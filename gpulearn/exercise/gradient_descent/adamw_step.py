@@ -142,7 +142,6 @@ answers.variant(
 
 EXERCISE = Exercise(
     name="adamw_step",
-    notebook="10_gradient_descent",
     task="Make one step of AdamW: Adam's, from a θ that has decayed by η·λ·θ.",
     reference=adamw_step,
     cases=cases,

@@ -134,7 +134,6 @@ answers.variant({BOTH: "theta + lr * (-gradient), None"})
 
 EXERCISE = Exercise(
     name="gradient_step",
-    notebook="10_gradient_descent",
     task="Make one step downhill: θ ← θ − η·g.",
     reference=gradient_step,
     cases=cases,

@@ -173,7 +173,6 @@ answers.variant({STEEPEST: "max(np.linalg.eigvals(hessian).real)"})
 
 EXERCISE = Exercise(
     name="largest_stable_step",
-    notebook="10_gradient_descent",
     task="Find the largest stable learning rate, 2/λmax, of a Hessian; np.inf where λmax ≤ 0.",
     reference=largest_stable_step,
     cases=cases,

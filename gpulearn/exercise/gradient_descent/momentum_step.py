@@ -158,7 +158,6 @@ answers.variant(
 
 EXERCISE = Exercise(
     name="momentum_step",
-    notebook="10_gradient_descent",
     task="Make one step with momentum: v ← μ·v + g, then θ ← θ − η·v, and return θ and v.",
     reference=momentum_step,
     cases=cases,

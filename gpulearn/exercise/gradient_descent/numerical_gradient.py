@@ -178,7 +178,6 @@ def in_one_row(function: Any, x: Any) -> Any:
 
 EXERCISE = Exercise(
     name="numerical_gradient",
-    notebook="10_gradient_descent",
     task="Take the gradient of a function at x by central differences, entry by entry.",
     reference=numerical_gradient,
     cases=slopes.cases,

@@ -125,7 +125,6 @@ def numbered_through(a: Matrix, b: Matrix, c: Matrix) -> None:
 
 EXERCISE = kernel_exercise(
     MATMUL_COALESCED,
-    notebook="06_matmul_ladder",
     task="Let neighbouring lanes read neighbouring elements of B and write neighbours of C.",
     cases=cases,
     answers=answers,

@@ -93,7 +93,6 @@ def strided(a: Matrix, b: Matrix, c: Matrix) -> None:
 
 EXERCISE = kernel_exercise(
     MATMUL_NAIVE,
-    notebook="06_matmul_ladder",
     task="Let x count the rows of C and y its columns; each thread adds up one element.",
     cases=cases,
     answers=answers,

@@ -238,7 +238,6 @@ answers.variant(
 
 EXERCISE = kernel_exercise(
     MATMUL_REGISTER_TILED,
-    notebook="06_matmul_ladder",
     task="Let each thread keep HIGH × WIDE sums, and use each element it loads for a row of them.",
     cases=cases,
     answers=answers,

@@ -216,7 +216,6 @@ answers.variant(
 
 EXERCISE = kernel_exercise(
     MATMUL_TILED,
-    notebook="06_matmul_ladder",
     task="Fill two tiles in shared memory, add up what they give, and go on to the next two.",
     cases=cases,
     answers=answers,

@@ -1,5 +1,6 @@
 """The exercises of notebook 07: counts, sums, running sums, and a softmax."""
 
+NOTEBOOK = "07_atomics_reductions_scans"
 EXERCISES = (
     "histogram_shared",
     "sum_blocks",

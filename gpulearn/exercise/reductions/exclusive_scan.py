@@ -230,7 +230,6 @@ def two_buffers(data: Any, result: Any) -> None:
 
 EXERCISE = kernel_exercise(
     EXCLUSIVE_SCAN,
-    notebook="07_atomics_reductions_scans",
     task="Scan the values of one block exclusively: out[i] is the sum of all values before i.",
     cases=cases,
     answers=answers,

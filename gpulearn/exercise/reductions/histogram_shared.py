@@ -194,7 +194,6 @@ def contiguous_parts(values: Any, counts: Any) -> None:
 
 EXERCISE = kernel_exercise(
     HISTOGRAM_SHARED,
-    notebook="07_atomics_reductions_scans",
     task="Count the values in a private copy of the bins for each block, and merge the copies.",
     cases=cases,
     answers=answers,

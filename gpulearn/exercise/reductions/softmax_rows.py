@@ -218,7 +218,6 @@ def maximum_and_sum_in_one_pass(scores: Any, out: Any) -> None:
 
 EXERCISE = kernel_exercise(
     SOFTMAX_ROWS,
-    notebook="07_atomics_reductions_scans",
     task="Write the softmax of each row, for scores of any size, with one warp for a row.",
     cases=cases,
     answers=answers,

@@ -229,7 +229,6 @@ def last_warp_apart(data: Any, result: Any) -> None:
 
 EXERCISE = kernel_exercise(
     SUM_BLOCKS,
-    notebook="07_atomics_reductions_scans",
     task="Let each block sum its part of the values: a loop for each thread, then a tree.",
     cases=cases,
     answers=answers,

@@ -178,7 +178,6 @@ def upwards_to_the_last_lane(values: Any, sums: Any) -> None:
 
 EXERCISE = kernel_exercise(
     WARP_SUM,
-    notebook="07_atomics_reductions_scans",
     task="Let each warp sum its 32 values by shuffles.",
     cases=cases,
     answers=answers,

@@ -73,7 +73,6 @@ def in_floats(flops: float, bytes_moved: float) -> float:
 
 EXERCISE = Exercise(
     name="arithmetic_intensity",
-    notebook="02_roofline",
     task="Compute the operations per byte moved.",
     reference=arithmetic_intensity,
     cases=cases,

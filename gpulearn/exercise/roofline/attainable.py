@@ -95,7 +95,6 @@ def by_ridge(intensity: float, peak: float, bandwidth: float) -> float:
 
 EXERCISE = Exercise(
     name="attainable",
-    notebook="02_roofline",
     task="Compute the most operations per second that work of an intensity can reach.",
     reference=attainable,
     cases=cases,

@@ -158,7 +158,6 @@ answers.variant({LONGER: "offer.seconds(flops, bytes_moved)"})
 
 EXERCISE = Exercise(
     name="cheapest_gpu_that_fits",
-    notebook="02_roofline",
     task="Name the GPU for hire that holds a job and on which it costs least.",
     reference=cheapest_gpu_that_fits,
     cases=cases,

@@ -77,7 +77,6 @@ def by_search(peak: float, bandwidth: float) -> float:
 
 EXERCISE = Exercise(
     name="ridge_point",
-    notebook="02_roofline",
     task="Compute the arithmetic intensity at which memory and arithmetic limit equally.",
     reference=ridge_point,
     cases=cases,

@@ -272,7 +272,6 @@ answers.variant(
 
 EXERCISE = kernel_exercise(
     BLOCK_SUM,
-    notebook="05_shared_memory_and_barriers",
     task="Sum each block's stretch with every barrier that is needed, and no more.",
     cases=cases,
     answers=answers,

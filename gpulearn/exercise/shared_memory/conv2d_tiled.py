@@ -236,7 +236,6 @@ answers.variant(
 
 EXERCISE = kernel_exercise(
     CONV2D_TILED,
-    notebook="05_shared_memory_and_barriers",
     task="Weigh each pixel's 5 × 5 neighbourhood, with each pixel brought to the block once.",
     cases=cases,
     answers=answers,

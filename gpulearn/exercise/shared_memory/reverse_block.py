@@ -192,7 +192,6 @@ answers.variant({"stretch[t] = ": f"{MIRRORED} = ", f"= {MIRRORED}": "= stretch[
 
 EXERCISE = kernel_exercise(
     REVERSE_BLOCK,
-    notebook="05_shared_memory_and_barriers",
     task="Reverse each block's stretch of the vector, in place, by way of shared memory.",
     cases=cases,
     answers=answers,

@@ -237,7 +237,6 @@ answers.variant(
 
 EXERCISE = kernel_exercise(
     STENCIL_1D,
-    notebook="05_shared_memory_and_barriers",
     task="Add up each element and its RADIUS neighbours on both sides, each input read once.",
     cases=cases,
     answers=answers,

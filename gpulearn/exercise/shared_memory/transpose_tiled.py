@@ -161,7 +161,6 @@ answers.variant(
 
 EXERCISE = kernel_exercise(
     TRANSPOSE_TILED,
-    notebook="05_shared_memory_and_barriers",
     task="Transpose an image of any size: at most 4 sectors on both sides, no bank conflict.",
     cases=cases,
     answers=answers,

@@ -1,5 +1,6 @@
 """The exercises of notebook 03: which thread does which element."""
 
+NOTEBOOK = "03_threads_blocks_grids"
 EXERCISES = (
     "global_index",
     "blocks_for",

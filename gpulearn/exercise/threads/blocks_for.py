@@ -110,7 +110,6 @@ def from_the_last(n: int, block_size: int) -> float:
 
 EXERCISE = Exercise(
     name="blocks_for",
-    notebook="03_threads_blocks_grids",
     task="Count the blocks that n elements need.",
     reference=blocks_for,
     cases=cases,

@@ -89,7 +89,6 @@ def as_row_and_column(block: int, block_size: int, thread: int) -> float:
 
 EXERCISE = Exercise(
     name="global_index",
-    notebook="03_threads_blocks_grids",
     task="Say which number a thread has in the whole grid.",
     reference=global_index,
     cases=cases,

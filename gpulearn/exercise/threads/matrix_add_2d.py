@@ -162,7 +162,6 @@ def numbered_through(a: Matrix, b: Matrix, out: Matrix) -> None:
 
 EXERCISE = kernel_exercise(
     MATRIX_ADD_2D,
-    notebook="03_threads_blocks_grids",
     task="Write the kernel out = a + b for matrices, a thread for each element.",
     cases=cases,
     answers=answers,

@@ -178,7 +178,6 @@ def a_row_at_a_time(rgb: Image, gray: Plane) -> None:
 
 EXERCISE = kernel_exercise(
     RGB_TO_GRAY,
-    notebook="03_threads_blocks_grids",
     task="Write the kernel that turns a picture to grey, a thread for each pixel.",
     cases=cases,
     answers=answers,

@@ -164,7 +164,6 @@ def a_stretch_for_each_thread(alpha: np.float32, x: Vector, y: Vector, out: Vect
 
 EXERCISE = kernel_exercise(
     SAXPY_GRID_STRIDE,
-    notebook="03_threads_blocks_grids",
     task="Write the kernel out = alpha·x + y for a launch of any size.",
     cases=cases,
     answers=answers,

@@ -107,7 +107,6 @@ answers.variant({"cuda.grid(1)": "out.size - 1 - cuda.grid(1)", "i < out.size": 
 
 EXERCISE = kernel_exercise(
     VECTOR_ADD,
-    notebook="03_threads_blocks_grids",
     task="Write the kernel out = a + b, a thread for each element.",
     cases=cases,
     answers=answers,

@@ -1,5 +1,6 @@
 """The exercises of notebook 12: a training step, its gradients, its memory, its restart."""
 
+NOTEBOOK = "12_training_loop"
 EXERCISES = (
     "train_step",
     "accumulate_gradients",

@@ -222,7 +222,6 @@ answers.variant(
 
 EXERCISE = Exercise(
     name="accumulate_gradients",
-    notebook="12_training_loop",
     task="Compute the gradient of a large batch's mean loss from parts of it.",
     reference=accumulate_gradients,
     cases=cases,

@@ -208,7 +208,6 @@ def with_new_gradients(parameters: Any, max_norm: float) -> Any:
 
 EXERCISE = Exercise(
     name="clip_by_global_norm",
-    notebook="12_training_loop",
     task="Scale all gradients by one factor so that their common norm is at most max_norm.",
     reference=clip_by_global_norm,
     cases=cases,

@@ -177,7 +177,6 @@ def by_hand(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
 
 EXERCISE = Exercise(
     name="memory_budget",
-    notebook="12_training_loop",
     task="Add up the bytes of parameters, gradients, optimiser state and activations.",
     reference=memory_budget,
     cases=cases,

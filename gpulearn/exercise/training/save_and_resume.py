@@ -374,7 +374,6 @@ def with_try(
 
 EXERCISE = Exercise(
     name="save_and_resume",
-    notebook="12_training_loop",
     task="Train to a number of steps, saving after each, so that a stopped run can go on.",
     reference=save_and_resume,
     cases=cases,

@@ -245,7 +245,6 @@ def written_out(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
 
 EXERCISE = Exercise(
     name="train_step",
-    notebook="12_training_loop",
     task="Do one step of the optimiser on one batch, and return the loss as a number.",
     reference=train_step,
     cases=cases,
