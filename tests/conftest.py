@@ -39,7 +39,7 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture
 def _compiler() -> None:
     """Numba's CUDA compiler; a run that requires it fails without, a person's run skips."""
-    from gpulearn.simt.frontend.numba_bridge import compiler_fault
+    from tools.gpu.codegen import compiler_fault
 
     fault = compiler_fault()
     if fault is None:

@@ -15,9 +15,9 @@ from gpulearn.kernels.histogram import histogram_racy
 from gpulearn.kernels.ladder import LADDER
 from gpulearn.kernels.transpose_steps import transpose_overflows
 from gpulearn.recorders.measuring import WrongResultError
-from gpulearn.simt.frontend.numba_bridge import compile_to_ptx
 from tools.gpu.case import SIZES, Case, Shot
 from tools.gpu.cases import CASES, SUBJECTS
+from tools.gpu.codegen import compile_to_ptx
 
 from .found import package_kernels
 

@@ -8,9 +8,8 @@ from typing import Any
 import numba
 import pytest
 
-from gpulearn.simt.frontend.numba_bridge import compile_to_ptx
 from tools.gpu.cases import CASES
-from tools.gpu.codegen import linked_machine_code, linked_ptx
+from tools.gpu.codegen import compile_to_ptx, linked_machine_code, linked_ptx
 
 from .parse import parse
 from .run import CAPABILITY

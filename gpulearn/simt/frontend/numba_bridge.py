@@ -1,14 +1,12 @@
 """The Numba bridge: a kernel's code with `numba.cuda` in its names, and what Numba makes of it.
 
 Without a GPU a kernel's globals and closure hold this package's objects. Numba knows only
-its own, so for its verdict and for PTX the same code gets Numba's names in their place.
+its own, so for its verdict and for a compiler the same code gets Numba's names in their place.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import importlib.util
 import inspect
 import threading
 import types as python_types
@@ -21,8 +19,6 @@ from gpulearn.simt.core.registry import Intrinsic, Namespace, python_function
 __all__ = [
     "CAPABILITY",
     "any_device",
-    "compile_to_ptx",
-    "compiler_fault",
     "real_device_function",
     "real_function",
     "type_annotation",
@@ -39,60 +35,6 @@ def real_function(kernel: Callable[..., Any]) -> Callable[..., Any]:
     `kernel` is what either `cuda.jit` made, or a plain function.
     """
     return _rebuilt(python_function(kernel) or kernel, {})
-
-
-def compile_to_ptx(
-    kernel: Callable[..., Any],
-    signature: str | tuple[Any, ...],
-    capability: tuple[int, int] = CAPABILITY,
-    lines: bool = False,
-) -> str:
-    """The PTX, NVIDIA's portable assembly, that Numba compiles a kernel to; needs no GPU.
-
-    Args:
-        kernel: what either `cuda.jit` made, or a plain function.
-        signature: its types as Numba writes them, such as "void(float32[::1], int64)", or the
-            Numba types of its arguments.
-        capability: the compute capability to compile for, such as (8, 0).
-        lines: whether the PTX says from which line of the source each instruction comes.
-
-    Raises:
-        ImportError: there is no CUDA compiler here (see `compiler_fault`).
-        numba.core.errors.NumbaError: the kernel cannot be compiled for these types.
-    """
-    fault = compiler_fault()
-    if fault is not None:
-        raise ImportError(fault)
-    return _ptx(real_function(kernel), signature, capability, lines)
-
-
-def _ptx(
-    function: Callable[..., Any],
-    signature: str | tuple[Any, ...],
-    capability: tuple[int, int],
-    lines: bool = False,
-) -> str:
-    cuda = numba_cuda.load()
-    with any_device():
-        return str(cuda.compile_ptx(function, signature, cc=capability, lineinfo=lines)[0])
-
-
-@functools.cache
-def compiler_fault() -> str | None:
-    """Why Numba cannot compile to PTX here, in one sentence; None if it can."""
-    brings = "pip install 'gpulearn[ptx]' brings it"
-    if importlib.util.find_spec("numba_cuda") is None:
-        return f"numba-cuda is not here, and the target that numba itself has is old; {brings}"
-    try:
-        _ptx(_nothing, "void()", CAPABILITY)
-    except Exception as error:  # what a missing compiler raises differs between versions
-        said = next(iter(str(error).split("\n")), "") or type(error).__name__
-        return f"no CUDA compiler here ({said}); {brings}"
-    return None
-
-
-def _nothing() -> None:
-    """A kernel."""
 
 
 def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
