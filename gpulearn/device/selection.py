@@ -1,4 +1,4 @@
-"""What machine is this, and is there a GPU that can run a kernel?
+"""The machine at hand: whether there is a GPU that can run a kernel, and what runs one here.
 
 Neither torch nor numba is imported for it. The answer is decided once;
 `GPULEARN_DEVICE=cpu|gpu|auto` overrides it.

@@ -2,7 +2,7 @@
 
 - measured: `timing`, which also tells whether other programs disturbed, and `measured_roof`,
   this computer's own roofline;
-- recorded: `recordings` reads and writes what `tools.gpu` measures on a GPU;
+- recorded: `recordings` reads and writes what `make gpu` measures on a GPU;
 - modelled: `gpus` (data sheets), `roofline`, `estimates` (from the SIMT machine's counters),
   `operation_costs` (of a graph), `choosing` (which GPU for a job).
 

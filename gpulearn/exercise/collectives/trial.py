@@ -18,7 +18,7 @@ from gpulearn.parallel.communicator import rank
 
 __all__ = [
     "KINSHIPS",
-    "Ran",
+    "RanCollective",
     "Work",
     "expected",
     "on_real_ranks",
@@ -75,7 +75,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Ran:
+class RanCollective:
     """What came of an answer on all ranks.
 
     Attributes:
@@ -111,7 +111,7 @@ def act(answer: Answer, work: Work) -> tuple[np.ndarray, Any, bool, frozenset[st
     return plain(tensor), plain(returned) if other else None, beside, frozenset(called)
 
 
-def simulated(answer: Answer, case: Case) -> Ran:
+def simulated(answer: Answer, case: Case) -> RanCollective:
     """Try an answer on simulated ranks.
 
     Raises:
@@ -120,8 +120,8 @@ def simulated(answer: Answer, case: Case) -> Ran:
     work: Work = case.args[0]
     run = on_simulated_ranks(act, work.ranks, answer, work)
     if isinstance(run, Ending):
-        return Ran(work, run)
-    return Ran(
+        return RanCollective(work, run)
+    return RanCollective(
         work,
         None,
         [after for after, *_ in run.results],
@@ -134,14 +134,14 @@ def simulated(answer: Answer, case: Case) -> Ran:
     )
 
 
-def expected(case: Case) -> Ran:
+def expected(case: Case) -> RanCollective:
     """What should come out of a case; what it may cost is for each exercise to say."""
     work: Work = case.args[0]
     total = np.sum([work.numbers(rank) for rank in range(work.ranks)], axis=0)
-    return Ran(work, after=[total.astype(work.dtype)] * work.ranks)
+    return RanCollective(work, after=[total.astype(work.dtype)] * work.ranks)
 
 
-def results(got: Ran, wanted: Ran) -> str | None:
+def results(got: RanCollective, wanted: RanCollective) -> str | None:
     """One sentence on what is wrong with the numbers, whatever they cost; or None."""
     if got.ending:
         return got.ending.said
@@ -153,7 +153,7 @@ def results(got: Ran, wanted: Ran) -> str | None:
     return None if got.beside else "it writes to memory beside the tensor"
 
 
-def _numbers(got: Ran, wanted: Ran) -> str | None:
+def _numbers(got: RanCollective, wanted: RanCollective) -> str | None:
     for rank_, (found, total) in enumerate(zip(got.after, wanted.after, strict=True)):
         if found.shape != total.shape or found.dtype != total.dtype:
             return (
@@ -181,7 +181,7 @@ def on_real_ranks(counts: Sequence[int], works: Callable[[int], Sequence[Work]])
 
 
 def _judge(work: Work, runs: list[Any]) -> str | None:
-    got = Ran(work, after=[run[0] for run in runs], returned=[run[1] for run in runs])
+    got = RanCollective(work, after=[run[0] for run in runs], returned=[run[1] for run in runs])
     return _numbers(got, expected(Case("", (work,))))
 
 
@@ -213,7 +213,7 @@ def same_floats(one: Any, other: Any) -> bool:
 KINSHIPS = (same_way, same_numbers, same_floats)
 
 
-def _right(ran: Ran) -> bool:
+def _right(ran: RanCollective) -> bool:
     return _numbers(ran, expected(Case("", (ran.work,)))) is None
 
 

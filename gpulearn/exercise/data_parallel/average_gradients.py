@@ -14,7 +14,7 @@ from gpulearn.checker.ranks import demand_on_real_ranks
 from gpulearn.exercise.data_parallel.defaults import demand_defaults
 from gpulearn.exercise.data_parallel.trial import (
     KINSHIPS,
-    Step,
+    ReplicaStep,
     act,
     convolution,
     difference,
@@ -34,38 +34,40 @@ __all__ = ["EXERCISE"]
 def cases() -> list[Case]:
     """Equal shards and not, a rank without samples, layers that some ranks do not use."""
     steps = {
-        "2 ranks with 1 sample each": Step((1, 1)),
-        "2 ranks with 3 samples and 1": Step((3, 1)),
-        "3 ranks with 8 samples each": Step((8, 8, 8), convolution),
-        "4 ranks with 5, 2, 4 and 1 samples": Step((5, 2, 4, 1), convolution),
-        "1 rank with 6 samples": Step((6,)),
-        "3 ranks, of which rank 1 has no samples": Step((4, 0, 2)),
-        "2 ranks, of which rank 1 did not use the first layer": Step(
+        "2 ranks with 1 sample each": ReplicaStep((1, 1)),
+        "2 ranks with 3 samples and 1": ReplicaStep((3, 1)),
+        "3 ranks with 8 samples each": ReplicaStep((8, 8, 8), convolution),
+        "4 ranks with 5, 2, 4 and 1 samples": ReplicaStep((5, 2, 4, 1), convolution),
+        "1 rank with 6 samples": ReplicaStep((6,)),
+        "3 ranks, of which rank 1 has no samples": ReplicaStep((4, 0, 2)),
+        "2 ranks, of which rank 1 did not use the first layer": ReplicaStep(
             (2, 2), unused=((1, 0), (1, 1))
         ),
-        "3 ranks, of which one alone used the last layer": Step(
+        "3 ranks, of which one alone used the last layer": ReplicaStep(
             (2, 1, 3), unused=((0, 2), (0, 3), (2, 2), (2, 3)), dtype=torch.float64
         ),
-        "2 ranks and a last parameter that one of them used": Step(
+        "2 ranks and a last parameter that one of them used": ReplicaStep(
             (1, 2), convolution, unused=((0, 3),)
         ),
-        "2 ranks and a parameter that none has used": Step((3, 2), unused=((0, 3), (1, 3))),
-        "2 ranks and a first layer that is frozen": Step((2, 3), frozen=(0, 1)),
-        "2 ranks and a weight that two layers share": Step((1, 3), tied),
-        "2 ranks with 70000 samples and 3": Step((70_000, 3)),
-        "2 ranks and large gradients in float64": Step((7, 2), dtype=torch.float64, scale=1e60),
+        "2 ranks and a parameter that none has used": ReplicaStep((3, 2), unused=((0, 3), (1, 3))),
+        "2 ranks and a first layer that is frozen": ReplicaStep((2, 3), frozen=(0, 1)),
+        "2 ranks and a weight that two layers share": ReplicaStep((1, 3), tied),
+        "2 ranks with 70000 samples and 3": ReplicaStep((70_000, 3)),
+        "2 ranks and large gradients in float64": ReplicaStep(
+            (7, 2), dtype=torch.float64, scale=1e60
+        ),
     }
     return [Case(label, (step,)) for label, step in steps.items()]
 
 
-def real(count: int) -> list[Step]:
+def real(count: int) -> list[ReplicaStep]:
     """What real ranks average, one after another."""
     uneven = tuple(range(1, count + 1))
     return [
-        Step((4,) * count, convolution),
-        Step(uneven, dtype=torch.float64),
-        Step((*uneven[1:], 0), convolution),
-        Step(uneven, unused=((0, 0), (count - 1, 3))),
+        ReplicaStep((4,) * count, convolution),
+        ReplicaStep(uneven, dtype=torch.float64),
+        ReplicaStep((*uneven[1:], 0), convolution),
+        ReplicaStep(uneven, unused=((0, 0), (count - 1, 3))),
     ]
 
 

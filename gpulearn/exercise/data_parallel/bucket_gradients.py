@@ -23,7 +23,7 @@ Kind = tuple[int, str]  # how many numbers; "frozen", or a dtype and perhaps a d
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenBuckets:
     """What an answer gave.
 
     Attributes:
@@ -79,21 +79,23 @@ def cases() -> list[Case]:
     return [Case(label, work) for label, work in works.items()]
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> SeenBuckets:
     """Build the parameters, ask, and say the buckets in numbers."""
     kinds, most_bytes = case.args
     parameters = [built(*kind) for kind in kinds]
     given = list(parameters)
     returned = answer(given, most_bytes)
     if returned is None:
-        return Seen(said=NOTHING)
+        return SeenBuckets(said=NOTHING)
     if len(given) != len(parameters) or any(map(operator.is_not, given, parameters)):
-        return Seen(said="it changes the list that it is given: work on a copy")
+        return SeenBuckets(said="it changes the list that it is given: work on a copy")
     if [one.requires_grad for one in parameters] != [kind != "frozen" for _, kind in kinds]:
-        return Seen(said="it changes what needs a gradient: only look at requires_grad")
+        return SeenBuckets(said="it changes what needs a gradient: only look at requires_grad")
     if isinstance(returned, list | tuple) and all(isinstance(b, list | tuple) for b in returned):
-        return Seen(tuple(tuple(named(one, parameters) for one in bucket) for bucket in returned))
-    return Seen(said=f"it returns {shown(returned)}, expected a list of lists of parameters")
+        return SeenBuckets(
+            tuple(tuple(named(one, parameters) for one in bucket) for bucket in returned)
+        )
+    return SeenBuckets(said=f"it returns {shown(returned)}, expected a list of lists of parameters")
 
 
 class OnGpu(nn.Parameter):
@@ -129,7 +131,7 @@ def named(one: Any, parameters: list[nn.Parameter]) -> int | str:
     return found if found is not None else shown(one)
 
 
-def difference(got: Seen, wanted: Seen) -> str | None:
+def difference(got: SeenBuckets, wanted: SeenBuckets) -> str | None:
     """One sentence on the buckets, or None."""
     if got.said:
         return got.said
@@ -147,7 +149,7 @@ def difference(got: Seen, wanted: Seen) -> str | None:
     )
 
 
-def _said(seen: Seen) -> str:
+def _said(seen: SeenBuckets) -> str:
     listed = (f"[{', '.join(map(str, bucket))}]" for bucket in seen.buckets)
     return f"[{', '.join(listed)}]"
 

@@ -54,7 +54,7 @@ Shards = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenShards:
     """What an answer gave.
 
     Attributes:
@@ -99,7 +99,7 @@ def cases() -> list[Case]:
     return [Case(label, work) for label, work in works.items()]
 
 
-def run(answer: Answer, case: Case) -> Seen:
+def run(answer: Answer, case: Case) -> SeenShards:
     """Ask for each rank's shard of three epochs, and of the first one again."""
     count, size, uneven, seed = case.args
 
@@ -114,7 +114,7 @@ def run(answer: Answer, case: Case) -> Seen:
         all_shards = tuple(shards(epoch, seed) for epoch in EPOCHS)
         reseeds = reseeded(size - 1)
         other = () if seed is None else shards(0, seed + 70)
-        return Seen(count, size, uneven, seed, all_shards, shards(0, seed), other, reseeds)
+        return SeenShards(count, size, uneven, seed, all_shards, shards(0, seed), other, reseeds)
 
 
 def seed_all(rank: int) -> None:
@@ -153,7 +153,7 @@ def first_epoch(answer: Answer, count: int, size: int, uneven: str, seed: int) -
     return tuple(map(listed, shards))
 
 
-def demand_of_another_process(answer: Answer, outcomes: Sequence[Seen]) -> str | None:
+def demand_of_another_process(answer: Answer, outcomes: Sequence[SeenShards]) -> str | None:
     """Whether another process makes the same shards, as the ranks' processes must."""
     here = next(one for one in outcomes if one.seed is not None)
     if not hasattr(os, "fork"):
@@ -172,7 +172,7 @@ def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     return said or demand_of_another_process(answer, outcomes)
 
 
-def difference(got: Seen, wanted: Seen) -> str | None:
+def difference(got: SeenShards, wanted: SeenShards) -> str | None:
     """Each epoch's shards by what must hold of them, then how the epochs differ."""
     for epoch, shards in zip(EPOCHS, got.shards, strict=True):
         for rank, shard in enumerate(shards):
@@ -192,7 +192,7 @@ def difference(got: Seen, wanted: Seen) -> str | None:
     return _shuffling(got) if got.count >= MANY else None
 
 
-def _never_mixed(got: Seen) -> str | None:
+def _never_mixed(got: SeenShards) -> str | None:
     """Whether the ranks' samples stay the same while their order changes."""
     members = {str([sorted(shard) for shard in shards]) for shards in got.shards}
     if len(members) == 1 and len(set(map(str, got.shards))) > 1:
@@ -203,7 +203,7 @@ def _never_mixed(got: Seen) -> str | None:
     return None
 
 
-def _shuffling(got: Seen) -> str | None:
+def _shuffling(got: SeenShards) -> str | None:
     """What is wrong with the orders of the epochs, each of which has every sample once."""
     orders = [dealt(got, epoch) for epoch in EPOCHS]
     if orders[0] == list(range(len(orders[0]))):
@@ -240,7 +240,7 @@ def _shuffling(got: Seen) -> str | None:
     return None
 
 
-def _misses(got: Seen, rank: int, shard: list[int], wanted: list[int]) -> str | None:
+def _misses(got: SeenShards, rank: int, shard: list[int], wanted: list[int]) -> str | None:
     """What is wrong with one shard: its length, or where nothing is shuffled, its samples."""
     if got.seed is None and shard != wanted:
         block = len(shard) > 1 and shard == list(range(shard[0], shard[0] + len(shard)))
@@ -254,7 +254,7 @@ def _misses(got: Seen, rank: int, shard: list[int], wanted: list[int]) -> str | 
     return None
 
 
-def _dealt(got: Seen, shards: Shards) -> str | None:
+def _dealt(got: SeenShards, shards: Shards) -> str | None:
     """What is wrong with the list that ranks take turns to take from."""
     order = _woven(got, shards)
     first = order[: got.count]
@@ -279,13 +279,13 @@ def _dealt(got: Seen, shards: Shards) -> str | None:
     return None
 
 
-def _woven(got: Seen, shards: Shards) -> list[int]:
+def _woven(got: SeenShards, shards: Shards) -> list[int]:
     """The list from which rank r took every size-th entry, from r on."""
     length = sum(map(len, shards))
     return [shards[place % got.size][place // got.size] for place in range(length)]
 
 
-def dealt(got: Seen, epoch: int) -> list[int]:
+def dealt(got: SeenShards, epoch: int) -> list[int]:
     """The order in which an epoch's samples are dealt out, without padding."""
     return _woven(got, got.shards[epoch])[: got.count]
 

@@ -27,7 +27,7 @@ from gpulearn.parallel.torch_collectives import begin_sum
 __all__ = [
     "KINSHIPS",
     "Ran",
-    "Step",
+    "ReplicaStep",
     "act",
     "convolution",
     "difference",
@@ -61,7 +61,7 @@ def tied() -> nn.Module:
 
 
 @dataclass(frozen=True)
-class Step:
+class ReplicaStep:
     """What the ranks have after `backward`.
 
     Attributes:
@@ -127,7 +127,7 @@ class Ran:
         swapped: what some rank's model has that it had not before, if anything.
     """
 
-    step: Step
+    step: ReplicaStep
     ending: Ending | None = None
     gradients: list[list[np.ndarray | None]] = field(default_factory=list)
     parameters: list[list[np.ndarray] | None] = field(default_factory=list)
@@ -135,7 +135,7 @@ class Ran:
     swapped: str = ""
 
 
-def act(answer: Answer, step: Step) -> tuple[Any, Any, bool, str]:
+def act(answer: Answer, step: ReplicaStep) -> tuple[Any, Any, bool, str]:
     """Be one rank: build its replica, let the answer average, and look."""
     model = step.replica(rank())
     own = list(model.parameters())
@@ -160,13 +160,13 @@ def simulated(answer: Answer, case: Case) -> Ran:
     Raises:
         TooLong: a rank runs on and on.
     """
-    step: Step = case.args[0]
+    step: ReplicaStep = case.args[0]
     with torch_on_simulated_ranks():
         run = on_simulated_ranks(act, step.ranks, answer, step)
     return Ran(step, run) if isinstance(run, Ending) else gathered(step, run.results)
 
 
-def gathered(step: Step, ranks: Sequence[Any]) -> Ran:
+def gathered(step: ReplicaStep, ranks: Sequence[Any]) -> Ran:
     """What came of an answer, from what came of it on each rank."""
     gradients, parameters, called, swapped = zip(*ranks, strict=True)
     return Ran(step, None, list(gradients), list(parameters), any(called), max(swapped))
@@ -174,7 +174,7 @@ def gathered(step: Step, ranks: Sequence[Any]) -> Ran:
 
 def expected(case: Case) -> Ran:
     """What should come out of a case."""
-    step: Step = case.args[0]
+    step: ReplicaStep = case.args[0]
     return Ran(step, None, [step.means()] * step.ranks, [None] * step.ranks)
 
 
@@ -218,7 +218,7 @@ def _gradient(found: np.ndarray | None, mean: np.ndarray | None) -> str | None:
     )
 
 
-def judge(step: Step, ranks: list[Any]) -> str | None:
+def judge(step: ReplicaStep, ranks: list[Any]) -> str | None:
     """One sentence on what is wrong with what came of an answer on real ranks, or None."""
     return difference(gathered(step, ranks), expected(Case("", (step,))))
 

@@ -34,7 +34,7 @@ class Killed(BaseException):
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """A run and what happens to it.
 
     Attributes:
@@ -53,11 +53,11 @@ class Plan:
 def cases() -> list[Case]:
     """Runs without a stop, stopped once and twice, with two optimisers, and asked for more."""
     plans = {
-        "a run of 5 steps, killed in its 3rd": Plan(((5, 3), (5, 0))),
-        "a run of 6 steps with Adam, killed twice": Plan(((6, 3), (6, 2), (6, 0)), adam=True),
-        "a run of 3 steps that nobody stops": Plan(((3, 0),)),
-        "a run that is done, and called again": Plan(((2, 0), (2, 0))),
-        "a run of 3 steps that is asked for 5": Plan(((3, 0), (5, 0))),
+        "a run of 5 steps, killed in its 3rd": RunPlan(((5, 3), (5, 0))),
+        "a run of 6 steps with Adam, killed twice": RunPlan(((6, 3), (6, 2), (6, 0)), adam=True),
+        "a run of 3 steps that nobody stops": RunPlan(((3, 0),)),
+        "a run that is done, and called again": RunPlan(((2, 0), (2, 0))),
+        "a run of 3 steps that is asked for 5": RunPlan(((3, 0), (5, 0))),
     }
     return [Case(label, (plan,)) for label, plan in plans.items()]
 
@@ -65,7 +65,7 @@ def cases() -> list[Case]:
 class Process:
     """What one process builds: a network with dropout, an optimiser, a schedule, a step."""
 
-    def __init__(self, plan: Plan, dies_in: int, number: int) -> None:
+    def __init__(self, plan: RunPlan, dies_in: int, number: int) -> None:
         torch.default_generator.manual_seed(number)  # no two processes begin alike
         self.model = network(dropout=0.3)
         if plan.adam:
@@ -108,7 +108,7 @@ def facts_of(call: str, steps: int, killed: bool, saved: bool = True) -> dict[st
 
 def run(answer: Answer, case: Case) -> Seen:
     """Call an answer once for each process of the plan, in a folder of its own."""
-    plan: Plan = case.args[0]
+    plan: RunPlan = case.args[0]
     facts: dict[str, Any] = {}
     with apart(0), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.pt"
@@ -148,7 +148,7 @@ def spring() -> None:
 
 def trusting(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     """Whether a right answer runs code which the file brings along."""
-    plan = Plan(((3, 0),))
+    plan = RunPlan(((3, 0),))
     with apart(0), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.pt"
         for number in range(2):
@@ -164,7 +164,7 @@ def trusting(answer: Answer, outcomes: Sequence[Any]) -> str | None:
 
 def expect(case: Case) -> Seen:
     """What the same steps give in one process that nobody kills."""
-    plan: Plan = case.args[0]
+    plan: RunPlan = case.args[0]
     facts: dict[str, Any] = {}
     done = 0
     with apart(0):

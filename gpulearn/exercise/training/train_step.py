@@ -28,7 +28,7 @@ answers = Answers(train_step)
 
 
 @dataclass(frozen=True)
-class Plan:
+class StepPlan:
     """A few steps of training.
 
     Attributes:
@@ -51,18 +51,18 @@ class Plan:
 def cases() -> list[Case]:
     """Several optimisers and batches; models that come from an evaluation, or with gradients."""
     plans = {
-        "three steps of gradient descent": Plan("sgd", 8),
-        "three steps with momentum": Plan("momentum", 5),
-        "three steps of Adam": Plan("adam", 6),
-        "a batch of one image": Plan("sgd", 1, steps=1),
-        "a model that has just been evaluated": Plan("sgd", 8, training=False),
-        "a model that still holds old gradients": Plan("momentum", 7, stale=True),
-        "images of large numbers": Plan("sgd", 8, steps=1, size=100.0),
+        "three steps of gradient descent": StepPlan("sgd", 8),
+        "three steps with momentum": StepPlan("momentum", 5),
+        "three steps of Adam": StepPlan("adam", 6),
+        "a batch of one image": StepPlan("sgd", 1, steps=1),
+        "a model that has just been evaluated": StepPlan("sgd", 8, training=False),
+        "a model that still holds old gradients": StepPlan("momentum", 7, stale=True),
+        "images of large numbers": StepPlan("sgd", 8, steps=1, size=100.0),
     }
     return [Case(label, (plan,)) for label, plan in plans.items()]
 
 
-def optimizer_of(plan: Plan, model: nn.Module) -> torch.optim.Optimizer:
+def optimizer_of(plan: StepPlan, model: nn.Module) -> torch.optim.Optimizer:
     # Adam's epsilon is large here, so that roundings do not become whole steps
     if plan.optimizer == "adam":
         return torch.optim.Adam(model.parameters(), lr=0.05, eps=1e-3)
@@ -72,7 +72,7 @@ def optimizer_of(plan: Plan, model: nn.Module) -> torch.optim.Optimizer:
 
 def run(answer: Answer, case: Case) -> Seen:
     """Train for a few steps, and look at the loss, the parameters and the mode after each."""
-    plan: Plan = case.args[0]
+    plan: StepPlan = case.args[0]
     facts: dict[str, Any] = {}
     ways: list[Any] = []
     with apart(plan.images):

@@ -8,12 +8,12 @@ from typing import Any, Protocol
 from gpulearn.simt.core.registry import DeviceFunction
 from gpulearn.simt.core.source import KernelSource
 
-__all__ = ["Program", "Translation"]
+__all__ = ["MachineProgram", "Translation"]
 
 Translation = Callable[..., Any]  # run(machine, *arguments)
 
 
-class Program(Protocol):
+class MachineProgram(Protocol):
     """A kernel as the machine sees it."""
 
     source: KernelSource

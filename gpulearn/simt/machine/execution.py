@@ -18,7 +18,7 @@ from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.findings import Finding, FindingLog, Stop
 from gpulearn.simt.core.limits import check_shape
 from gpulearn.simt.core.memory import Allocation, views
-from gpulearn.simt.core.program import Program, Translation
+from gpulearn.simt.core.program import MachineProgram, Translation
 from gpulearn.simt.core.source import KernelSource
 from gpulearn.simt.machine.machine import Machine
 from gpulearn.simt.machine.spaces import TooLarge
@@ -43,7 +43,7 @@ class LaunchResult:
 
 
 def launch(
-    program: Program,
+    program: MachineProgram,
     grid: Any,
     block: Any,
     args: tuple[Any, ...],
@@ -73,7 +73,7 @@ def launch(
 class _Launch:
     """A launch that may need more than one attempt: memory is put back before the next."""
 
-    program: Program
+    program: MachineProgram
     grid: Triple
     block: Triple
     args: tuple[Any, ...]
@@ -223,7 +223,7 @@ def _fault(m: Chunk, error: Exception) -> Finding:
     return Finding("machine-fault", m.here(), message)
 
 
-def _allocations(program: Program, args: tuple[Any, ...]) -> list[Allocation]:
+def _allocations(program: MachineProgram, args: tuple[Any, ...]) -> list[Allocation]:
     """The allocations that the kernel may write; the others are marked read-only."""
     written = program.written_parameters
     names = program.source.parameters

@@ -19,7 +19,7 @@ from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.findings import Finding, FindingLog, Stop
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
 from gpulearn.simt.core.memory import Record, View, full_slots, gather, scatter
-from gpulearn.simt.core.program import Program
+from gpulearn.simt.core.program import MachineProgram
 from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, LocalFunction, callee
 from gpulearn.simt.core.values import (
     BOOL,
@@ -62,7 +62,7 @@ class Machine(Chunk):
 
     def __init__(
         self,
-        program: Program,
+        program: MachineProgram,
         grid: Triple,
         block: Triple,
         numbers: Lanes,
