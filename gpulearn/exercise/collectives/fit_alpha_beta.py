@@ -116,24 +116,15 @@ answers.edit(
     "the second number is the bandwidth, bytes per second: β is 1 / bandwidth.",
 )
 answers.edit({BETA: f"{BETA} / 8"}, "β is per bit: the sizes are in bytes.")
-
-
-@answers.wrong(
-    "two measurements make the line, the first and the last: use all, each is a little wrong."
+answers.edit(
+    {ONES: "rows[[0, -1]], np.ones(2)"},
+    "two measurements make the line, the first and the last: use all, each is a little wrong.",
 )
-def first_and_last(sizes: Any, seconds: Any) -> Any:
-    beta = (seconds[-1] - seconds[0]) / (sizes[-1] - sizes[0])
-    return seconds[0] - beta * sizes[0], beta
-
-
-@answers.wrong(
-    "two measurements make the line, the smallest and the largest: use all, each is a little wrong."
+answers.edit(
+    {ONES: "rows[np.lexsort((seconds, sizes))[[0, -1]]], np.ones(2)"},
+    "two measurements make the line, the smallest and the largest: use all, each is a little "
+    "wrong.",
 )
-def smallest_and_largest(sizes: Any, seconds: Any) -> Any:
-    points = sorted(zip(sizes, seconds, strict=True))
-    (small, short), (large, long) = points[0], points[-1]
-    beta = (long - short) / (large - small)
-    return short - beta * small, beta
 
 
 @answers.wrong(
