@@ -22,6 +22,8 @@ __all__ = ["Answer", "Answers", "Wrong", "edited"]
 Answer = Callable[..., Any]
 Edits = Mapping[str, str]
 
+_SOURCES: dict[str, str] = {}  # of edited functions, by the name of the file that they pretend
+
 
 @dataclass(frozen=True)
 class Wrong:
@@ -91,7 +93,14 @@ class Answers:
     def _make(
         self, edits: Edits, of: Answer | None, names: Mapping[str, Any]
     ) -> Callable[[], Answer]:
-        return functools.cache(lambda: edited(of or self.solution, edits, names))
+        compiled = functools.cache(lambda: edited(of or self.solution, edits, names))
+
+        def make() -> Answer:
+            answer = compiled()
+            _show(answer)
+            return answer
+
+        return make
 
 
 def edited(function: Any, edits: Edits, names: Mapping[str, Any] | None = None) -> Answer:
@@ -107,15 +116,23 @@ def edited(function: Any, edits: Edits, names: Mapping[str, Any] | None = None) 
     changed = _replaced(source, edits)
     if ast.dump(ast.parse(changed)) == ast.dump(ast.parse(source)):
         raise ValueError(f"the edit {dict(edits)} changes nothing in {inner.__name__}")
-    filename = f"<{inner.__name__}, edited {hash(changed) & 0xFFFFFFFF:08x}>"
-    linecache.cache[filename] = len(changed), None, changed.splitlines(keepends=True), filename
+    filename = f"<{inner.__name__}, edited {hash(changed) & 0xFFFFFFFFFFFFFFFF:016x}>"
     annotations = __future__.annotations.compiler_flag
     code = compile(changed, filename, "exec", annotations, dont_inherit=True)
     namespace = {**inner.__globals__, **(names or {})}
     exec(code, namespace)
     answer = namespace[inner.__name__]
     assert isinstance(answer, types.FunctionType)
+    _SOURCES[filename] = changed
+    _show(answer)
     return answer
+
+
+def _show(answer: Answer) -> None:
+    """Let `inspect` find the source of an edited function; who clears `linecache` forgets it."""
+    filename = answer.__code__.co_filename
+    text = _SOURCES[filename]
+    linecache.cache[filename] = len(text), None, text.splitlines(keepends=True), filename
 
 
 def _replaced(source: str, edits: Edits) -> str:

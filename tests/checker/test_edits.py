@@ -1,6 +1,7 @@
 """Known answers that are written as edits of the solution."""
 
 import inspect
+import linecache
 
 import pytest
 
@@ -40,6 +41,14 @@ def test_names_that_the_new_text_needs_are_given():
 def test_an_edit_that_does_not_fit_the_solution_is_refused(edits, said):
     with pytest.raises(ValueError, match=said):
         edited(block_sum, edits)
+
+
+def test_the_source_is_found_even_where_somebody_clears_the_cache_of_lines():
+    answers = Answers(block_sum)
+    answers.edit({BARRIER: ""}, "a hint")
+    assert "syncthreads" not in inspect.getsource(answers.wrongs[0].answer)
+    linecache.clearcache()
+    assert "half //= 2" in inspect.getsource(answers.wrongs[0].answer)
 
 
 def test_answers_are_made_once_and_when_they_are_needed():
