@@ -14,7 +14,7 @@ def notebook(open_notebook):
         "@cuda.jitdef copy_coalesced",
         'gl.check("copy_coalesced"',
         "gl.plot.access_explorer(",
-        "thin.play(",
+        "gl.plot.kernel_player(thin)",
     )
     opened.run_all()
     return opened
@@ -71,7 +71,7 @@ def test_the_access_explorer_moves_by_keyboard(notebook):
 
 
 def test_the_player_steps_through_both_branches(notebook):
-    output = notebook.cell("kernel_player(thin)").locator(".jp-OutputArea")
+    output = notebook.cell("gl.plot.kernel_player(thin)").locator(".jp-OutputArea")
     sentence = output.locator("p[role=status]")
     expect(sentence).to_contain_text("32 of 32 lanes")
     output.get_by_role("slider").first.focus()

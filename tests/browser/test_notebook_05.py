@@ -14,7 +14,7 @@ def notebook(open_notebook):
         "@cuda.jitdef reverse_block",
         'gl.check("reverse_block"',
         "gl.plot.bank_explorer(",
-        "seen.play(",
+        "gl.plot.kernel_player(seen)",
     )
     opened.run_all()
     return opened
@@ -68,7 +68,7 @@ def test_the_bank_explorer_moves_by_keyboard(notebook):
 
 
 def test_the_player_shows_who_loads_the_halo(notebook):
-    output = notebook.cell("kernel_player(seen)").locator(".jp-OutputArea")
+    output = notebook.cell("gl.plot.kernel_player(seen)").locator(".jp-OutputArea")
     sentence = output.locator("p[role=status]")
     assert "Step 1 of" in sentence.inner_text()
     output.get_by_role("slider").focus()
