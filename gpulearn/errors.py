@@ -16,6 +16,7 @@ __all__ = [
     "DeviceError",
     "GpulearnError",
     "KernelError",
+    "MachineFault",
     "MissingPackage",
     "NotSolvedYet",
     "RankError",
@@ -88,6 +89,10 @@ class BadLaunch(KernelError, ValueError, TypeError):  # noqa: N818 - a learner's
 
     Numba raises a ValueError or a TypeError here.
     """
+
+
+class MachineFault(KernelError):  # noqa: N818 - whose fault it is says all
+    """The SIMT machine itself failed in a check: nobody's kernel is at fault."""
 
 
 class RankError(GpulearnError, RuntimeError):

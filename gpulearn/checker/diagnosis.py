@@ -18,6 +18,7 @@ from gpulearn.checker.answers import Answer
 from gpulearn.checker.compare import relation
 from gpulearn.checker.exercise import Case, Exercise, Refused
 from gpulearn.checker.isolation import Printed, borrowing, time_limit, undisturbed
+from gpulearn.errors import MachineFault
 from gpulearn.require import shorten, shown
 
 __all__ = ["diagnose"]
@@ -93,8 +94,8 @@ def _hint(exercise: Exercise, outcomes: Sequence[Any]) -> str | None:
     def known(number: int, case: int) -> Any:
         try:
             return _try(exercise, exercise.answers.wrongs[number].answer, cases[case])
-        except TimeoutError as late:  # on a busy machine
-            return Raised(type(late).__name__, str(late))
+        except (TimeoutError, MachineFault) as failed:  # on a busy machine; not this answer's
+            return Raised(type(failed).__name__, str(failed))
 
     for same in exercise.kinships or (_without(exercise.difference),):
         for number, wrong in enumerate(exercise.answers.wrongs):
@@ -153,7 +154,7 @@ def _try(exercise: Exercise, answer: Answer, case: Case) -> Any:
     try:
         with undisturbed(), borrowing(exercise.reference) as callers:
             got = exercise.run(answer, fresh)
-    except (KeyboardInterrupt, TimeoutError):
+    except (KeyboardInterrupt, TimeoutError, MachineFault):
         raise
     except Refused as refused:
         return Raised(Refused.__name__, str(refused))

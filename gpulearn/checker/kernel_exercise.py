@@ -17,6 +17,7 @@ from gpulearn.checker.budgets import ALONE, Budget, lanes
 from gpulearn.checker.exercise import Case, Exercise, Refused
 from gpulearn.checker.launches import Launch
 from gpulearn.device import selection
+from gpulearn.errors import MachineFault
 from gpulearn.kernels.specification import Specification, poison
 from gpulearn.require import shown
 from gpulearn.simt.core.findings import Finding
@@ -162,11 +163,19 @@ def run(answer: Answer, case: Case) -> Outcome:
 
 
 def simulate(answer: Answer, launch: Launch) -> Outcome:
-    """One launch on the SIMT machine, with everything on."""
+    """One launch on the SIMT machine, with everything on.
+
+    Raises:
+        MachineFault: the machine itself failed; no answer is blamed for that.
+        Refused: it writes to an argument that is an input.
+    """
     given = launch.arguments()
     there = [api.to_device(a) if isinstance(a, np.ndarray) else a for a in given]
     with contextlib.redirect_stdout(io.StringIO()):  # thousands of threads may print
         report = xray(answer)[launch.grid, launch.block](*there)
+    for found in report.findings:
+        if found.kind == "machine-fault":
+            raise MachineFault(str(found))
     names = launch.names(report)
     for position, (before, after) in enumerate(zip(given, there, strict=True)):
         if position in launch.results or not isinstance(before, np.ndarray):

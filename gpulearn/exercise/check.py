@@ -50,6 +50,7 @@ def check(name: str, answer: Answer) -> Passed:
     Raises:
         NotSolvedYet: the answer is still the stub.
         WrongAnswer: the answer is wrong; the message is the diagnosis.
+        MachineFault: the SIMT machine itself failed, and nothing is said of the answer.
         BadInput: there is no such exercise, or `answer` is no function.
     """
     if callable(name) and isinstance(answer, str):

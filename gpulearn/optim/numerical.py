@@ -10,7 +10,7 @@ import numpy as np
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.optim.step_rules import Array
+from gpulearn.optim.step_checks import Array
 from gpulearn.require import shown
 
 __all__ = ["largest_stable_step", "numerical_gradient"]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.optim.step_rules import Array, StepRule, step_rule
+from gpulearn.optim.step_checks import Array, StepRule, step_rule
 
 __all__ = [
     "OPTIMIZERS",

@@ -16,7 +16,7 @@ import numpy as np
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.optim.step_rules import Array
+from gpulearn.optim.step_checks import Array
 
 __all__ = [
     "Plateau",

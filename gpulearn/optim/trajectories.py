@@ -12,7 +12,7 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.optim.landscapes import Landscape
 from gpulearn.optim.schedules import exponential_rate
-from gpulearn.optim.step_rules import Array, StepRule
+from gpulearn.optim.step_checks import Array, StepRule
 
 __all__ = ["RangeTest", "Trajectory", "descend", "rate_range_test"]
 

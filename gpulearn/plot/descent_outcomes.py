@@ -12,7 +12,7 @@ from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.kernels.descent import ESCAPED, MINIMA, UNSETTLED, Window
 from gpulearn.optim.landscapes import Landscape
-from gpulearn.optim.step_rules import StepRule
+from gpulearn.optim.step_checks import StepRule
 from gpulearn.optim.trajectories import Trajectory, descend
 from gpulearn.plot.descents import METHODS, need_paths
 from gpulearn.plot.style import figure

@@ -15,6 +15,7 @@ from gpulearn.checker.exercise import Refused
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise, over_budget
 from gpulearn.checker.stubs import notebook_source
 from gpulearn.device import selection
+from gpulearn.errors import MachineFault
 from gpulearn.kernels.specification import Specification, blocks_along, poison
 from gpulearn.simt.host import api
 
@@ -544,3 +545,17 @@ def test_lost_fractions_are_named():
             out[j, i] = int(factor * a[j, i])
 
     assert "every element of out is cut off to a whole number" in unknown(cut)
+
+
+def test_a_fault_of_the_machine_is_no_wrong_answer(monkeypatch):
+    def broken(*args):
+        raise KeyError("lost")
+
+    def mine(a, factor, out):
+        i, j = cuda.grid(2)
+        if i < out.shape[0] and j < out.shape[1]:
+            out[i, j] = factor * cuda.cbrt(a[i, j])
+
+    monkeypatch.setattr("gpulearn.simt.intrinsics.math.cast_up", broken)
+    with pytest.raises(MachineFault, match="this is not your mistake: KeyError"):
+        diagnose(SCALE, mine)
