@@ -54,9 +54,8 @@ class Exercise:
     """One exercise: its tested solution, how an answer is tried, and what goes wrong with it.
 
     Attributes:
-        name: the name of the function to write, and of the exercise.
         task: one sentence.
-        reference: the tested library function that is its solution.
+        reference: the tested library function that is its solution, and gives it its name.
         cases: makes the adversarial inputs anew for each check.
         answers: known answers. One that behaves on every case like a wrong one among them gets
             its hint; tests hold that the right ones pass.
@@ -71,7 +70,6 @@ class Exercise:
         notebook: the notebook that sets it, such as "01_cpu_vs_gpu_matmul"; its topic says which.
     """
 
-    name: str
     task: str
     reference: Answer
     cases: Callable[[], Sequence[Case]]
@@ -83,6 +81,11 @@ class Exercise:
     demand: Callable[[Answer, Sequence[Any]], str | None] = lambda answer, outcomes: None
     kinships: Sequence[Callable[[Any, Any], bool]] = ()
     notebook: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the function to write, and of the exercise."""
+        return str(self.reference.__name__)
 
     def expected(self, case: Case) -> Any:
         """What should come out of a case."""

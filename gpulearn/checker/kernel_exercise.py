@@ -103,7 +103,6 @@ def kernel_exercise(
         alone: the advice to a right kernel in which single threads do everything.
     """
     return Exercise(
-        name=specification.name,
         task=task,
         reference=specification.kernel,
         cases=cases,

@@ -4,7 +4,9 @@ import _thread
 import collections
 import cProfile
 import dataclasses
+import importlib
 import inspect
+import pkgutil
 import random
 import signal
 import sys
@@ -17,6 +19,7 @@ import pytest
 
 import gpulearn
 from gpulearn import check, exercises, solution
+from gpulearn import exercise as topics_of
 from gpulearn.checker import diagnosis, isolation
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.diagnosis import diagnose
@@ -70,7 +73,12 @@ def test_catalogue_is_rich_enough(exercise):
     assert len(exercise.answers.wrongs) >= least
     assert len(exercise.answers.rights) >= 2
     assert exercise.task.endswith(".")
-    assert exercise.name == exercise.reference.__name__
+
+
+def test_each_exercise_is_a_module_of_its_name_in_its_topic():
+    topics = [m.name for m in pkgutil.iter_modules(topics_of.__path__) if m.ispkg]
+    folders = [importlib.import_module(f"{topics_of.__name__}.{topic}") for topic in topics]
+    assert sorted(name for one in folders for name in one.EXERCISES) == sorted(catalogue())
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)

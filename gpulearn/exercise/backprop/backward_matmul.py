@@ -11,8 +11,6 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.backprop.results import named, quietly, same
 from gpulearn.nn.layers import backward_matmul
 
-__all__ = ["EXERCISE"]
-
 Matrix = np.ndarray[Any, Any]
 Pair = tuple[Matrix, Matrix]
 answers = Answers(backward_matmul)
@@ -170,7 +168,6 @@ def by_outer_products(a: Matrix, b: Matrix, gradient: Matrix) -> Pair:
 
 
 EXERCISE = Exercise(
-    name="backward_matmul",
     task="From the gradient with respect to C = A·B, find those with respect to A and to B.",
     reference=backward_matmul,
     cases=cases,

@@ -12,8 +12,6 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.backprop.results import quietly, same
 from gpulearn.nn.layers import backward_relu
 
-__all__ = ["EXERCISE"]
-
 Array = np.ndarray[Any, Any]
 answers = Answers(backward_relu)
 
@@ -155,7 +153,6 @@ answers.variant({MASK: "(np.maximum(x, 0) > 0).astype(gradient.dtype)"})
 
 
 EXERCISE = Exercise(
-    name="backward_relu",
     task="From the gradient with respect to max(x, 0), find the one with respect to x.",
     reference=backward_relu,
     cases=cases,

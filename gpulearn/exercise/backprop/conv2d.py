@@ -13,8 +13,6 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.backprop.results import quietly, same
 from gpulearn.nn.layers import conv2d
 
-__all__ = ["EXERCISE"]
-
 Array = np.ndarray[Any, Any]
 answers = Answers(conv2d)
 
@@ -278,7 +276,6 @@ answers.edit(
 )
 
 EXERCISE = Exercise(
-    name="conv2d",
     task="Slide kernels over images: the forward pass of a convolutional layer.",
     reference=conv2d,
     cases=cases,

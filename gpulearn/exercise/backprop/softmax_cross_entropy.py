@@ -12,8 +12,6 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.backprop.results import named, quietly, same
 from gpulearn.nn.layers import softmax_cross_entropy
 
-__all__ = ["EXERCISE"]
-
 Array = np.ndarray[Any, Any]
 Result = tuple[Any, Array]
 answers = Answers(softmax_cross_entropy)
@@ -286,7 +284,6 @@ def _blurred(results: Any) -> Any:
 
 
 EXERCISE = Exercise(
-    name="softmax_cross_entropy",
     task="Find the mean cross-entropy of a batch under softmax, and its gradient.",
     reference=softmax_cross_entropy,
     cases=cases,

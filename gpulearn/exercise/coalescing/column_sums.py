@@ -12,8 +12,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.columns import COLUMN_SUMS, column_sums
 
-__all__ = ["EXERCISE"]
-
 NEIGHBOURS = (
     "Neighbouring threads should take neighbouring columns: number the threads by cuda.grid(1)."
 )

@@ -12,8 +12,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.copies import COPY_COALESCED, copy_coalesced, copy_in_runs
 
-__all__ = ["EXERCISE"]
-
 SIDE_BY_SIDE = (
     "Let the 32 lanes of a warp copy 32 neighbours in each round: begin at the thread's own "
     "number, and go on by as many elements as the grid has threads."

@@ -13,8 +13,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.points import SOA_NORMS, soa_norms
 
-__all__ = ["EXERCISE"]
-
 NEIGHBOURS = (
     "Neighbouring threads should take neighbouring points: number the threads by cuda.grid(1)."
 )

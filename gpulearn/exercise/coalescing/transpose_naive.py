@@ -12,8 +12,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.transpose import TRANSPOSE_NAIVE, transpose_naive, transpose_to_rows
 
-__all__ = ["EXERCISE"]
-
 READ_ALONG_ROWS = (
     "Let x be the column of image and y its row: then the lanes of a warp read along a row, and "
     "it is the write that loses."

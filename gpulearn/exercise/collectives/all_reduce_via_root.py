@@ -20,8 +20,6 @@ from gpulearn.exercise.collectives.trial import (
 from gpulearn.parallel.allreduce import all_reduce, all_reduce_via_root
 from gpulearn.parallel.communicator import irecv, isend, rank, recv, send, sendrecv, world_size
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(all_reduce_via_root)
 
 BEGIN = "    if rank() == 0:"
@@ -317,7 +315,6 @@ def a_buffer_for_each(tensor: Any) -> Any:
 
 
 EXERCISE = Exercise(
-    name="all_reduce_via_root",
     task="Add up the tensors of all ranks, in place on each: rank 0 receives, adds, and sends.",
     reference=all_reduce_via_root,
     cases=cases,

@@ -12,8 +12,6 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.parallel.costs import fit_alpha_beta
 from gpulearn.require import shown
 
-__all__ = ["EXERCISE"]
-
 TOLERANCE = 1e-5  # the normal equations lose half of the digits
 ZERO = 1e-18  # far below any α or β: rounding, where an answer gives 0
 
@@ -212,7 +210,6 @@ answers.variant({SCALE: "np.ones(2)", RETURN: "return np.array([alpha, beta])"})
 
 
 EXERCISE = Exercise(
-    name="fit_alpha_beta",
     task="Fit α and β of seconds = α + β · size to measured times, by their relative errors.",
     reference=fit_alpha_beta,
     cases=cases,

@@ -21,8 +21,6 @@ from gpulearn.exercise.collectives.trial import (
 from gpulearn.parallel.allreduce import all_reduce, ring_all_reduce
 from gpulearn.parallel.communicator import irecv, isend, rank, recv, send, sendrecv, world_size
 
-__all__ = ["EXERCISE"]
-
 
 def cases() -> list[Case]:
     """Chunks that come out even and not, fewer numbers than ranks, none, gaps, matrices.
@@ -451,7 +449,6 @@ answers.variant(
 
 
 EXERCISE = Exercise(
-    name="ring_all_reduce",
     task="Add up the tensors of all ranks, in place on each, by passing chunks round a ring.",
     reference=ring_all_reduce,
     cases=cases,

@@ -6,8 +6,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.parallel.costs import ring_bytes_per_rank
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(ring_bytes_per_rank)
 
 BYTES = "2 * (ranks - 1) / ranks * size"
@@ -115,7 +113,6 @@ answers.variant({BYTES: "2 * (size - size / ranks)"})
 
 
 EXERCISE = Exercise(
-    name="ring_bytes_per_rank",
     task="Say how many bytes each of N ranks sends in a ring all-reduce of S bytes.",
     reference=ring_bytes_per_rank,
     cases=cases,

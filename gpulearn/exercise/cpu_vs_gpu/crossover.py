@@ -10,8 +10,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.perf.series import crossover
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(crossover)
 
 
@@ -120,7 +118,6 @@ def by_slices(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
 
 
 EXERCISE = Exercise(
-    name="crossover",
     task="Find the smallest size from which the GPU stays faster.",
     reference=crossover,
     cases=cases,

@@ -8,8 +8,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.kernels.matmul import matmul_flops
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(matmul_flops)
 
 COUNT = "2 * m * n * p"
@@ -79,7 +77,6 @@ def two_counts(m: int, n: int, p: int) -> float:
 
 
 EXERCISE = Exercise(
-    name="matmul_flops",
     task="Count the floating-point operations of C = A·B.",
     reference=matmul_flops,
     cases=cases,

@@ -14,8 +14,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.kernels.matmul import matmul_loops
 
-__all__ = ["EXERCISE"]
-
 Matrix = np.ndarray[Any, Any]
 answers = Answers(matmul_loops)
 
@@ -235,7 +233,6 @@ def by_dot_products(a: Matrix, b: Matrix) -> Matrix:
 
 
 EXERCISE = Exercise(
-    name="matmul_loops",
     task="Write C = A·B with three loops.",
     reference=matmul_loops,
     cases=cases,

@@ -19,8 +19,6 @@ from gpulearn.checker.virtual_gpu import (
 )
 from gpulearn.perf.timing import time_correctly
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(time_correctly)
 
 WARM_UP = "    run()\n    times"
@@ -188,7 +186,6 @@ def two_warm_ups(run: Any, synchronize: Any, clock: Any, repeats: int) -> Any:
 
 
 EXERCISE = Exercise(
-    name="time_correctly",
     task="Mend the benchmark: warm up, synchronise, take the median of the repeats.",
     reference=time_correctly,
     cases=cases,

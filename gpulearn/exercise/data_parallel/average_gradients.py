@@ -28,8 +28,6 @@ from gpulearn.parallel.collectives import broadcast, reduce
 from gpulearn.parallel.communicator import rank, world_size
 from gpulearn.parallel.torch_collectives import begin_sum, sum_over_ranks
 
-__all__ = ["EXERCISE"]
-
 
 def cases() -> list[Case]:
     """Equal shards and not, a rank without samples, layers that some ranks do not use."""
@@ -343,7 +341,6 @@ def in_one_flat_tensor(model: Any, samples: int) -> Any:
 
 
 EXERCISE = Exercise(
-    name="average_gradients",
     task="Replace each gradient, on every rank, by that of the mean loss over all samples.",
     reference=average_gradients,
     cases=cases,

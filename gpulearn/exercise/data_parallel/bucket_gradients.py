@@ -15,8 +15,6 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.parallel.averaging import bucket_gradients
 from gpulearn.require import shown
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(bucket_gradients)
 
 Kind = tuple[int, str]  # how many numbers; "frozen", or a dtype and perhaps a device
@@ -409,7 +407,6 @@ def with_a_current_bucket(parameters: Any, most_bytes: int) -> Any:
 
 
 EXERCISE = Exercise(
-    name="bucket_gradients",
     task="Group parameters, the last ones first, into buckets of at most so many bytes.",
     reference=bucket_gradients,
     cases=cases,

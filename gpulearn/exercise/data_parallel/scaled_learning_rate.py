@@ -7,8 +7,6 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.data_parallel.defaults import demand_defaults
 from gpulearn.optim.schedules import scaled_learning_rate
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(scaled_learning_rate)
 
 TARGET = "lr * factor"
@@ -132,7 +130,6 @@ answers.variant({GROWING: "((warm_up - step) * lr + step * target) / warm_up"})
 
 
 EXERCISE = Exercise(
-    name="scaled_learning_rate",
     task="Give a step's learning rate for a batch that is factor times as large, with warm-up.",
     reference=scaled_learning_rate,
     cases=cases,

@@ -6,8 +6,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.scaling.laws import scaling_efficiency
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(scaling_efficiency)
 
 SPEEDUP = "seconds_one / seconds_many"
@@ -106,7 +104,6 @@ answers.variant(
 
 
 EXERCISE = Exercise(
-    name="scaling_efficiency",
     task="Say which part of N ranks' work is not lost, in strong or in weak scaling.",
     reference=scaling_efficiency,
     cases=cases,

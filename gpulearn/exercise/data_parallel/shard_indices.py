@@ -26,8 +26,6 @@ from gpulearn.parallel.launch.launch import launch
 from gpulearn.parallel.sharding import shard_indices
 from gpulearn.require import shown
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(shard_indices)
 
 ANOTHER_PROCESS = (
@@ -503,7 +501,6 @@ def for_a_list_that_is_never_made(count: int, rank: int, size: int, **options: A
 
 
 EXERCISE = Exercise(
-    name="shard_indices",
     task="List the samples that one rank sees in one epoch: the same order on all, dealt out.",
     reference=shard_indices,
     cases=cases,

@@ -258,7 +258,6 @@ answers.variant(  # as torch does
 )
 
 EXERCISE = Exercise(
-    name="adam_step",
     task="Make one step of Adam from its formula, and return θ and (t, m, v).",
     reference=adam_step,
     cases=cases,

@@ -17,8 +17,6 @@ from gpulearn.exercise.gradient_descent.adam_step import (
 )
 from gpulearn.optim.optimizers import adamw_step
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(adamw_step)
 
 DECAYED = "theta - lr * weight_decay * theta"
@@ -141,7 +139,6 @@ answers.variant(
 )
 
 EXERCISE = Exercise(
-    name="adamw_step",
     task="Make one step of AdamW: Adam's, from a θ that has decayed by η·λ·θ.",
     reference=adamw_step,
     cases=cases,

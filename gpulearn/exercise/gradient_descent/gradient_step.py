@@ -13,8 +13,6 @@ from gpulearn.checker.exercise import Case, Exercise, Refused
 from gpulearn.exercise.gradient_descent import descents
 from gpulearn.optim.optimizers import gradient_step
 
-__all__ = ["EXERCISE"]
-
 ANOTHER_STATE = "it returns another state than it was given"
 
 answers = Answers(gradient_step)
@@ -133,7 +131,6 @@ answers.variant({BOTH: "theta + lr * (-gradient), None"})
 
 
 EXERCISE = Exercise(
-    name="gradient_step",
     task="Make one step downhill: θ ← θ − η·g.",
     reference=gradient_step,
     cases=cases,

@@ -14,8 +14,6 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.optim.landscapes import surface
 from gpulearn.optim.numerical import largest_stable_step
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(largest_stable_step)
 
 ALL = "np.linalg.eigvalsh(hessian)"
@@ -172,7 +170,6 @@ answers.variant({STEEPEST: "max(np.linalg.eigvals(hessian).real)"})
 
 
 EXERCISE = Exercise(
-    name="largest_stable_step",
     task="Find the largest stable learning rate, 2/λmax, of a Hessian; np.inf where λmax ≤ 0.",
     reference=largest_stable_step,
     cases=cases,

@@ -9,8 +9,6 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.gradient_descent import descents
 from gpulearn.optim.optimizers import momentum_step
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(momentum_step)
 
 VELOCITY = "momentum * velocity + gradient"
@@ -157,7 +155,6 @@ answers.variant(
 )
 
 EXERCISE = Exercise(
-    name="momentum_step",
     task="Make one step with momentum: v ← μ·v + g, then θ ← θ − η·v, and return θ and v.",
     reference=momentum_step,
     cases=cases,

@@ -13,8 +13,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise, Refused
 from gpulearn.optim.numerical import numerical_gradient
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(numerical_gradient)
 
 # what stands in the solution
@@ -336,7 +334,6 @@ def in_one_row(function: Any, x: Any) -> Any:
 
 
 EXERCISE = Exercise(
-    name="numerical_gradient",
     task="Take the gradient of a function at x by central differences, entry by entry.",
     reference=numerical_gradient,
     cases=cases,

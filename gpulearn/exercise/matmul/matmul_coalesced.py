@@ -29,8 +29,6 @@ from gpulearn.exercise.matmul.products import (
 from gpulearn.kernels.matmul_ladder import MATMUL_COALESCED, matmul_coalesced
 from gpulearn.kernels.specification import blocks_along
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(matmul_coalesced)
 BLOCK = (32, 4)
 NEIGHBOURS = "Lanes of a warp differ in x: let x be the column, the last index of B and of C."

@@ -24,8 +24,6 @@ from gpulearn.exercise.matmul.products import (
 )
 from gpulearn.kernels.matmul_ladder import MATMUL_NAIVE, matmul_naive
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(matmul_naive)
 BLOCK = (16, 8)
 

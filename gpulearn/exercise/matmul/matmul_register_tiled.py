@@ -24,8 +24,6 @@ from gpulearn.kernels.matmul_registers import (
 )
 from gpulearn.simt.report.report import Report
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(matmul_register_tiled)
 WARP = 32
 MEASURED = (64, 24, 128)

@@ -18,8 +18,6 @@ from gpulearn.exercise.matmul.products import (
 )
 from gpulearn.kernels.matmul_ladder import MATMUL_TILED, TILE, matmul_tiled
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(matmul_tiled)
 MEASURED = (64, 96, 32)
 

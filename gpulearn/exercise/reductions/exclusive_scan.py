@@ -12,8 +12,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.scan import EXCLUSIVE_SCAN, SCAN_THREADS, exclusive_scan
 
-__all__ = ["EXERCISE"]
-
 ONE_BY_ONE = (
     "One thread goes along while the others wait: let all threads add at once, in rounds with "
     "a step that doubles."

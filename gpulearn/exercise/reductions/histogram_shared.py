@@ -13,8 +13,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.histogram import BINS, HISTOGRAM_SHARED, histogram_shared
 
-__all__ = ["EXERCISE"]
-
 FEW_GLOBAL = (
     "Count in shared memory first, and let each block add each of its bins to the global counts "
     "once."

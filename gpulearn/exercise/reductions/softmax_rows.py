@@ -14,8 +14,6 @@ from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.reduction import FULL_WARP, WARP
 from gpulearn.kernels.softmax import SOFTMAX_ROWS, softmax_rows
 
-__all__ = ["EXERCISE"]
-
 FLOAT32 = "A literal such as 0.0 is float64: start sums with np.float32(0)."
 SHARE_OUT = (
     "Each lane goes along its own part of the row, every 32nd score, and shuffles bring the lanes' "

@@ -12,8 +12,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.reduction import FULL_WARP, SUM_BLOCKS, THREADS, sum_blocks
 
-__all__ = ["EXERCISE"]
-
 FLOAT32 = "A literal such as 0.0 is float64: start the sum with np.float32(0)."
 TREE = "One thread adds while the others wait: halve the number of sums in each round."
 WHOLE_WARPS = (

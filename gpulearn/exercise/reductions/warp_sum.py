@@ -12,8 +12,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.reduction import WARP, WARP_SUM, warp_sum
 
-__all__ = ["EXERCISE"]
-
 FLOAT32 = "A literal such as 0.0 is float64: start the sum with np.float32(0)."
 REGISTERS = "The values can go from register to register: use cuda.shfl_down_sync."
 TOGETHER = "The lanes of a warp shuffle together, and need no barrier for it."

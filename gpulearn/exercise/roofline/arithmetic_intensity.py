@@ -6,8 +6,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.perf.roofline import arithmetic_intensity
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(arithmetic_intensity)
 
 RATIO = "flops / bytes_moved"
@@ -72,7 +70,6 @@ def in_floats(flops: float, bytes_moved: float) -> float:
 
 
 EXERCISE = Exercise(
-    name="arithmetic_intensity",
     task="Compute the operations per byte moved.",
     reference=arithmetic_intensity,
     cases=cases,

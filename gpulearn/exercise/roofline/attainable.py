@@ -7,8 +7,6 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.perf.gpus import gpu_spec
 from gpulearn.perf.roofline import attainable
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(attainable)
 
 ROOF = "min(peak, intensity * bandwidth)"
@@ -94,7 +92,6 @@ def by_ridge(intensity: float, peak: float, bandwidth: float) -> float:
 
 
 EXERCISE = Exercise(
-    name="attainable",
     task="Compute the most operations per second that work of an intensity can reach.",
     reference=attainable,
     cases=cases,

@@ -11,8 +11,6 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.perf.choosing import Offer, cheapest_gpu_that_fits
 from gpulearn.require import shown
 
-__all__ = ["EXERCISE"]
-
 Offers = Sequence[Offer]
 answers = Answers(cheapest_gpu_that_fits)
 
@@ -157,7 +155,6 @@ answers.variant(
 answers.variant({LONGER: "offer.seconds(flops, bytes_moved)"})
 
 EXERCISE = Exercise(
-    name="cheapest_gpu_that_fits",
     task="Name the GPU for hire that holds a job and on which it costs least.",
     reference=cheapest_gpu_that_fits,
     cases=cases,

@@ -7,8 +7,6 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.perf.gpus import gpu_spec
 from gpulearn.perf.roofline import ridge_point
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(ridge_point)
 
 RATIO = "peak / bandwidth"
@@ -76,7 +74,6 @@ def by_search(peak: float, bandwidth: float) -> float:
 
 
 EXERCISE = Exercise(
-    name="ridge_point",
     task="Compute the arithmetic intensity at which memory and arithmetic limit equally.",
     reference=ridge_point,
     cases=cases,

@@ -13,8 +13,6 @@ from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.blocks import BLOCK, BLOCK_SUM, block_sum
 from gpulearn.simt.report.report import Report
 
-__all__ = ["EXERCISE"]
-
 Vector = np.ndarray[tuple[int], Any]
 answers = Answers(block_sum)
 

@@ -14,8 +14,6 @@ from gpulearn.kernels.convolution import CONV2D_TILED, REACH, SIDE, conv2d_naive
 from gpulearn.kernels.specification import blocks_along
 from gpulearn.kernels.transpose_tiled import TILE
 
-__all__ = ["EXERCISE"]
-
 Matrix = np.ndarray[tuple[int, int], Any]
 answers = Answers(conv2d_tiled)
 

@@ -14,8 +14,6 @@ from gpulearn.kernels.blocks import BLOCK, REVERSE_BLOCK, reverse_block
 from gpulearn.kernels.specification import blocks_along
 from gpulearn.simt.report.report import Report
 
-__all__ = ["EXERCISE"]
-
 Vector = np.ndarray[tuple[int], Any]
 answers = Answers(reverse_block)
 

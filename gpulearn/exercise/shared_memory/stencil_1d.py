@@ -14,8 +14,6 @@ from gpulearn.kernels.blocks import BLOCK
 from gpulearn.kernels.specification import blocks_along
 from gpulearn.kernels.stencil import STENCIL_1D, stencil_1d, stencil_1d_naive
 
-__all__ = ["EXERCISE"]
-
 Vector = np.ndarray[tuple[int], Any]
 answers = Answers(stencil_1d)
 

@@ -14,8 +14,6 @@ from gpulearn.kernels.specification import blocks_along
 from gpulearn.kernels.transpose import transpose_naive
 from gpulearn.kernels.transpose_tiled import TILE, TRANSPOSE_TILED, transpose_tiled
 
-__all__ = ["EXERCISE"]
-
 Matrix = np.ndarray[tuple[int, int], Any]
 answers = Answers(transpose_tiled)
 

@@ -10,8 +10,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.kernels.indexing import blocks_for
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(blocks_for)
 
 ROUNDED_UP = "(n + block_size - 1) // block_size"
@@ -109,7 +107,6 @@ def from_the_last(n: int, block_size: int) -> float:
 
 
 EXERCISE = Exercise(
-    name="blocks_for",
     task="Count the blocks that n elements need.",
     reference=blocks_for,
     cases=cases,

@@ -8,8 +8,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.kernels.indexing import global_index
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(global_index)
 
 INDEX = "block * block_size + thread"
@@ -88,7 +86,6 @@ def as_row_and_column(block: int, block_size: int, thread: int) -> float:
 
 
 EXERCISE = Exercise(
-    name="global_index",
     task="Say which number a thread has in the whole grid.",
     reference=global_index,
     cases=cases,

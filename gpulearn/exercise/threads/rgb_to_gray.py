@@ -12,8 +12,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.images import BLUE, GREEN, RED, RGB_TO_GRAY, rgb_to_gray
 
-__all__ = ["EXERCISE"]
-
 NO_FLOAT64 = "A plain 0.299 in a kernel is a float64: use RED, GREEN and BLUE, which are float32."
 ONE_EACH = (
     "A thread does one pixel, its own, and threads outside the picture do none: there is no need "

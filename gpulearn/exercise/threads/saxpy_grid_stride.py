@@ -12,8 +12,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.vectors import SAXPY_GRID_STRIDE, saxpy_grid_stride
 
-__all__ = ["EXERCISE"]
-
 NO_FLOAT64 = "Compute in float32, as alpha, x and y are; a total that starts at 0.0 is a float64."
 ONCE_EACH = (
     "Elements are done by several threads: begin at the thread's number in the grid, "

@@ -12,8 +12,6 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.vectors import VECTOR_ADD, vector_add
 
-__all__ = ["EXERCISE"]
-
 NO_FLOAT64 = "Add the elements as they are; every float64 in between makes the sum float64."
 ONE_EACH = (
     "A thread does one element, its own, and threads beyond the end do none: there is no need for "

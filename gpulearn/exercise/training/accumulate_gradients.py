@@ -19,8 +19,6 @@ from gpulearn.exercise.training.trial import (
 )
 from gpulearn.train.step import accumulate_gradients
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(accumulate_gradients)
 
 
@@ -221,7 +219,6 @@ answers.variant(
 
 
 EXERCISE = Exercise(
-    name="accumulate_gradients",
     task="Compute the gradient of a large batch's mean loss from parts of it.",
     reference=accumulate_gradients,
     cases=cases,

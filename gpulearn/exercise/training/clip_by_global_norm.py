@@ -13,8 +13,6 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.training.trial import Seen, flat, number, same
 from gpulearn.train.step import clip_by_global_norm
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(clip_by_global_norm)
 Gradients = tuple[tuple[float, ...] | None, ...]
 
@@ -207,7 +205,6 @@ def with_new_gradients(parameters: Any, max_norm: float) -> Any:
 
 
 EXERCISE = Exercise(
-    name="clip_by_global_norm",
     task="Scale all gradients by one factor so that their common norm is at most max_norm.",
     reference=clip_by_global_norm,
     cases=cases,

@@ -15,8 +15,6 @@ from gpulearn.train.activation_memory import saved_for_backward
 from gpulearn.train.memory import STATES, MemoryBudget, memory_budget
 from gpulearn.train.models import MLP, LeNet
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(memory_budget)
 Shape = tuple[int, ...]
 
@@ -176,7 +174,6 @@ def by_hand(model: Any, batch: Shape, optimizer: str, precision: str) -> Any:
 
 
 EXERCISE = Exercise(
-    name="memory_budget",
     task="Add up the bytes of parameters, gradients, optimiser state and activations.",
     reference=memory_budget,
     cases=cases,

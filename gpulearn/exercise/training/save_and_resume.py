@@ -20,8 +20,6 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.training.trial import Seen, apart, flat, network, same
 from gpulearn.train.checkpointing import save_and_resume
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(save_and_resume)
 TRUSTS = (
     "it goes on to the same bits, but a file from somewhere else may run any code while it is "
@@ -373,7 +371,6 @@ def with_try(
 
 
 EXERCISE = Exercise(
-    name="save_and_resume",
     task="Train to a number of steps, saving after each, so that a stopped run can go on.",
     reference=save_and_resume,
     cases=cases,

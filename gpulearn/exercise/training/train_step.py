@@ -22,8 +22,6 @@ from gpulearn.exercise.training.trial import (
 )
 from gpulearn.train.step import train_step
 
-__all__ = ["EXERCISE"]
-
 answers = Answers(train_step)
 
 
@@ -244,7 +242,6 @@ def written_out(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
 
 
 EXERCISE = Exercise(
-    name="train_step",
     task="Do one step of the optimiser on one batch, and return the loss as a number.",
     reference=train_step,
     cases=cases,
