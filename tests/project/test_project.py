@@ -87,7 +87,9 @@ def test_only_the_project_file_and_what_is_derived_show_the_address():
     assert holders == {"pyproject.toml", "README.md", *_notebooks()}
 
 
-@pytest.mark.parametrize("target", ["lab", "test", "check", "format", "links", "gpu"])
+@pytest.mark.parametrize(
+    "target", ["lab", "test", "check", "bench", "format", "links", "gpu", "clean"]
+)
 def test_make_targets_exist(target):
     subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, check=True)
 
