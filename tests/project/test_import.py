@@ -30,9 +30,9 @@ def stub_names(package):
     return [one.asname for node in imports for one in node.names]
 
 
-NAMESPACES = (
-    "data", "kernels", "nn", "optim", "parallel", "perf", "plot", "recorders", "scaling", "train",
-)  # fmt: skip
+PATH = Path(gl.__file__).parent
+# the packages among what the top level lists: each has a list of its own
+NAMESPACES = [name for name in stub_names(gl) if (PATH / name / "__init__.pyi").exists()]
 PACKAGES = [gl, *(getattr(gl, name) for name in NAMESPACES)]
 
 

@@ -8,6 +8,7 @@ answer needs no paths: which array parameters a kernel only reads.
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -27,23 +28,23 @@ class _Loop(Generic[State]):
     continues: list[State | None] = field(default_factory=list)
 
 
-class _Walker(Generic[State]):
+class _Walker(ABC, Generic[State]):
     """Follows all paths through a function; a state of `None` stands for no path."""
 
     def __init__(self) -> None:
         self.loops: list[_Loop[State]] = []
 
+    @abstractmethod
     def meet(self, paths: list[State]) -> State:
         """What is known after paths have met."""
-        raise NotImplementedError
 
+    @abstractmethod
     def after(self, node: ast.AST, now: State) -> State:
         """What is known after an expression or a simple statement."""
-        raise NotImplementedError
 
+    @abstractmethod
     def bound(self, target: ast.expr, now: State) -> State:
         """What is known when a `for` loop has given its variable a value."""
-        raise NotImplementedError
 
     def suite(self, statements: list[ast.stmt], now: State | None) -> State | None:
         for statement in statements:
