@@ -16,16 +16,12 @@ from gpulearn import cuda
 from gpulearn.kernels.specification import Specification, blocks_along
 
 __all__ = [
-    "COPY_BY_COLUMNS",
     "COPY_BY_ROWS",
     "COPY_COALESCED",
-    "COPY_GATHER",
     "COPY_IN_RUNS",
     "COPY_STRIDED",
-    "copy_by_columns",
     "copy_by_rows",
     "copy_coalesced",
-    "copy_gather",
     "copy_in_runs",
     "copy_strided",
 ]
@@ -48,43 +44,6 @@ def copy_strided(source: Array, target: Array, stride: int) -> None:
     i = cuda.grid(1)
     if i < target.size:
         target[i] = source[i * stride]
-
-
-@cuda.jit
-def copy_gather(source: Array, index: Array, target: Array) -> None:
-    """target[i] = source[index[i]], a thread per element of `target` and `index` (n,).
-
-    Launch: at least n threads in x. The order in `index` decides what a request of float32
-    costs: 4 sectors forwards, backwards, and in any order among the 32 elements of a warp;
-    5 where the 32 elements begin within a sector; almost 32 at random.
-
-    >>> a, b = np.arange(5, dtype=np.float32), np.zeros(3, np.float32)
-    >>> order = cuda.to_device(np.array([4, 0, 2]))
-    >>> copy_gather[1, 32](cuda.to_device(a), order, d := cuda.to_device(b))
-    >>> d.copy_to_host()
-    array([4., 0., 2.], dtype=float32)
-    """
-    i = cuda.grid(1)
-    if i < target.size:
-        target[i] = source[index[i]]
-
-
-@cuda.jit
-def copy_by_columns(image: Array, out: Array) -> None:
-    """Copy a picture with x as the row: right, and the slow way round.
-
-    `image` and `out` have shape (rows, columns). Launch: x covers the rows, y the columns.
-    Neighbouring lanes differ in x, so they walk down a column, a whole row apart in memory:
-    32 sectors per request with blocks of (32, y), 16 with (16, 16).
-
-    >>> a, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.zeros((2, 3), np.float32)
-    >>> copy_by_columns[1, (32, 8)](cuda.to_device(a), d := cuda.to_device(b))
-    >>> bool((d.copy_to_host() == a).all())
-    True
-    """
-    i, j = cuda.grid(2)
-    if i < out.shape[0] and j < out.shape[1]:
-        out[i, j] = image[i, j]
 
 
 @cuda.jit
@@ -146,11 +105,6 @@ def strided(source: Array, target: Array, stride: int) -> tuple[Array]:
     return (source[::stride][: target.size],)
 
 
-def gathered(source: Array, index: Array, target: Array) -> tuple[Array]:
-    """What `copy_gather` must leave in `target`."""
-    return (source[index],)
-
-
 def copied(source: Array, target: Array) -> tuple[Array]:
     """What the other kernels must leave in their second argument."""
     return (source,)
@@ -163,24 +117,12 @@ COPY_STRIDED = Specification(
     block=128,
     outputs=(1,),
 )
-COPY_GATHER = Specification(
-    copy_gather,
-    gathered,
-    grid=lambda source, index, target, block: blocks_along(target.size, block),
-    block=128,
-    outputs=(2,),
-)
-COPY_BY_COLUMNS = Specification(
-    copy_by_columns,
+COPY_BY_ROWS = Specification(
+    copy_by_rows,
     copied,
-    grid=lambda image, out, block: blocks_along(out.shape, block),
+    grid=lambda image, out, block: blocks_along(out.shape[::-1], block),
     block=(32, 8),
     outputs=(1,),
-)
-COPY_BY_ROWS = replace(
-    COPY_BY_COLUMNS,
-    kernel=copy_by_rows,
-    grid=lambda image, out, block: blocks_along(out.shape[::-1], block),
 )
 COPY_IN_RUNS = Specification(
     copy_in_runs,

@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 
 from gpulearn import cuda, xray
-from gpulearn.kernels.columns import (
-    COLUMN_MAXIMA,
-    COLUMN_SUMS,
-    ROW_MAXIMA,
-    column_maxima,
-    column_sums,
-    row_maxima,
-)
+from gpulearn.kernels.columns import COLUMN_SUMS, column_sums
+from tools.gpu.cases.lesson_kernels import COLUMN_MAXIMA, ROW_MAXIMA, column_maxima, row_maxima
 
 SIGNATURES = dict.fromkeys(
     (row_maxima, column_maxima, column_sums), "void(float32[:, ::1], float32[::1])"

@@ -7,20 +7,22 @@ import pytest
 
 from gpulearn import cuda, xray
 from gpulearn.kernels.copies import (
-    COPY_BY_COLUMNS,
     COPY_BY_ROWS,
     COPY_COALESCED,
-    COPY_GATHER,
     COPY_IN_RUNS,
     COPY_STRIDED,
-    copy_by_columns,
     copy_by_rows,
     copy_coalesced,
-    copy_gather,
     copy_in_runs,
     copy_strided,
 )
 from gpulearn.kernels.specification import blocks_along
+from tools.gpu.cases.lesson_kernels import (
+    COPY_BY_COLUMNS,
+    COPY_GATHER,
+    copy_by_columns,
+    copy_gather,
+)
 
 VECTORS = "float32[::1], float32[::1]"
 PICTURES = "float32[:, ::1], float32[:, ::1]"

@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from gpulearn import cuda, xray
-from gpulearn.kernels.points import (
+from gpulearn.kernels.points import SOA_NORMS, soa_norms
+from tools.gpu.cases.lesson_kernels import (
     AOS_NORMS,
     GREY_INTERLEAVED,
     GREY_PLANES,
-    SOA_NORMS,
     aos_norms,
     grey_interleaved,
     grey_planes,
-    soa_norms,
 )
 
 SIGNATURES = {

@@ -5,16 +5,15 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.transpose_steps import (
+from gpulearn.kernels.transpose_steps import TRANSPOSE_PADDED, TRANSPOSE_WHOLE
+from gpulearn.kernels.transpose_tiled import TILE
+from tools.gpu.cases.lesson_kernels import (
     TRANSPOSE_GUARDED,
     TRANSPOSE_LEAVES,
     TRANSPOSE_OVERFLOWS,
-    TRANSPOSE_PADDED,
     TRANSPOSE_TORN,
     TRANSPOSE_WAITS_EARLY,
-    TRANSPOSE_WHOLE,
 )
-from gpulearn.kernels.transpose_tiled import TILE
 
 STEPS = (
     TRANSPOSE_TORN,

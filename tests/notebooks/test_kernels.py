@@ -20,13 +20,16 @@ from gpulearn.kernels import (
 )
 from tests.notebooks.harness import NOTEBOOKS, has
 from tests.notebooks.page import read
-from tools.gpu.cases import warp_kernels
+from tools.gpu.cases import lesson_kernels, warp_kernels
 
 # notebook → the modules that hold its kernels, and how many it defines
 TAKEN = {
-    "04_memory_coalescing": ((copies, warp_kernels, columns, points, transpose), 11),
+    "04_memory_coalescing": (
+        (copies, warp_kernels, columns, points, transpose, lesson_kernels),
+        11,
+    ),
     "05_shared_memory_and_barriers": (
-        (blocks, convolution, stencil, transpose_steps, transpose_tiled),
+        (blocks, convolution, stencil, transpose_steps, transpose_tiled, lesson_kernels),
         8,
     ),
 }

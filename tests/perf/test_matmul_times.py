@@ -12,8 +12,8 @@ from gpulearn.perf.recordings import Recording
 from gpulearn.perf.roofline import matmul_seconds
 from gpulearn.perf.series import Provenance, Series
 from gpulearn.perf.timing import Measurement
-from tools.gpu.recorders import matmul as recording
-from tools.gpu.recorders.matmul import record_matmul
+from tools.gpu.recording import matmul as recording
+from tools.gpu.recording.matmul import record_matmul
 
 SIZES = [8, 16]
 T4 = Gpu("Tesla T4", 2**34, (7, 5), "12.4")

@@ -17,7 +17,7 @@ from gpulearn.recorders import (
 )
 from gpulearn.recorders.measuring import WrongResultError, agree
 from gpulearn.train.models import MLP
-from tools.gpu.recorders import matmul
+from tools.gpu.recording import matmul
 from tools.gpu.recording.record import families
 
 TINY = {

@@ -76,6 +76,7 @@ class Case:
         arguments: Callable[[str], tuple[Any, ...]],
         tolerance: float = 0.0,
         block: Shape | None = None,
+        expect: Callable[..., Mapping[int, Any]] | None = None,
         **more: Any,
     ) -> Case:
         """The usual launch of a kernel, or one with another block, held against its reference.
@@ -87,6 +88,7 @@ class Case:
             arguments: a size of `SIZES` → the kernel's arguments.
             tolerance: as above.
             block: threads per block, if not the usual ones.
+            expect: as above, where it is not what the specification says.
             more: `sizes`, `finding` and `keep_off_gpu`, as above.
         """
 
@@ -95,7 +97,7 @@ class Case:
             return Shot(*specification.shape(*args, block=block), args)
 
         name = f"{specification.name}, {label}"
-        expect = specification.expected
+        expect = expect or specification.expected
         return cls(name, notebook, specification.kernel, make, expect, tolerance, **more)
 
     @property

@@ -8,17 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels.copies import (
-    COPY_BY_COLUMNS,
-    COPY_BY_ROWS,
-    COPY_COALESCED,
-    COPY_GATHER,
-    COPY_IN_RUNS,
-    COPY_STRIDED,
-)
+from gpulearn.kernels.copies import COPY_BY_ROWS, COPY_COALESCED, COPY_IN_RUNS, COPY_STRIDED
 from gpulearn.kernels.specification import poisoned
 from tools.gpu.case import Case, Shot
 from tools.gpu.cases.arrays import numbers, repeated
+from tools.gpu.cases.lesson_kernels import COPY_BY_COLUMNS, COPY_GATHER
 
 __all__ = ["CASES"]
 

@@ -7,11 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels.columns import COLUMN_MAXIMA, COLUMN_SUMS, ROW_MAXIMA
-from gpulearn.kernels.points import AOS_NORMS, GREY_INTERLEAVED, GREY_PLANES, SOA_NORMS
+from gpulearn.kernels.columns import COLUMN_SUMS
+from gpulearn.kernels.points import SOA_NORMS
 from gpulearn.kernels.specification import poisoned
 from tools.gpu.case import Case
 from tools.gpu.cases.arrays import numbers, whole_numbers
+from tools.gpu.cases.lesson_kernels import (
+    AOS_NORMS,
+    COLUMN_MAXIMA,
+    GREY_INTERLEAVED,
+    GREY_PLANES,
+    ROW_MAXIMA,
+)
 
 __all__ = ["CASES"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +12,7 @@ from gpulearn.kernels.specification import blocks_along, poisoned
 from gpulearn.kernels.transpose import TRANSPOSE_NAIVE, TRANSPOSE_TO_ROWS
 from gpulearn.kernels.transpose_tiled import TILE, TRANSPOSE_TILED
 from tools.gpu.case import Case
+from tools.gpu.cases import lesson_kernels as lessons
 from tools.gpu.cases.arrays import numbers, whole_numbers
 
 __all__ = ["CASES"]
@@ -72,9 +72,9 @@ OUTSIDE: dict[str, Any] = {
 FILLED = (
     steps.TRANSPOSE_WHOLE,
     steps.TRANSPOSE_PADDED,
-    steps.TRANSPOSE_GUARDED,
-    steps.TRANSPOSE_LEAVES,
-    steps.TRANSPOSE_OVERFLOWS,
+    lessons.TRANSPOSE_GUARDED,
+    lessons.TRANSPOSE_LEAVES,
+    lessons.TRANSPOSE_OVERFLOWS,
 )
 CASES = (
     *(
@@ -89,22 +89,23 @@ CASES = (
         for specification in FILLED
     ),
     *(
-        replace(
-            Case.of(specification, fit, "05", partial(by_tiles, fit, "float32"), **more),
+        Case.of(
+            specification,
+            fit,
+            "05",
+            partial(by_tiles, fit, "float32"),
             expect=expect_nothing,
+            **more,
         )
         for specification, fit, more in (
-            (steps.TRANSPOSE_TORN, "whole", RACE),
-            (steps.TRANSPOSE_WAITS_EARLY, "whole", RACE),
-            (steps.TRANSPOSE_GUARDED, "odd", DIVERGENT),
-            (steps.TRANSPOSE_LEAVES, "odd", DIVERGENT),
+            (lessons.TRANSPOSE_TORN, "whole", RACE),
+            (lessons.TRANSPOSE_WAITS_EARLY, "whole", RACE),
+            (lessons.TRANSPOSE_GUARDED, "odd", DIVERGENT),
+            (lessons.TRANSPOSE_LEAVES, "odd", DIVERGENT),
             (steps.TRANSPOSE_WHOLE, "odd", OUTSIDE),
-            (steps.TRANSPOSE_OVERFLOWS, "odd", OUTSIDE),
+            (lessons.TRANSPOSE_OVERFLOWS, "odd", OUTSIDE),
         )
     ),
-    replace(
-        Case.of(steps.TRANSPOSE_OVERFLOWS, "odd, with room", "05", with_room, sizes=SMALL,
-                finding="uninitialised-read"),
-        expect=expect_in_corner,
-    ),
+    Case.of(lessons.TRANSPOSE_OVERFLOWS, "odd, with room", "05", with_room, sizes=SMALL,
+            expect=expect_in_corner, finding="uninitialised-read"),
 )  # fmt: skip

@@ -19,13 +19,13 @@ from typing import Any
 
 from gpulearn import recorders, require
 from gpulearn.perf.recordings import Recording, growing, recorded_here, save
-from tools.gpu import recorders as visited
+from tools.gpu import recording
 
 __all__ = ["Maker", "Rows", "Saver", "families", "main", "maker"]
 
 SECONDS = 1.0  # between two times that a file is written
 
-FOLDERS = (recorders, visited)  # with a module for each recording
+FOLDERS = (recorders, recording)  # with a module for each recording that a figure shows
 # name → function of `tools.gpu.ladder.recording`, sizes of a rehearsal
 LADDER: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "ladder": ("record_ladder", {"sizes": (16,), "seconds": 0.01}),

@@ -1,1 +1,0 @@
-"""Recordings that are only made on a visit: no figure measures them on the spot."""
