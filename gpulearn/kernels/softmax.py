@@ -21,10 +21,8 @@ from gpulearn.kernels.specification import Specification, blocks_along
 __all__ = [
     "ARGMAX_ROWS",
     "SOFTMAX_ROWS",
-    "SOFTMAX_UNSAFE",
     "argmax_rows",
     "softmax_rows",
-    "softmax_unsafe",
 ]
 
 Matrix = np.ndarray[tuple[int, int], Any]
@@ -64,33 +62,6 @@ def argmax_rows(scores: Matrix, places: Vector) -> None:
             where = there
     if cuda.laneid == 0:
         places[row] = where
-
-
-@cuda.jit
-def softmax_unsafe(scores: Matrix, out: Matrix) -> None:
-    """The softmax of each row as its formula reads: exp overflows in float32 beyond 88.7.
-
-    Args:
-        scores: float32, shape (m, n).
-        out: float32, shape (m, n).
-
-    Launch: at least 32·m threads; blocks of whole warps.
-
-    >>> out = np.zeros((1, 2), np.float32)
-    >>> softmax_unsafe[1, 32](np.zeros((1, 2), np.float32), out)
-    >>> out
-    array([[0.5, 0.5]], dtype=float32)
-    """
-    row = cuda.grid(1) // WARP
-    if row >= scores.shape[0]:
-        return
-    total = np.float32(0)
-    for j in range(cuda.laneid, scores.shape[1], WARP):
-        total += math.exp(scores[row, j])
-    for step in (16, 8, 4, 2, 1):
-        total += cuda.shfl_xor_sync(FULL_WARP, total, step)
-    for j in range(cuda.laneid, scores.shape[1], WARP):
-        out[row, j] = math.exp(scores[row, j]) / total
 
 
 @cuda.jit
@@ -137,13 +108,6 @@ def softmax(scores: Matrix, out: Matrix) -> tuple[Matrix]:
     return ((powers / powers.sum(axis=1, keepdims=True)).astype(out.dtype),)
 
 
-def softmax_formula(scores: Matrix, out: Matrix) -> tuple[Matrix]:
-    """What the formula gives in float32: beyond 88.7 an infinity, and NaN where two divide."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        powers = np.exp(scores)
-        return (powers / powers.sum(axis=1, keepdims=True),)
-
-
 ARGMAX_ROWS = Specification(
     argmax_rows,
     places_of_maxima,
@@ -152,4 +116,3 @@ ARGMAX_ROWS = Specification(
     outputs=(1,),
 )
 SOFTMAX_ROWS = replace(ARGMAX_ROWS, kernel=softmax_rows, reference=softmax)
-SOFTMAX_UNSAFE = replace(ARGMAX_ROWS, kernel=softmax_unsafe, reference=softmax_formula)

@@ -10,11 +10,10 @@ from gpulearn import cuda
 from gpulearn.kernels.softmax import (
     ARGMAX_ROWS,
     SOFTMAX_ROWS,
-    SOFTMAX_UNSAFE,
     argmax_rows,
     softmax_rows,
-    softmax_unsafe,
 )
+from tools.gpu.cases.lesson_kernels import SOFTMAX_UNSAFE, softmax_unsafe
 
 SIGNATURES = {
     argmax_rows: "void(float32[:, ::1], int32[::1])",

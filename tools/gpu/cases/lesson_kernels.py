@@ -1,7 +1,7 @@
-"""Kernels that a notebook defines in a cell of its own, for the tests and a visit to a GPU.
+"""Kernels that a notebook writes out or speaks of, for the tests and a visit to a GPU.
 
-Notebook 04 compares orders of memory with them, notebook 05 goes wrong with them on the way to
-`transpose_tiled`: each says how.
+Notebook 04 compares orders of memory with them; notebook 05 goes wrong with them on the way to
+`transpose_tiled`, and each says how; `softmax_unsafe` is what 07 warns of.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import numpy as np
 from gpulearn import cuda
 from gpulearn.kernels.copies import COPY_BY_ROWS
 from gpulearn.kernels.points import norms_of_rows
+from gpulearn.kernels.reduction import FULL_WARP, WARP
+from gpulearn.kernels.softmax import ARGMAX_ROWS
 from gpulearn.kernels.specification import Specification, blocks_along
 from gpulearn.kernels.transpose_tiled import PADDED, TILE, TRANSPOSE_TILED
 
@@ -26,6 +28,7 @@ __all__ = [
     "GREY_INTERLEAVED",
     "GREY_PLANES",
     "ROW_MAXIMA",
+    "SOFTMAX_UNSAFE",
     "TRANSPOSE_GUARDED",
     "TRANSPOSE_LEAVES",
     "TRANSPOSE_OVERFLOWS",
@@ -38,6 +41,7 @@ __all__ = [
     "grey_interleaved",
     "grey_planes",
     "row_maxima",
+    "softmax_unsafe",
     "transpose_guarded",
     "transpose_leaves",
     "transpose_overflows",
@@ -263,6 +267,33 @@ def maxima_of_columns(matrix: Array, out: Array) -> tuple[Array]:
     return (matrix.max(axis=0),)
 
 
+@cuda.jit
+def softmax_unsafe(scores: Matrix, out: Matrix) -> None:
+    """The softmax of each row as its formula reads: exp overflows in float32 beyond 88.7.
+
+    Args:
+        scores: float32, shape (m, n).
+        out: float32, shape (m, n).
+
+    Launch: at least 32·m threads; blocks of whole warps.
+
+    >>> out = np.zeros((1, 2), np.float32)
+    >>> softmax_unsafe[1, 32](np.zeros((1, 2), np.float32), out)
+    >>> out
+    array([[0.5, 0.5]], dtype=float32)
+    """
+    row = cuda.grid(1) // WARP
+    if row >= scores.shape[0]:
+        return
+    total = np.float32(0)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        total += math.exp(scores[row, j])
+    for step in (16, 8, 4, 2, 1):
+        total += cuda.shfl_xor_sync(FULL_WARP, total, step)
+    for j in range(cuda.laneid, scores.shape[1], WARP):
+        out[row, j] = math.exp(scores[row, j]) / total
+
+
 def gathered(source: Array, index: Array, target: Array) -> tuple[Array]:
     """What `copy_gather` must leave in `target`."""
     return (source[index],)
@@ -276,6 +307,13 @@ def means_of_pixels(colours: Array, out: Array) -> tuple[Array]:
 def means_of_planes(colours: Array, out: Array) -> tuple[Array]:
     """What `grey_planes` must leave in `out`, computed in float64."""
     return (colours.mean(axis=0, dtype=np.float64).astype(out.dtype),)
+
+
+def softmax_formula(scores: Matrix, out: Matrix) -> tuple[Matrix]:
+    """What the formula gives in float32: beyond 88.7 an infinity, and NaN where two divide."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        powers = np.exp(scores)
+        return (powers / powers.sum(axis=1, keepdims=True),)
 
 
 ROW_MAXIMA = Specification(
@@ -318,3 +356,4 @@ TRANSPOSE_WAITS_EARLY = replace(TRANSPOSE_TILED, kernel=transpose_waits_early)
 TRANSPOSE_GUARDED = replace(TRANSPOSE_TILED, kernel=transpose_guarded)
 TRANSPOSE_LEAVES = replace(TRANSPOSE_TILED, kernel=transpose_leaves)
 TRANSPOSE_OVERFLOWS = replace(TRANSPOSE_TILED, kernel=transpose_overflows)
+SOFTMAX_UNSAFE = replace(ARGMAX_ROWS, kernel=softmax_unsafe, reference=softmax_formula)

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels.softmax import ARGMAX_ROWS, SOFTMAX_ROWS, SOFTMAX_UNSAFE
+from gpulearn.kernels.softmax import ARGMAX_ROWS, SOFTMAX_ROWS
 from gpulearn.kernels.specification import poisoned
 from tools.gpu.case import Case
 from tools.gpu.cases.arrays import numbers, whole_numbers
+from tools.gpu.cases.lesson_kernels import SOFTMAX_UNSAFE
 
 __all__ = ["CASES"]
 
