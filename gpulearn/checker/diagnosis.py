@@ -88,12 +88,11 @@ def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> st
 
 def _hint(exercise: Exercise, outcomes: Sequence[Any]) -> str | None:
     """The hint of the known wrong answer that behaves like this one on every case."""
-    cases = exercise.cases()[: len(outcomes)]
+    tried = _known_wrongs(exercise)
 
-    @functools.cache  # a second kinship looks at the same outcomes
     def known(number: int, case: int) -> Any:
         try:
-            return _try(exercise, exercise.answers.wrongs[number].answer, cases[case])
+            return tried(number, case)
         except (TimeoutError, MachineFault) as failed:  # on a busy machine; not this answer's
             return Raised(type(failed).__name__, str(failed))
 
@@ -101,9 +100,21 @@ def _hint(exercise: Exercise, outcomes: Sequence[Any]) -> str | None:
         for number, wrong in enumerate(exercise.answers.wrongs):
             if all(
                 _alike(same, one, known(number, case)) for case, one in enumerate(outcomes)
-            ) and _said(outcomes) == _said([known(number, case) for case in range(len(cases))]):
+            ) and _said(outcomes) == _said([known(number, case) for case in range(len(outcomes))]):
                 return wrong.hint
     return None
+
+
+@functools.lru_cache(maxsize=1)  # a learner tries one exercise several times, then goes on
+def _known_wrongs(exercise: Exercise) -> Callable[[int, int], Any]:
+    """What an exercise's wrong answers do: each is tried once on a case, when it is asked for."""
+    cases = exercise.cases()
+
+    @functools.cache
+    def outcome(number: int, case: int) -> Any:
+        return _try(exercise, exercise.answers.wrongs[number].answer, cases[case])
+
+    return outcome
 
 
 def _said(outcomes: Sequence[Any]) -> str:

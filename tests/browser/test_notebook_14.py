@@ -1,6 +1,4 @@
-"""Notebook 14 in JupyterLab: drifting replicas, timelines, a script under torchrun, an exercise."""
-
-import re
+"""Notebook 14 in JupyterLab: an exercise on ranks."""
 
 import pytest
 
@@ -14,14 +12,8 @@ def notebook(open_notebook):
         "14_data_parallel",
         "def average_gradients",
         'gl.check("average_gradients"',
-        "gl.launch(train, 1, 2)",
-        "script = ",
-        "programs = ",
-        "deep = ",
-        "strong, weak = ",
-        "cluster = ",
     )
-    opened.run_all(240)
+    opened.run_all()
     return opened
 
 
@@ -48,29 +40,3 @@ def test_a_learner_works_through_notebook_14(notebook):
     notebook.run(stub)
     assert notebook.run(check).startswith("✓ average_gradients is right in all")
     notebook.screenshot("14-right-answer")
-
-
-def test_its_figures_state_what_they_show(notebook):
-    for begins, states in {
-        "programs = ": "gradients averaged equal to the bit all the way",
-        "deep = ": "Timeline of overlapping, 2 ranks",
-        "strong, weak = ": "measured here",
-        "cluster = ": "modelled",
-    }.items():
-        cell = notebook.cell(begins)
-        assert states in cell.locator(".jp-OutputArea img").get_attribute("alt")
-        cell.scroll_into_view_if_needed()
-        notebook.screenshot(f"14-{begins.split()[0].strip(',')}")
-
-
-def test_ranks_and_a_script_under_torchrun_say_the_same_loss(notebook):
-    cell, script = notebook.cell("gl.launch(train, 1, 2)"), notebook.cell("script = ")
-    losses = [
-        loss
-        for each in (cell, script)
-        for loss in re.findall(r"loss (\d\.\d+)", each.locator(".jp-OutputArea").inner_text())
-    ]
-    assert len(losses) == 5
-    assert len(set(losses)) == 1
-    script.scroll_into_view_if_needed()
-    notebook.screenshot("14-torchrun")

@@ -48,6 +48,7 @@ def faults(
     folder: Path = NOTEBOOKS,
     limits: Limits | None = None,
     solve: Callable[[str], str] = solution_source,
+    look: Callable[[NotebookNode], object] = lambda executed: None,
 ) -> list[str]:
     """Execute a notebook in one of its forms.
 
@@ -58,6 +59,7 @@ def faults(
         folder: the working directory of its kernel.
         limits: in seconds, per cell and for all.
         solve: gives the source for an exercise's name.
+        look: is shown the executed notebook.
 
     Returns:
         One line for each fault; none if all is well.
@@ -69,6 +71,7 @@ def faults(
     elif form == "both":
         notebook, origin = in_both_forms(notebook, solve)
     ran = run(notebook, folder, limits or Limits())
+    look(ran.notebook)
     found += ((origin[cell], text) for cell, text in judged(ran, len(notebook.cells), form))
     return [f"{name} cell {cell + 1}: {one_line(text)}" for cell, text in sorted(found)]
 

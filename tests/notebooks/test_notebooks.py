@@ -1,8 +1,12 @@
-"""Every notebook, executed in both forms."""
+"""Every notebook, executed in both forms; and what some of their cells must say then."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 import pytest
+from nbformat import NotebookNode
 
 from tests.notebooks.harness import NOTEBOOKS, Form, faults, needs_two_runs
 from tests.notebooks.page import read
@@ -23,5 +27,32 @@ def test_there_are_notebooks() -> None:
 @pytest.mark.notebook
 @pytest.mark.parametrize(("path", "form"), RUNS)
 def test_runs(path, form: Form) -> None:
-    found = faults(read(path), path.name, form)
+    executed: list[NotebookNode] = []
+    found = faults(read(path), path.name, form, look=executed.append)
     assert not found, "\n" + "\n".join(found)
+    LOOKS.get(path.stem, lambda executed: None)(executed[0])
+
+
+def said(executed: NotebookNode, begins: str) -> str:
+    """All that the one cell that begins with a text has printed and shown, with its markup."""
+    (cell,) = (c for c in executed.cells if c.source.startswith(begins))
+    shown = [output.get("data", {"text/plain": output.get("text", "")}) for output in cell.outputs]
+    return "\n".join(text for data in shown for kind, text in data.items() if "text/" in kind)
+
+
+def data_parallel(executed: NotebookNode) -> None:
+    """Figures say what they show, and one loss is the same from ranks and from a script."""
+    for begins, states in {
+        "programs = ": "gradients averaged equal to the bit all the way",
+        "deep = ": "Timeline of overlapping, 2 ranks",
+        "strong, weak = ": "measured here",
+        "cluster = ": "modelled",
+    }.items():
+        assert states in said(executed, begins)
+    cells = [said(executed, begins) for begins in ("gl.launch(train, 1, 2)", "script = ")]
+    losses = [re.findall(r"loss (\d\.\d+)", one) for one in cells]
+    assert [len(one) for one in losses] == [3, 2]
+    assert len({*losses[0], *losses[1]}) == 1
+
+
+LOOKS: dict[str, Callable[[NotebookNode], None]] = {"14_data_parallel": data_parallel}
