@@ -36,6 +36,14 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`-m compiler` chooses the tests that need Numba's CUDA compiler."""
+    for item in items:
+        if "_compiler" in getattr(item, "fixturenames", ()):
+            item.add_marker("compiler")
+
+
 @pytest.fixture
 def _compiler() -> None:
     """Numba's CUDA compiler; a run that requires it fails without, a person's run skips."""

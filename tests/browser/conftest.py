@@ -30,6 +30,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+POLLING = 100  # milliseconds; by itself a page is asked, and drawn, 60 times a second
 SETTINGS = {
     # no question about news at the first start, and every cell stays in the page
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -125,6 +126,7 @@ class Notebook:
         """Wait until the status bar says that the kernel has nothing to do."""
         self.page.wait_for_function(
             r"/\| Idle/.test(document.querySelector('#jp-main-statusbar')?.innerText ?? '')",
+            polling=POLLING,
             timeout=seconds * 1000,
         )
 
@@ -136,6 +138,7 @@ class Notebook:
         self.page.wait_for_function(
             r"prompt => /\[\d+\]/.test(prompt.innerText)",
             arg=last.element_handle(),
+            polling=POLLING,
             timeout=seconds * 1000,
         )
         self.wait_for_idle()
