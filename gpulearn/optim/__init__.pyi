@@ -2,6 +2,7 @@ from .landscapes import quadratic as quadratic
 from .landscapes import surface as surface
 from .numerical import largest_stable_step as largest_stable_step
 from .numerical import numerical_gradient as numerical_gradient
+from .optimizers import OPTIMIZERS as OPTIMIZERS
 from .optimizers import adagrad_step as adagrad_step
 from .optimizers import adam_step as adam_step
 from .optimizers import adamw_step as adamw_step

@@ -12,8 +12,8 @@ from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.parallel.costs import all_reduce_seconds
 from gpulearn.parallel.links import LINKS, Link, as_link
+from gpulearn.plot.controls import Explorer, dropdown
 from gpulearn.plot.style import LINES, figure, legend_beside
-from gpulearn.plot.widgets import Explorer, dropdown
 from gpulearn.require import shown
 
 __all__ = ["all_reduce", "all_reduce_explorer"]

@@ -9,8 +9,8 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
+from gpulearn.plot.controls import Explorer, slider
 from gpulearn.plot.style import box, centred, figure
-from gpulearn.plot.widgets import Explorer, slider
 
 __all__ = ["convolution_explorer"]
 

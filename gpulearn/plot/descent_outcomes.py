@@ -212,7 +212,7 @@ def settling_rates(
 
 
 def race_methods(grounds: Mapping[str, tuple[Landscape, Any, float]]) -> Table:
-    """A table of six methods: each one's fewest steps to a goal over ten rates, on each ground.
+    """A table of methods: each one's fewest steps to a goal over ten rates, on each ground.
 
     A cell holds the step from which the loss stays at the goal or below, the rate with which
     that was so, and with how many of the ten rates, from 0.001 to 1, it was reached within 1000

@@ -13,9 +13,9 @@ from gpulearn.errors import BadInput
 from gpulearn.optim.landscapes import SURFACES, Landscape, Surface, surface
 from gpulearn.optim.optimizers import OPTIMIZERS
 from gpulearn.optim.trajectories import Trajectory, descend
+from gpulearn.plot.controls import Explorer, choices, dropdown
 from gpulearn.plot.line_charts import curves
 from gpulearn.plot.style import LINES, figure, legend_beside
-from gpulearn.plot.widgets import Explorer, choices, dropdown
 
 __all__ = ["METHODS", "descent", "descent_explorer", "losses", "need_paths"]
 

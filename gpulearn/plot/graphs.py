@@ -15,8 +15,8 @@ from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.nn.autograd import Variable
+from gpulearn.plot.controls import Player, slider
 from gpulearn.plot.style import centred, figure
-from gpulearn.plot.widgets import Player, slider
 from gpulearn.require import shown
 
 __all__ = ["graph", "graph_player"]

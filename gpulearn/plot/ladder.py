@@ -12,8 +12,8 @@ from gpulearn.errors import BadInput
 from gpulearn.kernels.ladder import LADDER, PUBLISHED, PUBLISHED_SOURCE
 from gpulearn.perf.gpus import GPUS
 from gpulearn.perf.rung_rates import LIBRARY, Rate, ladder_rates, recorded_sizes
+from gpulearn.plot.controls import Explorer, choices
 from gpulearn.plot.style import figure
-from gpulearn.plot.widgets import Explorer, choices
 from gpulearn.simt.observers.traffic import WARP
 from gpulearn.tables import Table, table
 

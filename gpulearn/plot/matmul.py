@@ -16,8 +16,8 @@ from gpulearn.perf.matmul_times import gpu_times, modelled_times, runs_here
 from gpulearn.perf.roofline import plain
 from gpulearn.perf.series import Series, crossover
 from gpulearn.perf.timing import format_seconds
+from gpulearn.plot.controls import Explorer, choices, dtypes, gpu_and_dtype
 from gpulearn.plot.style import LINES, doublings, figure
-from gpulearn.plot.widgets import Explorer, choices, dtypes, gpu_and_dtype
 from gpulearn.require import above_zero
 from gpulearn.tables import Table, table
 

@@ -13,8 +13,8 @@ from gpulearn.perf.gpus import GPUS
 from gpulearn.perf.measured_roof import RoofPoint
 from gpulearn.perf.roofline import Roof, plain, roof
 from gpulearn.perf.timing import format_seconds
+from gpulearn.plot.controls import Explorer, choices, gpu_and_dtype
 from gpulearn.plot.style import LINES, figure, legend_beside
-from gpulearn.plot.widgets import Explorer, choices, gpu_and_dtype
 from gpulearn.tables import Table, table
 
 __all__ = ["compare_points", "compare_roofs", "roofline", "roofline_explorer"]

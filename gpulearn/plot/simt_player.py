@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpulearn import require
 from gpulearn.errors import BadInput
+from gpulearn.plot.controls import Player, dropdown, slider
 from gpulearn.plot.memory_requests import sentence
-from gpulearn.plot.widgets import Player, dropdown, slider
 from gpulearn.simt.observers.trace import IDLE, TraceStep
 from gpulearn.simt.observers.traffic import WARP
 

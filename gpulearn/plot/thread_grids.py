@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.kernels.indexing import blocks_for
-from gpulearn.plot.widgets import Explorer, slider
+from gpulearn.plot.controls import Explorer, slider
 
 __all__ = ["thread_explorer"]
 

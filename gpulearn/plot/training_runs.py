@@ -12,8 +12,8 @@ from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput, TrainingError
 from gpulearn.perf.timing import format_seconds
+from gpulearn.plot.controls import Explorer, choices, dropdown
 from gpulearn.plot.style import LINES, figure, plain_decades
-from gpulearn.plot.widgets import Explorer, choices, dropdown
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
 

@@ -125,8 +125,8 @@ def fit(
         epochs: passes over the training data.
         lr: learning rate, the highest of the schedule.
         batch: images a step.
-        optimizer: "sgd", "momentum", "nesterov", "rmsprop", "adagrad", "adam", "adamw", or a
-            function called as `optimizer(parameters, lr=rate)`.
+        optimizer: a name in `gl.optim.OPTIMIZERS`, such as "adamw", or a function called as
+            `optimizer(parameters, lr=rate)`.
         schedule: "constant", "cosine", "warm-up" (a tenth of the steps upwards, then cosine), or
             a function from the step, from 0, to its rate.
         clip: largest global norm of the gradient, or None.

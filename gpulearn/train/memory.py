@@ -88,7 +88,7 @@ def memory_budget(
     Args:
         model: a chain of layers.
         batch: the shape of a batch of images, such as (64, 1, 8, 8).
-        optimizer: "sgd", "momentum", "nesterov", "rmsprop", "adagrad", "adam" or "adamw".
+        optimizer: a name in `gl.optim.OPTIMIZERS`, such as "adamw".
         precision: "float32", "bfloat16" or "float16", as for `Precision`.
 
     Returns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tools.gpu.case import Case
 from tools.gpu.cases import (
+    columns,
     copies,
     elements,
     histograms,
@@ -11,8 +12,8 @@ from tools.gpu.cases import (
     points,
     products,
     reductions,
-    rows,
     scans,
+    softmax,
     transposes,
     walks,
     windows,
@@ -21,7 +22,7 @@ from tools.gpu.cases import (
 __all__ = ["CASES"]
 
 SUBJECTS = (
-    elements, copies, points, transposes, windows, products, reductions, histograms, scans, rows,
-    walks, patterns,
+    elements, copies, columns, points, transposes, windows, products, reductions, histograms,
+    scans, softmax, walks, patterns,
 )  # fmt: skip
 CASES: dict[str, Case] = {case.name: case for subject in SUBJECTS for case in subject.CASES}

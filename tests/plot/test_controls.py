@@ -3,8 +3,8 @@
 import pytest
 
 from gpulearn import show
+from gpulearn.plot.controls import Explorer, Player, slider
 from gpulearn.plot.style import figure
-from gpulearn.plot.widgets import Explorer, Player, slider
 
 
 @pytest.fixture(scope="module")
