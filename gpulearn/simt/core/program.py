@@ -21,8 +21,10 @@ class MachineProgram(Protocol):
     def kernel(self, *, counting: bool) -> Translation:
         """The kernel itself, with or without the calls that tell of each statement."""
 
-    def translation(self, device: DeviceFunction) -> Translation:
-        """A device function."""
+    def prepared(
+        self, device: DeviceFunction, args: tuple[Any, ...]
+    ) -> tuple[Translation, tuple[Any, ...]]:
+        """A device function, and the arguments as its declared signature wants them."""
 
     def parameters(self, device: DeviceFunction) -> list[str]:
         """The names of a device function's parameters."""

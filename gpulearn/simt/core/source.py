@@ -9,10 +9,12 @@ import itertools
 import linecache
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
+
+import numpy as np
 
 from gpulearn.simt.core.findings import Finding, Stop
 
@@ -40,7 +42,7 @@ class KernelSource:
     tree: ast.FunctionDef
     first_line: int
     text: str
-    scope: dict[str, Any] = field(default_factory=dict)
+    frozen: dict[str, Any] = field(default_factory=dict)  # what names stood for when first used
     unit: int = 0
 
     def __post_init__(self) -> None:
@@ -76,26 +78,31 @@ class KernelSource:
                 names.add(node.name)
         return names
 
+    def afresh(self) -> KernelSource:
+        """The same source, whose names nobody has looked up yet."""
+        return replace(self, frozen={})
+
     def lookup(self, name: str) -> Any:
         """What a name that is not local stands for: closure, global, builtin or `MISSING`."""
-        if name in self.scope:
-            return self.scope[name]
+        if name in self.frozen:
+            return self.frozen[name]
+        code = self.function.__code__
+        if name in code.co_freevars:
+            cell = (self.function.__closure__ or ())[code.co_freevars.index(name)]
+            try:
+                return self.keep(name, cell.cell_contents)
+            except ValueError:  # not assigned yet
+                pass
         module = self.function.__globals__
-        if name in module:
-            return module[name]
-        return getattr(builtins, name, MISSING)
+        return self.keep(name, module.get(name, getattr(builtins, name, MISSING)))
 
-
-def _closure(function: Callable[..., Any]) -> dict[str, Any]:
-    cells = getattr(function, "__closure__", None) or ()
-    names = function.__code__.co_freevars
-    found = {}
-    for name, cell in zip(names, cells, strict=True):
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
-    return found
+    def keep(self, path: str, value: Any) -> Any:
+        """Freezes what a name, or a dotted one, stands for, as compiling does."""
+        if value is MISSING:
+            return value
+        if path not in self.frozen:
+            self.frozen[path] = value.copy() if isinstance(value, np.ndarray) else value
+        return self.frozen[path]
 
 
 def _refuse(function: Callable[..., Any], why: str) -> Stop:
@@ -152,4 +159,4 @@ def read(function: Callable[..., Any]) -> KernelSource:
     if tree is None:
         raise _refuse(function, "is not defined by a def statement")
     ast.increment_lineno(tree, first - 1)
-    return KernelSource(function, tree, first, text, _closure(function))
+    return KernelSource(function, tree, first, text)

@@ -244,7 +244,7 @@ class _Translator:
                     name = ast.unparse(node)
                     message = f"there is no {name}{_meant(base, node)}"
                     raise Stop(Finding("not-a-kernel", node.lineno, message))
-                return callee(found)
+                return callee(self.source.keep(ast.unparse(node), found))
         return MISSING
 
     def known(self, node: ast.expr, value: Any) -> str:

@@ -8,50 +8,65 @@ said once, and the machine goes on without the verdict.
 
 from __future__ import annotations
 
+import ctypes
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from gpulearn.device import numba_cuda
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import Record, View
+from gpulearn.simt.core.values import cast, settle
 from gpulearn.simt.frontend.dataflow import CHOSEN, RETURNED, Types
-from gpulearn.simt.frontend.numba_bridge import real_device_function, type_annotation
+from gpulearn.simt.frontend.numba_bridge import device_of, real_device, type_annotation
 from gpulearn.simt.frontend.numba_errors import NEW_ARRAY, in_words, reason
 
-__all__ = ["device_types", "judge", "number_dtypes"]
+__all__ = [
+    "argument_types", "chosen", "conversion", "declare", "device_call", "device_types",
+    "signature_types", "verdict",
+]  # fmt: skip
 
-_verdicts: dict[tuple[Any, ...], tuple[Finding | None, Types]] = {}
+_verdicts: dict[Any, tuple[Finding | None, Types, Any]] = {}
 _said: list[str] = []
 
 
-def judge(
-    function: Callable[..., Any], values: tuple[Any, ...], signature: Any = None
-) -> tuple[Any, Types]:
-    """A key for these argument types, and the dtypes of the kernel's variables.
+def verdict(
+    function: Callable[..., Any], arguments: tuple[Any, ...], names: Mapping[Any, Any]
+) -> tuple[Finding | None, Types]:
+    """Why Numba refuses a kernel, if it does, and the dtypes of the kernel's variables.
 
-    Raises:
-        Stop: with the finding `not-a-kernel` if Numba refuses the kernel.
+    `names` are what the names in the kernel and its device functions stand for: with others it
+    is asked again.
     """
-    try:
-        arguments = _signature_types(signature)
-        if arguments is None:
-            arguments = tuple(_type_of(v) for v in values)
-        else:
-            _check_arrays(function, arguments, values)
-    except _Moved as moved:
-        _give_up(moved)
-        return "any", {}
-    key = (function, arguments)
+    key = function, arguments, tuple((name, _identity(thing)) for name, thing in names.items())
     if key not in _verdicts:
         if len(_verdicts) > 1024:
             _verdicts.clear()
-        _verdicts[key] = _ask(function, arguments)
-    finding, variables = _verdicts[key]
-    if finding is not None:
-        raise Stop(Finding(finding.kind, finding.line, finding.message))
-    return arguments, variables
+        _verdicts[key] = (*_ask(function, arguments), names)  # what lives keeps its id
+    finding, variables, _ = _verdicts[key]
+    return finding and replace(finding), variables
+
+
+def _identity(thing: Any) -> Any:
+    """What Numba's verdict can depend on."""
+    if isinstance(thing, np.ndarray):
+        return thing.dtype, thing.ndim, thing.flags.c_contiguous, thing.flags.f_contiguous
+    plain = isinstance(thing, bool | int | float | complex | str)
+    return (type(thing), thing) if plain else id(thing)
+
+
+def declare(function: Any) -> Finding | None:
+    """Why Numba refuses a device function for a signature that it declares, if it does."""
+    try:
+        real_device(function)
+    except ImportError as moved:
+        _give_up(moved)
+    except Exception as error:
+        return reason(function.py_func, error)
+    return None
 
 
 class _Moved(Exception):  # noqa: N818 - says what happened
@@ -67,6 +82,60 @@ def _give_up(reason: BaseException) -> None:
 
 
 # --- types
+
+
+def argument_types(values: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The Numba types of arguments; None where Numba cannot be asked."""
+    try:
+        return tuple(_type_of(value) for value in values)
+    except _Moved as moved:
+        _give_up(moved)
+        return None
+
+
+def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any] | None:
+    """The types of the arguments, and of the result if it is said, of a signature.
+
+    None where Numba cannot be asked.
+    """
+    try:
+        numba_cuda.load()
+        from numba.core import sigutils
+    except ImportError as moved:
+        _give_up(moved)
+        return None
+    arguments, result = sigutils.normalize_signature(signature)
+    return tuple(arguments), result
+
+
+def chosen(name: str, declared: Sequence[tuple[Any, ...]], given: tuple[Any, ...]) -> Any:
+    """The one of several declared argument types that Numba takes for those given.
+
+    Raises:
+        Stop: with the finding `not-a-kernel` if none fits, or two fit alike.
+    """
+    words = ", ".join(in_words(str(kind)) for kind in given)
+    message = f"no signature of {name} fits these arguments: {words}"
+    try:
+        found = _overload(name, declared, given, ambiguous=False)
+        if found is not None:
+            return found
+    except TypeError:
+        message = f"several signatures of {name} fit these arguments equally well: {words}"
+    raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
+
+
+def _overload(
+    name: str, declared: Sequence[tuple[Any, ...]], given: tuple[Any, ...], *, ambiguous: bool
+) -> Any:
+    from numba.core import types
+    from numba.cuda.descriptor import cuda_target
+
+    context = cuda_target.typing_context
+    context.refresh()
+    signatures = [types.void(*arguments) for arguments in declared]
+    found = context.resolve_overload(name, signatures, given, {}, allow_ambiguous=ambiguous)
+    return found and tuple(found.args)
 
 
 def _type_of(value: Any) -> Any:
@@ -95,11 +164,7 @@ def _type_of(value: Any) -> Any:
                 else (types.NamedUniTuple(items[0], len(items), type(value)))
             )
         return types.Tuple(items)
-    try:
-        found = typeof(value)
-    except ValueError as error:
-        raise Stop(Finding("not-a-kernel", None, str(error).splitlines()[0])) from None
-    return types.unliteral(found)
+    return types.unliteral(typeof(value))
 
 
 def _layout(view: View) -> str:
@@ -115,51 +180,54 @@ def _layout(view: View) -> str:
     return "C" if is_c else "F" if is_f else "A"
 
 
-def _signature_types(signature: Any) -> tuple[Any, ...] | None:
-    if signature is None:
-        return None
-    try:
-        from numba.core import sigutils
-
-        arguments, _ = sigutils.normalize_signature(signature)
-    except ImportError as error:
-        raise _Moved(error) from None
-    except TypeError:
-        return None
-    return tuple(arguments)
-
-
-def _check_arrays(
-    function: Callable[..., Any], wanted: tuple[Any, ...], values: tuple[Any, ...]
-) -> None:
-    """Numbers are converted to what a signature says; arrays have to be it.
+def conversion(kernel: str, name: str, want: Any, given: Any) -> Callable[[Any], Any]:
+    """What turns an argument of the type `given` into one that a signature says is a `want`.
 
     Raises:
-        Stop: with the finding `not-a-kernel` if an array is of another type.
+        Stop: with the finding `not-a-kernel` if an array or a record is of another type.
     """
-    names = function.__code__.co_varnames
-    for name, want, value in zip(names, wanted, values, strict=False):
-        given = _type_of(value)
-        arrays = [hasattr(kind, "ndim") and hasattr(kind, "layout") for kind in (want, given)]
-        same = arrays[0] == arrays[1]
-        if all(arrays):
-            packed = want.layout == "A" or given.layout != "A"
-            same = packed and (want.dtype, want.ndim) == (given.dtype, given.ndim)
-        if not same:
-            message = (
-                f"the signature of {function.__name__} says that {name} is {in_words(str(want))}, "
-                f"and it is given {in_words(str(given))}: without a signature it takes what comes"
-            )
-            raise Stop(Finding("not-a-kernel", None, message, array=name))
+    from numba import types
+
+    tuples = isinstance(want, types.BaseTuple) and isinstance(given, types.BaseTuple)
+    if tuples and len(want) == len(given):
+        parts = [conversion(kernel, name, w, g) for w, g in zip(want, given, strict=True)]
+        return lambda value: tuple(part(v) for part, v in zip(parts, value, strict=True))
+    dtype, number = _dtype(want), _dtype(given)
+    if dtype is not None and (number is not None or isinstance(given, types.EnumMember)):
+        return lambda value: _number(kernel, name, dtype, value)
+    same = want == given
+    if isinstance(want, types.Array) and isinstance(given, types.Array):
+        packed = want.layout == "A" or given.layout != "A"
+        same = packed and (want.dtype, want.ndim) == (given.dtype, given.ndim)
+    if not same:
+        raise _not_declared(kernel, name, in_words(str(want)), in_words(str(given)))
+    return lambda value: value
 
 
-def number_dtypes(signature: Any) -> list[np.dtype[Any] | None] | None:
-    """For each argument of a signature, the dtype of a number; None for anything else."""
+def _not_declared(kernel: str, name: str, want: str, given: str) -> Stop:
+    message = (
+        f"the signature of {kernel} says that {name} is {want}, "
+        f"and it is given {given}: without a signature it takes what comes"
+    )
+    return Stop(Finding("not-a-kernel", None, message, array=name, errors=(TypeError,)))
+
+
+_C_TYPES = {"float32": "c_float", "float64": "c_double", "bool": "c_bool"}
+
+
+def _number(kernel: str, name: str, dtype: np.dtype[Any], value: Any) -> Any:
+    """A number as a launch hands it over: by ctypes, which takes no fraction for a whole one."""
     try:
-        arguments = _signature_types(signature)
-    except _Moved:
-        return None
-    return None if arguments is None else [_dtype(a) for a in arguments]
+        if dtype.kind == "c":
+            value = complex(value.real, value.imag)
+        elif dtype.itemsize > 2 or dtype.kind != "f":
+            value = getattr(ctypes, _C_TYPES.get(str(dtype), f"c_{dtype}"))(value).value
+        elif isinstance(value, complex | np.complexfloating):
+            raise TypeError
+        return cast(value, dtype)
+    except TypeError:
+        want = in_words(str(dtype))
+        raise _not_declared(kernel, name, want, f"{value!r}") from None
 
 
 def _kind(numba_type: Any) -> Any:
@@ -251,12 +319,37 @@ def _variables(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
     return {key: dtype for key, dtype in found.items() if key not in doubtful}
 
 
-def device_types(function: Callable[..., Any]) -> Types:
-    """The same for a device function, as far as all its uses so far agree."""
-    real = real_device_function(function)
+# --- device functions
+
+
+def device_call(dispatcher: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """The declared argument types that a call takes, None if any do, and the arguments in them."""
+    declared = _declared(dispatcher)
+    if not declared:
+        return None, args
+    wanted = declared[0] if len(declared) == 1 else _fitting(dispatcher, declared, args)
+    return wanted, tuple(settle(v, _kind(want)) for v, want in zip(args, wanted, strict=True))
+
+
+def _declared(dispatcher: Any) -> list[tuple[Any, ...]]:
+    """The argument types that a device function declares: it is compiled for no others."""
+    real = device_of(dispatcher)
+    return list(real.overloads) if real is not None and not real._can_compile else []
+
+
+def _fitting(dispatcher: Any, declared: list[tuple[Any, ...]], args: tuple[Any, ...]) -> Any:
+    """Those that Numba takes, of several: for types that it converts alike, the first."""
+    one_lane = [np.zeros((), v.dtype)[()] if isinstance(v, np.ndarray) else v for v in args]
+    given = argument_types(one_lane) or declared[0]
+    return _overload(dispatcher.__name__, declared, given, ambiguous=True) or declared[0]
+
+
+def device_types(dispatcher: Any, declared: Any = None) -> Types:
+    """The dtypes in a device function, for declared types or as far as all its uses agree."""
+    overloads = getattr(device_of(dispatcher), "overloads", {})
     found: Types = {}
     doubtful = set()
-    for compiled in getattr(real, "overloads", {}).values():
+    for compiled in [overloads[declared]] if declared else overloads.values():
         try:
             variables = _variables(compiled.type_annotation)
             result = _kind(compiled.signature.return_type)

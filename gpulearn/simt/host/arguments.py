@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,9 @@ import numpy as np
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import Allocation, Record, View
 from gpulearn.simt.core.values import cast
+from gpulearn.simt.frontend.numba_errors import caught_as
 from gpulearn.simt.host.device_array import (
+    NUMBERS,
     DeviceNDArray,
     MappedNDArray,
     device_copy,
@@ -50,6 +53,7 @@ class Marshalled:
     """The arguments as the machine takes them, and what must be done afterwards."""
 
     values: tuple[Any, ...] = ()
+    typed: tuple[Any, ...] = ()  # the same as Numba types them: enum members as they are
     back: list[Callable[[], object]] = field(default_factory=list)
     copied: list[tuple[str, int]] = field(default_factory=list)
 
@@ -59,10 +63,8 @@ class Marshalled:
             give()
 
 
-def marshal(
-    names: list[str], args: tuple[Any, ...], kernel: str, types: list[Any] | None = None
-) -> Marshalled:
-    """Prepares arguments; `types` are dtypes that a signature fixes for numbers (or None).
+def marshal(names: list[str], args: tuple[Any, ...], kernel: str) -> Marshalled:
+    """Prepares arguments.
 
     Raises:
         Stop: if an argument is nothing that a kernel can take.
@@ -70,20 +72,18 @@ def marshal(
     if len(args) != len(names):
         need = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
         message = f"{kernel} takes {need}, {len(args)} given"
-        raise Stop(Finding("not-a-kernel", None, message))
-    if types is not None and len(types) != len(names):
-        message = f"{kernel} takes {len(names)} arguments, and its signature has {len(types)}"
-        raise Stop(Finding("not-a-kernel", None, message))
+        raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
     made = Marshalled()
-    values = []
-    for position, (name, arg) in enumerate(zip(names, args, strict=True)):
-        value = _one(made, name, arg)
-        dtype = types[position] if types else None
-        if dtype is not None and not isinstance(value, View | tuple | Record):
-            value = cast(value, dtype)
-        values.append(value)
-    made.values = tuple(values)
+    made.values = tuple(_one(made, name, arg) for name, arg in zip(names, args, strict=True))
+    made.typed = tuple(_typed(arg, value) for arg, value in zip(args, made.values, strict=True))
     return made
+
+
+def _typed(arg: Any, value: Any) -> Any:
+    if isinstance(value, tuple):
+        parts = [_typed(a, v) for a, v in zip(arg, value, strict=True)]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return arg if isinstance(arg, enum.Enum) else value
 
 
 def _on_a_gpu(made: Marshalled, arg: Any) -> DeviceNDArray | None:
@@ -117,11 +117,16 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
         return elsewhere.as_view(name)
     host = host_array(arg)
     if host is not None:
-        if host.ndim == 0 and type(arg) is np.ndarray and host.dtype.kind == "V":
-            host = host.reshape(1)
-        if host.dtype.kind not in "biufcV" or not host.dtype.isnative:
+        if host.dtype.kind not in NUMBERS + "V" or not host.dtype.isnative:
             message = f"{name} is an array of {host.dtype}, which a kernel cannot hold"
             raise Stop(Finding("not-a-kernel", None, message, array=name))
+        if not _one_piece(host):
+            message = (
+                f"{name} is not contiguous, its elements are not side by side, and is copied to "
+                "the device in one piece: hand over np.ascontiguousarray(...), or a slice of an "
+                "array that is on the device"
+            )
+            raise Stop(Finding("not-a-kernel", None, message, array=name, errors=(ValueError,)))
         device = device_copy(host)
         if (direction is None or direction.copy_out) and host.flags.writeable:
             made.back.append(lambda: np.copyto(host, device._array))
@@ -130,21 +135,46 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
         if direction is None:
             made.copied.append((name, host.nbytes))
         return view
+    if isinstance(arg, enum.Enum):
+        return _one(made, name, arg.value)
     if type(arg) is int and -(1 << 63) <= arg < 1 << 64:
         return arg if arg < 1 << 63 else np.uint64(arg)
     if isinstance(arg, np.void):
         copy = np.array([arg])
+        if direction is None or direction.copy_out:
+            made.back.append(lambda: _give_record(arg, copy[0]))
         allocation = Allocation("global", copy.view(np.uint8))
         view = View(allocation, copy.dtype, (1,), copy.strides, 0, name)
         return Record(view, (0,))
     if type(arg) in (bool, float, complex):
         return arg
-    if isinstance(arg, np.generic) and arg.dtype.kind in "biufc":
+    if isinstance(arg, np.generic) and arg.dtype.kind in NUMBERS:
         return cast(arg, arg.dtype)
     if isinstance(arg, tuple):
         items = [_one(made, f"{name}[{i}]", a) for i, a in enumerate(arg)]
         return type(arg)(*items) if hasattr(arg, "_fields") else tuple(items)
-    if isinstance(arg, int) and hasattr(arg, "value"):  # an IntEnum's member
-        return int(arg)
     message = f"{name} is a {type(arg).__name__}; a kernel takes arrays, numbers and tuples"
-    raise Stop(Finding("not-a-kernel", None, message))
+    raise Stop(_untyped(message, arg))
+
+
+def _one_piece(host: np.ndarray[Any, Any]) -> bool:
+    """Whether the elements lie within as many bytes as they have, counted from the first."""
+    if host.size == 0:
+        return True
+    steps = [step for step, n in zip(host.strides, host.shape, strict=True) if n > 1]
+    span = sum(s * (n - 1) for s, n in zip(host.strides, host.shape, strict=True))
+    return all(step >= 0 for step in steps) and span + host.itemsize <= host.nbytes
+
+
+def _give_record(record: Any, copy: Any) -> None:
+    for name in record.dtype.names:
+        record[name] = copy[name]
+
+
+def _untyped(message: str, arg: Any) -> Finding:
+    """What is no argument: Numba has no type for it, or a launch has no way to hand it over."""
+    known = isinstance(arg, str | bytes | list | set | slice | None)
+    errors: tuple[type[Exception], ...] = (ValueError,)
+    if known:
+        errors = (NotImplementedError, *caught_as("TypingError"))
+    return Finding("not-a-kernel", None, message, errors=errors)

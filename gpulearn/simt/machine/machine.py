@@ -159,7 +159,8 @@ class Machine(Chunk):
                 message = f"{found.__name__}() takes {need}, {len(args)} given"
                 raise self.stop("not-a-kernel", message)
             place = self.line
-            result = self.program.translation(found)(self, *args)
+            run, args = self.program.prepared(found, args)
+            result = run(self, *args)
             self.line = place
             return result
         if isinstance(found, Intrinsic):

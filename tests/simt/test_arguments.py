@@ -1,0 +1,146 @@
+"""Arguments of a launch: what travels to a kernel and back, as numba-cuda hands it over."""
+
+from __future__ import annotations
+
+from datetime import date
+from enum import Enum, IntEnum
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpulearn as gl
+from gpulearn import cuda
+
+pytestmark = pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")
+
+POINT = np.dtype([("x", np.float64), ("n", np.int32), ("row", np.int16, (3,))], align=True)
+
+
+# --- records
+
+
+@cuda.jit
+def move(point):
+    point.x += 1.5
+    point.n = 7
+    point.row[1] = 9
+
+
+@pytest.mark.parametrize("kind", [np.void, np.record])
+def test_a_record_comes_back_from_a_kernel_that_writes_it(kind: type) -> None:
+    points = np.zeros(3, POINT)
+    if kind is np.record:
+        points = points.view(np.recarray)
+    point = points[1]
+    assert isinstance(point, kind)
+    move[1, 1](point)
+    assert point["x"] == 1.5
+    assert point["n"] == 7
+    assert points["row"].tolist() == [[0, 0, 0], [0, 9, 0], [0, 0, 0]]  # it is a part of them
+
+
+def test_a_record_that_is_only_read_stays_as_it_is() -> None:
+    point = np.zeros(1, POINT)[0]
+    move[1, 1](cuda.In(point))
+    assert point["n"] == 0
+    move[1, 1](cuda.Out(point))
+    assert point["n"] == 7
+
+
+def test_a_structured_array_without_dimensions_has_none_in_the_kernel() -> None:
+    @cuda.jit
+    def move_the_only(point):
+        point[()].n = 7
+        point.x[()] = 2.5
+
+    point = np.zeros((), POINT)
+    move_the_only[1, 1](point)
+    assert (point["n"], point["x"]) == (7, 2.5)
+
+
+# --- arrays that lie scattered
+
+
+@cuda.jit
+def add_one(a):
+    for i in range(a.shape[0]):
+        a[i] += 1
+
+
+@cuda.jit
+def add_one_3d(a):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            for k in range(a.shape[2]):
+                a[i, j, k] += 1
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.arange(20.0)[::2], np.arange(20.0)[::-1], np.zeros((6, 6))[:, 2]],
+    ids=["every other", "backwards", "a column"],
+)
+@pytest.mark.parametrize("wrapped", [lambda a: a, cuda.InOut], ids=["bare", "InOut"])
+def test_a_host_array_with_gaps_is_refused(array: Any, wrapped: Any) -> None:
+    before = array.copy()
+    with pytest.raises(ValueError, match=r"a is not contiguous.*np.ascontiguousarray") as caught:
+        add_one[1, 1](wrapped(array))
+    assert isinstance(caught.value, gl.errors.KernelError)
+    np.testing.assert_array_equal(array, before)
+    with pytest.raises(ValueError, match=r"np.ascontiguousarray"):
+        cuda.to_device(array)
+
+
+@given(
+    shape=st.tuples(*[st.integers(0, 3)] * 3),
+    axes=st.permutations(range(3)),
+    step=st.integers(1, 3),
+    start=st.integers(0, 2),
+)
+@settings(deadline=None, max_examples=25)
+def test_what_lies_in_one_piece_is_taken_in_any_order_of_axes(
+    shape: Any, axes: Any, step: int, start: int
+) -> None:
+    base = np.arange(np.prod(shape), dtype=np.float64).reshape(shape)
+    array = base.transpose(axes)[start::step]
+    low, high = np.lib.array_utils.byte_bounds(array)
+    whole = array.size == 0 or high - low <= array.nbytes
+    want = array + 1 if whole else array.copy()
+    if whole:
+        add_one_3d[1, 1](array)
+    else:
+        with pytest.raises(ValueError, match="contiguous"):
+            add_one_3d[1, 1](array)
+    np.testing.assert_array_equal(array, want)
+
+
+def test_a_slice_of_a_device_array_may_have_gaps() -> None:
+    whole = cuda.to_device(np.zeros((4, 4)))
+    add_one[1, 1](whole[:, 2])
+    assert whole.copy_to_host().sum(axis=0).tolist() == [0, 0, 4, 0]
+
+
+def test_broadcast_arrays_go_to_the_device() -> None:
+    wide = np.broadcast_to(np.arange(3.0), (4, 3))
+    np.testing.assert_array_equal(cuda.to_device(wide).copy_to_host(), wide)
+
+
+# --- what is no argument
+
+
+@pytest.mark.parametrize(
+    ("argument", "kind"),
+    [(None, NotImplementedError), ("text", NotImplementedError), ({}, ValueError)],
+)
+def test_the_class_of_the_error_for_what_is_no_argument(argument: Any, kind: type) -> None:
+    with pytest.raises(kind, match="a kernel takes arrays, numbers and tuples"):
+        add_one[1, 1](argument)
+
+
+@pytest.mark.parametrize("args", [(), (np.zeros(2), 3)])
+def test_a_wrong_number_of_arguments_is_a_type_error(args: Any) -> None:
+    with pytest.raises(TypeError, match=rf"add_one takes 1 argument \(a\), {len(args)} given"):
+        add_one[1, 1](*args)
