@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
-from enum import Enum, IntEnum
 from typing import Any
 
 import numpy as np

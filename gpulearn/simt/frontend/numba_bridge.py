@@ -7,7 +7,9 @@ its own, so for its verdict and for a compiler the same code gets Numba's names 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import inspect
+import sys
 import threading
 import types as python_types
 from collections.abc import Callable, Iterator
@@ -211,12 +213,13 @@ def _real(thing: Any) -> Any:
 def _made(dispatcher: Any) -> Any:
     """Numba's dispatcher for one of ours; it is known before its names are: they may lead back."""
     import numba.cuda
-    from numba.cuda.core import typeinfer
 
     twin = _twin(dispatcher.py_func)
     made = _device[dispatcher] = numba.cuda.jit(device=True)(twin)
     _fill(twin, dispatcher.py_func)
     if dispatcher.device and dispatcher.declared:
+        home = "numba.cuda.core" if "numba.cuda.core" in sys.modules else "numba.core"
+        typeinfer = importlib.import_module(f"{home}.typeinfer")
         with any_device(), typeinfer.register_dispatcher(made):
             for arguments, result in dispatcher.declared:
                 made.compile_device(arguments, result)
