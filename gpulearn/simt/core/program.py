@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.registry import DeviceFunction
 from gpulearn.simt.core.source import KernelSource
 
@@ -28,6 +29,10 @@ class MachineProgram(Protocol):
 
     def parameters(self, device: DeviceFunction) -> list[str]:
         """The names of a device function's parameters."""
+
+    @property
+    def captured(self) -> list[View]:
+        """The arrays on the device that the kernel reaches by a global name."""
 
     @property
     def cooperative(self) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 import gpulearn.simt.intrinsics  # noqa: F401 - they register what kernels can call
 from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.program import Translation
 from gpulearn.simt.core.registry import DeviceFunction, callee
 from gpulearn.simt.core.source import KernelSource, read
@@ -87,6 +88,14 @@ class Program:
         for device, source in self._devices.items():
             device.source = source
 
+    @staticmethod
+    def fix(device: DeviceFunction) -> None:
+        """Fixes what the names in a device function stand for, as compiling it does."""
+        program = Program(read(device.function))
+        if program.refused is None:
+            program.accept()
+            device.source = program.source
+
     def idle(self, names: frozenset[str]) -> list[Finding]:
         """The lines of the kernel that do nothing; `names` are the parameters that hold arrays."""
         if names not in self._idle:
@@ -114,6 +123,12 @@ class Program:
             for source in self.sources()
             for node in ast.walk(source.tree)
         )
+
+    @cached_property
+    def captured(self) -> list[View]:
+        """The arrays on the device that the kernel reaches by a global name."""
+        things = self.names().items()
+        return [thing.as_view(name) for (_, name), thing in things if hasattr(thing, "as_view")]
 
     @cached_property
     def cooperative(self) -> bool:

@@ -16,7 +16,9 @@ from gpulearn.errors import BadLaunch, KernelError
 from gpulearn.simt.core.findings import Finding, SimtWarning, Stop
 from gpulearn.simt.core.limits import check_shape, triple
 from gpulearn.simt.core.memory import views
+from gpulearn.simt.core.registry import callee
 from gpulearn.simt.core.source import KernelSource, read
+from gpulearn.simt.frontend.program import Program
 from gpulearn.simt.frontend.typecheck import argument_types, chosen, declare, signature_types
 from gpulearn.simt.host.arguments import Marshalled, marshal
 from gpulearn.simt.host.overloads import (
@@ -189,6 +191,7 @@ class Kernel:
                 finding = declare(self)
                 if finding is not None:
                     raise Stop(finding)
+                Program.fix(callee(self))
             for arguments, result in [] if device else self.declared:
                 if str(result) not in ("None", "none", "void"):
                     message = f"{self.__name__} is a kernel: its signature must return void"

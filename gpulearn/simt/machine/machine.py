@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.simt.core import limits
+from gpulearn.simt.core.arithmetic import COMPARE
 from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.findings import Finding, FindingLog, Stop
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
@@ -234,6 +235,12 @@ class Machine(Chunk):
             return a
         b = self._under(needed, compute)
         return b if other is EMPTY else self.either(a, b)
+
+    def same(self, a: Any, b: Any) -> Value:
+        """`a is b`: for numbers, as Numba has it, that they have one type and one value."""
+        if not all(isinstance(v, np.ndarray | np.generic | bool | int | float) for v in (a, b)):
+            return a is b
+        return dtype_of(a) == dtype_of(b) and COMPARE["Eq"](a, b)
 
     def contains(self, items: Any, value: Value) -> Value:
         """`value in items` for a tuple."""
