@@ -32,7 +32,9 @@ def reason(function: Callable[..., Any], error: Exception) -> Finding | None:
     kind = type(error).__name__
     family = {c.__name__ for c in type(error).__mro__}
     refused = family & {
+        "CompilerError",
         "TypingError",
+        "UnsupportedBytecodeError",
         "UnsupportedError",
         "ForbiddenConstruct",
         "VerificationError",
