@@ -16,8 +16,9 @@ from gpulearn.simt.core.registry import DeviceFunction, callee
 from gpulearn.simt.core.source import KernelSource, read
 from gpulearn.simt.frontend.dataflow import Types, only_read
 from gpulearn.simt.frontend.lint import idle_lines
+from gpulearn.simt.frontend.signatures import device_call
 from gpulearn.simt.frontend.translate import translate
-from gpulearn.simt.frontend.typecheck import device_call, device_types
+from gpulearn.simt.frontend.typecheck import device_types
 
 __all__ = ["Program"]
 

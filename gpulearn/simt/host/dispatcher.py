@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 
 from gpulearn.errors import BadLaunch, KernelError
+from gpulearn.require import shown
 from gpulearn.simt.core.findings import Finding, SimtWarning, Stop
 from gpulearn.simt.core.limits import check_shape, triple
 from gpulearn.simt.core.memory import views
 from gpulearn.simt.core.registry import callee
 from gpulearn.simt.core.source import KernelSource, read
 from gpulearn.simt.frontend.program import Program
-from gpulearn.simt.frontend.typecheck import argument_types, chosen, declare, signature_types
+from gpulearn.simt.frontend.signatures import chosen, signature_types
+from gpulearn.simt.frontend.typecheck import argument_types, declare
 from gpulearn.simt.host.arguments import Marshalled, marshal
 from gpulearn.simt.host.overloads import (
     NEEDS_COMPILER,
@@ -253,8 +255,7 @@ class Kernel:
         if self.specialized:
             raise KernelError(f"{self.__name__} is specialized already: launch it as it is")
         with _raised():
-            typed = [marshal(["argument"], (a,), self.__name__).typed[0] for a in args]
-            types = argument_types(typed)
+            types = tuple(_type_like(arg) for arg in args)
             if types not in self.specializations:
                 made = Kernel(self.py_func, options=self.targetoptions, specialized=True)
                 made._compiled(types)
@@ -309,6 +310,14 @@ def _nothing(*args: Any) -> None:
     """A launch without threads."""
 
 
+def _type_like(thing: Any) -> Any:
+    """The Numba type of an argument, or the type itself."""
+    if hasattr(thing, "can_convert_to"):
+        return thing
+    types = argument_types(marshal(["argument"], (thing,), "the kernel").typed)
+    return types and types[0]
+
+
 @contextmanager
 def _raised() -> Iterator[None]:
     """What ends a compilation, as an error."""
@@ -328,6 +337,11 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
     function = getattr(func_or_sig, "py_func", func_or_sig)
     if callable(function) and hasattr(function, "__code__"):
         return Kernel(function, device=device, options=options)
+    if callable(function):
+        raise KernelError.also(AttributeError)(
+            f"cuda.jit takes a function, got {shown(function)}: write def, with a function around "
+            "it for what is to be filled in beforehand"
+        )
     several = isinstance(func_or_sig, list)
     signatures = func_or_sig if several else [] if func_or_sig is None else [func_or_sig]
     return functools.partial(

@@ -10,9 +10,10 @@ from typing import Any
 from gpulearn.errors import KernelError
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.source import KernelSource
-from gpulearn.simt.frontend import typecheck
 from gpulearn.simt.frontend.numba_errors import caught_as
 from gpulearn.simt.frontend.program import Program
+from gpulearn.simt.frontend.signatures import conversion
+from gpulearn.simt.frontend.typecheck import verdict
 from gpulearn.simt.host.devices import gpus
 
 __all__ = ["NEEDS_COMPILER", "Overload", "check_options", "error_for", "needs_compiler"]
@@ -108,7 +109,7 @@ class Overload:
                     f"and its signature has {len(arguments)}"
                 )
                 raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
-            finding, program.types = typecheck.verdict(function, arguments, program.names())
+            finding, program.types = verdict(function, arguments, program.names())
         if refused is not None and refused.kind == "not-a-kernel":
             raise Stop(replace(refused, errors=finding.errors if finding else refused.errors))
         if finding is not None:
@@ -141,7 +142,7 @@ class Overload:
             source = self.program.source
             wanted = zip(source.parameters, self.argument_types or (), given, strict=True)
             self._conversions[given] = [
-                typecheck.conversion(source.name, name, want, have) for name, want, have in wanted
+                conversion(source.name, name, want, have) for name, want, have in wanted
             ]
         parts = zip(self._conversions[given], values, strict=True)
         return tuple(convert(value) for convert, value in parts)
