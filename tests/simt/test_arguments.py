@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from enum import Enum, IntEnum
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba.core.errors import TypingError
 
 import gpulearn as gl
 from gpulearn import cuda
@@ -142,3 +144,141 @@ def test_the_class_of_the_error_for_what_is_no_argument(argument: Any, kind: typ
 def test_a_wrong_number_of_arguments_is_a_type_error(args: Any) -> None:
     with pytest.raises(TypeError, match=rf"add_one takes 1 argument \(a\), {len(args)} given"):
         add_one[1, 1](*args)
+
+
+# --- members of enums
+
+
+class Color(Enum):
+    red = 1
+    green = 2
+
+
+class Planet(Enum):
+    EARTH = (5.976e24, 6.37814e6)
+    MARS = (6.421e23, 3.3972e6)
+
+
+class Answer(IntEnum):
+    dummy = 2
+    not_found = 404
+    internal_error = 500
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (Color.red, Color.red),
+        (Color.red, Color.green),
+        (Planet.EARTH, Planet.EARTH),
+        (Planet.EARTH, Planet.MARS),
+        (Answer.dummy, Answer.not_found),
+    ],
+)
+def test_members_of_enums_are_compared(a: Enum, b: Enum) -> None:
+    def compare(a, b, out):
+        out[0] = a == b
+        out[1] = a != b
+        out[2] = a is b
+        out[3] = a is not b
+
+    want, out = np.zeros(4, np.bool_), np.zeros(4, np.bool_)
+    compare(a, b, want)
+    cuda.jit(compare)[1, 1](a, b, out)
+    assert out.tolist() == want.tolist()
+
+
+def test_members_among_the_globals_and_by_their_names() -> None:
+    @cuda.jit
+    def kernel(color, answer, out):
+        out[0] = color == Color.red
+        out[1] = Color["red"] == Color["green"]
+        out[2] = answer + Answer["dummy"]
+        out[3] = answer.value - Answer.dummy
+        out[4] = np.int16(Answer.not_found) * 2
+
+    out = np.zeros(5, np.int64)
+    kernel[1, 1](Color.red, Answer.internal_error, out)
+    assert out.tolist() == [1, 0, 502, 498, 808]
+
+
+def test_a_member_of_an_enum_has_its_own_type() -> None:
+    @cuda.jit
+    def kernel(color, out):
+        out[0] = color + 1
+
+    with pytest.raises(TypingError):  # a Color is no number, an Answer is
+        kernel[1, 1](Color.red, np.zeros(1))
+    out = np.zeros(1)
+    kernel[1, 1](Answer.dummy, out)
+    assert out[0] == 3
+
+
+def test_each_thread_chooses_a_member() -> None:
+    @cuda.jit
+    def kernel(out):
+        i = cuda.grid(1)
+        color = Color.red if i % 2 else Color.green
+        out[i] = color == Color.green
+
+    out = np.zeros(8, np.int32)
+    kernel[1, 8](out)
+    assert out.tolist() == [1, 0] * 4
+
+
+# --- dates
+
+DAYS = np.arange("2005-02", "2005-04", dtype="M8[D]")
+
+
+def test_dates_are_compared_subtracted_and_added() -> None:
+    @cuda.jit
+    def kernel(days, target, delta, same, earlier, left, later):
+        for i in range(cuda.grid(1), days.size, cuda.gridsize(1)):
+            same[i] = days[i] == target
+            earlier[i] = days[i] < target
+            left[i] = target - days[i]
+            later[i] = days[i] + delta
+
+    target, delta = DAYS[5], DAYS[9] - DAYS[5]
+    same, earlier = np.zeros((2, DAYS.size), np.bool_)
+    left, later = np.zeros(DAYS.size, "m8[D]"), np.zeros_like(DAYS)
+    kernel[1, 32](DAYS, target, delta, same, earlier, left, later)
+    np.testing.assert_array_equal(same, target == DAYS)
+    np.testing.assert_array_equal(earlier, target > DAYS)
+    np.testing.assert_array_equal(left, target - DAYS)
+    np.testing.assert_array_equal(later, DAYS + delta)
+
+
+def test_dates_of_several_units_and_on_the_device() -> None:
+    @cuda.jit
+    def kernel(seconds, hours, out, number):
+        i = cuda.grid(1)
+        out[i] = seconds[i] + hours[i] - hours[0]
+        number[i] = hours[i] / hours[1]
+
+    seconds = np.arange(4) * np.timedelta64(1, "s") + np.datetime64("2020-02-28T23:59:58")
+    hours = np.arange(1, 5).astype("m8[h]")
+    out = cuda.to_device(np.zeros(4, "M8[s]"))
+    number = np.zeros(4)
+    kernel[1, 4](seconds, cuda.to_device(hours), out, number)
+    np.testing.assert_array_equal(out.copy_to_host(), seconds + hours - hours[0])
+    np.testing.assert_array_equal(number, hours / hours[1])
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-(2**40), 2**40)), min_size=1, max_size=9))
+@settings(deadline=None, max_examples=25)
+def test_not_a_time_is_numpys(numbers: Any) -> None:
+    times = np.array(["NaT" if n is None else n for n in numbers], "m8[s]")
+    sums, less = np.zeros_like(times), np.zeros(times.size, np.bool_)
+    add_times[1, 32](times, times[0], sums, less)
+    np.testing.assert_array_equal(sums, times + times[0])
+    np.testing.assert_array_equal(less, times < times[0])
+
+
+@cuda.jit
+def add_times(times, time, sums, less):
+    i = cuda.grid(1)
+    if i < times.size:
+        sums[i] = times[i] + time
+        less[i] = times[i] < time

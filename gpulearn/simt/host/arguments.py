@@ -80,10 +80,12 @@ def marshal(names: list[str], args: tuple[Any, ...], kernel: str) -> Marshalled:
 
 
 def _typed(arg: Any, value: Any) -> Any:
+    if isinstance(arg, enum.Enum):
+        return arg
     if isinstance(value, tuple):
         parts = [_typed(a, v) for a, v in zip(arg, value, strict=True)]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return arg if isinstance(arg, enum.Enum) else value
+    return value
 
 
 def _on_a_gpu(made: Marshalled, arg: Any) -> DeviceNDArray | None:

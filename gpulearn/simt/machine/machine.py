@@ -237,7 +237,9 @@ class Machine(Chunk):
         return b if other is EMPTY else self.either(a, b)
 
     def same(self, a: Any, b: Any) -> Value:
-        """`a is b`: for numbers, as Numba has it, that they have one type and one value."""
+        """`a is b`: for members of an enum, which are numbers here, that they are equal."""
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            return COMPARE["Eq"](a, b)
         if not all(isinstance(v, np.ndarray | np.generic | bool | int | float) for v in (a, b)):
             return a is b
         return dtype_of(a) == dtype_of(b) and COMPARE["Eq"](a, b)
@@ -516,6 +518,8 @@ class Machine(Chunk):
         elif isinstance(thing, np.ndarray | np.generic | int | float | complex):
             if name in ("real", "imag"):
                 return getattr(thing, name)
+            if name == "value":  # of an enum's member
+                return thing
         elif isinstance(thing, Intrinsic) and thing.attribute:
             return getattr(getattr(self, thing.name), name)
         elif hasattr(thing, name):
