@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba.core.errors import TypingError
+from numba.cuda import args as numba_args
 
 import gpulearn as gl
 from gpulearn import cuda
@@ -59,6 +60,28 @@ def test_a_structured_array_without_dimensions_has_none_in_the_kernel() -> None:
     point = np.zeros((), POINT)
     move_the_only[1, 1](point)
     assert (point["n"], point["x"]) == (7, 2.5)
+
+
+# --- which way they go
+
+
+class OnlyIn:
+    """An extension, as numba-cuda has them: it may wrap an argument."""
+
+    def prepare_args(self, ty: Any, val: Any, **named: Any) -> Any:
+        return ty, numba_args.In(val)
+
+
+def test_an_extension_and_numbas_own_wrappers_say_which_way_an_argument_goes() -> None:
+    kernel = cuda.jit(add_one.py_func)
+    a = np.zeros(3)
+    kernel[1, 1](numba_args.InOut(a))
+    assert a.tolist() == [1, 1, 1]
+    kernel[1, 1](numba_args.In(a))
+    kernel.extensions.append(OnlyIn())
+    kernel[1, 1](a)
+    cuda.jit(add_one.py_func, extensions=[OnlyIn()])[1, 1](a)
+    assert a.tolist() == [1, 1, 1]
 
 
 # --- arrays that lie scattered

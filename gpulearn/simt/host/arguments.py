@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,9 +62,22 @@ class Marshalled:
         for give in self.back:
             give()
 
+    def copies(self) -> list[Finding]:
+        """A warning for each array that went to the device and back for this launch alone."""
+        found = []
+        for name, size in self.copied:
+            message = (
+                f"{name} is a host array: {size:,} bytes go to the device and back at every "
+                f"launch; copy once: cuda.to_device({name})"
+            )
+            found.append(Finding("implicit-copy", None, message, array=name))
+        return found
 
-def marshal(names: list[str], args: tuple[Any, ...], kernel: str) -> Marshalled:
-    """Prepares arguments.
+
+def marshal(
+    names: list[str], args: tuple[Any, ...], kernel: str, extensions: Sequence[Any] = ()
+) -> Marshalled:
+    """Prepares arguments; each extension may hand over something else in place of one.
 
     Raises:
         Stop: if an argument is nothing that a kernel can take.
@@ -74,12 +87,16 @@ def marshal(names: list[str], args: tuple[Any, ...], kernel: str) -> Marshalled:
         message = f"{kernel} takes {need}, {len(args)} given"
         raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
     made = Marshalled()
+    for extension in reversed(extensions):
+        pairs = [extension.prepare_args(None, a, stream=0, retr=made.back) for a in args]
+        args = tuple(arg for _, arg in pairs)
     made.values = tuple(_one(made, name, arg) for name, arg in zip(names, args, strict=True))
     made.typed = tuple(_typed(arg, value) for arg, value in zip(args, made.values, strict=True))
     return made
 
 
 def _typed(arg: Any, value: Any) -> Any:
+    _, arg = _unwrapped(arg)
     if isinstance(arg, enum.Enum):
         return arg
     if isinstance(value, tuple):
@@ -104,10 +121,15 @@ def _on_a_gpu(made: Marshalled, arg: Any) -> DeviceNDArray | None:
     return None
 
 
+def _unwrapped(arg: Any) -> tuple[_Direction | None, Any]:
+    """How an argument travels, if it says so, and itself; Numba has classes of these names too."""
+    if type(arg).__module__ == "numba.cuda.args":
+        arg = {"In": In, "Out": Out}.get(type(arg).__name__, InOut)(arg.value)
+    return (arg, arg.value) if isinstance(arg, _Direction) else (None, arg)
+
+
 def _one(made: Marshalled, name: str, arg: Any) -> Any:
-    direction = arg if isinstance(arg, _Direction) else None
-    if direction is not None:
-        arg = direction.value
+    direction, arg = _unwrapped(arg)
     if isinstance(arg, DeviceNDArray):
         return arg.as_view(name)
     if isinstance(arg, MappedNDArray):

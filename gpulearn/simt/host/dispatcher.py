@@ -22,7 +22,7 @@ from gpulearn.simt.core.source import KernelSource, read
 from gpulearn.simt.frontend.program import Program
 from gpulearn.simt.frontend.signatures import chosen, signature_types
 from gpulearn.simt.frontend.typecheck import argument_types, declare
-from gpulearn.simt.host.arguments import Marshalled, marshal
+from gpulearn.simt.host.arguments import marshal
 from gpulearn.simt.host.overloads import (
     NEEDS_COMPILER,
     Overload,
@@ -113,7 +113,7 @@ def run(
             recorder.block = block_number(watch, shape[0])
         if named:
             raise Stop(_by_position(source.name, source.parameters, list(named)))
-        marshalled = marshal(source.parameters, args, source.name)
+        marshalled = marshal(source.parameters, args, source.name, kernel.extensions)
         types = argument_types(marshalled.typed)
         overload = kernel.overload(types)
         overload.check_launch(shape[1])
@@ -135,7 +135,7 @@ def run(
     except Stop as stop:
         result = LaunchResult(source, [stop.finding], stopped=stop.finding)
     if marshalled is not None and xray:
-        result.findings += _copies(marshalled)
+        result.findings += marshalled.copies()
     report = make_report(result, *shape, counters=counters, recorder=recorder, name=kernel.__name__)
     return report, result.stopped
 
@@ -146,17 +146,6 @@ def _by_position(kernel: str, parameters: list[str], named: list[str]) -> Findin
         f"{kernel}[blocks, threads]({', '.join(parameters)}), without {named[0]}="
     )
     return Finding("not-a-kernel", None, message, errors=(TypeError,))
-
-
-def _copies(marshalled: Marshalled) -> list[Finding]:
-    found = []
-    for name, size in marshalled.copied:
-        message = (
-            f"{name} is a host array: {size:,} bytes go to the device and back at every launch; "
-            f"copy once: cuda.to_device({name})"
-        )
-        found.append(Finding("implicit-copy", None, message, array=name))
-    return found
 
 
 class Kernel:
@@ -182,6 +171,7 @@ class Kernel:
         self.py_func = function
         self.device = device
         self.targetoptions = {**(options or {}), "device": device}
+        self.extensions = self.targetoptions.setdefault("extensions", [])
         self.specialized = specialized
         self.__name__ = getattr(function, "__name__", repr(function))
         self.overloads: dict[Any, Overload] = {}
