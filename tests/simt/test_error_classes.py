@@ -120,7 +120,7 @@ def test_a_wrong_shape_is_told_where_it_stands(shape: Any, kind: type, lens: Any
 
 
 def test_without_a_shape() -> None:
-    with pytest.raises(ValueError, match="without a launch configuration"):
+    with pytest.raises(ValueError, match="launch configuration was not specified"):
         fill(np.zeros(1))
 
 

@@ -29,7 +29,7 @@ def array() -> Any:
 
 
 LAUNCHES = [
-    (lambda: fill(array(), 3), r"fill was called without a launch configuration: write fill\["),
+    (lambda: fill(array(), 3), r"launch configuration was not specified: write fill\["),
     (lambda: fill[1](array(), 3), r"fill\[1\] says nothing of the threads: write fill\["),
     (lambda: fill[1, 2, 0, 0, 0](array(), 3), "takes 2 to 4 values, got 5"),
     (lambda: fill[32 / 32, 32](array(), 3), "got 1.0; // divides whole numbers"),

@@ -141,7 +141,7 @@ def _lambda(tree: ast.AST, code: CodeType) -> ast.Lambda | None:
 
 def _read_lambda(function: Callable[..., Any]) -> KernelSource:
     """A lambda, as a definition; what stands around it is read along to find it."""
-    lines, _ = inspect.findsource(function.__code__)
+    lines, _ = inspect.findsource(function)
     node = _lambda(ast.parse("".join(lines)), function.__code__)
     if node is None:
         raise _refuse(function, "is not to be found where it was written")
@@ -164,8 +164,8 @@ def read(function: Callable[..., Any]) -> KernelSource:
     try:
         if code.co_name == "<lambda>":
             return _read_lambda(function)
-        lines, first = inspect.getsourcelines(code)
-        text = textwrap.dedent("".join(lines))
+        lines, start = inspect.findsource(function)  # getsource would read what it wraps
+        text = textwrap.dedent("".join(inspect.getblock(lines[start:])))
         tree = _find(ast.parse(text), code.co_name)
     except (OSError, TypeError, IndexError):
         raise _refuse(function, NO_SOURCE) from None
@@ -173,6 +173,5 @@ def read(function: Callable[..., Any]) -> KernelSource:
         raise _refuse(function, "has source text that cannot be read on its own") from None
     if tree is None:
         raise _refuse(function, "is not defined by a def statement")
-    first = max(first, 1)
-    ast.increment_lineno(tree, first - 1)
-    return KernelSource(function, tree, first, text)
+    ast.increment_lineno(tree, start)
+    return KernelSource(function, tree, start + 1, text)

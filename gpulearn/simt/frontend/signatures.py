@@ -40,27 +40,26 @@ def chosen(name: str, declared: Sequence[tuple[Any, ...]], given: tuple[Any, ...
         Stop: with the finding `not-a-kernel` if none fits, or two fit alike.
     """
     words = ", ".join(in_words(str(kind)) for kind in given)
-    message = f"no signature of {name} fits these arguments: {words}"
+    message = f"No matching definition of {name} for arguments such as {words}"
+    choose = _overloads(name, declared)
     try:
-        found = _overload(name, declared, given, ambiguous=False)
+        found = choose(given, allow_ambiguous=False)
         if found is not None:
-            return found
-    except TypeError:
+            return tuple(found.args)
+    except TypeError:  # which says so in Numba's way
         message = f"several signatures of {name} fit these arguments equally well: {words}"
     raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
 
 
-def _overload(
-    name: str, declared: Sequence[tuple[Any, ...]], given: tuple[Any, ...], *, ambiguous: bool
-) -> Any:
+def _overloads(name: str, declared: Sequence[tuple[Any, ...]]) -> Callable[..., Any]:
+    """Numba's choice among declared argument types: given some, the signature or None."""
     from numba.core import types
     from numba.cuda.descriptor import cuda_target
 
     context = cuda_target.typing_context
     context.refresh()
     signatures = [types.void(*arguments) for arguments in declared]
-    found = context.resolve_overload(name, signatures, given, {}, allow_ambiguous=ambiguous)
-    return found and tuple(found.args)
+    return lambda given, **how: context.resolve_overload(name, signatures, given, {}, **how)
 
 
 def conversion(kernel: str, name: str, want: Any, given: Any) -> Callable[[Any], Any]:
@@ -132,4 +131,5 @@ def _fitting(dispatcher: Any, declared: list[tuple[Any, ...]], args: tuple[Any, 
     """Those that Numba takes, of several: for types that it converts alike, the first."""
     one_lane = [np.zeros((), v.dtype)[()] if isinstance(v, np.ndarray) else v for v in args]
     given = argument_types(one_lane) or declared[0]
-    return _overload(dispatcher.__name__, declared, given, ambiguous=True) or declared[0]
+    found = _overloads(dispatcher.__name__, declared)(given)
+    return tuple(found.args) if found else declared[0]

@@ -243,7 +243,7 @@ class Kernel:
     def specialize(self, *args: Any) -> Kernel:
         """A kernel for arguments like these only, or for arguments of these types."""
         if self.specialized:
-            raise KernelError(f"{self.__name__} is specialized already: launch it as it is")
+            raise KernelError(f"Dispatcher already specialized: launch {self.__name__} as it is")
         with _raised():
             types = tuple(_type_like(arg) for arg in args)
             if types not in self.specializations:
@@ -273,7 +273,7 @@ class Kernel:
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Any:
         """A launch with one thread for each of `ntasks` tasks, `tpb` threads per block."""
         if ntasks < 0:
-            raise ValueError(f"forall needs a number of tasks of 0 or more, got {ntasks}")
+            raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
         if ntasks == 0:
             return _nothing
         threads = tpb or 128
@@ -288,7 +288,7 @@ class Kernel:
         if self.device:
             raise BadLaunch(f"{self.__name__} is a device function: only kernels can call it")
         raise BadLaunch(
-            f"{self.__name__} was called without a launch configuration: "
+            "the launch configuration was not specified: "
             f"write {self.__name__}[blocks, threads_per_block](...)"
         )
 

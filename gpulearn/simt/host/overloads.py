@@ -69,15 +69,15 @@ def check_options(options: Options, *, device: bool) -> None:
             )
     if device and options.get("link"):
         raise KernelError.also(ValueError)("link= is for kernels, not for device functions")
-    carveout = options.get("shared_memory_carveout", -1)
-    word = isinstance(carveout, str)
-    if word and carveout.lower() in ("default", "maxl1", "maxshared"):
+    carveout = options.get("shared_memory_carveout")
+    words = ("default", "maxl1", "maxshared")
+    if carveout is None or (isinstance(carveout, str) and carveout.lower() in words):
         return
-    if word or not isinstance(carveout, int | None) or not -1 <= (carveout or 0) <= 100:
-        kind = ValueError if word or isinstance(carveout, int) else TypeError
+    if not isinstance(carveout, int) or not -1 <= carveout <= 100:
+        kind = ValueError if isinstance(carveout, int | str) else TypeError
         raise KernelError.also(kind)(
-            f"shared_memory_carveout is {carveout!r}: give a percentage, -1 for the default, "
-            "or 'default', 'MaxL1', 'MaxShared'"
+            f"Invalid carveout value: shared_memory_carveout is {carveout!r}, and must be between "
+            "-1 and 100, or 'default', 'MaxL1', 'MaxShared'"
         )
 
 
@@ -131,7 +131,7 @@ class Overload:
             raise Stop(Finding("unsupported", None, message))
         bounds = options.get("launch_bounds")
         if isinstance(bounds, tuple) and len(bounds) > 3:
-            message = f"launch_bounds has at most 3 numbers, got {len(bounds)}: {bounds}"
+            message = f"Got {len(bounds)} launch bounds: {bounds}, at most 3 have a meaning"
             raise Stop(Finding("not-a-kernel", None, message, errors=(ValueError,)))
 
     def values(self, given: tuple[Any, ...] | None, values: tuple[Any, ...]) -> tuple[Any, ...]:
