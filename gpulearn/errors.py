@@ -5,6 +5,7 @@ A message quotes what the caller gave, says what was expected and what to try.
 
 from __future__ import annotations
 
+import functools
 import textwrap
 from typing import Any
 
@@ -82,6 +83,43 @@ class KernelError(GpulearnError, RuntimeError):
     """A kernel did something that cannot go on; `report` is what the launch left behind."""
 
     report: Any = None
+
+    @classmethod
+    def also(cls, *kinds: type[Exception]) -> type[KernelError]:
+        """This class, caught by `except` clauses for other libraries' classes too.
+
+        It keeps its name, which is what a learner reads.
+
+        >>> issubclass(KernelError.also(TypeError), TypeError)
+        True
+        """
+        return _both(cls, kinds)  # type: ignore[arg-type] # a class is hashable
+
+    def __reduce__(self) -> Any:
+        return _again, (*_origin(type(self)), self.args, vars(self))
+
+
+@functools.cache
+def _both(cls: type[KernelError], kinds: tuple[type[Exception], ...]) -> type[KernelError]:
+    new = [kind for kind in dict.fromkeys(kinds) if not issubclass(cls, kind)]
+    lowest = [k for k in new if not any(other is not k and issubclass(other, k) for other in new)]
+    if not lowest:
+        return cls
+    inner = {"__module__": cls.__module__, "__doc__": cls.__doc__, "kinds": (cls, kinds)}
+    return type(cls.__name__, (cls, *lowest), inner)
+
+
+def _origin(cls: type[KernelError]) -> tuple[Any, Any]:
+    """A class that can be found by its name, and the kinds that it is made of beside it."""
+    found: tuple[Any, Any] = vars(cls).get("kinds", (cls, ()))
+    return found
+
+
+def _again(cls: type[KernelError], kinds: Any, args: Any, state: Any) -> KernelError:
+    """An error that comes from another process."""
+    error = cls.also(*kinds)(*args)
+    vars(error).update(state)
+    return error
 
 
 class BadLaunch(KernelError, ValueError, TypeError):  # noqa: N818 - a learner's word

@@ -13,8 +13,9 @@ A folder may use those below it, never one above:
 | `core` | values, masks, memory, sources, findings, limits |
 
 The order of a launch `kernel[grid, block](*args)`: `host.dispatcher` checks its shape and takes
-the arguments; `frontend.typecheck` asks Numba whether this is a kernel for them, and
-`frontend.program` translates it; `machine.execution` runs it, chunk by chunk of blocks, on a
-`machine.machine.Machine`, which tells the observers of each event; what they and the machine
-found becomes a `report`, a warning or an error.
+the arguments; for new types of them `host.overloads` compiles: `frontend.program` translates and
+fixes what names stand for, `frontend.typecheck` asks Numba whether this is a kernel;
+`machine.execution` runs it, chunk by chunk of blocks, on a `machine.machine.Machine`, which tells
+the observers of each event; what they and the machine found becomes a `report`, a warning or an
+error.
 """

@@ -195,7 +195,8 @@ def kernel(out):
         np.array(["a"]),
         np.array([None]),
         np.arange(3, dtype=">f8"),
-        np.array(["2020"], "M8[Y]"),
+        None,
+        1 << 64,
     ],
 )
 def test_an_argument_that_is_no_number_or_array_is_refused(argument: Any) -> None:

@@ -71,6 +71,8 @@ def _binary(
                 db = dtype_of(b)
         else:
             da, db = dtype_of(a), dtype_of(b)
+        if da.kind in "mM" or db.kind in "mM":  # dates: NumPy's units, which are Numba's
+            return ufunc(_strong(a), _strong(b))
         dtype = rule(da, db)
         if da is not db and dtype is FLOAT64 and leak_hook and FLOAT32 in (da, db):
             leak_hook[-1]()

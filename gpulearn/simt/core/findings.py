@@ -54,13 +54,16 @@ class Finding:
     count: int = 1
     severity: str = ""
     function: str | None = None  # a device function of another cell or file, if it is there
+    errors: tuple[type[Exception], ...] = ()  # what Numba would raise, for `except` clauses
 
     def __post_init__(self) -> None:
         self.severity = self.severity or KINDS[self.kind]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return asdict(self)
+        data = asdict(self)
+        del data["errors"]
+        return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Finding:

@@ -10,7 +10,7 @@ import numpy as np
 from gpulearn.errors import BadLaunch
 from gpulearn.simt.core.findings import Finding, Stop
 
-__all__ = ["MAX_LOCAL", "MAX_SHARED", "SECONDS", "check_shape", "slow"]
+__all__ = ["MAX_LOCAL", "MAX_SHARED", "SECONDS", "check_shape", "slow", "triple"]
 
 Triple = tuple[int, int, int]
 MAX_THREADS = 1024
@@ -31,7 +31,12 @@ def slow(message: str) -> str:
     return f"{message}; if it is only slow, use more threads"
 
 
-def _triple(shape: Any, what: str) -> Triple:
+def triple(shape: Any, what: str) -> Triple:
+    """The shape of a grid or a block in full, (x, y, z).
+
+    Raises:
+        BadLaunch: if it is none.
+    """
     if isinstance(shape, (int, np.integer)) and not isinstance(shape, bool):
         shape = (shape,)
     several = isinstance(shape, (tuple, list)) and 1 <= len(shape) <= 3
@@ -49,7 +54,7 @@ def check_shape(grid: Any, block: Any, dynamic: int = 0) -> tuple[Triple, Triple
         BadLaunch: if one of them is no shape at all.
         Stop: with the finding `launch-limit`.
     """
-    g, b = _triple(grid, "the grid"), _triple(block, "the block")
+    g, b = triple(grid, "the grid"), triple(block, "the block")
     count = math.prod(b)
     problem = None
     if min(*g, *b) < 1:

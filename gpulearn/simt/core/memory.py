@@ -16,7 +16,7 @@ import numpy as np
 
 from gpulearn.simt.core.values import INT64, Value, cast, normal
 
-__all__ = ["ALIGNMENT", "Allocation", "Record", "View", "poison", "views"]
+__all__ = ["ALIGNMENT", "Allocation", "Record", "View", "constant_view", "poison", "views"]
 
 ALIGNMENT = 512  # bytes; what cudaMalloc gives is at least aligned to 256
 _ids = itertools.count(1)
@@ -160,6 +160,14 @@ class View:
 
     def __repr__(self) -> str:
         return f"<{self.space} array {self.name} {self.dtype} {self.shape}>"
+
+
+def constant_view(data: np.ndarray[Any, Any], name: str) -> View:
+    """An array in constant memory, with a copy of `data` as it is now."""
+    copy = np.ascontiguousarray(data).reshape(data.shape)
+    allocation = Allocation("const", copy.reshape(-1).view(np.uint8))
+    allocation.readonly = True
+    return View(allocation, copy.dtype, copy.shape, copy.strides, 0, name)
 
 
 class Record:

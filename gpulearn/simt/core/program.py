@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.registry import DeviceFunction
 from gpulearn.simt.core.source import KernelSource
 
@@ -21,11 +22,17 @@ class MachineProgram(Protocol):
     def kernel(self, *, counting: bool) -> Translation:
         """The kernel itself, with or without the calls that tell of each statement."""
 
-    def translation(self, device: DeviceFunction) -> Translation:
-        """A device function."""
+    def prepared(
+        self, device: DeviceFunction, args: tuple[Any, ...]
+    ) -> tuple[Translation, tuple[Any, ...]]:
+        """A device function, and the arguments as its declared signature wants them."""
 
     def parameters(self, device: DeviceFunction) -> list[str]:
         """The names of a device function's parameters."""
+
+    @property
+    def captured(self) -> list[View]:
+        """The arrays on the device that the kernel reaches by a global name."""
 
     @property
     def cooperative(self) -> bool:

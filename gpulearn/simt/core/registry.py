@@ -11,7 +11,10 @@ import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from gpulearn.simt.core.source import KernelSource
 
 __all__ = [
     "DeviceFunction",
@@ -65,11 +68,16 @@ class Namespace:
 
 
 class DeviceFunction:
-    """A Python function that kernels may call."""
+    """A Python function that kernels may call, and the dispatcher that it was made into.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-        self.__name__ = function.__name__
+    `source` is that of its first compilation, with its names frozen.
+    """
+
+    def __init__(self, dispatcher: Any) -> None:
+        self.dispatcher = dispatcher
+        self.function: Callable[..., Any] = dispatcher.py_func
+        self.__name__ = self.function.__name__
+        self.source: KernelSource | None = None
 
 
 class LocalFunction:
@@ -82,7 +90,7 @@ class LocalFunction:
 _INTRINSICS: dict[str, Intrinsic] = {}
 _FUNCTIONS: dict[int, tuple[Any, Intrinsic]] = {}
 _NUMBA: dict[int, tuple[Any, Intrinsic | Namespace]] = {}
-_DEVICE: dict[int, tuple[Any, DeviceFunction]] = {}
+_DEVICE: dict[int, DeviceFunction] = {}  # by their dispatchers
 
 
 def intrinsic(
@@ -146,11 +154,8 @@ def callee(thing: Any) -> Any:
         made = convert(thing)
         if made is not None:
             return made
-    inner = python_function(thing)
-    if inner is not None:
-        if id(inner) not in _DEVICE:
-            _DEVICE[id(inner)] = (inner, DeviceFunction(inner))
-        return _DEVICE[id(inner)][1]
+    if python_function(thing) is not None:
+        return _DEVICE.setdefault(id(thing), DeviceFunction(thing))
     return thing
 
 

@@ -9,10 +9,13 @@ import itertools
 import linecache
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import CodeType
 from typing import Any
 from weakref import WeakValueDictionary
+
+import numpy as np
 
 from gpulearn.simt.core.findings import Finding, Stop
 
@@ -40,7 +43,7 @@ class KernelSource:
     tree: ast.FunctionDef
     first_line: int
     text: str
-    scope: dict[str, Any] = field(default_factory=dict)
+    frozen: dict[str, Any] = field(default_factory=dict)  # what names stood for when first used
     unit: int = 0
 
     def __post_init__(self) -> None:
@@ -76,26 +79,31 @@ class KernelSource:
                 names.add(node.name)
         return names
 
+    def afresh(self) -> KernelSource:
+        """The same source, whose names nobody has looked up yet."""
+        return replace(self, frozen={})
+
     def lookup(self, name: str) -> Any:
         """What a name that is not local stands for: closure, global, builtin or `MISSING`."""
-        if name in self.scope:
-            return self.scope[name]
+        if name in self.frozen:
+            return self.frozen[name]
+        code = self.function.__code__
+        if name in code.co_freevars:
+            cell = (self.function.__closure__ or ())[code.co_freevars.index(name)]
+            try:
+                return self.keep(name, cell.cell_contents)
+            except ValueError:  # not assigned yet
+                pass
         module = self.function.__globals__
-        if name in module:
-            return module[name]
-        return getattr(builtins, name, MISSING)
+        return self.keep(name, module.get(name, getattr(builtins, name, MISSING)))
 
-
-def _closure(function: Callable[..., Any]) -> dict[str, Any]:
-    cells = getattr(function, "__closure__", None) or ()
-    names = function.__code__.co_freevars
-    found = {}
-    for name, cell in zip(names, cells, strict=True):
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
-    return found
+    def keep(self, path: str, value: Any) -> Any:
+        """Freezes what a name, or a dotted one, stands for, as compiling does."""
+        if value is MISSING:
+            return value
+        if path not in self.frozen:
+            self.frozen[path] = value.copy() if isinstance(value, np.ndarray) else value
+        return self.frozen[path]
 
 
 def _refuse(function: Callable[..., Any], why: str) -> Stop:
@@ -103,24 +111,44 @@ def _refuse(function: Callable[..., Any], why: str) -> Stop:
     return Stop(Finding("not-a-kernel", None, f"{name} {why}"))
 
 
-def _find(tree: ast.AST, name: str, line: int) -> ast.FunctionDef | None:
-    """The definition of `name` whose first line (decorators included) is `line`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            lines = [node.lineno, *(d.lineno for d in node.decorator_list)]
-            if line in lines or line == 0:
-                return node
-    return None
+NO_SOURCE = (
+    "has no source text, as no function has that exec() makes: write it in a file or in a "
+    "notebook cell; or give the text a name, linecache.cache[name] = "
+    "(len(text), None, text.splitlines(True), name), and exec(compile(text, name, 'exec'))"
+)
 
 
-def _lambda(tree: ast.AST) -> ast.FunctionDef | None:
-    """The only lambda of a statement, as a definition."""
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
-    if len(found) != 1:
-        return None
-    node = found[0]
+def _find(tree: ast.AST, name: str) -> ast.FunctionDef | None:
+    """The first definition of `name`."""
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return next((node for node in nodes if node.name == name), None)
+
+
+def _lambda(tree: ast.AST, code: CodeType) -> ast.Lambda | None:
+    """The lambda that became `code`: the smallest with all its instructions."""
+    places = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
+    begin = min(((p[0], p[2]) for p in places), default=(0, 0))
+    end = max(((p[1], p[3]) for p in places), default=(0, 0))
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda)
+        and (node.lineno, node.col_offset) <= begin
+        and end <= (node.end_lineno, node.end_col_offset)
+    ]
+    return max(found, key=lambda node: (node.lineno, node.col_offset), default=None)
+
+
+def _read_lambda(function: Callable[..., Any]) -> KernelSource:
+    """A lambda, as a definition; what stands around it is read along to find it."""
+    lines, _ = inspect.findsource(function)
+    node = _lambda(ast.parse("".join(lines)), function.__code__)
+    if node is None:
+        raise _refuse(function, "is not to be found where it was written")
     made = ast.FunctionDef("a_lambda", node.args, [ast.Return(node.body)], [])
-    return ast.fix_missing_locations(ast.copy_location(made, node))
+    tree = ast.fix_missing_locations(ast.copy_location(made, node))
+    text = "".join(lines[node.lineno - 1 : node.end_lineno])
+    return KernelSource(function, tree, node.lineno, textwrap.dedent(text))
 
 
 def read(function: Callable[..., Any]) -> KernelSource:
@@ -131,25 +159,19 @@ def read(function: Callable[..., Any]) -> KernelSource:
     """
     if not inspect.isfunction(function):
         raise _refuse(function, "is not a Python function")
-    linecache.checkcache(function.__code__.co_filename)
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
     try:
-        lines, first = inspect.getsourcelines(function)
+        if code.co_name == "<lambda>":
+            return _read_lambda(function)
+        lines, start = inspect.findsource(function)  # getsource would read what it wraps
+        text = textwrap.dedent("".join(inspect.getblock(lines[start:])))
+        tree = _find(ast.parse(text), code.co_name)
     except (OSError, TypeError, IndexError):
-        raise _refuse(
-            function, "has no source text: define it in a file or in a notebook cell"
-        ) from None
-    first = max(first, 1)
-    text = textwrap.dedent("".join(lines))
-    try:
-        parsed = ast.parse(text)
-        tree = (
-            _lambda(parsed)
-            if function.__name__ == "<lambda>"
-            else _find(parsed, function.__name__, 0)
-        )
+        raise _refuse(function, NO_SOURCE) from None
     except SyntaxError:
         raise _refuse(function, "has source text that cannot be read on its own") from None
     if tree is None:
         raise _refuse(function, "is not defined by a def statement")
-    ast.increment_lineno(tree, first - 1)
-    return KernelSource(function, tree, first, text, _closure(function))
+    ast.increment_lineno(tree, start)
+    return KernelSource(function, tree, start + 1, text)

@@ -7,11 +7,14 @@ its own, so for its verdict and for a compiler the same code gets Numba's names 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import inspect
+import sys
 import threading
 import types as python_types
 from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from gpulearn.device import numba_cuda
 from gpulearn.simt.core.registry import Intrinsic, Namespace, python_function
@@ -19,14 +22,15 @@ from gpulearn.simt.core.registry import Intrinsic, Namespace, python_function
 __all__ = [
     "CAPABILITY",
     "any_device",
-    "real_device_function",
+    "device_of",
+    "real_device",
     "real_function",
     "type_annotation",
 ]
 
 CAPABILITY = (8, 0)  # the compute capability that kernels are compiled for without a GPU
 _patching = threading.RLock()  # what stands in for parts of Numba is put back by who put it
-_device: dict[int, tuple[Any, Any]] = {}  # this package's device functions and Numba's
+_device: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # our device functions and Numba's
 
 
 def real_function(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,7 +38,8 @@ def real_function(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     `kernel` is what either `cuda.jit` made, or a plain function.
     """
-    return _rebuilt(python_function(kernel) or kernel, {})
+    function = python_function(kernel) or kernel
+    return _fill(_twin(function), function)  # type: ignore[no-any-return]
 
 
 def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
@@ -52,14 +57,15 @@ def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> A
     from numba.core import types
     from numba.cuda import compiler
 
-    function = real_function(kernel)
     names = inspect.signature(compiler.compile_cuda).parameters
     options = {"cc": CAPABILITY} if "cc" in names else {}
-    with any_device(), _before_code(function):
-        try:
-            compiled = compiler.compile_cuda(function, types.void, arguments, **options)
-        except _Typed as typed:
-            return typed.annotation
+    with any_device(), _only_if_it_compiles():
+        function = real_function(kernel)
+        with _before_code(function):
+            try:
+                compiled = compiler.compile_cuda(function, types.void, arguments, **options)
+            except _Typed as typed:
+                return typed.annotation
     return compiled.type_annotation
 
 
@@ -122,31 +128,56 @@ class _AnyDevice:
     compute_capability = CAPABILITY
 
 
-def real_device_function(function: Callable[..., Any]) -> Any:
-    """Numba's own dispatcher for a device function, if a kernel here has called it."""
-    return next((made for thing, made in _device.values() if thing.py_func is function), None)
+def device_of(dispatcher: Any) -> Any:
+    """Numba's own dispatcher for a device function, if a kernel has called it; else None."""
+    if type(dispatcher).__module__ == "numba.cuda.dispatcher":
+        return dispatcher
+    return _device.get(dispatcher)
 
 
-def _rebuilt(function: Callable[..., Any], seen: dict[int, Any]) -> Callable[..., Any]:
-    """The same code with its globals and closure led to `numba.cuda`."""
+def real_device(dispatcher: Any) -> Any:
+    """Numba's own dispatcher for a device function, compiled for the types that it declares.
+
+    Raises:
+        numba.core.errors.NumbaError: Numba refuses the function for one of them.
+    """
+    numba_cuda.load()
+    with any_device(), _only_if_it_compiles():
+        return _real(dispatcher)
+
+
+@contextlib.contextmanager
+def _only_if_it_compiles() -> Iterator[None]:
+    """Forgets the device functions of a compilation that fails: names may get a meaning later."""
+    before = set(_device)
+    try:
+        yield
+    except Exception:
+        for new in set(_device) - before:
+            del _device[new]
+        raise
+
+
+def _twin(function: Callable[..., Any]) -> Any:
+    """A function of the same code, without globals and with an empty closure; see `_fill`."""
     code = function.__code__
-    names = _global_names(code)
-    module = function.__globals__
-    scope = {n: _real(module[n], seen) for n in names if n in module}
-    scope["__builtins__"] = module.get("__builtins__", __builtins__)
-    scope["__name__"] = module.get("__name__", "kernel")
-    closure = None
-    if function.__closure__:
-        cells = []
-        for cell in function.__closure__:
-            try:
-                cells.append(python_types.CellType(_real(cell.cell_contents, seen)))
-            except ValueError:
-                cells.append(python_types.CellType())
-        closure = tuple(cells)
-    made = python_types.FunctionType(code, scope, code.co_name, function.__defaults__, closure)
+    cells = tuple(python_types.CellType() for _ in code.co_freevars)
+    made = python_types.FunctionType(code, {}, code.co_name, function.__defaults__, cells)
     made.__module__ = getattr(function, "__module__", "kernel")
     made.__qualname__ = getattr(function, "__qualname__", code.co_name)
+    return made
+
+
+def _fill(made: Any, function: Callable[..., Any]) -> Any:
+    """Gives a twin the globals and the closure of its function, led to `numba.cuda`."""
+    module = function.__globals__
+    names = _global_names(function.__code__)
+    made.__globals__.update({n: _real(module[n]) for n in names if n in module})
+    made.__globals__["__builtins__"] = module.get("__builtins__", __builtins__)
+    made.__globals__["__name__"] = module.get("__name__", "kernel")
+    for new, cell in zip(made.__closure__ or (), function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # an empty cell
+            new.cell_contents = _real(cell.cell_contents)
     return made
 
 
@@ -158,7 +189,7 @@ def _global_names(code: python_types.CodeType) -> set[str]:
     return names
 
 
-def _real(thing: Any, seen: dict[int, Any]) -> Any:
+def _real(thing: Any) -> Any:
     """`numba.cuda`'s own object for one of this package's; anything else unchanged."""
     import numba.cuda
 
@@ -171,29 +202,37 @@ def _real(thing: Any, seen: dict[int, Any]) -> Any:
         for part in path.split("."):
             found = getattr(found, part, None)
         return found if found is not None else thing
-    if type(thing).__module__ == "gpulearn.simt.host.dispatcher" and python_function(thing):
-        if id(thing) not in _device:
-            if id(thing) in seen:
-                return seen[id(thing)]
-            shell = python_types.SimpleNamespace()
-            seen[id(thing)] = shell
-            inner = _rebuilt(thing.py_func, seen)
-            made = numba.cuda.jit(device=True)(inner)
-            if len(_device) > 256:
-                _device.clear()
-            for name, value in list(inner.__globals__.items()):
-                if value is shell:  # a function that calls itself
-                    inner.__globals__[name] = made
-            for cell in inner.__closure__ or ():  # the same, defined inside a function
-                if _holds(cell, shell):
-                    cell.cell_contents = made
-            _device[id(thing)] = (thing, made)
-        return _device[id(thing)][1]
+    home = type(thing).__module__
+    if home == "gpulearn.simt.host.dispatcher" and python_function(thing):
+        return _device[thing] if thing in _device else _made(thing)
+    if home == "gpulearn.simt.host.device_array":
+        return _Captured(thing)
     return thing
 
 
-def _holds(cell: python_types.CellType, thing: Any) -> bool:
-    try:
-        return cell.cell_contents is thing
-    except ValueError:  # an empty cell
-        return False
+def _made(dispatcher: Any) -> Any:
+    """Numba's dispatcher for one of ours; it is known before its names are: they may lead back."""
+    import numba.cuda
+
+    twin = _twin(dispatcher.py_func)
+    made = _device[dispatcher] = numba.cuda.jit(device=True)(twin)
+    _fill(twin, dispatcher.py_func)
+    if dispatcher.device and dispatcher.declared:
+        home = "numba.cuda.core" if "numba.cuda.core" in sys.modules else "numba.core"
+        typeinfer = importlib.import_module(f"{home}.typeinfer")
+        with any_device(), typeinfer.register_dispatcher(made):
+            for arguments, result in dispatcher.declared:
+                made.compile_device(arguments, result)
+        made.disable_compile()
+    return made
+
+
+class _Captured:
+    """A device array among a kernel's globals, as Numba knows arrays of other libraries."""
+
+    def __init__(self, array: Any) -> None:
+        strides = None if array.flags.c_contiguous else array.strides
+        self.__cuda_array_interface__ = {
+            "shape": array.shape, "strides": strides, "typestr": array.dtype.str,
+            "descr": array.dtype.descr, "data": (1 << 40, False), "version": 3,
+        }  # fmt: skip

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import traceback
 from collections.abc import Callable
 from typing import Any
 
 from gpulearn.simt.core.findings import Finding
 
-__all__ = ["NEW_ARRAY", "in_words", "reason"]
+__all__ = ["NEW_ARRAY", "caught_as", "in_words", "reason"]
 
 _PLACE = re.compile(r'File "([^"]*)", line (\d+)|\bat (.+?) \((\d+)\)\s*$', re.MULTILINE)
 
@@ -31,7 +32,9 @@ def reason(function: Callable[..., Any], error: Exception) -> Finding | None:
     kind = type(error).__name__
     family = {c.__name__ for c in type(error).__mro__}
     refused = family & {
+        "CompilerError",
         "TypingError",
+        "UnsupportedBytecodeError",
         "UnsupportedError",
         "ForbiddenConstruct",
         "VerificationError",
@@ -40,7 +43,15 @@ def reason(function: Callable[..., Any], error: Exception) -> Finding | None:
         return None
     text = str(error)
     line = _line_of(function, text) or _line_in_frames(function, error)
-    return Finding("not-a-kernel", line, _plain(text) or _sentence(text))
+    message = _plain(text) or _sentence(text)
+    return Finding("not-a-kernel", line, message, errors=caught_as(kind))
+
+
+def caught_as(name: str) -> tuple[type[Exception], ...]:
+    """Numba's classes of this name: numba-cuda has a tree of its own beside Numba's."""
+    homes = ("numba.cuda.core.errors", "numba.core.errors", "numba.cuda.errors")
+    found = [getattr(sys.modules.get(home), name, None) for home in homes]
+    return tuple(dict.fromkeys(kind for kind in found if kind is not None))
 
 
 def _line_of(function: Callable[..., Any], text: str) -> int | None:

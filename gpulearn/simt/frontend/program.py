@@ -10,11 +10,13 @@ from typing import Any
 
 import gpulearn.simt.intrinsics  # noqa: F401 - they register what kernels can call
 from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.program import Translation
 from gpulearn.simt.core.registry import DeviceFunction, callee
 from gpulearn.simt.core.source import KernelSource, read
 from gpulearn.simt.frontend.dataflow import Types, only_read
 from gpulearn.simt.frontend.lint import idle_lines
+from gpulearn.simt.frontend.signatures import device_call
 from gpulearn.simt.frontend.translate import translate
 from gpulearn.simt.frontend.typecheck import device_types
 
@@ -24,39 +26,41 @@ __all__ = ["Program"]
 class Program:
     """A kernel with the device functions that it calls, translated on demand."""
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        types: Types | None = None,
-        source: KernelSource | None = None,
-    ) -> None:
-        self.source = source or read(function)
-        self.types = types or {}
-        self._translations: dict[tuple[int, bool], Translation] = {}
-        self._sources: dict[int, KernelSource] = {id(function): self.source}
+    def __init__(self, source: KernelSource) -> None:
+        self.source = source.afresh()
+        self.types: Types = {}
+        self._translations: dict[Any, Translation] = {}
+        self._devices: dict[DeviceFunction, KernelSource] = {}
         self._idle: dict[frozenset[str], list[Finding]] = {}
         self.counting = False
 
     def kernel(self, *, counting: bool) -> Translation:
         """The kernel itself, with or without counters."""
         self.counting = counting
-        return self._translated(self.source, lambda: self.types)
+        return self._translated(self.source, None, lambda: self.types)
 
-    def _translated(self, source: KernelSource, types: Callable[[], Types]) -> Translation:
-        key = (source.unit, self.counting)
+    def _translated(
+        self, source: KernelSource, declared: Any, types: Callable[[], Types]
+    ) -> Translation:
+        key = (source.unit, declared, self.counting)
         if key not in self._translations:
             self._translations[key] = translate(source, types(), counting=self.counting)
         return self._translations[key]
 
     def _source(self, device: DeviceFunction) -> KernelSource:
-        key = id(device.function)
-        if key not in self._sources:
-            self._sources[key] = read(device.function)
-        return self._sources[key]
+        if device not in self._devices:
+            self._devices[device] = device.source or read(device.function)
+        return self._devices[device]
 
-    def translation(self, device: DeviceFunction) -> Translation:
-        """A device function."""
-        return self._translated(self._source(device), lambda: device_types(device.function))
+    def prepared(
+        self, device: DeviceFunction, args: tuple[Any, ...]
+    ) -> tuple[Translation, tuple[Any, ...]]:
+        """A device function, and the arguments as its declared signature wants them."""
+        declared, args = device_call(device.dispatcher, args)
+        translation = self._translated(
+            self._source(device), declared, lambda: device_types(device.dispatcher, declared)
+        )
+        return translation, args
 
     def parameters(self, device: DeviceFunction) -> list[str]:
         """The names of a device function's parameters."""
@@ -64,13 +68,34 @@ class Program:
 
     @cached_property
     def refused(self) -> Finding | None:
-        """What in the kernel or its device functions cannot be translated, if anything."""
+        """What in the kernel or its device functions cannot be translated, if anything.
+
+        From here on what their names stand for is fixed.
+        """
         try:
             for source in self.sources():
                 translate(source, counting=False)
         except Stop as stop:
             return stop.finding
         return None
+
+    def names(self) -> dict[tuple[int, str], Any]:
+        """What all names stand for, of the kernel and of the functions that it calls."""
+        found = enumerate(self.sources())
+        return {(n, name): thing for n, one in found for name, thing in one.frozen.items()}
+
+    def accept(self) -> None:
+        """Keeps the device functions as they are: Numba has compiled them."""
+        for device, source in self._devices.items():
+            device.source = source
+
+    @staticmethod
+    def fix(device: DeviceFunction) -> None:
+        """Fixes what the names in a device function stand for, as compiling it does."""
+        program = Program(read(device.function))
+        if program.refused is None:
+            program.accept()
+            device.source = program.source
 
     def idle(self, names: frozenset[str]) -> list[Finding]:
         """The lines of the kernel that do nothing; `names` are the parameters that hold arrays."""
@@ -79,7 +104,7 @@ class Program:
         return [replace(finding) for finding in self._idle[names]]
 
     def sources(self) -> Iterator[KernelSource]:
-        """The kernel's source and, as far as names show, its device functions'."""
+        """The kernel's source and those of the device functions that it names; see `refused`."""
         seen: set[int] = set()
         waiting = [self.source]
         while waiting:
@@ -88,11 +113,9 @@ class Program:
                 continue
             seen.add(source.unit)
             yield source
-            for node in ast.walk(source.tree):
-                if isinstance(node, ast.Name) and node.id not in source.locals:
-                    found = callee(source.lookup(node.id))
-                    if isinstance(found, DeviceFunction):
-                        waiting.append(self._source(found))
+            for thing in list(source.frozen.values()):
+                if isinstance(found := callee(thing), DeviceFunction):
+                    waiting.append(self._source(found))
 
     def _mentions(self, *words: str) -> bool:
         return any(
@@ -101,6 +124,12 @@ class Program:
             for source in self.sources()
             for node in ast.walk(source.tree)
         )
+
+    @cached_property
+    def captured(self) -> list[View]:
+        """The arrays on the device that the kernel reaches by a global name."""
+        things = self.names().items()
+        return [thing.as_view(name) for (_, name), thing in things if hasattr(thing, "as_view")]
 
     @cached_property
     def cooperative(self) -> bool:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import enum
 import inspect
 import math
 import types
@@ -31,6 +32,7 @@ import numpy as np
 from gpulearn.simt.core.arithmetic import BINARY, COMPARE, UNARY
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY, union
+from gpulearn.simt.core.memory import constant_view
 from gpulearn.simt.core.program import Translation
 from gpulearn.simt.core.registry import (
     Intrinsic,
@@ -41,7 +43,7 @@ from gpulearn.simt.core.registry import (
     is_namespace,
 )
 from gpulearn.simt.core.source import LINE_BITS, MISSING, KernelSource
-from gpulearn.simt.core.values import UNDEFINED, cast, settle
+from gpulearn.simt.core.values import UNDEFINED, cast, normal, settle
 from gpulearn.simt.frontend.dataflow import CHOSEN, RETURNED, Types, doubtful_reads, types_of_reads
 from gpulearn.simt.machine.control_flow import Loop, Repeat
 
@@ -244,20 +246,27 @@ class _Translator:
                     name = ast.unparse(node)
                     message = f"there is no {name}{_meant(base, node)}"
                     raise Stop(Finding("not-a-kernel", node.lineno, message))
-                return callee(found)
+                return callee(self.source.keep(ast.unparse(node), found))
         return MISSING
 
-    def known(self, node: ast.expr, value: Any) -> str:
-        """The text for an object that was known before the kernel runs."""
+    def known(self, value: Any, name: str) -> str:
+        """The text for an object that was known before the kernel runs; `name` stood for it."""
         found = callee(value)
         if isinstance(found, Intrinsic):
             if found.attribute:
                 return f"m.{found.name}"
             return self.constant(found)
+        if isinstance(value, enum.Enum):
+            return self.known(value.value, name)
+        value = normal(value)
         if type(value) in (bool, int, float):
             return self.number(value)
+        if type(value) is tuple:
+            return f"({''.join(self.known(one, name) + ', ' for one in value)})"
         if isinstance(value, np.ndarray):
-            return f"m.spaces.constant({self.constant(value)}, {ast.unparse(node)!r})"
+            return self.constant(constant_view(value, name))
+        if hasattr(value, "as_view"):  # an array on the device
+            return self.constant(value.as_view(name))
         return self.constant(value)
 
     def variable(self, node: ast.Name) -> str:
@@ -312,12 +321,12 @@ class _Translator:
         value = self.source.lookup(node.id)
         if value is MISSING:
             raise Stop(Finding("not-a-kernel", node.lineno, undefined(node.id)))
-        return self.known(node, value)
+        return self.known(value, ast.unparse(node))
 
     def _on_Attribute(self, node: ast.Attribute) -> str:  # noqa: N802
         value = self.static(node)
         if value is not MISSING:
-            return self.known(node, value)
+            return self.known(value, ast.unparse(node))
         return f"m.attribute({self.expression(node.value)}, {node.attr!r})"
 
     def _on_Tuple(self, node: ast.Tuple) -> str:  # noqa: N802
@@ -402,8 +411,8 @@ class _Translator:
     def compare(self, node: ast.AST, op: ast.cmpop, left: str, right: str) -> str:
         """One comparison."""
         if isinstance(op, ast.Is | ast.IsNot):
-            word = "is" if isinstance(op, ast.Is) else "is not"
-            return f"({left} {word} {right})"
+            text = f"m.same({left}, {right})"
+            return text if isinstance(op, ast.Is) else f"Not({text})"
         if isinstance(op, ast.In | ast.NotIn):
             text = f"m.contains({right}, {left})"
             return text if isinstance(op, ast.In) else f"Not({text})"
@@ -443,6 +452,9 @@ class _Translator:
         return text
 
     def _on_Subscript(self, node: ast.Subscript) -> str:  # noqa: N802
+        members = getattr(self.static(node.value), "__members__", {})  # of an enum
+        if isinstance(node.slice, ast.Constant) and node.slice.value in members:
+            return self.known(members[node.slice.value], ast.unparse(node))
         return f"m.load({self.expression(node.value)}, {self.expression(node.slice)})"
 
     def _on_Slice(self, node: ast.Slice) -> str:  # noqa: N802

@@ -9,7 +9,8 @@ said once, and the machine goes on without the verdict.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,48 +18,65 @@ import numpy as np
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import Record, View
 from gpulearn.simt.frontend.dataflow import CHOSEN, RETURNED, Types
-from gpulearn.simt.frontend.numba_bridge import real_device_function, type_annotation
-from gpulearn.simt.frontend.numba_errors import NEW_ARRAY, in_words, reason
+from gpulearn.simt.frontend.numba_bridge import device_of, real_device, type_annotation
+from gpulearn.simt.frontend.numba_errors import NEW_ARRAY, reason
 
-__all__ = ["device_types", "judge", "number_dtypes"]
+__all__ = [
+    "argument_types",
+    "declare",
+    "device_types",
+    "give_up",
+    "kind_of",
+    "number_dtype",
+    "verdict",
+]
 
-_verdicts: dict[tuple[Any, ...], tuple[Finding | None, Types]] = {}
+_verdicts: dict[Any, tuple[Finding | None, Types, Any]] = {}
 _said: list[str] = []
 
 
-def judge(
-    function: Callable[..., Any], values: tuple[Any, ...], signature: Any = None
-) -> tuple[Any, Types]:
-    """A key for these argument types, and the dtypes of the kernel's variables.
+def verdict(
+    function: Callable[..., Any], arguments: tuple[Any, ...], names: Mapping[Any, Any]
+) -> tuple[Finding | None, Types]:
+    """Why Numba refuses a kernel, if it does, and the dtypes of the kernel's variables.
 
-    Raises:
-        Stop: with the finding `not-a-kernel` if Numba refuses the kernel.
+    `names` are what the names in the kernel and its device functions stand for: with others it
+    is asked again.
     """
-    try:
-        arguments = _signature_types(signature)
-        if arguments is None:
-            arguments = tuple(_type_of(v) for v in values)
-        else:
-            _check_arrays(function, arguments, values)
-    except _Moved as moved:
-        _give_up(moved)
-        return "any", {}
-    key = (function, arguments)
+    key = function, arguments, tuple((name, _identity(thing)) for name, thing in names.items())
     if key not in _verdicts:
         if len(_verdicts) > 1024:
             _verdicts.clear()
-        _verdicts[key] = _ask(function, arguments)
-    finding, variables = _verdicts[key]
-    if finding is not None:
-        raise Stop(Finding(finding.kind, finding.line, finding.message))
-    return arguments, variables
+        _verdicts[key] = (*_ask(function, arguments), names)  # what lives keeps its id
+    finding, variables, _ = _verdicts[key]
+    return finding and replace(finding), variables
+
+
+def _identity(thing: Any) -> Any:
+    """What Numba's verdict can depend on."""
+    if isinstance(thing, np.ndarray):
+        return thing.dtype, thing.ndim, thing.flags.c_contiguous, thing.flags.f_contiguous
+    plain = isinstance(thing, bool | int | float | complex | str)
+    return (type(thing), thing) if plain else id(thing)
+
+
+def declare(function: Any) -> Finding | None:
+    """Why Numba refuses a device function for a signature that it declares, if it does."""
+    try:
+        real_device(function)
+    except ImportError as moved:
+        give_up(moved)
+    except Exception as error:
+        return reason(function.py_func, error)
+    return None
 
 
 class _Moved(Exception):  # noqa: N818 - says what happened
     """Something of Numba's is not where it used to be."""
 
 
-def _give_up(reason: BaseException) -> None:
+def give_up(reason: BaseException) -> None:
+    """Says once that kernels run without Numba's verdict, and why."""
     if not _said:
         _said.append(str(reason))
         warnings.warn(
@@ -67,6 +85,15 @@ def _give_up(reason: BaseException) -> None:
 
 
 # --- types
+
+
+def argument_types(values: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The Numba types of arguments; None where Numba cannot be asked."""
+    try:
+        return tuple(_type_of(value) for value in values)
+    except _Moved as moved:
+        give_up(moved)
+        return None
 
 
 def _type_of(value: Any) -> Any:
@@ -95,11 +122,7 @@ def _type_of(value: Any) -> Any:
                 else (types.NamedUniTuple(items[0], len(items), type(value)))
             )
         return types.Tuple(items)
-    try:
-        found = typeof(value)
-    except ValueError as error:
-        raise Stop(Finding("not-a-kernel", None, str(error).splitlines()[0])) from None
-    return types.unliteral(found)
+    return types.unliteral(typeof(value))
 
 
 def _layout(view: View) -> str:
@@ -115,64 +138,18 @@ def _layout(view: View) -> str:
     return "C" if is_c else "F" if is_f else "A"
 
 
-def _signature_types(signature: Any) -> tuple[Any, ...] | None:
-    if signature is None:
-        return None
-    try:
-        from numba.core import sigutils
-
-        arguments, _ = sigutils.normalize_signature(signature)
-    except ImportError as error:
-        raise _Moved(error) from None
-    except TypeError:
-        return None
-    return tuple(arguments)
-
-
-def _check_arrays(
-    function: Callable[..., Any], wanted: tuple[Any, ...], values: tuple[Any, ...]
-) -> None:
-    """Numbers are converted to what a signature says; arrays have to be it.
-
-    Raises:
-        Stop: with the finding `not-a-kernel` if an array is of another type.
-    """
-    names = function.__code__.co_varnames
-    for name, want, value in zip(names, wanted, values, strict=False):
-        given = _type_of(value)
-        arrays = [hasattr(kind, "ndim") and hasattr(kind, "layout") for kind in (want, given)]
-        same = arrays[0] == arrays[1]
-        if all(arrays):
-            packed = want.layout == "A" or given.layout != "A"
-            same = packed and (want.dtype, want.ndim) == (given.dtype, given.ndim)
-        if not same:
-            message = (
-                f"the signature of {function.__name__} says that {name} is {in_words(str(want))}, "
-                f"and it is given {in_words(str(given))}: without a signature it takes what comes"
-            )
-            raise Stop(Finding("not-a-kernel", None, message, array=name))
-
-
-def number_dtypes(signature: Any) -> list[np.dtype[Any] | None] | None:
-    """For each argument of a signature, the dtype of a number; None for anything else."""
-    try:
-        arguments = _signature_types(signature)
-    except _Moved:
-        return None
-    return None if arguments is None else [_dtype(a) for a in arguments]
-
-
-def _kind(numba_type: Any) -> Any:
+def kind_of(numba_type: Any) -> Any:
     """The dtype of a number, a tuple of dtypes for a tuple of numbers, None for the rest."""
     from numba import types
 
     if isinstance(numba_type, types.BaseTuple):
-        kinds = tuple(_kind(t) for t in numba_type.types)
+        kinds = tuple(kind_of(t) for t in numba_type.types)
         return None if any(k is None for k in kinds) else kinds
-    return _dtype(numba_type)
+    return number_dtype(numba_type)
 
 
-def _dtype(numba_type: Any) -> np.dtype[Any] | None:
+def number_dtype(numba_type: Any) -> np.dtype[Any] | None:
+    """The dtype of a number, None for anything else."""
     from numba import types
 
     if isinstance(numba_type, types.Boolean | types.Integer | types.Float | types.Complex):
@@ -189,7 +166,7 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Find
             warnings.simplefilter("ignore")
             annotation = type_annotation(function, arguments)
     except ImportError as moved:
-        _give_up(moved)
+        give_up(moved)
         return None, {}
     except Exception as error:
         return reason(function, error), {}
@@ -232,7 +209,7 @@ def _variables(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
                 continue
             name, value = statement.target.name.split(".")[0], statement.value
             copied = isinstance(value, ir.Var) or type(value).__name__ == "Var"
-            dtype = _kind(annotation.typemap[statement.target.name])
+            dtype = kind_of(annotation.typemap[statement.target.name])
             if name.startswith("$phi"):
                 if copied and dtype is not None and dtype != np.bool_:
                     joined = value.name.split(".")[0] == name
@@ -251,15 +228,18 @@ def _variables(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
     return {key: dtype for key, dtype in found.items() if key not in doubtful}
 
 
-def device_types(function: Callable[..., Any]) -> Types:
-    """The same for a device function, as far as all its uses so far agree."""
-    real = real_device_function(function)
+# --- device functions
+
+
+def device_types(dispatcher: Any, declared: Any = None) -> Types:
+    """The dtypes in a device function, for declared types or as far as all its uses agree."""
+    overloads = getattr(device_of(dispatcher), "overloads", {})
     found: Types = {}
     doubtful = set()
-    for compiled in getattr(real, "overloads", {}).values():
+    for compiled in [overloads[declared]] if declared else overloads.values():
         try:
             variables = _variables(compiled.type_annotation)
-            result = _kind(compiled.signature.return_type)
+            result = kind_of(compiled.signature.return_type)
             if result is not None:
                 variables[RETURNED, 0] = result
         except (AttributeError, KeyError, ImportError):

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from gpulearn.device import numba_cuda
+from gpulearn.errors import BadInput
 from gpulearn.simt.core.registry import Namespace, intrinsics
 from gpulearn.simt.host.arguments import In, InOut, Out
 from gpulearn.simt.host.device_array import (
+    NUMBERS,
     DeviceNDArray,
     MappedNDArray,
     device_copy,
@@ -51,11 +53,17 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> D
         return obj
     found = host_array(obj)
     array = np.asarray(obj) if found is None else found
-    if array.dtype.kind not in "biufcV":
+    if array.dtype.kind not in NUMBERS + "V":
         raise TypeError(f"an array of {array.dtype} cannot go to the device")
     if to is not None:
         to.copy_to_device(array)
         return to  # type: ignore[no-any-return]
+    kept = tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)
+    if not (array[kept].flags.c_contiguous or array[kept].flags.f_contiguous):
+        raise BadInput(
+            "to_device copies an array in one piece, and the elements of this one are not side "
+            "by side: hand over np.ascontiguousarray(...)"
+        )
     return device_copy(array)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import enum
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,9 @@ import numpy as np
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import Allocation, Record, View
 from gpulearn.simt.core.values import cast
+from gpulearn.simt.frontend.numba_errors import caught_as
 from gpulearn.simt.host.device_array import (
+    NUMBERS,
     DeviceNDArray,
     MappedNDArray,
     device_copy,
@@ -50,6 +53,7 @@ class Marshalled:
     """The arguments as the machine takes them, and what must be done afterwards."""
 
     values: tuple[Any, ...] = ()
+    typed: tuple[Any, ...] = ()  # the same as Numba types them: enum members as they are
     back: list[Callable[[], object]] = field(default_factory=list)
     copied: list[tuple[str, int]] = field(default_factory=list)
 
@@ -58,11 +62,22 @@ class Marshalled:
         for give in self.back:
             give()
 
+    def copies(self) -> list[Finding]:
+        """A warning for each array that went to the device and back for this launch alone."""
+        found = []
+        for name, size in self.copied:
+            message = (
+                f"{name} is a host array: {size:,} bytes go to the device and back at every "
+                f"launch; copy once: cuda.to_device({name})"
+            )
+            found.append(Finding("implicit-copy", None, message, array=name))
+        return found
+
 
 def marshal(
-    names: list[str], args: tuple[Any, ...], kernel: str, types: list[Any] | None = None
+    names: list[str], args: tuple[Any, ...], kernel: str, extensions: Sequence[Any] = ()
 ) -> Marshalled:
-    """Prepares arguments; `types` are dtypes that a signature fixes for numbers (or None).
+    """Prepares arguments; each extension may hand over something else in place of one.
 
     Raises:
         Stop: if an argument is nothing that a kernel can take.
@@ -70,20 +85,24 @@ def marshal(
     if len(args) != len(names):
         need = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
         message = f"{kernel} takes {need}, {len(args)} given"
-        raise Stop(Finding("not-a-kernel", None, message))
-    if types is not None and len(types) != len(names):
-        message = f"{kernel} takes {len(names)} arguments, and its signature has {len(types)}"
-        raise Stop(Finding("not-a-kernel", None, message))
+        raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
     made = Marshalled()
-    values = []
-    for position, (name, arg) in enumerate(zip(names, args, strict=True)):
-        value = _one(made, name, arg)
-        dtype = types[position] if types else None
-        if dtype is not None and not isinstance(value, View | tuple | Record):
-            value = cast(value, dtype)
-        values.append(value)
-    made.values = tuple(values)
+    for extension in reversed(extensions):
+        pairs = [extension.prepare_args(None, a, stream=0, retr=made.back) for a in args]
+        args = tuple(arg for _, arg in pairs)
+    made.values = tuple(_one(made, name, arg) for name, arg in zip(names, args, strict=True))
+    made.typed = tuple(_typed(arg, value) for arg, value in zip(args, made.values, strict=True))
     return made
+
+
+def _typed(arg: Any, value: Any) -> Any:
+    _, arg = _unwrapped(arg)
+    if isinstance(arg, enum.Enum):
+        return arg
+    if isinstance(value, tuple):
+        parts = [_typed(a, v) for a, v in zip(arg, value, strict=True)]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
 
 
 def _on_a_gpu(made: Marshalled, arg: Any) -> DeviceNDArray | None:
@@ -102,10 +121,15 @@ def _on_a_gpu(made: Marshalled, arg: Any) -> DeviceNDArray | None:
     return None
 
 
+def _unwrapped(arg: Any) -> tuple[_Direction | None, Any]:
+    """How an argument travels, if it says so, and itself; Numba has classes of these names too."""
+    if type(arg).__module__ == "numba.cuda.args":
+        arg = {"In": In, "Out": Out}.get(type(arg).__name__, InOut)(arg.value)
+    return (arg, arg.value) if isinstance(arg, _Direction) else (None, arg)
+
+
 def _one(made: Marshalled, name: str, arg: Any) -> Any:
-    direction = arg if isinstance(arg, _Direction) else None
-    if direction is not None:
-        arg = direction.value
+    direction, arg = _unwrapped(arg)
     if isinstance(arg, DeviceNDArray):
         return arg.as_view(name)
     if isinstance(arg, MappedNDArray):
@@ -117,11 +141,16 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
         return elsewhere.as_view(name)
     host = host_array(arg)
     if host is not None:
-        if host.ndim == 0 and type(arg) is np.ndarray and host.dtype.kind == "V":
-            host = host.reshape(1)
-        if host.dtype.kind not in "biufcV" or not host.dtype.isnative:
+        if host.dtype.kind not in NUMBERS + "V" or not host.dtype.isnative:
             message = f"{name} is an array of {host.dtype}, which a kernel cannot hold"
             raise Stop(Finding("not-a-kernel", None, message, array=name))
+        if not _one_piece(host):
+            message = (
+                f"{name} is not contiguous, its elements are not side by side, and is copied to "
+                "the device in one piece: hand over np.ascontiguousarray(...), or a slice of an "
+                "array that is on the device"
+            )
+            raise Stop(Finding("not-a-kernel", None, message, array=name, errors=(ValueError,)))
         device = device_copy(host)
         if (direction is None or direction.copy_out) and host.flags.writeable:
             made.back.append(lambda: np.copyto(host, device._array))
@@ -130,21 +159,46 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
         if direction is None:
             made.copied.append((name, host.nbytes))
         return view
+    if isinstance(arg, enum.Enum):
+        return _one(made, name, arg.value)
     if type(arg) is int and -(1 << 63) <= arg < 1 << 64:
         return arg if arg < 1 << 63 else np.uint64(arg)
     if isinstance(arg, np.void):
         copy = np.array([arg])
+        if direction is None or direction.copy_out:
+            made.back.append(lambda: _give_record(arg, copy[0]))
         allocation = Allocation("global", copy.view(np.uint8))
         view = View(allocation, copy.dtype, (1,), copy.strides, 0, name)
         return Record(view, (0,))
     if type(arg) in (bool, float, complex):
         return arg
-    if isinstance(arg, np.generic) and arg.dtype.kind in "biufc":
+    if isinstance(arg, np.generic) and arg.dtype.kind in NUMBERS:
         return cast(arg, arg.dtype)
     if isinstance(arg, tuple):
         items = [_one(made, f"{name}[{i}]", a) for i, a in enumerate(arg)]
         return type(arg)(*items) if hasattr(arg, "_fields") else tuple(items)
-    if isinstance(arg, int) and hasattr(arg, "value"):  # an IntEnum's member
-        return int(arg)
     message = f"{name} is a {type(arg).__name__}; a kernel takes arrays, numbers and tuples"
-    raise Stop(Finding("not-a-kernel", None, message))
+    raise Stop(_untyped(message, arg))
+
+
+def _one_piece(host: np.ndarray[Any, Any]) -> bool:
+    """Whether the elements lie within as many bytes as they have, counted from the first."""
+    if host.size == 0:
+        return True
+    steps = [step for step, n in zip(host.strides, host.shape, strict=True) if n > 1]
+    span = sum(s * (n - 1) for s, n in zip(host.strides, host.shape, strict=True))
+    return all(step >= 0 for step in steps) and span + host.itemsize <= host.nbytes
+
+
+def _give_record(record: Any, copy: Any) -> None:
+    for name in record.dtype.names:
+        record[name] = copy[name]
+
+
+def _untyped(message: str, arg: Any) -> Finding:
+    """What is no argument: Numba has no type for it, or a launch has no way to hand it over."""
+    known = isinstance(arg, str | bytes | list | set | slice | None)
+    errors: tuple[type[Exception], ...] = (ValueError,)
+    if known:
+        errors = (NotImplementedError, *caught_as("TypingError"))
+    return Finding("not-a-kernel", None, message, errors=errors)

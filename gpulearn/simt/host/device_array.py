@@ -9,9 +9,17 @@ import numpy as np
 from gpulearn.errors import BadInput
 from gpulearn.simt.core.memory import Allocation, View
 
-__all__ = ["DeviceNDArray", "MappedNDArray", "device_copy", "device_empty", "host_array"]
+__all__ = [
+    "NUMBERS",
+    "DeviceNDArray",
+    "MappedNDArray",
+    "device_copy",
+    "device_empty",
+    "host_array",
+]
 
 Array = np.ndarray[Any, Any]
+NUMBERS = "biufcMm"  # the kinds of dtypes that a kernel computes with
 
 
 def _bytes_of(array: Array) -> Array:

@@ -5,20 +5,31 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MethodType
 from typing import Any
 
 import numpy as np
 
 from gpulearn.errors import BadLaunch, KernelError
+from gpulearn.require import shown
 from gpulearn.simt.core.findings import Finding, SimtWarning, Stop
-from gpulearn.simt.core.limits import check_shape
+from gpulearn.simt.core.limits import check_shape, triple
 from gpulearn.simt.core.memory import views
-from gpulearn.simt.core.source import KernelSource
-from gpulearn.simt.frontend import typecheck
-from gpulearn.simt.frontend.dataflow import Types
+from gpulearn.simt.core.registry import callee
+from gpulearn.simt.core.source import KernelSource, read
 from gpulearn.simt.frontend.program import Program
-from gpulearn.simt.host.arguments import Marshalled, marshal
+from gpulearn.simt.frontend.signatures import chosen, signature_types
+from gpulearn.simt.frontend.typecheck import argument_types, declare
+from gpulearn.simt.host.arguments import marshal
+from gpulearn.simt.host.overloads import (
+    NEEDS_COMPILER,
+    Overload,
+    check_options,
+    error_for,
+    needs_compiler,
+)
 from gpulearn.simt.host.settings import checking, current_seed
 from gpulearn.simt.machine.execution import LaunchResult, launch
 from gpulearn.simt.observers.counters import Counters
@@ -29,20 +40,6 @@ from gpulearn.simt.observers.trace import Recorder, block_number
 from gpulearn.simt.report.report import Report, make_report
 
 __all__ = ["Configured", "Kernel", "jit", "run"]
-
-_programs: dict[tuple[Any, ...], Program] = {}
-
-
-def _program(
-    function: Callable[..., Any], key: Any, types: Types, source: KernelSource | None = None
-) -> Program:
-    """The translated kernel for these argument types; a changed cell is a new function."""
-    found = _programs.get((function, key))
-    if found is None:
-        if len(_programs) > 256:
-            _programs.clear()
-        found = _programs[function, key] = Program(function, types, source)
-    return found
 
 
 class Configured:
@@ -61,7 +58,9 @@ class Configured:
                 f"{kernel.__name__}[grid, block, stream, sharedmem] takes 2 to 4 values, "
                 f"got {len(parts)}"
             )
-        self.grid, self.block = parts[0], parts[1]
+        self.grid = self.griddim = triple(parts[0], "the grid")
+        self.block = self.blockdim = triple(parts[1], "the block")
+        self.stream = parts[2] if len(parts) > 2 else 0
         self.sharedmem = int(parts[3]) if len(parts) > 3 else 0
 
     def __call__(self, *args: Any, **named: Any) -> None:
@@ -74,7 +73,7 @@ class Configured:
             self.kernel, self.grid, self.block, args, self.sharedmem, xray=False, named=named
         )
         if stopped is not None:
-            raise _error(stopped, report) from None
+            raise error_for(stopped, report) from None
         said = set()
         for finding in report.findings:
             if finding.severity != "error" and finding.kind not in ("negative-index", "no-effect"):
@@ -85,12 +84,6 @@ class Configured:
             if mistake not in said:
                 said.add(mistake)
                 warnings.warn(str(finding), SimtWarning, stacklevel=2)
-
-
-def _error(stopped: Finding, report: Report) -> KernelError:
-    error = KernelError(str(stopped))
-    error.report = report
-    return error
 
 
 def run(
@@ -110,32 +103,22 @@ def run(
     `only` are the numbers of the blocks to run, ascending, if not all: for counts of a launch
     that is too large for the machine. Hazards are then not looked for.
     """
-    function = kernel.py_func
     counters, recorder = (Counters(), Recorder()) if xray else (None, None)
-    marshalled = None
-    try:
-        front = _program(function, "as it stands", {})
-    except Stop as stop:
-        name = getattr(function, "__name__", str(function))
-        empty = make_report(LaunchResult(None, [stop.finding]), (1, 1, 1), (1, 1, 1), name=name)
-        return empty, stop.finding
-    source = front.source
+    marshalled = source = None
     shape = (1, 1, 1), (1, 1, 1)
     try:
+        source = kernel.source
         shape = check_shape(grid, block, sharedmem)
         if recorder is not None:
             recorder.block = block_number(watch, shape[0])
         if named:
             raise Stop(_by_position(source.name, source.parameters, list(named)))
-        dtypes = kernel.argument_dtypes()
-        marshalled = marshal(source.parameters, args, source.name, dtypes)
-        refused = front.refused
-        if refused is not None and refused.kind == "not-a-kernel":
-            raise Stop(refused)
-        key, types = typecheck.judge(function, marshalled.values, kernel.signature)
-        if refused is not None:  # Numba could compile it, the machine cannot run it
-            raise Stop(refused)
-        program = _program(function, key, types, source)
+        marshalled = marshal(source.parameters, args, source.name, kernel.extensions)
+        types = argument_types(marshalled.typed)
+        overload = kernel.overload(types)
+        overload.check_launch(shape[1])
+        marshalled.values = overload.values(types, marshalled.values)
+        program = overload.program
         observers: list[Observer] = []
         if counters is not None and recorder is not None:
             counters.expect(marshalled.values)
@@ -152,8 +135,8 @@ def run(
     except Stop as stop:
         result = LaunchResult(source, [stop.finding], stopped=stop.finding)
     if marshalled is not None and xray:
-        result.findings += _copies(marshalled)
-    report = make_report(result, *shape, counters=counters, recorder=recorder)
+        result.findings += marshalled.copies()
+    report = make_report(result, *shape, counters=counters, recorder=recorder, name=kernel.__name__)
     return report, result.stopped
 
 
@@ -162,41 +145,125 @@ def _by_position(kernel: str, parameters: list[str], named: list[str]) -> Findin
         f"{kernel} takes its arguments by position only: write "
         f"{kernel}[blocks, threads]({', '.join(parameters)}), without {named[0]}="
     )
-    return Finding("not-a-kernel", None, message)
-
-
-def _copies(marshalled: Marshalled) -> list[Finding]:
-    found = []
-    for name, size in marshalled.copied:
-        message = (
-            f"{name} is a host array: {size:,} bytes go to the device and back at every launch; "
-            f"copy once: cuda.to_device({name})"
-        )
-        found.append(Finding("implicit-copy", None, message, array=name))
-    return found
+    return Finding("not-a-kernel", None, message, errors=(TypeError,))
 
 
 class Kernel:
-    """A function decorated with `cuda.jit`."""
+    """A function decorated with `cuda.jit`: a kernel, or a device function.
+
+    `signatures` are those that it declares: it is compiled for them at once and for no others.
+    A kernel with one that is no list is `specialized`: its arguments are taken for what it says.
+
+    Raises:
+        KernelError: Numba refuses it for a signature.
+    """
 
     def __init__(
-        self, function: Callable[..., Any], *, signature: Any = None, device: bool = False
+        self,
+        function: Callable[..., Any],
+        signatures: Sequence[Any] = (),
+        *,
+        specialized: bool = False,
+        device: bool = False,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
-        self.signature = signature
         self.device = device
+        self.targetoptions = {**(options or {}), "device": device}
+        self.extensions = self.targetoptions.setdefault("extensions", [])
+        self.specialized = specialized
         self.__name__ = getattr(function, "__name__", repr(function))
+        self.overloads: dict[Any, Overload] = {}
+        self.specializations: dict[Any, Kernel] = {}
+        parsed = [signature_types(one) for one in signatures]
+        self.declared = [one for one in parsed if one is not None]
+        with _raised():
+            if device and self.declared:
+                finding = declare(self)
+                if finding is not None:
+                    raise Stop(finding)
+                Program.fix(callee(self))
+            for arguments, result in [] if device else self.declared:
+                if str(result) not in ("None", "none", "void"):
+                    message = f"{self.__name__} is a kernel: its signature must return void"
+                    raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
+                self._compiled(arguments)
 
-    def argument_dtypes(self) -> list[Any] | None:
-        """The dtypes of the numbers that a signature fixes, None for the rest."""
-        if self.signature is None:
-            return None
-        return typecheck.number_dtypes(self.signature)
+    @functools.cached_property
+    def source(self) -> KernelSource:
+        """The text of the function.
+
+        Raises:
+            Stop: there is none.
+        """
+        return read(self.py_func)
+
+    @property
+    def signatures(self) -> list[Any]:
+        """The argument types for which the kernel has been compiled."""
+        return list(self.overloads)
+
+    def overload(self, types: tuple[Any, ...] | None) -> Overload:
+        """The kernel for arguments of these types, as Numba chooses it.
+
+        Raises:
+            Stop: if it cannot be one.
+        """
+        if self.specialized and self.overloads:
+            return next(iter(self.overloads.values()))
+        if types in self.overloads:
+            return self.overloads[types]
+        if self.declared and types is not None:
+            return self.overloads[chosen(self.__name__, self.signatures, types)]
+        return self._compiled(types)
+
+    def _compiled(self, types: tuple[Any, ...] | None) -> Overload:
+        if types not in self.overloads:
+            made = Overload(self.py_func, self.source, types, self.targetoptions)
+            self.overloads[types] = made
+        return self.overloads[types]
+
+    def compile(self, sig: Any) -> Overload:
+        """The kernel for a signature, from where on what its names stand for is fixed."""
+        parsed = signature_types(sig)
+        with _raised():
+            if self.declared:
+                return self.overload(parsed and parsed[0])
+            return self._compiled(parsed and parsed[0])
+
+    def recompile(self) -> None:
+        """Compiles all overloads again, with what their names stand for by now."""
+        types = self.signatures
+        self.overloads.clear()
+        with _raised():
+            for one in types:
+                self._compiled(one)
+
+    def specialize(self, *args: Any) -> Kernel:
+        """A kernel for arguments like these only, or for arguments of these types."""
+        if self.specialized:
+            raise KernelError(f"Dispatcher already specialized: launch {self.__name__} as it is")
+        with _raised():
+            types = tuple(_type_like(arg) for arg in args)
+            if types not in self.specializations:
+                made = Kernel(self.py_func, options=self.targetoptions, specialized=True)
+                made._compiled(types)
+                self.specializations[types] = made
+        return self.specializations[types]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.removeprefix("get_") in NEEDS_COMPILER:
+            return functools.partial(self._needs_compiler, name)
+        raise AttributeError(f"a kernel has no attribute {name!r}")
+
+    def _needs_compiler(self, name: str, *args: Any, **named: Any) -> None:
+        raise needs_compiler(self.__name__, name)
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        return self if owner is None else MethodType(self, owner)
 
     def __getitem__(self, configuration: Any) -> Configured:
-        if self.device:
-            raise BadLaunch(f"{self.__name__} is a device function: only kernels can call it")
         return Configured(self, configuration)
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Any:
@@ -206,15 +273,11 @@ class Kernel:
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Any:
         """A launch with one thread for each of `ntasks` tasks, `tpb` threads per block."""
         if ntasks < 0:
-            raise ValueError(f"forall needs a number of tasks of 0 or more, got {ntasks}")
+            raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
         if ntasks == 0:
             return _nothing
         threads = tpb or 128
         return self[math.ceil(ntasks / threads), threads, stream, sharedmem]
-
-    def specialize(self, *args: Any) -> Kernel:
-        """The kernel itself: it adapts to its arguments at each launch."""
-        return self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Kernels need a shape, device functions a kernel.
@@ -225,7 +288,7 @@ class Kernel:
         if self.device:
             raise BadLaunch(f"{self.__name__} is a device function: only kernels can call it")
         raise BadLaunch(
-            f"{self.__name__} was called without a launch configuration: "
+            "the launch configuration was not specified: "
             f"write {self.__name__}[blocks, threads_per_block](...)"
         )
 
@@ -237,22 +300,41 @@ def _nothing(*args: Any) -> None:
     """A launch without threads."""
 
 
-def jit(
-    func_or_sig: Any = None, device: bool = False, signature: Any = None, **options: Any
-) -> Any:
-    """`cuda.jit`: bare, with a signature, with options (which change nothing here)."""
-    if func_or_sig is None or isinstance(func_or_sig, str | list | tuple):
-        given = func_or_sig
-    elif callable(func_or_sig) and hasattr(func_or_sig, "__code__"):
-        return Kernel(func_or_sig, signature=signature, device=device)
-    elif isinstance(func_or_sig, Kernel):
-        return Kernel(func_or_sig.py_func, signature=signature, device=device)
-    else:
-        given = func_or_sig
-    if isinstance(given, list):
-        given = given[0] if len(given) == 1 else None
+def _type_like(thing: Any) -> Any:
+    """The Numba type of an argument, or the type itself."""
+    if hasattr(thing, "can_convert_to"):
+        return thing
+    types = argument_types(marshal(["argument"], (thing,), "the kernel").typed)
+    return types and types[0]
 
-    def decorate(function: Callable[..., Any]) -> Kernel:
-        return Kernel(function, signature=given, device=device)
 
-    return decorate
+@contextmanager
+def _raised() -> Iterator[None]:
+    """What ends a compilation, as an error."""
+    try:
+        yield
+    except Stop as stop:
+        raise error_for(stop.finding) from None
+
+
+def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
+    """`cuda.jit`: bare, with a signature or a list of them, with options.
+
+    Raises:
+        KernelError: an option is wrong, or Numba refuses the function for a signature.
+    """
+    check_options(options, device=device)
+    function = getattr(func_or_sig, "py_func", func_or_sig)
+    if callable(function) and hasattr(function, "__code__"):
+        return Kernel(function, device=device, options=options)
+    if callable(function):
+        raise KernelError.also(AttributeError)(
+            f"cuda.jit takes a function, got {shown(function)}: write def, with a function around "
+            "it for what is to be filled in beforehand"
+        )
+    several = isinstance(func_or_sig, list)
+    signatures = func_or_sig if several else [] if func_or_sig is None else [func_or_sig]
+    return functools.partial(
+        Kernel, signatures=signatures, specialized=bool(signatures) and not several,
+        device=device, options=options,
+    )  # fmt: skip

@@ -235,4 +235,7 @@ def _allocations(program: MachineProgram, args: tuple[Any, ...]) -> list[Allocat
         if name in written:
             view.allocation.readonly = False
             found[view.allocation.number] = view.allocation
+    for view in program.captured:
+        view.allocation.readonly = False
+        found[view.allocation.number] = view.allocation
     return list(found.values())

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.simt.core import limits
+from gpulearn.simt.core.arithmetic import COMPARE
 from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.findings import Finding, FindingLog, Stop
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
@@ -159,7 +160,8 @@ class Machine(Chunk):
                 message = f"{found.__name__}() takes {need}, {len(args)} given"
                 raise self.stop("not-a-kernel", message)
             place = self.line
-            result = self.program.translation(found)(self, *args)
+            run, args = self.program.prepared(found, args)
+            result = run(self, *args)
             self.line = place
             return result
         if isinstance(found, Intrinsic):
@@ -233,6 +235,14 @@ class Machine(Chunk):
             return a
         b = self._under(needed, compute)
         return b if other is EMPTY else self.either(a, b)
+
+    def same(self, a: Any, b: Any) -> Value:
+        """`a is b`: for members of an enum, which are numbers here, that they are equal."""
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            return COMPARE["Eq"](a, b)
+        if not all(isinstance(v, np.ndarray | np.generic | bool | int | float) for v in (a, b)):
+            return a is b
+        return dtype_of(a) == dtype_of(b) and COMPARE["Eq"](a, b)
 
     def contains(self, items: Any, value: Value) -> Value:
         """`value in items` for a tuple."""
@@ -508,6 +518,8 @@ class Machine(Chunk):
         elif isinstance(thing, np.ndarray | np.generic | int | float | complex):
             if name in ("real", "imag"):
                 return getattr(thing, name)
+            if name == "value":  # of an enum's member
+                return thing
         elif isinstance(thing, Intrinsic) and thing.attribute:
             return getattr(getattr(self, thing.name), name)
         elif hasattr(thing, name):

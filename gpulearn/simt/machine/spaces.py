@@ -36,16 +36,6 @@ class Spaces:
         self.arrays: dict[Any, View] = {}
         self.static_bytes = 0
 
-    def constant(self, data: Lanes, name: str) -> View:
-        """A NumPy array among the kernel's globals, or `const.array_like`."""
-        key = ("const", id(data))
-        if key not in self.arrays:
-            copy = np.ascontiguousarray(data)
-            allocation = Allocation("const", copy.reshape(-1).view(np.uint8))
-            allocation.readonly = True
-            self.arrays[key] = View(allocation, copy.dtype, copy.shape, copy.strides, 0, name)
-        return self.arrays[key]
-
     def private(
         self, m: Chunk, space: str, site: object, shape: Any, dtype: np.dtype[Any], name: str
     ) -> View:

@@ -1,0 +1,135 @@
+"""Signatures: the types that a kernel or a device function declares, and what comes into them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpulearn.device import numba_cuda
+from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.values import cast, settle
+from gpulearn.simt.frontend.numba_bridge import device_of
+from gpulearn.simt.frontend.numba_errors import in_words
+from gpulearn.simt.frontend.typecheck import argument_types, give_up, kind_of, number_dtype
+
+__all__ = ["chosen", "conversion", "device_call", "signature_types"]
+
+
+def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any] | None:
+    """The types of the arguments, and of the result if it is said, of a signature.
+
+    None where Numba cannot be asked.
+    """
+    try:
+        numba_cuda.load()
+        from numba.core import sigutils
+    except ImportError as moved:
+        give_up(moved)
+        return None
+    arguments, result = sigutils.normalize_signature(signature)
+    return tuple(arguments), result
+
+
+def chosen(name: str, declared: Sequence[tuple[Any, ...]], given: tuple[Any, ...]) -> Any:
+    """The one of several declared argument types that Numba takes for those given.
+
+    Raises:
+        Stop: with the finding `not-a-kernel` if none fits, or two fit alike.
+    """
+    words = ", ".join(in_words(str(kind)) for kind in given)
+    message = f"No matching definition of {name} for arguments such as {words}"
+    choose = _overloads(name, declared)
+    try:
+        found = choose(given, allow_ambiguous=False)
+        if found is not None:
+            return tuple(found.args)
+    except TypeError:  # which says so in Numba's way
+        message = f"several signatures of {name} fit these arguments equally well: {words}"
+    raise Stop(Finding("not-a-kernel", None, message, errors=(TypeError,)))
+
+
+def _overloads(name: str, declared: Sequence[tuple[Any, ...]]) -> Callable[..., Any]:
+    """Numba's choice among declared argument types: given some, the signature or None."""
+    from numba.core import types
+    from numba.cuda.descriptor import cuda_target
+
+    context = cuda_target.typing_context
+    context.refresh()
+    signatures = [types.void(*arguments) for arguments in declared]
+    return lambda given, **how: context.resolve_overload(name, signatures, given, {}, **how)
+
+
+def conversion(kernel: str, name: str, want: Any, given: Any) -> Callable[[Any], Any]:
+    """What turns an argument of the type `given` into one that a signature says is a `want`.
+
+    Raises:
+        Stop: with the finding `not-a-kernel` if an array or a record is of another type.
+    """
+    from numba import types
+
+    tuples = isinstance(want, types.BaseTuple) and isinstance(given, types.BaseTuple)
+    if tuples and len(want) == len(given):
+        parts = [conversion(kernel, name, w, g) for w, g in zip(want, given, strict=True)]
+        return lambda value: tuple(part(v) for part, v in zip(parts, value, strict=True))
+    dtype, number = number_dtype(want), number_dtype(given)
+    if dtype is not None and (number is not None or isinstance(given, types.EnumMember)):
+        return lambda value: _number(kernel, name, dtype, value)
+    same = want == given
+    if isinstance(want, types.Array) and isinstance(given, types.Array):
+        packed = want.layout == "A" or given.layout != "A"
+        same = packed and (want.dtype, want.ndim) == (given.dtype, given.ndim)
+    if not same:
+        raise _not_declared(kernel, name, in_words(str(want)), in_words(str(given)))
+    return lambda value: value
+
+
+def _not_declared(kernel: str, name: str, want: str, given: str) -> Stop:
+    message = (
+        f"the signature of {kernel} says that {name} is {want}, "
+        f"and it is given {given}: without a signature it takes what comes"
+    )
+    return Stop(Finding("not-a-kernel", None, message, array=name, errors=(TypeError,)))
+
+
+_C_TYPES = {"float32": "c_float", "float64": "c_double", "bool": "c_bool"}
+
+
+def _number(kernel: str, name: str, dtype: np.dtype[Any], value: Any) -> Any:
+    """A number as a launch hands it over: by ctypes, which takes no fraction for a whole one."""
+    try:
+        if dtype.kind == "c":
+            value = complex(value.real, value.imag)
+        elif dtype.itemsize > 2 or dtype.kind != "f":
+            value = getattr(ctypes, _C_TYPES.get(str(dtype), f"c_{dtype}"))(value).value
+        elif isinstance(value, complex | np.complexfloating):
+            raise TypeError
+        return cast(value, dtype)
+    except TypeError:
+        want = in_words(str(dtype))
+        raise _not_declared(kernel, name, want, f"{value!r}") from None
+
+
+def device_call(dispatcher: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """The declared argument types that a call takes, None if any do, and the arguments in them."""
+    declared = _declared(dispatcher)
+    if not declared:
+        return None, args
+    wanted = declared[0] if len(declared) == 1 else _fitting(dispatcher, declared, args)
+    return wanted, tuple(settle(v, kind_of(want)) for v, want in zip(args, wanted, strict=True))
+
+
+def _declared(dispatcher: Any) -> list[tuple[Any, ...]]:
+    """The argument types that a device function declares: it is compiled for no others."""
+    real = device_of(dispatcher)
+    return list(real.overloads) if real is not None and not real._can_compile else []
+
+
+def _fitting(dispatcher: Any, declared: list[tuple[Any, ...]], args: tuple[Any, ...]) -> Any:
+    """Those that Numba takes, of several: for types that it converts alike, the first."""
+    one_lane = [np.zeros((), v.dtype)[()] if isinstance(v, np.ndarray) else v for v in args]
+    given = argument_types(one_lane) or declared[0]
+    found = _overloads(dispatcher.__name__, declared)(given)
+    return tuple(found.args) if found else declared[0]

@@ -1,0 +1,307 @@
+"""Arguments of a launch: what travels to a kernel and back, as numba-cuda hands it over."""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba.core.errors import TypingError
+from numba.cuda import args as numba_args
+
+import gpulearn as gl
+from gpulearn import cuda
+
+pytestmark = pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")
+
+POINT = np.dtype([("x", np.float64), ("n", np.int32), ("row", np.int16, (3,))], align=True)
+
+
+# --- records
+
+
+@cuda.jit
+def move(point):
+    point.x += 1.5
+    point.n = 7
+    point.row[1] = 9
+
+
+@pytest.mark.parametrize("kind", [np.void, np.record])
+def test_a_record_comes_back_from_a_kernel_that_writes_it(kind: type) -> None:
+    points = np.zeros(3, POINT)
+    if kind is np.record:
+        points = points.view(np.recarray)
+    point = points[1]
+    assert isinstance(point, kind)
+    move[1, 1](point)
+    assert point["x"] == 1.5
+    assert point["n"] == 7
+    assert points["row"].tolist() == [[0, 0, 0], [0, 9, 0], [0, 0, 0]]  # it is a part of them
+
+
+def test_a_record_that_is_only_read_stays_as_it_is() -> None:
+    point = np.zeros(1, POINT)[0]
+    move[1, 1](cuda.In(point))
+    assert point["n"] == 0
+    move[1, 1](cuda.Out(point))
+    assert point["n"] == 7
+
+
+def test_a_structured_array_without_dimensions_has_none_in_the_kernel() -> None:
+    @cuda.jit
+    def move_the_only(point):
+        point[()].n = 7
+        point.x[()] = 2.5
+
+    point = np.zeros((), POINT)
+    move_the_only[1, 1](point)
+    assert (point["n"], point["x"]) == (7, 2.5)
+
+
+# --- which way they go
+
+
+class OnlyIn:
+    """An extension, as numba-cuda has them: it may wrap an argument."""
+
+    def prepare_args(self, ty: Any, val: Any, **named: Any) -> Any:
+        return ty, numba_args.In(val)
+
+
+def test_an_extension_and_numbas_own_wrappers_say_which_way_an_argument_goes() -> None:
+    kernel = cuda.jit(add_one.py_func)
+    a = np.zeros(3)
+    kernel[1, 1](numba_args.InOut(a))
+    assert a.tolist() == [1, 1, 1]
+    kernel[1, 1](numba_args.In(a))
+    kernel.extensions.append(OnlyIn())
+    kernel[1, 1](a)
+    cuda.jit(add_one.py_func, extensions=[OnlyIn()])[1, 1](a)
+    assert a.tolist() == [1, 1, 1]
+
+
+# --- arrays that lie scattered
+
+
+@cuda.jit
+def add_one(a):
+    for i in range(a.shape[0]):
+        a[i] += 1
+
+
+@cuda.jit
+def add_one_3d(a):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            for k in range(a.shape[2]):
+                a[i, j, k] += 1
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.arange(20.0)[::2], np.arange(20.0)[::-1], np.zeros((6, 6))[:, 2]],
+    ids=["every other", "backwards", "a column"],
+)
+@pytest.mark.parametrize("wrapped", [lambda a: a, cuda.InOut], ids=["bare", "InOut"])
+def test_a_host_array_with_gaps_is_refused(array: Any, wrapped: Any) -> None:
+    before = array.copy()
+    with pytest.raises(ValueError, match=r"a is not contiguous.*np.ascontiguousarray") as caught:
+        add_one[1, 1](wrapped(array))
+    assert isinstance(caught.value, gl.errors.KernelError)
+    np.testing.assert_array_equal(array, before)
+    with pytest.raises(ValueError, match=r"np.ascontiguousarray"):
+        cuda.to_device(array)
+
+
+@given(
+    shape=st.tuples(*[st.integers(0, 3)] * 3),
+    axes=st.permutations(range(3)),
+    step=st.integers(1, 3),
+    start=st.integers(0, 2),
+)
+@settings(deadline=None, max_examples=25)
+def test_what_lies_in_one_piece_is_taken_in_any_order_of_axes(
+    shape: Any, axes: Any, step: int, start: int
+) -> None:
+    base = np.arange(np.prod(shape), dtype=np.float64).reshape(shape)
+    array = base.transpose(axes)[start::step]
+    low, high = np.lib.array_utils.byte_bounds(array)
+    whole = array.size == 0 or high - low <= array.nbytes
+    want = array + 1 if whole else array.copy()
+    if whole:
+        add_one_3d[1, 1](array)
+    else:
+        with pytest.raises(ValueError, match="contiguous"):
+            add_one_3d[1, 1](array)
+    np.testing.assert_array_equal(array, want)
+
+
+def test_a_slice_of_a_device_array_may_have_gaps() -> None:
+    whole = cuda.to_device(np.zeros((4, 4)))
+    add_one[1, 1](whole[:, 2])
+    assert whole.copy_to_host().sum(axis=0).tolist() == [0, 0, 4, 0]
+
+
+def test_broadcast_arrays_go_to_the_device() -> None:
+    wide = np.broadcast_to(np.arange(3.0), (4, 3))
+    np.testing.assert_array_equal(cuda.to_device(wide).copy_to_host(), wide)
+
+
+# --- what is no argument
+
+
+@pytest.mark.parametrize(
+    ("argument", "kind"),
+    [(None, NotImplementedError), ("text", NotImplementedError), ({}, ValueError)],
+)
+def test_the_class_of_the_error_for_what_is_no_argument(argument: Any, kind: type) -> None:
+    with pytest.raises(kind, match="a kernel takes arrays, numbers and tuples"):
+        add_one[1, 1](argument)
+
+
+@pytest.mark.parametrize("args", [(), (np.zeros(2), 3)])
+def test_a_wrong_number_of_arguments_is_a_type_error(args: Any) -> None:
+    with pytest.raises(TypeError, match=rf"add_one takes 1 argument \(a\), {len(args)} given"):
+        add_one[1, 1](*args)
+
+
+# --- members of enums
+
+
+class Color(Enum):
+    red = 1
+    green = 2
+
+
+class Planet(Enum):
+    EARTH = (5.976e24, 6.37814e6)
+    MARS = (6.421e23, 3.3972e6)
+
+
+class Answer(IntEnum):
+    dummy = 2
+    not_found = 404
+    internal_error = 500
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (Color.red, Color.red),
+        (Color.red, Color.green),
+        (Planet.EARTH, Planet.EARTH),
+        (Planet.EARTH, Planet.MARS),
+        (Answer.dummy, Answer.not_found),
+    ],
+)
+def test_members_of_enums_are_compared(a: Enum, b: Enum) -> None:
+    def compare(a, b, out):
+        out[0] = a == b
+        out[1] = a != b
+        out[2] = a is b
+        out[3] = a is not b
+
+    want, out = np.zeros(4, np.bool_), np.zeros(4, np.bool_)
+    compare(a, b, want)
+    cuda.jit(compare)[1, 1](a, b, out)
+    assert out.tolist() == want.tolist()
+
+
+def test_members_among_the_globals_and_by_their_names() -> None:
+    @cuda.jit
+    def kernel(color, answer, out):
+        out[0] = color == Color.red
+        out[1] = Color["red"] == Color["green"]
+        out[2] = answer + Answer["dummy"]
+        out[3] = answer.value - Answer.dummy
+        out[4] = np.int16(Answer.not_found) * 2
+
+    out = np.zeros(5, np.int64)
+    kernel[1, 1](Color.red, Answer.internal_error, out)
+    assert out.tolist() == [1, 0, 502, 498, 808]
+
+
+def test_a_member_of_an_enum_has_its_own_type() -> None:
+    @cuda.jit
+    def kernel(color, out):
+        out[0] = color + 1
+
+    with pytest.raises(TypingError):  # a Color is no number, an Answer is
+        kernel[1, 1](Color.red, np.zeros(1))
+    out = np.zeros(1)
+    kernel[1, 1](Answer.dummy, out)
+    assert out[0] == 3
+
+
+def test_each_thread_chooses_a_member() -> None:
+    @cuda.jit
+    def kernel(out):
+        i = cuda.grid(1)
+        color = Color.red if i % 2 else Color.green
+        out[i] = color == Color.green
+
+    out = np.zeros(8, np.int32)
+    kernel[1, 8](out)
+    assert out.tolist() == [1, 0] * 4
+
+
+# --- dates
+
+DAYS = np.arange("2005-02", "2005-04", dtype="M8[D]")
+
+
+def test_dates_are_compared_subtracted_and_added() -> None:
+    @cuda.jit
+    def kernel(days, target, delta, same, earlier, left, later):
+        for i in range(cuda.grid(1), days.size, cuda.gridsize(1)):
+            same[i] = days[i] == target
+            earlier[i] = days[i] < target
+            left[i] = target - days[i]
+            later[i] = days[i] + delta
+
+    target, delta = DAYS[5], DAYS[9] - DAYS[5]
+    same, earlier = np.zeros((2, DAYS.size), np.bool_)
+    left, later = np.zeros(DAYS.size, "m8[D]"), np.zeros_like(DAYS)
+    kernel[1, 32](DAYS, target, delta, same, earlier, left, later)
+    np.testing.assert_array_equal(same, target == DAYS)
+    np.testing.assert_array_equal(earlier, target > DAYS)
+    np.testing.assert_array_equal(left, target - DAYS)
+    np.testing.assert_array_equal(later, DAYS + delta)
+
+
+def test_dates_of_several_units_and_on_the_device() -> None:
+    @cuda.jit
+    def kernel(seconds, hours, out, number):
+        i = cuda.grid(1)
+        out[i] = seconds[i] + hours[i] - hours[0]
+        number[i] = hours[i] / hours[1]
+
+    seconds = np.arange(4) * np.timedelta64(1, "s") + np.datetime64("2020-02-28T23:59:58")
+    hours = np.arange(1, 5).astype("m8[h]")
+    out = cuda.to_device(np.zeros(4, "M8[s]"))
+    number = np.zeros(4)
+    kernel[1, 4](seconds, cuda.to_device(hours), out, number)
+    np.testing.assert_array_equal(out.copy_to_host(), seconds + hours - hours[0])
+    np.testing.assert_array_equal(number, hours / hours[1])
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-(2**40), 2**40)), min_size=1, max_size=9))
+@settings(deadline=None, max_examples=25)
+def test_not_a_time_is_numpys(numbers: Any) -> None:
+    times = np.array(["NaT" if n is None else n for n in numbers], "m8[s]")
+    sums, less = np.zeros_like(times), np.zeros(times.size, np.bool_)
+    add_times[1, 32](times, times[0], sums, less)
+    np.testing.assert_array_equal(sums, times + times[0])
+    np.testing.assert_array_equal(less, times < times[0])
+
+
+@cuda.jit
+def add_times(times, time, sums, less):
+    i = cuda.grid(1)
+    if i < times.size:
+        sums[i] = times[i] + time
+        less[i] = times[i] < time

@@ -1,0 +1,297 @@
+"""The dispatcher's surface: what programs ask of `cuda.jit` and of what it makes."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import cuda as real
+from numba import float32, float64, int32, int64, types, void
+from numba.core.errors import NumbaError
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.errors import KernelError
+
+pytestmark = pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")
+
+
+def fill(a, value):
+    i = cuda.grid(1)
+    if i < a.size:
+        a[i] = value
+
+
+def empty(a):
+    pass
+
+
+# --- options
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"opt": False}, {"opt": True}, {"fastmath": True}, {"max_registers": 32},
+        {"lineinfo": True}, {"cache": True}, {"inline": "always"}, {"inline": True},
+        {"forceinline": True}, {"debug": True, "opt": False}, {"launch_bounds": 64},
+        {"launch_bounds": (64, 2, 1)}, {"link": []}, {"link": ()}, {"lto": False},
+        {"shared_memory_carveout": "MaxL1"}, {"shared_memory_carveout": 50}, {"extensions": []},
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("signature", [(), ("void(float64[:], float64)",)], ids=["lazy", "typed"])
+def test_numbas_options_are_taken(options: Any, signature: Any) -> None:
+    a = np.zeros(40)
+    cuda.jit(*signature, **options)(fill)[1, 64](a, 3.0)
+    assert (a == 3).all()
+
+
+def test_an_unknown_option_is_refused_where_the_kernel_is_compiled() -> None:
+    kernel = cuda.jit(turbo=True)(fill)
+    with pytest.raises(TypeError, match=r"cuda.jit has no option turbo=; it has cache, debug"):
+        kernel[1, 32](np.zeros(4), 1.0)
+    with pytest.raises(TypeError, match="turbo"):
+        cuda.jit("void(float64[:], float64)", turbo=True)(fill)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({"boundscheck": True}, NotImplementedError),
+        ({"argtypes": (float32,)}, NumbaError),
+        ({"restype": void}, NumbaError),
+        ({"bind": True}, NumbaError),
+        ({"device": True, "link": ["a.cu"]}, ValueError),
+        ({"shared_memory_carveout": 150}, ValueError),
+        ({"shared_memory_carveout": "most"}, ValueError),
+        ({"shared_memory_carveout": 1.5}, TypeError),
+    ],
+)
+def test_an_option_that_numba_refuses_at_once(options: Any, kind: type) -> None:
+    with pytest.raises(kind) as caught:
+        cuda.jit(**options)
+    assert isinstance(caught.value, KernelError)
+
+
+def test_launch_bounds_are_kept() -> None:
+    kernel = cuda.jit(launch_bounds=(128, 2))(empty)
+    kernel[1, 128](np.zeros(1))
+    with pytest.raises(KernelError, match="launch_bounds allows 128 threads in a block, got 256"):
+        kernel[1, (16, 16)](np.zeros(1))
+    with pytest.raises(ValueError, match="Got 4 launch bounds"):
+        cuda.jit("void(float64[:])", launch_bounds=(128, 2, 4, 8))(empty)
+
+
+def test_code_of_another_compiler_is_named() -> None:
+    with pytest.raises(KernelError, match="link= brings code of another compiler"):
+        cuda.jit(link=["fast.cu"])(empty)[1, 1](np.zeros(1))
+
+
+# --- overloads
+
+
+def test_an_overload_for_each_set_of_argument_types() -> None:
+    kernel = cuda.jit(fill)
+    assert kernel.signatures == []
+    kernel[1, 32](np.zeros(4, np.float32), 1)
+    kernel[1, 32](np.zeros(4, np.float32), 2)
+    kernel[1, 32](cuda.to_device(np.zeros(4)), 2.5)
+    kernel[1, 32](np.zeros((4, 4))[1:, 0].copy(), 2.5)
+    assert kernel.signatures == [(float32[::1], int64), (float64[::1], float64)]
+    one = kernel.overloads[float32[::1], int64]
+    assert one.signature == void(float32[::1], int64)
+    assert one is kernel.overloads[kernel.signatures[0]]
+    assert kernel.py_func is fill
+
+
+def test_compile_makes_an_overload_before_a_launch() -> None:
+    kernel = cuda.jit(fill)
+    made = kernel.compile("void(float32[::1], int64)")
+    assert made is kernel.compile((float32[::1], int64)) is kernel.overloads[float32[::1], int64]
+    kernel[1, 4](a := np.zeros(4, np.float32), 5)
+    assert len(kernel.overloads) == 1
+    assert a.tolist() == [5] * 4
+    with pytest.raises(KernelError, match="takes 2 arguments"):
+        kernel.compile("void(int32)")
+
+
+def test_specialized_kernels_are_kept_and_not_specialized_again() -> None:
+    kernel = cuda.jit(empty)
+    one = kernel.specialize(np.zeros(3, np.float32))
+    assert one is kernel.specialize(cuda.to_device(np.ones(9, np.float32)))
+    assert one is not kernel.specialize(np.zeros(3))
+    assert len(kernel.specializations) == 2
+    assert list(one.overloads) == [(float32[::1],)]
+    for specialized in (one, cuda.jit("void(int32[:])")(empty)):
+        assert specialized.specialized
+        with pytest.raises(RuntimeError, match="Dispatcher already specialized"):
+            specialized.specialize(np.zeros(3))
+    by_type = kernel.specialize(float32[:, :])
+    assert by_type is kernel.specialize(float32[:, :])
+    one[1, 1](np.zeros(5, np.float32))
+
+
+@pytest.mark.parametrize("block", [64, (8, 8), (4, 4, 4)])
+def test_the_largest_cooperative_grid(block: Any) -> None:
+    kernel = cuda.jit(empty)
+    kernel[1, 1](np.zeros(1))
+    overload = kernel.overloads[kernel.signatures[0]]
+    most = overload.max_cooperative_grid_blocks(block)
+    assert most == 32
+    assert overload.max_cooperative_grid_blocks(1024) == 2
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda k: k.get_regs_per_thread(),
+        lambda k: k.get_shared_mem_per_block(k.signatures[0]),
+        lambda k: k.inspect_asm(),
+        lambda k: k.inspect_llvm(k.signatures[0]),
+        lambda k: k.inspect_sass(),
+        lambda k: k.overloads[k.signatures[0]].regs_per_thread,
+        lambda k: k.overloads[k.signatures[0]].local_mem_per_thread,
+    ],
+)
+def test_what_needs_the_compiler_says_so(ask: Any) -> None:
+    kernel = cuda.jit("void(float64[:])")(empty)
+    with pytest.raises(NotImplementedError, match="of empty is the compiler's to say") as caught:
+        ask(kernel)
+    assert isinstance(caught.value, KernelError)
+
+
+def test_other_names_are_no_attributes() -> None:
+    kernel = cuda.jit("void(float64[:])")(empty)
+    assert not hasattr(kernel, "nothing")
+    assert not hasattr(kernel.overloads[kernel.signatures[0]], "nothing")
+
+
+def test_a_configured_kernel_knows_its_shape() -> None:
+    stream = cuda.stream()
+    configured = cuda.jit(empty)[(2, 3), 32, stream, 64]
+    assert configured.griddim == (2, 3, 1)
+    assert configured.blockdim == (32, 1, 1)
+    assert configured.stream is stream
+    assert configured.sharedmem == 64
+
+
+def test_a_kernel_keeps_name_and_docstring_and_can_be_a_method() -> None:
+    class Owner:
+        @cuda.jit
+        def kernel(a, value):  # noqa: N805 - Numba's methods are bound like functions
+            """Fills."""
+
+    assert Owner.kernel.__doc__ == "Fills."
+    assert Owner.kernel.__name__ == "kernel"
+    assert Owner().kernel.__func__ is Owner.kernel
+
+
+# --- kernels of numba.cuda itself, under the lens
+
+
+@real.jit(device=True)
+def real_twice(x):
+    return 2 * x
+
+
+@real.jit
+def real_kernel(a):
+    tile = real.shared.array(32, float32)
+    i, t = real.grid(1), real.threadIdx.x
+    tile[t] = real_twice(t)
+    real.syncthreads()
+    if i < a.size:
+        a[i] = tile[31 - t]
+
+
+def test_a_kernel_of_numbas_own_is_launched_under_the_lens() -> None:
+    a = np.zeros(64, np.float32)
+    report = gl.xray(real_kernel)[2, 32](a)
+    assert report.ok
+    assert a.tolist() == [2.0 * (31 - t % 32) for t in range(64)]
+    assert report.totals.barriers
+
+
+# --- where the source is
+
+
+def test_a_kernel_of_a_factory() -> None:
+    def power(n):
+        def kernel(a):
+            a[0] = 2**n
+
+        kernel.__name__ = kernel.__qualname__ = f"power_{n}"
+        return cuda.jit(kernel)
+
+    a = np.zeros(1)
+    for n in (3, 5):
+        power(n)[1, 1](a)
+        assert a[0] == 2**n
+    assert power(3).__name__ == "power_3"
+
+
+def test_lambdas_are_told_apart() -> None:
+    double, (negate, square) = cuda.jit(device=True)(lambda x: 2 * x), (
+        cuda.jit(device=True)(lambda x: -x), cuda.jit(device=True)(lambda x: x * (lambda y: y)(x)),
+    )  # fmt: skip
+
+    @cuda.jit
+    def kernel(a):
+        a[0] = double(3)
+        a[1] = negate(3)
+
+    a = np.zeros(2)
+    kernel[1, 1](a)
+    assert a.tolist() == [6, -3]
+    assert square.py_func(3) == 9
+    write = {"one": cuda.jit(lambda a: fill_one(a))}
+    write["one"][1, 1](a)
+    assert a[0] == 1
+
+
+@cuda.jit(device=True)
+def fill_one(a):
+    a[0] = 1
+
+
+def test_a_wrapped_function_is_read_itself() -> None:
+    def original(a):
+        a[0] = 1
+
+    @functools.wraps(original)
+    def around(a):
+        a[0] = 2
+
+    a = np.zeros(1)
+    cuda.jit(around)[1, 1](a)
+    assert a[0] == 2
+
+
+TEXT = "def kernel(a):\n    a[0] = 7\n"
+
+
+def test_text_that_exec_was_given_is_missed_and_how_to_give_it_is_said() -> None:
+    scope: dict[str, Any] = {}
+    exec(TEXT, scope)
+    a = np.zeros(1)
+    with pytest.raises(KernelError, match=r"kernel has no source text.*linecache.cache\[name\]"):
+        cuda.jit(scope["kernel"])[1, 1](a)
+    text, name = TEXT, "<made by hand>"
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    exec(compile(text, name, "exec"), scope)
+    cuda.jit(scope["kernel"])[1, 1](a)
+    assert a[0] == 7
+
+
+def test_a_partial_is_no_function() -> None:
+    with pytest.raises(AttributeError, match="cuda.jit takes a function, got functools.partial"):
+        cuda.jit(functools.partial(fill, value=3))
+
+
+def test_types_are_numbas() -> None:
+    kernel = cuda.jit(void(types.Array(int32, 2, "A")))(empty)
+    assert kernel.signatures == [(int32[:, :],)]

@@ -1,0 +1,229 @@
+"""Declared signatures: what a kernel or a device function is compiled for, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import float32, float64, int32, int64, void
+from numba.core.errors import TypingError
+
+import gpulearn as gl
+from gpulearn import cuda
+
+pytestmark = pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")
+
+
+def add(x, y):
+    return x + y
+
+
+def add_kernel(r, x, y):
+    r[0] = x + y
+
+
+def first(kernel: Any, *args: Any, dtype: Any = np.float64) -> Any:
+    """What a launch of one thread leaves in the one element of its result."""
+    r = np.zeros(1, dtype)
+    kernel[1, 1](r, *args)
+    return r[0]
+
+
+# --- device functions
+
+
+def calling(function: Any) -> Any:
+    @cuda.jit
+    def kernel(r, x):
+        r[0] = function(x)
+
+    return kernel
+
+
+@given(x=st.integers(-(2**40), 2**40), kind=st.sampled_from(["uint8", "int8", "uint16", "int32"]))
+@settings(deadline=None, max_examples=20)
+def test_a_declared_type_casts_argument_and_result(x: int, kind: str) -> None:
+    narrow = np.dtype(kind).type
+    want = np.int64(x).astype(narrow)
+    assert first(NARROW[kind], x, dtype=np.int64) == np.int64(2 * int(want)).astype(narrow)
+
+
+def twice(x):
+    return 2 * x
+
+
+NARROW = {
+    kind: calling(cuda.jit(f"{kind}({kind})", device=True)(twice))
+    for kind in ("uint8", "int8", "uint16", "int32")
+}
+
+
+def test_each_thread_casts_its_own() -> None:
+    narrow = cuda.jit("uint8(uint8)", device=True)(lambda x: x)
+
+    @cuda.jit
+    def kernel(r):
+        i = cuda.grid(1)
+        r[i] = narrow(i * 100)
+
+    r = np.zeros(64, np.int64)
+    kernel[2, 32](r)
+    np.testing.assert_array_equal(r, np.arange(64) * 100 % 256)
+
+
+def test_type_inference_sees_the_declared_result() -> None:
+    @cuda.jit("uint8(uint8)", device=True)
+    def narrow(x):
+        return x
+
+    @cuda.jit
+    def kernel(r, x):
+        y = narrow(x)
+        r[0] = y + 200  # a uint8 and an int64 make an int64
+        r[1] = -narrow(1)  # in uint8, widened afterwards
+
+    r = np.zeros(2, np.int64)
+    kernel[1, 1](r, 300)
+    assert r.tolist() == [244, 255]
+
+
+def test_a_declared_device_function_in_another() -> None:
+    inner = cuda.jit("float32(float32)", device=True)(lambda x: x / 3)
+    outer = cuda.jit("float64(int32)", device=True)(lambda x: inner(x) * 3)
+    assert first(calling(outer), 7.9) == float(np.float32(7) / np.float32(3)) * 3
+
+
+def test_no_result_type_means_that_it_is_inferred() -> None:
+    assert first(calling(cuda.jit("(float32,)", device=True)(twice)), 0.1) == 2 * np.float32(0.1)
+
+
+DEVICE = [
+    (["(int64, int64)", "(float64, float64)"], (1, 2), 3),
+    (["(int64, int64)", "(float64, float64)"], (1.5, 2.5), 4.0),
+    (["(int64, int64)"], (1.5, 2.5), 3),
+    (["(int64, int64)", "(float64, float64)"], (np.int32(1), 2.5), 3.5),
+    (["(float32, float32)", "(float64, float64)"], (np.float32(1), np.float32(2**-25)), 1.0),
+    (["(float32, float32)", "(float64, float64)"], (1, 2**-25), 1.0000000298023224),
+    (["(float32, float64)", "(float64, float32)", "(int64, int64)"], (1.5, 2.5), 4.0),
+]
+
+
+@pytest.mark.parametrize(("signatures", "args", "want"), DEVICE)
+def test_of_several_signatures_a_call_takes_numbas(signatures: Any, args: Any, want: Any) -> None:
+    function = cuda.jit(signatures, device=True)(add)
+
+    @cuda.jit
+    def kernel(r, x, y):
+        r[0] = function(x, y)
+
+    assert first(kernel, *args) == want
+
+
+def test_the_same_function_declared_twice_is_two() -> None:
+    one, other = (cuda.jit(f"{k}({k})", device=True)(twice) for k in ("uint8", "uint16"))
+
+    @cuda.jit
+    def kernel(r, x):
+        r[0] = one(x)
+        r[1] = other(x)
+
+    r = np.zeros(2, np.int64)
+    kernel[1, 1](r, 300)
+    assert r.tolist() == [88, 600]
+
+
+def test_no_signature_of_a_device_function_fits() -> None:
+    kernel = calling(cuda.jit("int64(int64)", device=True)(twice))
+    with pytest.raises(TypingError) as caught:
+        kernel[1, 1](np.zeros(1, np.complex128), 1j)
+    assert isinstance(caught.value, gl.errors.KernelError)
+
+
+def test_a_device_function_that_numba_refuses_is_refused_where_it_is_defined() -> None:
+    with pytest.raises(gl.errors.KernelError, match="nowhere"):
+        cuda.jit("int64(int64)", device=True)(lambda x: nowhere(x))  # noqa: F821
+
+
+# --- kernels
+
+
+def test_the_one_signature_converts_numbers_as_ctypes_does() -> None:
+    kernel = cuda.jit("(i4[::1], i4, i4)")(add_kernel)
+    assert first(kernel, 123, np.int64(456), dtype=np.int32) == 579
+    assert first(kernel, 2**32 + 5, True, dtype=np.int32) == 6  # cut to 32 bits
+    single = cuda.jit("(float64[:], float32, float64)")(add_kernel)
+    assert first(single, 0.1, 1) == float(np.float32(0.1)) + 1.0
+
+
+@pytest.mark.parametrize("number", [1.5, np.float32(2), 3j, np.complex64(1)])
+def test_what_is_no_whole_number_is_none_for_an_integer(number: Any) -> None:
+    for kind in ("int32", "int64", "uint8"):
+        kernel = cuda.jit(f"(float64[:], {kind}, {kind})")(add_kernel)
+        with pytest.raises(TypeError, match=f"signature of add_kernel says that x is an? {kind}"):
+            first(kernel, number, 1)
+
+
+def test_a_complex_number_is_no_float() -> None:
+    kernel = cuda.jit(void(float64[:], float64, float64))(add_kernel)
+    with pytest.raises(TypeError, match="says that y is a float64"):
+        first(kernel, 1, 3j)
+    assert first(cuda.jit("(c16[:], c16, c8)")(add_kernel), 1, 2.5, dtype=complex) == 3.5
+
+
+LISTS: list[Any] = [
+    ["(int64[::1], int64, int64)", "(float64[::1], float64, float64)"],
+    [(int64[::1], int64, int64), (float64[::1], float64, float64)],
+    [void(int64[::1], int64, int64), "(float64[::1], float64, float64)"],
+]
+
+
+@pytest.mark.parametrize("signatures", LISTS)
+def test_of_a_list_the_signature_that_fits_is_taken(signatures: Any) -> None:
+    kernel = cuda.jit(signatures)(add_kernel)
+    assert first(kernel, 1, 2, dtype=np.int64) == 3
+    assert first(kernel, 1.5, 2.5) == 4.0
+    with pytest.raises(
+        TypeError, match="No matching definition of add_kernel for arguments such as"
+    ):
+        first(kernel, 1j, 1j, dtype=complex)
+    assert len(kernel.overloads) == len(kernel.signatures) == 2
+
+
+def test_types_of_one_family_are_told_apart() -> None:
+    kernel = cuda.jit(["(f8[::1], f4, f4)", "(f8[::1], f8, f8)"])(add_kernel)
+    assert first(kernel, np.float32(1), np.float32(2**-25)) == 1.0
+    assert first(kernel, 1, 2**-25) == 1.0000000298023224
+
+
+def test_two_signatures_that_fit_alike() -> None:
+    kernel = cuda.jit(["(f8[:], f4, f8)", "(f8[:], f8, f4)", "(f8[:], i8, i8)"])(add_kernel)
+    with pytest.raises(TypeError, match="several signatures of add_kernel fit"):
+        first(kernel, 1.0, 2.0)
+
+
+def test_one_that_fits_only_by_cutting_off_is_taken_and_then_refused() -> None:
+    kernel = cuda.jit(["(float64[:], int64, int64)"])(add_kernel)
+    with pytest.raises(TypeError, match="says that x is an int64, and it is given 1.5"):
+        first(kernel, 1.5, 1.5)
+
+
+@pytest.mark.parametrize("types", ["void(float64[:])", [(float64[:], int32, int32, int32)]])
+def test_the_number_of_types_is_that_of_the_arguments(types: Any) -> None:
+    with pytest.raises(TypeError, match="add_kernel takes 3 arguments, and its signature has"):
+        cuda.jit(types)(add_kernel)
+
+
+def test_a_kernel_returns_nothing() -> None:
+    with pytest.raises(TypeError, match="must return void"):
+        cuda.jit("int32(float64[:], int32, int32)")(add_kernel)
+
+
+def test_a_kernel_that_numba_refuses_is_refused_where_its_signature_is() -> None:
+    with pytest.raises(gl.errors.KernelError, match="nowhere"):
+
+        @cuda.jit(void(float32[:]))
+        def kernel(a):
+            a[0] = nowhere  # noqa: F821
