@@ -38,9 +38,9 @@ def _conversions() -> dict[tuple[np.dtype[Any], np.dtype[Any]], int]:
     """The kind of conversion between two types: that of the worst step of the best way."""
     kind = {(a, a): 0 for a in _LETTERS}
     for pairs, forth in ((_PROMOTIONS, _PROMOTION), (_SAFE_ONES, _SAFE), (_UNSAFE_ONES, _UNSAFE)):
-        for a, b in pairs.split():
-            kind[a, b], kind[b, a] = forth, _UNSAFE
-    kind.update(((a, b), _SAFE) for a, b in _ONE_WAY.split())
+        for pair in pairs.split():
+            kind[pair[0], pair[1]], kind[pair[1], pair[0]] = forth, _UNSAFE
+    kind.update(((pair[0], pair[1]), _SAFE) for pair in _ONE_WAY.split())
     for by, a, b in itertools.product(_LETTERS, repeat=3):
         if (a, by) in kind and (by, b) in kind:
             kind[a, b] = min(kind.get((a, b), _UNSAFE), max(kind[a, by], kind[by, b]))

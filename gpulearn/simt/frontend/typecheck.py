@@ -17,8 +17,8 @@ import numpy as np
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import Record, View
 from gpulearn.simt.frontend.dataflow import CHOSEN, RETURNED, Types
-from gpulearn.simt.frontend.numba_bridge import real_device_function, type_annotation
-from gpulearn.simt.frontend.numba_errors import NEW_ARRAY, in_words, reason
+from gpulearn.simt.frontend.numba_bridge import NotLowered, real_device_function, type_annotation
+from gpulearn.simt.frontend.numba_errors import NEW_ARRAY, in_words, no_code, reason
 
 __all__ = ["device_types", "judge", "number_dtypes"]
 
@@ -191,6 +191,10 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Find
     except ImportError as moved:
         _give_up(moved)
         return None, {}
+    except NotLowered as missing:
+        here = missing.place.filename == function.__code__.co_filename
+        message = no_code(missing.ufunc, here)
+        return Finding("not-a-kernel", missing.place.line if here else None, message), {}
     except Exception as error:
         return reason(function, error), {}
     try:
