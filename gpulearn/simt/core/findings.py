@@ -22,7 +22,7 @@ KINDS = {
     "not-a-kernel": "error",
     "unsupported": "error",
     "implicit-copy": "warning",
-    "assertion": "error",
+    "exception": "error",
     "machine-fault": "error",  # of this package, not of the kernel
 }
 
@@ -54,13 +54,16 @@ class Finding:
     count: int = 1
     severity: str = ""
     function: str | None = None  # a device function of another cell or file, if it is there
+    error: Exception | None = field(default=None, compare=False)  # what reaches the host instead
 
     def __post_init__(self) -> None:
         self.severity = self.severity or KINDS[self.kind]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return asdict(self)
+        data = asdict(self)
+        del data["error"]
+        return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Finding:

@@ -29,9 +29,12 @@ class Program:
         function: Callable[..., Any],
         types: Types | None = None,
         source: KernelSource | None = None,
+        *,
+        debug: bool = False,
     ) -> None:
         self.source = source or read(function)
         self.types = types or {}
+        self.debug = debug
         self._translations: dict[tuple[int, bool], Translation] = {}
         self._sources: dict[int, KernelSource] = {id(function): self.source}
         self._idle: dict[frozenset[str], list[Finding]] = {}
@@ -45,7 +48,9 @@ class Program:
     def _translated(self, source: KernelSource, types: Callable[[], Types]) -> Translation:
         key = (source.unit, self.counting)
         if key not in self._translations:
-            self._translations[key] = translate(source, types(), counting=self.counting)
+            self._translations[key] = translate(
+                source, types(), counting=self.counting, debug=self.debug
+            )
         return self._translations[key]
 
     def _source(self, device: DeviceFunction) -> KernelSource:

@@ -34,14 +34,19 @@ _programs: dict[tuple[Any, ...], Program] = {}
 
 
 def _program(
-    function: Callable[..., Any], key: Any, types: Types, source: KernelSource | None = None
+    function: Callable[..., Any],
+    key: Any,
+    types: Types,
+    source: KernelSource | None = None,
+    *,
+    debug: bool = False,
 ) -> Program:
     """The translated kernel for these argument types; a changed cell is a new function."""
-    found = _programs.get((function, key))
+    found = _programs.get((function, key, debug))
     if found is None:
         if len(_programs) > 256:
             _programs.clear()
-        found = _programs[function, key] = Program(function, types, source)
+        found = _programs[function, key, debug] = Program(function, types, source, debug=debug)
     return found
 
 
@@ -69,6 +74,7 @@ class Configured:
 
         Raises:
             KernelError: when the kernel cannot go on; it carries the report as `.report`.
+            Exception: the one that a kernel raises, where it was made with `debug=True`.
         """
         report, stopped = run(
             self.kernel, self.grid, self.block, args, self.sharedmem, xray=False, named=named
@@ -87,9 +93,9 @@ class Configured:
                 warnings.warn(str(finding), SimtWarning, stacklevel=2)
 
 
-def _error(stopped: Finding, report: Report) -> KernelError:
-    error = KernelError(str(stopped))
-    error.report = report
+def _error(stopped: Finding, report: Report) -> Exception:
+    error = stopped.error or KernelError(str(stopped))
+    error.report = report  # type: ignore[attr-defined]
     return error
 
 
@@ -135,7 +141,7 @@ def run(
         key, types = typecheck.judge(function, marshalled.values, kernel.signature)
         if refused is not None:  # Numba could compile it, the machine cannot run it
             raise Stop(refused)
-        program = _program(function, key, types, source)
+        program = _program(function, key, types, source, debug=kernel.debug)
         observers: list[Observer] = []
         if counters is not None and recorder is not None:
             counters.expect(marshalled.values)
@@ -180,12 +186,18 @@ class Kernel:
     """A function decorated with `cuda.jit`."""
 
     def __init__(
-        self, function: Callable[..., Any], *, signature: Any = None, device: bool = False
+        self,
+        function: Callable[..., Any],
+        *,
+        signature: Any = None,
+        device: bool = False,
+        debug: bool = False,
     ) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
         self.signature = signature
         self.device = device
+        self.debug = debug
         self.__name__ = getattr(function, "__name__", repr(function))
 
     def argument_dtypes(self) -> list[Any] | None:
@@ -238,21 +250,25 @@ def _nothing(*args: Any) -> None:
 
 
 def jit(
-    func_or_sig: Any = None, device: bool = False, signature: Any = None, **options: Any
+    func_or_sig: Any = None,
+    device: bool = False,
+    signature: Any = None,
+    debug: bool = False,
+    **options: Any,
 ) -> Any:
     """`cuda.jit`: bare, with a signature, with options (which change nothing here)."""
     if func_or_sig is None or isinstance(func_or_sig, str | list | tuple):
         given = func_or_sig
     elif callable(func_or_sig) and hasattr(func_or_sig, "__code__"):
-        return Kernel(func_or_sig, signature=signature, device=device)
+        return Kernel(func_or_sig, signature=signature, device=device, debug=debug)
     elif isinstance(func_or_sig, Kernel):
-        return Kernel(func_or_sig.py_func, signature=signature, device=device)
+        return Kernel(func_or_sig.py_func, signature=signature, device=device, debug=debug)
     else:
         given = func_or_sig
     if isinstance(given, list):
         given = given[0] if len(given) == 1 else None
 
     def decorate(function: Callable[..., Any]) -> Kernel:
-        return Kernel(function, signature=given, device=device)
+        return Kernel(function, signature=given, device=device, debug=debug)
 
     return decorate
