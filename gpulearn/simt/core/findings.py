@@ -22,6 +22,7 @@ KINDS = {
     "not-a-kernel": "error",
     "unsupported": "error",
     "implicit-copy": "warning",
+    "no-type-check": "warning",  # Numba could not be asked
     "exception": "error",
     "machine-fault": "error",  # of this package, not of the kernel
 }

@@ -2,19 +2,21 @@
 
 Before a kernel runs with new argument types, Numba's own CUDA type inference sees it. What
 Numba refuses, the machine refuses, with Numba's reason; what Numba fixed as the type of a
-variable, the machine uses. Neither needs a GPU. If Numba's internals have moved, that is
-said once, and the machine goes on without the verdict.
+variable, the machine uses. Neither needs a GPU. If Numba cannot be asked, because its
+internals have moved, that is said once and stands in every report, and the machine goes on
+without the verdict.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.findings import Finding, SimtWarning, Stop
 from gpulearn.simt.core.memory import Record, View
 from gpulearn.simt.frontend.dataflow import CHOSEN, RETURNED, Types
 from gpulearn.simt.frontend.numba_bridge import NotLowered, real_device_function, type_annotation
@@ -28,8 +30,10 @@ _said: list[str] = []
 
 def judge(
     function: Callable[..., Any], values: tuple[Any, ...], signature: Any = None
-) -> tuple[Any, Types]:
+) -> tuple[Any, Types, Finding | None]:
     """A key for these argument types, and the dtypes of the kernel's variables.
+
+    The third is the finding that Numba could not be asked, if that is so.
 
     Raises:
         Stop: with the finding `not-a-kernel` if Numba refuses the kernel.
@@ -41,29 +45,30 @@ def judge(
         else:
             _check_arrays(function, arguments, values)
     except _Moved as moved:
-        _give_up(moved)
-        return "any", {}
+        return "any", {}, _give_up(moved)
     key = (function, arguments)
     if key not in _verdicts:
         if len(_verdicts) > 1024:
             _verdicts.clear()
         _verdicts[key] = _ask(function, arguments)
     finding, variables = _verdicts[key]
-    if finding is not None:
-        raise Stop(Finding(finding.kind, finding.line, finding.message))
-    return arguments, variables
+    if finding is not None and finding.severity == "error":
+        raise Stop(replace(finding))
+    return arguments, variables, finding and replace(finding)
 
 
 class _Moved(Exception):  # noqa: N818 - says what happened
     """Something of Numba's is not where it used to be."""
 
 
-def _give_up(reason: BaseException) -> None:
+def _give_up(error: BaseException) -> Finding:
+    """The finding that a kernel runs unjudged; for the first time it is a warning too."""
+    why = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+    message = f"Numba could not be asked whether a GPU would take this kernel ({why})"
     if not _said:
-        _said.append(str(reason))
-        warnings.warn(
-            f"kernels run without Numba's type check: {reason}", RuntimeWarning, stacklevel=5
-        )
+        _said.append(message)
+        warnings.warn(message, SimtWarning, stacklevel=2)
+    return Finding("no-type-check", None, message)
 
 
 # --- types
@@ -188,15 +193,12 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Find
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             annotation = type_annotation(function, arguments)
-    except ImportError as moved:
-        _give_up(moved)
-        return None, {}
     except NotLowered as missing:
         here = missing.place.filename == function.__code__.co_filename
         message = no_code(missing.ufunc, here)
         return Finding("not-a-kernel", missing.place.line if here else None, message), {}
     except Exception as error:
-        return reason(function, error), {}
+        return reason(function, error) or _give_up(error), {}
     try:
         return _new_array(annotation), _variables(annotation)
     except (AttributeError, KeyError, ImportError):  # the verdict stands without the types

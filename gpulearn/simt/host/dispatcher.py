@@ -138,7 +138,7 @@ def run(
         refused = front.refused
         if refused is not None and refused.kind == "not-a-kernel":
             raise Stop(refused)
-        key, types = typecheck.judge(function, marshalled.values, kernel.signature)
+        key, types, unjudged = typecheck.judge(function, marshalled.values, kernel.signature)
         if refused is not None:  # Numba could compile it, the machine cannot run it
             raise Stop(refused)
         program = _program(function, key, types, source, debug=kernel.debug)
@@ -154,6 +154,8 @@ def run(
         )  # fmt: skip
         given = zip(source.parameters, marshalled.values, strict=True)
         result.findings[:0] = program.idle(frozenset(name for name, v in given if views(v)))
+        if unjudged is not None:
+            result.findings.append(unjudged)
         marshalled.copy_back()
     except Stop as stop:
         result = LaunchResult(source, [stop.finding], stopped=stop.finding)
