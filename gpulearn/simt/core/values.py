@@ -149,7 +149,7 @@ def settle(value: Value, dtype: Any, *, join: bool = False) -> Value:
             return value
         items = [settle(v, d) for v, d in zip(value, dtype, strict=True)]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    if not isinstance(value, np.ndarray | np.generic | int | float):
+    if not isinstance(value, np.ndarray | np.generic | int | float | complex):
         return value
     own = dtype_of(value)
     if join:

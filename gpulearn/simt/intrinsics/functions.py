@@ -27,10 +27,12 @@ from gpulearn.simt.core.values import (
     normal,
     truth,
 )
-from gpulearn.simt.intrinsics.math import compute
+from gpulearn.simt.intrinsics.math import complex_of, compute
 from gpulearn.simt.machine.machine import Machine
 
 __all__ = ["rounded", "type_of"]
+
+COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
 
 
 def type_of(thing: Any) -> np.dtype[Any] | None:
@@ -112,11 +114,11 @@ def _bool(m: Machine, value: Value = False) -> Value:
 
 @function(complex)
 def _complex(m: Machine, real: Value = 0.0, imag: Value = None) -> Value:
-    given = [v for v in (real, imag) if v is not None]
-    narrow = all(dtype_of(v) == FLOAT32 for v in given)
-    dtype = np.dtype(np.complex64 if narrow else np.complex128)
-    result = cast_up(real, dtype)
-    return normal(result if imag is None else result + dtype.type(1j) * imag)
+    if imag is None:
+        return normal(cast_up(real, COMPLEX64 if dtype_of(real) == FLOAT32 else COMPLEX128))
+    narrow = dtype_of(real) == dtype_of(imag) == FLOAT32
+    dtype = FLOAT32 if narrow else FLOAT64
+    return normal(complex_of(cast_up(real, dtype), cast_up(imag, dtype)))
 
 
 @function(abs)

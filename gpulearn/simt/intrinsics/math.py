@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import inspect
 import math
 import operator
@@ -27,7 +28,7 @@ from gpulearn.simt.core.values import (
 )
 from gpulearn.simt.machine.machine import Machine
 
-__all__ = ["compute", "ufunc_loop"]
+__all__ = ["complex_of", "compute", "ufunc_loop"]
 
 _ONE = "l>d L>d f>f d>d"
 _HALF = _ONE + " e>e"
@@ -43,6 +44,13 @@ def compute(function: Any, table: str, *values: Value) -> Value:
     given = (cast_up(v, dtype) for v, dtype in zip(values, operands, strict=True))
     result = function(*given)
     return tuple(map(normal, result)) if isinstance(result, tuple) else normal(result)
+
+
+def complex_of(real: Any, imag: Any) -> Any:
+    """A complex number from its parts: a sum with a product of 1j would spoil an infinity."""
+    found = np.empty(np.broadcast_shapes(real.shape, imag.shape), f"c{2 * real.itemsize}")
+    found.real, found.imag = real, imag
+    return found[()]
 
 
 def _elementwise(python: Callable[..., Any], pole: float = math.nan) -> Any:
@@ -73,6 +81,14 @@ def _pow(base: Any, exponent: Any) -> Any:
     return np.power(base, exponent.astype(base.dtype))
 
 
+def _log(value: Any, base: Any = None) -> Any:
+    return np.log(value) if base is None else np.log(value) / np.log(base)
+
+
+def _rect(radius: Any, angle: Any) -> Any:
+    return complex_of(radius * np.cos(angle), radius * np.sin(angle))
+
+
 _MATH: dict[str, dict[str, Any]] = {
     _HALF: {
         "sin": np.sin, "cos": np.cos, "exp": np.exp, "exp2": np.exp2, "log": np.log,
@@ -98,22 +114,38 @@ _MATH: dict[str, dict[str, Any]] = {
     "d>dd f>ff": {"modf": np.modf},
     "l>? L>? f>? d>?": {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite},
 }  # fmt: skip
+_CMATH: dict[str, dict[str, Any]] = {
+    "F>F D>D": {
+        "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh,
+        "atan": np.arctan, "atanh": np.arctanh, "cos": np.cos, "cosh": np.cosh, "exp": np.exp,
+        "log10": np.log10, "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt, "tan": np.tan,
+        "tanh": np.tanh,
+    },
+    "F>F D>D FF>F DD>D": {"log": _log},
+    "F>f D>d": {"phase": np.angle},
+    "F>ff D>dd": {"polar": lambda z: (np.abs(z), np.angle(z))},
+    "ff>F dd>D": {"rect": _rect},
+    "F>? D>?": {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite},
+}  # fmt: skip
 _NO_FLOP = {
     "floor", "ceil", "trunc", "copysign", "fabs", "modf", "frexp", "ldexp",
     "isnan", "isinf", "isfinite",
 }  # fmt: skip
 
 
-def _register_math() -> None:
-    for table, functions in _MATH.items():
+def _register_math(home: Any, tables: dict[str, dict[str, Any]]) -> None:
+    for table, functions in tables.items():
         for name, ours in functions.items():
-            if not hasattr(math, name):
+            if not hasattr(home, name):
                 continue
 
             def run(m: Machine, *values: Value, _ours: Any = ours, _table: str = table) -> Value:
                 return compute(_ours, _table, *values)
 
-            function(getattr(math, name), flop=name not in _NO_FLOP)(run)
+            function(getattr(home, name), flop=name not in _NO_FLOP)(run)
+
+
+def _register_operators() -> None:
     for operate, name in _OPERATORS.items():
 
         def combine(m: Machine, a: Value, b: Value, _name: str = name) -> Value:
@@ -205,4 +237,6 @@ def cbrt(m: Machine, value: Value) -> Value:
     return normal(np.cbrt(cast_up(value, dtype if dtype.kind == "f" else np.dtype(np.float64))))
 
 
-_register_math()
+_register_math(math, _MATH)
+_register_math(cmath, _CMATH)
+_register_operators()

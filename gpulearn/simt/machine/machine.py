@@ -525,6 +525,8 @@ class Machine(Chunk):
                     thing.allocation, thing.dtype, thing.shape[::-1], thing.strides[::-1],
                     thing.offset, thing.name,
                 )  # fmt: skip
+            if name == "real" or (name == "imag" and thing.dtype.kind == "c"):
+                return thing.part(name)
             if name == "itemsize":
                 return thing.dtype.itemsize
             if name == "nbytes":
@@ -559,8 +561,9 @@ class Machine(Chunk):
             return cast(args[0], thing)
         if isinstance(thing, View) and name == "item" and not args:
             return self.load(thing, (0,) * thing.ndim)
-        if isinstance(thing, np.ndarray | np.generic | complex) and name == "conjugate":
-            return np.conjugate(thing)
+        if isinstance(thing, np.ndarray | np.generic | int | float | complex):
+            if name == "conjugate":
+                return normal(np.conjugate(thing)) if dtype_of(thing).kind == "c" else thing
         message = f"the method .{name}() is not supported by the SIMT machine"
         raise self.stop("unsupported", message)
 
