@@ -71,8 +71,8 @@ def test_parts_of_numbers(kind: Any) -> None:
     finite = FINITE.astype(kind)
     got = computed("cmath.rect(abs(z[i]), cmath.phase(z[i]))", kind, finite)
     np.testing.assert_allclose(got, finite, rtol=1e-5, atol=1e-6)
-    got = computed("cmath.log(z[i], w[i])", kind, z[40:45] + 3, z[:5] * 0 + 2)
-    np.testing.assert_allclose(got, np.log(z[40:45] + 3) / math.log(2), rtol=1e-5)
+    got = computed("cmath.log(z[i], w[i])", kind, finite + 9, finite * 0 + 2)
+    np.testing.assert_allclose(got, np.log(finite + 9) / math.log(2), rtol=1e-5)
 
 
 def test_parts_of_real_numbers() -> None:

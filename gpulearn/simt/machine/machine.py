@@ -20,7 +20,7 @@ from gpulearn.simt.core.findings import Finding, FindingLog, Stop
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
 from gpulearn.simt.core.memory import Record, View, full_slots, gather, scatter
 from gpulearn.simt.core.program import MachineProgram
-from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, LocalFunction, callee
+from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, LocalFunction, callee, intrinsics
 from gpulearn.simt.core.values import (
     BOOL,
     UNDEFINED,
@@ -561,9 +561,11 @@ class Machine(Chunk):
             return cast(args[0], thing)
         if isinstance(thing, View) and name == "item" and not args:
             return self.load(thing, (0,) * thing.ndim)
-        if isinstance(thing, np.ndarray | np.generic | int | float | complex):
-            if name == "conjugate":
-                return normal(np.conjugate(thing)) if dtype_of(thing).kind == "c" else thing
+        number = isinstance(thing, np.ndarray | np.generic | int | float | complex)
+        if number and name == "conjugate" and not args:
+            return normal(np.conjugate(thing)) if dtype_of(thing).kind == "c" else thing
+        if number and name == "bit_count" and not args:
+            return self.call(intrinsics()["popc"], thing)
         message = f"the method .{name}() is not supported by the SIMT machine"
         raise self.stop("unsupported", message)
 
