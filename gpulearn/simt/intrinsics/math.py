@@ -28,7 +28,7 @@ from gpulearn.simt.core.values import (
 )
 from gpulearn.simt.machine.machine import Machine
 
-__all__ = ["complex_of", "compute", "ufunc_loop"]
+__all__ = ["complex_of", "compute", "elementwise", "named", "ufunc_loop"]
 
 _ONE = "l>d L>d f>f d>d"
 _HALF = _ONE + " e>e"
@@ -53,7 +53,7 @@ def complex_of(real: Any, imag: Any) -> Any:
     return found[()]
 
 
-def _elementwise(python: Callable[..., Any], pole: float = math.nan) -> Any:
+def elementwise(python: Callable[..., Any], pole: float = math.nan) -> Any:
     """A NumPy function for one of math's that NumPy does not have; `pole` where it is undefined."""
 
     def one(*args: float) -> float:
@@ -100,13 +100,13 @@ _MATH: dict[str, dict[str, Any]] = {
         "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
         "acosh": np.arccosh, "atanh": np.arctanh, "expm1": np.expm1, "log1p": np.log1p,
         "degrees": np.degrees, "radians": np.radians, "cbrt": np.cbrt,
-        "erf": _elementwise(math.erf), "erfc": _elementwise(math.erfc),
-        "gamma": _elementwise(_gamma), "lgamma": _elementwise(math.lgamma, math.inf),
+        "erf": elementwise(math.erf), "erfc": elementwise(math.erfc),
+        "gamma": elementwise(_gamma), "lgamma": elementwise(math.lgamma, math.inf),
     },
     _WHOLE: {"atan2": np.arctan2, "hypot": np.hypot},
     _TWO: {
         "fmod": np.fmod, "copysign": np.copysign, "nextafter": np.nextafter,
-        "remainder": _elementwise(math.remainder),
+        "remainder": elementwise(math.remainder),
     },
     _TWO + " fi>f di>d": {"pow": _pow},
     "fi>f di>d": {"ldexp": np.ldexp},
@@ -114,6 +114,13 @@ _MATH: dict[str, dict[str, Any]] = {
     "d>dd f>ff": {"modf": np.modf},
     "l>? L>? f>? d>?": {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite},
 }  # fmt: skip
+
+
+def named(name: str) -> Any:
+    """What computes a function of math."""
+    return next(functions[name] for functions in _MATH.values() if name in functions)
+
+
 _CMATH: dict[str, dict[str, Any]] = {
     "F>F D>D": {
         "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh,
