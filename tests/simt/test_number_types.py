@@ -107,7 +107,12 @@ def signatures(name: str, count: int) -> list[tuple[tuple[str, ...], Any]]:
         (kinds, signature(FUNCTIONS[name], kinds))
         for kinds in itertools.product(KINDS, repeat=count)
     )
-    return [(kinds, found) for kinds, found in known if found is not None]
+    return [
+        (kinds, found)
+        for kinds, found in known
+        # complex() of a real and a complex part has a type and no code
+        if found is not None and not (name == "complex" and count == 2 and "complex" in str(kinds))
+    ]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -100,15 +100,21 @@ def _shift_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 
 def _squared(base: Any, exponent: Any) -> Any:
     """A whole power by squaring and multiplying, rounded where Numba's code rounds."""
-    left, result = np.abs(exponent).astype(np.uint64), np.ones_like(base)
+    left = size = np.abs(exponent).astype(np.uint64)
+    square, result = base, np.ones_like(base)
     while left.any():
-        result = np.where(left & np.uint64(1), result * base, result)
-        base, left = base * base, left >> np.uint64(1)
-    if base.dtype.kind in "iu":
-        return np.where(exponent < 0, np.trunc(1.0 / result).astype(base.dtype), result)[()]
-    result = np.where(exponent < 0, 1 / result, result)
-    large = np.abs(exponent) > _SQUARED
-    return np.where(large, np.power(base, exponent.astype(base.dtype)), result)[()]
+        odd = (left & np.uint64(1)).astype(bool)
+        if odd.any():
+            result = result * square if odd.all() else np.where(odd, result * square, result)
+        square, left = square * square, left >> np.uint64(1)
+    if (exponent < 0).any():
+        inverse = 1 / result
+        if base.dtype.kind in "iu":
+            inverse = np.trunc(inverse)
+        result = np.where(exponent < 0, inverse.astype(base.dtype), result)
+    if base.dtype.kind == "f" and (size > _SQUARED).any():
+        result = np.where(size > _SQUARED, np.power(base, exponent.astype(base.dtype)), result)
+    return result[()]
 
 
 def _power(a: Value, b: Value) -> Value:

@@ -117,8 +117,7 @@ def _complex(m: Machine, real: Value = 0.0, imag: Value = None) -> Value:
     if imag is None:
         return normal(cast_up(real, COMPLEX64 if dtype_of(real) == FLOAT32 else COMPLEX128))
     narrow = dtype_of(real) == dtype_of(imag) == FLOAT32
-    dtype = FLOAT32 if narrow else FLOAT64
-    return normal(complex_of(cast_up(real, dtype), cast_up(imag, dtype)))
+    return compute(complex_of, "ff>F" if narrow else "dd>D", real, imag)
 
 
 @function(abs)
