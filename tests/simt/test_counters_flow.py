@@ -259,8 +259,8 @@ def test_arithmetic_by_numpys_names_is_work_too() -> None:
 
     def kernel(out, a):
         i = cuda.grid(1)
-        out[i] = np.sqrt(np.multiply(a[i], a[i])) + pow(a[i], 2)
-        out[i] = np.maximum(np.floor(out[i]), -a[i])
+        out[i] = np.sin(np.divide(a[i], a[i])) + pow(a[i], 2)
+        out[i] = np.maximum(np.conjugate(out[i]), -a[i])
 
     ones = np.ones(32, np.float32)
     report = xray(kernel, 1, 32, ones.copy(), ones)

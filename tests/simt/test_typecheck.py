@@ -10,6 +10,8 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
+from gpulearn.simt.core.findings import SimtWarning
+from gpulearn.simt.frontend import typecheck
 
 from . import sources
 from .harness import line, to_device
@@ -278,3 +280,25 @@ def test_the_commonest_mistakes_get_plain_words(body: str, said: str) -> None:
     assert said in first.message
     assert first.kind == "not-a-kernel"
     assert first.line is not None
+
+
+@pytest.mark.parametrize("error", [ImportError("no module named numba.cuda.np"), KeyError("x")])
+def test_a_verdict_that_fails_is_told_once_and_in_each_report(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*args: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(typecheck, "type_annotation", fails)
+    monkeypatch.setattr(typecheck, "_said", [])
+    kernel, out = cuda.jit(kernel_of("out[i] = i")), cuda.to_device(np.zeros(32))
+    said = rf"Numba could not be asked .*\({type(error).__name__}: "
+    with pytest.warns(SimtWarning, match=said):
+        kernel[1, 32](out)
+    np.testing.assert_array_equal(out.copy_to_host(), np.arange(32))
+    for _ in range(2):  # a warning is an error in the tests: it came once only
+        report = gl.xray(kernel)[1, 32](out)
+        (finding,) = report.findings
+        assert (finding.kind, finding.severity) == ("no-type-check", "warning")
+        assert report.ok
+        assert "could not be asked" in str(report)

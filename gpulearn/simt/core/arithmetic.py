@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from gpulearn.simt.core.overloads import choose
 from gpulearn.simt.core.values import (
     BOOL,
     FLOAT32,
@@ -65,7 +67,7 @@ def _binary(
                 db = INT64
             elif tb is np.ndarray:
                 db = b.dtype
-                if da is db and da.kind == "f":
+                if da is db and da.kind == "f" and da.itemsize > 2:
                     return ufunc(a, b)
             else:
                 db = dtype_of(b)
@@ -84,70 +86,66 @@ def _binary(
     return operate
 
 
-def _true_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
-    dtype = arithmetic_type(a, b)
-    return FLOAT64 if dtype.kind in "biu" else dtype
+def _result(table: str) -> Callable[[np.dtype[Any], np.dtype[Any]], np.dtype[Any]]:
+    """The type of an operator's result, from its signatures."""
 
+    @cache
+    def rule(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+        return choose(table, (a, b))[1][0]
 
-def _bit_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
-    return BOOL if a == b == BOOL else arithmetic_type(a, b)
+    return rule
 
 
 def _shift_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     return UINT64 if a.kind == "u" else INT64
 
 
-def _integer_power(base: Any, exponent: Any) -> Any:
-    """Whole powers modulo 2**64; a negative exponent cuts 1/base**n to a whole number."""
-    exponent = np.asarray(exponent)
-    negative = exponent < 0
-    if not negative.any():
-        return np.power(base, exponent)
-    with np.errstate(all="ignore"):
-        power = np.power(base, np.abs(exponent))
-        return np.where(negative, np.trunc(1.0 / power).astype(power.dtype), power)[()]
+def _squared(base: Any, exponent: Any) -> Any:
+    """A whole power by squaring and multiplying, rounded where Numba's code rounds."""
+    left = size = np.abs(exponent).astype(np.uint64)
+    square, result = base, np.ones_like(base)
+    while left.any():
+        odd = (left & np.uint64(1)).astype(bool)
+        if odd.any():
+            result = result * square if odd.all() else np.where(odd, result * square, result)
+        square, left = square * square, left >> np.uint64(1)
+    if (exponent < 0).any():
+        inverse = 1 / result
+        if base.dtype.kind in "iu":
+            inverse = np.trunc(inverse)
+        result = np.where(exponent < 0, inverse.astype(base.dtype), result)
+    if base.dtype.kind == "f" and (size > _SQUARED).any():
+        result = np.where(size > _SQUARED, np.power(base, exponent.astype(base.dtype)), result)
+    return result[()]
 
 
 def _power(a: Value, b: Value) -> Value:
-    da, db = dtype_of(a), dtype_of(b)
-    if da.kind in "biu" and db.kind in "biu":
-        return _int_power(a, b)
-    if da.kind in "fc" and db.kind in "biu":
-        if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-            return (
-                np.power(a, cast_up(b, da))
-                if isinstance(a, np.ndarray)
-                else np.power(cast_up(a, da), cast_up(b, da))
-            )
-        return _scalar(np.power, a, b, da)
-    return _float_power(a, b)
+    (_, kind), (result,) = choose(_POWERS, (dtype_of(a), dtype_of(b)))
+    if kind.kind not in "iu":
+        return _float_power(a, b)
+    return normal(_squared(cast_up(a, result), cast_up(b, kind)))
 
 
-_int_power = _binary(_integer_power, arithmetic_type)
-
-
-_float_power = _binary(np.power, arithmetic_type)
-
-
-_floordiv = _binary(np.floor_divide, arithmetic_type)
-
-
-_mod = _binary(np.mod, arithmetic_type)
+_REAL = "ll>l lL>l Ll>l LL>L ff>f dd>d"
+_BITS = "??>? ll>l lL>l Ll>l LL>L"
+_POWERS = "ll>l lL>l Ll>l LL>L fi>f fl>f fL>f di>d dl>d dL>d ff>f dd>d FF>F DD>D"
+_SQUARED = 0x10000  # the largest exponent of that kind
+_float_power = _binary(np.power, _result(_POWERS))
 
 
 BINARY: dict[str, Operation] = {
     "Add": _binary(np.add, arithmetic_type, lambda a, b: a + b),
     "Sub": _binary(np.subtract, arithmetic_type, lambda a, b: a - b),
     "Mult": _binary(np.multiply, arithmetic_type, lambda a, b: a * b),
-    "Div": _binary(np.true_divide, _true_type),
-    "FloorDiv": _binary(np.floor_divide, arithmetic_type, lambda a, b: a // b if b else 0),
-    "Mod": _binary(np.mod, arithmetic_type, lambda a, b: a % b if b else 0),
+    "Div": _binary(np.true_divide, _result("ll>d lL>d Ll>d LL>d ee>e ff>f dd>d FF>F DD>D")),
+    "FloorDiv": _binary(np.floor_divide, _result(_REAL), lambda a, b: a // b if b else 0),
+    "Mod": _binary(np.mod, _result(_REAL), lambda a, b: a % b if b else 0),
     "Pow": _power,
     "LShift": _binary(np.left_shift, _shift_type, lambda a, b: a << b if 0 <= b < 64 else 0),
     "RShift": _binary(np.right_shift, _shift_type, lambda a, b: a >> min(b, 63) if b >= 0 else 0),
-    "BitAnd": _binary(np.bitwise_and, _bit_type, lambda a, b: a & b),
-    "BitOr": _binary(np.bitwise_or, _bit_type, lambda a, b: a | b),
-    "BitXor": _binary(np.bitwise_xor, _bit_type, lambda a, b: a ^ b),
+    "BitAnd": _binary(np.bitwise_and, _result(_BITS), lambda a, b: a & b),
+    "BitOr": _binary(np.bitwise_or, _result(_BITS), lambda a, b: a | b),
+    "BitXor": _binary(np.bitwise_xor, _result(_BITS), lambda a, b: a ^ b),
 }
 
 

@@ -22,7 +22,8 @@ KINDS = {
     "not-a-kernel": "error",
     "unsupported": "error",
     "implicit-copy": "warning",
-    "assertion": "error",
+    "no-type-check": "warning",  # Numba could not be asked
+    "exception": "error",
     "machine-fault": "error",  # of this package, not of the kernel
 }
 
@@ -55,6 +56,7 @@ class Finding:
     severity: str = ""
     function: str | None = None  # a device function of another cell or file, if it is there
     errors: tuple[type[Exception], ...] = ()  # what Numba would raise, for `except` clauses
+    error: Exception | None = field(default=None, compare=False)  # what reaches the host instead
 
     def __post_init__(self) -> None:
         self.severity = self.severity or KINDS[self.kind]
@@ -62,7 +64,7 @@ class Finding:
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         data = asdict(self)
-        del data["errors"]
+        del data["errors"], data["error"]
         return data
 
     @classmethod

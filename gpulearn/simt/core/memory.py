@@ -130,6 +130,14 @@ class View:
             self.allocation, dtype, shape, strides, self.offset + offset, f"{self.name}.{name}"
         )
 
+    def part(self, name: str) -> View:
+        """The real or the imaginary parts of an array: `a.real`, `a.imag`."""
+        if self.dtype.kind != "c":
+            return self
+        half = np.dtype(f"f{self.dtype.itemsize // 2}")
+        offset = self.offset + (half.itemsize if name == "imag" else 0)
+        return View(self.allocation, half, self.shape, self.strides, offset, f"{self.name}.{name}")
+
     def alike(self, other: View) -> bool:
         """Whether two views differ in shape and offset alone."""
         return (

@@ -18,6 +18,7 @@ class MachineProgram(Protocol):
     """A kernel as the machine sees it."""
 
     source: KernelSource
+    debug: bool  # exceptions reach the host
 
     def kernel(self, *, counting: bool) -> Translation:
         """The kernel itself, with or without the calls that tell of each statement."""

@@ -19,7 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn.simt.core.overloads import choose
+
 __all__ = [
+    "ARITHMETIC",
     "UNDEFINED",
     "Range",
     "arithmetic_type",
@@ -35,11 +38,10 @@ __all__ = [
 BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)
 UINT64 = np.dtype(np.uint64)
-UINT16 = np.dtype(np.uint16)
 UINT32 = np.dtype(np.uint32)
-FLOAT16 = np.dtype(np.float16)
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
+ARITHMETIC = "ll>l lL>l Ll>l LL>L ee>e ff>f dd>d FF>F DD>D"
 _PYTHON = {bool: BOOL, int: INT64, float: FLOAT64, complex: np.dtype(np.complex128)}
 _WRAP = 1 << 64
 _HALF = 1 << 63
@@ -122,18 +124,7 @@ def arithmetic_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     >>> arithmetic_type(np.dtype("float32"), np.dtype("int64"))
     dtype('float64')
     """
-    if a.kind in "biu" and b.kind in "biu":
-        return UINT64 if a.kind == b.kind == "u" else INT64
-    if FLOAT16 in (a, b) and a.kind != "c" and b.kind != "c":
-        other = b if a == FLOAT16 else a
-        return (
-            FLOAT16
-            if other == FLOAT16 or other.itemsize == 1
-            else (other if other.kind == "f" else FLOAT64)
-        )
-    if {a, b} == {FLOAT32, UINT16}:
-        return FLOAT64
-    return np.promote_types(a, b)
+    return choose(ARITHMETIC, (a, b))[1][0]
 
 
 @cache
@@ -158,7 +149,7 @@ def settle(value: Value, dtype: Any, *, join: bool = False) -> Value:
             return value
         items = [settle(v, d) for v, d in zip(value, dtype, strict=True)]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    if not isinstance(value, np.ndarray | np.generic | int | float):
+    if not isinstance(value, np.ndarray | np.generic | int | float | complex):
         return value
     own = dtype_of(value)
     if join:

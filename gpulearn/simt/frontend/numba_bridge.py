@@ -16,11 +16,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from gpulearn.device import numba_cuda
 from gpulearn.simt.core.registry import Intrinsic, Namespace, python_function
 
 __all__ = [
     "CAPABILITY",
+    "NotLowered",
     "any_device",
     "device_of",
     "real_device",
@@ -51,6 +54,7 @@ def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> A
 
     Raises:
         ImportError: something of Numba's is not where it used to be.
+        NotLowered: the kernel, or a function that it calls, uses what has a type and no code.
         numba.core.errors.NumbaError: Numba refuses the kernel.
     """
     numba_cuda.load()
@@ -75,6 +79,26 @@ class _Typed(Exception):  # noqa: N818 - ends a compilation, is no error
         self.annotation = annotation
 
 
+class NotLowered(Exception):  # noqa: N818 - a verdict
+    """A NumPy function for which Numba's CUDA target has a type, and no code."""
+
+    def __init__(self, ufunc: str, place: Any) -> None:
+        super().__init__(ufunc)
+        self.ufunc, self.place = ufunc, place
+
+
+def _check_lowered(state: Any) -> None:
+    """Numba itself finds a missing ufunc only when it makes code, with a KeyError."""
+    for call in state.calltypes:
+        if getattr(call, "op", "") == "call":
+            ufunc = getattr(state.typemap[call.func.name], "typing_key", None)
+            if isinstance(ufunc, np.ufunc):
+                try:
+                    state.targetctx.get_ufunc_info(ufunc)
+                except KeyError:
+                    raise NotLowered(ufunc.__name__, call.loc) from None
+
+
 @contextlib.contextmanager
 def _before_code(function: Callable[..., Any]) -> Iterator[None]:
     """Compiling `function` ends where its types are known: code would take as long again.
@@ -93,6 +117,7 @@ def _before_code(function: Callable[..., Any]) -> Iterator[None]:
     run_pass = home.run_pass
 
     def stop(self: Any, state: Any) -> Any:
+        _check_lowered(state)
         if state.func_id.func is function:
             raise _Typed(state.type_annotation)
         return run_pass(self, state)

@@ -7,6 +7,7 @@ of anything else, the first line of Numba's message that says something.
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import sys
 import traceback
@@ -15,7 +16,7 @@ from typing import Any
 
 from gpulearn.simt.core.findings import Finding
 
-__all__ = ["NEW_ARRAY", "caught_as", "in_words", "reason"]
+__all__ = ["NEW_ARRAY", "caught_as", "in_words", "no_code", "reason"]
 
 _PLACE = re.compile(r'File "([^"]*)", line (\d+)|\bat (.+?) \((\d+)\)\s*$', re.MULTILINE)
 
@@ -94,6 +95,32 @@ def _sentence(text: str) -> str:
     first = re.sub(r" \(from '[^']*'\)| from '[^']*'", "", first)
     first = re.sub(r"\$[\w.]+", "a value", first)
     return f"Numba cannot compile this for a GPU: {_shorter(first)}"
+
+
+# --- NumPy functions that have a type and no code
+
+_INSTEAD = {
+    "absolute": "abs(x)", "add": "x + y", "cbrt": "cuda.cbrt(x)", "conjugate": "z.conjugate()",
+    "divide": "x / y", "divmod": "divmod(x, y)", "float_power": "x ** y",
+    "floor_divide": "x // y", "heaviside": "(y if x == 0 else x > 0)",
+    "logaddexp": "math.log(math.exp(x) + math.exp(y))", "multiply": "x * y", "negative": "-x",
+    "positive": "x", "power": "x ** y", "reciprocal": "1 / x", "remainder": "x % y",
+    "rint": "round(x)", "sign": "(x > 0) - (x < 0)", "signbit": "x < 0", "square": "x * x",
+    "subtract": "x - y",
+}  # fmt: skip
+_SINCE = dict.fromkeys(("conjugate", "divide", "isnan"), "0.22")  # of numba-cuda
+
+
+def no_code(ufunc: str, here: bool) -> str:
+    """The sentence for a NumPy function that Numba's CUDA target gives a type and no code.
+
+    `here` says whether the kernel itself calls it, not a device function elsewhere.
+    """
+    instead = _INSTEAD.get(ufunc) or (f"math.{ufunc}(x)" if hasattr(math, ufunc) else "")
+    whose = "Numba's CUDA target" if ufunc not in _SINCE else f"numba-cuda before {_SINCE[ufunc]}"
+    where = "" if here else ", which a device function calls"
+    advice = f"write {instead}" if instead else "compute it from functions of math"
+    return f"{whose} has no code for np.{ufunc} of a number{where}: {advice}"
 
 
 # --- the commonest mistakes in plain words

@@ -26,9 +26,10 @@ __all__ = ["Program"]
 class Program:
     """A kernel with the device functions that it calls, translated on demand."""
 
-    def __init__(self, source: KernelSource) -> None:
+    def __init__(self, source: KernelSource, *, debug: bool = False) -> None:
         self.source = source.afresh()
         self.types: Types = {}
+        self.debug = debug
         self._translations: dict[Any, Translation] = {}
         self._devices: dict[DeviceFunction, KernelSource] = {}
         self._idle: dict[frozenset[str], list[Finding]] = {}
@@ -44,7 +45,9 @@ class Program:
     ) -> Translation:
         key = (source.unit, declared, self.counting)
         if key not in self._translations:
-            self._translations[key] = translate(source, types(), counting=self.counting)
+            self._translations[key] = translate(
+                source, types(), counting=self.counting, debug=self.debug
+            )
         return self._translations[key]
 
     def _source(self, device: DeviceFunction) -> KernelSource:

@@ -109,7 +109,7 @@ def _bound(statements: Iterable[ast.stmt]) -> set[str]:
 
 def _leaves(statement: ast.stmt, *, inside_loop: bool = False) -> bool:
     """Whether threads can leave the enclosing suite in this statement."""
-    if isinstance(statement, ast.Return | ast.Raise):
+    if isinstance(statement, ast.Return | ast.Raise | ast.Assert):
         return True
     if isinstance(statement, ast.Break | ast.Continue):
         return not inside_loop
@@ -175,10 +175,11 @@ def _instead(function: object, name: str) -> str:
 class _Translator:
     """Writes the text of one translation, and collects the objects that it names."""
 
-    def __init__(self, source: KernelSource, types: Types, *, counting: bool) -> None:
+    def __init__(self, source: KernelSource, types: Types, *, counting: bool, debug: bool) -> None:
         self.source = source
         self.types = types
         self.counting = counting
+        self.debug = debug
         self.locals = source.locals
         self.lines: list[str] = []
         self.depth = 1
@@ -357,6 +358,8 @@ class _Translator:
         name = type(op).__name__
         if name not in BINARY:
             raise self.refuse(node, "the operator @")
+        if self.debug and name in ("Div", "FloorDiv", "Mod"):
+            right = f"m.divisor({right})"
         text = f"{name}({left}, {right})"
         floats = name in ("Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "Pow")
         return f"m.flop({text})" if self.counting and floats else text
@@ -667,12 +670,23 @@ class _Translator:
                 self.say(f"d_{target.id} = EMPTY")
 
     def _do_Assert(self, node: ast.Assert) -> None:  # noqa: N802
-        self.at(node)
-        self.say(f"m.check({self.expression(node.test)})")
+        said = [node.msg] if node.msg else []
+        failure = ast.Call(ast.Name(AssertionError.__name__, ast.Load()), said, [])
+        failed = ast.UnaryOp(ast.Not(), node.test)
+        self._do_If(
+            ast.copy_location(
+                ast.If(failed, [ast.copy_location(ast.Raise(failure), node)], []), node
+            )
+        )
 
     def _do_Raise(self, node: ast.Raise) -> None:  # noqa: N802
         self.at(node)
-        self.say("m.give_back(_f, UNDEFINED)")
+        call = node.exc if isinstance(node.exc, ast.Call) else None
+        kind = self.static(call.func if call else node.exc) if node.exc else MISSING
+        if not (isinstance(kind, type) and issubclass(kind, Exception)):
+            raise self.refuse(node, f"`{ast.unparse(node)}`")
+        said = "".join(f"{self.expression(a)}, " for a in call.args) if call else ""
+        self.say(f"m.fail(_f, {self.constant(kind)}, ({said}))")
 
     def _do_Return(self, node: ast.Return) -> None:  # noqa: N802
         self.at(node)
@@ -780,13 +794,16 @@ class _Translator:
         return run
 
 
-def translate(source: KernelSource, types: Types | None = None, *, counting: bool) -> Translation:
+def translate(
+    source: KernelSource, types: Types | None = None, *, counting: bool, debug: bool = False
+) -> Translation:
     """The function `run(m, *arguments)` that carries out a kernel on a machine `m`.
 
     `types` gives variables whose type Numba fixed beforehand; `counting` adds the calls
-    that tell of each statement and operation. The generated text is the function's docstring.
+    that tell of each statement and operation, `debug` those that look for a division by zero.
+    The generated text is the function's docstring.
 
     Raises:
         Stop: with the finding `not-a-kernel` or `unsupported`, at its line.
     """
-    return _Translator(source, types or {}, counting=counting).function()
+    return _Translator(source, types or {}, counting=counting, debug=debug).function()

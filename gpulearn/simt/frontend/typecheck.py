@@ -2,8 +2,9 @@
 
 Before a kernel runs with new argument types, Numba's own CUDA type inference sees it. What
 Numba refuses, the machine refuses, with Numba's reason; what Numba fixed as the type of a
-variable, the machine uses. Neither needs a GPU. If Numba's internals have moved, that is
-said once, and the machine goes on without the verdict.
+variable, the machine uses. Neither needs a GPU. If Numba cannot be asked, because its
+internals have moved, that is said once and stands in every report, and the machine goes on
+without the verdict.
 """
 
 from __future__ import annotations
@@ -15,11 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.findings import Finding, SimtWarning, Stop
 from gpulearn.simt.core.memory import Record, View
 from gpulearn.simt.frontend.dataflow import CHOSEN, RETURNED, Types
-from gpulearn.simt.frontend.numba_bridge import device_of, real_device, type_annotation
-from gpulearn.simt.frontend.numba_errors import NEW_ARRAY, reason
+from gpulearn.simt.frontend.numba_bridge import (
+    NotLowered,
+    device_of,
+    real_device,
+    type_annotation,
+)
+from gpulearn.simt.frontend.numba_errors import NEW_ARRAY, no_code, reason
 
 __all__ = [
     "argument_types",
@@ -28,11 +34,12 @@ __all__ = [
     "give_up",
     "kind_of",
     "number_dtype",
+    "unasked",
     "verdict",
 ]
 
 _verdicts: dict[Any, tuple[Finding | None, Types, Any]] = {}
-_said: list[str] = []
+_said: list[Finding] = []
 
 
 def verdict(
@@ -75,13 +82,20 @@ class _Moved(Exception):  # noqa: N818 - says what happened
     """Something of Numba's is not where it used to be."""
 
 
-def give_up(reason: BaseException) -> None:
-    """Says once that kernels run without Numba's verdict, and why."""
+def give_up(error: BaseException) -> Finding:
+    """The finding that a kernel runs unjudged; for the first time it is a warning too."""
+    why = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+    message = f"Numba could not be asked whether a GPU would take this kernel ({why})"
+    finding = Finding("no-type-check", None, message)
     if not _said:
-        _said.append(str(reason))
-        warnings.warn(
-            f"kernels run without Numba's type check: {reason}", RuntimeWarning, stacklevel=5
-        )
+        _said.append(finding)
+        warnings.warn(message, SimtWarning, stacklevel=2)
+    return finding
+
+
+def unasked() -> Finding | None:
+    """That Numba could not be asked, where that has happened."""
+    return replace(_said[0]) if _said else None
 
 
 # --- types
@@ -165,11 +179,12 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Find
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             annotation = type_annotation(function, arguments)
-    except ImportError as moved:
-        give_up(moved)
-        return None, {}
+    except NotLowered as missing:
+        here = missing.place.filename == function.__code__.co_filename
+        message = no_code(missing.ufunc, here)
+        return Finding("not-a-kernel", missing.place.line if here else None, message), {}
     except Exception as error:
-        return reason(function, error), {}
+        return reason(function, error) or give_up(error), {}
     try:
         return _new_array(annotation), _variables(annotation)
     except (AttributeError, KeyError, ImportError):  # the verdict stands without the types

@@ -192,6 +192,9 @@ def __getattr__(name: str) -> Any:
     if name == "libdevice":  # its functions are stubs, the same with and without a GPU
         numba_cuda.load()
         return importlib.import_module("numba.cuda.libdevice")
+    found = None if name.startswith("_") else getattr(numba_cuda.load(), name, None)
+    if name == "types" or any(c.__name__ == "Type" for c in type(found).__mro__):
+        return found  # Numba's own types: cuda.float32, cuda.types.int8
     raise AttributeError(f"cuda.{name} is not part of the SIMT machine")
 
 

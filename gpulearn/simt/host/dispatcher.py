@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MethodType
 from typing import Any
 
@@ -68,6 +69,7 @@ class Configured:
 
         Raises:
             KernelError: when the kernel cannot go on; it carries the report as `.report`.
+            Exception: the one that a kernel raises, where it was made with `debug=True`.
         """
         report, stopped = run(
             self.kernel, self.grid, self.block, args, self.sharedmem, xray=False, named=named
@@ -131,6 +133,8 @@ def run(
         )  # fmt: skip
         given = zip(source.parameters, marshalled.values, strict=True)
         result.findings[:0] = program.idle(frozenset(name for name, v in given if views(v)))
+        if overload.unjudged is not None:
+            result.findings.append(replace(overload.unjudged))
         marshalled.copy_back()
     except Stop as stop:
         result = LaunchResult(source, [stop.finding], stopped=stop.finding)

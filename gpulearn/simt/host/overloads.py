@@ -13,7 +13,7 @@ from gpulearn.simt.core.source import KernelSource
 from gpulearn.simt.frontend.numba_errors import caught_as
 from gpulearn.simt.frontend.program import Program
 from gpulearn.simt.frontend.signatures import conversion
-from gpulearn.simt.frontend.typecheck import verdict
+from gpulearn.simt.frontend.typecheck import unasked, verdict
 from gpulearn.simt.host.devices import gpus
 
 __all__ = ["NEEDS_COMPILER", "Overload", "check_options", "error_for", "needs_compiler"]
@@ -33,8 +33,11 @@ NEEDS_COMPILER = {
 }  # fmt: skip
 
 
-def error_for(finding: Finding, report: Any = None) -> KernelError:
+def error_for(finding: Finding, report: Any = None) -> Exception:
     """What to raise for a finding that stops a launch: caught as what Numba would raise."""
+    if finding.error is not None:  # what the kernel itself has raised
+        finding.error.report = report  # type: ignore[attr-defined]
+        return finding.error
     kinds = finding.errors
     if not kinds and finding.kind == "not-a-kernel":
         kinds = caught_as("TypingError")
@@ -97,7 +100,7 @@ class Overload:
     ) -> None:
         self.py_func = function
         self.argument_types = arguments
-        self.program = program = Program(source)
+        self.program = program = Program(source, debug=bool(options.get("debug")))
         self._check(options)
         self._bounds = options.get("launch_bounds")
         self._conversions: dict[Any, list[Callable[[Any], Any]]] = {}
@@ -112,8 +115,9 @@ class Overload:
             finding, program.types = verdict(function, arguments, program.names())
         if refused is not None and refused.kind == "not-a-kernel":
             raise Stop(replace(refused, errors=finding.errors if finding else refused.errors))
-        if finding is not None:
+        if finding is not None and finding.severity == "error":
             raise Stop(finding)
+        self.unjudged = unasked() if arguments is None else finding
         program.accept()
         self.refused = refused  # what Numba could compile and the machine cannot run
 

@@ -6,6 +6,7 @@ from gpulearn.simt.intrinsics import (
     extras,
     functions,
     integer,
+    libdevice,
     math,
     sync,
     threads,
@@ -13,5 +14,6 @@ from gpulearn.simt.intrinsics import (
 )
 
 __all__ = [
-    "arrays", "atomics", "extras", "functions", "integer", "math", "sync", "threads", "warps",
+    "arrays", "atomics", "extras", "functions", "integer", "libdevice", "math",
+    "sync", "threads", "warps",
 ]  # fmt: skip

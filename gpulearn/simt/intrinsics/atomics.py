@@ -66,10 +66,11 @@ def _unused(flat: Lanes, slots: Lanes, values: tuple[Lanes, ...], update: Any) -
 
 
 def _atomic(
-    m: Machine, array: Any, index: Any, values: tuple[Value, ...], update: Any, used: bool
-) -> Value:
+    m: Machine, array: Any, index: Any, values: tuple[Value, ...], update: Any, used: bool,
+    steady: bool = False,
+) -> Value:  # fmt: skip
     if isinstance(array, Choice):
-        return array.each(m, lambda view: _atomic(m, view, index, values, update, used))
+        return array.each(m, lambda view: _atomic(m, view, index, values, update, used, steady))
     if not isinstance(array, View):
         raise m.stop("not-a-kernel", "an atomic operation needs an array")
     located = locate(m, array, index)
@@ -100,6 +101,11 @@ def _atomic(
     flat = array.flat
     if not array.aligned:
         raise m.stop("unsupported", "an atomic on an unaligned field")
+    if (
+        steady and array.dtype.kind == "f"
+    ):  # a NaN that is there stays, and one that comes changes nothing
+        old = flat[slots]
+        given = (np.where(np.isnan(old) | np.isnan(given[0]), old, given[0]),)
     if not used and _unused(flat, slots, given, update):
         m.written += 1
         return None
@@ -112,10 +118,10 @@ def _atomic(
     return result.reshape(m.blocks, m.threads)
 
 
-def _simple(name: str, update: Any) -> None:
+def _simple(name: str, update: Any, *, steady: bool = False) -> None:
     @intrinsic(f"atomic.{name}")
     def operate(m: Machine, ary: Any, idx: Any, val: Value, used: bool = True) -> Value:
-        return _atomic(m, ary, idx, (val,), update, used)
+        return _atomic(m, ary, idx, (val,), update, used, steady)
 
     operate.__doc__ = f"`cuda.atomic.{name}(array, index, value)`: what was there before."
 
@@ -133,11 +139,13 @@ def _decrement(old: Lanes, limit: Lanes) -> Lanes:
 
 
 for _name, _update in {
-    "add": np.add, "sub": np.subtract, "max": np.maximum, "min": np.minimum,
+    "add": np.add, "sub": np.subtract,
     "nanmax": np.fmax, "nanmin": np.fmin, "and_": np.bitwise_and, "or_": np.bitwise_or,
     "xor": np.bitwise_xor, "exch": _exchange, "inc": _increment, "dec": _decrement,
 }.items():  # fmt: skip
     _simple(_name, _update)
+_simple("max", np.fmax, steady=True)
+_simple("min", np.fmin, steady=True)
 
 
 def _swap(old: Lanes, expected: Lanes, value: Lanes) -> Lanes:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gpulearn.simt.core.arithmetic import BINARY
-from gpulearn.simt.core.chunk import Chunk
+from gpulearn.simt.core.chunk import Chunk, Dim3
 from gpulearn.simt.core.masks import EMPTY
 from gpulearn.simt.core.memory import View
+from gpulearn.simt.core.overloads import choose
 from gpulearn.simt.core.registry import Intrinsic, converter, function
 from gpulearn.simt.core.values import (
     FLOAT32,
@@ -25,10 +27,12 @@ from gpulearn.simt.core.values import (
     normal,
     truth,
 )
-from gpulearn.simt.intrinsics.math import float_type
+from gpulearn.simt.intrinsics.math import complex_of, compute
 from gpulearn.simt.machine.machine import Machine
 
-__all__ = ["type_of"]
+__all__ = ["rounded", "type_of"]
+
+COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
 
 
 def type_of(thing: Any) -> np.dtype[Any] | None:
@@ -109,21 +113,23 @@ def _bool(m: Machine, value: Value = False) -> Value:
 
 
 @function(complex)
-def _complex(m: Machine, real: Value = 0.0, imag: Value = 0.0) -> Value:
-    narrow = all(dtype_of(v) == FLOAT32 for v in (real, imag))
-    return cast(real, np.dtype(np.complex64 if narrow else np.complex128)) + 1j * imag
+def _complex(m: Machine, real: Value = 0.0, imag: Value = None) -> Value:
+    if imag is None:
+        return normal(cast_up(real, COMPLEX64 if dtype_of(real) == FLOAT32 else COMPLEX128))
+    narrow = dtype_of(real) == dtype_of(imag) == FLOAT32
+    return compute(complex_of, "ff>F" if narrow else "dd>D", real, imag)
 
 
 @function(abs)
 def _abs(m: Machine, value: Value) -> Value:
-    return normal(
-        np.abs(value if isinstance(value, np.ndarray) else cast_up(value, dtype_of(value)))
-    )
+    return compute(np.abs, "b>b h>h i>i l>l B>B H>H I>I L>L e>e f>f d>d F>f D>d", value)
 
 
-def _extreme(m: Machine, values: tuple[Value, ...], ufunc: Any) -> Value:
+def _extreme(m: Machine, values: tuple[Value, ...], better: Any) -> Value:
     if len(values) == 1 and isinstance(values[0], tuple):
         values = values[0]
+    elif len(values) == 2 and {dtype_of(v) for v in values} <= {FLOAT32, FLOAT64}:
+        return compute(np.fmax if better is np.greater else np.fmin, "ff>f dd>d", *values)
     dtype = dtype_of(values[0])
     for v in values[1:]:
         dtype = merge_type(dtype, dtype_of(v))
@@ -131,7 +137,7 @@ def _extreme(m: Machine, values: tuple[Value, ...], ufunc: Any) -> Value:
     for v in values[1:]:
         v = cast_up(v, dtype)
         # Python's own rule: the first stays unless the other is strictly better
-        result = np.where(ufunc(v, result), v, result)
+        result = np.where(better(v, result), v, result)
     return normal(result[()] if result.ndim == 0 else result)
 
 
@@ -188,16 +194,32 @@ def _pow(m: Machine, a: Value, b: Value) -> Value:
 
 @function(divmod)
 def _divmod(m: Machine, a: Value, b: Value) -> Value:
+    operands, _ = choose("ll>ll LL>LL ff>ff dd>dd", (dtype_of(a), dtype_of(b)))
+    a, b = cast(a, operands[0]), cast(b, operands[1])
     return BINARY["FloorDiv"](a, b), BINARY["Mod"](a, b)
 
 
 @function(round)
 def _round(m: Machine, value: Value, digits: Value = None) -> Value:
-    dtype = float_type(value)
     if digits is None:
-        return cast(normal(np.rint(cast_up(value, dtype))), INT64)
-    scale = np.power(dtype.type(10), cast_up(digits, dtype))
-    return normal(np.rint(cast_up(value, dtype) * scale) / scale)
+        return cast(compute(np.rint, "f>f d>d", value), INT64)
+    return compute(rounded, "fl>f dl>d", value, digits)
+
+
+def rounded(value: Any, digits: Any) -> Any:
+    """To some decimal places, in float64 whatever the type of the number, as Numba has it.
+
+    The power of ten is in two factors, each of which fits; where the product does not, the
+    number has no more places than that.
+    """
+    wide = value.astype(FLOAT64)
+    most = np.minimum(np.abs(digits), 22)
+    one, two = 10.0 ** (np.abs(digits) - most), 10.0**most
+    up = digits >= 0
+    scaled = np.where(up, wide * one * two, wide / two / one)
+    whole = np.rint(scaled)
+    result = np.where(up, whole / two / one, whole * one * two)
+    return np.where(np.isfinite(scaled), result, wide).astype(value.dtype)[()]
 
 
 @function(isinstance)
@@ -260,11 +282,39 @@ def _zip(m: Machine, *things: Any) -> Pairs:
     return Pairs(m, things)
 
 
+_PRINTED = {"b": "%s", "i": "%lld", "u": "%llu", "f": "%f"}  # by the kind of a dtype
+_MOST = 32  # what CUDA's printf takes
+
+
+def _printed(m: Machine, value: Any) -> tuple[str, list[Any]]:
+    """The format with which Numba prints something, and what goes into it."""
+    if isinstance(value, str):
+        return "%s", [value]
+    if isinstance(value, Dim3):
+        return "(%d, %d, %d)", [value.x, value.y, value.z]
+    if isinstance(value, tuple):
+        formats, parts = zip(*(_printed(m, v) for v in value), strict=True) if value else ((), ())
+        text = ", ".join(formats) + "," * (len(formats) == 1)
+        return f"({text})", [p for part in parts for p in part]
+    array = isinstance(value, View)
+    number = not array and isinstance(value, np.ndarray | np.generic | bool | int | float | complex)
+    if not number or dtype_of(value).kind not in _PRINTED:
+        what = "an array" if array else dtype_of(value) if number else type(value).__name__
+        message = f"print() in a kernel takes real numbers, strings and tuples, and this is {what}"
+        raise m.stop("not-a-kernel", message)
+    return _PRINTED[dtype_of(value).kind], [value]
+
+
 @function(print)
 def _print(m: Machine, *values: Any) -> None:
-    """Prints what each active thread prints, thread after thread."""
+    """Prints what each active thread prints, thread after thread, as CUDA's printf does."""
     if m.mask is EMPTY:
         return
-    columns = [m.spread(v).ravel() if isinstance(v, np.ndarray) else v for v in values]
+    formats, parts = zip(*(_printed(m, v) for v in values), strict=True) if values else ((), ())
+    text = " ".join(formats)
+    columns = [
+        m.spread(p).ravel() if isinstance(p, np.ndarray) else p for part in parts for p in part
+    ]
     for lane in m.lanes(m.mask):
-        print(*(c[lane] if isinstance(c, np.ndarray) else c for c in columns))
+        items = (c[lane] if isinstance(c, np.ndarray) else c for c in columns)
+        print(text if len(values) > _MOST else re.sub("ll(?=[du])", "", text) % tuple(items))

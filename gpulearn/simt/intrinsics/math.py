@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import cmath
+import inspect
 import math
 import operator
 from collections.abc import Callable
@@ -11,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from gpulearn.simt.core.arithmetic import BINARY
+from gpulearn.simt.core.overloads import choose
 from gpulearn.simt.core.registry import Intrinsic, converter, function, intrinsic
 from gpulearn.simt.core.values import (
-    FLOAT32,
     FLOAT64,
+    INT64,
+    UINT64,
     Value,
-    cast,
     cast_up,
     dtype_of,
     normal,
@@ -25,90 +28,131 @@ from gpulearn.simt.core.values import (
 )
 from gpulearn.simt.machine.machine import Machine
 
-__all__ = ["float_type", "ufunc_loop"]
+__all__ = ["complex_of", "compute", "elementwise", "named", "ufunc_loop"]
 
-_NARROW = {np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "float32")}
-
-
-def float_type(*values: Value, small: bool = False) -> np.dtype[Any]:
-    """The floating type of a math function's result: integers count as float64.
-
-    Beside a float32 integers of up to 16 bits are float32; with `small`, always.
-    """
-    dtypes = [dtype_of(v) for v in values]
-    if _NARROW.issuperset(dtypes) and (small or (FLOAT32 in dtypes and len(dtypes) > 1)):
-        return FLOAT32
-    wide = [FLOAT64 if d.kind in "biu" else d for d in dtypes]
-    result = wide[0]
-    for d in wide[1:]:
-        result = np.promote_types(result, d)
-    return result
+_ONE = "l>d L>d f>f d>d"
+_HALF = _ONE + " e>e"
+_TWO = "ff>f dd>d"
+_WHOLE = "ll>d LL>d " + _TWO
 
 
-def _apply(ufunc: Any, *values: Value, small: bool = False) -> Value:
-    dtype = float_type(*values, small=small)
-    if ufunc is np.power and dtype_of(values[1]) == np.int32:  # C's powf takes an int
-        dtype = float_type(values[0], small=small)
-    result = ufunc(*(cast_up(v, dtype) for v in values))
+def compute(function: Any, table: str, *values: Value) -> Value:
+    """A function of numbers, in the types of the signature that Numba chooses for them."""
+    operands, results = choose(table, tuple(dtype_of(v) for v in values))
+    if results[0].kind == "f":  # C's functions take no whole numbers of 64 bits
+        operands = tuple(FLOAT64 if dtype in (INT64, UINT64) else dtype for dtype in operands)
+    given = (cast_up(v, dtype) for v, dtype in zip(values, operands, strict=True))
+    result = function(*given)
     return tuple(map(normal, result)) if isinstance(result, tuple) else normal(result)
 
 
-def _elementwise(name: str, python: Callable[..., Any]) -> Any:
-    """A NumPy function for one of math's that NumPy does not have."""
-
-    def compute(*values: Value) -> Value:
-        flat = np.broadcast_arrays(*values)
-
-        def one(*args: float) -> float:
-            try:
-                return float(python(*args))
-            except (ValueError, OverflowError):
-                return math.inf if name in ("gamma", "lgamma") else math.nan
-
-        result = np.array([one(*map(float, args)) for args in zip(*(f.ravel() for f in flat),
-                                                                  strict=True)])  # fmt: skip
-        shaped = result.reshape(flat[0].shape).astype(dtype_of(values[0]))
-        return shaped[()] if shaped.ndim == 0 else shaped
-
-    return compute
+def complex_of(real: Any, imag: Any) -> Any:
+    """A complex number from its parts: a sum with a product of 1j would spoil an infinity."""
+    found = np.empty(np.broadcast_shapes(real.shape, imag.shape), f"c{2 * real.itemsize}")
+    found.real, found.imag = real, imag
+    return found[()]
 
 
-_MATH: dict[str, Any] = {
-    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
-    "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
-    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "exp": np.exp,
-    "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10,
-    "log1p": np.log1p, "sqrt": np.sqrt, "fabs": np.fabs, "floor": np.floor, "ceil": np.ceil,
-    "trunc": np.trunc, "degrees": np.degrees, "radians": np.radians, "cbrt": np.cbrt,
-    "atan2": np.arctan2, "hypot": np.hypot, "fmod": np.fmod, "copysign": np.copysign,
-    "pow": np.power, "nextafter": np.nextafter, "remainder": None, "modf": None,
-    "erf": _elementwise("erf", math.erf), "erfc": _elementwise("erfc", math.erfc),
-    "gamma": _elementwise("gamma", math.gamma), "lgamma": _elementwise("lgamma", math.lgamma),
+def elementwise(python: Callable[..., Any], pole: float = math.nan) -> Any:
+    """A NumPy function for one of math's that NumPy does not have; `pole` where it is undefined."""
+
+    def one(*args: float) -> float:
+        try:
+            return float(python(*args))
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return pole
+
+    several = np.frompyfunc(one, len(inspect.signature(python).parameters), 1)
+
+    def function(*values: Value) -> Value:
+        wide = (v.astype(FLOAT64) for v in values)
+        return np.asarray(several(*wide)).astype(dtype_of(values[0]))[()]
+
+    return function
+
+
+def _gamma(value: float) -> float:
+    return math.gamma(value) if value else math.copysign(math.inf, value)
+
+
+def _pow(base: Any, exponent: Any) -> Any:
+    return np.power(base, exponent.astype(base.dtype))
+
+
+def _log(value: Any, base: Any = None) -> Any:
+    return np.log(value) if base is None else np.log(value) / np.log(base)
+
+
+def _rect(radius: Any, angle: Any) -> Any:
+    return complex_of(radius * np.cos(angle), radius * np.sin(angle))
+
+
+_MATH: dict[str, dict[str, Any]] = {
+    _HALF: {
+        "sin": np.sin, "cos": np.cos, "exp": np.exp, "exp2": np.exp2, "log": np.log,
+        "log2": np.log2, "log10": np.log10, "sqrt": np.sqrt, "fabs": np.fabs,
+        "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
+    },
+    _ONE: {
+        "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+        "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
+        "acosh": np.arccosh, "atanh": np.arctanh, "expm1": np.expm1, "log1p": np.log1p,
+        "degrees": np.degrees, "radians": np.radians, "cbrt": np.cbrt,
+        "erf": elementwise(math.erf), "erfc": elementwise(math.erfc),
+        "gamma": elementwise(_gamma), "lgamma": elementwise(math.lgamma, math.inf),
+    },
+    _WHOLE: {"atan2": np.arctan2, "hypot": np.hypot},
+    _TWO: {
+        "fmod": np.fmod, "copysign": np.copysign, "nextafter": np.nextafter,
+        "remainder": elementwise(math.remainder),
+    },
+    _TWO + " fi>f di>d": {"pow": _pow},
+    "fi>f di>d": {"ldexp": np.ldexp},
+    "f>fi d>di": {"frexp": np.frexp},
+    "d>dd f>ff": {"modf": np.modf},
+    "l>? L>? f>? d>?": {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite},
 }  # fmt: skip
 
 
-def _register_math() -> None:
-    for name, ufunc in _MATH.items():
-        python = getattr(math, name, None)
-        if python is None:
-            continue
-        if ufunc is None:
-            ufunc = {"remainder": _elementwise("remainder", math.remainder),
-                     "modf": np.modf}[name]  # fmt: skip
+def named(name: str) -> Any:
+    """What computes a function of math."""
+    return next(functions[name] for functions in _MATH.values() if name in functions)
 
-        small = name in ("copysign", "fmod", "pow")
 
-        def run(m: Machine, *values: Value, _ufunc: Any = ufunc, _small: bool = small) -> Value:
-            return _apply(_ufunc, *values, small=_small)
+_CMATH: dict[str, dict[str, Any]] = {
+    "F>F D>D": {
+        "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh,
+        "atan": np.arctan, "atanh": np.arctanh, "cos": np.cos, "cosh": np.cosh, "exp": np.exp,
+        "log10": np.log10, "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt, "tan": np.tan,
+        "tanh": np.tanh,
+    },
+    "F>F D>D FF>F DD>D": {"log": _log},
+    "F>f D>d": {"phase": np.angle},
+    "F>ff D>dd": {"polar": lambda z: (np.abs(z), np.angle(z))},
+    "ff>F dd>D": {"rect": _rect},
+    "F>? D>?": {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite},
+}  # fmt: skip
+_NO_FLOP = {
+    "floor", "ceil", "trunc", "copysign", "fabs", "modf", "frexp", "ldexp",
+    "isnan", "isinf", "isfinite",
+}  # fmt: skip
 
-        flop = name not in ("floor", "ceil", "trunc", "copysign", "fabs", "modf")
-        function(python, flop=flop)(run)
-    for name, ufunc in {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}.items():
 
-        def test(m: Machine, value: Value, _ufunc: Any = ufunc) -> Value:
-            return normal(_ufunc(cast_up(value, float_type(value))))
+def _register_math(home: Any, tables: dict[str, dict[str, Any]]) -> None:
+    for table, functions in tables.items():
+        for name, ours in functions.items():
+            if not hasattr(home, name):
+                continue
 
-        function(getattr(math, name))(test)
+            def run(m: Machine, *values: Value, _ours: Any = ours, _table: str = table) -> Value:
+                return compute(_ours, _table, *values)
+
+            function(getattr(home, name), flop=name not in _NO_FLOP)(run)
+
+
+def _register_operators() -> None:
     for operate, name in _OPERATORS.items():
 
         def combine(m: Machine, a: Value, b: Value, _name: str = name) -> Value:
@@ -122,16 +166,6 @@ _OPERATORS = {
     "mod": "Mod", "pow": "Pow", "lshift": "LShift", "rshift": "RShift", "and_": "BitAnd",
     "or_": "BitOr", "xor": "BitXor",
 }  # fmt: skip
-
-
-@function(math.ldexp)
-def _ldexp(m: Machine, value: Value, exponent: Value) -> Value:
-    return normal(np.ldexp(cast_up(value, float_type(value)), cast(exponent, np.dtype(np.int32))))
-
-
-@function(math.frexp)
-def _frexp(m: Machine, value: Value) -> Value:
-    return tuple(normal(part) for part in np.frexp(cast_up(value, float_type(value))))
 
 
 @cache
@@ -210,4 +244,6 @@ def cbrt(m: Machine, value: Value) -> Value:
     return normal(np.cbrt(cast_up(value, dtype if dtype.kind == "f" else np.dtype(np.float64))))
 
 
-_register_math()
+_register_math(math, _MATH)
+_register_math(cmath, _CMATH)
+_register_operators()

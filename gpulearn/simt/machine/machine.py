@@ -21,7 +21,7 @@ from gpulearn.simt.core.findings import Finding, FindingLog, Stop
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
 from gpulearn.simt.core.memory import Record, View, full_slots, gather, scatter
 from gpulearn.simt.core.program import MachineProgram
-from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, LocalFunction, callee
+from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, LocalFunction, callee, intrinsics
 from gpulearn.simt.core.values import (
     BOOL,
     UNDEFINED,
@@ -277,13 +277,34 @@ class Machine(Chunk):
         same = bool((mask == before).all())
         return before if same else mask
 
-    def check(self, condition: Value) -> None:
-        """`assert`: stops the launch, as a GPU does in debug mode."""
-        _, failed = split(self.mask, truth(condition))
-        if failed is not EMPTY:
-            threads = self.who(failed)
-            message = f"the assertion does not hold for {self.text(threads[0])}"
-            raise Stop(Finding("assertion", self.here(), message, threads))
+    # --- exceptions
+
+    def fail(self, frame: Frame, kind: type[Exception], args: tuple[Any, ...]) -> None:
+        """`raise kind(*args)` by the active threads: without `debug` they end in silence."""
+        if self.program.debug:
+            raise self._raised(kind, self.mask, *args)
+        finding = self._exception(kind, self.mask, *args)
+        finding.message += "; on a GPU it just ends, only @cuda.jit(debug=True) tells the host"
+        self.note(("exception", self.line), finding)
+        self.give_back(frame, UNDEFINED)
+
+    def divisor(self, value: Value) -> Value:
+        """The right side of a division, which `debug` wants not to be zero."""
+        zero, _ = split(self.mask, np.equal(value, 0))
+        if zero is not EMPTY:
+            raise self._raised(ZeroDivisionError, zero, "division by zero")
+        return value
+
+    def _exception(self, kind: type[Exception], mask: Mask, *args: Any) -> Finding:
+        threads = self.who(mask)
+        said = "".join(f": {a}" for a in args[:1])
+        message = f"{self.text(threads[0])} raises {kind.__name__}{said}"
+        return Finding("exception", self.here(), message, threads)
+
+    def _raised(self, kind: type[Exception], mask: Mask, *args: Any) -> Stop:
+        finding = self._exception(kind, mask, *args)
+        finding.error = kind(str(finding), *args[1:])
+        return Stop(finding)
 
     # --- variables
 
@@ -395,7 +416,7 @@ class Machine(Chunk):
                     return thing[index]
                 except IndexError:
                     message = f"index {index} is out of bounds for a tuple of {len(thing)}"
-                    raise self.stop("out-of-bounds", message) from None
+                    raise self._past_tuple(message) from None
             index = whole_number(self, "a tuple", index)
             if type(index) is int:
                 return self._item(thing, index)
@@ -404,12 +425,18 @@ class Machine(Chunk):
             beyond = ((wrapped < 0) | (wrapped >= len(thing))) & mask
             if np.any(beyond):
                 message = f"an index is out of bounds for a tuple of {len(thing)}"
-                raise self.stop("out-of-bounds", message)
+                raise self._past_tuple(message)
             return np.choose(np.clip(wrapped, 0, len(thing) - 1), thing)
         message = f"{type(thing).__name__} cannot be indexed in a kernel"
         if isinstance(thing, list):
             message = "a list cannot be used in a kernel: hand it over as an array, or as a tuple"
         raise self.stop("not-a-kernel", message)
+
+    def _past_tuple(self, message: str) -> Stop:
+        stop = self.stop("out-of-bounds", message)
+        if self.program.debug:
+            stop.finding.error = IndexError(f"tuple index out of range: {message}")
+        return stop
 
     def store(self, view: Any, index: Any, value: Any) -> None:
         """`view[index] = value` by the active threads."""
@@ -508,6 +535,8 @@ class Machine(Chunk):
                     thing.allocation, thing.dtype, thing.shape[::-1], thing.strides[::-1],
                     thing.offset, thing.name,
                 )  # fmt: skip
+            if name == "real" or (name == "imag" and thing.dtype.kind == "c"):
+                return thing.part(name)
             if name == "itemsize":
                 return thing.dtype.itemsize
             if name == "nbytes":
@@ -544,8 +573,11 @@ class Machine(Chunk):
             return cast(args[0], thing)
         if isinstance(thing, View) and name == "item" and not args:
             return self.load(thing, (0,) * thing.ndim)
-        if isinstance(thing, np.ndarray | np.generic | complex) and name == "conjugate":
-            return np.conjugate(thing)
+        number = isinstance(thing, np.ndarray | np.generic | int | float | complex)
+        if number and name == "conjugate" and not args:
+            return normal(np.conjugate(thing)) if dtype_of(thing).kind == "c" else thing
+        if number and name == "bit_count" and not args:
+            return self.call(intrinsics()["popc"], thing)
         message = f"the method .{name}() is not supported by the SIMT machine"
         raise self.stop("unsupported", message)
 

@@ -1,0 +1,162 @@
+"""Complex numbers: their parts, of numbers and of whole arrays, and the functions of cmath."""
+
+from __future__ import annotations
+
+import cmath
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpulearn import cuda
+from gpulearn.simt.core.values import dtype_of
+
+from . import sources
+from .harness import launch, only, xray
+
+REALS = [-0.0, 0.0, 1, -1, 1.5, -3.5, float("-inf"), float("inf"), float("nan")]
+VALUES = np.array([complex(x, y) for x, y in itertools.product(REALS, REALS)])
+FINITE = VALUES[np.isfinite(VALUES)]
+KINDS = [np.complex64, np.complex128]
+FUNCTIONS = [n for n in vars(cmath) if callable(getattr(cmath, n)) and n not in ("isclose", "rect")]
+
+
+def computed(expression: str, result: Any, *args: np.ndarray) -> np.ndarray:
+    names = "zw"[: len(args)]
+    source = (
+        f"def kernel({', '.join(names)}, out):\n    i = cuda.grid(1)\n"
+        + f"    out[i] = {expression}\n"
+    )
+    out = np.zeros(len(args[0]), result)
+    launch(sources.module(source, cuda, cmath=cmath).kernel, 1, len(out), *args, out)
+    return out
+
+
+def real_of(kind: Any) -> Any:
+    return kind(0).real.dtype
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_cmath_is_python_s(name: str, kind: Any) -> None:
+    values, python = VALUES.astype(kind), getattr(cmath, name)
+    if name in ("atan", "atanh", "log10", "tan", "tanh", "asin", "acos"):
+        values = FINITE.astype(kind)  # NumPy and Python sign a zero or a NaN apart
+    known = []
+    for z in values:
+        try:
+            known.append((z, python(complex(z))))
+        except (ValueError, OverflowError):
+            continue
+    given = np.array([z for z, _ in known], kind)
+    expression, want = f"cmath.{name}(z[i])", [w for _, w in known]
+    if name == "polar":
+        expression, want = "complex(*cmath.polar(z[i]))", [complex(*w) for w in want]
+    result = np.bool_ if name.startswith("is") else real_of(kind) if name == "phase" else kind
+    got = computed(expression, result, given)
+    rtol = 1e-5 if kind is np.complex64 else 1e-13
+    np.testing.assert_allclose(got, np.array(want, result), rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts_of_numbers(kind: Any) -> None:
+    z, real = VALUES.astype(kind), real_of(kind)
+    np.testing.assert_array_equal(computed("z[i].real", real, z), z.real)
+    np.testing.assert_array_equal(computed("z[i].imag", real, z), z.imag)
+    np.testing.assert_array_equal(computed("z[i].conjugate()", kind, z), z.conjugate())
+    np.testing.assert_array_equal(computed("abs(z[i])", real, z), np.abs(z))
+    np.testing.assert_array_equal(computed("complex(z[i].real, z[i].imag)", kind, z), z)
+    finite = FINITE.astype(kind)
+    got = computed("cmath.rect(abs(z[i]), cmath.phase(z[i]))", kind, finite)
+    np.testing.assert_allclose(got, finite, rtol=1e-5, atol=1e-6)
+    got = computed("cmath.log(z[i], w[i])", kind, finite + 9, finite * 0 + 2)
+    np.testing.assert_allclose(got, np.log(finite + 9) / math.log(2), rtol=1e-5)
+
+
+def test_parts_of_real_numbers() -> None:
+    a = np.arange(4)
+    np.testing.assert_array_equal(computed("z[i].real + z[i].imag", np.int64, a), a)
+    np.testing.assert_array_equal(computed("z[i].conjugate()", np.float64, a * 0.5), a * 0.5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts_of_an_array_are_views(kind: Any) -> None:
+    def kernel(z, out, shared_out):
+        i = cuda.threadIdx.x
+        tile = cuda.shared.array(8, np.complex128)
+        tile.real[i] = i
+        tile.imag[i] = -z.imag[i]
+        cuda.syncthreads()
+        z.imag[i] = 2 * z.real[i]
+        out[i] = z.imag[i]
+        shared_out[i] = tile[7 - i]
+
+    z = (np.arange(8) + 3j).astype(kind)
+    out, shared = np.zeros(8), np.zeros(8, np.complex128)
+    want = z.real + 2j * z.real
+    launch(kernel, 1, 8, z, out, shared)
+    np.testing.assert_array_equal(z, want)
+    np.testing.assert_array_equal(out, want.imag)
+    np.testing.assert_array_equal(shared, np.arange(7, -1, -1) - 3j)
+
+
+def test_parts_of_slices_rows_and_real_arrays() -> None:
+    def kernel(z, out, real):
+        i = cuda.grid(1)
+        out[i] = z[1].imag[i] + z[:, 1].real[0] + real.real[i]
+        real.real[i] = 5
+
+    z = np.arange(8).reshape(2, 4) * (1 + 2j)
+    out, real = np.zeros(4), np.ones(4)
+    launch(kernel, 1, 4, z, out, real)
+    np.testing.assert_array_equal(out, z[1].imag + 1 + 1)
+    np.testing.assert_array_equal(real, 5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_atomics_on_the_parts(kind: Any) -> None:
+    def kernel(total, z):
+        i = cuda.grid(1)
+        cuda.atomic.add(total.real, 0, z[i].real)
+        cuda.atomic.add(total.imag, 0, z[i].imag)
+        cuda.atomic.max(total.imag, 1, z[i].imag)
+
+    z = (np.arange(64) + 1j * np.arange(64)[::-1]).astype(kind)
+    total = np.zeros(2, kind)
+    launch(kernel, 2, 32, total, z)
+    np.testing.assert_array_equal(total, np.array([z.sum(), 63j]))
+
+
+def test_a_race_on_a_part_is_seen_and_on_different_parts_is_none() -> None:
+    def racing(z):
+        i = cuda.grid(1)
+        z.real[0] = i
+
+    def apart(z):
+        i = cuda.grid(1)
+        if i == 0:
+            z.real[0] = 1
+        elif i == 40:
+            z.imag[0] = 2
+
+    z = np.zeros(2, np.complex128)
+    assert only(xray(racing, 1, 64, z), "race").array == "z.real"
+    launch(apart, 1, 64, z)
+    assert z[0].imag == 2
+
+
+def test_a_complex_variable_has_one_type_where_paths_join() -> None:
+    def kernel(z, out, n):
+        i = cuda.grid(1)
+        r = z[i]
+        if n > 3:
+            r = 0.5 + 1j
+        out[i] = r * r
+
+    z, out = np.full(4, 1.1 + 0.3j, np.complex64), np.zeros(4, np.complex128)
+    launch(kernel, 1, 4, z, out, 2)
+    wide = z.astype(np.complex128)
+    np.testing.assert_array_equal(out, wide * wide)
+    assert dtype_of(1j) == np.complex128

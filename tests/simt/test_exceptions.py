@@ -1,0 +1,101 @@
+"""Exceptions in kernels: they reach the host with `debug=True`, and end threads without it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.simt.core.findings import SimtWarning
+
+from . import sources
+from .harness import xray
+
+
+def raises_above_two(out: Any) -> None:
+    i = cuda.grid(1)
+    if i > 2:
+        raise ValueError("too large", 7)
+    out[i] = 1
+
+
+# from text: pytest rewrites the assertions of a test file
+ASSERTS = """
+def kernel(out):
+    i = cuda.grid(1)
+    assert i < 3, "at most three"
+    out[i] = 1
+"""
+asserts = sources.module(ASSERTS, cuda).kernel
+
+
+def takes_part(out: Any) -> None:
+    i = cuda.grid(1)
+    out[i] = out.shape[-i]
+
+
+def device(*arrays: np.ndarray) -> list[Any]:
+    return [cuda.to_device(a) for a in arrays]
+
+
+def test_a_raise_reaches_the_host_with_debug() -> None:
+    with pytest.raises(ValueError, match="thread 3 of block 0 raises ValueError: too large") as e:
+        cuda.jit(debug=True, opt=False)(raises_above_two)[1, 8](*device(np.zeros(8)))
+    assert e.value.args[1] == 7
+    assert [f.kind for f in e.value.report.findings] == ["exception"]
+
+
+def test_an_assertion_reaches_the_host_with_debug() -> None:
+    with pytest.raises(AssertionError, match="thread 3 of block 0 .*at most three"):
+        cuda.jit(debug=True)(asserts)[1, 8](*device(np.zeros(8)))
+    cuda.jit(debug=True)(asserts)[1, 3](*device(np.zeros(3)))
+
+
+@pytest.mark.parametrize("kernel", [raises_above_two, asserts])
+def test_without_debug_the_threads_end_and_are_told_of(kernel: Any) -> None:
+    (out,) = device(np.zeros(8))
+    with pytest.warns(SimtWarning, match=r"thread 3 of block 0 raises .*debug=True"):
+        cuda.jit(kernel)[1, 8](out)
+    np.testing.assert_array_equal(out.copy_to_host(), [1, 1, 1, 0, 0, 0, 0, 0])
+    report = xray(kernel, 1, 8, np.zeros(8))
+    assert [f.kind for f in report.findings if f.severity == "error"] == ["exception"]
+    assert gl.xray(kernel)  # a report goes to JSON and back
+    (finding,) = report.findings
+    assert type(finding).from_dict(finding.as_dict()) == finding
+
+
+@pytest.mark.parametrize("expression", ["x[i] / y[i]", "x[i] // y[i]", "x[i] % y[i]"])
+@pytest.mark.parametrize("kind", [np.float64, np.int32])
+def test_division_by_zero(expression: str, kind: Any) -> None:
+    source = f"def kernel(out, x, y):\n    i = cuda.grid(1)\n    out[i] = {expression}\n"
+    kernel = sources.module(source, cuda).kernel
+    x, y = np.ones(4, kind), np.array([1, 0, 1, 0], kind)
+    out, *given = device(np.zeros(4), x, y)
+    with pytest.raises(ZeroDivisionError, match="line 3: thread 1 of block 0 .*division by zero"):
+        cuda.jit(debug=True)(kernel)[1, 4](out, *given)
+    assert not out.copy_to_host().any()  # the store never came
+    cuda.jit(kernel)[1, 4](out, *given)
+    with np.errstate(all="ignore"):
+        want = eval(expression, {"x": x, "y": y, "i": slice(None)})  # of whole numbers 0, or inf
+    np.testing.assert_array_equal(out.copy_to_host(), want)
+
+
+def test_threads_that_do_not_divide_do_not_matter() -> None:
+    def kernel(out, x, y):
+        i = cuda.grid(1)
+        if y[i] != 0:
+            out[i] = x[i] / y[i]
+
+    out, x, y = device(np.zeros(4), np.ones(4), np.array([1.0, 0, 2, 0]))
+    cuda.jit(debug=True)(kernel)[1, 4](out, x, y)
+    np.testing.assert_array_equal(out.copy_to_host(), [1, 0, 0.5, 0])
+
+
+def test_an_index_past_a_tuple() -> None:
+    with pytest.raises(IndexError, match="tuple index out of range"):
+        cuda.jit(debug=True)(takes_part)[1, 3](*device(np.zeros(3)))
+    with pytest.raises(gl.errors.KernelError, match="out of bounds for a tuple"):
+        cuda.jit(takes_part)[1, 3](*device(np.zeros(3)))
