@@ -23,13 +23,13 @@ from gpulearn.simt.host.ufuncs import (
     signatures,
 )
 
-__all__ = ["guvectorize"]
+__all__ = ["Gufunc", "guvectorize"]
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 
 
-class _Gufunc:
+class Gufunc:
     """A function of small arrays, applied along the other dimensions."""
 
     def __init__(
@@ -255,7 +255,7 @@ def guvectorize(
     writable_args: Any = (),
     nopython: bool = True,
     **options: Any,
-) -> Callable[[Callable[..., Any]], _Gufunc]:
+) -> Callable[[Callable[..., Any]], Gufunc]:
     """`cuda.guvectorize(signatures, layout)`: a function of small arrays becomes one of large ones.
 
     Raises:
@@ -275,4 +275,4 @@ def guvectorize(
     if options:
         named = ", ".join(map(repr, options))
         raise BadCall(f"The following target options are not supported: {named}")
-    return lambda function: _Gufunc(function, declared, layout)
+    return lambda function: Gufunc(function, declared, layout)

@@ -23,6 +23,7 @@ from gpulearn.simt.host.dispatcher import Kernel
 
 __all__ = [
     "THREADS",
+    "Ufunc",
     "check_options",
     "device_function",
     "kernel_from",
@@ -115,7 +116,7 @@ def check_options(maker: str, target: str, identity: Any, cache: bool) -> None:
 # --- functions of numbers
 
 
-class _Ufunc:
+class Ufunc:
     """A function of numbers, applied to arrays element by element."""
 
     def __init__(self, function: Callable[..., Any], declared: list[tuple[list[Any], Any]]) -> None:
@@ -312,7 +313,7 @@ def vectorize(
     identity: Any = None,
     cache: bool = False,
     **options: Any,
-) -> Callable[[Callable[..., Any]], _Ufunc]:
+) -> Callable[[Callable[..., Any]], Ufunc]:
     """`cuda.vectorize`: a function of numbers becomes one of arrays, for declared signatures.
 
     Raises:
@@ -325,4 +326,4 @@ def vectorize(
         if option != "nopython":
             raise KeyError(f"Unrecognized options: vectorize for a GPU has no {option}=")
         warnings.warn("nopython kwarg for cuda target is redundant", RuntimeWarning, stacklevel=2)
-    return lambda function: _Ufunc(function, declared)
+    return lambda function: Ufunc(function, declared)

@@ -26,7 +26,8 @@ def over_elements(
     Raises:
         Stop: without an output, or if it has fewer dimensions than an input.
     """
-    inputs, out = values[: ufunc.nin], values[-1]
+    inputs = values[: ufunc.nin]
+    out: View = values[-1]
     if len(values) == ufunc.nin:
         named = ", ".join(getattr(v, "name", "x") for v in inputs)
         message = (
