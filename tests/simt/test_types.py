@@ -204,23 +204,3 @@ def test_after_an_endless_loop_a_variable_has_the_type_of_its_breaks() -> None:
     a, out = np.full(4, 1.1, np.float32), np.zeros(4)
     launch(sources.module(source, cuda).kernel, 1, 4, a, out)
     np.testing.assert_array_equal(out, a * a)  # in float32, as Numba types it
-
-
-def test_one_function_under_two_decorators_has_the_types_of_each() -> None:
-    def twice(x):
-        return x + x
-
-    first, second = cuda.jit(device=True)(twice), cuda.jit(device=True)(twice)
-
-    @cuda.jit
-    def of_floats(a, out):
-        out[0] = first(a[0])
-
-    @cuda.jit
-    def of_complex(a, out):
-        out[0] = second(a[0])
-
-    for kernel, dtype in ((of_floats, np.float32), (of_complex, np.complex64)):
-        a, out = np.full(1, 1.5, dtype), np.zeros(1, dtype)
-        kernel[1, 1](a, out)
-        assert out[0] == dtype(3)

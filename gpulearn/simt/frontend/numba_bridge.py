@@ -19,9 +19,8 @@ from gpulearn.simt.core.registry import Intrinsic, Namespace, python_function
 __all__ = [
     "CAPABILITY",
     "any_device",
-    "real_device_functions",
+    "real_device_function",
     "real_function",
-    "result_type",
     "type_annotation",
 ]
 
@@ -62,16 +61,6 @@ def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> A
         except _Typed as typed:
             return typed.annotation
     return compiled.type_annotation
-
-
-def result_type(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """The Numba type of what a device function returns for arguments of these types."""
-    numba_cuda.load()
-    import numba.cuda
-
-    with any_device():
-        made = numba.cuda.jit(device=True)(real_function(function))
-        return made.compile_device(arguments).signature.return_type
 
 
 class _Typed(Exception):  # noqa: N818 - ends a compilation, is no error
@@ -133,9 +122,9 @@ class _AnyDevice:
     compute_capability = CAPABILITY
 
 
-def real_device_functions(function: Callable[..., Any]) -> list[Any]:
-    """Numba's own dispatchers for a device function, as far as kernels here have called it."""
-    return [made for thing, made in _device.values() if thing.py_func is function]
+def real_device_function(function: Callable[..., Any]) -> Any:
+    """Numba's own dispatcher for a device function, if a kernel here has called it."""
+    return next((made for thing, made in _device.values() if thing.py_func is function), None)
 
 
 def _rebuilt(function: Callable[..., Any], seen: dict[int, Any]) -> Callable[..., Any]:

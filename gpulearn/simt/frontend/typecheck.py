@@ -17,14 +17,10 @@ import numpy as np
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import Record, View
 from gpulearn.simt.frontend.dataflow import CHOSEN, RETURNED, Types
-from gpulearn.simt.frontend.numba_bridge import (
-    real_device_functions,
-    result_type,
-    type_annotation,
-)
+from gpulearn.simt.frontend.numba_bridge import real_device_function, type_annotation
 from gpulearn.simt.frontend.numba_errors import NEW_ARRAY, in_words, reason
 
-__all__ = ["device_types", "judge", "number_dtypes", "result_dtype"]
+__all__ = ["device_types", "judge", "number_dtypes"]
 
 _verdicts: dict[tuple[Any, ...], tuple[Finding | None, Types]] = {}
 _said: list[str] = []
@@ -255,32 +251,12 @@ def _variables(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
     return {key: dtype for key, dtype in found.items() if key not in doubtful}
 
 
-def result_dtype(function: Callable[..., Any], arguments: tuple[Any, ...]) -> np.dtype[Any]:
-    """What Numba says that a function of numbers returns for arguments of these types.
-
-    Raises:
-        Stop: with the finding `not-a-kernel` if Numba refuses it, or it returns no number.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = _dtype(result_type(function, arguments))
-    except Exception as error:
-        refused = reason(function, error)
-        if refused is None:
-            raise
-        raise Stop(refused) from None
-    if found is None:
-        raise Stop(Finding("not-a-kernel", None, f"{function.__name__} returns no number"))
-    return found
-
-
 def device_types(function: Callable[..., Any]) -> Types:
     """The same for a device function, as far as all its uses so far agree."""
-    overloads = [getattr(made, "overloads", {}) for made in real_device_functions(function)]
+    real = real_device_function(function)
     found: Types = {}
     doubtful = set()
-    for compiled in (one for known in overloads for one in known.values()):
+    for compiled in getattr(real, "overloads", {}).values():
         try:
             variables = _variables(compiled.type_annotation)
             result = _kind(compiled.signature.return_type)

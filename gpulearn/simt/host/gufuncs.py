@@ -13,7 +13,7 @@ from gpulearn.errors import BadCall
 from gpulearn.require import shown
 from gpulearn.simt.host.device_array import DeviceNDArray, device_copy, device_empty
 from gpulearn.simt.host.dispatcher import Kernel
-from gpulearn.simt.host.ufuncs import (
+from gpulearn.simt.host.generated import (
     THREADS,
     check_options,
     device_function,
@@ -138,7 +138,7 @@ class Gufunc:
                 f"{_arguments(inputs + outputs)} (inputs and outputs). Got "
                 f"{_arguments(len(args))}."
             )
-        given = [operand(a) for a in args]
+        given: list[Any] = [operand(a) for a in args]
         return given[:inputs], given[inputs:] or [None] * outputs
 
     def _choose(self, given: list[Any]) -> Any:

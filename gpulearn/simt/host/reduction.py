@@ -10,7 +10,7 @@ import numpy as np
 from gpulearn.errors import BadCall
 from gpulearn.simt.host.device_array import DeviceNDArray, device_copy, device_empty
 from gpulearn.simt.host.dispatcher import Kernel
-from gpulearn.simt.host.ufuncs import THREADS, device_function, kernel_from, operand
+from gpulearn.simt.host.generated import THREADS, device_function, kernel_from, operand
 
 __all__ = ["Reduce"]
 

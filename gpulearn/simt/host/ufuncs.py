@@ -2,118 +2,29 @@
 
 from __future__ import annotations
 
-import importlib
-import itertools
-import linecache
 import math
 import warnings
-from collections.abc import Callable, Iterable
-from types import FunctionType
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gpulearn.errors import BadCall, KernelError
-from gpulearn.require import shown
-from gpulearn.simt.core.findings import Stop
-from gpulearn.simt.core.registry import python_function
-from gpulearn.simt.frontend.typecheck import result_dtype
-from gpulearn.simt.host.device_array import DeviceNDArray, device_copy, device_empty, host_array
-from gpulearn.simt.host.dispatcher import Kernel
+from gpulearn.errors import BadCall
+from gpulearn.simt.host.device_array import DeviceNDArray, device_copy, device_empty
+from gpulearn.simt.host.generated import (
+    THREADS,
+    check_options,
+    device_function,
+    kernel_from,
+    operand,
+    parameters,
+    result_type,
+    signatures,
+)
 
-__all__ = [
-    "THREADS",
-    "Ufunc",
-    "check_options",
-    "device_function",
-    "kernel_from",
-    "operand",
-    "parameters",
-    "signatures",
-    "vectorize",
-]
+__all__ = ["Ufunc", "vectorize"]
 
-THREADS = 128
-_IDENTITIES = (None, 0, 1, "reorderable")
-_serial = itertools.count(1)
 Array = np.ndarray[Any, Any]
-
-
-# --- what `guvectorize` and `reduce` need too
-
-
-def kernel_from(text: str, **names: Any) -> Kernel:
-    """The kernel in a source text that knows `cuda` and `names`; `inspect` finds it again."""
-    file = f"<gpulearn kernel {next(_serial)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    api = importlib.import_module("gpulearn.simt.host.api")  # which imports this module
-    scope: dict[str, Any] = {"cuda": api, **names}
-    exec(compile(text, file, "exec"), scope)
-    return Kernel(scope["kernel"])
-
-
-def device_function(function: Callable[..., Any]) -> Kernel:
-    """A device function of its own: what Numba finds out about types is known by function."""
-    code = python_function(function) or function
-    copy = FunctionType(
-        code.__code__, code.__globals__, code.__name__, code.__defaults__, code.__closure__
-    )
-    return Kernel(copy, device=True)
-
-
-def operand(thing: Any) -> DeviceNDArray | Array:
-    """An argument as an array, where it lies."""
-    if isinstance(thing, DeviceNDArray):
-        return thing
-    found = host_array(thing)
-    return np.asarray(thing) if found is None else found
-
-
-def parameters(function: Callable[..., Any]) -> list[str]:
-    """The names of a function's parameters."""
-    return list(function.__code__.co_varnames[: function.__code__.co_argcount])
-
-
-def signatures(maker: str, given: Any) -> list[tuple[list[Any], Any]]:
-    """The types of the arguments and of the result of each signature.
-
-    Raises:
-        BadCall: if there is none, or one is no signature.
-    """
-    from numba.core import sigutils
-
-    given = [given] if isinstance(given, str) else given
-    if callable(given) or not isinstance(given, Iterable) or not (found := list(given)):
-        raise BadCall(
-            f"{maker} needs a list of signatures, such as ['float32(float32)'], got "
-            f"{shown(given)}: for a GPU Numba compiles before the first call"
-        )
-    made = []
-    for signature in found:
-        try:
-            arguments, result = sigutils.normalize_signature(signature)
-        except TypeError:
-            message = f"{maker}: {signature!r} is no signature: write 'float32(float32)'"
-            raise BadCall(message) from None
-        made.append((list(arguments), result))
-    return made
-
-
-def check_options(maker: str, target: str, identity: Any, cache: bool) -> None:
-    """Checks what both decorators take.
-
-    Raises:
-        BadCall: for another target than "cuda", a cache, or an unknown identity.
-    """
-    if target != "cuda":
-        raise BadCall(f"{maker} has target='cuda', got {shown(target)}: take numba.{maker}")
-    if identity not in _IDENTITIES:
-        raise BadCall(f"{maker}: identity is None, 0, 1 or 'reorderable', got {shown(identity)}")
-    if cache:
-        raise BadCall(f"{maker}: caching is not supported for target='cuda': leave cache= out")
-
-
-# --- functions of numbers
 
 
 class Ufunc:
@@ -133,12 +44,8 @@ class Ufunc:
                 f"and a signature has {len(arguments)}: give a type for each"
             )
         if result is None:
-            try:
-                dtype = result_dtype(self.py_func, tuple(arguments))
-            except Stop as stop:
-                raise KernelError(str(stop.finding)) from None
-        else:
-            dtype = np.dtype(str(result))
+            result = result_type(self.py_func, arguments)
+        dtype = np.dtype(str(result))
         elements = ", ".join(f"{name}[_thread]" for name in self._names)
         kernel = kernel_from(
             f"def kernel({', '.join(self._names)}, _out):\n"
