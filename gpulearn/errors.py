@@ -10,6 +10,7 @@ import textwrap
 from typing import Any
 
 __all__ = [
+    "BadCall",
     "BadInput",
     "BadLaunch",
     "CheckpointError",
@@ -53,6 +54,10 @@ class GpulearnError(Exception):
 
 class BadInput(GpulearnError, ValueError):  # noqa: N818 - a learner's word
     """An argument has a wrong shape, dtype, size or name."""
+
+
+class BadCall(BadInput, TypeError):  # noqa: N818 - a learner's word
+    """A ufunc was declared or called with what does not fit; Numba raises either class here."""
 
 
 class DeviceError(GpulearnError, RuntimeError):

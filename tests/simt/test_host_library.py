@@ -23,7 +23,7 @@ def test_vectorize() -> None:
     def hypotenuse(a, b):
         return math.sqrt(a * a + b * b)
 
-    a, b = np.arange(12, dtype=np.float32).reshape(3, 4), np.ones(4, np.float32)
+    a, b = np.arange(12, dtype=np.float32).reshape(3, 4), np.ones((1, 4), np.float32)
     got = quiet(lambda: hypotenuse(a, b))
     assert got.dtype == np.float32
     np.testing.assert_allclose(got, np.hypot(a, b), rtol=1e-6)

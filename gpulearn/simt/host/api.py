@@ -23,8 +23,10 @@ from gpulearn.simt.host.device_array import (
 )
 from gpulearn.simt.host.devices import *  # noqa: F403 - its names are `cuda`'s
 from gpulearn.simt.host.dispatcher import jit
+from gpulearn.simt.host.gufuncs import guvectorize
+from gpulearn.simt.host.reduction import Reduce
 from gpulearn.simt.host.streams import *  # noqa: F403 - its names are `cuda`'s
-from gpulearn.simt.host.ufuncs import Reduce, guvectorize, vectorize
+from gpulearn.simt.host.ufuncs import vectorize
 
 SIMT = True  # this is the machine, not a GPU
 reduce = Reduce

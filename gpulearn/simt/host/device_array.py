@@ -144,6 +144,10 @@ class DeviceNDArray:
         """All elements in one dimension; never copies."""
         return self.reshape(-1, order=order)
 
+    def spread(self, shape: tuple[int, ...]) -> DeviceNDArray:
+        """The array broadcast to a shape: an axis that is repeated has stride 0."""
+        return self._share(np.broadcast_to(self._array, shape))
+
     def transpose(self, axes: Any = None) -> DeviceNDArray:
         """The array with its axes reversed, or in the order given."""
         return self._share(self._array.transpose(axes))

@@ -1,223 +1,236 @@
-"""Ufuncs and reductions: `vectorize`, `guvectorize` and `reduce` write kernels for the caller."""
+"""Ufuncs: `vectorize` writes the kernel that applies a function of numbers to arrays."""
 
 from __future__ import annotations
 
-import itertools
-import linecache
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gpulearn.errors import BadInput
-from gpulearn.simt.core.registry import intrinsics
-from gpulearn.simt.host.device_array import DeviceNDArray, device_copy, device_empty, host_array
-from gpulearn.simt.host.dispatcher import Kernel, jit
+from gpulearn.errors import BadCall
+from gpulearn.simt.host.device_array import DeviceNDArray, device_copy, device_empty
+from gpulearn.simt.host.generated import (
+    THREADS,
+    check_options,
+    device_function,
+    kernel_from,
+    operand,
+    parameters,
+    result_type,
+    signatures,
+)
 
-__all__ = ["Reduce", "guvectorize", "vectorize"]
+__all__ = ["Ufunc", "vectorize"]
 
-_serial = itertools.count(1)
-THREADS = 128
-
-
-def _kernel(text: str, **names: Any) -> Kernel:
-    """A kernel from source text that `inspect` can find again."""
-    file = f"<gpulearn kernel {next(_serial)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    scope: dict[str, Any] = {"grid": intrinsics()["grid"], **names}
-    exec(compile(text, file, "exec"), scope)
-    return Kernel(scope["kernel"])
+Array = np.ndarray[Any, Any]
 
 
-def _plain(thing: Any) -> np.ndarray[Any, Any]:
-    if isinstance(thing, DeviceNDArray):
-        return thing._array
-    found = host_array(thing)
-    return np.asarray(thing) if found is None else found
-
-
-def _signatures(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, list | tuple) else [given]
-
-
-def _parse(signature: Any) -> tuple[list[Any], Any]:
-    """The types of the arguments and of the result of a signature."""
-    from numba.core import sigutils
-
-    arguments, result = sigutils.normalize_signature(signature)
-    return list(arguments), result
-
-
-def _numpy(numba_type: Any) -> np.dtype[Any]:
-    from numba.np.numpy_support import as_dtype
-
-    found: np.dtype[Any] = as_dtype(getattr(numba_type, "dtype", numba_type))
-    return found
-
-
-class _Vectorized:
+class Ufunc:
     """A function of numbers, applied to arrays element by element."""
 
-    def __init__(self, function: Callable[..., Any], signatures: list[Any]) -> None:
+    def __init__(self, function: Callable[..., Any], declared: list[tuple[list[Any], Any]]) -> None:
         self.__name__ = function.__name__
         self.py_func = function
-        self._loops = []
-        count = function.__code__.co_argcount
-        for signature in signatures:
-            arguments, result = _parse(signature)
-            self._loops.append(([_numpy(a) for a in arguments], _numpy(result)))
-        names = [f"a{i}" for i in range(count)]
-        elements = ", ".join(f"{name}[i]" for name in names)
-        text = (
-            f"def kernel({', '.join(names)}, out):\n"
-            "    i = grid(1)\n"
-            "    if i < out.shape[0]:\n"
-            f"        out[i] = core({elements})\n"
-        )
-        self._kernel = _kernel(text, core=jit(device=True)(function))
+        self._names = parameters(function)
+        self._loops = dict(self._loop(types, result) for types, result in declared)
 
-    def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
-        """The result as a NumPy array, or on the device if any argument is there."""
-        on_device = any(isinstance(a, DeviceNDArray) for a in args)
-        arrays = [_plain(a) for a in args]
-        types, result = self._choose(arrays)
-        arrays = [a.astype(t) for a, t in zip(arrays, types, strict=True)]
-        shape = np.broadcast_shapes(*(a.shape for a in arrays))
-        flat = [device_copy(np.broadcast_to(a, shape).reshape(-1)) for a in arrays]
-        made = device_empty(math.prod(shape), result)
-        if made.size:
-            self._kernel[math.ceil(made.size / THREADS), THREADS](*flat, made)
+    def _loop(self, arguments: list[Any], result: Any) -> tuple[Any, Any]:
+        """The dtypes of the arguments; the dtype of the result and the kernel for them."""
+        if len(arguments) != len(self._names):
+            raise BadCall(
+                f"{self.__name__} takes {len(self._names)} arguments ({', '.join(self._names)}), "
+                f"and a signature has {len(arguments)}: give a type for each"
+            )
+        if result is None:
+            result = result_type(self.py_func, arguments)
+        dtype = np.dtype(str(result))
+        elements = ", ".join(f"{name}[_thread]" for name in self._names)
+        kernel = kernel_from(
+            f"def kernel({', '.join(self._names)}, _out):\n"
+            "    _thread = cuda.grid(1)\n"
+            "    if _thread < _out.shape[0]:\n"
+            f"        _out[_thread] = _result(_core({elements}))\n",
+            _core=device_function(self.py_func),
+            _result=dtype.type,
+        )
+        return tuple(np.dtype(str(a)) for a in arguments), (dtype, kernel)
+
+    def __call__(self, *args: Any, out: Any = None, stream: Any = 0, **unknown: Any) -> Any:
+        """The result as a NumPy array, or on the device if any argument is there.
+
+        Arrays must have the types of a signature, numbers are converted to them.
+
+        Raises:
+            BadCall: if no signature fits, or more than one; or shapes do not fit together.
+        """
+        if unknown:
+            warnings.warn(f"unrecognized keywords: {', '.join(unknown)}", stacklevel=2)
+        if len(args) != len(self._names):
+            need = f"{len(self._names)} argument{'s' * (len(self._names) != 1)}"
+            raise BadCall(
+                f"{self.__name__} takes {need} ({', '.join(self._names)}), got {len(args)}"
+            )
+        arrays = [None if _is_number(a) else operand(a) for a in args]
+        types = self._choose(args, arrays)
+        dtype, kernel = self._loops[types]
+        operands = [
+            np.array([a], t) if known is None else known
+            for a, t, known in zip(args, types, arrays, strict=True)
+        ]
+        shape = self._shape(operands)
+        size = math.prod(shape)
+        given = [_flat(a, shape) for a in operands]
+        made = _flat_output(self.__name__, out, shape, dtype)
+        kernel.forall(size, THREADS, stream)(*given, made)
+        if out is not None and not isinstance(out, DeviceNDArray):
+            return made.copy_to_host(out).reshape(shape)
         shaped = made.reshape(shape)
-        if out is not None:
-            _plain(out)[...] = shaped._array
-            return out
-        return shaped if on_device else shaped.copy_to_host()[()]
+        on_device = out is not None or any(isinstance(a, DeviceNDArray) for a in args)
+        return shaped if on_device else shaped.copy_to_host()
 
-    def _choose(self, arrays: list[np.ndarray[Any, Any]]) -> Any:
-        for types, result in self._loops:
-            if all(np.can_cast(a.dtype, t) for a, t in zip(arrays, types, strict=True)):
-                return types, result
-        given = ", ".join(str(a.dtype) for a in arrays)
-        raise BadInput(f"{self.__name__} has no signature for ({given})")
-
-
-def vectorize(signatures: Any, **options: Any) -> Any:
-    """`cuda.vectorize`: a function of numbers becomes one of arrays."""
-
-    def decorate(function: Callable[..., Any]) -> _Vectorized:
-        return _Vectorized(function, _signatures(signatures))
-
-    return decorate
-
-
-class _Generalized:
-    """A function of small arrays, applied along the other dimensions."""
-
-    def __init__(self, function: Callable[..., Any], signatures: list[Any], layout: str) -> None:
-        self.__name__ = function.__name__
-        self.py_func = function
-        inputs, _, outputs = layout.replace(" ", "").partition("->")
-        self._inputs, self._outputs = _dimensions(inputs), _dimensions(outputs)
-        self._types = [_numpy(a) for a in _parse(signatures[0])[0]]
-        names = [f"a{i}" for i in range(len(self._inputs) + len(self._outputs))]
-        elements = ", ".join(f"{name}[i]" for name in names)
-        text = (
-            f"def kernel({', '.join(names)}):\n"
-            "    i = grid(1)\n"
-            f"    if i < {names[-1]}.shape[0]:\n"
-            f"        core({elements})\n"
+    def _choose(self, args: tuple[Any, ...], arrays: list[Any]) -> Any:
+        """The signature with the arrays' types, and the numbers' if there is one."""
+        pairs = zip(args, arrays, strict=True)
+        exact = tuple(np.asarray(a).dtype if k is None else k.dtype for a, k in pairs)
+        if exact in self._loops:
+            return exact
+        fitting = [
+            types
+            for types in self._loops
+            if all(k is None or k.dtype == t for t, k in zip(types, arrays, strict=True))
+        ]
+        if len(fitting) == 1:
+            return fitting[0]
+        given = ", ".join(map(str, exact))
+        known = " and ".join(f"({', '.join(map(str, types))})" for types in fitting or self._loops)
+        if fitting:
+            raise BadCall(
+                f"{self.__name__}({given}) fits the signatures {known}: numbers alone do not "
+                "say which; give a number its type, such as np.float32(x)"
+            )
+        raise BadCall(
+            f"{self.__name__} has no signature for ({given}), only {known}: for a GPU Numba "
+            f"converts numbers but no arrays; add a signature, or convert with x.astype(...)"
         )
-        self._kernel = _kernel(text, core=jit(device=True)(function))
 
-    def __call__(self, *args: Any, stream: Any = 0, out: Any = None) -> Any:
-        """The outputs as NumPy arrays, or on the device if any argument is there."""
-        on_device = any(isinstance(a, DeviceNDArray) for a in args)
-        arrays = [_plain(a) for a in args]
-        given = arrays[: len(self._inputs)]
-        sizes: dict[str, int] = {}
-        for array, names in zip(given, self._inputs, strict=True):
-            for name, n in zip(names, array.shape[array.ndim - len(names) :], strict=True):
-                if sizes.setdefault(name, n) != n:
-                    raise BadInput(f"{self.__name__}: dimension {name} is {sizes[name]} and {n}")
-        outer = np.broadcast_shapes(
-            *(a.shape[: a.ndim - len(n)] for a, n in zip(given, self._inputs, strict=True))
+    def _shape(self, operands: list[Any]) -> tuple[int, ...]:
+        shapes = [a.shape for a in operands]
+        try:
+            shape = np.broadcast_shapes(*shapes)
+        except ValueError:
+            listed = ", ".join(map(str, shapes))
+            raise BadCall(f"{self.__name__}: shapes {listed} do not broadcast together") from None
+        for name, a in zip(self._names, operands, strict=True):
+            if a.ndim < len(shape) and a.size > 1:
+                raise BadCall(
+                    f"{self.__name__}: {name} has shape {a.shape} and the result {shape}: for a "
+                    f"GPU Numba would repeat the first element of {name} alone; write "
+                    f"{name}[None], until it has {len(shape)} dimensions"
+                )
+        if not shape:
+            raise BadCall(
+                f"{self.__name__} is given arrays without dimensions only, which Numba cannot "
+                "launch for: give a number, x[()], or one element, x.reshape(1)"
+            )
+        return shape
+
+    def reduce(self, arg: Any, stream: Any = 0) -> Any:
+        """Folds a 1-D array: halves onto halves, an odd last element at the end.
+
+        As in Numba, an array on the device is overwritten on the way.
+
+        Raises:
+            BadCall: for a function of other than two arguments, an empty array, or one of more
+                dimensions.
+        """
+        array = operand(arg)
+        if len(self._names) != 2:
+            raise BadCall(f"{self.__name__}.reduce needs a function of 2 arguments")
+        if array.ndim != 1 or array.size == 0:
+            raise BadCall(
+                f"{self.__name__}.reduce takes an array of one dimension with one element or "
+                f"more, got shape {array.shape}"
+            )
+        data = array if isinstance(array, DeviceNDArray) else device_copy(array)
+        return self._fold(data, stream)[0]
+
+    def _fold(self, data: DeviceNDArray, stream: Any) -> DeviceNDArray:
+        n = data.size
+        if n == 1:
+            return data
+        if n % 2:
+            folded: DeviceNDArray = self._fold(data[: n - 1], stream)[:1]
+            self(folded, data[n - 1 :], out=folded, stream=stream)
+            return folded
+        left = data[: n // 2]
+        self(left, data[n // 2 :], out=left, stream=stream)
+        return self._fold(left, stream)
+
+
+def _is_number(thing: Any) -> bool:
+    return isinstance(thing, int | float | complex | np.number)
+
+
+def _flat(array: DeviceNDArray | Array, shape: tuple[int, ...]) -> DeviceNDArray:
+    """What the kernel reads of an operand: the shape of the result, in one dimension."""
+    if not isinstance(array, DeviceNDArray):
+        return device_copy(np.broadcast_to(array, shape).reshape(-1))
+    whole = array.spread(shape)
+    if whole.ndim == 1 or whole.is_c_contiguous():
+        return whole.ravel()
+    return device_copy(whole.copy_to_host().ravel())
+
+
+def _flat_output(
+    name: str, out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> DeviceNDArray:
+    """What the kernel writes: new memory, or `out` itself if it lies on the device."""
+    size = math.prod(shape)
+    if out is None:
+        return device_empty(size, dtype)
+    if not isinstance(out, DeviceNDArray):
+        if not isinstance(out, np.ndarray) or out.shape != (size,) or out.dtype != dtype:
+            raise BadCall(
+                f"{name}: an out= on the host must be a NumPy array of {dtype} with shape "
+                f"{(size,)}, one dimension whatever the result has; got {_described(out)}"
+            )
+        return device_empty(size, dtype)
+    if out.size != size:
+        raise BadCall(f"{name}: the result has shape {shape}, and out has {out.shape}")
+    if out.ndim > 1 and not out.is_c_contiguous():
+        raise BadCall(
+            f"{name}: out has shape {out.shape} and strides {out.strides}, and Numba would fill "
+            "a copy of it: give an output whose rows lie one after the other"
         )
-        count = math.prod(outer)
-        flat = []
-        for array, names, dtype in zip(given, self._inputs, self._types, strict=False):
-            core = tuple(sizes[n] for n in names)
-            whole = np.broadcast_to(array.astype(dtype), outer + core)
-            flat.append(device_copy(whole.reshape((count, *core))))
-        results = []
-        for names, dtype in zip(self._outputs, self._types[len(self._inputs) :], strict=False):
-            core = tuple(sizes[n] for n in names)
-            results.append(device_empty((count, *(core or (1,))), dtype))
-        if count:
-            self._kernel[math.ceil(count / THREADS), THREADS](*flat, *results)
-        shaped: list[Any] = []
-        for names, result in zip(self._outputs, results, strict=True):
-            full = result.reshape(outer + tuple(sizes[n] for n in names))
-            shaped.append(full if on_device else full.copy_to_host())
-        for target, value in zip(arrays[len(self._inputs) :], shaped, strict=False):
-            target[...] = _plain(value)
-        return shaped[0] if len(shaped) == 1 else tuple(shaped)
+    return out.reshape(-1)
 
 
-def _dimensions(text: str) -> list[list[str]]:
-    """Splits "(m,n),(n)" into [["m", "n"], ["n"]]."""
-    groups = text.strip("()").split("),(")
-    return [[name for name in group.split(",") if name] for group in groups]
+def _described(thing: Any) -> str:
+    if isinstance(thing, np.ndarray):
+        return f"{thing.dtype} {thing.shape}"
+    return type(thing).__name__
 
 
-def guvectorize(signatures: Any, layout: str, **options: Any) -> Any:
-    """`cuda.guvectorize`: a function of small arrays becomes one of large ones."""
+def vectorize(
+    ftylist_or_function: Any = (),
+    target: str = "cuda",
+    *,
+    identity: Any = None,
+    cache: bool = False,
+    **options: Any,
+) -> Callable[[Callable[..., Any]], Ufunc]:
+    """`cuda.vectorize`: a function of numbers becomes one of arrays, for declared signatures.
 
-    def decorate(function: Callable[..., Any]) -> _Generalized:
-        return _Generalized(function, _signatures(signatures), layout)
-
-    return decorate
-
-
-class Reduce:
-    """`cuda.reduce`: folds an array with a function of two numbers.
-
-    Each of up to 1,024 threads folds its share, then one thread folds their results.
+    Raises:
+        BadCall: if a signature or an option is none that Numba has for a GPU.
+        KeyError: for an option that does not exist.
     """
-
-    _TEXT = (
-        "def kernel(a, out):\n"
-        "    i = grid(1)\n"
-        "    n = out.shape[0]\n"
-        "    if i < out.shape[0]:\n"
-        "        total = a[i]\n"
-        "        for k in range(i + n, a.shape[0], n):\n"
-        "            total = core(total, a[k])\n"
-        "        out[i] = total\n"
-    )
-
-    def __init__(self, functor: Callable[..., Any]) -> None:
-        self._functor = functor
-        self._kernel = _kernel(self._TEXT, core=jit(device=True)(functor))
-
-    def __call__(
-        self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0
-    ) -> Any:
-        """The fold of the first `size` elements; in `res[0]` if that is given."""
-        array = _plain(arr)
-        if array.ndim != 1:
-            raise TypeError(f"only 1-D arrays can be reduced, got {array.ndim} dimensions")
-        array = array[: array.size if size is None else size]
-        total = array.dtype.type(init)
-        if array.size:
-            data = device_copy(array)
-            while data.size > 1:
-                threads = 1 if data.size <= 32 else min(1024, -(-data.size // 8))
-                partial = device_empty(threads, array.dtype)
-                self._kernel[-(-threads // THREADS), min(THREADS, threads)](data, partial)
-                data = partial
-            total = array.dtype.type(self._functor(total, data.copy_to_host()[0]))
-        if res is not None:
-            _plain(res)[0] = total
-            return None
-        return total
+    declared = signatures("vectorize", ftylist_or_function)
+    check_options("vectorize", target, identity, cache)
+    for option in options:
+        if option != "nopython":
+            raise KeyError(f"Unrecognized options: vectorize for a GPU has no {option}=")
+        warnings.warn("nopython kwarg for cuda target is redundant", RuntimeWarning, stacklevel=2)
+    return lambda function: Ufunc(function, declared)

@@ -8,6 +8,9 @@ from typing import Any
 from gpulearn.errors import BadInput, BadLaunch
 from gpulearn.simt.core.registry import python_function
 from gpulearn.simt.host.dispatcher import Configured, Kernel, run
+from gpulearn.simt.host.gufuncs import Gufunc
+from gpulearn.simt.host.reduction import Reduce
+from gpulearn.simt.host.ufuncs import Ufunc
 from gpulearn.simt.report.report import Report
 
 __all__ = ["XRay", "xray"]
@@ -66,6 +69,11 @@ def xray(kernel: Any, *, block: int | tuple[int, ...] = 0) -> XRay:
     """
     if isinstance(kernel, Kernel):
         return XRay(kernel, block)
+    if isinstance(kernel, Ufunc | Gufunc | Reduce):
+        raise BadInput(
+            f"xray needs a kernel, and {getattr(kernel, '__name__', 'this')} launches kernels of "
+            "its own: write the loop over elements as a kernel, or call it, and findings are told"
+        )
     function = python_function(kernel)
     if function is None and callable(kernel) and hasattr(kernel, "__code__"):
         function = kernel

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.simt.core.arithmetic import BINARY
+from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.overloads import choose
 from gpulearn.simt.core.registry import Intrinsic, converter, function, intrinsic
 from gpulearn.simt.core.values import (
@@ -26,6 +27,7 @@ from gpulearn.simt.core.values import (
     truth,
     where,
 )
+from gpulearn.simt.intrinsics.elementwise import over_elements
 from gpulearn.simt.machine.machine import Machine
 
 __all__ = ["complex_of", "compute", "elementwise", "named", "ufunc_loop"]
@@ -207,13 +209,24 @@ def _ufunc(thing: Any) -> Intrinsic | None:
     """A NumPy ufunc, in the type in which Numba computes it."""
     if not isinstance(thing, np.ufunc):
         return None
+    works = thing.__name__ not in NO_WORK
 
-    def run(m: Machine, *values: Value) -> Value:
+    def compute(m: Machine, *values: Value) -> Value:
         loop = ufunc_loop(thing, tuple(dtype_of(v) for v in values))
         result = thing(*(cast_up(v, dtype) for v, dtype in zip(values, loop, strict=True)))
-        return tuple(map(normal, result)) if isinstance(result, tuple) else normal(result)
+        result = tuple(map(normal, result)) if isinstance(result, tuple) else normal(result)
+        return m.flop(result) if works else result
 
-    return Intrinsic(thing.__name__, run, flop=thing.__name__ not in NO_WORK)
+    def run(m: Machine, *values: Any, **named: Any) -> Any:
+        if named:
+            name = f"np.{thing.__name__}"
+            message = f"{name} has no {next(iter(named))}= in a kernel: write {name}(x, out)"
+            raise m.stop("not-a-kernel", message)
+        if any(isinstance(v, View) for v in values):
+            return over_elements(m, thing, compute, values)
+        return compute(m, *values)
+
+    return Intrinsic(thing.__name__, run)
 
 
 @intrinsic("selp")

@@ -1,0 +1,409 @@
+"""`vectorize`: which signature is taken, what is converted, where the result lies."""
+
+from __future__ import annotations
+
+import cmath
+import math
+import warnings
+from collections import namedtuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numba import complex128, float32, float64, int32, uint32
+
+import gpulearn as gl
+from gpulearn.device import numba_cuda
+from gpulearn.errors import BadCall, BadInput, KernelError
+from gpulearn.simt.host import api as cuda
+
+BOTH = [float32(float32, float32), float64(float64, float64)]
+THREE = [int32(int32, int32), *BOTH]
+KINDS = ["bool", "uint8", "int32", "int64", "float32", "float64", "complex64", "complex128"]
+
+
+@cuda.vectorize(THREE)
+def add(a, b):
+    return a + b
+
+
+@cuda.vectorize(["float64(float64, float64)"], target="cuda")
+def subtract(a, b):
+    return a - b
+
+
+# --- against NumPy, with Numba's own choice of a signature
+
+
+def values(dtype: str, shape: tuple[int, ...]) -> st.SearchStrategy[np.ndarray]:
+    whole = st.integers(0, 1) if dtype == "bool" else st.integers(0, 100)
+    return hnp.arrays(np.int64, shape, elements=whole).map(lambda a: a.astype(dtype))
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> tuple[list[tuple[str, str, str]], list[object], list[bool]]:
+    """Signatures, arguments that may or may not fit, and which of them lie on the device."""
+    pairs = st.tuples(st.sampled_from(KINDS), st.sampled_from(KINDS))
+    loops = []
+    for a, b in draw(st.lists(pairs, min_size=1, max_size=3, unique=True)):
+        sum_of = np.result_type(a, b).name
+        wider = [k for k in KINDS if np.can_cast(sum_of, k)]
+        loops.append((draw(st.sampled_from(wider)), a, b))
+    wanted = draw(st.sampled_from(loops))[1:] if draw(st.booleans()) else draw(pairs)
+    shapes = draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=3, max_side=4))
+    args: list[object] = []
+    for kind, shape in zip(wanted, shapes.input_shapes, strict=True):
+        array = draw(values(kind, shape))
+        numbers = [np.dtype(kind).type(3), 2, 1.5, True]
+        args.append(draw(st.sampled_from([array, array, draw(st.sampled_from(numbers))])))
+    return loops, args, [draw(st.booleans()) for _ in args]
+
+
+@settings(max_examples=60)
+@given(calls())
+def test_the_signature_is_the_one_that_numba_takes_and_the_result_numpys(call) -> None:
+    numba_cuda.load()
+    from numba.cuda.deviceufunc import UFuncMechanism
+
+    loops, args, on_device = call
+    ufunc = cuda.vectorize([f"{result}({a}, {b})" for result, a, b in loops])(lambda a, b: a + b)
+    known = {(np.dtype(a), np.dtype(b)): np.dtype(result) for result, a, b in loops}
+    numbas = UFuncMechanism(known, args)
+    placed = [
+        cuda.to_device(a) if there and isinstance(a, np.ndarray) else a
+        for a, there in zip(args, on_device, strict=True)
+    ]
+    try:
+        operands = numbas.get_arguments()
+    except TypeError:
+        with pytest.raises(TypeError, match="signature"):
+            ufunc(*placed)
+        return
+    if operands[0].shape == ():
+        with pytest.raises(BadCall, match="without dimensions"):
+            ufunc(*placed)
+        return
+    if any(np.size(a) > 1 and np.ndim(a) < operands[0].ndim for a in args):
+        with pytest.raises(BadCall, match="would repeat the first element"):
+            ufunc(*placed)
+        return
+    got = ufunc(*placed)
+    lies_there = any(isinstance(a, cuda.DeviceNDArray) for a in placed)
+    assert isinstance(got, cuda.DeviceNDArray) is lies_there
+    host = got.copy_to_host() if lies_there else got
+    whole = [a.astype(np.int64) if a.dtype == bool else a for a in operands]  # True + True is 2
+    want = np.add(*whole).astype(numbas.get_function())
+    assert host.dtype == want.dtype
+    np.testing.assert_array_equal(host, want)
+
+
+@settings(max_examples=40)
+@given(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4, max_side=3), st.data())
+def test_any_layout_on_either_side(shapes, data) -> None:
+    arrays = []
+    for number, shape in enumerate(shapes.input_shapes):
+        twice = tuple(2 * n for n in shape)
+        whole = np.arange(math.prod(twice) + number, dtype=np.float64)[number:].reshape(twice)
+        part = whole[tuple(slice(None, None, 2) for _ in shape)]
+        layout = data.draw(st.sampled_from(["C", "F", "strided", "transposed"]))
+        if layout == "transposed":
+            part = np.ascontiguousarray(part.T).T
+        elif layout != "strided":
+            part = np.asarray(part, order=layout)
+        arrays.append(part)
+    placed = [cuda.to_device(a) if data.draw(st.booleans()) else a for a in arrays]
+    if any(a.ndim < len(shapes.result_shape) for a in arrays) or shapes.result_shape == ():
+        return
+    np.testing.assert_array_equal(np.asarray(subtract(*placed)), np.subtract(*arrays))
+
+
+def test_strided_device_arrays_go_in_and_out() -> None:
+    whole = cuda.to_device(np.arange(20, dtype=np.float32))
+    out = cuda.to_device(np.zeros(20, np.float32))
+    add(whole[::2], whole[1::2], out=out[10:])
+    np.testing.assert_array_equal(out.copy_to_host()[10:], np.arange(10) * 4 + 1)
+    assert not out.copy_to_host()[:10].any()
+    add(whole[::2], whole[1::2], out=out[::2])
+    np.testing.assert_array_equal(out.copy_to_host()[::2], np.arange(10) * 4 + 1)
+
+
+# --- numbers and arrays
+
+
+def test_numbers_take_the_type_of_a_signature_as_in_black_scholes() -> None:
+    @cuda.vectorize(["float32(float32, float32, float32)"], target="cuda")
+    def discounted(price, rate, years):
+        return price * math.exp(-rate * years)
+
+    prices = np.arange(1, 6, dtype=np.float32)
+    got = discounted(prices, 0.02, np.float64(0.5))
+    assert got.dtype == np.float32
+    np.testing.assert_allclose(got, prices * np.exp(-0.01), rtol=1e-6)
+
+
+def test_arrays_are_not_converted() -> None:
+    with pytest.raises(BadCall, match=r"add has no signature for \(float32, float64\), only") as e:
+        add(np.ones(3, np.float32), np.ones(3))
+    assert "x.astype(" in str(e.value)
+    assert isinstance(e.value, TypeError)
+
+
+def test_numbers_alone_may_fit_several_signatures() -> None:
+    with pytest.raises(TypeError, match=r"fits the signatures .*np\.float32\(x\)"):
+        add(1, 2)
+    np.testing.assert_array_equal(add(np.int32(1), np.int32(2)), [3])
+    got = add(1.25, 2.5)  # floats of Python are float64
+    assert (got.shape, got.dtype) == ((1,), np.float64)
+    assert got == 3.75
+
+
+def test_a_number_that_the_type_cannot_hold() -> None:
+    with pytest.raises(OverflowError, match="300"):
+        cuda.vectorize(["uint8(uint8)"])(lambda a: a)(300)
+
+
+def test_a_number_beside_a_device_array() -> None:
+    got = subtract(1.0, cuda.to_device(np.arange(5.0)))
+    np.testing.assert_array_equal(got.copy_to_host(), 1 - np.arange(5.0))
+
+
+def test_sequences_are_arrays() -> None:
+    point = namedtuple("point", "x y")
+    np.testing.assert_array_equal(subtract((3.0, 4.0), [1.0, 1.0]), [2, 3])
+    np.testing.assert_array_equal(subtract(point(np.ones(3), np.ones(3)), 1.0), np.zeros((2, 3)))
+
+
+def test_a_tensor_is_an_array() -> None:
+    torch = pytest.importorskip("torch")
+    np.testing.assert_array_equal(subtract(torch.ones(2, dtype=torch.float64), 1.0), [0, 0])
+
+
+def test_complex_numbers() -> None:
+    @cuda.vectorize([complex128(complex128), "complex64(complex64)"])
+    def turned(z):
+        return z * 1j
+
+    for dtype in (np.complex64, np.complex128):
+        z = np.exp(1j * np.arange(5)).astype(dtype)
+        got = turned(z)
+        assert got.dtype == dtype
+        np.testing.assert_array_equal(got, z * dtype(1j))
+    assert turned(cmath.rect(1, 0)) == 1j
+
+
+def test_the_declared_type_of_the_result_counts_even_on_the_way_to_a_wider_output() -> None:
+    @cuda.vectorize([int32(float64)])
+    def whole(x):
+        return x
+
+    out = cuda.device_array(2)
+    whole(np.array([1.75, -2.5]), out=out)
+    np.testing.assert_array_equal(out.copy_to_host(), [1, -2])
+
+
+def test_a_signature_without_a_result_gets_numbas() -> None:
+    @cuda.vectorize(["(int32, int32)", (float32, float32)])
+    def quotient(a, b):
+        return a / b
+
+    assert quotient(np.ones(2, np.int32), np.ones(2, np.int32)).dtype == np.float64
+    assert quotient(np.ones(2, np.float32), np.ones(2, np.float32)).dtype == np.float32
+    with pytest.raises(KernelError, match="nothing"):
+        cuda.vectorize(["(int32,)"])(lambda a: nothing)  # noqa: F821
+
+
+def test_device_functions_can_be_called() -> None:
+    @cuda.jit(float32(float32, float32), device=True)
+    def power(x, y):
+        return x**y
+
+    @cuda.vectorize([float32(float32, float32)])
+    def inverse(x, y):
+        return 1 / power(x, y)
+
+    x = np.arange(1, 9, dtype=np.float32)
+    np.testing.assert_allclose(inverse(x, x), 1 / x**x, rtol=1e-6)
+
+
+# --- out=
+
+
+def test_out_on_the_host_is_flat_as_numba_wants_it() -> None:
+    a = np.arange(6, dtype=np.float32).reshape(2, 3)
+    out = np.empty(6, np.float32)
+    got = add(a, a, out=out)
+    np.testing.assert_array_equal(out, 2 * a.ravel())
+    np.testing.assert_array_equal(got, 2 * a)
+    got = add(cuda.to_device(a), a, out=out)
+    assert got.base is out
+    for wrong in (np.empty((2, 3), np.float32), np.empty(6), np.empty(5, np.float32), [0.0] * 6):
+        with pytest.raises(BadCall, match=r"float32 with shape \(6,\), one dimension"):
+            add(a, a, out=wrong)
+
+
+def test_out_on_the_device_is_what_the_kernel_writes() -> None:
+    a = cuda.to_device(np.arange(6, dtype=np.int32).reshape(2, 3))
+    got = add(a, a, out=a)
+    np.testing.assert_array_equal(a.copy_to_host(), 2 * np.arange(6).reshape(2, 3))
+    np.testing.assert_array_equal(got.copy_to_host(), a.copy_to_host())
+    host = np.ones((2, 3), np.int32)
+    assert isinstance(add(host, host, out=a), cuda.DeviceNDArray)
+    np.testing.assert_array_equal(a.copy_to_host(), 2 * host)
+
+
+def test_an_out_that_cannot_take_the_result() -> None:
+    a = np.ones((2, 3))
+    with pytest.raises(BadCall, match=r"the result has shape \(2, 3\), and out has \(5,\)"):
+        subtract(a, a, out=cuda.device_array(5))
+    with pytest.raises(BadCall, match=r"strides \(8, 16\).*rows lie one after the other"):
+        subtract(a, a, out=cuda.device_array((3, 2)).T)
+
+
+# --- shapes, streams, options
+
+
+def test_shapes_that_do_not_fit() -> None:
+    with pytest.raises(ValueError, match=r"subtract: shapes \(3,\), \(4,\) do not broadcast"):
+        subtract(np.ones(3), np.ones(4))
+    with pytest.raises(BadCall, match=r"repeat the first element of b alone; write b\[None\]"):
+        subtract(np.ones((2, 3)), np.ones(3))
+    with pytest.raises(BadCall, match="subtract takes 2 arguments"):
+        subtract(np.ones(3))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0)])
+def test_empty_arrays(shape: tuple[int, ...]) -> None:
+    got = subtract(np.ones(shape), 1.0)
+    assert (got.shape, got.dtype) == (shape, np.float64)
+
+
+def test_a_stream() -> None:
+    stream = cuda.stream()
+    a = cuda.to_device(np.ones(100, np.float32), stream)
+    got = add(a, a, stream=stream)
+    stream.synchronize()
+    assert (got.copy_to_host(stream=stream) == 2).all()
+
+
+def test_names() -> None:
+    assert add.__name__ == "add"
+    assert add.py_func(1, 2) == 3
+
+
+def test_an_argument_that_is_called_like_the_output() -> None:
+    double = cuda.vectorize([float64(float64)])(lambda out: 2 * out)
+    np.testing.assert_array_equal(double(np.ones(3)), [2, 2, 2])
+
+
+@pytest.mark.parametrize("given", [(), [], None, lambda x: x, float32(float32)])
+def test_signatures_are_needed(given) -> None:
+    with pytest.raises(TypeError, match="needs a list of signatures"):
+        cuda.vectorize(given)
+
+
+def test_what_is_no_signature() -> None:
+    with pytest.raises(TypeError, match="'int32' is no signature"):
+        cuda.vectorize(["int32"])
+    with pytest.raises(BadCall, match=r"takes 1 arguments \(x\), and a signature has 2"):
+        cuda.vectorize([uint32(uint32, uint32)])(lambda x: x)
+
+
+def test_options() -> None:
+    with pytest.warns(RuntimeWarning, match="nopython"):
+        cuda.vectorize(["int32(int32)"], nopython=True)
+    with pytest.raises(KeyError, match="Unrecognized options.*nonexistent"):
+        cuda.vectorize(["int32(int32)"], nonexistent=2)
+    with pytest.raises(TypeError, match="caching is not supported"):
+        cuda.vectorize(["int32(int32)"], cache=True)
+    with pytest.raises(ValueError, match="got 'parallel': take numba.vectorize"):
+        cuda.vectorize(["int32(int32)"], "parallel")
+    with pytest.raises(ValueError, match="identity"):
+        cuda.vectorize(["int32(int32)"], identity=7)
+    with pytest.warns(UserWarning, match="unrecognized keywords: axis"):
+        subtract(np.ones(2), 1.0, axis=0)
+
+
+# --- reduce
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8, 100, 1025])
+@pytest.mark.parametrize("there", [False, True])
+def test_reduce(size: int, there: bool) -> None:
+    a = np.arange(size, dtype=np.int32)
+    got = add.reduce(cuda.to_device(a) if there else a)
+    assert got == a.sum()
+    assert got.dtype == np.int32
+    assert (a == np.arange(size)).all()
+
+
+def folded(values: list) -> object:
+    """Numba's order: halves onto halves, an odd last one at the end."""
+    if len(values) == 1:
+        return values[0]
+    if len(values) % 2:
+        return folded(values[:-1]) - values[-1]
+    half = len(values) // 2
+    return folded([a - b for a, b in zip(values[:half], values[half:], strict=True)])
+
+
+@settings(max_examples=20)
+@given(hnp.arrays(np.float64, st.integers(1, 40), elements=st.integers(-50, 50)))
+def test_reduce_of_what_does_not_commute_goes_in_numbas_order(a) -> None:
+    assert subtract.reduce(a, stream=cuda.stream()) == folded(list(a))
+
+
+def test_reduce_overwrites_an_array_on_the_device() -> None:
+    a = cuda.to_device(np.arange(4, dtype=np.int32))
+    assert add.reduce(a) == 6
+    np.testing.assert_array_equal(a.copy_to_host(), [6, 4, 2, 3])
+
+
+def test_reduce_of_what_cannot_be_reduced() -> None:
+    with pytest.raises(TypeError, match=r"got shape \(0,\)"):
+        add.reduce(np.ones(0, np.int32))
+    with pytest.raises(BadCall, match=r"one dimension.*got shape \(2, 2\)"):
+        add.reduce(np.ones((2, 2), np.int32))
+    with pytest.raises(BadCall, match="2 arguments"):
+        cuda.vectorize(["int32(int32)"])(lambda x: x).reduce(np.ones(2, np.int32))
+
+
+# --- what goes wrong inside
+
+
+def test_an_error_of_the_function_carries_its_report() -> None:
+    table = (1, 2, 3)
+
+    @cuda.vectorize(["int64(int64)"])
+    def looked_up(i):
+        return table[i]
+
+    np.testing.assert_array_equal(looked_up(np.arange(3)), [1, 2, 3])
+    with pytest.raises(KernelError, match="out of bounds for a tuple of 3") as e:
+        looked_up(np.array([7]))
+    assert [f.kind for f in e.value.report.findings] == ["out-of-bounds"]
+
+
+def test_xray_takes_kernels() -> None:
+    for made in (add, cuda.guvectorize(["void(f8, f8[:])"], "()->()")(lambda a, out: None)):
+        with pytest.raises(BadInput, match="launches kernels of its own"):
+            gl.xray(made)
+    with pytest.raises(BadInput, match="this launches kernels of its own"):
+        gl.xray(cuda.Reduce(lambda a, b: a))
+
+
+def test_nothing_is_said_of_a_clean_call() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        add(np.ones(300, np.int32), 2)
+
+
+def test_each_signature_has_types_of_its_own() -> None:
+    @cuda.vectorize(["int32(int32)", "float32(float32)", "complex64(complex64)"])
+    def twice(x):
+        total = x + x
+        return total if total == total else x
+
+    for dtype in (np.int32, np.float32, np.complex64):
+        np.testing.assert_array_equal(twice(np.array([1.5]).astype(dtype)), dtype(1.5) * dtype(2))
