@@ -13,9 +13,13 @@ import time
 import warnings
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import numba
 import numpy as np
+
+import gpulearn as gl
+from gpulearn.simt.machine import execution
 
 from . import grammar, reference, reference_types, sources
 from .harness import launch, xray
@@ -41,7 +45,12 @@ def _unchecked(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
     launch(kernel, grid, block, *args, checked=False)
 
 
-RUNS: list[Run] = [_xray, _plain, _unchecked]
+def _reordered(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
+    with gl.block_order(7):
+        _plain(kernel, grid, block, *args)
+
+
+RUNS: list[Run] = [_xray, _plain, _unchecked, _reordered]
 
 
 def difference(program: grammar.Program, cases: list[tuple[int, Run]]) -> str | None:
@@ -63,7 +72,8 @@ def difference(program: grammar.Program, cases: list[tuple[int, Run]]) -> str | 
                 raise
             # Numba drops branches that constants close, and the variables they set
             return _refused(ours, program, got)
-        run(ours, program.grid, program.block, *got)
+        with patch.object(execution, "CHUNK", program.chunk):
+            run(ours, program.grid, program.block, *got)
         wrong = _compare(got, want)
         if wrong:
             return f"{run.__name__.strip('_')}, data {seed}: {wrong}"

@@ -170,6 +170,7 @@ class Races(Observer):
 
     def restart(self) -> None:
         """Nothing has happened yet."""
+        self.running: Chunk | None = None
         self.order = HappensBefore(self.blocks)
         self.shadows: dict[int, Shadow] = {}  # by the number of the allocation
         self.patches: Patches = {}
@@ -186,12 +187,14 @@ class Races(Observer):
     # --- what orders accesses
 
     def chunk(self, m: Chunk) -> None:
-        """Other blocks begin."""
-        self.order.new_chunk()
+        """Other blocks begin; reads noted until now are of lanes of the last ones."""
         kept = {n: s for n, s in self.shadows.items() if s.allocation.space != "shared"}
-        self.shadows = kept
         for shadow in kept.values():
+            if self.running is not None:
+                self._enter(self.running, shadow)
             shadow.entered.clear()
+        self.order.new_chunk()
+        self.shadows, self.running = kept, m
 
     def barrier(self, m: Chunk, blocks: Value, grid: bool) -> None:
         """After a barrier of all blocks, nothing in shared memory can race with what was."""
