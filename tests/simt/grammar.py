@@ -201,14 +201,14 @@ class Writer(Expressions):
 
     # --- meeting others ----------------------------------------------------------
 
-    def exchange(self, scope: Scope, threads: int, number: int) -> None:
-        """Write my slot, wait, read another's, wait: the same for every thread of a block."""
+    def exchange(self, scope: Scope, threads: int, number: int, left: bool) -> None:
+        """Write my slot, wait, read another's, wait: all threads of a block that have not left."""
         kind = self.pick(["float32", "int32", "float64", "int64"])
         real = kind.startswith("f")
         value = self.real(scope) if real else self.integer(scope)
         form = self.choose(5)
         tile, mine, base = f"s{number}", "t", ""
-        if self.choose(3) == 0:  # the block's own part of an output
+        if left or self.choose(3) == 0:  # the block's own part of an output: set for all
             tile, mine, base = ("of4" if real else "oi8"), "i", "i - t + "
         else:
             self.say(f"{tile} = cuda.shared.array({threads}, numba.{kind})")
@@ -308,10 +308,15 @@ def program(choose: Choose) -> Program:
         w.say("for j in range(4):")
         w.say(f"    box[j] = {w.real(scope, 1)}")
         scope.locals.append("box")
+    left = False
     for number in range(choose(3)):
         for _ in range(choose(3)):
             w.statement(scope, 2)
-        w.exchange(scope, threads, number)
+        if choose(4) == 0:
+            w.say(f"if {w.condition(scope)}:")
+            w.say("    return")
+            left = True
+        w.exchange(scope, threads, number, left)
     scope.leave = "return"  # after the last barrier a thread may leave
     for _ in range(1 + choose(5)):
         w.statement(scope, 2)

@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["KINDS", "Finding", "FindingLog", "SimtWarning", "Stop"]
 
-# kind -> severity. Errors make a report not ok; warnings cost time, not rightness.
+# kind -> severity. Errors make a report not ok; warnings cost time, or are right here and now.
 KINDS = {
     "out-of-bounds": "error",
     "negative-index": "warning",
@@ -16,6 +16,7 @@ KINDS = {
     "launch-limit": "error",
     "race": "error",
     "barrier-divergence": "error",
+    "left-before-barrier": "warning",
     "uninitialised-read": "error",
     "float64-leak": "warning",
     "no-progress": "error",

@@ -77,8 +77,6 @@ class Configured:
             raise _error(stopped, report) from None
         said = set()
         for finding in report.findings:
-            if finding.severity != "error" and finding.kind not in ("negative-index", "no-effect"):
-                continue
             # `bins[k] += 1` races twice, by its read and by its write: one sentence is enough
             lines = frozenset((finding.line, finding.other_line or finding.line))
             mistake = (finding.kind, finding.array, lines, finding.function)

@@ -73,15 +73,17 @@ def _repair(m: Chunk, view: View, axis: int, i: Value, index: tuple[Value, ...])
         return 0
     limit = view.shape[axis]
     mask = True if m.mask is None else m.mask
-    low, high = np.less(i, 0) & mask, np.greater_equal(i, limit) & mask
-    beyond = high | (np.less(i, np.negative(limit)) & mask)
-    if np.any(beyond):
-        lane = int(np.flatnonzero(m.spread(beyond))[0])
-        raise Stop(_out_of_bounds(m, view, axis, index, lane, beyond))
-    if np.any(low):
-        lane = int(np.flatnonzero(m.spread(low))[0])
-        _negative(m, view, axis, index, lane, int(np.count_nonzero(low)))
-    fixed = np.where(low, i + limit, np.where(low | (np.less(i, limit) & ~np.less(i, 0)), i, 0))
+    outside = np.less(i, 0) | np.greater_equal(i, limit)
+    fixed = np.where(outside, 0, i)
+    wrong = outside & mask
+    if np.any(wrong):
+        beyond = wrong & (np.greater_equal(i, limit) | np.less(i, np.negative(limit)))
+        if np.any(beyond):
+            lane = int(np.flatnonzero(m.spread(beyond))[0])
+            raise Stop(_out_of_bounds(m, view, axis, index, lane, beyond))
+        lane = int(np.flatnonzero(m.spread(wrong))[0])
+        _negative(m, view, axis, index, lane, int(np.count_nonzero(wrong)))
+        fixed = np.where(wrong, i + limit, fixed)
     return normal(fixed[()]) if fixed.ndim == 0 else fixed
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -49,12 +50,17 @@ Lanes = np.ndarray[Any, Any]
 class Frame:
     """One call of a kernel or device function: who entered, and what they return."""
 
-    __slots__ = ("entered", "left", "result")
+    __slots__ = ("entered", "exits", "result")
 
     def __init__(self, entered: Mask) -> None:
         self.entered = entered
-        self.left: Mask = EMPTY
+        self.exits: dict[int, Mask] = {}  # who has returned, by the place of the `return`
         self.result: Any = UNDEFINED
+
+    @property
+    def left(self) -> Mask:
+        """Who has returned."""
+        return reduce(union, self.exits.values(), EMPTY)
 
 
 class Machine(Chunk):
@@ -124,7 +130,7 @@ class Machine(Chunk):
             raise self.stop("not-a-kernel", message, *who)
         else:
             frame.result = self.merged(frame.result, value)
-        frame.left = union(frame.left, self.mask)
+        frame.exits[self.line] = union(frame.exits.get(self.line, EMPTY), self.mask)
         self.mask = EMPTY
 
     def exit(self, frame: Frame) -> Any:
@@ -133,9 +139,10 @@ class Machine(Chunk):
         self.mask = frame.entered
         if frame.result is None or frame.result is UNDEFINED:
             return None
-        if frame.left is None or frame.left is self.mask or self.mask is EMPTY:
+        left = frame.left
+        if left is None or left is self.mask or self.mask is EMPTY:
             return frame.result
-        _, missing = split(self.mask, frame.left)
+        _, missing = split(self.mask, left)
         if missing is not EMPTY:
             who = self.who(missing)
             message = f"this function came to its end without a return for {self.text(who[0])}"

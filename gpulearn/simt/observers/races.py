@@ -170,7 +170,6 @@ class Races(Observer):
 
     def restart(self) -> None:
         """Nothing has happened yet."""
-        self.running: Chunk | None = None
         self.order = HappensBefore(self.blocks)
         self.shadows: dict[int, Shadow] = {}  # by the number of the allocation
         self.patches: Patches = {}
@@ -186,15 +185,15 @@ class Races(Observer):
 
     # --- what orders accesses
 
-    def chunk(self, m: Chunk) -> None:
-        """Other blocks begin; reads noted until now are of lanes of the last ones."""
+    def chunk(self, m: Chunk, last: Chunk | None) -> None:
+        """Other blocks begin: reads noted until now are of lanes of the last ones."""
         kept = {n: s for n, s in self.shadows.items() if s.allocation.space != "shared"}
         for shadow in kept.values():
-            if self.running is not None:
-                self._enter(self.running, shadow)
+            if last is not None:
+                self._enter(last, shadow)
             shadow.entered.clear()
         self.order.new_chunk()
-        self.shadows, self.running = kept, m
+        self.shadows = kept
 
     def barrier(self, m: Chunk, blocks: Value, grid: bool) -> None:
         """After a barrier of all blocks, nothing in shared memory can race with what was."""
