@@ -35,15 +35,15 @@ def _xray(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
     assert not wrong, wrong
 
 
-def _plain(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
+def _plain(kernel: Any, grid: Any, block: Any, *args: Any, checked: bool = True) -> None:
     with warnings.catch_warnings():
         # mixed arithmetic is what the grammar is for: a leak of float64 is no mistake here
         warnings.filterwarnings("ignore", message=f".*(float64|{UNSET}|{LEFT}).*")
-        launch(kernel, grid, block, *args)
+        launch(kernel, grid, block, *args, checked=checked)
 
 
 def _unchecked(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
-    launch(kernel, grid, block, *args, checked=False)
+    _plain(kernel, grid, block, *args, checked=False)
 
 
 def _reordered(kernel: Any, grid: Any, block: Any, *args: Any) -> None:

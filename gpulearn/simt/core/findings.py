@@ -87,9 +87,13 @@ class Stop(Exception):  # noqa: N818 - control flow inside the package, never sh
 
 
 class FindingLog:
-    """The findings of one launch in order; the same mistake on the same lines is told once."""
+    """The findings of one launch in order; the same mistake on the same lines is told once.
 
-    def __init__(self) -> None:
+    With `keep_going` an access out of bounds is one of them, and does not end the launch.
+    """
+
+    def __init__(self, *, keep_going: bool = False) -> None:
+        self.keep_going = keep_going
         self._found: dict[Any, Finding] = {}
 
     def again(self, key: Any, count: int = 1) -> bool:

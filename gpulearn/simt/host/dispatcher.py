@@ -19,7 +19,7 @@ from gpulearn.simt.frontend import typecheck
 from gpulearn.simt.frontend.dataflow import Types
 from gpulearn.simt.frontend.program import Program
 from gpulearn.simt.host.arguments import Marshalled, marshal
-from gpulearn.simt.host.settings import checking, current_seed
+from gpulearn.simt.host.settings import checking, current_seed, keeps_going
 from gpulearn.simt.machine.execution import LaunchResult, launch
 from gpulearn.simt.observers.counters import Counters
 from gpulearn.simt.observers.initialised import Initialised
@@ -142,7 +142,7 @@ def run(
             observers += [Initialised(), Races(math.prod(shape[0]))]
         result = launch(
             program, *shape, marshalled.values, dynamic=sharedmem, observers=observers,
-            seed=current_seed(), only=only,
+            seed=current_seed(), only=only, keep_going=keeps_going(),
         )  # fmt: skip
         given = zip(source.parameters, marshalled.values, strict=True)
         result.findings[:0] = program.idle(frozenset(name for name, v in given if views(v)))

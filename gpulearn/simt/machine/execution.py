@@ -51,13 +51,15 @@ def launch(
     observers: Sequence[Observer] = (),
     seed: int = 0,
     only: Lanes | None = None,
+    keep_going: bool = False,
 ) -> LaunchResult:
     """Runs a kernel over views and numbers (see `arguments` for what makes them).
 
     `grid` and `block` are what `check_shape` gives.
-    `only` are the numbers of the blocks to run, ascending, if not all.
+    `only` are the numbers of the blocks to run, ascending, if not all. With `keep_going`,
+    accesses out of bounds are skipped.
     """
-    log = FindingLog()
+    log = FindingLog(keep_going=keep_going)
     result = LaunchResult(program.source, [])
     try:
         _Launch(program, grid, block, args, log, observers, dynamic, seed, only).run()

@@ -12,7 +12,18 @@ from gpulearn.simt.core.masks import EMPTY
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.values import INT64, Value, normal
 
-__all__ = ["locate", "whole_number"]
+__all__ = ["Beyond", "locate", "whole_number"]
+
+
+class Beyond(Stop):
+    """An index is out of bounds for the threads in a mask."""
+
+    def __init__(self, finding: Finding, mask: Any, view: View, index: tuple[Any, ...]) -> None:
+        super().__init__(finding)
+        self.mask = mask
+        parts = [i for i in index if isinstance(i, slice) or i is Ellipsis]
+        # of a part, or of a record, there are accesses to come
+        self.element = len(index) == view.ndim and not parts and view.dtype.kind != "V"
 
 
 def locate(m: Chunk, view: View, index: Any) -> tuple[tuple[Value, ...], Value] | View:
@@ -80,7 +91,7 @@ def _repair(m: Chunk, view: View, axis: int, i: Value, index: tuple[Value, ...])
         beyond = wrong & (np.greater_equal(i, limit) | np.less(i, np.negative(limit)))
         if np.any(beyond):
             lane = int(np.flatnonzero(m.spread(beyond))[0])
-            raise Stop(_out_of_bounds(m, view, axis, index, lane, beyond))
+            raise Beyond(_out_of_bounds(m, view, axis, index, lane, beyond), beyond, view, index)
         lane = int(np.flatnonzero(m.spread(wrong))[0])
         _negative(m, view, axis, index, lane, int(np.count_nonzero(wrong)))
         fixed = np.where(wrong, i + limit, fixed)

@@ -34,7 +34,7 @@ from gpulearn.simt.core.values import (
     truth,
     where,
 )
-from gpulearn.simt.machine.indexing import locate, whole_number
+from gpulearn.simt.machine.indexing import Beyond, locate, whole_number
 from gpulearn.simt.machine.per_thread import Choice, choose_view
 from gpulearn.simt.machine.spaces import Spaces
 from gpulearn.simt.observers.observer import Events
@@ -363,13 +363,33 @@ class Machine(Chunk):
 
     # --- reading and writing
 
+    def skip(self, stop: Beyond, access: Callable[[], Any], otherwise: Any) -> Any:
+        """An access by those threads whose index is in bounds; the rest get what is given.
+
+        Raises:
+            Beyond: unless the launch is to keep going.
+        """
+        if not (self.findings.keep_going and stop.element):
+            raise stop
+        key = (stop.finding.kind, stop.finding.array, self.line)
+        if not self.findings.again(key, stop.finding.count):
+            self.note(key, stop.finding)
+        rest, _ = split(self.mask, np.logical_not(stop.mask))
+        if rest is EMPTY:
+            return otherwise
+        value = self._under(rest, access)
+        return value if otherwise is None else self.merged(otherwise, value, rest)
+
     def load(self, thing: Any, index: Any) -> Any:
         """`thing[index]` for arrays, records and tuples."""
         if type(thing) is not View:
             return self._item(thing, index)
         if type(index) is str:
             return thing.field(index)
-        found = locate(self, thing, index)
+        try:
+            found = locate(self, thing, index)
+        except Beyond as stop:
+            return self.skip(stop, lambda: self.load(thing, index), cast(0, thing.dtype))
         if type(found) is View:
             return found
         place, slot = found  # type: ignore[misc]
@@ -418,7 +438,10 @@ class Machine(Chunk):
                 return None
             message = f"{type(view).__name__} does not take item assignment"
             raise self.stop("not-a-kernel", message)
-        found = locate(self, view, index)
+        try:
+            found = locate(self, view, index)
+        except Beyond as stop:
+            return self.skip(stop, lambda: self.store(view, index, value), None)
         if type(found) is View:
             return self._fill(found, value)
         place, slot = found  # type: ignore[misc]
