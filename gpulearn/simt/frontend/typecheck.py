@@ -85,7 +85,7 @@ def _array(element: Any, ndim: int, layout: str, readonly: bool) -> Any:
 
 
 @cache
-def _number(kind: type) -> Any:
+def _number(kind: Any) -> Any:
     from numba import typeof, types
 
     return types.unliteral(typeof(kind(0)))
@@ -100,7 +100,8 @@ def _type_of(value: Any) -> Any:
     except ImportError as error:
         raise _Moved(error) from None
     if type(value) in _NUMBERS:
-        return _number(type(value))
+        kind: Any = type(value)
+        return _number(kind)
     if isinstance(value, View | Record):
         view = value if isinstance(value, View) else value.view
         try:

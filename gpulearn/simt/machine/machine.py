@@ -441,7 +441,8 @@ class Machine(Chunk):
         try:
             found = locate(self, view, index)
         except Beyond as stop:
-            return self.skip(stop, lambda: self.store(view, index, value), None)
+            self.skip(stop, lambda: self.store(view, index, value), None)
+            return None
         if type(found) is View:
             return self._fill(found, value)
         place, slot = found  # type: ignore[misc]

@@ -94,8 +94,11 @@ class Events:
     """For each event the methods to call, bound once: what nobody watches costs nothing."""
 
     def __init__(self, observers: Sequence[Observer]) -> None:
+        kinds: list[Any] = [type(o) for o in observers]
+
         def told(event: str) -> Any:
-            return tuple(getattr(o, event) for o in observers if event in _watched(type(o)))
+            pairs = zip(observers, kinds, strict=True)
+            return tuple(getattr(o, event) for o, kind in pairs if event in _watched(kind))
 
         self.chunk: Told = told("chunk")
         self.statement: Told = told("statement")
