@@ -422,7 +422,7 @@ def test_a_launch_leaves_its_chunks_to_nobody() -> None:
     gc.disable()
     try:
         launch(roll, 4, 10, *args)
-        assert not [o for o in gc.get_objects() if isinstance(o, machine.Machine)]
+        assert not [o for o in gc.get_objects() if type(o) is machine.Machine]
     finally:
         gc.enable()
 
