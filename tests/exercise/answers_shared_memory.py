@@ -422,7 +422,7 @@ WRONG = [
     ("block_sum", summed_sizes, "out differ, first out[0]"),
     ("reverse_block", reverse_one_thread, "are at work"),
     ("reverse_block", reverse_shared_unused, "Store in a what stands in the shared array"),
-    ("reverse_block", reverse_early_return, "thread 37 has left. Guard the load"),
+    ("reverse_block", reverse_early_return, "reach the barrier. Guard the load"),
     ("stencil_1d", stencil_wraps, "the vector is bent to a ring"),
     ("stencil_1d", stencil_halo_by_thread_zero, "no barrier between them."),
     ("transpose_tiled", turned_same_guard, "which nobody has written"),

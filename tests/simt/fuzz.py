@@ -13,15 +13,20 @@ import time
 import warnings
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import numba
 import numpy as np
+
+import gpulearn as gl
+from gpulearn.simt.machine import execution
 
 from . import grammar, reference, reference_types, sources
 from .harness import launch, xray
 
 Run = Callable[..., Any]
 UNSET = "to which nothing was assigned"
+LEFT = "returned before this barrier"
 
 
 def _xray(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
@@ -30,18 +35,23 @@ def _xray(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
     assert not wrong, wrong
 
 
-def _plain(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
+def _plain(kernel: Any, grid: Any, block: Any, *args: Any, checked: bool = True) -> None:
     with warnings.catch_warnings():
         # mixed arithmetic is what the grammar is for: a leak of float64 is no mistake here
-        warnings.filterwarnings("ignore", message=f".*float64.*|.*{UNSET}.*")
-        launch(kernel, grid, block, *args)
+        warnings.filterwarnings("ignore", message=f".*(float64|{UNSET}|{LEFT}).*")
+        launch(kernel, grid, block, *args, checked=checked)
 
 
 def _unchecked(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
-    launch(kernel, grid, block, *args, checked=False)
+    _plain(kernel, grid, block, *args, checked=False)
 
 
-RUNS: list[Run] = [_xray, _plain, _unchecked]
+def _reordered(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
+    with gl.block_order(7):
+        _plain(kernel, grid, block, *args)
+
+
+RUNS: list[Run] = [_xray, _plain, _unchecked, _reordered]
 
 
 def difference(program: grammar.Program, cases: list[tuple[int, Run]]) -> str | None:
@@ -63,7 +73,8 @@ def difference(program: grammar.Program, cases: list[tuple[int, Run]]) -> str | 
                 raise
             # Numba drops branches that constants close, and the variables they set
             return _refused(ours, program, got)
-        run(ours, program.grid, program.block, *got)
+        with patch.object(execution, "CHUNK", program.chunk):
+            run(ours, program.grid, program.block, *got)
         wrong = _compare(got, want)
         if wrong:
             return f"{run.__name__.strip('_')}, data {seed}: {wrong}"

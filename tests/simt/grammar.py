@@ -26,7 +26,8 @@ BLOCKS: list[tuple[int, ...]] = [
     (5, 7),
     (4, 3, 3),
 ]
-GRIDS: list[tuple[int, ...]] = [(1,), (2,), (3,), (2, 2)]
+GRIDS: list[tuple[int, ...]] = [(1,), (2,), (3,), (2, 2), (5,), (3, 2)]
+CHUNKS = [1000, 1, 2, 3, 4]  # blocks carried out together: with most grids the last are fewer
 INPUTS = {
     "f4": "float32",
     "f8": "float64",
@@ -47,6 +48,7 @@ class Program:
     source: str
     grid: tuple[int, ...]
     block: tuple[int, ...]
+    chunk: int  # threads carried out together
 
     @property
     def threads(self) -> int:
@@ -199,33 +201,58 @@ class Writer(Expressions):
 
     # --- meeting others ----------------------------------------------------------
 
-    def exchange(self, scope: Scope, threads: int, number: int) -> None:
-        """Write my slot, wait, read another's, wait: the same for every thread."""
+    def exchange(self, scope: Scope, threads: int, number: int, left: bool) -> None:
+        """Write my slot, wait, read another's, wait: all threads of a block that have not left."""
         kind = self.pick(["float32", "int32", "float64", "int64"])
-        value = self.real(scope) if kind.startswith("f") else self.integer(scope)
-        tile = f"s{number}"
-        self.say(f"{tile} = cuda.shared.array({threads}, numba.{kind})")
-        new = self.name("r" if kind.startswith("f") else "k")
-        self.say(f"{new} = {tile[:0]}{'0.0' if kind.startswith('f') else '0'}")
-        form = self.choose(3)
-        deep = form > 0
+        real = kind.startswith("f")
+        value = self.real(scope) if real else self.integer(scope)
+        form = self.choose(5)
+        tile, mine, base = f"s{number}", "t", ""
+        if left or self.choose(3) == 0:  # the block's own part of an output: set for all
+            tile, mine, base = ("of4" if real else "oi8"), "i", "i - t + "
+        else:
+            self.say(f"{tile} = cuda.shared.array({threads}, numba.{kind})")
+        new = self.name("r" if real else "k")
+        self.say(f"{new} = {'0.0' if real else '0'}")
         if form == 1:
-            self.say(f"for q{number} in range({self.pick(['n', '3', 'n % 3'])}):")
+            counts = ["n", "3", "n % 3", "cuda.blockIdx.x", "(cuda.blockIdx.x + n) % 3"]
+            self.say(f"for q{number} in range({self.pick(counts)}):")
         elif form == 2:
-            self.say(f"if n > {self.choose(6)}:")
+            self.say(f"if {self.pick(['n', 'cuda.blockIdx.x', 'cuda.gridDim.x'])} > 1:")
+        deep = form in (1, 2)
         self.indent += deep
-        self.say(f"{tile}[t] = {value}")
-        if self.choose(4) == 0:
-            self.say(f"{tile}[t] += 1")
-        self.say("cuda.syncthreads()")
+        if form == 4:
+            self.tree(tile, mine, threads, value, f"q{number}")
         shift = self.pick(["1", "n", "n * 3", str(threads - 1)])
-        self.say(f"{new} = {tile}[(t + {shift}) % {threads}]")
-        self.say("cuda.syncthreads()")
+        other = f"{base}(t + {shift}) % {threads}"
+        if form == 3:
+            self.say(f"{new} = swap0({tile}, {mine}, {other}, {value})")
+        elif form < 3:
+            self.say(f"{tile}[{mine}] = {value}")
+            if self.choose(4) == 0:
+                self.say(f"{tile}[{mine}] += 1")
+            self.say("cuda.syncthreads()")
+        if form != 3:
+            self.say(f"{new} = {tile}[{other}]")
+            self.say("cuda.syncthreads()")
         if form == 1 and self.choose(2):
             self.say(f"if n > {self.choose(6)}:")
             self.say("    break")
         self.indent -= deep
-        (scope.floats if kind.startswith("f") else scope.ints).append(new)
+        (scope.floats if real else scope.ints).append(new)
+
+    def tree(self, tile: str, mine: str, threads: int, value: str, s: str) -> None:
+        """A sum over the block in rounds, each half as many threads as the last."""
+        self.say(f"{tile}[{mine}] = {value}")
+        self.say("cuda.syncthreads()")
+        self.say(f"{s} = 1")
+        self.say(f"while {s} < {threads}:")
+        self.say(f"    if t % (2 * {s}) == 0 and t + {s} < {threads}:")
+        self.say(f"        {tile}[{mine}] += {tile}[{mine} + {s}]")
+        early = self.choose(2)
+        lines = [f"    {s} *= 2", "    cuda.syncthreads()"]
+        for line in lines if early else reversed(lines):
+            self.say(line)
 
     def helper(self, kind: str) -> None:
         n = self.helpers[kind]
@@ -250,6 +277,16 @@ class Writer(Expressions):
         self.helpers[kind] += 1
 
 
+SWAP = """@cuda.jit(device=True)
+def swap0(tile, mine, other, value):
+    tile[mine] = value
+    cuda.syncthreads()
+    got = tile[other]
+    cuda.syncthreads()
+    return got
+"""
+
+
 def program(choose: Choose) -> Program:
     """One random kernel, named `kernel`."""
     w = Writer(choose)
@@ -257,6 +294,7 @@ def program(choose: Choose) -> Program:
     for kind in ("int", "float", "pair"):
         if choose(3) == 0:
             w.helper(kind)
+    w.lines.append(SWAP)
     w.in_kernel = True
     names = [*INPUTS, *OUTPUTS, *BINS, "n", "x"]
     w.lines.append(f"def kernel({', '.join(names)}):")
@@ -270,10 +308,15 @@ def program(choose: Choose) -> Program:
         w.say("for j in range(4):")
         w.say(f"    box[j] = {w.real(scope, 1)}")
         scope.locals.append("box")
+    left = False
     for number in range(choose(3)):
         for _ in range(choose(3)):
             w.statement(scope, 2)
-        w.exchange(scope, threads, number)
+        if choose(4) == 0:
+            w.say(f"if {w.condition(scope)}:")
+            w.say("    return")
+            left = True
+        w.exchange(scope, threads, number, left)
     scope.leave = "return"  # after the last barrier a thread may leave
     for _ in range(1 + choose(5)):
         w.statement(scope, 2)
@@ -281,4 +324,4 @@ def program(choose: Choose) -> Program:
         if choose(2):
             w.say(f"{out}[i] = {w.real(scope) if out.startswith('of') else w.integer(scope)}")
     w.store(scope)
-    return Program("\n".join(w.lines) + "\n", grid, block)
+    return Program("\n".join(w.lines) + "\n", grid, block, CHUNKS[choose(len(CHUNKS))] * threads)

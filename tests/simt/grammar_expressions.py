@@ -61,7 +61,7 @@ class Expressions:
             if self.in_kernel:
                 # a bare unsigned one would make the whole expression float64, as in NumPy
                 leaves += ["i4[i]", "i8[i]", "i2[i]", "(u1[i] - 3)", "(u4[i] * 2)", "t", "n"]
-                leaves += ["cuda.blockIdx.x", "cuda.blockDim.x"]
+                leaves += ["cuda.blockIdx.x", "cuda.blockDim.x", "oi4[i]"]
             return self.pick(leaves)
         a = self.integer(scope, depth - 1)
         form = self.choose(14)
@@ -91,7 +91,7 @@ class Expressions:
             constant = f"{(self.choose(17) - 8) / 4}"
             leaves = [*scope.floats, *scope.floats, constant, f"np.float32({constant})"]
             if self.in_kernel:
-                leaves += ["f4[i]", "f8[i]", "x", "f4[i] * f4[i]", "f4[i] * u1[i]"]
+                leaves += ["f4[i]", "f8[i]", "x", "f4[i] * f4[i]", "f4[i] * u1[i]", "of8[i]"]
                 leaves += ["math.ceil(f4[i])", "math.floor(f8[i])"]
             return self.pick(leaves)
         a = self.real(scope, depth - 1)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import warnings
 
+import numba
 import numpy as np
 import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
+from gpulearn.simt.core.findings import SimtWarning
 
-from .harness import findings, line
+from .harness import launch, line, only, xray
 
 
 def scripted(leaves, waits, out):
@@ -23,21 +25,24 @@ def scripted(leaves, waits, out):
     out[t] = 1
 
 
-def diverges(leaves: np.ndarray, waits: np.ndarray, block: int) -> bool:
+def verdict(leaves: np.ndarray, waits: np.ndarray, block: int) -> set[str]:
     """Whether some thread of a block waits while another goes on, or has left."""
+    found = set()
     for start in range(0, leaves.shape[1], block):
         gone = np.zeros(block, bool)
         for step in range(len(leaves)):
             gone |= leaves[step, start : start + block]
             here = waits[step, start : start + block] & ~gone
-            if here.any() and not here.all():
-                return True
-    return False
+            if here.any() and not (here | gone).all():
+                return {"barrier-divergence"}
+            if here.any() and gone.any():
+                found.add("left-before-barrier")
+    return found
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))
 def test_barriers_that_not_all_threads_meet(first: int) -> None:
-    seen = set()
+    seen: set[str] = set()
     for seed in range(first, first + 50):
         rng = np.random.default_rng(seed)
         block, grid, steps = int(rng.choice([32, 40, 64])), int(rng.integers(1, 4)), 3
@@ -50,18 +55,112 @@ def test_barriers_that_not_all_threads_meet(first: int) -> None:
             leaves[rng.integers(steps), rng.integers(grid * block)] = True
         if rng.random() < 0.3:
             waits[rng.integers(steps), rng.integers(grid * block)] ^= True
-        want = diverges(leaves, waits, block)
-        seen.add(want)
+        want = verdict(leaves, waits, block)
+        seen |= want or {"none"}
         out = cuda.to_device(np.zeros(grid * block))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             args = cuda.to_device(leaves), cuda.to_device(waits), out
             report = gl.xray(scripted)[grid, block](*args)
-        found = findings(report, "barrier-divergence")
-        assert bool(found) is want, f"seed {seed}: {report.findings}"
-        if want:
-            assert line(scripted, "syncthreads") in (found[0].line, found[0].other_line)
-        else:
+        found = {f.kind: f for f in report.findings}
+        stopped = "barrier-divergence" in want
+        # blocks run together: another's threads may have left before this one's part
+        assert set(found) - {"left-before-barrier"} == want - {"left-before-barrier"}, seed
+        assert stopped or set(found) == want, f"seed {seed}: {report.findings}"
+        assert {f.line for f in report.findings} <= {line(scripted, "syncthreads")}
+        if "left-before-barrier" in found:
+            assert found["left-before-barrier"].other_line == line(scripted, "return")
+            assert report.ok is not stopped
+        if not stopped:
             stayed = ~leaves.any(axis=0)
             np.testing.assert_array_equal(out.copy_to_host(), stayed, err_msg=f"seed {seed}")
-    assert seen == {True, False}
+    assert seen == {"none", "barrier-divergence", "left-before-barrier"}
+
+
+def count_those_left(out):
+    i = cuda.grid(1)
+    if i % 4 == 3:
+        return
+    out[0, i] = cuda.syncthreads_count(i % 2)
+    out[1, i] = cuda.syncthreads_and(3 - i % 4)
+    out[2, i] = cuda.syncthreads_or(i % 4 // 3)
+
+
+def test_a_barrier_asks_only_those_who_have_not_left() -> None:
+    out = np.full((3, 64), -1)
+    report = xray(count_those_left, 2, 32, out)
+    assert {f.kind for f in report.findings} == {"left-before-barrier"}
+    stays = np.arange(64) % 4 != 3
+    for row, want in zip(out, (8, 1, 0), strict=True):
+        np.testing.assert_array_equal(row, np.where(stays, want, -1))
+
+
+def guarded(a, out):
+    s = cuda.shared.array(32, numba.float64)
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s[t] = 0
+    if i >= a.size:
+        return
+    s[t] = a[i]
+    cuda.syncthreads()
+    out[i] = s[31 - t]
+
+
+def test_a_plain_launch_warns_of_threads_that_left() -> None:
+    a, out = np.arange(1.0, 41), np.full(40, -1.0)
+    with pytest.warns(SimtWarning, match="24 of 32 threads .* left on line") as said:
+        launch(guarded, 2, 32, a, out)
+    assert len(said) == 1
+    np.testing.assert_array_equal(out, [*a[31::-1], *[0] * 8])
+
+
+def test_some_who_left_do_not_excuse_others_who_go_another_way() -> None:
+    @cuda.jit
+    def kernel(out):
+        t = cuda.threadIdx.x
+        if t > 20:
+            return
+        if t > 10:
+            cuda.syncthreads()
+        out[t] = 1
+
+    finding = only(xray(kernel, 1, 32, np.zeros(32)), "barrier-divergence")
+    assert "only 10 of 32" in finding.message
+
+
+def heat(old, new, steps):
+    i = cuda.grid(1)
+    if i >= len(old):
+        return
+    everybody = cuda.cg.this_grid()
+    for step in range(steps):
+        source, target = (old, new) if step % 2 == 0 else (new, old)
+        target[i] = 0.5 * (source[max(i - 1, 0)] + source[min(i + 1, len(old) - 1)])
+        everybody.sync()
+
+
+@pytest.mark.parametrize(("size", "kind"), [(96, ""), (65, "left-before-barrier")])
+def test_the_whole_grid_waits_for_those_who_have_not_left(size: int, kind: str) -> None:
+    old, new = np.random.default_rng(0).integers(0, 9, size).astype(float), np.zeros(size)
+    want = old.copy()
+    report = xray(heat, 3, 32, old, new, 6)
+    assert [f.kind for f in report.findings] == ([kind] if kind else [])
+    for _ in range(6):
+        want = 0.5 * (want[np.maximum(np.arange(size) - 1, 0)] + np.append(want[1:], want[-1]))
+    np.testing.assert_array_equal(old, want)
+
+
+def test_a_block_whose_first_thread_has_left_never_tells_the_grid() -> None:
+    report = xray(heat, 3, 32, np.zeros(64), np.zeros(64), 2)
+    assert "not all blocks" in only(report, "barrier-divergence").message
+
+
+@pytest.mark.parametrize(("grid", "block", "fits"), [(296, 1024, 1), (297, 1024, 0), (4737, 1, 0)])
+def test_a_grid_that_waits_as_a_whole_has_to_fit_on_a_gpu(
+    grid: int, block: int, fits: bool
+) -> None:
+    report = xray(heat, grid, block, np.zeros(grid * block), np.zeros(grid * block), 1)
+    assert report.ok is bool(fits)
+    if not fits:
+        assert "at most" in only(report, "launch-limit").message

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 
+import numba
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, note, seed, settings
 from hypothesis import strategies as st
 
+from gpulearn import cuda
+
 from . import fuzz, grammar
 
-XRAY, PLAIN, UNCHECKED = fuzz.RUNS
+XRAY, PLAIN, UNCHECKED, REORDERED = fuzz.RUNS
 
 
 @seed(20)
@@ -27,8 +31,41 @@ def test_machine_agrees_on_larger_kernels(first: int) -> None:
     """Plain random choice makes deeper programs than hypothesis, which prefers small ones."""
     for number in range(first, first + 10):
         program = grammar.program(random.Random(number).randrange)
-        wrong = fuzz.difference(program, [(number, XRAY), (number + 1, PLAIN), (number, UNCHECKED)])
+        cases = [(number, XRAY), (number + 1, PLAIN), (number, UNCHECKED)]
+        wrong = fuzz.difference(program, [*cases, (number, REORDERED)])
         assert wrong is None, f"{wrong}\n{program.source}"
+
+
+def ring(a, out):
+    s = cuda.shared.array(32, numba.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    for k in range(3):
+        s[t] = a[i]
+        cuda.syncthreads()
+        a[i] += part(s, t, k)
+        cuda.syncthreads()
+    if t == 0:
+        out[cuda.blockIdx.x] = a[i] + a[i + 31]
+
+
+@cuda.jit(device=True)
+def part(s, t, k):
+    return s[(t + k + 1) % 32] if t > k else s[t] * np.float32(0.5)
+
+
+@pytest.mark.parametrize("run", fuzz.RUNS)
+def test_more_blocks_than_are_carried_out_together(run: fuzz.Run) -> None:
+    """1,024 blocks of 32 make a chunk: the next ones are fewer, and compute the same."""
+    blocks = 1250
+    a = np.random.default_rng(0).integers(-9, 9, (blocks, 32)).astype(np.float32)
+    got, out = a.ravel().copy(), np.zeros(blocks, np.float32)
+    run(ring, blocks, 32, got, out)
+    for k in range(3):
+        turned = np.roll(a, -k - 1, axis=1)
+        a = a + np.where(np.arange(32) > k, turned, a * np.float32(0.5))
+    np.testing.assert_array_equal(got, a.ravel())
+    np.testing.assert_array_equal(out, a[:, 0] + a[:, 31])
 
 
 def test_the_grammar_reaches_what_it_promises() -> None:
@@ -54,5 +91,7 @@ def test_the_grammar_reaches_what_it_promises() -> None:
         "np.float32(",
         "//",
         "<<",
+        "swap0(",
+        "range(cuda.blockIdx.x)",
     ):
         assert word in text, word

@@ -213,3 +213,42 @@ def test_with_any_seed_an_atomic_adds_each_threads_own_value(seed: int) -> None:
     with gl.block_order(seed):
         assert not xray(scattered_additions, 4, 32, a, out).findings
     assert out.tolist() == [sum(range(k, 128, 7)) for k in range(7)]
+
+
+def tree_then_first(data, n, out):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s = 1
+    while s < cuda.blockDim.x:
+        if t % (2 * s) == 0 and i + s < n:
+            data[i] += data[i + s]
+        s *= 2
+        cuda.syncthreads()
+    if t == 0:
+        out[cuda.blockIdx.x] = data[i]
+
+
+@pytest.mark.parametrize("blocks", [1, 1024, 1250])
+def test_a_last_chunk_may_be_smaller_than_those_before(blocks: int) -> None:
+    """What was read last in a chunk stays noted: its lanes are not those of the next one."""
+    data, out = np.ones(blocks * 32, np.float32), np.zeros(blocks, np.float32)
+    report = xray(tree_then_first, blocks, 32, data, data.size, out)
+    assert report.ok, report.findings
+    assert (out == 32).all()
+
+
+def left_neighbour(data, out):
+    b = cuda.blockIdx.x
+    data[b, cuda.threadIdx.x] = b
+    out[b] = data[(b + 1) % cuda.gridDim.x, 0]
+
+
+def test_a_read_at_the_end_of_a_chunk_is_of_its_own_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Block 0 reads what block 1, of the next chunk, writes later."""
+    monkeypatch.setattr("gpulearn.simt.machine.execution.CHUNK", 32)
+    report = xray(left_neighbour, 2, 32, np.zeros((3, 32)), np.zeros(2))
+    races = findings(report, "race")
+    assert {t["block"][0] for t in races[0].threads} == {0, 1}
+    assert any("block 0 reads it" in f.message for f in races), races

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -411,3 +412,24 @@ def test_an_interrupt_ends_a_launch_and_the_next_one_works(threads: int) -> None
     finally:
         child.kill()
         child.communicate()
+
+
+def test_a_launch_leaves_its_chunks_to_nobody() -> None:
+    """Memory is used again at once: in a circle it would wait for the garbage collector."""
+    args = np.zeros(40), np.zeros(40)
+    launch(roll, 4, 10, *args)
+    gc.collect()
+    gc.disable()
+    try:
+        launch(roll, 4, 10, *args)
+        assert not [o for o in gc.get_objects() if type(o) is machine.Machine]
+    finally:
+        gc.enable()
+
+
+def roll(a: Any, out: Any) -> None:
+    s = cuda.shared.array(10, float32)
+    t = cuda.threadIdx.x
+    s[t] = a[cuda.grid(1)]
+    cuda.syncthreads()
+    out[cuda.grid(1)] = s[(t + 1) % 10]

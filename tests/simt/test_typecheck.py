@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 from typing import Any
 
@@ -159,6 +160,17 @@ def test_a_refusal_names_its_line(body: str) -> None:
     first = report_of(kernel, np.zeros(32)).findings[0]
     assert first.line is not None
     assert line(kernel, "i = cuda.grid(1)") < first.line
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("body", ["out[i] = i", "out[i] = [i]"])
+def test_a_verdict_leaves_the_garbage_collector_as_it_was(body: str, before: bool) -> None:
+    (gc.enable if before else gc.disable)()
+    try:
+        report_of(kernel_of(body), np.zeros(32))
+        assert gc.isenabled() is before
+    finally:
+        gc.enable()
 
 
 def test_the_verdict_is_given_for_each_list_of_types() -> None:

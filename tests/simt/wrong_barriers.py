@@ -61,8 +61,10 @@ def two_barriers_for_two_branches(out):
     2,
     32,
     lambda: (f4(50),),
-    "barrier-divergence",
+    "left-before-barrier",
+    "return",
     "cuda.syncthreads()",
+    stops=False,
     guilty=lambda who: bool(who) and all(b == (1, 0, 0) for b, _ in who),
 )
 def return_before_a_barrier(out):

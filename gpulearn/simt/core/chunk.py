@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,21 @@ class Dim3:
         self.x, self.y, self.z = x, y, z
 
 
+def _coordinates(number: Value, extent: Triple) -> Dim3:
+    """The places of blocks in a grid, or of threads in a block, by their numbers."""
+    x, y, _ = extent
+    places = number % x, number // x % y, number // (x * y)
+    return Dim3(*(0 if n == 1 else place for n, place in zip(extent, places, strict=True)))
+
+
+@lru_cache(maxsize=64)
+def _lanes(block: Triple) -> tuple[Lanes, Value, Dim3]:
+    """The numbers of the threads of a block, their lanes, and their places in it."""
+    number = np.arange(math.prod(block), dtype=INT64).reshape(1, -1)
+    number.flags.writeable = False
+    return number, number % 32 if number.size > 1 else 0, _coordinates(number, block)
+
+
 class Chunk:
     """The threads of some blocks, by their numbers in the grid, and what they are about."""
 
@@ -53,31 +69,11 @@ class Chunk:
         self._place(numbers)
 
     def _place(self, numbers: Lanes) -> None:
-        lane = np.arange(self.threads, dtype=INT64).reshape(1, -1)
-        bx, by, _ = self.block
-        gx, gy, _ = self.grid
-
-        def uniform(values: Lanes, extent: int) -> Value:
-            return 0 if extent == 1 else values
-
-        self.threadIdx = Dim3(
-            uniform(lane % bx, bx),
-            uniform(lane // bx % by, by),
-            uniform(lane // (bx * by), self.block[2]),
-        )
+        lane, self.laneid, self.threadIdx = _lanes(self.block)
         column = numbers.astype(INT64).reshape(-1, 1)
-        if len(numbers) == 1:
-            n = int(numbers[0])
-            self.blockIdx = Dim3(n % gx, n // gx % gy, n // (gx * gy))
-        else:
-            self.blockIdx = Dim3(
-                uniform(column % gx, gx),
-                uniform(column // gx % gy, gy),
-                uniform(column // (gx * gy), self.grid[2]),
-            )
+        self.blockIdx = _coordinates(column if len(numbers) > 1 else int(numbers[0]), self.grid)
         self.blockDim = Dim3(*self.block)
         self.gridDim = Dim3(*self.grid)
-        self.laneid = lane % 32 if self.threads > 1 else 0
         self.warpsize = 32
         self.rows = np.arange(self.blocks, dtype=INT64).reshape(-1, 1)
         self.thread_numbers = column * self.threads + lane

@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["KINDS", "Finding", "FindingLog", "SimtWarning", "Stop"]
 
-# kind -> severity. Errors make a report not ok; warnings cost time, not rightness.
+# kind -> severity. Errors make a report not ok; warnings cost time, or are right here and now.
 KINDS = {
     "out-of-bounds": "error",
     "negative-index": "warning",
@@ -16,6 +16,7 @@ KINDS = {
     "launch-limit": "error",
     "race": "error",
     "barrier-divergence": "error",
+    "left-before-barrier": "warning",
     "uninitialised-read": "error",
     "float64-leak": "warning",
     "no-progress": "error",
@@ -91,9 +92,13 @@ class Stop(Exception):  # noqa: N818 - control flow inside the package, never sh
 
 
 class FindingLog:
-    """The findings of one launch in order; the same mistake on the same lines is told once."""
+    """The findings of one launch in order; the same mistake on the same lines is told once.
 
-    def __init__(self) -> None:
+    With `keep_going` an access out of bounds is one of them, and does not end the launch.
+    """
+
+    def __init__(self, *, keep_going: bool = False) -> None:
+        self.keep_going = keep_going
         self._found: dict[Any, Finding] = {}
 
     def again(self, key: Any, count: int = 1) -> bool:

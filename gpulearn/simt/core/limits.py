@@ -10,7 +10,15 @@ import numpy as np
 from gpulearn.errors import BadLaunch
 from gpulearn.simt.core.findings import Finding, Stop
 
-__all__ = ["MAX_LOCAL", "MAX_SHARED", "SECONDS", "check_shape", "slow", "triple"]
+__all__ = [
+    "MAX_LOCAL",
+    "MAX_SHARED",
+    "SECONDS",
+    "check_shape",
+    "check_together",
+    "slow",
+    "triple",
+]
 
 Triple = tuple[int, int, int]
 MAX_THREADS = 1024
@@ -21,7 +29,8 @@ MAX_GRID: Triple = ((1 << 31) - 1, 65_535, 65_535)
 
 MAX_SHARED = 48 * 1024  # bytes of a block
 MAX_LOCAL = 512 * 1024  # bytes of a thread
-
+# what the largest GPU holds at once: multiprocessors of a B200, warps and blocks on each
+MULTIPROCESSORS, WARPS_EACH, BLOCKS_EACH = 148, 64, 32
 
 SECONDS = 60.0  # for loops that change something at each round, in one chunk of blocks
 
@@ -70,3 +79,18 @@ def check_shape(grid: Any, block: Any, dynamic: int = 0) -> tuple[Triple, Triple
     if problem is not None:
         raise Stop(Finding("launch-limit", None, problem))
     return g, b
+
+
+def check_together(blocks: int, threads: int) -> None:
+    """All blocks of a grid that synchronises as a whole have to be on the GPU at once.
+
+    Raises:
+        Stop: with the finding `launch-limit` if there is no GPU that holds them.
+    """
+    most = MULTIPROCESSORS * min(BLOCKS_EACH, WARPS_EACH // -(-threads // 32))
+    if blocks > most:
+        message = (
+            f"a grid that syncs as a whole must be on the GPU all at once: no GPU holds {blocks:,} "
+            f"blocks of {threads:,} threads, at most {most:,}; give each thread more to do"
+        )
+        raise Stop(Finding("launch-limit", None, message))

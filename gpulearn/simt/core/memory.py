@@ -85,8 +85,10 @@ class View:
         self.offset = offset
         self.name = name
         size = dtype.itemsize
-        divisible = np.all(np.asarray(offset) % size == 0) and not any(s % size for s in strides)
-        self.aligned = bool(divisible) and dtype.kind != "V"
+        apart = offset % size
+        divisible = not (apart.any() if isinstance(apart, np.ndarray) else apart)
+        divisible = divisible and not any(s % size for s in strides)
+        self.aligned = divisible and dtype.kind != "V"
         if self.aligned:
             self.flat = allocation.words(dtype)
             self.steps = tuple(s // size for s in strides)

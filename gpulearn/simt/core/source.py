@@ -60,11 +60,16 @@ class KernelSource:
         """The function's own name."""
         return self.tree.name
 
-    @property
+    @cached_property
     def parameters(self) -> list[str]:
         """The names of the positional parameters."""
         arguments = self.tree.args
         return [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
+
+    @cached_property
+    def lines(self) -> dict[int, str]:
+        """The text by line."""
+        return dict(enumerate(self.text.splitlines(), self.first_line))
 
     @cached_property
     def locals(self) -> set[str]:

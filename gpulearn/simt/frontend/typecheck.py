@@ -12,6 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -110,23 +111,48 @@ def argument_types(values: Sequence[Any]) -> tuple[Any, ...] | None:
         return None
 
 
+@cache
+def _element(dtype: np.dtype[Any]) -> Any:
+    from numba.np.numpy_support import from_dtype
+
+    return from_dtype(dtype)
+
+
+@cache
+def _array(element: Any, ndim: int, layout: str, readonly: bool) -> Any:
+    from numba import types
+
+    return types.Array(element, ndim, layout, readonly=readonly)
+
+
+@cache
+def _number(kind: Any) -> Any:
+    from numba import typeof, types
+
+    return types.unliteral(typeof(kind(0)))
+
+
+_NUMBERS = (int, float, bool, *(np.dtype(c).type for c in "bhilBHILefd?"))
+
+
 def _type_of(value: Any) -> Any:
     try:
         from numba import typeof, types
-        from numba.np.numpy_support import from_dtype
     except ImportError as error:
         raise _Moved(error) from None
+    if type(value) in _NUMBERS:
+        kind: Any = type(value)
+        return _number(kind)
     if isinstance(value, View | Record):
         view = value if isinstance(value, View) else value.view
         try:
-            element = from_dtype(view.dtype)
+            element = _element(view.dtype)
         except NotImplementedError:
             message = f"{view.name} holds {view.dtype}, which a kernel cannot hold"
             raise Stop(Finding("not-a-kernel", None, message, array=view.name)) from None
         if value is not view:
             return element
-        frozen = view.allocation.frozen
-        return types.Array(element, view.ndim, _layout(view), readonly=frozen)
+        return _array(element, view.ndim, _layout(view), view.allocation.frozen)
     if isinstance(value, tuple):
         items = tuple(_type_of(v) for v in value)
         if hasattr(value, "_fields"):

@@ -34,6 +34,7 @@ class DeviceNDArray:
     def __init__(self, array: Array, allocation: Allocation) -> None:
         self._array = array
         self._allocation = allocation
+        self._seen: View | None = None  # the last view that a kernel got
 
     # --- what it is
 
@@ -177,9 +178,11 @@ class DeviceNDArray:
 
     def as_view(self, name: str) -> View:
         """The view through which a kernel sees the array."""
-        base = self._allocation.data.__array_interface__["data"][0]
-        offset = self._array.__array_interface__["data"][0] - base if self.size else 0
-        return View(self._allocation, self.dtype, self.shape, self.strides, offset, name)
+        if self._seen is None or self._seen.name != name:
+            base = self._allocation.data.__array_interface__["data"][0]
+            offset = self._array.__array_interface__["data"][0] - base if self.size else 0
+            self._seen = View(self._allocation, self.dtype, self.shape, self.strides, offset, name)
+        return self._seen
 
 
 class MappedNDArray(np.ndarray[Any, Any]):

@@ -1,4 +1,4 @@
-"""Launch settings: with race detection or without, and which of the allowed outcomes."""
+"""Launch settings: what is looked for and what stops, and which of the allowed outcomes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,21 @@ import numpy as np
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
 
-__all__ = ["block_order", "checking", "current_seed", "unchecked"]
+__all__ = ["block_order", "checking", "current_seed", "keep_going", "keeps_going", "unchecked"]
 
 _checked: ContextVar[bool] = ContextVar("gpulearn_checked", default=True)
+_going: ContextVar[bool] = ContextVar("gpulearn_keep_going", default=False)
 _seed: ContextVar[int] = ContextVar("gpulearn_seed", default=0)
 
 
 def checking() -> bool:
     """Whether plain launches look for races and uninitialised reads."""
     return _checked.get()
+
+
+def keeps_going() -> bool:
+    """Whether a launch goes on after an access out of bounds."""
+    return _going.get()
 
 
 def current_seed() -> int:
@@ -42,6 +48,24 @@ def unchecked() -> Iterator[None]:
         yield
     finally:
         _checked.reset(token)
+
+
+@contextmanager
+def keep_going() -> Iterator[None]:
+    """Launches skip accesses out of bounds and go on, so that all findings are listed.
+
+    A skipped read gives 0, a skipped write or atomic changes nothing. An index of a whole row,
+    or of a record, still stops: what is done with it cannot be skipped.
+
+    >>> with keep_going():
+    ...     keeps_going()
+    True
+    """
+    token = _going.set(True)
+    try:
+        yield
+    finally:
+        _going.reset(token)
 
 
 @contextmanager

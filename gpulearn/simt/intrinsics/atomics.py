@@ -15,7 +15,7 @@ from gpulearn.simt.core.masks import EMPTY
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.registry import intrinsic
 from gpulearn.simt.core.values import Value, cast
-from gpulearn.simt.machine.indexing import locate
+from gpulearn.simt.machine.indexing import Beyond, locate
 from gpulearn.simt.machine.machine import Machine
 from gpulearn.simt.machine.per_thread import Choice
 
@@ -73,7 +73,11 @@ def _atomic(
         return array.each(m, lambda view: _atomic(m, view, index, values, update, used, steady))
     if not isinstance(array, View):
         raise m.stop("not-a-kernel", "an atomic operation needs an array")
-    located = locate(m, array, index)
+    try:
+        located = locate(m, array, index)
+    except Beyond as stop:
+        zero = cast(0, array.dtype) if used else None
+        return m.skip(stop, lambda: _atomic(m, array, index, values, update, used), zero)
     if isinstance(located, View) or array.dtype.kind == "V":
         message = f"an atomic operation needs an index for each dimension of {array.name}"
         raise m.stop("not-a-kernel", message)

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn.simt.core.chunk import Who
 from gpulearn.simt.core.findings import Finding, Stop
-from gpulearn.simt.core.masks import EMPTY
+from gpulearn.simt.core.masks import EMPTY, Mask
 from gpulearn.simt.core.registry import intrinsic
+from gpulearn.simt.core.source import unit
 from gpulearn.simt.core.values import Value, truth
 from gpulearn.simt.machine.machine import Machine
 
@@ -16,16 +18,15 @@ __all__ = ["returned"]
 
 
 def barrier(m: Machine) -> None:
-    """`syncthreads`: all threads of each block that arrives must arrive."""
+    """`syncthreads`: all threads that have not left a block that arrives must arrive."""
     blocks: Any = None
     if m.mask is EMPTY:
         return
     if m.mask is not None:
         mask = m.spread(m.mask)
         arriving, complete = mask.any(axis=1), mask.all(axis=1)
-        wrong = np.flatnonzero(arriving & ~complete)
-        if len(wrong):
-            raise Stop(_divergence(m, mask, int(wrong[0])))
+        if (arriving & ~complete).any():
+            _excuse(m, mask, arriving)
         blocks = None if arriving.all() else arriving.reshape(-1, 1)
     for told in m.events.barrier:
         told(m, blocks, False)
@@ -33,30 +34,61 @@ def barrier(m: Machine) -> None:
 
 def returned(m: Machine) -> Any:
     """Which threads (blocks, threads per block) have returned from the kernel."""
-    left = m.frames[0].left
-    gone = left if isinstance(left, np.ndarray) else left is None
-    return m.spread(gone)
+    return _everywhere(m, m.frames[0].left)
 
 
-def _divergence(m: Machine, mask: Any, block: int) -> Finding:
-    waiting = np.flatnonzero(mask[block])
-    missing = np.flatnonzero(~mask[block])
-    gone = missing[returned(m)[block, missing]]
+def _everywhere(m: Machine, mask: Mask) -> Any:
+    return m.spread(mask if isinstance(mask, np.ndarray) else mask is None)
+
+
+def _excuse(m: Machine, mask: Any, blocks: Any) -> None:
+    """Notes threads of some blocks that do not come to a barrier because they have left.
+
+    CUDA C++ Programming Guide, "Compute Capability 7.x": since Volta a barrier succeeds when
+    all threads of the block that have not exited have reached it.
+
+    Raises:
+        Stop: if others do not come either.
+    """
+    gone = returned(m)
+    missing = blocks.reshape(-1, 1) & ~mask
+    if (missing & ~gone).any():
+        raise Stop(_divergence(m, mask, missing & ~gone))
+    seen, key = int(np.count_nonzero(missing)), ("left-before-barrier", m.line)
+    if m.findings.again(key, seen):
+        return
+    block, other = (int(n[0]) for n in np.nonzero(missing))
+    place = next(p for p, who in m.frames[0].exits.items() if _everywhere(m, who)[block, other])
+    names = _pair(m, mask, block, other)
+    words = m.pair_text(*names)
+    line = unit(place)[1]
+    count = np.count_nonzero(missing[block])
+    message = (
+        f"{count} of {m.threads} threads of the block returned before this barrier: {words[0]} "
+        f"waits, {words[1]} left on line {line}. GPUs since Volta wait only for threads that have "
+        "not left, older ones may hang: let every thread reach the barrier"
+    )
+    finding = Finding("left-before-barrier", m.here(), message, names, other_line=line, count=seen)
+    m.note(key, finding)
+
+
+def _pair(m: Machine, mask: Any, block: int, other: int) -> list[Who]:
+    """A thread of a block that waits, and another of the block."""
     base = block * m.threads
-    if len(gone):
-        other = int(gone[0])
-        story = f"{len(gone)} of {m.threads} threads of the block returned before this barrier"
-    else:
-        other = int(missing[0])
-        story = (
-            f"only {len(waiting)} of {m.threads} threads of the block reach this barrier; "
-            "the others took another path"
-        )
-    here, there = m.thread_name(base + int(waiting[0])), m.thread_name(base + other)
-    words = m.pair_text(here, there)
-    verb = "has left" if len(gone) else "does not come"
-    message = f"{story}: {words[0]} waits, {words[1]} {verb}"
-    return Finding("barrier-divergence", m.here(), message, [here, there])
+    return [m.thread_name(base + int(np.flatnonzero(mask[block])[0])), m.thread_name(base + other)]
+
+
+def _divergence(m: Machine, mask: Any, missing: Any) -> Finding:
+    """Some threads of a block wait at a barrier, others of it are elsewhere."""
+    block, other = (int(n[0]) for n in np.nonzero(missing))
+    here = np.count_nonzero(mask[block])
+    names = _pair(m, mask, block, other)
+    words = m.pair_text(*names)
+    message = (
+        f"only {here} of {m.threads} threads of the block reach this barrier; the others took "
+        f"another path: {words[0]} waits, {words[1]} does not come"
+    )
+    return Finding("barrier-divergence", m.here(), message, names)
 
 
 @intrinsic("syncthreads")
@@ -65,9 +97,10 @@ def syncthreads(m: Machine) -> None:
     barrier(m)
 
 
-def _per_block(m: Machine, predicate: Value) -> Any:
+def _per_block(m: Machine, predicate: Value, absent: bool = False) -> Any:
+    """What each thread says after a barrier; those that are not there count as `absent`."""
     barrier(m)
-    return m.spread(truth(predicate))
+    return np.where(_everywhere(m, m.mask), truth(predicate), absent)
 
 
 def _result(m: Machine, values: Any) -> Value:
@@ -84,7 +117,7 @@ def syncthreads_count(m: Machine, predicate: Value) -> Value:
 @intrinsic("syncthreads_and")
 def syncthreads_and(m: Machine, predicate: Value) -> Value:
     """A barrier that tells whether all threads of the block gave a true value."""
-    return _result(m, _per_block(m, predicate).all(axis=1))
+    return _result(m, _per_block(m, predicate, absent=True).all(axis=1))
 
 
 @intrinsic("syncthreads_or")
@@ -127,21 +160,32 @@ class GridGroup:
     """`cuda.cg.this_grid()`: all threads of the launch."""
 
     def kernel_sync(self, m: Machine) -> int:
-        """A barrier of the whole grid."""
-        if m.mask is not None:
-            mask = m.spread(m.mask if m.mask is not EMPTY else False)
-            if not mask.any():
-                return 0
-            partly = np.flatnonzero(~mask.all(axis=1))
-            if len(partly):
-                finding = _divergence(m, mask, int(partly[0])) if mask[partly[0]].any() else (
-                    Finding("barrier-divergence", m.here(),
-                            "not all blocks reach this whole-grid barrier", m.who(m.mask))
-                )  # fmt: skip
-                raise Stop(finding)
+        """A barrier of the whole grid.
+
+        One thread of each block, its first, tells the other blocks (CUDA's `sync_grids`): the
+        rest of a block may have left, but it may not.
+        """
+        mask = _everywhere(m, m.mask)
+        if not mask.any():
+            return 0
+        if not mask.all():
+            if not mask[:, 0].all():
+                raise Stop(_one_block_short(m, mask))
+            _excuse(m, mask, np.ones(m.blocks, bool))
         for told in m.events.barrier:
             told(m, None, True)
         return 0
+
+
+def _one_block_short(m: Machine, mask: Any) -> Finding:
+    """The first thread of a block does not come to the barrier of the grid."""
+    first = m.thread_name(int(np.flatnonzero(~mask[:, 0])[0]) * m.threads)
+    here = m.who(m.mask)[0]
+    message = (
+        "not all blocks reach this whole-grid barrier, for which the first thread of each must "
+        f"come: {m.text(here)} waits, {m.text(first)} does not come"
+    )
+    return Finding("barrier-divergence", m.here(), message, [here, first])
 
 
 @intrinsic("cg.this_grid")

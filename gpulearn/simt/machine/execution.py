@@ -16,7 +16,7 @@ from gpulearn.require import project_page
 from gpulearn.simt.core.arithmetic import leak_hook
 from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.findings import Finding, FindingLog, Stop
-from gpulearn.simt.core.limits import check_shape
+from gpulearn.simt.core.limits import check_together
 from gpulearn.simt.core.memory import Allocation, views
 from gpulearn.simt.core.program import MachineProgram, Translation
 from gpulearn.simt.core.source import KernelSource
@@ -28,7 +28,6 @@ __all__ = ["LaunchResult", "launch"]
 
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
-TOGETHER = 1 << 22  # threads of a grid that synchronises as a whole
 SHUFFLED = 1 << 22  # blocks; the order of more is only turned round
 CHUNK = 32_768  # threads carried out together: small enough for the processor's caches
 
@@ -44,24 +43,26 @@ class LaunchResult:
 
 def launch(
     program: MachineProgram,
-    grid: Any,
-    block: Any,
+    grid: Triple,
+    block: Triple,
     args: tuple[Any, ...],
     *,
     dynamic: int = 0,
     observers: Sequence[Observer] = (),
     seed: int = 0,
     only: Lanes | None = None,
+    keep_going: bool = False,
 ) -> LaunchResult:
     """Runs a kernel over views and numbers (see `arguments` for what makes them).
 
-    `only` are the numbers of the blocks to run, ascending, if not all.
+    `grid` and `block` are what `check_shape` gives.
+    `only` are the numbers of the blocks to run, ascending, if not all. With `keep_going`,
+    accesses out of bounds are skipped.
     """
-    log = FindingLog()
+    log = FindingLog(keep_going=keep_going)
     result = LaunchResult(program.source, [])
     try:
-        shape = check_shape(grid, block, dynamic)
-        _Launch(program, *shape, args, log, observers, dynamic, seed, only).run()
+        _Launch(program, grid, block, args, log, observers, dynamic, seed, only).run()
     except Stop as stop:
         result.stopped = stop.finding
         log.add(("stop",), stop.finding)
@@ -97,9 +98,7 @@ class _Launch:
         chunk = max(1, CHUNK // self.threads)
         if program.cooperative:
             chunk = total
-            if total * self.threads > TOGETHER:
-                message = f"a grid that syncs as a whole has at most {TOGETHER:,} threads here"
-                raise Stop(Finding("launch-limit", None, message))
+            check_together(total, self.threads)
         written = _allocations(program, self.args)
         if program.makes_arrays or any(o.replays for o in self.observers):
             self.saved = {a: a.data.copy() for a in written}
@@ -131,17 +130,19 @@ class _Launch:
         events = Events(observers)
         telling = bool(events.statement or events.operation)
         translation = self.program.kernel(counting=telling)
+        machine: Machine | None = None
         for numbers in self._chunks(size):
             order = None
             if self.seed:
                 rng = np.random.default_rng((self.seed, int(numbers[0])))
                 order = rng.permutation(len(numbers) * self.threads)
-            machine = Machine(
+            last, machine = machine, Machine(
                 self.program, self.grid, self.block, numbers, findings=self.log, events=events,
                 dynamic=self.dynamic, order=order,
             )  # fmt: skip
             for told in events.chunk:
-                told(machine)
+                told(machine, last)
+            del last  # and with it its arrays
             _guarded(machine, translation, self.args)
 
     def _chunks(self, size: int) -> Iterator[Lanes]:

@@ -12,7 +12,18 @@ from gpulearn.simt.core.masks import EMPTY
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.values import INT64, Value, normal
 
-__all__ = ["locate", "whole_number"]
+__all__ = ["Beyond", "locate", "whole_number"]
+
+
+class Beyond(Stop):
+    """An index is out of bounds for the threads in a mask."""
+
+    def __init__(self, finding: Finding, mask: Any, view: View, index: tuple[Any, ...]) -> None:
+        super().__init__(finding)
+        self.mask = mask
+        parts = [i for i in index if isinstance(i, slice) or i is Ellipsis]
+        # of a part, or of a record, there are accesses to come
+        self.element = len(index) == view.ndim and not parts and view.dtype.kind != "V"
 
 
 def locate(m: Chunk, view: View, index: Any) -> tuple[tuple[Value, ...], Value] | View:
@@ -73,15 +84,17 @@ def _repair(m: Chunk, view: View, axis: int, i: Value, index: tuple[Value, ...])
         return 0
     limit = view.shape[axis]
     mask = True if m.mask is None else m.mask
-    low, high = np.less(i, 0) & mask, np.greater_equal(i, limit) & mask
-    beyond = high | (np.less(i, np.negative(limit)) & mask)
-    if np.any(beyond):
-        lane = int(np.flatnonzero(m.spread(beyond))[0])
-        raise Stop(_out_of_bounds(m, view, axis, index, lane, beyond))
-    if np.any(low):
-        lane = int(np.flatnonzero(m.spread(low))[0])
-        _negative(m, view, axis, index, lane, int(np.count_nonzero(low)))
-    fixed = np.where(low, i + limit, np.where(low | (np.less(i, limit) & ~np.less(i, 0)), i, 0))
+    outside = np.less(i, 0) | np.greater_equal(i, limit)
+    fixed = np.where(outside, 0, i)
+    wrong = outside & mask
+    if np.any(wrong):
+        beyond = wrong & (np.greater_equal(i, limit) | np.less(i, np.negative(limit)))
+        if np.any(beyond):
+            lane = int(np.flatnonzero(m.spread(beyond))[0])
+            raise Beyond(_out_of_bounds(m, view, axis, index, lane, beyond), beyond, view, index)
+        lane = int(np.flatnonzero(m.spread(wrong))[0])
+        _negative(m, view, axis, index, lane, int(np.count_nonzero(wrong)))
+        fixed = np.where(wrong, i + limit, fixed)
     return normal(fixed[()]) if fixed.ndim == 0 else fixed
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from gpulearn.simt.core.values import (
     truth,
     where,
 )
-from gpulearn.simt.machine.indexing import locate, whole_number
+from gpulearn.simt.machine.indexing import Beyond, locate, whole_number
 from gpulearn.simt.machine.per_thread import Choice, choose_view
 from gpulearn.simt.machine.spaces import Spaces
 from gpulearn.simt.observers.observer import Events
@@ -50,12 +51,17 @@ Lanes = np.ndarray[Any, Any]
 class Frame:
     """One call of a kernel or device function: who entered, and what they return."""
 
-    __slots__ = ("entered", "left", "result")
+    __slots__ = ("entered", "exits", "result")
 
     def __init__(self, entered: Mask) -> None:
         self.entered = entered
-        self.left: Mask = EMPTY
+        self.exits: dict[int, Mask] = {}  # who has returned, by the place of the `return`
         self.result: Any = UNDEFINED
+
+    @property
+    def left(self) -> Mask:
+        """Who has returned."""
+        return reduce(union, self.exits.values(), EMPTY)
 
 
 class Machine(Chunk):
@@ -125,7 +131,7 @@ class Machine(Chunk):
             raise self.stop("not-a-kernel", message, *who)
         else:
             frame.result = self.merged(frame.result, value)
-        frame.left = union(frame.left, self.mask)
+        frame.exits[self.line] = union(frame.exits.get(self.line, EMPTY), self.mask)
         self.mask = EMPTY
 
     def exit(self, frame: Frame) -> Any:
@@ -134,9 +140,10 @@ class Machine(Chunk):
         self.mask = frame.entered
         if frame.result is None or frame.result is UNDEFINED:
             return None
-        if frame.left is None or frame.left is self.mask or self.mask is EMPTY:
+        left = frame.left
+        if left is None or left is self.mask or self.mask is EMPTY:
             return frame.result
-        _, missing = split(self.mask, frame.left)
+        _, missing = split(self.mask, left)
         if missing is not EMPTY:
             who = self.who(missing)
             message = f"this function came to its end without a return for {self.text(who[0])}"
@@ -387,13 +394,33 @@ class Machine(Chunk):
 
     # --- reading and writing
 
+    def skip(self, stop: Beyond, access: Callable[[], Any], otherwise: Any) -> Any:
+        """An access by those threads whose index is in bounds; the rest get what is given.
+
+        Raises:
+            Beyond: unless the launch is to keep going.
+        """
+        if not (self.findings.keep_going and stop.element):
+            raise stop
+        key = (stop.finding.kind, stop.finding.array, self.line)
+        if not self.findings.again(key, stop.finding.count):
+            self.note(key, stop.finding)
+        rest, _ = split(self.mask, np.logical_not(stop.mask))
+        if rest is EMPTY:
+            return otherwise
+        value = self._under(rest, access)
+        return value if otherwise is None else self.merged(otherwise, value, rest)
+
     def load(self, thing: Any, index: Any) -> Any:
         """`thing[index]` for arrays, records and tuples."""
         if type(thing) is not View:
             return self._item(thing, index)
         if type(index) is str:
             return thing.field(index)
-        found = locate(self, thing, index)
+        try:
+            found = locate(self, thing, index)
+        except Beyond as stop:
+            return self.skip(stop, lambda: self.load(thing, index), cast(0, thing.dtype))
         if type(found) is View:
             return found
         place, slot = found  # type: ignore[misc]
@@ -448,7 +475,11 @@ class Machine(Chunk):
                 return None
             message = f"{type(view).__name__} does not take item assignment"
             raise self.stop("not-a-kernel", message)
-        found = locate(self, view, index)
+        try:
+            found = locate(self, view, index)
+        except Beyond as stop:
+            self.skip(stop, lambda: self.store(view, index, value), None)
+            return None
         if type(found) is View:
             return self._fill(found, value)
         place, slot = found  # type: ignore[misc]

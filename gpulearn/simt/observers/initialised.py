@@ -21,7 +21,7 @@ class Initialised(Observer):
     def __init__(self) -> None:
         self._arrays: dict[int, _Written] = {}
 
-    def chunk(self, m: Chunk) -> None:
+    def chunk(self, m: Chunk, last: Chunk | None) -> None:
         """Other blocks make arrays of their own."""
         self._arrays.clear()
 

@@ -8,6 +8,7 @@ that take part, `m.line` the place in the source.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,8 @@ class Observer:
 
     # --- events
 
-    def chunk(self, m: Chunk) -> None:
-        """Other blocks begin."""
+    def chunk(self, m: Chunk, last: Chunk | None) -> None:
+        """Other blocks begin; `last` are those that have ended, if any of the launch have."""
 
     def statement(self, m: Chunk) -> None:
         """A statement begins."""
@@ -83,13 +84,21 @@ class Observer:
         """`threadfence` by the active threads."""
 
 
+@cache
+def _watched(kind: Any) -> frozenset[str]:
+    """The events that a class of observers overrides."""
+    return frozenset(n for n, own in vars(Observer).items() if getattr(kind, n) is not own)
+
+
 class Events:
     """For each event the methods to call, bound once: what nobody watches costs nothing."""
 
     def __init__(self, observers: Sequence[Observer]) -> None:
+        kinds: list[Any] = [type(o) for o in observers]
+
         def told(event: str) -> Any:
-            watching = [o for o in observers if getattr(type(o), event) != getattr(Observer, event)]
-            return tuple(getattr(o, event) for o in watching)
+            pairs = zip(observers, kinds, strict=True)
+            return tuple(getattr(o, event) for o, kind in pairs if event in _watched(kind))
 
         self.chunk: Told = told("chunk")
         self.statement: Told = told("statement")

@@ -185,13 +185,15 @@ class Races(Observer):
 
     # --- what orders accesses
 
-    def chunk(self, m: Chunk) -> None:
-        """Other blocks begin."""
-        self.order.new_chunk()
+    def chunk(self, m: Chunk, last: Chunk | None) -> None:
+        """Other blocks begin: reads noted until now are of lanes of the last ones."""
         kept = {n: s for n, s in self.shadows.items() if s.allocation.space != "shared"}
-        self.shadows = kept
         for shadow in kept.values():
+            if last is not None:
+                self._enter(last, shadow)
             shadow.entered.clear()
+        self.order.new_chunk()
+        self.shadows = kept
 
     def barrier(self, m: Chunk, blocks: Value, grid: bool) -> None:
         """After a barrier of all blocks, nothing in shared memory can race with what was."""

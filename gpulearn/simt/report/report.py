@@ -201,7 +201,6 @@ def make_report(
             lines.setdefault(line, Counts()).add(counts)
         else:
             elsewhere.setdefault(f"{where.name}:{line}", Counts()).add(counts)
-    text = {source.first_line + i: t for i, t in enumerate(source.text.splitlines())}
     return Report(
         kernel=source.name,
         grid=grid,
@@ -210,7 +209,7 @@ def make_report(
         totals=totals,
         lines=Lines(sorted(lines.items())),
         arrays=dict(counters.arrays) if counters else {},
-        source=text,
+        source=source.lines,
         elsewhere=elsewhere,
         steps=recorder.finish() if counters and recorder else None,
     )

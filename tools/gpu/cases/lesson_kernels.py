@@ -231,7 +231,7 @@ def transpose_guarded(image: Matrix, out: Matrix) -> None:
 
 @cuda.jit
 def transpose_leaves(image: Matrix, out: Matrix) -> None:
-    """As `transpose_guarded`, with the guard as an early return: the same mistake."""
+    """As `transpose_guarded`, with the guard as an early return: who left should have stored."""
     tile = cuda.shared.array((TILE, PADDED), np.float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE

@@ -101,7 +101,7 @@ CASES = (
             (lessons.TRANSPOSE_TORN, "whole", RACE),
             (lessons.TRANSPOSE_WAITS_EARLY, "whole", RACE),
             (lessons.TRANSPOSE_GUARDED, "odd", DIVERGENT),
-            (lessons.TRANSPOSE_LEAVES, "odd", DIVERGENT),
+            (lessons.TRANSPOSE_LEAVES, "odd", OUTSIDE),
             (steps.TRANSPOSE_WHOLE, "odd", OUTSIDE),
             (lessons.TRANSPOSE_OVERFLOWS, "odd", OUTSIDE),
         )
