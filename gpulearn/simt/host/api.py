@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,7 +19,9 @@ from gpulearn.simt.host.device_array import (
     host_array,
 )
 from gpulearn.simt.host.devices import *  # noqa: F403 - its names are `cuda`'s
+from gpulearn.simt.host.devices import current_context
 from gpulearn.simt.host.dispatcher import jit
+from gpulearn.simt.host.stand_in import counterpart
 from gpulearn.simt.host.streams import *  # noqa: F403 - its names are `cuda`'s
 from gpulearn.simt.host.ufuncs import Reduce, guvectorize, vectorize
 
@@ -149,41 +150,32 @@ def mapped(*arylist: Any, **kws: Any) -> Iterator[Any]:
         device.copy_to_host(host)
 
 
-@contextmanager
-def defer_cleanup() -> Iterator[None]:
-    """Nothing to defer here."""
-    yield
+defer_cleanup = current_context().defer_cleanup
 
 
-class _Random(Namespace):
-    """`cuda.random`: one xoroshiro128+ generator per thread, as Numba has it."""
-
-    @staticmethod
-    def create_xoroshiro128p_states(
-        n: int, seed: int, subsequence_start: int = 0, stream: Any = 0
-    ) -> DeviceNDArray:
-        """`n` generator states on the device, 2**64 steps apart."""
-        numba_cuda.load()
-        from numba.cuda import random
-
-        states = np.empty(n, random.xoroshiro128p_dtype)
-        random.init_xoroshiro128p_states_cpu(states, seed, subsequence_start)
-        return device_copy(states)
-
-    def __getattr__(self, name: str) -> Any:
-        numba_cuda.load()
-        from numba.cuda import random
-
-        return getattr(random, name)
+def transpose(a: Any, b: DeviceNDArray | None = None) -> DeviceNDArray:
+    """The transpose of a matrix, in `b` if one is given, as `numba.cuda.kernels` has it."""
+    turned = to_device(a).copy_to_host().T
+    return device_copy(np.ascontiguousarray(turned)) if b is None else to_device(turned, to=b)
 
 
-random = _Random("random")
+def create_xoroshiro128p_states(
+    n: int, seed: int, subsequence_start: int = 0, stream: Any = 0
+) -> DeviceNDArray:
+    """`cuda.random`'s generators: `n` states of xoroshiro128+ on the device, 2**64 steps apart."""
+    from numba.cuda import random
+
+    states = np.empty(n, random.xoroshiro128p_dtype)
+    random.init_xoroshiro128p_states_cpu(states, seed, subsequence_start)
+    return device_copy(states)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "libdevice":  # its functions are stubs, the same with and without a GPU
-        numba_cuda.load()
-        return importlib.import_module("numba.cuda.libdevice")
+    """What the machine has no object of its own for is Numba's: types, errors, modules."""
+    if not name.startswith("__"):
+        real = numba_cuda.load()
+        if hasattr(real, name):
+            return counterpart(getattr(real, name))
     raise AttributeError(f"cuda.{name} is not part of the SIMT machine")
 
 

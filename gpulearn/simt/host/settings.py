@@ -11,10 +11,21 @@ import numpy as np
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
 
-__all__ = ["block_order", "checking", "current_seed", "unchecked"]
+__all__ = ["block_order", "checking", "current_seed", "replacing", "set_replacing", "unchecked"]
 
 _checked: ContextVar[bool] = ContextVar("gpulearn_checked", default=True)
 _seed: ContextVar[int] = ContextVar("gpulearn_seed", default=0)
+_replacing: list[bool] = [False]  # for all threads, as imports are
+
+
+def replacing() -> bool:
+    """Whether the machine stands in the place of Numba's `cuda`, for programs that ask for it."""
+    return _replacing[0]
+
+
+def set_replacing(now: bool) -> None:
+    """Puts the machine in that place, or takes it away."""
+    _replacing[0] = now
 
 
 def checking() -> bool:
