@@ -19,7 +19,7 @@ from gpulearn.simt.frontend import typecheck
 from gpulearn.simt.frontend.dataflow import Types
 from gpulearn.simt.frontend.program import Program
 from gpulearn.simt.host.arguments import Marshalled, marshal
-from gpulearn.simt.host.settings import checking, current_seed
+from gpulearn.simt.host.settings import checking, current_seed, listeners
 from gpulearn.simt.machine.execution import LaunchResult, launch
 from gpulearn.simt.observers.counters import Counters
 from gpulearn.simt.observers.initialised import Initialised
@@ -70,9 +70,13 @@ class Configured:
         Raises:
             KernelError: when the kernel cannot go on; it carries the report as `.report`.
         """
+        function = self.kernel.py_func
+        detail = any(one.wants_detail(function) for one in listeners())
         report, stopped = run(
-            self.kernel, self.grid, self.block, args, self.sharedmem, xray=False, named=named
+            self.kernel, self.grid, self.block, args, self.sharedmem, xray=detail, named=named
         )
+        for one in listeners():
+            one.hear(function, report)
         if stopped is not None:
             raise _error(stopped, report) from None
         said = set()
