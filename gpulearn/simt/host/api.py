@@ -16,6 +16,7 @@ from gpulearn.simt.host.device_array import (
     MappedNDArray,
     device_copy,
     device_empty,
+    from_interface,
     host_array,
 )
 from gpulearn.simt.host.devices import *  # noqa: F403 - its names are `cuda`'s
@@ -57,26 +58,34 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> D
     if to is not None:
         to.copy_to_device(array)
         return to  # type: ignore[no-any-return]
-    return device_copy(array)
+    return device_copy(array).bind(stream)
 
 
 def device_array(
     shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0
 ) -> DeviceNDArray:
     """An array on the device that nobody has written."""
-    return device_empty(shape, dtype, order)
+    return device_empty(shape, dtype, order).bind(stream)
 
 
 def _order(ary: Any) -> str:
-    fortran = ary.flags["F_CONTIGUOUS"] and not ary.flags["C_CONTIGUOUS"]
-    return "F" if fortran else "C"
+    """C or F, whichever the array is nearer to."""
+    dense = ary.flags["C_CONTIGUOUS"], ary.flags["F_CONTIGUOUS"]
+    ascending = list(ary.strides) == sorted(ary.strides)
+    return "F" if dense == (False, True) or (not any(dense) and ascending) else "C"
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
     """An unwritten device array with the shape and dtype of another."""
     plain = ary if isinstance(ary, DeviceNDArray) else host_array(ary)
     assert plain is not None
-    return device_empty(plain.shape, plain.dtype, _order(plain))
+    return device_empty(plain.shape, plain.dtype, _order(plain)).bind(stream)
+
+
+def auto_device(obj: Any, stream: Any = 0, copy: bool = True) -> tuple[DeviceNDArray, bool]:
+    """An array on the device, and whether it is a new copy."""
+    made = to_device(obj, stream, copy)
+    return made, made is not obj
 
 
 def pinned_array(
@@ -101,7 +110,9 @@ def mapped_array(
     wc: bool = False,
 ) -> MappedNDArray:
     """A host array that kernels reach without a copy."""
-    return np.zeros(shape, np.dtype(dtype), order=order).view(MappedNDArray)  # type: ignore[call-overload,no-any-return]
+    made = np.zeros(shape, np.dtype(dtype), order=order).view(MappedNDArray)  # type: ignore[call-overload]
+    made.stream = stream
+    return made  # type: ignore[no-any-return]
 
 
 def mapped_array_like(
@@ -120,19 +131,24 @@ def managed_array(
     attach_global: bool = True,
 ) -> MappedNDArray:
     """An array that host and kernels both reach."""
-    return mapped_array(shape, dtype, strides, order)
+    return mapped_array(shape, dtype, strides, order, stream)
+
+
+def from_cuda_array_interface(desc: Any, owner: Any = None, sync: bool = True) -> DeviceNDArray:
+    """The array of the machine that a CUDA Array Interface describes."""
+    return from_interface(desc, sync)
 
 
 def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
-    """The device array itself."""
-    if isinstance(obj, DeviceNDArray):
-        return obj
+    """An array on the device as a device array, without a copy."""
+    if is_cuda_array(obj):
+        return from_interface(obj.__cuda_array_interface__, sync)
     raise TypeError(f"{type(obj).__name__} is not an array on the device")
 
 
 def is_cuda_array(obj: Any) -> bool:
     """Whether something is an array on the device."""
-    return isinstance(obj, DeviceNDArray)
+    return hasattr(obj, "__cuda_array_interface__")
 
 
 @contextmanager
@@ -155,8 +171,8 @@ defer_cleanup = current_context().defer_cleanup
 
 def transpose(a: Any, b: DeviceNDArray | None = None) -> DeviceNDArray:
     """The transpose of a matrix, in `b` if one is given, as `numba.cuda.kernels` has it."""
-    turned = to_device(a).copy_to_host().T
-    return device_copy(np.ascontiguousarray(turned)) if b is None else to_device(turned, to=b)
+    turned = to_device(a).T
+    return turned if b is None else to_device(turned.copy_to_host(), to=b)
 
 
 def create_xoroshiro128p_states(

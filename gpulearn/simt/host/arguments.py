@@ -15,6 +15,7 @@ from gpulearn.simt.host.device_array import (
     DeviceNDArray,
     MappedNDArray,
     device_copy,
+    from_interface,
     host_array,
 )
 
@@ -115,6 +116,8 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
     elsewhere = _on_a_gpu(made, arg)
     if elsewhere is not None:
         return elsewhere.as_view(name)
+    if hasattr(arg, "__cuda_array_interface__"):
+        return from_interface(arg.__cuda_array_interface__).as_view(name)
     host = host_array(arg)
     if host is not None:
         if host.ndim == 0 and type(arg) is np.ndarray and host.dtype.kind == "V":

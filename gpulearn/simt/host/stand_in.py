@@ -26,6 +26,8 @@ _ELSEWHERE = {
     "numba.cuda.cudadrv.devicearray.DeviceNDArray": f"{_API}.DeviceNDArray",
     "numba.cuda.cudadrv.devicearray.MappedNDArray": f"{_API}.MappedNDArray",
     "numba.cuda.cudadrv.devicearray.is_cuda_ndarray": f"{_API}.is_cuda_array",
+    "numba.cuda.cudadrv.devicearray.from_array_like": f"{_API}.device_array_like",
+    "numba.cuda.cudadrv.devicearray.auto_device": f"{_API}.auto_device",
     "numba.cuda.dispatcher.CUDADispatcher": f"{_HOST}.dispatcher.Kernel",
     "numba.cuda.kernels.transpose.transpose": f"{_API}.transpose",
     "numba.cuda.random.create_xoroshiro128p_states": f"{_API}.create_xoroshiro128p_states",
