@@ -10,7 +10,6 @@ import importlib
 import json
 import linecache
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -110,6 +109,8 @@ def forked(name, left_out, seconds):
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(null, stream)
+        import resource  # not on Windows, where this is not run
+
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         try:
             with os.fdopen(target, "w") as out:

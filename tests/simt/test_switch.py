@@ -209,6 +209,16 @@ def test_a_program_that_asks_finds_a_device(switched, capsys):
         _ = found["device"].MAX_PITCH
 
 
+def test_what_was_imported_before_is_told():
+    code = (
+        "from numba import cuda, njit; import math, gpulearn as gl\n"
+        "gl.replace_numba_cuda(); gl.replace_numba_cuda().undo()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "cuda was imported before replace_numba_cuda() and stays Numba's" in done.stderr
+    assert done.returncode == 0
+
+
 def test_numba_itself_goes_on_with_its_own():
     """The type check imports parts of Numba while the switch is on, and may be the first to."""
     code = (

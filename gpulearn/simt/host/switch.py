@@ -6,6 +6,7 @@ import builtins
 import functools
 import importlib
 import sys
+import warnings
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -64,12 +65,23 @@ def replace_numba_cuda() -> Replacement:
     the CPU stays what it is. Call it before those imports.
 
     Example:
-        >>> with replace_numba_cuda():
-        ...     from numba import cuda
-        >>> cuda.get_current_device().name
-        b'SIMT machine'
+        >>> with replace_numba_cuda() as replaced:
+        ...     print(replaced)
+        numba.cuda is the SIMT machine: kernels run on the CPU...
     """
+    before = [name for name, value in vars(sys.modules["__main__"]).items() if _is_numbas(value)]
+    if before:
+        warnings.warn(
+            f"{', '.join(before)} was imported before replace_numba_cuda() and stays Numba's: "
+            "import it again",
+            stacklevel=2,
+        )
     return Replacement()
+
+
+def _is_numbas(value: object) -> bool:
+    """Whether a program's name stands for what it should have imported later."""
+    return isinstance(value, ModuleType) and counterpart(value) is not value
 
 
 def _replace_import() -> tuple[Any, Any]:
