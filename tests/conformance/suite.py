@@ -66,5 +66,4 @@ class Driver:
         return self
 
     def __exit__(self, *reason):
-        self.process.stdin.close()
-        self.process.wait()
+        self.process.__exit__(*reason)

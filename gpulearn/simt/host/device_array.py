@@ -187,17 +187,16 @@ class DeviceNDArray:
     def reshape(self, *shape: Any, order: str = "C") -> DeviceNDArray:
         """The same elements in another shape; never copies."""
         made = self._array.reshape(*shape, order=order)  # type: ignore[call-overload]
-        if made.shape == self.shape:
-            return self
+        return self if made.shape == self.shape else self._without_copy(made, "reshape")
+
+    def _without_copy(self, made: Array, what: str) -> DeviceNDArray:
         if made.size and not (_dense(self._array) and np.shares_memory(made, self._array)):
-            raise NotImplementedError("reshape of a non-contiguous device array needs a copy")
+            raise NotImplementedError(f"{what} of a non-contiguous device array needs a copy")
         return self._share(made)
 
     def ravel(self, order: str = "C", stream: Any = 0) -> DeviceNDArray:
         """All elements in one dimension; never copies."""
-        if not _dense(self._array):
-            raise NotImplementedError("ravel of a non-contiguous device array needs a copy")
-        return self.reshape(-1, order=order)
+        return self._without_copy(self._array.reshape(-1, order=order), "ravel")  # type: ignore[call-overload]
 
     def transpose(self, axes: Any = None) -> DeviceNDArray:
         """A new array with the two axes exchanged: on the device that is a copy, as in Numba."""
