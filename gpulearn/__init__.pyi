@@ -36,6 +36,7 @@ from .plot.images import photo as photo
 from .plot.images import show_images as show_images
 from .simt.host.settings import block_order as block_order
 from .simt.host.settings import unchecked as unchecked
+from .simt.host.switch import replace_numba_cuda as replace_numba_cuda
 from .simt.host.xray import xray as xray
 from .tables import table as table
 from .train.fit import fit as fit

@@ -233,8 +233,10 @@ def _real(thing: Any) -> Any:
     import numba.cuda
 
     if isinstance(thing, python_types.ModuleType):
-        ours = thing.__name__ in ("gpulearn.cuda", "gpulearn.simt.host.api")
-        return numba.cuda if ours else thing
+        if thing.__name__ in ("gpulearn.cuda", "gpulearn.simt.host.api"):
+            return numba.cuda
+        stood_in_for = thing.__name__.partition(".")[0] == "numba"
+        return sys.modules[thing.__name__] if stood_in_for else thing
     if isinstance(thing, Intrinsic | Namespace):
         path = thing.name if isinstance(thing, Intrinsic) else thing.__name__
         found: Any = numba.cuda

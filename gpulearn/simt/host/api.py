@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,12 +18,15 @@ from gpulearn.simt.host.device_array import (
     MappedNDArray,
     device_copy,
     device_empty,
+    from_interface,
     host_array,
 )
 from gpulearn.simt.host.devices import *  # noqa: F403 - its names are `cuda`'s
+from gpulearn.simt.host.devices import current_context
 from gpulearn.simt.host.dispatcher import jit
 from gpulearn.simt.host.gufuncs import guvectorize
 from gpulearn.simt.host.reduction import Reduce
+from gpulearn.simt.host.stand_in import counterpart
 from gpulearn.simt.host.streams import *  # noqa: F403 - its names are `cuda`'s
 from gpulearn.simt.host.ufuncs import vectorize
 
@@ -66,26 +68,34 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> D
             "to_device copies an array in one piece, and the elements of this one are not side "
             "by side: hand over np.ascontiguousarray(...)"
         )
-    return device_copy(array)
+    return device_copy(array).bind(stream)
 
 
 def device_array(
     shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0
 ) -> DeviceNDArray:
     """An array on the device that nobody has written."""
-    return device_empty(shape, dtype, order)
+    return device_empty(shape, dtype, order).bind(stream)
 
 
 def _order(ary: Any) -> str:
-    fortran = ary.flags["F_CONTIGUOUS"] and not ary.flags["C_CONTIGUOUS"]
-    return "F" if fortran else "C"
+    """C or F, whichever the array is nearer to."""
+    dense = ary.flags["C_CONTIGUOUS"], ary.flags["F_CONTIGUOUS"]
+    ascending = list(ary.strides) == sorted(ary.strides)
+    return "F" if dense == (False, True) or (not any(dense) and ascending) else "C"
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
     """An unwritten device array with the shape and dtype of another."""
     plain = ary if isinstance(ary, DeviceNDArray) else host_array(ary)
     assert plain is not None
-    return device_empty(plain.shape, plain.dtype, _order(plain))
+    return device_empty(plain.shape, plain.dtype, _order(plain)).bind(stream)
+
+
+def auto_device(obj: Any, stream: Any = 0, copy: bool = True) -> tuple[DeviceNDArray, bool]:
+    """An array on the device, and whether it is a new copy."""
+    made = to_device(obj, stream, copy)
+    return made, made is not obj
 
 
 def pinned_array(
@@ -110,7 +120,9 @@ def mapped_array(
     wc: bool = False,
 ) -> MappedNDArray:
     """A host array that kernels reach without a copy."""
-    return np.zeros(shape, np.dtype(dtype), order=order).view(MappedNDArray)  # type: ignore[call-overload,no-any-return]
+    made = np.zeros(shape, np.dtype(dtype), order=order).view(MappedNDArray)  # type: ignore[call-overload]
+    made.stream = stream
+    return made  # type: ignore[no-any-return]
 
 
 def mapped_array_like(
@@ -129,19 +141,24 @@ def managed_array(
     attach_global: bool = True,
 ) -> MappedNDArray:
     """An array that host and kernels both reach."""
-    return mapped_array(shape, dtype, strides, order)
+    return mapped_array(shape, dtype, strides, order, stream)
+
+
+def from_cuda_array_interface(desc: Any, owner: Any = None, sync: bool = True) -> DeviceNDArray:
+    """The array of the machine that a CUDA Array Interface describes."""
+    return from_interface(desc, sync)
 
 
 def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
-    """The device array itself."""
-    if isinstance(obj, DeviceNDArray):
-        return obj
+    """An array on the device as a device array, without a copy."""
+    if is_cuda_array(obj):
+        return from_interface(obj.__cuda_array_interface__, sync)
     raise TypeError(f"{type(obj).__name__} is not an array on the device")
 
 
 def is_cuda_array(obj: Any) -> bool:
     """Whether something is an array on the device."""
-    return isinstance(obj, DeviceNDArray)
+    return hasattr(obj, "__cuda_array_interface__")
 
 
 @contextmanager
@@ -159,44 +176,32 @@ def mapped(*arylist: Any, **kws: Any) -> Iterator[Any]:
         device.copy_to_host(host)
 
 
-@contextmanager
-def defer_cleanup() -> Iterator[None]:
-    """Nothing to defer here."""
-    yield
+defer_cleanup = current_context().defer_cleanup
 
 
-class _Random(Namespace):
-    """`cuda.random`: one xoroshiro128+ generator per thread, as Numba has it."""
-
-    @staticmethod
-    def create_xoroshiro128p_states(
-        n: int, seed: int, subsequence_start: int = 0, stream: Any = 0
-    ) -> DeviceNDArray:
-        """`n` generator states on the device, 2**64 steps apart."""
-        numba_cuda.load()
-        from numba.cuda import random
-
-        states = np.empty(n, random.xoroshiro128p_dtype)
-        random.init_xoroshiro128p_states_cpu(states, seed, subsequence_start)
-        return device_copy(states)
-
-    def __getattr__(self, name: str) -> Any:
-        numba_cuda.load()
-        from numba.cuda import random
-
-        return getattr(random, name)
+def transpose(a: Any, b: DeviceNDArray | None = None) -> DeviceNDArray:
+    """The transpose of a matrix, in `b` if one is given, as `numba.cuda.kernels` has it."""
+    turned = to_device(a).T
+    return turned if b is None else to_device(turned.copy_to_host(), to=b)
 
 
-random = _Random("random")
+def create_xoroshiro128p_states(
+    n: int, seed: int, subsequence_start: int = 0, stream: Any = 0
+) -> DeviceNDArray:
+    """`cuda.random`'s generators: `n` states of xoroshiro128+ on the device, 2**64 steps apart."""
+    from numba.cuda import random
+
+    states = np.empty(n, random.xoroshiro128p_dtype)
+    random.init_xoroshiro128p_states_cpu(states, seed, subsequence_start)
+    return device_copy(states)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "libdevice":  # its functions are stubs, the same with and without a GPU
-        numba_cuda.load()
-        return importlib.import_module("numba.cuda.libdevice")
-    found = None if name.startswith("_") else getattr(numba_cuda.load(), name, None)
-    if name == "types" or any(c.__name__ == "Type" for c in type(found).__mro__):
-        return found  # Numba's own types: cuda.float32, cuda.types.int8
+    """What the machine has no object of its own for is Numba's: types, errors, modules."""
+    if not name.startswith("__"):
+        real = numba_cuda.load()
+        if hasattr(real, name):
+            return counterpart(getattr(real, name))
     raise AttributeError(f"cuda.{name} is not part of the SIMT machine")
 
 

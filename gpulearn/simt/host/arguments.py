@@ -18,6 +18,7 @@ from gpulearn.simt.host.device_array import (
     DeviceNDArray,
     MappedNDArray,
     device_copy,
+    from_interface,
     host_array,
 )
 
@@ -139,6 +140,8 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
     elsewhere = _on_a_gpu(made, arg)
     if elsewhere is not None:
         return elsewhere.as_view(name)
+    if hasattr(arg, "__cuda_array_interface__"):
+        return from_interface(arg.__cuda_array_interface__).as_view(name)
     host = host_array(arg)
     if host is not None:
         if host.dtype.kind not in NUMBERS + "V" or not host.dtype.isnative:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
+from gpulearn.device import numba_cuda
 from gpulearn.errors import BadInput
 from gpulearn.simt.core.memory import Allocation, View
+from gpulearn.simt.host.streams import external_stream
 
 __all__ = [
     "NUMBERS",
@@ -15,11 +19,20 @@ __all__ = [
     "MappedNDArray",
     "device_copy",
     "device_empty",
+    "from_interface",
     "host_array",
 ]
 
 Array = np.ndarray[Any, Any]
 NUMBERS = "biufcMm"  # the kinds of dtypes that a kernel computes with
+
+_allocations: WeakSet[Allocation] = WeakSet()  # what an address that comes back may lie in
+
+# copies to the device do not rearrange: what Numba says where one would have to
+NOT_CONTIGUOUS = (
+    "Array contains non-contiguous buffer and cannot be transferred as a single memory region. "
+    "Please ensure contiguous buffer with numpy .ascontiguousarray()"
+)
 
 
 def _bytes_of(array: Array) -> Array:
@@ -31,10 +44,12 @@ def _bytes_of(array: Array) -> Array:
 class DeviceNDArray:
     """An array in device memory, as `numba.cuda` has it."""
 
-    def __init__(self, array: Array, allocation: Allocation) -> None:
+    def __init__(self, array: Array, allocation: Allocation, stream: Any = 0) -> None:
         self._array = array
         self._allocation = allocation
         self._seen: View | None = None  # the last view that a kernel got
+        self.stream = stream
+        _allocations.add(allocation)
 
     # --- what it is
 
@@ -75,6 +90,28 @@ class DeviceNDArray:
         """NumPy's flags: contiguity above all."""
         return self._array.flags
 
+    @property
+    def alloc_size(self) -> int:
+        """The bytes from the first element to the last."""
+        steps = zip(self.shape, self.strides, strict=True)
+        return sum((n - 1) * abs(stride) for n, stride in steps) + self.dtype.itemsize
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Where the array lies, for other libraries; theirs are the machine's addresses."""
+        return array_interface(self._array, self.stream)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba takes the array for."""
+        from numba import types
+        from numba.np.numpy_support import from_dtype
+
+        flags = self._array.flags
+        broadcast = 0 in self.strides and self.size
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        return types.Array(from_dtype(self.dtype), self.ndim, "A" if broadcast else layout)
+
     def is_c_contiguous(self) -> bool:
         """Whether rows lie one after the other."""
         return bool(self._array.flags.c_contiguous)
@@ -93,6 +130,11 @@ class DeviceNDArray:
 
     def copy_to_host(self, ary: Array | None = None, stream: Any = 0) -> Array:
         """A NumPy copy, in `ary` if one is given."""
+        if any(stride < 0 for stride in self.strides):
+            raise NotImplementedError(
+                f"D->H copy not implemented for negative strides: {self.strides}; "
+                "copy the whole array, then turn the copy round"
+            )
         if ary is None:
             return self._array.copy(order="K")
         if ary.shape != self.shape or ary.dtype != self.dtype:
@@ -106,18 +148,25 @@ class DeviceNDArray:
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Overwrites this array with another, from the host or the device."""
         source = ary._array if isinstance(ary, DeviceNDArray) else np.asarray(ary)
+        arrays = [self._array, source] if isinstance(ary, DeviceNDArray) else [self._array]
+        if not all(_dense(array) for array in arrays):
+            raise ValueError(NOT_CONTIGUOUS)
         if source.shape != self.shape:
             raise BadInput(f"copy_to_device: shape {source.shape} into shape {self.shape}")
+        if isinstance(ary, DeviceNDArray) and source.size and not _same_order(source, self._array):
+            raise BadInput(f"incompatible strides: {self.strides} vs. {source.strides}")
         self._array[...] = source
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        if copy is False:
+            raise ValueError("`copy=False` is not possible: the array lies on the device")
         host = self.copy_to_host()
         return host if dtype is None else host.astype(dtype)
 
     # --- views
 
     def _share(self, array: Array) -> DeviceNDArray:
-        return DeviceNDArray(array, self._allocation)
+        return DeviceNDArray(array, self._allocation, self.stream)
 
     def __getitem__(self, index: Any) -> Any:
         part = self._array[index]
@@ -127,36 +176,50 @@ class DeviceNDArray:
             return self._share(part)
         return part
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def setitem(self, index: Any, value: Any, stream: Any = 0) -> None:
+        """The same as `array[index] = value`."""
         source = value._array if isinstance(value, DeviceNDArray) else value
         self._array[index] = source
 
-    getitem = __getitem__
-    setitem = __setitem__
+    __setitem__ = setitem
+
+    def getitem(self, index: Any, stream: Any = 0) -> Any:
+        """The same as `array[index]`."""
+        return self[index]
 
     def reshape(self, *shape: Any, order: str = "C") -> DeviceNDArray:
         """The same elements in another shape; never copies."""
         made = self._array.reshape(*shape, order=order)  # type: ignore[call-overload]
-        if made.size and not np.shares_memory(made, self._array):
-            raise NotImplementedError("reshape of a non-contiguous device array needs a copy")
+        return self if made.shape == self.shape else self._without_copy(made, "reshape")
+
+    def _without_copy(self, made: Array, what: str) -> DeviceNDArray:
+        if made.size and not (_dense(self._array) and np.shares_memory(made, self._array)):
+            raise NotImplementedError(f"{what} of a non-contiguous device array needs a copy")
         return self._share(made)
 
     def ravel(self, order: str = "C", stream: Any = 0) -> DeviceNDArray:
         """All elements in one dimension; never copies."""
-        return self.reshape(-1, order=order)
+        return self._without_copy(self._array.reshape(-1, order=order), "ravel")  # type: ignore[call-overload]
 
     def spread(self, shape: tuple[int, ...]) -> DeviceNDArray:
         """The array broadcast to a shape: an axis that is repeated has stride 0."""
         return self._share(np.broadcast_to(self._array, shape))
 
     def transpose(self, axes: Any = None) -> DeviceNDArray:
-        """The array with its axes reversed, or in the order given."""
-        return self._share(self._array.transpose(axes))
+        """A new array with the two axes exchanged: on the device that is a copy, as in Numba."""
+        axes = tuple(reversed(range(self.ndim)) if axes is None else axes)
+        if axes == tuple(range(self.ndim)):
+            return self
+        if self.ndim != 2:
+            raise NotImplementedError("transposing a non-2D DeviceNDArray isn't supported")
+        if axes != (1, 0):
+            raise BadInput(f"invalid axes list {axes}")
+        return device_copy(np.ascontiguousarray(self._array.T)).bind(self.stream)
 
     @property
     def T(self) -> DeviceNDArray:  # noqa: N802 - NumPy's name
-        """The array with its axes reversed."""
-        return self._share(self._array.T)
+        """A new array with the two axes exchanged."""
+        return self.transpose()
 
     def view(self, dtype: Any) -> DeviceNDArray:
         """The same bytes as another type."""
@@ -171,8 +234,8 @@ class DeviceNDArray:
         return [self[i : i + section] for i in range(0, len(self), section)]
 
     def bind(self, stream: Any = 0) -> DeviceNDArray:
-        """The array itself: streams run at once here."""
-        return self
+        """The same array with another stream."""
+        return DeviceNDArray(self._array, self._allocation, stream)
 
     # --- for kernels
 
@@ -188,6 +251,55 @@ class DeviceNDArray:
 class MappedNDArray(np.ndarray[Any, Any]):
     """A host array that kernels reach without a copy."""
 
+    stream: Any = 0
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Where the array lies, for other libraries."""
+        return array_interface(np.asarray(self), self.stream)
+
+
+def array_interface(array: Array, stream: Any) -> dict[str, Any]:
+    """The CUDA Array Interface of an array, whose memory is this computer's."""
+    described = array.__array_interface__
+    return {
+        "shape": array.shape,
+        "strides": None if array.flags.c_contiguous else array.strides,
+        "typestr": described["typestr"],
+        "descr": described["descr"],
+        "data": (described["data"][0] if array.size else 0, False),
+        "stream": int(stream) or None,
+        "version": 3,
+    }
+
+
+def from_interface(interface: dict[str, Any], sync: bool = True) -> DeviceNDArray:
+    """The array that the CUDA Array Interface of an array of the machine describes: no copy.
+
+    Raises:
+        NotImplementedError: it has a mask.
+        BadInput: the memory is not the machine's.
+    """
+    if interface.get("mask") is not None:
+        raise NotImplementedError("Masked arrays are not supported: apply the mask first")
+    dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
+    if dtype.kind == "V":
+        dtype = np.dtype(interface["descr"])
+    handle = interface.get("stream")
+    stream = None if handle is None else external_stream(handle)
+    if stream is not None and sync and numba_cuda.load().config.CUDA_ARRAY_INTERFACE_SYNC:
+        stream.synchronize()
+    if math.prod(shape) == 0:
+        return device_empty(shape, dtype)
+    address = interface["data"][0]
+    for allocation in _allocations:
+        offset = address - allocation.data.__array_interface__["data"][0]
+        if 0 <= offset < allocation.data.size:
+            buffer, strides = allocation.data, interface.get("strides")
+            array: Array = np.ndarray(shape, dtype, buffer, offset, strides)
+            return DeviceNDArray(array, allocation, stream or 0)
+    raise BadInput(f"the memory at {address:#x} is none of the SIMT machine's: copy it to the host")
+
 
 def device_copy(array: Array) -> DeviceNDArray:
     """A device array with a copy of a host array, contiguous as `to_device` makes it."""
@@ -198,6 +310,11 @@ def device_copy(array: Array) -> DeviceNDArray:
 
 def _dense(array: Array) -> bool:
     return bool(array.flags.c_contiguous or array.flags.f_contiguous)
+
+
+def _same_order(one: Array, other: Array) -> bool:
+    ours, theirs = one.flags, other.flags
+    return (ours.c_contiguous, ours.f_contiguous) == (theirs.c_contiguous, theirs.f_contiguous)
 
 
 def device_empty(shape: Any, dtype: Any, order: str = "C") -> DeviceNDArray:

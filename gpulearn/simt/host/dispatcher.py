@@ -31,7 +31,7 @@ from gpulearn.simt.host.overloads import (
     error_for,
     needs_compiler,
 )
-from gpulearn.simt.host.settings import checking, current_seed, keeps_going
+from gpulearn.simt.host.settings import checking, current_seed, keeps_going, listeners
 from gpulearn.simt.machine.execution import LaunchResult, launch
 from gpulearn.simt.observers.counters import Counters
 from gpulearn.simt.observers.initialised import Initialised
@@ -71,9 +71,13 @@ class Configured:
             KernelError: when the kernel cannot go on; it carries the report as `.report`.
             Exception: the one that a kernel raises, where it was made with `debug=True`.
         """
+        function = self.kernel.py_func
+        detail = any(one.wants_detail(function) for one in listeners())
         report, stopped = run(
-            self.kernel, self.grid, self.block, args, self.sharedmem, xray=False, named=named
+            self.kernel, self.grid, self.block, args, self.sharedmem, xray=detail, named=named
         )
+        for one in listeners():
+            one.hear(function, report)
         if stopped is not None:
             raise error_for(stopped, report) from None
         said = set()

@@ -2,20 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, Protocol
 
 import numpy as np
 
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
 
-__all__ = ["block_order", "checking", "current_seed", "keep_going", "keeps_going", "unchecked"]
+__all__ = [
+    "block_order",
+    "checking",
+    "current_seed",
+    "keep_going",
+    "keeps_going",
+    "listeners",
+    "listening",
+    "replacing",
+    "set_replacing",
+    "unchecked",
+]
 
 _checked: ContextVar[bool] = ContextVar("gpulearn_checked", default=True)
 _going: ContextVar[bool] = ContextVar("gpulearn_keep_going", default=False)
 _seed: ContextVar[int] = ContextVar("gpulearn_seed", default=0)
+
+
+class Listener(Protocol):
+    """Somebody who wants to know of each launch."""
+
+    def wants_detail(self, kernel: Callable[..., Any]) -> bool:
+        """Whether the next launch of a kernel is to be counted."""
+
+    def hear(self, kernel: Callable[..., Any], report: Any) -> None:
+        """A kernel was launched, and this is its report."""
+
+
+_listeners: list[Listener] = []  # for all threads that launch
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Each launch is told to somebody."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+def listeners() -> list[Listener]:
+    """Those who are told of each launch."""
+    return _listeners
+
+
+_replacing: list[bool] = [False]  # for all threads, as imports are
+
+
+def replacing() -> bool:
+    """Whether the machine stands in the place of Numba's `cuda`, for programs that ask for it."""
+    return _replacing[0]
+
+
+def set_replacing(now: bool) -> None:
+    """Puts the machine in that place, or takes it away."""
+    _replacing[0] = now
 
 
 def checking() -> bool:

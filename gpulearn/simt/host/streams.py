@@ -16,6 +16,17 @@ __all__ = [
 class Stream:
     """An order of work. The machine finishes each launch before it returns."""
 
+    def __init__(self, handle: int | None = None) -> None:
+        self.external = handle is not None
+        self.handle = id(self) if handle is None else handle
+
+    def __int__(self) -> int:
+        return self.handle
+
+    async def async_done(self) -> Stream:
+        """The stream, once earlier work is done: at once."""
+        return self
+
     def synchronize(self) -> None:
         """Waits for the stream: nothing is ever pending."""
 
@@ -69,7 +80,7 @@ def default_stream() -> Stream:
 
 def external_stream(ptr: int) -> Stream:
     """A stream of another library."""
-    return Stream()
+    return Stream(ptr)
 
 
 def event(timing: bool = True) -> Event:

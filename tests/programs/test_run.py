@@ -1,0 +1,130 @@
+"""`python -m gpulearn run`: a program with its own arguments, and what was found in it."""
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+KERNELS = """
+import sys
+import numpy as np
+from numba import cuda
+from beside import SIZE
+
+@cuda.jit
+def racy(a):
+    a[0] += cuda.threadIdx.x
+
+@cuda.jit
+def over(a):
+    i = cuda.grid(1)
+    a[i] = i
+
+print(__name__, sys.argv[1:], cuda.is_available())
+a = cuda.to_device(np.zeros(SIZE))
+"""
+
+RACE = "program.py:9: race on a[0] in global memory"
+BEYOND = "program.py:14: thread 8 of block 1 accesses a[40], out of bounds"
+
+
+def run(tmp_path, source, *arguments, options=()):
+    (tmp_path / "beside.py").write_text("SIZE = 40\n")
+    (tmp_path / "program.py").write_text(KERNELS + source)
+    return command(tmp_path, *options, "program.py", *arguments)
+
+
+def command(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "gpulearn", "run", *arguments],
+        capture_output=True, text=True, check=False, cwd=folder,
+    )  # fmt: skip
+
+
+def test_a_program_prints_what_it_prints_and_each_finding_is_told_once(tmp_path):
+    done = run(tmp_path, "racy[2, 32](a)\nracy[2, 32](a)\nprint('end')", "-v", "--report")
+    assert done.stdout.splitlines() == ["__main__ ['-v', '--report'] True", "end"]
+    assert done.stderr.startswith(RACE)
+    assert done.stderr.count("\n") == 1
+    assert done.returncode == 0
+
+
+def test_an_error_ends_a_program_with_its_own_traceback(tmp_path):
+    done = run(tmp_path, "over[1, 32](a)\nover[2, 32](a)\nprint('not reached')")
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert 'program.py", line 19, in <module>' in lines[1]
+    assert lines[2] == "    over[2, 32](a)"
+    assert "KernelError: line 14: thread 8 of block 1 accesses a[40]" in done.stderr
+    assert lines[-1].startswith(BEYOND)
+    assert "gpulearn/" not in done.stderr
+
+
+def test_the_exit_status_is_the_programs_own_unless_findings_decide(tmp_path):
+    assert run(tmp_path, "sys.exit(3)", options=["--sanitize"]).returncode == 3
+    assert run(tmp_path, "racy[2, 32](a)", options=["--sanitize"]).returncode == 1
+    assert run(tmp_path, "over[1, 32](a)", options=["--sanitize"]).returncode == 0
+    done = run(tmp_path, "sys.exit('no data')")
+    assert (done.returncode, done.stderr) == (1, "no data\n")
+
+
+def test_without_checks_no_race_is_looked_for(tmp_path):
+    done = run(tmp_path, "racy[2, 32](a)", options=["--fast", "--sanitize"])
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_reports_are_written_of_every_kernel(tmp_path):
+    source = "racy[2, 32](a)\nover[1, 32](a)\nover[1, 32](a)"
+    run(tmp_path, source, options=["--report", "pages"])
+    assert sorted(p.name for p in (tmp_path / "pages").iterdir()) == ["over.html", "racy.html"]
+    assert "race" in (tmp_path / "pages" / "racy.html").read_text(encoding="utf-8")
+    run(tmp_path, source, options=["--report", "all/page.html"])
+    page = (tmp_path / "all" / "page.html").read_text(encoding="utf-8")
+    assert page.count("<h2>") == 2
+    assert "cuda.threadIdx.x" in page
+
+
+def test_bad_input_is_told_in_one_sentence(tmp_path):
+    done = command(tmp_path, "nothing.py")
+    assert done.returncode == 2
+    assert "'nothing.py' is no file: give a script (.py) or a notebook (.ipynb)" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "--sanitize" in command(tmp_path, "--help").stdout
+
+
+def cell(source, *tags, kind="code"):
+    return {"cell_type": kind, "metadata": {"tags": list(tags)}, "source": source}
+
+
+def notebook(folder, *cells):
+    folder.mkdir()
+    (folder / "beside.py").write_text("SIZE = 40\n")
+    written = {"cells": list(cells), "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "lesson.ipynb").write_text(json.dumps(written))
+
+
+@pytest.mark.skipif(find_spec("IPython") is None, reason="notebooks need IPython")
+def test_a_notebook_runs_cell_by_cell_in_its_folder(tmp_path):
+    notebook(
+        tmp_path / "course",
+        cell("# Title", kind="markdown"),
+        cell(KERNELS.strip()),
+        cell("racy[2, 32](a)\n6 * 7"),
+        cell("1 / 0", "raises-exception"),
+        cell("over[2, 32](a)"),
+        cell("print('not reached')"),
+    )
+    done = command(tmp_path, "--sanitize", "course/lesson.ipynb")
+    assert done.returncode == 1
+    assert "__main__" in done.stdout
+    assert "42" in done.stdout
+    assert "KernelError" in done.stdout
+    assert "not reached" not in done.stdout
+    assert done.stderr.splitlines()[0] == "lesson.ipynb, cell 5 failed"
+    assert "lesson.ipynb, cell 2:8: race on a[0]" in done.stderr
+    assert "lesson.ipynb, cell 2:13: thread 8 of block 1" in done.stderr
+    done = command(tmp_path, "course/lesson.ipynb", "--fast")
+    assert "lesson.ipynb is a notebook, which takes no arguments" in done.stderr

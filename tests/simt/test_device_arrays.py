@@ -1,0 +1,122 @@
+"""Device arrays on the host: views, copies, and the CUDA Array Interface."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpulearn.errors import BadInput
+from gpulearn.simt.host import api as cuda
+
+
+class Foreign:
+    """An array of another library's, that lies where a device array does."""
+
+    def __init__(self, array):
+        self.array = array
+        self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+
+@cuda.jit
+def add(a, value):
+    i = cuda.grid(1)
+    if i < a.shape[0]:
+        a[i] += value
+
+
+def slices(length):
+    ends = st.none() | st.integers(-length - 2, length + 2)
+    return st.builds(slice, ends, ends, st.none() | st.integers(1, 3))
+
+
+@given(slices(5), slices(7))
+def test_an_interface_leads_back_to_the_same_memory(rows, columns):
+    host = np.arange(35, dtype=np.int32).reshape(5, 7)
+    device = cuda.to_device(host)
+    part = device[rows, columns]
+    again = cuda.as_cuda_array(Foreign(part))
+    assert (again.shape, again.dtype) == (part.shape, part.dtype)
+    again[...] = -1
+    host[rows, columns] = -1
+    assert device.copy_to_host().tolist() == host.tolist()
+
+
+def test_kernels_take_arrays_of_other_libraries():
+    device = cuda.to_device(np.zeros(40))
+    add[2, 32](Foreign(device), 3)
+    assert device.copy_to_host().tolist() == [3.0] * 40
+
+
+def test_an_interface_says_what_numba_says():
+    stream = cuda.stream()
+    device = cuda.device_array((2, 3), np.float32, stream=stream)
+    found = device.__cuda_array_interface__
+    assert (found["shape"], found["typestr"], found["strides"]) == ((2, 3), "<f4", None)
+    assert found["stream"] == int(stream)
+    assert cuda.as_cuda_array(device).stream.external
+    assert device[:, 1].__cuda_array_interface__["strides"] == (12,)
+    assert cuda.device_array(0).__cuda_array_interface__["data"][0] == 0
+    assert cuda.mapped_array(3).__cuda_array_interface__["stream"] is None
+    assert cuda.is_cuda_array(device)
+    assert not cuda.is_cuda_array(np.zeros(3))
+
+
+def test_memory_that_is_not_the_machines_is_refused():
+    interface = cuda.to_device(np.zeros(3)).__cuda_array_interface__
+    with pytest.raises(BadInput, match="the memory at 0x10 is none of the SIMT machine's"):
+        cuda.from_cuda_array_interface({**interface, "data": (0x10, False)})
+    with pytest.raises(NotImplementedError, match="Masked arrays are not supported"):
+        cuda.from_cuda_array_interface({**interface, "mask": interface})
+
+
+def test_copies_on_the_device_do_not_rearrange():
+    c, f = np.zeros((3, 4)), np.zeros((3, 4), order="F")
+    with pytest.raises(ValueError, match=r"incompatible strides: \(32, 8\) vs. \(8, 24\)"):
+        cuda.to_device(c).copy_to_device(cuda.to_device(f))
+    with pytest.raises(ValueError, match="non-contiguous buffer"):
+        cuda.to_device(np.zeros(10)).copy_to_device(cuda.to_device(np.zeros(20))[::2])
+    device = cuda.to_device(c)
+    device.copy_to_device(f + 1)  # from the host it goes
+    assert device.copy_to_host().tolist() == (f + 1).tolist()
+
+
+def test_what_numba_refuses_of_a_device_array_is_refused():
+    device = cuda.to_device(np.zeros((2, 3, 4)))
+    with pytest.raises(NotImplementedError, match="negative strides"):
+        device[::-1].copy_to_host()
+    with pytest.raises(NotImplementedError, match="transposing a non-2D DeviceNDArray"):
+        _ = device.T
+    with pytest.raises(NotImplementedError, match="non-contiguous"):
+        device[:, :, ::2].ravel()
+    with pytest.raises(ValueError, match=r"invalid axes list \(0, 2\)"):
+        device[0].transpose((0, 2))
+    with pytest.raises(ValueError, match="copy=False"):
+        device.__array__(copy=False)
+
+
+def test_a_transpose_on_the_device_is_a_copy():
+    """Numba runs a kernel for it: writing to the one does not change the other."""
+    host = np.arange(12).reshape(3, 4)
+    device = cuda.to_device(host)
+    turned = device[:, ::2].T
+    assert turned.strides == (24, 8)
+    turned[...] = 0
+    assert device.copy_to_host().tolist() == host.tolist()
+    assert device.transpose((0, 1)) is device
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_an_array_like_a_part_lies_in_the_same_order(order):
+    part = np.zeros((10, 12), order=order)[::2, ::2]
+    like = np.zeros_like(part)
+    assert cuda.device_array_like(cuda.to_device(like)).strides == like.strides
+    whole = cuda.to_device(np.zeros((10, 12), order=order))
+    assert cuda.device_array_like(whole[::2, ::2]).strides == like.strides
+
+
+def test_a_matrix_is_transposed_on_the_device():
+    host = np.arange(12).reshape(3, 4)
+    assert cuda.transpose(cuda.to_device(host)).copy_to_host().tolist() == host.T.tolist()
+    out = cuda.device_array((4, 3), host.dtype)
+    assert cuda.transpose(cuda.to_device(host), out) is out
+    assert out.copy_to_host().tolist() == host.T.tolist()
