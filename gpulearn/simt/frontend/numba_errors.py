@@ -120,7 +120,7 @@ def no_code(ufunc: str, here: bool) -> str:
     whose = "Numba's CUDA target" if ufunc not in _SINCE else f"numba-cuda before {_SINCE[ufunc]}"
     where = "" if here else ", which a device function calls"
     advice = f"write {instead}" if instead else "compute it from functions of math"
-    return f"{whose} has no code for np.{ufunc} of a number{where}: {advice}"
+    return f"{whose} has no code for np.{ufunc}{where}: {advice}"
 
 
 # --- the commonest mistakes in plain words
