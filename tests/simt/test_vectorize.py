@@ -102,27 +102,33 @@ def test_the_signature_is_the_one_that_numba_takes_and_the_result_numpys(call) -
 @settings(max_examples=40)
 @given(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4, max_side=3), st.data())
 def test_any_layout_on_either_side(shapes, data) -> None:
-    arrays, placed = [], []
+    arrays: list[np.ndarray] = []
+    placed: list[object] = []
     for number, shape in enumerate(shapes.input_shapes):
         twice = tuple(2 * n for n in shape)
         whole = np.arange(math.prod(twice) + number, dtype=np.float64)[number:].reshape(twice)
-        every_other = tuple(slice(None, None, 2) for _ in shape)
-        part = whole[every_other]
+        part = whole[tuple(slice(None, None, 2) for _ in shape)]
         layout = data.draw(st.sampled_from(["C", "F", "strided", "transposed"]))
         if layout == "transposed":
             part = np.ascontiguousarray(part.T).T
         elif layout != "strided":
             part = np.asarray(part, order=layout)
         arrays.append(part)
-        if not data.draw(st.booleans()):
-            placed.append(part)
-        elif layout == "strided":  # a part of what was copied in one piece
-            placed.append(cuda.to_device(whole)[every_other])
+        if layout == "strided" and part.ndim:  # from the host one dimension has no gaps
+            gaps = cuda.to_device(whole)[tuple(slice(None, None, 2) for _ in shape)]
+            placed.append(gaps if part.ndim == 1 or data.draw(st.booleans()) else part)
         else:
-            placed.append(cuda.to_device(part))
+            placed.append(cuda.to_device(part) if data.draw(st.booleans()) else part)
     if any(a.ndim < len(shapes.result_shape) for a in arrays) or shapes.result_shape == ():
         return
     np.testing.assert_array_equal(np.asarray(subtract(*placed)), np.subtract(*arrays))
+
+
+def test_a_host_array_with_gaps_is_refused_as_numba_refuses_it() -> None:
+    for call in (lambda a: subtract(a, 1.0), subtract.reduce, cuda.Reduce(lambda a, b: a + b)):
+        with pytest.raises(ValueError, match=r"strides \(16,\) does not lie in one piece"):
+            call(np.arange(6.0)[::2])
+    np.testing.assert_array_equal(subtract(np.ones(5), np.zeros(1)), np.ones(5))
 
 
 def test_strided_device_arrays_go_in_and_out() -> None:

@@ -17,7 +17,7 @@ from gpulearn.require import shown
 from gpulearn.simt.core.registry import python_function
 from gpulearn.simt.frontend.numba_bridge import any_device, real_function
 from gpulearn.simt.frontend.numba_errors import reason
-from gpulearn.simt.host.device_array import DeviceNDArray, host_array
+from gpulearn.simt.host.device_array import DeviceNDArray, device_copy, host_array
 from gpulearn.simt.host.dispatcher import Kernel
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "check_options",
     "device_function",
     "kernel_from",
+    "on_device",
     "operand",
     "parameters",
     "result_type",
@@ -61,6 +62,21 @@ def operand(thing: Any) -> DeviceNDArray | np.ndarray[Any, Any]:
         return thing
     found = host_array(thing)
     return np.asarray(thing) if found is None else found
+
+
+def on_device(array: np.ndarray[Any, Any]) -> DeviceNDArray:
+    """A copy of a host array on the device.
+
+    Raises:
+        BadCall: if its elements have gaps between them: Numba copies memory in one piece.
+    """
+    once = array[tuple(slice(None if step else 1) for step in array.strides)]
+    if not (once.flags.c_contiguous or once.flags.f_contiguous):
+        raise BadCall(
+            f"an array of shape {array.shape} and strides {array.strides} does not lie in one "
+            "piece, and Numba copies no other to the device: give np.ascontiguousarray(x)"
+        )
+    return device_copy(array)
 
 
 def parameters(function: Callable[..., Any]) -> list[str]:

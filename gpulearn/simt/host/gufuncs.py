@@ -11,13 +11,14 @@ import numpy as np
 
 from gpulearn.errors import BadCall
 from gpulearn.require import shown
-from gpulearn.simt.host.device_array import DeviceNDArray, device_copy, device_empty
+from gpulearn.simt.host.device_array import DeviceNDArray, device_empty
 from gpulearn.simt.host.dispatcher import Kernel
 from gpulearn.simt.host.generated import (
     THREADS,
     check_options,
     device_function,
     kernel_from,
+    on_device,
     operand,
     parameters,
     signatures,
@@ -90,7 +91,7 @@ class Gufunc:
         loop, shapes = self._schedule([a.shape for a in given])
         types = self._choose(given)
         dtypes, kernel = self._loops[types]
-        on_device = any(isinstance(a, DeviceNDArray) for a in [*given, *outputs])
+        stays = any(isinstance(a, DeviceNDArray) for a in [*given, *outputs])
         for target, shape, dtype in zip(outputs, shapes, dtypes, strict=True):
             if target is not None and (target.shape, target.dtype) != (shape, dtype):
                 raise BadCall(
@@ -117,7 +118,7 @@ class Gufunc:
             if isinstance(target, np.ndarray):
                 results.append(result.copy_to_host(target))
             else:
-                results.append(result if on_device else result.copy_to_host())
+                results.append(result if stays else result.copy_to_host())
         return results[0] if len(results) == 1 else tuple(results)
 
     def _sorted(self, args: tuple[Any, ...], out: Any) -> tuple[list[Any], list[Any]]:
@@ -195,7 +196,7 @@ class Gufunc:
     ) -> DeviceNDArray:
         """An input with one loop dimension of `count` elements."""
         if not isinstance(array, DeviceNDArray):
-            array = device_copy(array.astype(dtype, copy=False))
+            array = on_device(array.astype(dtype, copy=False))
         elif array.dtype != dtype:
             raise BadCall(
                 f"{self.__name__}: input {number} is {array.dtype} on the device, and the "

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn.errors import BadCall
-from gpulearn.simt.host.device_array import DeviceNDArray, device_copy, device_empty
+from gpulearn.simt.host.device_array import DeviceNDArray, device_empty
 from gpulearn.simt.host.dispatcher import Kernel
-from gpulearn.simt.host.generated import THREADS, device_function, kernel_from, operand
+from gpulearn.simt.host.generated import THREADS, device_function, kernel_from, on_device, operand
 
 __all__ = ["Reduce"]
 
@@ -94,7 +94,7 @@ class Reduce:
         init = array.dtype.type(init)
         if array.size < 1:
             return init
-        data = array if isinstance(array, DeviceNDArray) else device_copy(array)
+        data = array if isinstance(array, DeviceNDArray) else on_device(array)
         kernel = self._kernel(data.dtype)
         whole = data.size // THREADS * THREADS
         blocks = min(whole // THREADS, MOST_BLOCKS)

@@ -16,6 +16,7 @@ from gpulearn.simt.host.generated import (
     check_options,
     device_function,
     kernel_from,
+    on_device,
     operand,
     parameters,
     result_type,
@@ -87,8 +88,8 @@ class Ufunc:
         if out is not None and not isinstance(out, DeviceNDArray):
             return made.copy_to_host(out).reshape(shape)
         shaped = made.reshape(shape)
-        on_device = out is not None or any(isinstance(a, DeviceNDArray) for a in args)
-        return shaped if on_device else shaped.copy_to_host()
+        stays = out is not None or any(isinstance(a, DeviceNDArray) for a in args)
+        return shaped if stays else shaped.copy_to_host()
 
     def _choose(self, args: tuple[Any, ...], arrays: list[Any]) -> Any:
         """The signature with the arrays' types, and the numbers' if there is one."""
@@ -153,7 +154,7 @@ class Ufunc:
                 f"{self.__name__}.reduce takes an array of one dimension with one element or "
                 f"more, got shape {array.shape}"
             )
-        data = array if isinstance(array, DeviceNDArray) else device_copy(array)
+        data = array if isinstance(array, DeviceNDArray) else on_device(array)
         return self._fold(data, stream)[0]
 
     def _fold(self, data: DeviceNDArray, stream: Any) -> DeviceNDArray:
@@ -176,7 +177,8 @@ def _is_number(thing: Any) -> bool:
 def _flat(array: DeviceNDArray | Array, shape: tuple[int, ...]) -> DeviceNDArray:
     """What the kernel reads of an operand: the shape of the result, in one dimension."""
     if not isinstance(array, DeviceNDArray):
-        return device_copy(np.broadcast_to(array, shape).reshape(-1))
+        spread = np.broadcast_to(array, shape)
+        return on_device(spread if len(shape) == 1 else spread.ravel())
     whole = array.spread(shape)
     if whole.ndim == 1 or whole.is_c_contiguous():
         return whole.ravel()
