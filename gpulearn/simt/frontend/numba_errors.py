@@ -248,7 +248,7 @@ def _plain(text: str) -> str | None:
     for pattern, sentence in _SENTENCES:
         if found := re.search(pattern, text, re.MULTILINE):
             return sentence.format(*(in_words(part) for part in found.groups()))
-    if found := _OPERATION.search(text):
+    if "<ufunc" not in text and (found := _OPERATION.search(text)):
         if "array(" in found[2]:  # what numba by itself says; numba-cuda lets it pass
             return TRUTH if found[1] in ("lt", "le", "gt", "ge", "eq", "ne") else NEW_ARRAY
         if re.search(r"\bFunction\(", found[2]):
