@@ -36,5 +36,9 @@ class MachineProgram(Protocol):
         """Whether the kernel has shared or local arrays."""
 
     @property
+    def reinterprets(self) -> bool:
+        """Whether the kernel may read memory of one type as another."""
+
+    @property
     def written_parameters(self) -> set[str]:
         """The parameters through which the kernel may write."""

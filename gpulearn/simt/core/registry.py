@@ -24,6 +24,8 @@ __all__ = [
     "intrinsic",
     "intrinsics",
     "is_namespace",
+    "method",
+    "methods",
     "python_function",
 ]
 
@@ -81,6 +83,7 @@ class LocalFunction:
 
 _INTRINSICS: dict[str, Intrinsic] = {}
 _FUNCTIONS: dict[int, tuple[Any, Intrinsic]] = {}
+_METHODS: dict[str, Callable[..., Any]] = {}
 _NUMBA: dict[int, tuple[Any, Intrinsic | Namespace]] = {}
 _DEVICE: dict[int, tuple[Any, DeviceFunction]] = {}
 
@@ -107,6 +110,21 @@ def function(*objects: Any, flop: bool = False) -> Callable[[F], F]:
         return run
 
     return register
+
+
+def method(name: str) -> Callable[[F], F]:
+    """Registers the implementation of an array's method, `run(machine, array, *arguments)`."""
+
+    def register(run: F) -> F:
+        _METHODS[name] = run
+        return run
+
+    return register
+
+
+def methods() -> dict[str, Callable[..., Any]]:
+    """Every registered method of arrays."""
+    return _METHODS
 
 
 def intrinsics() -> dict[str, Intrinsic]:

@@ -15,6 +15,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.match import without_match
 
 __all__ = ["LINE_BITS", "MISSING", "KernelSource", "read", "unit"]
 
@@ -152,4 +153,4 @@ def read(function: Callable[..., Any]) -> KernelSource:
     if tree is None:
         raise _refuse(function, "is not defined by a def statement")
     ast.increment_lineno(tree, first - 1)
-    return KernelSource(function, tree, first, text, _closure(function))
+    return KernelSource(function, without_match(tree), first, text, _closure(function))

@@ -113,6 +113,11 @@ class Program:
         return self._mentions("shared", "local", "array")
 
     @cached_property
+    def reinterprets(self) -> bool:
+        """Whether the kernel may read memory of one type as another."""
+        return self._mentions("view")
+
+    @cached_property
     def written_parameters(self) -> set[str]:
         """The parameters through which the kernel may write: all but those it only reads."""
         return set(self.source.parameters) - only_read(self.source)

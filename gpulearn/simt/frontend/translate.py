@@ -44,6 +44,7 @@ from gpulearn.simt.core.source import LINE_BITS, MISSING, KernelSource
 from gpulearn.simt.core.values import UNDEFINED, cast, settle
 from gpulearn.simt.frontend.dataflow import CHOSEN, RETURNED, Types, doubtful_reads, types_of_reads
 from gpulearn.simt.machine.control_flow import Loop, Repeat
+from gpulearn.simt.machine.iteration import contains
 
 __all__ = ["translate"]
 
@@ -60,6 +61,7 @@ REFUSED: dict[type[ast.AST], str] = {
     ast.Yield: "yield",
     ast.YieldFrom: "yield from",
     ast.Try: "try",
+    ast.Match: "a match on the parts of sequences, mappings or objects",
     ast.With: "with",
     ast.ClassDef: "a class",
     ast.AsyncFunctionDef: "an async function",
@@ -142,10 +144,6 @@ def _simple(node: ast.expr) -> bool:
     return all(isinstance(n, _PLAIN) for n in ast.walk(node))
 
 
-def _is_leaf(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant | ast.Name | ast.Call)
-
-
 def _kind(node: ast.expr) -> np.dtype[Any] | None:
     """The type of a number that is written out."""
     if isinstance(node, ast.UnaryOp):
@@ -192,6 +190,7 @@ class _Translator:
         self.names: dict[str, Any] = {
             "np": np, "EMPTY": EMPTY, "UNDEFINED": UNDEFINED, "union": union, "cast": cast,
             "settle": settle, "LocalFunction": LocalFunction, "Loop": Loop, "Repeat": Repeat,
+            "contains": contains,
             **BINARY, **COMPARE, **UNARY,
         }  # fmt: skip
 
@@ -258,6 +257,10 @@ class _Translator:
             return self.number(value)
         if isinstance(value, np.ndarray):
             return f"m.spaces.constant({self.constant(value)}, {ast.unparse(node)!r})"
+        if isinstance(value, tuple) and any(isinstance(v, np.ndarray | tuple) for v in value):
+            items = "".join(f"{self.known(node, v)}, " for v in value)
+            named = hasattr(value, "_fields")
+            return f"{self.constant(type(value))}({items})" if named else f"({items})"
         return self.constant(value)
 
     def variable(self, node: ast.Name) -> str:
@@ -405,7 +408,7 @@ class _Translator:
             word = "is" if isinstance(op, ast.Is) else "is not"
             return f"({left} {word} {right})"
         if isinstance(op, ast.In | ast.NotIn):
-            text = f"m.contains({right}, {left})"
+            text = f"contains(m, {right}, {left})"
             return text if isinstance(op, ast.In) else f"Not({text})"
         return f"{type(op).__name__}({left}, {right})"
 
@@ -415,9 +418,12 @@ class _Translator:
 
     def inner(self, arguments: ast.arguments, node: ast.AST) -> str:
         """The parameters of a function inside the kernel, as text."""
-        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
-            raise self.refuse(node, "a default or * in an inner function", "unsupported")
-        return "".join(f", v_{a.arg}" for a in [*arguments.posonlyargs, *arguments.args])
+        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
+            raise self.refuse(node, "a * in an inner function", "unsupported")
+        names = [f", v_{a.arg}" for a in [*arguments.posonlyargs, *arguments.args]]
+        given = [f"={self.expression(d)}" for d in arguments.defaults]
+        bare = [""] * (len(names) - len(given))
+        return "".join(n + d for n, d in zip(names, [*bare, *given], strict=True))
 
     def _on_NamedExpr(self, node: ast.NamedExpr) -> str:  # noqa: N802
         if self.lazy:
@@ -473,23 +479,6 @@ class _Translator:
             )
             raise Stop(Finding("not-a-kernel", node.lineno, message)) from None
 
-    def check_shape(self, node: ast.Call, name: str) -> None:
-        """The shape of an array of the kernel's own must be fixed before it runs."""
-        shapes = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "shape")]
-        for shape in shapes:
-            for n in shape.elts if isinstance(shape, ast.Tuple) else [shape]:
-                passed = isinstance(n, ast.Name) and n.id in self.source.parameters
-                fixed = all(isinstance(p, ast.Constant) for p in ast.walk(n) if _is_leaf(p))
-                if not passed and (fixed or not isinstance(n, ast.BinOp | ast.Call)):
-                    continue
-                text = ast.unparse(n)
-                why = "an argument" if passed else "computed"
-                message = (
-                    f"the shape of cuda.{name} must be made of constants; {text} is {why}: "
-                    "give it a name outside of the kernel"
-                )
-                raise Stop(Finding("not-a-kernel", node.lineno, message))
-
     def _on_Call(self, node: ast.Call) -> str:  # noqa: N802
         arguments = [self.item(a) for a in node.args]
         for keyword in node.keywords:
@@ -499,7 +488,7 @@ class _Translator:
         inner = "".join(", " + a for a in arguments)
         function = self.static(node.func)
         strings = [a for a in node.args if isinstance(a, ast.Constant) and type(a.value) is str]
-        if strings and function in (int, len, bool, abs, round, complex):
+        if strings and function in (int, bool, abs, round, complex):
             raise self.refuse(node, f"the string {strings[0].value!r}")
         if function is MISSING and isinstance(node.func, ast.Name):
             name = node.func.id
@@ -517,7 +506,6 @@ class _Translator:
             text = f"{self.constant(found.run)}(m{inner})"
             self.check_arguments(node, found)
             if found.site:
-                self.check_shape(node, found.name)
                 site = self.constant(Site(self.target or found.name.split(".")[0]))
                 text = f"{self.constant(found.run)}(m, {site}{inner})"
             return f"m.flop({text})" if self.counting and found.flop else text

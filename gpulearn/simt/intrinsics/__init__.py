@@ -7,11 +7,14 @@ from gpulearn.simt.intrinsics import (
     functions,
     integer,
     math,
+    methods,
+    reductions,
     sync,
     threads,
     warps,
 )
 
 __all__ = [
-    "arrays", "atomics", "extras", "functions", "integer", "math", "sync", "threads", "warps",
+    "arrays", "atomics", "extras", "functions", "integer", "math", "methods",
+    "reductions", "sync", "threads", "warps",
 ]  # fmt: skip
