@@ -173,15 +173,77 @@ BLOCKS = [
 def pieces() -> list[str]:
     lines = "".join((VIEWS, REDUCTIONS, NUMBERS, TUPLES)).splitlines()
     expressions = [f"out[i] = {line}" for line in lines if line]
-    return [*expressions, *(s for s in STATEMENTS.splitlines() if s), *BLOCKS]
+    return [*expressions, *(s for s in STATEMENTS.splitlines() if s), *BLOCKS, *FUNCTIONS]
 
+
+FUNCTIONS = [
+    "out[i] = apply(square, n) + apply(SQUARES[0], n)",
+    "out[i] = tools.cube(n) * tools.SCALE + tools.math.sqrt(4.0)",
+    "out[i] = weighted(n) + weighted(n, y=5) + weighted(n, 3, z=1)",
+    "out[i] = first_of(n, 2, 3) + first_of(*(2, n)) + first_of(*a.shape, n)",
+    "out[i] = even(n) + 2 * even(n + 1)",
+    "x, (y, z) = several(n)\nout[i] = x + 10 * y + 100 * z",
+    "put(row, n)\nput(rows[i, 1:], n)",
+    "out[i] = factor * made(n)",
+]
 
 HEAD = """
+import types
 from collections import namedtuple
 Pair = namedtuple("Pair", "x y")
 PAIR = Pair(3, 4.5)
 SHAPES = ((2, 3), (4, 5))
 TABLES = (np.arange(5.0), np.arange(4.0).reshape(2, 2))
+
+@cuda.jit(device=True)
+def square(x):
+    return x * x
+
+@cuda.jit(device=True)
+def apply(f, x):
+    return f(x)
+
+@cuda.jit(device=True)
+def weighted(x, y=2, z=3):
+    return x + 10 * y + 100 * z
+
+@cuda.jit(device=True)
+def first_of(*numbers):
+    return numbers[0] + 10 * len(numbers)
+
+@cuda.jit(device=True)
+def even(n):
+    if n == 0:
+        return True
+    return odd(n - 1)
+
+@cuda.jit(device=True)
+def odd(n):
+    if n == 0:
+        return False
+    return even(n - 1)
+
+@cuda.jit(device=True, inline="always")
+def several(x):
+    return x, (x * 2.0, 1)
+
+@cuda.jit(device=True, forceinline=True)
+def put(part, x):
+    part[0] += x
+
+def factory(times):
+    @cuda.jit(device=True)
+    def multiplied(x):
+        return times * x
+    return multiplied
+
+made = factory(7)
+factor = 2
+SQUARES = (square,)
+tools = types.ModuleType("tools")
+tools.cube = cuda.jit(lambda x: x * x * x, device=True)
+tools.SCALE = 3
+tools.math = math
 
 def kernel(a, b, c, rows, out):
     i = cuda.grid(1)
@@ -195,6 +257,11 @@ def made(piece: str, library: Any) -> Any:
     return sources.module(text, library).kernel
 
 
+def _as_it_is(function: Any = None, **options: Any) -> Any:
+    """`cuda.jit` for the oracle."""
+    return function or (lambda one: one)
+
+
 def arguments() -> tuple[np.ndarray, ...]:
     a = np.array([[4, 0, 2], [6, 8, 1]], np.float32)
     b = np.array([1, 3, 2, 4], np.float32)
@@ -206,7 +273,7 @@ def arguments() -> tuple[np.ndarray, ...]:
 def test_a_piece_of_a_kernel_gives_what_it_gives_in_python(piece: str) -> None:
     want = arguments()
     for thread in range(THREADS):
-        in_python = made(piece, SimpleNamespace(grid=lambda _, i=thread: i))
+        in_python = made(piece, SimpleNamespace(jit=_as_it_is, grid=lambda _, i=thread: i))
         in_python(*want)
     plain, unchecked, watched = arguments(), arguments(), arguments()
     kernel = made(piece, cuda)

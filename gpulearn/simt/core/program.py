@@ -24,9 +24,6 @@ class MachineProgram(Protocol):
     def translation(self, device: DeviceFunction) -> Translation:
         """A device function."""
 
-    def parameters(self, device: DeviceFunction) -> list[str]:
-        """The names of a device function's parameters."""
-
     @property
     def cooperative(self) -> bool:
         """Whether the kernel synchronises the whole grid."""

@@ -7,6 +7,7 @@ to the same `Intrinsic` here. Modules that implement intrinsics register them.
 from __future__ import annotations
 
 import enum
+import inspect
 import sys
 import types
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 __all__ = [
+    "DeclaredFunction",
     "DeviceFunction",
     "Intrinsic",
     "LocalFunction",
@@ -71,7 +73,16 @@ class DeviceFunction:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
+        self.signature = inspect.signature(function)
         self.__name__ = function.__name__
+
+
+class DeclaredFunction:
+    """What `declare_device` gives: a function whose code no Python holds."""
+
+    def __init__(self, name: str, signature: Any) -> None:
+        self.__name__ = name
+        self.signature = signature
 
 
 class LocalFunction:

@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.match import without_match
+from gpulearn.simt.core.registry import is_namespace
 
 __all__ = ["LINE_BITS", "MISSING", "KernelSource", "read", "unit"]
 
@@ -60,9 +61,10 @@ class KernelSource:
 
     @property
     def parameters(self) -> list[str]:
-        """The names of the positional parameters."""
-        arguments = self.tree.args
-        return [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
+        """The names of the parameters, in the order of the function's signature."""
+        given = self.tree.args
+        star = [given.vararg] if given.vararg else []
+        return [a.arg for a in [*given.posonlyargs, *given.args, *star, *given.kwonlyargs]]
 
     @cached_property
     def locals(self) -> set[str]:
@@ -85,6 +87,14 @@ class KernelSource:
         if name in module:
             return module[name]
         return getattr(builtins, name, MISSING)
+
+    def named(self, node: ast.expr) -> Any:
+        """What a name or dotted name stands for before the kernel runs; `MISSING` if nothing."""
+        if isinstance(node, ast.Name) and node.id not in self.locals:
+            return self.lookup(node.id)
+        if isinstance(node, ast.Attribute) and is_namespace(base := self.named(node.value)):
+            return getattr(base, node.attr, MISSING)
+        return MISSING
 
 
 def _closure(function: Callable[..., Any]) -> dict[str, Any]:

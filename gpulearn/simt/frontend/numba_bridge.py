@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpulearn.device import numba_cuda
-from gpulearn.simt.core.registry import Intrinsic, Namespace, python_function
+from gpulearn.simt.core.registry import DeclaredFunction, Intrinsic, Namespace, python_function
 
 __all__ = [
     "CAPABILITY",
@@ -27,6 +27,7 @@ __all__ = [
 CAPABILITY = (8, 0)  # the compute capability that kernels are compiled for without a GPU
 _patching = threading.RLock()  # what stands in for parts of Numba is put back by who put it
 _device: dict[int, tuple[Any, Any]] = {}  # this package's device functions and Numba's
+_modules: dict[int, tuple[Any, Any]] = {}  # modules that hold some, and their stand-ins
 
 
 def real_function(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,7 +35,10 @@ def real_function(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     `kernel` is what either `cuda.jit` made, or a plain function.
     """
-    return _rebuilt(python_function(kernel) or kernel, {})
+    function = python_function(kernel) or kernel
+    made = _shell(function)
+    _furnish(made, function)
+    return made
 
 
 def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
@@ -127,27 +131,29 @@ def real_device_function(function: Callable[..., Any]) -> Any:
     return next((made for thing, made in _device.values() if thing.py_func is function), None)
 
 
-def _rebuilt(function: Callable[..., Any], seen: dict[int, Any]) -> Callable[..., Any]:
-    """The same code with its globals and closure led to `numba.cuda`."""
+def _shell(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the same code, whose globals and closure are still empty."""
     code = function.__code__
-    names = _global_names(code)
-    module = function.__globals__
-    scope = {n: _real(module[n], seen) for n in names if n in module}
-    scope["__builtins__"] = module.get("__builtins__", __builtins__)
-    scope["__name__"] = module.get("__name__", "kernel")
-    closure = None
-    if function.__closure__:
-        cells = []
-        for cell in function.__closure__:
-            try:
-                cells.append(python_types.CellType(_real(cell.cell_contents, seen)))
-            except ValueError:
-                cells.append(python_types.CellType())
-        closure = tuple(cells)
-    made = python_types.FunctionType(code, scope, code.co_name, function.__defaults__, closure)
+    closure = tuple(python_types.CellType() for _ in code.co_freevars) or None
+    made = python_types.FunctionType(code, {}, code.co_name, function.__defaults__, closure)
+    made.__kwdefaults__ = function.__kwdefaults__
     made.__module__ = getattr(function, "__module__", "kernel")
     made.__qualname__ = getattr(function, "__qualname__", code.co_name)
     return made
+
+
+def _furnish(made: Callable[..., Any], function: Callable[..., Any]) -> None:
+    """Gives a shell the function's globals and closure, led to `numba.cuda`."""
+    module = function.__globals__
+    scope = made.__globals__
+    scope["__builtins__"] = module.get("__builtins__", __builtins__)
+    scope["__name__"] = module.get("__name__", "kernel")
+    for name in _global_names(function.__code__):
+        if name in module:
+            scope[name] = _real(module[name])
+    for cell, own in zip(made.__closure__ or (), function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # not assigned yet
+            cell.cell_contents = _real(own.cell_contents)
 
 
 def _global_names(code: python_types.CodeType) -> set[str]:
@@ -158,42 +164,50 @@ def _global_names(code: python_types.CodeType) -> set[str]:
     return names
 
 
-def _real(thing: Any, seen: dict[int, Any]) -> Any:
+def _real(thing: Any) -> Any:
     """`numba.cuda`'s own object for one of this package's; anything else unchanged."""
     import numba.cuda
 
     if isinstance(thing, python_types.ModuleType):
         ours = thing.__name__ in ("gpulearn.cuda", "gpulearn.simt.host.api")
-        return numba.cuda if ours else thing
+        return numba.cuda if ours else _real_module(thing)
+    if type(thing) is tuple:
+        return tuple(map(_real, thing))
     if isinstance(thing, Intrinsic | Namespace):
         path = thing.name if isinstance(thing, Intrinsic) else thing.__name__
         found: Any = numba.cuda
         for part in path.split("."):
             found = getattr(found, part, None)
         return found if found is not None else thing
-    if type(thing).__module__ == "gpulearn.simt.host.dispatcher" and python_function(thing):
+    if isinstance(thing, DeclaredFunction):
+        return numba.cuda.declare_device(thing.__name__, thing.signature)
+    if _is_ours(thing):
         if id(thing) not in _device:
-            if id(thing) in seen:
-                return seen[id(thing)]
-            shell = python_types.SimpleNamespace()
-            seen[id(thing)] = shell
-            inner = _rebuilt(thing.py_func, seen)
-            made = numba.cuda.jit(device=True)(inner)
+            inner = _shell(thing.py_func)
             if len(_device) > 256:
                 _device.clear()
-            for name, value in list(inner.__globals__.items()):
-                if value is shell:  # a function that calls itself
-                    inner.__globals__[name] = made
-            for cell in inner.__closure__ or ():  # the same, defined inside a function
-                if _holds(cell, shell):
-                    cell.cell_contents = made
-            _device[id(thing)] = (thing, made)
+            # known before its names are looked up, among which it may be itself
+            _device[id(thing)] = (thing, numba.cuda.jit(device=True)(inner))
+            _furnish(inner, thing.py_func)
         return _device[id(thing)][1]
     return thing
 
 
-def _holds(cell: python_types.CellType, thing: Any) -> bool:
-    try:
-        return cell.cell_contents is thing
-    except ValueError:  # an empty cell
-        return False
+def _is_ours(thing: Any) -> bool:
+    """Whether it is a kernel or device function of this package."""
+    home = type(thing).__module__
+    return home == "gpulearn.simt.host.dispatcher" and python_function(thing) is not None
+
+
+def _real_module(module: python_types.ModuleType) -> python_types.ModuleType:
+    """The module itself, or a stand-in if it holds device functions of this package."""
+    if not any(map(_is_ours, list(vars(module).values()))):
+        return module
+    if id(module) not in _modules:
+        made = python_types.ModuleType(module.__name__)
+        _modules[id(module)] = (module, made)
+    stand_in: python_types.ModuleType = _modules[id(module)][1]
+    for name, value in list(vars(module).items()):
+        if vars(stand_in).get(name) is not value:
+            setattr(stand_in, name, _real(value) if _is_ours(value) else value)
+    return stand_in

@@ -58,10 +58,6 @@ class Program:
         """A device function."""
         return self._translated(self._source(device), lambda: device_types(device.function))
 
-    def parameters(self, device: DeviceFunction) -> list[str]:
-        """The names of a device function's parameters."""
-        return self._source(device).parameters
-
     @cached_property
     def refused(self) -> Finding | None:
         """What in the kernel or its device functions cannot be translated, if anything."""
@@ -89,8 +85,8 @@ class Program:
             seen.add(source.unit)
             yield source
             for node in ast.walk(source.tree):
-                if isinstance(node, ast.Name) and node.id not in source.locals:
-                    found = callee(source.lookup(node.id))
+                if isinstance(node, ast.Name | ast.Attribute):
+                    found = callee(source.named(node))
                     if isinstance(found, DeviceFunction):
                         waiting.append(self._source(found))
 

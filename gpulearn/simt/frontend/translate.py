@@ -33,6 +33,7 @@ from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY, union
 from gpulearn.simt.core.program import Translation
 from gpulearn.simt.core.registry import (
+    DeclaredFunction,
     Intrinsic,
     LocalFunction,
     callee,
@@ -509,6 +510,9 @@ class _Translator:
                 site = self.constant(Site(self.target or found.name.split(".")[0]))
                 text = f"{self.constant(found.run)}(m, {site}{inner})"
             return f"m.flop({text})" if self.counting and found.flop else text
+        if isinstance(found, DeclaredFunction):
+            what = f"{found.__name__}(), which cuda.declare_device takes from compiled code,"
+            raise self.refuse(node, what, "unsupported")
         if not can_call(found):
             name = ast.unparse(node.func)
             hint = _instead(function, name)
@@ -738,8 +742,8 @@ class _Translator:
         tree = self.source.tree
         arguments = tree.args
         self.reads = types_of_reads(self.source, self.types)
-        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
-            raise self.refuse(tree, "*args or **kwargs")
+        if arguments.kwarg:
+            raise self.refuse(tree, "**kwargs")
         parameters = self.source.parameters
         self.suite(tree.body)
         head = [f"def run(m{''.join(f', v_{p}' for p in parameters)}):", "    _f = m.enter()"]

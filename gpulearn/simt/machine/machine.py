@@ -153,20 +153,16 @@ class Machine(Chunk):
         """Calls a device function, or an intrinsic held in a variable."""
         found = callee(function)
         if isinstance(found, DeviceFunction):
-            names = self.program.parameters(found)
-            for name in names[len(args) :]:
-                if name in kwargs:
-                    args = (*args, kwargs.pop(name))
-            defaults = found.function.__defaults__ or ()
-            missing = len(names) - len(args)
-            if 0 < missing <= len(defaults):
-                args = (*args, *defaults[-missing:])
-            if kwargs or len(args) != len(names):
+            try:
+                bound = found.signature.bind(*args, **kwargs)
+            except TypeError:
+                names = list(found.signature.parameters)
                 need = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
-                message = f"{found.__name__}() takes {need}, {len(args)} given"
-                raise self.stop("not-a-kernel", message)
+                message = f"{found.__name__}() takes {need}, {len(args) + len(kwargs)} given"
+                raise self.stop("not-a-kernel", message) from None
+            bound.apply_defaults()
             place = self.line
-            result = self.program.translation(found)(self, *args)
+            result = self.program.translation(found)(self, *bound.arguments.values())
             self.line = place
             return result
         if isinstance(found, Intrinsic):
