@@ -19,6 +19,7 @@ from gpulearn.simt.core.registry import DeclaredFunction, Intrinsic, Namespace, 
 __all__ = [
     "CAPABILITY",
     "any_device",
+    "overload_bodies",
     "real_device_function",
     "real_function",
     "type_annotation",
@@ -129,6 +130,22 @@ class _AnyDevice:
 def real_device_function(function: Callable[..., Any]) -> Any:
     """Numba's own dispatcher for a device function, if a kernel here has called it."""
     return next((made for thing, made in _device.values() if thing.py_func is function), None)
+
+
+def overload_bodies(function: Callable[..., Any]) -> list[Callable[..., Any]]:
+    """What chooses the body of a function for types: its overloads, CUDA's own first."""
+    numba_cuda.load()
+    from numba.cuda.descriptor import cuda_target
+
+    context = cuda_target.typing_context
+    context.refresh()
+    try:
+        known = context.resolve_value_type(function)
+    except Exception:  # Numba knows nothing of it
+        return []
+    templates = [t for t in getattr(known, "templates", ()) if hasattr(t, "_overload_func")]
+    templates.sort(key=lambda t: t.metadata.get("target") != "cuda")
+    return [t._overload_func for t in templates]
 
 
 def _shell(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ from gpulearn.simt.frontend.dataflow import CHOSEN, RETURNED, Types
 from gpulearn.simt.frontend.numba_bridge import real_device_function, type_annotation
 from gpulearn.simt.frontend.numba_errors import NEW_ARRAY, in_words, reason
 
-__all__ = ["device_types", "judge", "number_dtypes"]
+__all__ = ["device_types", "judge", "numba_type", "number_dtypes"]
 
 _verdicts: dict[tuple[Any, ...], tuple[Finding | None, Types]] = {}
 _said: list[str] = []
@@ -37,7 +37,7 @@ def judge(
     try:
         arguments = _signature_types(signature)
         if arguments is None:
-            arguments = tuple(_type_of(v) for v in values)
+            arguments = tuple(numba_type(v) for v in values)
         else:
             _check_arrays(function, arguments, values)
     except _Moved as moved:
@@ -69,7 +69,8 @@ def _give_up(reason: BaseException) -> None:
 # --- types
 
 
-def _type_of(value: Any) -> Any:
+def numba_type(value: Any) -> Any:
+    """The Numba type of an argument as the machine holds it."""
     try:
         from numba import typeof, types
         from numba.np.numpy_support import from_dtype
@@ -87,7 +88,7 @@ def _type_of(value: Any) -> Any:
         frozen = view.allocation.frozen
         return types.Array(element, view.ndim, _layout(view), readonly=frozen)
     if isinstance(value, tuple):
-        items = tuple(_type_of(v) for v in value)
+        items = tuple(numba_type(v) for v in value)
         if hasattr(value, "_fields"):
             return (
                 types.NamedTuple(items, type(value))
@@ -139,7 +140,7 @@ def _check_arrays(
     """
     names = function.__code__.co_varnames
     for name, want, value in zip(names, wanted, values, strict=False):
-        given = _type_of(value)
+        given = numba_type(value)
         arrays = [hasattr(kind, "ndim") and hasattr(kind, "layout") for kind in (want, given)]
         same = arrays[0] == arrays[1]
         if all(arrays):
