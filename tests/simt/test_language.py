@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gpulearn as gl
 from gpulearn import cuda
 
 from . import sources
@@ -162,6 +163,7 @@ BLOCKS = [
     "def f(x):\n  return x + 1\nout[i] = f(n)",
     "def f(x):\n  return x + n\nout[i] = f(2)",
     "def f(x, y=2, z=3):\n  return x + 10 * y + 100 * z\nout[i] = f(n) + f(n, z=n)",
+    "x = a\nif i % 2:\n  x = a[:, 1:]\nfor r in x[n - 1:]:\n  out[i] += r[0] + x[0].sum()",
     "y = None\nif n:\n  y = 3\nif y is not None:\n  out[i] = y",
     "match n:\n  case 1:\n    out[i] = 1\n  case 2:\n    out[i] = 5\n  case _:\n    out[i] = 7",
     "match n:\n  case 1 | 2:\n    out[i] = 1\n  case 3 if b[0] > 9:\n    out[i] = 2",
@@ -186,6 +188,23 @@ FUNCTIONS = [
     "put(row, n)\nput(rows[i, 1:], n)",
     "out[i] = factor * made(n)",
 ]
+
+REFUSED = {
+    "try:\n  out[i] = 1\nexcept ValueError:\n  out[i] = 2": "test with if before",
+    "print(f'{n}')": "print() takes several values",
+    "match (n, 1):\n  case (1, y):\n    out[i] = y": "one by one with if",
+    "x, *y = (1, 2, 3)": "by its numbers, such as t[0]",
+    "x = [n, 2]": "a tuple holds a few numbers",
+    "out[i] = b.copy()[0]": "copy its elements into a cuda.local.array",
+    "out[i] = b.astype(np.int32)[0]": "convert single elements",
+    "x = b.reshape(5)": "b has 4 elements, and a reshape to (5,) does not",
+    "x = a.T.reshape(6)": "its elements do not lie one after the other",
+    "x = row[:n].reshape(-1, 1)": "sizes differ from thread to thread",
+    "x = b[1:].view(np.int64)": "no whole number of elements of 8 bytes",
+    "row[1:3] = (1, 2, 3)": "a part of rows of shape (2,) is given values of shape (3,)",
+    "out[i] = b[::0][0]": "a slice with a step of 0",
+    "out[i] = there(n)": "there(), which cuda.declare_device takes from compiled code,",
+}
 
 HEAD = """
 import types
@@ -245,6 +264,8 @@ tools.cube = cuda.jit(lambda x: x * x * x, device=True)
 tools.SCALE = 3
 tools.math = math
 
+there = cuda.declare_device("there", "int32(int32)")
+
 def kernel(a, b, c, rows, out):
     i = cuda.grid(1)
     n = i % 3 + 1
@@ -257,7 +278,7 @@ def made(piece: str, library: Any) -> Any:
     return sources.module(text, library).kernel
 
 
-def _as_it_is(function: Any = None, **options: Any) -> Any:
+def _as_it_is(function: Any = None, *rest: Any, **options: Any) -> Any:
     """`cuda.jit` for the oracle."""
     return function or (lambda one: one)
 
@@ -273,7 +294,10 @@ def arguments() -> tuple[np.ndarray, ...]:
 def test_a_piece_of_a_kernel_gives_what_it_gives_in_python(piece: str) -> None:
     want = arguments()
     for thread in range(THREADS):
-        in_python = made(piece, SimpleNamespace(jit=_as_it_is, grid=lambda _, i=thread: i))
+        in_python = made(
+            piece,
+            SimpleNamespace(jit=_as_it_is, declare_device=_as_it_is, grid=lambda _, i=thread: i),
+        )
         in_python(*want)
     plain, unchecked, watched = arguments(), arguments(), arguments()
     kernel = made(piece, cuda)
@@ -283,3 +307,11 @@ def test_a_piece_of_a_kernel_gives_what_it_gives_in_python(piece: str) -> None:
     for got in (plain, unchecked, watched):
         for ours, python in zip(got, want, strict=True):
             np.testing.assert_allclose(ours, python, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("piece", "said"), REFUSED.items())
+def test_a_refusal_says_what_to_write_instead(piece: str, said: str) -> None:
+    with pytest.raises(gl.errors.KernelError) as caught:
+        launch(made(piece, cuda), 2, THREADS // 2, *arguments())
+    assert said in str(caught.value)
+    assert "line " in str(caught.value)

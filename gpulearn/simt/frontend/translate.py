@@ -62,6 +62,7 @@ REFUSED: dict[type[ast.AST], str] = {
     ast.Yield: "yield",
     ast.YieldFrom: "yield from",
     ast.Try: "try",
+    ast.TryStar: "try",
     ast.Match: "a match on the parts of sequences, mappings or objects",
     ast.With: "with",
     ast.ClassDef: "a class",
@@ -69,7 +70,17 @@ REFUSED: dict[type[ast.AST], str] = {
     ast.Import: "an import",
     ast.ImportFrom: "an import",
     ast.Global: "global",
-    ast.Nonlocal: "nonlocal",
+}
+INSTEAD: dict[type[ast.AST], str] = {
+    ast.Try: "it catches no exception, test with if before",
+    ast.TryStar: "it catches no exception, test with if before",
+    ast.JoinedStr: "print() takes several values, with commas between",
+    ast.Match: "compare them one by one with if",
+    ast.List: "a tuple holds a few numbers, a cuda.local.array many",
+    ast.ListComp: "fill a cuda.local.array in a for loop",
+    ast.Import: "import at the top of the file",
+    ast.ImportFrom: "import at the top of the file",
+    ast.Starred: "take a tuple apart by its numbers, such as t[0] and t[1:]",
 }
 
 
@@ -214,7 +225,9 @@ class _Translator:
         """The error for something that cannot be in a kernel, or that is missing here."""
         line = getattr(node, "lineno", None)
         if kind == "not-a-kernel":
+            instead = INSTEAD.get(type(node), "")
             message = f"{what} cannot be used in a kernel: a GPU thread has no Python objects"
+            message += f"; {instead}" if instead else ""
         else:
             message = f"{what} is not supported by the SIMT machine"
         return Stop(Finding(kind, line, message))
@@ -556,8 +569,8 @@ class _Translator:
             if target.id in self.watched:
                 self.say(f"d_{target.id} = union(d_{target.id}, m.mask)")
         elif isinstance(target, ast.Tuple | ast.List):
-            if any(isinstance(e, ast.Starred) for e in target.elts):
-                raise self.refuse(target, "a starred target")
+            for starred in (e for e in target.elts if isinstance(e, ast.Starred)):
+                raise self.refuse(starred, "a starred target")
             name = self.fresh("t")
             self.say(f"{name} = m.unpack({text}, {len(target.elts)})")
             for position, element in enumerate(target.elts):
@@ -625,7 +638,10 @@ class _Translator:
         self.say(f"def {name}(m{names}):")
         self.depth += 1
         self.say("_f = m.enter()")
-        bound = _bound(node.body)
+        outer = {n for s in ast.walk(node) if isinstance(s, ast.Nonlocal) for n in s.names}
+        if outer:
+            self.say("nonlocal " + ", ".join(f"v_{n}" for n in sorted(outer)))
+        bound = _bound(node.body) - outer
         if bound:
             self.say(" = ".join(f"v_{n}" for n in sorted(bound)) + " = UNDEFINED")
         loops, self.loops = self.loops, []
@@ -634,6 +650,9 @@ class _Translator:
         self.say("return m.exit(_f)")
         self.depth -= 1
         self.say(f"v_{node.name} = LocalFunction({name})")
+
+    def _do_Nonlocal(self, node: ast.Nonlocal) -> None:  # noqa: N802
+        """Said where the inner function begins."""
 
     def _do_Pass(self, node: ast.Pass) -> None:  # noqa: N802
         self.say("pass")

@@ -155,7 +155,10 @@ def _span(m: Chunk, view: View, i: slice, extent: Value) -> tuple[Value, Value, 
     bounds = [None if b is None else whole_number(m, view.name, b) for b in (i.start, i.stop)]
     step = 1 if i.step is None else whole_number(m, view.name, i.step)
     if type(step) is not int:
-        message = "a slice whose step differs from thread to thread: index single elements"
+        message = (
+            "a slice whose step differs from thread to thread is not supported by the SIMT "
+            "machine: index single elements"
+        )
         raise m.stop("unsupported", message, array=view.name)
     if step == 0:
         raise m.stop("not-a-kernel", "a slice with a step of 0", array=view.name)

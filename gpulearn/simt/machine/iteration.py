@@ -13,6 +13,7 @@ from gpulearn.simt.core.arithmetic import BINARY, COMPARE
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.values import Range, Value, normal
 from gpulearn.simt.machine.machine import Machine
+from gpulearn.simt.machine.per_thread import Choice
 from gpulearn.simt.machine.views import elements
 
 __all__ = ["Indices", "Pairs", "contains", "item", "length"]
@@ -39,6 +40,8 @@ def length(m: Machine, thing: Any) -> Value:
     """`len(thing)`, which may differ from thread to thread."""
     if isinstance(thing, View):
         return thing.shape[0]
+    if isinstance(thing, Choice):
+        return thing.each(m, lambda view: view.shape[0])
     if isinstance(thing, tuple | str):
         return len(thing)
     if isinstance(thing, Range):

@@ -59,7 +59,10 @@ def reshaped(m: Chunk, view: View, shape: tuple[Value, ...]) -> View:
         if len(shape) == 1 and type(shape[0]) is int and shape[0] == -1:
             shape = (view.size,)
         else:
-            message = "a reshape whose sizes differ from thread to thread: index single elements"
+            message = (
+                "a reshape whose sizes differ from thread to thread is not supported by the SIMT "
+                "machine: index single elements"
+            )
             raise m.stop("unsupported", message, array=view.name)
     elif -1 in shape:
         rest = -math.prod(shape)
