@@ -278,8 +278,13 @@ def made(piece: str, library: Any) -> Any:
     return sources.module(text, library).kernel
 
 
+def _python(thread: int) -> Any:
+    """`cuda` for the oracle."""
+    return SimpleNamespace(jit=_as_it_is, declare_device=_as_it_is, grid=lambda _: thread)
+
+
 def _as_it_is(function: Any = None, *rest: Any, **options: Any) -> Any:
-    """`cuda.jit` for the oracle."""
+    """`cuda.jit` that leaves a function alone."""
     return function or (lambda one: one)
 
 
@@ -294,11 +299,7 @@ def arguments() -> tuple[np.ndarray, ...]:
 def test_a_piece_of_a_kernel_gives_what_it_gives_in_python(piece: str) -> None:
     want = arguments()
     for thread in range(THREADS):
-        in_python = made(
-            piece,
-            SimpleNamespace(jit=_as_it_is, declare_device=_as_it_is, grid=lambda _, i=thread: i),
-        )
-        in_python(*want)
+        made(piece, _python(thread))(*want)
     plain, unchecked, watched = arguments(), arguments(), arguments()
     kernel = made(piece, cuda)
     launch(kernel, 2, THREADS // 2, *plain)

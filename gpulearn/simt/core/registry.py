@@ -74,6 +74,9 @@ class DeviceFunction:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self.signature = inspect.signature(function)
+        kinds = {p.kind for p in self.signature.parameters.values()}
+        plain = kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD}
+        self.plain = len(self.signature.parameters) if plain else -1  # arguments of a usual call
         self.__name__ = function.__name__
 
 

@@ -153,16 +153,10 @@ class Machine(Chunk):
         """Calls a device function, or an intrinsic held in a variable."""
         found = callee(function)
         if isinstance(found, DeviceFunction):
-            try:
-                bound = found.signature.bind(*args, **kwargs)
-            except TypeError:
-                names = list(found.signature.parameters)
-                need = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
-                message = f"{found.__name__}() takes {need}, {len(args) + len(kwargs)} given"
-                raise self.stop("not-a-kernel", message) from None
-            bound.apply_defaults()
+            if kwargs or len(args) != found.plain:
+                args = self._bound(found, args, kwargs)
             place = self.line
-            result = self.program.translation(found)(self, *bound.arguments.values())
+            result = self.program.translation(found)(self, *args)
             self.line = place
             return result
         if isinstance(found, Intrinsic):
@@ -173,6 +167,18 @@ class Machine(Chunk):
             return found(*args, **kwargs)
         message = f"{function!r} cannot be called in a kernel"
         raise self.stop("not-a-kernel", message)
+
+    def _bound(self, found: DeviceFunction, args: Any, kwargs: dict[str, Any]) -> Any:
+        """The arguments of a call in the order of the parameters, with defaults."""
+        try:
+            bound = found.signature.bind(*args, **kwargs)
+        except TypeError:
+            names = list(found.signature.parameters)
+            need = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
+            message = f"{found.__name__}() takes {need}, {len(args) + len(kwargs)} given"
+            raise self.stop("not-a-kernel", message) from None
+        bound.apply_defaults()
+        return bound.arguments.values()
 
     # --- conditions
 
