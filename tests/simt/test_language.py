@@ -164,6 +164,7 @@ BLOCKS = [
     "def f(x):\n  return x + n\nout[i] = f(2)",
     "def f(x, y=2, z=3):\n  return x + 10 * y + 100 * z\nout[i] = f(n) + f(n, z=n)",
     "x = a\nif i % 2:\n  x = a[:, 1:]\nfor r in x[n - 1:]:\n  out[i] += r[0] + x[0].sum()",
+    "x = n\ndef f():\n  nonlocal x\n  x += n\nf()\nf()\nout[i] = x",
     "y = None\nif n:\n  y = 3\nif y is not None:\n  out[i] = y",
     "match n:\n  case 1:\n    out[i] = 1\n  case 2:\n    out[i] = 5\n  case _:\n    out[i] = 7",
     "match n:\n  case 1 | 2:\n    out[i] = 1\n  case 3 if b[0] > 9:\n    out[i] = 2",

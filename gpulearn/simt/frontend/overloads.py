@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, converter
+from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, LocalFunction, converter
 from gpulearn.simt.frontend.numba_bridge import overload_bodies
 from gpulearn.simt.frontend.typecheck import numba_type
 from gpulearn.simt.machine.machine import Machine
@@ -52,4 +52,8 @@ def _body(
 
 def _kind(value: Any) -> Any:
     """The Numba type of a value; a number for each thread has that of its element."""
+    if isinstance(value, DeviceFunction | LocalFunction | Intrinsic):
+        from numba import types as numba_types
+
+        return numba_types.undefined  # a function's type decides nothing here
     return numba_type(value.dtype.type(0) if isinstance(value, np.ndarray) else value)

@@ -432,12 +432,13 @@ class _Translator:
 
     def inner(self, arguments: ast.arguments, node: ast.AST) -> str:
         """The parameters of a function inside the kernel, as text."""
-        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
-            raise self.refuse(node, "a * in an inner function", "unsupported")
+        if arguments.kwarg or arguments.kwonlyargs:
+            raise self.refuse(node, "** or a bare * in an inner function", "unsupported")
         names = [f", v_{a.arg}" for a in [*arguments.posonlyargs, *arguments.args]]
         given = [f"={self.expression(d)}" for d in arguments.defaults]
         bare = [""] * (len(names) - len(given))
-        return "".join(n + d for n, d in zip(names, [*bare, *given], strict=True))
+        rest = f", *v_{arguments.vararg.arg}" if arguments.vararg else ""
+        return "".join(n + d for n, d in zip(names, [*bare, *given], strict=True)) + rest
 
     def _on_NamedExpr(self, node: ast.NamedExpr) -> str:  # noqa: N802
         if self.lazy:
