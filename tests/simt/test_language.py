@@ -198,6 +198,7 @@ REFUSED = {
     "x = [n, 2]": "a tuple holds a few numbers",
     "out[i] = b.copy()[0]": "copy its elements into a cuda.local.array",
     "out[i] = b.astype(np.int32)[0]": "convert single elements",
+    "x = rows[:, 1:].reshape(18)": "only where its elements lie one after the other",
     "x = b.reshape(5)": "b has 4 elements, and a reshape to (5,) does not",
     "x = a.T.reshape(6)": "its elements do not lie one after the other",
     "x = row[:n].reshape(-1, 1)": "sizes differ from thread to thread",
@@ -317,3 +318,12 @@ def test_a_refusal_says_what_to_write_instead(piece: str, said: str) -> None:
         launch(made(piece, cuda), 2, THREADS // 2, *arguments())
     assert said in str(caught.value)
     assert "line " in str(caught.value)
+
+
+def test_an_array_without_elements_can_be_reshaped() -> None:
+    def kernel(a, out):
+        out[0] = a.reshape((4, 0)).shape[0]
+
+    out = np.zeros(1)
+    launch(kernel, 1, 1, np.zeros((0, 3)), out)
+    assert out[0] == 4

@@ -104,6 +104,8 @@ def numba_type(value: Any) -> Any:
 
 
 def _layout(view: View) -> str:
+    if any(type(n) is int and n == 0 for n in view.shape):
+        return "C"
     size = view.dtype.itemsize
     c = f = size
     is_c = is_f = True

@@ -42,6 +42,8 @@ def elements(m: Chunk, view: View) -> Iterator[tuple[int, ...]]:
 def _packed(view: View) -> bool:
     """Whether the elements lie one after the other, in C order."""
     step: Value = view.dtype.itemsize
+    if any(type(n) is int and n == 0 for n in view.shape):
+        return True
     for n, stride in zip(reversed(view.shape), reversed(view.strides), strict=True):
         if not (type(n) is int and n == 1) and not (type(step) is int and stride == step):
             return False
