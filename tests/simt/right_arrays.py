@@ -59,7 +59,7 @@ def _points(out: np.ndarray) -> None:
 def local_records(out):
     i = cuda.grid(1)
     own = cuda.local.array(3, POINT)
-    own[1].x, own[1].at[0] = i, 0
+    own[1].x = i  # and at[0] stays as it is: a copy of the record is no use of it
     own[1].at[1] = 2.5 + i
     own[1]["y"] = 7
     own[2] = own[1]

@@ -510,8 +510,10 @@ class Machine(Chunk):
         if not isinstance(value, Record):
             message = f"an element of {view.name} takes a record"
             raise self.stop("not-a-kernel", message)
+        before, self.copying = self.copying, True
         for name in view.dtype.names or ():
             self.store(view.field(name), place, self.load(value.field(name), value.index))
+        self.copying = before
 
     # --- attributes and methods
 

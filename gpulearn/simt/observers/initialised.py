@@ -49,7 +49,7 @@ class Initialised(Observer):
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
         """Reports a read of what nobody has written."""
-        if kind == "store" or view.space not in ("shared", "local"):
+        if kind == "store" or m.copying or view.space not in ("shared", "local"):
             return
         known = self._known(view)
         if known.full():
