@@ -11,7 +11,7 @@ import numpy as np
 
 from gpulearn.device import numba_cuda
 from gpulearn.errors import BadInput
-from gpulearn.simt.core.registry import Namespace, intrinsics
+from gpulearn.simt.core.registry import DeclaredFunction, Namespace, intrinsics
 from gpulearn.simt.host.arguments import In, InOut, Out
 from gpulearn.simt.host.device_array import (
     NUMBERS,
@@ -163,6 +163,11 @@ def mapped(*arylist: Any, **kws: Any) -> Iterator[Any]:
 def defer_cleanup() -> Iterator[None]:
     """Nothing to defer here."""
     yield
+
+
+def declare_device(name: str, sig: Any, link: Any = None, **options: Any) -> DeclaredFunction:
+    """A function of compiled code, which kernels can call on a GPU only."""
+    return DeclaredFunction(name, sig)
 
 
 class _Random(Namespace):
