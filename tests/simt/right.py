@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import (
+    right_arrays,
     right_basic,
     right_exchange,
     right_language,
@@ -14,6 +15,7 @@ from .cases import Case
 
 CASES: list[Case] = [
     *right_basic.CASES,
+    *right_arrays.CASES,
     *right_values.CASES,
     *right_language.CASES,
     *right_shared.CASES,

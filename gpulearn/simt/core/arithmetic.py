@@ -57,8 +57,8 @@ def _binary(
         ta, tb = type(a), type(b)
         if ta is int and tb is int and exact is not None:
             return _wrapped(exact(a, b))
-        if ta is tuple and tb is tuple and ufunc is np.add:
-            return a + b
+        if ta is tuple:
+            return _joined(ufunc, a, b)
         if ta is np.ndarray:
             da = a.dtype
             if tb is int:
@@ -84,6 +84,15 @@ def _binary(
 
     operate.__name__ = operate.__qualname__ = str(ufunc.__name__)
     return operate
+
+
+def _joined(ufunc: Any, a: tuple[Value, ...], b: Value) -> Value:
+    """`+` of two tuples, and a tuple times a whole number that all threads share."""
+    if ufunc is np.add and isinstance(b, tuple):
+        return a + tuple(b)
+    if ufunc is np.multiply and type(b) is int:
+        return a * b
+    raise TypeError("tuple is not a number")
 
 
 def _result(table: str) -> Callable[[np.dtype[Any], np.dtype[Any]], np.dtype[Any]]:

@@ -63,6 +63,7 @@ class Chunk:
         self.warps = -(-self.threads // 32)
         self.findings = findings
         self.mask: Mask = None
+        self.copying = False  # a record as a whole, set or not
         self.line = 0  # the place of the statement that is carried out
         self.block_numbers = numbers
         self.axes: dict[int, tuple[Value, ...]] = {}  # the threads' places in the grid, by `ndim`

@@ -2,8 +2,9 @@
 
 An `Allocation` is a run of bytes in one memory space, at an address such as the hardware
 would give it. A `View` is an array in it: dtype, shape and strides as in NumPy. Shared
-memory holds one row per block of the chunk, local memory one column per thread, so an
-element's *slot* (its number in the allocation's flat storage) is found by one addition.
+memory holds one row per block of the chunk, local memory one column per thread (one row
+where its bytes are read as several types), so an element's *slot* (its number in the
+allocation's flat storage) is found by one addition.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Allocation:
         self.space = space
         self.data = data  # flat uint8
         self.pitch = pitch
+        self.columns = space == "local"  # the threads' elements stand side by side
         self.number = next(_ids)
         self.address = self.number << 40  # virtual; far from any other allocation
         self.offset = 0  # of a shared array within its block's shared memory
@@ -113,6 +115,11 @@ class View:
     def size(self) -> Value:
         """The number of elements."""
         return math.prod(self.shape)
+
+    def transposed(self) -> View:
+        """The array with its dimensions in reverse."""
+        shape, strides = self.shape[::-1], self.strides[::-1]
+        return View(self.allocation, self.dtype, shape, strides, self.offset, self.name)
 
     def field(self, name: str) -> View:
         """The array of one field of a structured array."""
@@ -189,9 +196,11 @@ class Record:
         self.view = view
         self.index = index
 
-    def field(self, name: str) -> View:
-        """The array that the field belongs to."""
-        return self.view.field(name)
+    def field(self, name: str | int) -> View:
+        """The array of a field, which has a name and a number."""
+        return self.view.field(
+            name if isinstance(name, str) else (self.view.dtype.names or ())[name]
+        )
 
 
 def gather(view: View, slot: Value, lanes: Value) -> Value:
@@ -214,17 +223,20 @@ def gather(view: View, slot: Value, lanes: Value) -> Value:
         return view.flat.take(slot + lanes * view.width)
     if space == "local":
         blocks, threads = lanes
-        if type(slot) is int:
+        if type(slot) is int and view.allocation.columns:
             return view.flat.reshape(-1, blocks, threads)[slot].copy()
-        return view.flat.take(local_slots(slot, blocks, threads))
+        return view.flat.take(local_slots(view, slot, blocks, threads))
     if type(slot) is int:
         return normal(view.flat[slot])
     return view.flat.take(slot)
 
 
-def local_slots(slot: Value, blocks: int, threads: int) -> Value:
-    """Slots of thread-private memory, which is stored with the threads side by side."""
-    return slot * (blocks * threads) + np.arange(blocks * threads).reshape(blocks, threads)
+def local_slots(view: View, slot: Value, blocks: int, threads: int) -> Value:
+    """Slots of thread-private memory."""
+    lanes = np.arange(blocks * threads).reshape(blocks, threads)
+    if view.allocation.columns:
+        return slot * (blocks * threads) + lanes
+    return slot + lanes * view.width
 
 
 def full_slots(view: View, slot: Value, lanes: Value) -> Value:
@@ -232,7 +244,7 @@ def full_slots(view: View, slot: Value, lanes: Value) -> Value:
     if view.space == "shared":
         return slot + lanes * view.width
     if view.space == "local":
-        return local_slots(slot, *lanes)
+        return local_slots(view, slot, *lanes)
     return slot
 
 

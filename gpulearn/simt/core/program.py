@@ -28,9 +28,6 @@ class MachineProgram(Protocol):
     ) -> tuple[Translation, tuple[Any, ...]]:
         """A device function, and the arguments as its declared signature wants them."""
 
-    def parameters(self, device: DeviceFunction) -> list[str]:
-        """The names of a device function's parameters."""
-
     @property
     def captured(self) -> list[View]:
         """The arrays on the device that the kernel reaches by a global name."""
@@ -42,6 +39,10 @@ class MachineProgram(Protocol):
     @property
     def makes_arrays(self) -> bool:
         """Whether the kernel has shared or local arrays."""
+
+    @property
+    def reinterprets(self) -> bool:
+        """Whether the kernel may read memory of one type as another."""
 
     @property
     def written_parameters(self) -> set[str]:

@@ -7,6 +7,7 @@ to the same `Intrinsic` here. Modules that implement intrinsics register them.
 from __future__ import annotations
 
 import enum
+import inspect
 import sys
 import types
 from collections.abc import Callable
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from gpulearn.simt.core.source import KernelSource
 
 __all__ = [
+    "DeclaredFunction",
     "DeviceFunction",
     "Intrinsic",
     "LocalFunction",
@@ -27,6 +29,8 @@ __all__ = [
     "intrinsic",
     "intrinsics",
     "is_namespace",
+    "method",
+    "methods",
     "python_function",
 ]
 
@@ -75,9 +79,21 @@ class DeviceFunction:
 
     def __init__(self, dispatcher: Any) -> None:
         self.dispatcher = dispatcher
-        self.function: Callable[..., Any] = dispatcher.py_func
+        self.function: Callable[..., Any] = python_function(dispatcher) or dispatcher
+        self.signature = inspect.signature(self.function)
+        kinds = {p.kind for p in self.signature.parameters.values()}
+        plain = kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD}
+        self.plain = len(self.signature.parameters) if plain else -1  # arguments of a usual call
         self.__name__ = self.function.__name__
         self.source: KernelSource | None = None
+
+
+class DeclaredFunction:
+    """What `declare_device` gives: a function whose code no Python holds."""
+
+    def __init__(self, name: str, signature: Any) -> None:
+        self.__name__ = name
+        self.signature = signature
 
 
 class LocalFunction:
@@ -89,6 +105,7 @@ class LocalFunction:
 
 _INTRINSICS: dict[str, Intrinsic] = {}
 _FUNCTIONS: dict[int, tuple[Any, Intrinsic]] = {}
+_METHODS: dict[str, Callable[..., Any]] = {}
 _NUMBA: dict[int, tuple[Any, Intrinsic | Namespace]] = {}
 _DEVICE: dict[int, DeviceFunction] = {}  # by their dispatchers
 
@@ -115,6 +132,21 @@ def function(*objects: Any, flop: bool = False) -> Callable[[F], F]:
         return run
 
     return register
+
+
+def method(name: str) -> Callable[[F], F]:
+    """Registers the implementation of an array's method, `run(machine, array, *arguments)`."""
+
+    def register(run: F) -> F:
+        _METHODS[name] = run
+        return run
+
+    return register
+
+
+def methods() -> dict[str, Callable[..., Any]]:
+    """Every registered method of arrays."""
+    return _METHODS
 
 
 def intrinsics() -> dict[str, Intrinsic]:

@@ -18,6 +18,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.match import without_match
+from gpulearn.simt.core.registry import is_namespace
 
 __all__ = ["LINE_BITS", "MISSING", "KernelSource", "read", "unit"]
 
@@ -62,9 +64,10 @@ class KernelSource:
 
     @cached_property
     def parameters(self) -> list[str]:
-        """The names of the positional parameters."""
-        arguments = self.tree.args
-        return [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
+        """The names of the parameters, in the order of the function's signature."""
+        given = self.tree.args
+        star = [given.vararg] if given.vararg else []
+        return [a.arg for a in [*given.posonlyargs, *given.args, *star, *given.kwonlyargs]]
 
     @cached_property
     def lines(self) -> dict[int, str]:
@@ -109,6 +112,14 @@ class KernelSource:
         if path not in self.frozen:
             self.frozen[path] = value.copy() if isinstance(value, np.ndarray) else value
         return self.frozen[path]
+
+    def named(self, node: ast.expr) -> Any:
+        """What a name or dotted name stands for before the kernel runs; `MISSING` if nothing."""
+        if isinstance(node, ast.Name) and node.id not in self.locals:
+            return self.lookup(node.id)
+        if isinstance(node, ast.Attribute) and is_namespace(base := self.named(node.value)):
+            return self.keep(ast.unparse(node), getattr(base, node.attr, MISSING))
+        return MISSING
 
 
 def _refuse(function: Callable[..., Any], why: str) -> Stop:
@@ -179,4 +190,4 @@ def read(function: Callable[..., Any]) -> KernelSource:
     if tree is None:
         raise _refuse(function, "is not defined by a def statement")
     ast.increment_lineno(tree, start)
-    return KernelSource(function, tree, start + 1, text)
+    return KernelSource(function, without_match(tree), start + 1, text)

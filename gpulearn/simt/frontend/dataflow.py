@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, callee
+from gpulearn.simt.core.registry import DeviceFunction, callee
 from gpulearn.simt.core.source import KernelSource
 from gpulearn.simt.core.values import merge_type
 
@@ -300,26 +300,12 @@ def _is_value(
     if isinstance(parent, ast.Subscript | ast.Attribute):
         return not (isinstance(parent, ast.Attribute) or parent.value is node)
     if isinstance(parent, ast.Call):
-        function = parent.func
-        if isinstance(function, ast.Name) and function.id not in source.locals:
-            return not isinstance(callee(source.lookup(function.id)), DeviceFunction)
-        return isinstance(function, ast.Attribute) and not isinstance(
-            callee(_attribute(function, source)), DeviceFunction
-        )
+        if isinstance(parent.func, ast.Name) and parent.func.id in source.locals:
+            return False
+        return not isinstance(callee(source.named(parent.func)), DeviceFunction)
     if isinstance(parent, ast.Assign):
         targets = [n for t in parent.targets for n in ast.walk(t) if isinstance(n, ast.Name)]
         return not any(t.id in indexed for t in targets if isinstance(t.ctx, ast.Store))
     if isinstance(parent, ast.IfExp | ast.Tuple | ast.keyword | ast.Starred):
         return _is_value(parent, parents, indexed, source)
     return not isinstance(parent, ast.For | ast.Return | ast.NamedExpr)
-
-
-def _attribute(node: ast.Attribute, source: KernelSource) -> object:
-    base: object = None
-    if isinstance(node.value, ast.Name) and node.value.id not in source.locals:
-        base = source.lookup(node.value.id)
-    elif isinstance(node.value, ast.Attribute):
-        base = _attribute(node.value, source)
-    if isinstance(base, Intrinsic):
-        return base
-    return getattr(base, node.attr, None)

@@ -20,13 +20,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from gpulearn.device import numba_cuda
-from gpulearn.simt.core.registry import Intrinsic, Namespace, python_function
+from gpulearn.simt.core.registry import DeclaredFunction, Intrinsic, Namespace, python_function
 
 __all__ = [
     "CAPABILITY",
     "NotLowered",
     "any_device",
     "device_of",
+    "overload_bodies",
     "real_device",
     "real_function",
     "type_annotation",
@@ -35,6 +36,7 @@ __all__ = [
 CAPABILITY = (8, 0)  # the compute capability that kernels are compiled for without a GPU
 _patching = threading.RLock()  # what stands in for parts of Numba is put back by who put it
 _device: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # our device functions and Numba's
+_modules: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # modules with some, and stand-ins
 
 
 def real_function(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -185,6 +187,22 @@ def real_device(dispatcher: Any) -> Any:
         return _real(dispatcher)
 
 
+def overload_bodies(function: Callable[..., Any]) -> list[Callable[..., Any]]:
+    """What chooses the body of a function for types: its overloads, CUDA's own first."""
+    numba_cuda.load()
+    from numba.cuda.descriptor import cuda_target
+
+    context = cuda_target.typing_context
+    context.refresh()
+    try:
+        known = context.resolve_value_type(function)
+    except Exception:  # Numba knows nothing of it
+        return []
+    templates = [t for t in getattr(known, "templates", ()) if hasattr(t, "_overload_func")]
+    templates.sort(key=lambda t: t.metadata.get("target") != "cuda")
+    return [t._overload_func for t in templates]
+
+
 @contextlib.contextmanager
 def _only_if_it_compiles() -> Iterator[None]:
     """Forgets the device functions of a compilation that fails: names may get a meaning later."""
@@ -202,6 +220,7 @@ def _twin(function: Callable[..., Any]) -> Any:
     code = function.__code__
     cells = tuple(python_types.CellType() for _ in code.co_freevars)
     made = python_types.FunctionType(code, {}, code.co_name, function.__defaults__, cells)
+    made.__kwdefaults__ = function.__kwdefaults__
     made.__module__ = getattr(function, "__module__", "kernel")
     made.__qualname__ = getattr(function, "__qualname__", code.co_name)
     return made
@@ -236,19 +255,42 @@ def _real(thing: Any) -> Any:
         if thing.__name__ in ("gpulearn.cuda", "gpulearn.simt.host.api"):
             return numba.cuda
         stood_in_for = thing.__name__.partition(".")[0] == "numba"
-        return sys.modules[thing.__name__] if stood_in_for else thing
+        return sys.modules[thing.__name__] if stood_in_for else _real_module(thing)
+    if type(thing) is tuple:
+        return tuple(map(_real, thing))
     if isinstance(thing, Intrinsic | Namespace):
         path = thing.name if isinstance(thing, Intrinsic) else thing.__name__
         found: Any = numba.cuda
         for part in path.split("."):
             found = getattr(found, part, None)
         return found if found is not None else thing
-    home = type(thing).__module__
-    if home == "gpulearn.simt.host.dispatcher" and python_function(thing):
+    if isinstance(thing, DeclaredFunction):
+        return numba.cuda.declare_device(thing.__name__, thing.signature)
+    if _is_ours(thing):
         return _device[thing] if thing in _device else _made(thing)
-    if home == "gpulearn.simt.host.device_array":
+    if type(thing).__module__ == "gpulearn.simt.host.device_array":
         return _Captured(thing)
     return thing
+
+
+def _is_ours(thing: Any) -> bool:
+    """Whether it is a kernel or device function of this package."""
+    home = type(thing).__module__
+    return home == "gpulearn.simt.host.dispatcher" and python_function(thing) is not None
+
+
+def _real_module(module: python_types.ModuleType) -> python_types.ModuleType:
+    """The module itself, or a stand-in if it holds device functions of this package."""
+    held = list(vars(module).items())
+    if not any(_is_ours(value) for _, value in held):
+        return module
+    stand_in: python_types.ModuleType = _modules.setdefault(
+        module, python_types.ModuleType(module.__name__)
+    )
+    for name, value in held:
+        if vars(stand_in).get(name) is not value:
+            setattr(stand_in, name, _real(value) if _is_ours(value) else value)
+    return stand_in
 
 
 def _made(dispatcher: Any) -> Any:

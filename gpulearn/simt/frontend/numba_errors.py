@@ -176,6 +176,10 @@ _SENTENCES = (
         r"Cannot bind 'args=.*' to signature '\(([^']*)\)' due to \"TypeError: (.*?)\"",
         "the function called here takes ({0}): {1}",
     ),
+    (
+        r"reshape\(\) supports contiguous array only",
+        "an array can be reshaped only where its elements lie one after the other",
+    ),
     (r"Invalid use of getiter", "a number cannot be looped over: range(n) counts up to it"),
     (
         rf"Invalid use of {_NUMBER} with parameters",
@@ -195,7 +199,8 @@ _SENTENCES = (
     ),
     (
         r">>> array\(.*, class\(",
-        "the shape of shared.array and local.array must be a constant, known at compile time",
+        "the shape of shared.array and local.array must be a constant, known at compile time: "
+        "give what is computed or an argument a name outside of the kernel, such as TILE = 32",
     ),
     (
         rf">>> (?:get|set)item\(({_NUMBER})\b",

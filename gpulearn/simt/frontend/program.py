@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+import gpulearn.simt.frontend.overloads
 import gpulearn.simt.intrinsics  # noqa: F401 - they register what kernels can call
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import View
@@ -64,10 +65,6 @@ class Program:
             self._source(device), declared, lambda: device_types(device.dispatcher, declared)
         )
         return translation, args
-
-    def parameters(self, device: DeviceFunction) -> list[str]:
-        """The names of a device function's parameters."""
-        return self._source(device).parameters
 
     @cached_property
     def refused(self) -> Finding | None:
@@ -143,6 +140,11 @@ class Program:
     def makes_arrays(self) -> bool:
         """Whether the kernel has shared or local arrays."""
         return self._mentions("shared", "local", "array")
+
+    @cached_property
+    def reinterprets(self) -> bool:
+        """Whether the kernel may read memory of one type as another."""
+        return self._mentions("view")
 
     @cached_property
     def written_parameters(self) -> set[str]:

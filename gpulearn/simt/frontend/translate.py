@@ -35,6 +35,7 @@ from gpulearn.simt.core.masks import EMPTY, union
 from gpulearn.simt.core.memory import constant_view
 from gpulearn.simt.core.program import Translation
 from gpulearn.simt.core.registry import (
+    DeclaredFunction,
     Intrinsic,
     LocalFunction,
     callee,
@@ -46,6 +47,7 @@ from gpulearn.simt.core.source import LINE_BITS, MISSING, KernelSource
 from gpulearn.simt.core.values import UNDEFINED, cast, normal, settle
 from gpulearn.simt.frontend.dataflow import CHOSEN, RETURNED, Types, doubtful_reads, types_of_reads
 from gpulearn.simt.machine.control_flow import Loop, Repeat
+from gpulearn.simt.machine.iteration import contains
 
 __all__ = ["translate"]
 
@@ -62,13 +64,25 @@ REFUSED: dict[type[ast.AST], str] = {
     ast.Yield: "yield",
     ast.YieldFrom: "yield from",
     ast.Try: "try",
+    ast.TryStar: "try",
+    ast.Match: "a match on the parts of sequences, mappings or objects",
     ast.With: "with",
     ast.ClassDef: "a class",
     ast.AsyncFunctionDef: "an async function",
     ast.Import: "an import",
     ast.ImportFrom: "an import",
     ast.Global: "global",
-    ast.Nonlocal: "nonlocal",
+}
+INSTEAD: dict[type[ast.AST], str] = {
+    ast.Try: "it catches no exception, test with if before",
+    ast.TryStar: "it catches no exception, test with if before",
+    ast.JoinedStr: "print() takes several values, with commas between",
+    ast.Match: "compare them one by one with if",
+    ast.List: "a tuple holds a few numbers, a cuda.local.array many",
+    ast.ListComp: "fill a cuda.local.array in a for loop",
+    ast.Import: "import at the top of the file",
+    ast.ImportFrom: "import at the top of the file",
+    ast.Starred: "take a tuple apart by its numbers, such as t[0] and t[1:]",
 }
 
 
@@ -144,10 +158,6 @@ def _simple(node: ast.expr) -> bool:
     return all(isinstance(n, _PLAIN) for n in ast.walk(node))
 
 
-def _is_leaf(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant | ast.Name | ast.Call)
-
-
 def _kind(node: ast.expr) -> np.dtype[Any] | None:
     """The type of a number that is written out."""
     if isinstance(node, ast.UnaryOp):
@@ -195,6 +205,7 @@ class _Translator:
         self.names: dict[str, Any] = {
             "np": np, "EMPTY": EMPTY, "UNDEFINED": UNDEFINED, "union": union, "cast": cast,
             "settle": settle, "LocalFunction": LocalFunction, "Loop": Loop, "Repeat": Repeat,
+            "contains": contains,
             **BINARY, **COMPARE, **UNARY,
         }  # fmt: skip
 
@@ -217,7 +228,9 @@ class _Translator:
         """The error for something that cannot be in a kernel, or that is missing here."""
         line = getattr(node, "lineno", None)
         if kind == "not-a-kernel":
+            instead = INSTEAD.get(type(node), "")
             message = f"{what} cannot be used in a kernel: a GPU thread has no Python objects"
+            message += f"; {instead}" if instead else ""
         else:
             message = f"{what} is not supported by the SIMT machine"
         return Stop(Finding(kind, line, message))
@@ -262,8 +275,10 @@ class _Translator:
         value = normal(value)
         if type(value) in (bool, int, float):
             return self.number(value)
-        if type(value) is tuple:
-            return f"({''.join(self.known(one, name) + ', ' for one in value)})"
+        if isinstance(value, tuple):
+            items = "".join(f"{self.known(one, name)}, " for one in value)
+            named = hasattr(value, "_fields")
+            return f"{self.constant(type(value))}({items})" if named else f"({items})"
         if isinstance(value, np.ndarray):
             return self.constant(constant_view(value, name))
         if hasattr(value, "as_view"):  # an array on the device
@@ -417,7 +432,7 @@ class _Translator:
             text = f"m.same({left}, {right})"
             return text if isinstance(op, ast.Is) else f"Not({text})"
         if isinstance(op, ast.In | ast.NotIn):
-            text = f"m.contains({right}, {left})"
+            text = f"contains(m, {right}, {left})"
             return text if isinstance(op, ast.In) else f"Not({text})"
         return f"{type(op).__name__}({left}, {right})"
 
@@ -427,9 +442,13 @@ class _Translator:
 
     def inner(self, arguments: ast.arguments, node: ast.AST) -> str:
         """The parameters of a function inside the kernel, as text."""
-        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
-            raise self.refuse(node, "a default or * in an inner function", "unsupported")
-        return "".join(f", v_{a.arg}" for a in [*arguments.posonlyargs, *arguments.args])
+        if arguments.kwarg or arguments.kwonlyargs:
+            raise self.refuse(node, "** or a bare * in an inner function", "unsupported")
+        names = [f", v_{a.arg}" for a in [*arguments.posonlyargs, *arguments.args]]
+        given = [f"={self.expression(d)}" for d in arguments.defaults]
+        bare = [""] * (len(names) - len(given))
+        rest = f", *v_{arguments.vararg.arg}" if arguments.vararg else ""
+        return "".join(n + d for n, d in zip(names, [*bare, *given], strict=True)) + rest
 
     def _on_NamedExpr(self, node: ast.NamedExpr) -> str:  # noqa: N802
         if self.lazy:
@@ -488,23 +507,6 @@ class _Translator:
             )
             raise Stop(Finding("not-a-kernel", node.lineno, message)) from None
 
-    def check_shape(self, node: ast.Call, name: str) -> None:
-        """The shape of an array of the kernel's own must be fixed before it runs."""
-        shapes = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "shape")]
-        for shape in shapes:
-            for n in shape.elts if isinstance(shape, ast.Tuple) else [shape]:
-                passed = isinstance(n, ast.Name) and n.id in self.source.parameters
-                fixed = all(isinstance(p, ast.Constant) for p in ast.walk(n) if _is_leaf(p))
-                if not passed and (fixed or not isinstance(n, ast.BinOp | ast.Call)):
-                    continue
-                text = ast.unparse(n)
-                why = "an argument" if passed else "computed"
-                message = (
-                    f"the shape of cuda.{name} must be made of constants; {text} is {why}: "
-                    "give it a name outside of the kernel"
-                )
-                raise Stop(Finding("not-a-kernel", node.lineno, message))
-
     def _on_Call(self, node: ast.Call) -> str:  # noqa: N802
         arguments = [self.item(a) for a in node.args]
         for keyword in node.keywords:
@@ -514,7 +516,7 @@ class _Translator:
         inner = "".join(", " + a for a in arguments)
         function = self.static(node.func)
         strings = [a for a in node.args if isinstance(a, ast.Constant) and type(a.value) is str]
-        if strings and function in (int, len, bool, abs, round, complex):
+        if strings and function in (int, bool, abs, round, complex):
             raise self.refuse(node, f"the string {strings[0].value!r}")
         if function is MISSING and isinstance(node.func, ast.Name):
             name = node.func.id
@@ -532,10 +534,12 @@ class _Translator:
             text = f"{self.constant(found.run)}(m{inner})"
             self.check_arguments(node, found)
             if found.site:
-                self.check_shape(node, found.name)
                 site = self.constant(Site(self.target or found.name.split(".")[0]))
                 text = f"{self.constant(found.run)}(m, {site}{inner})"
             return f"m.flop({text})" if self.counting and found.flop else text
+        if isinstance(found, DeclaredFunction):
+            what = f"{found.__name__}(), which cuda.declare_device takes from compiled code,"
+            raise self.refuse(node, what, "unsupported")
         if not can_call(found):
             name = ast.unparse(node.func)
             hint = _instead(function, name)
@@ -579,8 +583,8 @@ class _Translator:
             if target.id in self.watched:
                 self.say(f"d_{target.id} = union(d_{target.id}, m.mask)")
         elif isinstance(target, ast.Tuple | ast.List):
-            if any(isinstance(e, ast.Starred) for e in target.elts):
-                raise self.refuse(target, "a starred target")
+            for starred in (e for e in target.elts if isinstance(e, ast.Starred)):
+                raise self.refuse(starred, "a starred target")
             name = self.fresh("t")
             self.say(f"{name} = m.unpack({text}, {len(target.elts)})")
             for position, element in enumerate(target.elts):
@@ -648,7 +652,10 @@ class _Translator:
         self.say(f"def {name}(m{names}):")
         self.depth += 1
         self.say("_f = m.enter()")
-        bound = _bound(node.body)
+        outer = {n for s in ast.walk(node) if isinstance(s, ast.Nonlocal) for n in s.names}
+        if outer:
+            self.say("nonlocal " + ", ".join(f"v_{n}" for n in sorted(outer)))
+        bound = _bound(node.body) - outer
         if bound:
             self.say(" = ".join(f"v_{n}" for n in sorted(bound)) + " = UNDEFINED")
         loops, self.loops = self.loops, []
@@ -657,6 +664,9 @@ class _Translator:
         self.say("return m.exit(_f)")
         self.depth -= 1
         self.say(f"v_{node.name} = LocalFunction({name})")
+
+    def _do_Nonlocal(self, node: ast.Nonlocal) -> None:  # noqa: N802
+        """Said where the inner function begins."""
 
     def _do_Pass(self, node: ast.Pass) -> None:  # noqa: N802
         self.say("pass")
@@ -776,8 +786,8 @@ class _Translator:
         tree = self.source.tree
         arguments = tree.args
         self.reads = types_of_reads(self.source, self.types)
-        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
-            raise self.refuse(tree, "*args or **kwargs")
+        if arguments.kwarg:
+            raise self.refuse(tree, "**kwargs")
         parameters = self.source.parameters
         self.suite(tree.body)
         head = [f"def run(m{''.join(f', v_{p}' for p in parameters)}):", "    _f = m.enter()"]

@@ -34,6 +34,7 @@ __all__ = [
     "device_types",
     "give_up",
     "kind_of",
+    "numba_type",
     "number_dtype",
     "unasked",
     "verdict",
@@ -105,7 +106,7 @@ def unasked() -> Finding | None:
 def argument_types(values: Sequence[Any]) -> tuple[Any, ...] | None:
     """The Numba types of arguments; None where Numba cannot be asked."""
     try:
-        return tuple(_type_of(value) for value in values)
+        return tuple(numba_type(value) for value in values)
     except _Moved as moved:
         give_up(moved)
         return None
@@ -135,7 +136,8 @@ def _number(kind: Any) -> Any:
 _NUMBERS = (int, float, bool, *(np.dtype(c).type for c in "bhilBHILefd?"))
 
 
-def _type_of(value: Any) -> Any:
+def numba_type(value: Any) -> Any:
+    """The Numba type of an argument as the machine holds it."""
     try:
         from numba import typeof, types
     except ImportError as error:
@@ -154,7 +156,7 @@ def _type_of(value: Any) -> Any:
             return element
         return _array(element, view.ndim, _layout(view), view.allocation.frozen)
     if isinstance(value, tuple):
-        items = tuple(_type_of(v) for v in value)
+        items = tuple(numba_type(v) for v in value)
         if hasattr(value, "_fields"):
             return (
                 types.NamedTuple(items, type(value))
@@ -166,6 +168,8 @@ def _type_of(value: Any) -> Any:
 
 
 def _layout(view: View) -> str:
+    if any(type(n) is int and n == 0 for n in view.shape):
+        return "C"
     size = view.dtype.itemsize
     c = f = size
     is_c = is_f = True
@@ -178,22 +182,22 @@ def _layout(view: View) -> str:
     return "C" if is_c else "F" if is_f else "A"
 
 
-def kind_of(numba_type: Any) -> Any:
+def kind_of(kind: Any) -> Any:
     """The dtype of a number, a tuple of dtypes for a tuple of numbers, None for the rest."""
     from numba import types
 
-    if isinstance(numba_type, types.BaseTuple):
-        kinds = tuple(kind_of(t) for t in numba_type.types)
+    if isinstance(kind, types.BaseTuple):
+        kinds = tuple(kind_of(t) for t in kind.types)
         return None if any(k is None for k in kinds) else kinds
-    return number_dtype(numba_type)
+    return number_dtype(kind)
 
 
-def number_dtype(numba_type: Any) -> np.dtype[Any] | None:
+def number_dtype(kind: Any) -> np.dtype[Any] | None:
     """The dtype of a number, None for anything else."""
     from numba import types
 
-    if isinstance(numba_type, types.Boolean | types.Integer | types.Float | types.Complex):
-        return np.dtype(str(types.unliteral(numba_type)).replace("bool", "bool_"))
+    if isinstance(kind, types.Boolean | types.Integer | types.Float | types.Complex):
+        return np.dtype(str(types.unliteral(kind)).replace("bool", "bool_"))
     return None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpulearn.device import numba_cuda
 from gpulearn.errors import BadInput
-from gpulearn.simt.core.registry import Namespace, intrinsics
+from gpulearn.simt.core.registry import DeclaredFunction, Namespace, intrinsics
 from gpulearn.simt.host.arguments import In, InOut, Out
 from gpulearn.simt.host.device_array import (
     NUMBERS,
@@ -183,6 +183,11 @@ def transpose(a: Any, b: DeviceNDArray | None = None) -> DeviceNDArray:
     """The transpose of a matrix, in `b` if one is given, as `numba.cuda.kernels` has it."""
     turned = to_device(a).T
     return turned if b is None else to_device(turned.copy_to_host(), to=b)
+
+
+def declare_device(name: str, sig: Any, link: Any = None, **options: Any) -> DeclaredFunction:
+    """A function of compiled code, which kernels can call on a GPU only."""
+    return DeclaredFunction(name, sig)
 
 
 def create_xoroshiro128p_states(

@@ -117,6 +117,9 @@ def run(
         shape = check_shape(grid, block, sharedmem)
         if recorder is not None:
             recorder.block = block_number(watch, shape[0])
+        if source.tree.args.vararg:
+            message = "*args in a kernel is not supported by the SIMT machine: name its arguments"
+            raise Stop(Finding("unsupported", source.tree.lineno, message))
         if named:
             raise Stop(_by_position(source.name, source.parameters, list(named)))
         marshalled = marshal(source.parameters, args, source.name, kernel.extensions)

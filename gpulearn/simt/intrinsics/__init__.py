@@ -8,12 +8,14 @@ from gpulearn.simt.intrinsics import (
     integer,
     libdevice,
     math,
+    methods,
+    reductions,
     sync,
     threads,
     warps,
 )
 
 __all__ = [
-    "arrays", "atomics", "extras", "functions", "integer", "libdevice", "math",
-    "sync", "threads", "warps",
+    "arrays", "atomics", "extras", "functions", "integer", "libdevice", "math", "methods",
+    "reductions", "sync", "threads", "warps",
 ]  # fmt: skip

@@ -19,9 +19,24 @@ POINTER = 8  # bytes; Numba takes its multiples as an alignment
 
 
 def _array(m: Machine, space: str, site: Any, shape: Any, dtype: Any, alignment: Any) -> View:
-    known = m.spaces.arrays.get((space, site))
-    if known is not None:
-        return known
+    """The array of a place: one for each shape and type that it is asked for there.
+
+    A function that calls itself has local arrays of its own in each call.
+    """
+    sizes = shape if isinstance(shape, tuple) else (shape,)
+    if not all(type(n) is int or isinstance(n, np.integer) for n in sizes):
+        message = f"the shape of cuda.{space}.array must be known before the kernel runs"
+        raise m.stop("not-a-kernel", message)
+    key = (space, site, sizes, dtype, len(m.frames) if space == "local" else 0)
+    known = m.spaces.arrays.get(key)
+    if known is None:
+        known = m.spaces.arrays[key] = _new(m, space, site, sizes, dtype, alignment)
+    return known
+
+
+def _new(
+    m: Machine, space: str, site: Any, sizes: tuple[Any, ...], dtype: Any, alignment: Any
+) -> View:
     # it changes no count: wherever an array begins, its lanes meet in a bank or do not
     if alignment is not None and not _is_alignment(alignment):
         message = f"an alignment of {alignment!r} is no power of two from {POINTER} bytes on"
@@ -30,16 +45,12 @@ def _array(m: Machine, space: str, site: Any, shape: Any, dtype: Any, alignment:
     if found is None:
         message = f"{dtype!r} is not a type for cuda.{space}.array"
         raise m.stop("not-a-kernel", message)
-    sizes = shape if isinstance(shape, tuple) else (shape,)
-    if not all(type(n) is int or isinstance(n, np.integer) for n in sizes):
-        message = f"the shape of cuda.{space}.array must be known before the kernel runs"
-        raise m.stop("not-a-kernel", message)
-    if math.prod(int(n) for n in sizes) < 0:
+    shape = tuple(int(n) for n in sizes)
+    if math.prod(shape) < 0:
         raise m.stop("not-a-kernel", f"a shape of {shape} is negative")
-    if found.kind == "V" and space == "local":
-        message = "local arrays of structured types are not supported by the SIMT machine"
-        raise m.stop("unsupported", message)
-    return m.spaces.private(m, space, site, shape, found, str(getattr(site, "name", space)))
+    columns = space == "local" and found.kind != "V" and not m.program.reinterprets
+    name = str(getattr(site, "name", space))
+    return m.spaces.private(m, space, shape, found, name, columns=columns)
 
 
 def _is_alignment(number: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.simt.core.arithmetic import BINARY
-from gpulearn.simt.core.chunk import Chunk, Dim3
+from gpulearn.simt.core.chunk import Dim3
 from gpulearn.simt.core.masks import EMPTY
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.overloads import choose
@@ -23,11 +23,11 @@ from gpulearn.simt.core.values import (
     cast,
     cast_up,
     dtype_of,
-    merge_type,
     normal,
     truth,
 )
 from gpulearn.simt.intrinsics.math import complex_of, compute
+from gpulearn.simt.machine.iteration import Indices, Pairs, length
 from gpulearn.simt.machine.machine import Machine
 
 __all__ = ["rounded", "type_of"]
@@ -125,56 +125,8 @@ def _abs(m: Machine, value: Value) -> Value:
     return compute(np.abs, "b>b h>h i>i l>l B>B H>H I>I L>L e>e f>f d>d F>f D>d", value)
 
 
-def _extreme(m: Machine, values: tuple[Value, ...], better: Any) -> Value:
-    if len(values) == 1 and isinstance(values[0], tuple):
-        values = values[0]
-    elif len(values) == 2 and {dtype_of(v) for v in values} <= {FLOAT32, FLOAT64}:
-        return compute(np.fmax if better is np.greater else np.fmin, "ff>f dd>d", *values)
-    dtype = dtype_of(values[0])
-    for v in values[1:]:
-        dtype = merge_type(dtype, dtype_of(v))
-    result = cast_up(values[0], dtype)
-    for v in values[1:]:
-        v = cast_up(v, dtype)
-        # Python's own rule: the first stays unless the other is strictly better
-        result = np.where(better(v, result), v, result)
-    return normal(result[()] if result.ndim == 0 else result)
-
-
-@function(min)
-def _min(m: Machine, *values: Value) -> Value:
-    return _extreme(m, values, np.less)
-
-
-@function(max)
-def _max(m: Machine, *values: Value) -> Value:
-    return _extreme(m, values, np.greater)
-
-
-@function(sum)
-def _sum(m: Machine, values: Any, start: Value = 0) -> Value:
-    for i in range(length(m, values)):
-        start = BINARY["Add"](start, m.load(values, i))
-    return start
-
-
-def length(m: Chunk, thing: Any) -> int:
-    """`len(thing)` where all threads agree on it."""
-    if isinstance(thing, View):
-        return int(thing.shape[0])
-    if isinstance(thing, tuple | str):
-        return len(thing)
-    raise m.stop("not-a-kernel", f"{type(thing).__name__} has no len()")
-
-
 @function(len)
 def _len(m: Machine, thing: Any) -> Value:
-    if isinstance(thing, View):
-        return thing.shape[0]
-    if isinstance(thing, Range):
-        step = thing.step
-        count = BINARY["FloorDiv"](BINARY["Sub"](thing.stop, thing.start), step)
-        return _max(m, count, 0)
     return length(m, thing)
 
 
@@ -239,47 +191,63 @@ def _tuple(m: Machine, value: Any = ()) -> Any:
     raise m.stop("unsupported", "tuple() of something that is not a tuple")
 
 
-class Pairs:
-    """`enumerate` and `zip` over things of a length that all threads share."""
+@function(slice)
+def _slice(m: Machine, *bounds: Value) -> slice:
+    return slice(*bounds)
 
-    def __init__(self, m: Machine, things: tuple[Any, ...], start: int | None = None) -> None:
-        self.machine, self.things, self.start = m, things, start
 
-    def kernel_items(self) -> Any:
-        """The tuples that the loop variable takes."""
-        for n in range(self._all()):
-            yield self._tuple(n)
+@function(ord)
+def _ord(m: Machine, letter: str) -> int:
+    return ord(letter)
 
-    def _all(self) -> int:
-        return min(self._length(t) for t in self.things)
 
-    def _tuple(self, n: int) -> tuple[Any, ...]:
-        items = tuple(self._item(t, n) for t in self.things)
-        return (n + self.start, items[0]) if self.start is not None else items
+@function(np.size)
+def _size(m: Machine, array: View) -> Value:
+    return array.size
 
-    def _length(self, thing: Any) -> int:
-        if isinstance(thing, Pairs):
-            return thing._all()
-        if isinstance(thing, Range) and thing.uniform:
-            return len(range(thing.start, thing.stop, thing.step))
-        return length(self.machine, thing)
 
-    def _item(self, thing: Any, n: int) -> Any:
-        if isinstance(thing, Pairs):
-            return thing._tuple(n)
-        if isinstance(thing, Range):
-            return thing.start + n * thing.step
-        return self.machine.load(thing, n)
+@function(np.shape)
+def _shape(m: Machine, array: View) -> Any:
+    return array.shape
+
+
+@function(np.asarray)
+def _asarray(m: Machine, array: View) -> View:
+    return array
 
 
 @function(enumerate)
-def _enumerate(m: Machine, thing: Any, start: int = 0) -> Pairs:
-    return Pairs(m, (thing,), start)
+def _enumerate(m: Machine, thing: Any, start: Value = 0) -> Pairs:
+    return Pairs((thing,), start)
 
 
 @function(zip)
 def _zip(m: Machine, *things: Any) -> Pairs:
-    return Pairs(m, things)
+    return Pairs(things)
+
+
+@function(np.ndindex)
+def _ndindex(m: Machine, *shape: Any) -> Indices:
+    return Indices(shape[0] if isinstance(shape[0], tuple) else shape)
+
+
+@function(np.ndenumerate)
+def _ndenumerate(m: Machine, array: View) -> Indices:
+    return Indices(array.shape, array)
+
+
+@function(np.nditer)
+def _nditer(m: Machine, array: View) -> Indices:
+    return Indices(array.shape, array, alone=True)
+
+
+@converter
+def _hint(thing: Any) -> Intrinsic | None:
+    """`literal_unroll`: a loop that Numba compiles anew for each item's type."""
+    home = getattr(thing, "__module__", None) or ""
+    if home.startswith("numba.") and getattr(thing, "__name__", "") == "literal_unroll":
+        return Intrinsic("literal_unroll", lambda m, value: value)
+    return None
 
 
 _PRINTED = {"b": "%s", "i": "%lld", "u": "%llu", "f": "%f"}  # by the kind of a dtype

@@ -7,7 +7,8 @@ skipped by `continue` wait outside the mask, as lanes of a warp do.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ import numpy as np
 from gpulearn.simt.core import limits
 from gpulearn.simt.core.arithmetic import COMPARE
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
-from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.values import Range, Value, truth
+from gpulearn.simt.machine.iteration import item, length
 from gpulearn.simt.machine.machine import Machine
 
 __all__ = ["Loop", "Repeat"]
@@ -160,32 +161,40 @@ class Loop(_Waiting):
 
     def __init__(self, machine: Machine, items: Any, place: int, leaves: bool) -> None:
         super().__init__(machine, place, leaves)
-        self.items = _items(machine, items)
+        self.items = items
 
     def __iter__(self) -> Iterator[Any]:
-        if isinstance(self.items, Range) and not self.items.uniform:
-            return self._own_ranges(self.items)
         items = self.items
-        if isinstance(items, Range):
-            items = range(items.start, items.stop, items.step)
-        return self._together(items) if self.leaves else self._simply(items)
+        own = isinstance(items, Range)  # its items are the numbers that are counted
+        if own and items.uniform:
+            return self._count(range(items.start, items.stop, items.step), None)
+        if own:
+            return self._own_ranges(items)
+        count, pick = length(self.machine, items), partial(item, self.machine, items)
+        if type(count) is int:
+            return self._count(range(count), pick)
+        return map(pick, self._own_ranges(Range(0, count, 1)))
 
-    def _simply(self, items: Any) -> Iterator[Any]:
+    def _count(self, numbers: range, pick: Callable[[Value], Any] | None) -> Iterator[Any]:
+        steps = self._together(numbers) if self.leaves else self._simply(numbers)
+        return steps if pick is None else map(pick, steps)
+
+    def _simply(self, items: range) -> Iterator[Any]:
         machine, place = self.machine, self.place
-        for item in items:
+        for number in items:
             machine.step()
-            yield item
+            yield number
             if machine.events.statement:
                 machine.at(place)
 
-    def _together(self, items: Any) -> Iterator[Any]:
+    def _together(self, items: range) -> Iterator[Any]:
         """All threads run over the same items, but may leave on the way."""
         machine = self.machine
         mask = self.entry
-        for item in items:
+        for number in items:
             machine.mask = mask
             machine.step()
-            yield item
+            yield number
             mask = self.gathered()
             if mask is EMPTY:
                 break
@@ -223,28 +232,6 @@ class Loop(_Waiting):
             if machine.events.statement:
                 machine.mask = mask
                 machine.at(self.place)
-
-
-def _items(machine: Machine, items: Any) -> Any:
-    """What a `for` loop runs over: a range, or a sequence that all threads share."""
-    if isinstance(items, Range | tuple) or hasattr(items, "kernel_items"):
-        return items.kernel_items() if hasattr(items, "kernel_items") else items
-    if isinstance(items, View):
-        return Elements(machine, items)
-    message = f"a for loop over {type(items).__name__} is not supported by the SIMT machine"
-    raise machine.stop("unsupported", message)
-
-
-class Elements:
-    """Iterates over the first dimension of an array, reading as the loop goes."""
-
-    def __init__(self, machine: Machine, view: View) -> None:
-        self.machine = machine
-        self.view = view
-
-    def __iter__(self) -> Iterator[Any]:
-        for i in range(int(self.view.shape[0])):
-            yield self.machine.load(self.view, i)
 
 
 def _copy(value: Any) -> Any:

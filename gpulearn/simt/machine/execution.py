@@ -193,9 +193,6 @@ def _guarded(m: Machine, translation: Translation, args: tuple[Any, ...]) -> Non
 def _misuse(m: Chunk, error: Exception) -> Finding | None:
     """What the line means to do that cannot be done; None if no line of a kernel can cause it."""
     text = str(error).partition("\n")[0]
-    if "0-dimensional arrays" in text or "integer scalar arrays" in text:
-        message = "a slice whose ends differ from thread to thread is not supported by the SIMT"
-        return Finding("unsupported", m.here(), f"{message} machine: index single elements")
     if "undefined" in text.lower():
         text = "a variable is used before anything was assigned to it"
     elif named := re.search(r"unexpected keyword argument '(\w+)'", text):

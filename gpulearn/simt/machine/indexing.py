@@ -34,7 +34,7 @@ def locate(m: Chunk, view: View, index: Any) -> tuple[tuple[Value, ...], Value] 
     checked: list[Value] = []
     for axis, i in enumerate(index):
         kind = type(i)
-        if axis >= len(view.shape) and i is not Ellipsis:
+        if axis >= len(view.shape) and i is not Ellipsis and i is not None:
             message = f"{view.name} has {view.ndim} dimensions, {len(index)} indices given"
             raise m.stop("not-a-kernel", message, array=view.name)
         if kind is int:
@@ -67,7 +67,7 @@ def whole_number(m: Chunk, name: str, i: Any) -> Any:
         Stop: if it is no integer.
     """
     dtype = getattr(i, "dtype", None)
-    if type(i) is bool or (dtype is not None and dtype.kind in "biu"):
+    if type(i) in (bool, int) or (dtype is not None and dtype.kind in "biu"):
         return i.astype(INT64) if isinstance(i, np.ndarray) else int(i)
     what = (
         f"a number of type {dtype or type(i).__name__}"
@@ -137,41 +137,54 @@ def _negative(
 
 def part(m: Chunk, view: View, index: tuple[Any, ...]) -> View:
     """The array that slices, or fewer indices than dimensions, select."""
-    if Ellipsis in [i for i in index if i is Ellipsis]:
-        at = next(n for n, i in enumerate(index) if i is Ellipsis)
-        fill = view.ndim - (len(index) - 1)
-        index = (*index[:at], *[slice(None)] * fill, *index[at + 1 :])
-    index = (*index, *[slice(None)] * (view.ndim - len(index)))
+    taken = sum(i is not None and i is not Ellipsis for i in index)
+    rest = [slice(None)] * (view.ndim - taken)
+    at = next((n for n, i in enumerate(index) if i is Ellipsis), len(index))
+    index = (*index[:at], *rest, *index[at + 1 :])
     shape: list[Value] = []
     strides: list[int] = []
     offset = view.offset
-    for axis, i in enumerate(index):
-        stride, extent = view.strides[axis], view.shape[axis]
+    axis = 0
+    for i in index:
         if i is None:
-            raise m.stop("unsupported", "None as an index")
-        if not isinstance(i, slice):
-            i = i if type(i) is int else whole_number(m, view.name, i)
-            fixed = _repair(m, view, axis, i, index)
-            offset = offset + fixed * stride
+            shape.append(1)
+            strides.append(0)
             continue
-        start, stop, step = i.start, i.stop, 1 if i.step is None else i.step
-        first: Value
-        if all(x is None or type(x) is int for x in (start, stop)) and type(extent) is int:
-            first, last, step = slice(start, stop, step).indices(extent)
-            count: Value = len(range(first, last, step))
-            first = first if count else 0  # an empty part begins nowhere, as below
+        stride, extent = view.strides[axis], view.shape[axis]
+        if isinstance(i, slice):
+            first, count, step = _span(m, view, i, extent)
+            shape.append(count)
+            strides.append(stride * step)
+            offset = offset + first * stride
         else:
-            first = _clip(0 if start is None else start, extent)
-            last = _clip(extent if stop is None else stop, extent)
-            count = np.maximum(-((first - last) // step), 0)
-            # where no thread touches an empty part, its first address is still formed
-            first = np.where(np.greater(count, 0), first, 0)
-        shape.append(count)
-        strides.append(stride * step)
-        offset = offset + first * stride
+            i = i if type(i) is int else whole_number(m, view.name, i)
+            offset = offset + _repair(m, view, axis, i, index) * stride
+        axis += 1
     return View(view.allocation, view.dtype, tuple(shape), tuple(strides), offset, view.name)
 
 
-def _clip(bound: Value, extent: Value) -> Value:
-    bound = np.where(np.less(bound, 0), bound + extent, bound)
-    return np.clip(bound, 0, extent)
+def _span(m: Chunk, view: View, i: slice, extent: Value) -> tuple[Value, Value, int]:
+    """Where a slice begins, how many elements it has, and its step."""
+    bounds = [None if b is None else whole_number(m, view.name, b) for b in (i.start, i.stop)]
+    step = 1 if i.step is None else whole_number(m, view.name, i.step)
+    if type(step) is not int:
+        message = (
+            "a slice whose step differs from thread to thread is not supported by the SIMT "
+            "machine: index single elements"
+        )
+        raise m.stop("unsupported", message, array=view.name)
+    if step == 0:
+        raise m.stop("not-a-kernel", "a slice with a step of 0", array=view.name)
+    if type(extent) is int and not any(isinstance(b, np.ndarray) for b in bounds):
+        chosen = range(*slice(bounds[0], bounds[1], step).indices(extent))
+        # an empty part begins nowhere, as below
+        return chosen.start if chosen else 0, len(chosen), step
+    low, high = (0, extent) if step > 0 else (-1, np.subtract(extent, 1))
+    ends = (low, high) if step > 0 else (high, low)
+    first, last = (
+        end if b is None else np.clip(np.where(np.less(b, 0), b + extent, b), low, high)
+        for b, end in zip(bounds, ends, strict=True)
+    )
+    count = np.maximum(-((first - last) // step), 0)
+    # where no thread touches an empty part, its first address is still formed
+    return np.where(np.greater(count, 0), first, 0), count, step

@@ -22,7 +22,14 @@ from gpulearn.simt.core.findings import Finding, FindingLog, Stop
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
 from gpulearn.simt.core.memory import Record, View, full_slots, gather, scatter
 from gpulearn.simt.core.program import MachineProgram
-from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, LocalFunction, callee, intrinsics
+from gpulearn.simt.core.registry import (
+    DeviceFunction,
+    Intrinsic,
+    LocalFunction,
+    callee,
+    intrinsics,
+    methods,
+)
 from gpulearn.simt.core.values import (
     BOOL,
     UNDEFINED,
@@ -38,6 +45,7 @@ from gpulearn.simt.core.values import (
 from gpulearn.simt.machine.indexing import Beyond, locate, whole_number
 from gpulearn.simt.machine.per_thread import Choice, choose_view
 from gpulearn.simt.machine.spaces import Spaces
+from gpulearn.simt.machine.views import elements, reshaped
 from gpulearn.simt.observers.observer import Events
 
 __all__ = ["Frame", "Machine"]
@@ -154,18 +162,8 @@ class Machine(Chunk):
         """Calls a device function, or an intrinsic held in a variable."""
         found = callee(function)
         if isinstance(found, DeviceFunction):
-            names = self.program.parameters(found)
-            for name in names[len(args) :]:
-                if name in kwargs:
-                    args = (*args, kwargs.pop(name))
-            defaults = found.function.__defaults__ or ()
-            missing = len(names) - len(args)
-            if 0 < missing <= len(defaults):
-                args = (*args, *defaults[-missing:])
-            if kwargs or len(args) != len(names):
-                need = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
-                message = f"{found.__name__}() takes {need}, {len(args)} given"
-                raise self.stop("not-a-kernel", message)
+            if kwargs or len(args) != found.plain:
+                args = self._bound(found, args, kwargs)
             place = self.line
             run, args = self.program.prepared(found, args)
             result = run(self, *args)
@@ -174,11 +172,23 @@ class Machine(Chunk):
         if isinstance(found, Intrinsic):
             return found.run(self, *args, **kwargs)
         if isinstance(found, LocalFunction):
-            return found.run(self, *args, **kwargs)
+            return found.run(self, *args, **{f"v_{name}": v for name, v in kwargs.items()})
         if isinstance(found, type) and issubclass(found, tuple):
             return found(*args, **kwargs)
         message = f"{function!r} cannot be called in a kernel"
         raise self.stop("not-a-kernel", message)
+
+    def _bound(self, found: DeviceFunction, args: Any, kwargs: dict[str, Any]) -> Any:
+        """The arguments of a call in the order of the parameters, with defaults."""
+        try:
+            bound = found.signature.bind(*args, **kwargs)
+        except TypeError:
+            names = list(found.signature.parameters)
+            need = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
+            message = f"{found.__name__}() takes {need}, {len(args) + len(kwargs)} given"
+            raise self.stop("not-a-kernel", message) from None
+        bound.apply_defaults()
+        return bound.arguments.values()
 
     # --- conditions
 
@@ -250,15 +260,6 @@ class Machine(Chunk):
         if not all(isinstance(v, np.ndarray | np.generic | bool | int | float) for v in (a, b)):
             return a is b
         return dtype_of(a) == dtype_of(b) and COMPARE["Eq"](a, b)
-
-    def contains(self, items: Any, value: Value) -> Value:
-        """`value in items` for a tuple."""
-        if not isinstance(items, tuple):
-            raise self.stop("unsupported", "`in` works on tuples only")
-        found: Value = False
-        for item in items:
-            found = np.logical_or(found, np.equal(item, value))
-        return normal(found)
 
     def branch(self, condition: Value) -> tuple[Mask, Mask]:
         """Narrows the mask to the threads that take the branch.
@@ -437,13 +438,12 @@ class Machine(Chunk):
             return self.load(thing.field(index), thing.index)
         if isinstance(thing, Choice):
             return thing.each(self, lambda view: self.load(view, index))
-        if isinstance(thing, tuple):
+        if isinstance(thing, tuple | str):
             if isinstance(index, slice) or type(index) is int:
                 try:
                     return thing[index]
                 except IndexError:
-                    message = f"index {index} is out of bounds for a tuple of {len(thing)}"
-                    raise self._past_tuple(message) from None
+                    raise self._past_tuple(f"index {index}", thing) from None
             index = whole_number(self, "a tuple", index)
             if type(index) is int:
                 return self._item(thing, index)
@@ -451,15 +451,19 @@ class Machine(Chunk):
             wrapped = np.where(index < 0, index + len(thing), index)
             beyond = ((wrapped < 0) | (wrapped >= len(thing))) & mask
             if np.any(beyond):
-                message = f"an index is out of bounds for a tuple of {len(thing)}"
-                raise self._past_tuple(message)
-            return np.choose(np.clip(wrapped, 0, len(thing) - 1), thing)
+                raise self._past_tuple("an index", thing)
+            found = thing[0]
+            for n, other in enumerate(thing[1:], 1):
+                found = self.merged(found, other, np.equal(wrapped, n))
+            return found
         message = f"{type(thing).__name__} cannot be indexed in a kernel"
         if isinstance(thing, list):
             message = "a list cannot be used in a kernel: hand it over as an array, or as a tuple"
         raise self.stop("not-a-kernel", message)
 
-    def _past_tuple(self, message: str) -> Stop:
+    def _past_tuple(self, index: str, thing: Any) -> Stop:
+        what = f"a tuple of {len(thing)}" if isinstance(thing, tuple) else repr(thing)
+        message = f"{index} is out of bounds for {what}"
         stop = self.stop("out-of-bounds", message)
         if self.program.debug:
             stop.finding.error = IndexError(f"tuple index out of range: {message}")
@@ -537,18 +541,48 @@ class Machine(Chunk):
 
     def _fill(self, view: View, value: Any) -> None:
         """`a[...] = number` or `a[...] = b`, one element after the other."""
-        for place in np.ndindex(*(int(n) for n in view.shape)):
-            item = value
-            if isinstance(value, View):
-                item = self.load(value, place[-value.ndim :])
-            self.store(view, place, item)
+        if isinstance(value, tuple):
+            self._fits(view, (len(value),))
+        elif isinstance(value, View):
+            self._fits(view, value.shape)
+        places = elements(self, view)
+        if isinstance(value, View) and value.allocation is view.allocation:  # all, then all
+            taken = {place: self._broadcast(value, place) for place in elements(self, view)}
+            for place in places:
+                self.store(view, place, taken[place])
+            return
+        for place in places:
+            self.store(view, place, self._broadcast(value, place))
+
+    def _fits(self, view: View, shape: tuple[Value, ...]) -> None:
+        """Stops an assignment to a part that has another shape than what is assigned."""
+        wanted = view.shape[-len(shape) :] if shape else ()
+        for n, limit in zip(shape, wanted, strict=False):
+            wrong = np.logical_and(np.not_equal(n, limit), np.not_equal(n, 1))
+            _, bad = split(self.mask, np.logical_not(wrong))
+            if bad is not EMPTY and self.mask is not EMPTY:
+                lane = int(self.lanes(bad)[0])
+                given, need = (self.lane_index(s, lane) for s in (shape, view.shape))
+                message = f"a part of {view.name} of shape {need} is given values of shape {given}"
+                raise self.stop("not-a-kernel", message, array=view.name)
+
+    def _broadcast(self, value: Any, place: tuple[int, ...]) -> Any:
+        """The value for one place of a part to which `value` is assigned."""
+        if isinstance(value, tuple):
+            return value[place[-1] if len(value) > 1 else 0]
+        if not isinstance(value, View):
+            return value
+        own = zip(value.shape, place[len(place) - value.ndim :], strict=True)
+        return self.load(value, tuple(0 if type(n) is int and n == 1 else i for n, i in own))
 
     def _store_record(self, view: View, place: tuple[Value, ...], value: Any) -> None:
         if not isinstance(value, Record):
             message = f"an element of {view.name} takes a record"
             raise self.stop("not-a-kernel", message)
+        before, self.copying = self.copying, True
         for name in view.dtype.names or ():
             self.store(view.field(name), place, self.load(value.field(name), value.index))
+        self.copying = before
 
     # --- attributes and methods
 
@@ -562,10 +596,9 @@ class Machine(Chunk):
             if name in ("shape", "ndim", "size", "dtype", "strides"):
                 return getattr(thing, name)
             if name == "T":
-                return View(
-                    thing.allocation, thing.dtype, thing.shape[::-1], thing.strides[::-1],
-                    thing.offset, thing.name,
-                )  # fmt: skip
+                return thing.transposed()
+            if name == "flat":
+                return reshaped(self, thing, (-1,))
             if name == "real" or (name == "imag" and thing.dtype.kind == "c"):
                 return thing.part(name)
             if name == "itemsize":
@@ -597,18 +630,22 @@ class Machine(Chunk):
 
     def method(self, thing: Any, name: str, *args: Any) -> Any:
         """`thing.name(...)` for the few objects that have methods in a kernel."""
+        if isinstance(thing, Choice):
+            return thing.each(self, lambda view: self.method(view, name, *args))
+        if isinstance(thing, View) and name in methods():
+            return methods()[name](self, thing, *args)
         found = getattr(thing, f"kernel_{name}", None)
         if found is not None:
             return found(self, *args)
         if isinstance(thing, np.dtype) and name == "type" and len(args) == 1:
             return cast(args[0], thing)
-        if isinstance(thing, View) and name == "item" and not args:
-            return self.load(thing, (0,) * thing.ndim)
-        number = isinstance(thing, np.ndarray | np.generic | int | float | complex)
-        if number and name == "conjugate" and not args:
-            return normal(np.conjugate(thing)) if dtype_of(thing).kind == "c" else thing
-        if number and name == "bit_count" and not args:
-            return self.call(intrinsics()["popc"], thing)
+        if isinstance(thing, np.ndarray | np.generic | int | float | complex) and not args:
+            if name == "item":
+                return thing
+            if name == "conjugate":
+                return normal(np.conjugate(thing)) if dtype_of(thing).kind == "c" else thing
+            if name == "bit_count":
+                return self.call(intrinsics()["popc"], thing)
         message = f"the method .{name}() is not supported by the SIMT machine"
         raise self.stop("unsupported", message)
 

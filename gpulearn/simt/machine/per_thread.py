@@ -37,6 +37,8 @@ class Choice:
                 value = work(view)
                 if result is None or m.mask is None:
                     result = value
+                elif isinstance(value, View | Choice):
+                    result = choose_view(result, value, mask)
                 elif value is not None:
                     result = where(mask, value, result)
         finally:

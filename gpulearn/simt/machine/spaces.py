@@ -37,33 +37,26 @@ class Spaces:
         self.static_bytes = 0
 
     def private(
-        self, m: Chunk, space: str, site: object, shape: Any, dtype: np.dtype[Any], name: str
-    ) -> View:
-        """`shared.array` or `local.array`, made when the place is first reached."""
-        key = (space, site)
-        if key in self.arrays:
-            return self.arrays[key]
-        shape = shape if isinstance(shape, tuple) else (shape,)
-        shape = tuple(int(n) for n in shape)
+        self, m: Chunk, space: str, shape: tuple[int, ...], dtype: np.dtype[Any], name: str,
+        *, columns: bool,
+    ) -> View:  # fmt: skip
+        """A new `shared.array` or `local.array`; `columns` is how local memory is stored."""
         count = math.prod(shape) * dtype.itemsize
-        dynamic = space == "shared" and count == 0
-        if dynamic:
-            view = self._dynamic(m.blocks, dtype, name)
-        else:
-            size = -(-count // 16) * 16
-            many = m.blocks if space == "shared" else m.blocks * m.threads
-            self._affordable(m, space, size, size * many)
-            data = np.empty(size * many, np.uint8)
-            poison(data[: len(data) // dtype.itemsize * dtype.itemsize].view(_plain(dtype)))
-            allocation = Allocation(space, data, size)
-            strides = tuple(dtype.itemsize * math.prod(shape[i + 1 :]) for i in range(len(shape)))
-            if space == "shared":
-                allocation.offset = self.static_bytes
-                self.static_bytes += size
-                self._check_shared(m)
-            view = View(allocation, dtype, shape, strides, 0, name)
-        self.arrays[key] = view
-        return view
+        if space == "shared" and count == 0:
+            return self._dynamic(m.blocks, dtype, name)
+        size = -(-count // 16) * 16
+        many = m.blocks if space == "shared" else m.blocks * m.threads
+        self._affordable(m, space, size, size * many)
+        data = np.empty(size * many, np.uint8)
+        poison(data[: len(data) // dtype.itemsize * dtype.itemsize].view(_plain(dtype)))
+        allocation = Allocation(space, data, size)
+        allocation.columns = columns
+        strides = tuple(dtype.itemsize * math.prod(shape[i + 1 :]) for i in range(len(shape)))
+        if space == "shared":
+            allocation.offset = self.static_bytes
+            self.static_bytes += size
+            self._check_shared(m)
+        return View(allocation, dtype, shape, strides, 0, name)
 
     def _affordable(self, m: Chunk, space: str, size: int, total: int) -> None:
         """Keeps the memory of a chunk bounded, and that of a thread within the hardware's."""

@@ -49,7 +49,7 @@ class Initialised(Observer):
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
         """Reports a read of what nobody has written."""
-        if kind == "store" or view.space not in ("shared", "local"):
+        if kind == "store" or m.copying or view.space not in ("shared", "local"):
             return
         known = self._known(view)
         if known.full():
@@ -78,21 +78,21 @@ class _Written:
     """Which elements of a shared or local allocation have been written."""
 
     def __init__(self, view: View) -> None:
-        dynamic = view.space == "shared" and view.dtype.itemsize != 0 and not view.aligned
-        self.grain = 1 if dynamic or view.name == "" else view.dtype.itemsize
+        self.grain = view.dtype.itemsize if view.aligned else 1
         self.done = np.zeros(len(view.allocation.data) // self.grain, bool)
         self.complete = False
         self.fresh = False
 
     def _elements(self, view: View, slots: Lanes) -> tuple[Lanes, int]:
-        if view.dtype.itemsize % self.grain:
+        if view.dtype.itemsize % self.grain or (self.grain > 1 and not view.aligned):
             self.done = np.repeat(self.done, self.grain)
             self.grain = 1
         return view.elements(slots, self.grain)
 
     def mark(self, view: View, slots: Lanes) -> None:
         """Notes writes to these slots."""
-        self.done[self._elements(view, slots)[0]] = True
+        elements, _ = self._elements(view, slots)  # which may come to count in single bytes
+        self.done[elements] = True
         self.fresh = True
 
     def full(self) -> bool:

@@ -1,0 +1,153 @@
+"""Right kernels with arrays of their own: shapes and types in all the ways they are written,
+records, dynamic shared memory under several views, arrays in functions that call themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float32, from_dtype, int32, int64
+
+from gpulearn import cuda
+
+from .cases import Catalogue, fill, floats, zeros
+
+CASES = Catalogue()
+
+SHAPE = (4, 8)
+POINT = np.dtype([("x", np.int32), ("at", np.float64, (2,)), ("y", np.float32)])
+PACKED = np.dtype([("flag", np.uint8), ("count", np.int32), ("value", np.float64)])
+POINT_TYPE = from_dtype(POINT)
+
+
+@cuda.jit(device=True)
+def reversed_by(values, n, kind):
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(n, kind)
+    s[t % n] = values[t % n]
+    cuda.syncthreads()
+    found = s[n - 1 - t % n]
+    cuda.syncthreads()
+    return np.float64(found) + s.size
+
+
+def _by_two_sizes(a: np.ndarray, out: np.ndarray) -> None:
+    t = np.arange(32)
+    out[:] = a[31 - t] + 32 + np.trunc(a[15 - t % 16]) + 16
+
+
+@CASES.add(1, 32, lambda r: (floats(r, 32), zeros(32, kind=np.float64)), _by_two_sizes,
+           reference=False, simulator=False)  # fmt: skip
+def shapes_and_types_that_a_device_function_is_given(a, out):
+    out[cuda.threadIdx.x] = reversed_by(a, 32, float32) + reversed_by(a, 16, int32)
+
+
+@CASES.add(1, 4, lambda r: (zeros(4),), lambda out: fill(out, np.arange(4) * 111.0 + 32),
+           reference=False, simulator=False)  # fmt: skip
+def several_arrays_on_a_line_by_name_and_by_string(out):
+    a, b = cuda.shared.array(4, float32), cuda.shared.array(shape=(4,), dtype=np.int32)
+    c = cuda.local.array(shape=SHAPE, dtype="float32", alignment=64)
+    t = cuda.threadIdx.x
+    a[t], b[t], c[3, t] = t, 10 * t, 100 * t
+    out[t] = np.float32(b[t] + c.size) + a[t] + c[3, t]
+
+
+def _points(out: np.ndarray) -> None:
+    t = np.arange(8)
+    out[:] = 3 * t + 2.5 + t + 7
+
+
+@CASES.add(2, 4, lambda r: (zeros(8, kind=np.float64),), _points, reference=False, simulator=False)
+def local_records(out):
+    i = cuda.grid(1)
+    own = cuda.local.array(3, POINT)
+    own[1].x = i  # and at[0] stays as it is: a copy of the record is no use of it
+    own[1].at[1] = 2.5 + i
+    own[1]["y"] = 7
+    own[2] = own[1]
+    own[1].x = 0
+    out[i] = 2 * own[2].x + own[2].at[1] + own[2].y + own[0:2][1].x + i
+
+
+@CASES.add(2, 4, lambda r: (zeros(8, kind=np.float64),), _points, reference=False,
+           simulator=False)  # fmt: skip
+def local_records_by_a_numba_type(out):
+    i = cuda.grid(1)
+    own = cuda.local.array((2, 2), POINT_TYPE)
+    own[1, 1].at[0] = 3 * i
+    own[1, 1].x = 2
+    out[i] = own[1, 1].at[0] + own[1, 1].x + 7.5 + i
+
+
+@CASES.add(2, 4, lambda r: (zeros(8, kind=np.float64),), lambda out: fill(
+    out, np.arange(8) // 4 * 4.0 + 3 - np.arange(8) % 4 + 0.5), reference=False,
+    simulator=False)  # fmt: skip
+def shared_records_whose_fields_are_not_aligned(out):
+    s = cuda.shared.array(4, PACKED)
+    t = cuda.threadIdx.x
+    s[t].flag = 1
+    s[t].count = cuda.grid(1)
+    s[t].value = 0.5
+    cuda.syncthreads()
+    other = s[3 - t]
+    out[cuda.grid(1)] = other.count * other.flag + other.value
+
+
+def _dynamic(out: np.ndarray) -> None:
+    t = np.arange(8) % 4
+    out[:] = 1.5 * (3 - t) + 10 * (3 - t)
+
+
+@CASES.add(2, 4, lambda r: (zeros(8),), _dynamic, shared=32, reference=False, simulator=False)
+def dynamic_shared_memory_of_two_types(out):
+    space = cuda.shared.array(0, np.uint8)
+    f, k = space[:16].view(np.float32), space[16:32].view(np.int32)
+    t = cuda.threadIdx.x
+    f[t], k[t] = 1.5 * t, 10 * t
+    cuda.syncthreads()
+    out[cuda.grid(1)] = f[3 - t] + np.float32(k[3 - t])
+
+
+@CASES.add(1, 4, lambda r: (zeros(4, kind=np.int32),), lambda out: fill(
+    out, np.float32(np.arange(4)).view(np.int32)), shared=16, reference=False)  # fmt: skip
+def dynamic_shared_memory_is_one_for_all(out):
+    f, k = cuda.shared.array(0, float32), cuda.shared.array(shape=0, dtype=int32)
+    t = cuda.threadIdx.x
+    f[t] = t
+    cuda.syncthreads()
+    out[t] = k[t]
+
+
+@CASES.add(2, 4, lambda r: (zeros(8, kind=np.int64),), lambda out: fill(
+    out, np.float32(np.arange(8)).view(np.int32)), reference=False)  # fmt: skip
+def local_memory_as_another_type(out):
+    own = cuda.local.array((2, 3), float32)
+    i = cuda.grid(1)
+    own[1, 2] = i
+    bits = own.view(np.int32)
+    out[i] = bits.reshape(6)[5]
+
+
+@cuda.jit(int64(int64), device=True)
+def product_down(n):
+    own = cuda.local.array(2, int64)
+    own[0] = n
+    if n <= 1:
+        return 1
+    rest = product_down(n - 1)
+    return own[0] * rest
+
+
+@CASES.add(1, 6, lambda r: (zeros(6, kind=np.int64),), lambda out: fill(
+    out, [1, 1, 2, 6, 24, 120]), reference=False)  # fmt: skip
+def each_call_of_itself_has_its_own_array(out):
+    out[cuda.threadIdx.x] = product_down(cuda.threadIdx.x)
+
+
+RECORDS = np.array([(1, 2, 3.5), (4, 5, 6.5)], PACKED)
+
+
+@CASES.add(1, 2, lambda r: (zeros(2, kind=np.float64),), lambda out: fill(out, [6.5, 15.5]),
+           reference=False, simulator=False)  # fmt: skip
+def constant_records(out):
+    fixed = cuda.const.array_like(RECORDS)
+    one = fixed[cuda.threadIdx.x]
+    out[cuda.threadIdx.x] = one.flag + one["count"] + one[2]
