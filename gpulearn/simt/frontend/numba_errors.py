@@ -40,9 +40,10 @@ def reason(function: Callable[..., Any], error: Exception) -> Finding | None:
         "ForbiddenConstruct",
         "VerificationError",
     }
-    if not refused and kind not in ("NameError", "UntypedAttributeError", "NotDefinedError"):
-        return None
     text = str(error)
+    names = kind in ("NameError", "UntypedAttributeError", "NotDefinedError")
+    if not (refused or names or _CIRCLE in text):
+        return None
     line = _line_of(function, text) or _line_in_frames(function, error)
     message = _plain(text) or _sentence(text)
     return Finding("not-a-kernel", line, message, errors=caught_as(kind))
@@ -150,8 +151,15 @@ _OPERATION = re.compile(rf">>> i?({'|'.join(_OPERATORS)})\((.*)\)$", re.MULTILIN
 _COMMA = re.compile(r", (?![^()]*\))")  # between arguments, not inside one
 _NUMBER = r"(?:float|u?int|bool|complex)\d*"
 
+_CIRCLE = "insert_unresolved_ref"  # what only Numba's target for the CPU can do
+
 # a pattern in what Numba says, and the sentence for it, which may name the pattern's groups
 _SENTENCES = (
+    (
+        _CIRCLE,
+        "functions that call each other in a circle have no code on a GPU: let one function call "
+        "itself, or write a loop",
+    ),
     (r"No conversion from .* to none for", "a kernel cannot return a value: write it to an array"),
     (r"_array_allocate|NRT required|>>> (?:neg|pos|invert)\(array", NEW_ARRAY),
     (

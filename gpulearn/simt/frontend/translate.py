@@ -45,6 +45,7 @@ from gpulearn.simt.core.registry import (
 )
 from gpulearn.simt.core.source import LINE_BITS, MISSING, KernelSource
 from gpulearn.simt.core.values import UNDEFINED, cast, normal, settle
+from gpulearn.simt.frontend import syntax
 from gpulearn.simt.frontend.dataflow import CHOSEN, RETURNED, Types, doubtful_reads, types_of_reads
 from gpulearn.simt.machine.control_flow import Loop, Repeat
 from gpulearn.simt.machine.iteration import contains
@@ -104,58 +105,6 @@ class Site:
     """A place in the source that makes an array, known by the variable it is for."""
 
     name: str
-
-
-def _bound(statements: Iterable[ast.stmt]) -> set[str]:
-    """The names that statements assign to, not counting those of inner functions."""
-    found: set[str] = set()
-    waiting: list[ast.AST] = list(statements)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.FunctionDef):
-            found.add(node.name)
-            continue
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-        waiting.extend(ast.iter_child_nodes(node))
-    return found
-
-
-def _leaves(statement: ast.stmt, *, inside_loop: bool = False) -> bool:
-    """Whether threads can leave the enclosing suite in this statement."""
-    if isinstance(statement, ast.Return | ast.Raise | ast.Assert):
-        return True
-    if isinstance(statement, ast.Break | ast.Continue):
-        return not inside_loop
-    if isinstance(statement, ast.If):
-        suites = [statement.body, statement.orelse]
-        return any(_leaves(s, inside_loop=inside_loop) for suite in suites for s in suite)
-    if isinstance(statement, ast.For | ast.While):
-        if any(_leaves(s, inside_loop=True) for s in statement.body):
-            return True
-        return any(_leaves(s, inside_loop=inside_loop) for s in statement.orelse)
-    return False
-
-
-_PLAIN = (
-    ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp,
-    ast.expr_context, ast.cmpop, ast.boolop, ast.operator, ast.unaryop,
-)  # fmt: skip
-
-
-def _hopeless(loop: ast.While, assigned: set[str]) -> bool:
-    """Whether a thread that has begun a loop can never leave it."""
-    inside = [n for s in loop.body for n in ast.walk(s)]
-    return (
-        _simple(loop.test)
-        and not assigned & {n.id for n in ast.walk(loop.test) if isinstance(n, ast.Name)}
-        and not any(isinstance(n, ast.Break | ast.Return | ast.Raise) for n in inside)
-    )
-
-
-def _simple(node: ast.expr) -> bool:
-    """Whether it is made of variables, numbers and operators only."""
-    return all(isinstance(n, _PLAIN) for n in ast.walk(node))
 
 
 def _kind(node: ast.expr) -> np.dtype[Any] | None:
@@ -400,7 +349,7 @@ class _Translator:
 
     def simple(self, node: ast.expr) -> bool:
         """Whether evaluating it for threads that do not need it can do no harm."""
-        return _simple(node) and not any(n in self.doubtful for n in ast.walk(node))
+        return syntax.is_simple(node) and not any(n in self.doubtful for n in ast.walk(node))
 
     def chained(self, word: str, first: str, second: str, simple: bool) -> str:
         """`and` or `or`, the second part only by those who need it."""
@@ -556,7 +505,7 @@ class _Translator:
             rest = statements[position + 1 :]
             if isinstance(statement, ast.Return | ast.Break | ast.Continue | ast.Raise):
                 break
-            if rest and _leaves(statement):
+            if rest and syntax.leaves(statement):
                 self.say("if m.mask is not EMPTY:")
                 self.depth += 1
                 opened += 1
@@ -655,7 +604,7 @@ class _Translator:
         outer = {n for s in ast.walk(node) if isinstance(s, ast.Nonlocal) for n in s.names}
         if outer:
             self.say("nonlocal " + ", ".join(f"v_{n}" for n in sorted(outer)))
-        bound = _bound(node.body) - outer
+        bound = syntax.bound(node.body) - outer
         if bound:
             self.say(" = ".join(f"v_{n}" for n in sorted(bound)) + " = UNDEFINED")
         loops, self.loops = self.loops, []
@@ -717,7 +666,7 @@ class _Translator:
     def _do_If(self, node: ast.If) -> None:  # noqa: N802
         self.at(node)
         branch = self.fresh("b")
-        leaves = _leaves(node)
+        leaves = syntax.leaves(node)
         self.say(f"{branch} = m.branch({self.expression(node.test)})")
         self.say("if m.mask is not EMPTY:")
         self.indented(node.body)
@@ -741,7 +690,7 @@ class _Translator:
         self.depth -= 1
 
     def loop_leaves(self, node: ast.For | ast.While) -> bool:
-        return any(_leaves(s) for s in node.body)
+        return any(syntax.leaves(s) for s in node.body)
 
     def finish_loop(self, loop: str, node: ast.For | ast.While) -> None:
         self.say(f"{loop}.finish()")
@@ -769,8 +718,8 @@ class _Translator:
         inside = [n for s in node.body for n in ast.walk(s)]
         waits = not any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) for n in inside)
         leaves = self.loop_leaves(node)
-        state = sorted(_bound([node]))
-        hopeless = _hopeless(node, set(state))
+        state = sorted(syntax.bound([node]))
+        hopeless = syntax.hopeless(node, set(state))
         self.say(f"{loop} = Repeat(m, {self.place(node)}, {leaves}, {waits}, {hopeless})")
         test = self.expression(node.test)
         names = ", ".join(f"v_{name}" for name in state)
@@ -791,7 +740,7 @@ class _Translator:
         parameters = self.source.parameters
         self.suite(tree.body)
         head = [f"def run(m{''.join(f', v_{p}' for p in parameters)}):", "    _f = m.enter()"]
-        unset = sorted(_bound(tree.body) - set(parameters))
+        unset = sorted(syntax.bound(tree.body) - set(parameters))
         if unset:
             head.append("    " + " = ".join(f"v_{name}" for name in unset) + " = UNDEFINED")
         watched = sorted(self.watched)

@@ -22,7 +22,7 @@ from gpulearn.simt.host.device_array import (
     host_array,
 )
 
-__all__ = ["In", "InOut", "Marshalled", "Out", "marshal"]
+__all__ = ["In", "InOut", "Marshalled", "Out", "by_position", "marshal"]
 
 
 class _Direction:
@@ -73,6 +73,15 @@ class Marshalled:
             )
             found.append(Finding("implicit-copy", None, message, array=name))
         return found
+
+
+def by_position(kernel: str, parameters: list[str], named: str) -> Finding:
+    """That a kernel takes no argument by its name."""
+    message = (
+        f"{kernel} takes its arguments by position only: write "
+        f"{kernel}[blocks, threads]({', '.join(parameters)}), without {named}="
+    )
+    return Finding("not-a-kernel", None, message, errors=(TypeError,))
 
 
 def marshal(

@@ -23,7 +23,7 @@ from gpulearn.simt.core.source import KernelSource, read
 from gpulearn.simt.frontend.program import Program
 from gpulearn.simt.frontend.signatures import chosen, signature_types
 from gpulearn.simt.frontend.typecheck import argument_types, declare
-from gpulearn.simt.host.arguments import marshal
+from gpulearn.simt.host.arguments import by_position, marshal
 from gpulearn.simt.host.overloads import (
     NEEDS_COMPILER,
     Overload,
@@ -121,7 +121,7 @@ def run(
             message = "*args in a kernel is not supported by the SIMT machine: name its arguments"
             raise Stop(Finding("unsupported", source.tree.lineno, message))
         if named:
-            raise Stop(_by_position(source.name, source.parameters, list(named)))
+            raise Stop(by_position(source.name, source.parameters, next(iter(named))))
         marshalled = marshal(source.parameters, args, source.name, kernel.extensions)
         types = argument_types(marshalled.typed)
         overload = kernel.overload(types)
@@ -149,14 +149,6 @@ def run(
         result.findings += marshalled.copies()
     report = make_report(result, *shape, counters=counters, recorder=recorder, name=kernel.__name__)
     return report, result.stopped
-
-
-def _by_position(kernel: str, parameters: list[str], named: list[str]) -> Finding:
-    message = (
-        f"{kernel} takes its arguments by position only: write "
-        f"{kernel}[blocks, threads]({', '.join(parameters)}), without {named[0]}="
-    )
-    return Finding("not-a-kernel", None, message, errors=(TypeError,))
 
 
 class Kernel:
