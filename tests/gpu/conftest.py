@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from gpulearn.checker import launches
 from gpulearn.device import driver, numba_cuda, selection
 from gpulearn.simt.host import api
 
@@ -43,5 +45,5 @@ def _as_on_gpu(monkeypatch):
     if not ON_GPU:
         there = selection.Selection("gpu", "a test says so", (STAND_IN,))
         monkeypatch.setattr(selection, "current", lambda: there)
-        monkeypatch.setattr(numba_cuda, "load", lambda: api)
+        monkeypatch.setattr(launches, "numba_cuda", SimpleNamespace(load=lambda: api))
         monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)

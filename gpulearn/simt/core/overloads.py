@@ -52,7 +52,7 @@ def choose(table: str, given: Types) -> tuple[Types, Types]:
     """The types of operands and results of a table's best signature for a call.
 
     >>> choose("l>d f>f d>d", (np.dtype("int16"),))
-    ((dtype('float32'),), (dtype('float32'),))
+    ((dtype('int64'),), (dtype('float64'),))
 
     Raises:
         TypeError: no signature fits.
