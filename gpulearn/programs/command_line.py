@@ -19,7 +19,7 @@ from gpulearn.errors import GpulearnError
 from gpulearn.programs.execution import run_notebook, run_script
 from gpulearn.programs.launches import Launches
 from gpulearn.simt.core.findings import SimtWarning
-from gpulearn.simt.host.settings import listening, unchecked
+from gpulearn.simt.host.settings import keep_going, listening, unchecked
 from gpulearn.simt.host.switch import replace_numba_cuda
 
 __all__ = ["main"]
@@ -38,6 +38,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--fast", action="store_true", help="do not look for races and uninitialised reads"
+    )
+    parser.add_argument(
+        "--keep-going",
+        action="store_true",
+        help="skip accesses out of bounds instead of stopping at the first, and list them all",
     )
     parser.add_argument("program", type=Path, help="a script (.py) or a notebook (.ipynb)")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
@@ -63,6 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         stack.enter_context(listening(launches))
         if options.fast:
             stack.enter_context(unchecked())
+        if options.keep_going:
+            stack.enter_context(keep_going())
         # each is told at the end, once
         warnings.filterwarnings("ignore", category=SimtWarning)
         try:

@@ -63,6 +63,13 @@ def test_an_error_ends_a_program_with_its_own_traceback(tmp_path):
     assert "gpulearn/" not in done.stderr
 
 
+def test_accesses_out_of_bounds_are_skipped_and_all_listed_if_one_asks_for_it(tmp_path):
+    done = run(tmp_path, "over[2, 32](a)\nprint(a.copy_to_host()[39])", options=["--keep-going"])
+    assert done.stdout.splitlines() == ["__main__ [] True", "39.0"]
+    assert done.stderr.startswith(BEYOND)
+    assert done.returncode == 0
+
+
 def test_the_exit_status_is_the_programs_own_unless_findings_decide(tmp_path):
     assert run(tmp_path, "sys.exit(3)", options=["--sanitize"]).returncode == 3
     assert run(tmp_path, "racy[2, 32](a)", options=["--sanitize"]).returncode == 1

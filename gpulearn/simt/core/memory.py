@@ -1,10 +1,9 @@
 """Memory: allocations, and the views through which a kernel reads and writes them.
 
-An `Allocation` is a run of bytes in one memory space, at an address such as the hardware
-would give it. A `View` is an array in it: dtype, shape and strides as in NumPy. Shared
-memory holds one row per block of the chunk, local memory one column per thread (one row
-where its bytes are read as several types), so an element's *slot* (its number in the
-allocation's flat storage) is found by one addition.
+An `Allocation` is a run of bytes in one memory space. A `View` is an array in it: dtype, shape
+and strides as in NumPy. Shared memory holds one row per block of the chunk, local memory one
+column per thread (one row where its bytes are read as several types), so an element's *slot*
+(its number in the allocation's flat storage) is found by one addition.
 """
 
 from __future__ import annotations
@@ -17,9 +16,8 @@ import numpy as np
 
 from gpulearn.simt.core.values import INT64, Value, cast, normal
 
-__all__ = ["ALIGNMENT", "Allocation", "Record", "View", "constant_view", "poison", "views"]
+__all__ = ["Allocation", "Record", "View", "constant_view", "poison", "views"]
 
-ALIGNMENT = 512  # bytes; what cudaMalloc gives is at least aligned to 256
 _ids = itertools.count(1)
 
 

@@ -12,7 +12,6 @@ becomes float64 beside wider ones; `/` of integers is float64.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -47,7 +46,6 @@ _WRAP = 1 << 64
 _HALF = 1 << 63
 
 Value = Any
-Operation = Callable[..., Value]
 
 
 class _Undefined:
