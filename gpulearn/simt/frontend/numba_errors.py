@@ -34,6 +34,7 @@ def reason(function: Callable[..., Any], error: Exception) -> Finding | None:
     family = {c.__name__ for c in type(error).__mro__}
     refused = family & {
         "CompilerError",
+        "NumbaRuntimeError",
         "TypingError",
         "UnsupportedBytecodeError",
         "UnsupportedError",
@@ -97,7 +98,7 @@ def _sentence(text: str) -> str:
     return f"Numba cannot compile this for a GPU: {_shorter(first)}"
 
 
-# --- NumPy functions that have a type and no code
+# --- what has a type and no code
 
 _INSTEAD = {
     "absolute": "abs(x)", "add": "x + y", "cbrt": "cuda.cbrt(x)", "conjugate": "z.conjugate()",
@@ -111,16 +112,20 @@ _INSTEAD = {
 _SINCE = dict.fromkeys(("conjugate", "divide", "isnan"), "0.22")  # of numba-cuda
 
 
-def no_code(ufunc: str, here: bool) -> str:
-    """The sentence for a NumPy function that Numba's CUDA target gives a type and no code.
+def no_code(what: str, here: bool) -> str:
+    """The sentence for what Numba's CUDA target gives a type and no code, such as "np.exp".
 
     `here` says whether the kernel itself calls it, not a device function elsewhere.
     """
-    instead = _INSTEAD.get(ufunc) or (f"math.{ufunc}(x)" if hasattr(math, ufunc) else "")
+    ufunc = what.removeprefix("np.")
+    instead = _INSTEAD.get(ufunc) or (f"math.{ufunc}(x)" if hasattr(math, ufunc) else "a loop")
     whose = "Numba's CUDA target" if ufunc not in _SINCE else f"numba-cuda before {_SINCE[ufunc]}"
     where = "" if here else ", which a device function calls"
-    advice = f"write {instead}" if instead else "compute it from functions of math"
-    return f"{whose} has no code for np.{ufunc} of a number{where}: {advice}"
+    advice = f"write {instead}"
+    if ufunc != what:
+        what += " of a number"
+        advice = advice if instead != "a loop" else "compute it from functions of math"
+    return f"{whose} has no code for {what}{where}: {advice}"
 
 
 # --- the commonest mistakes in plain words
@@ -153,6 +158,10 @@ _NUMBER = r"(?:float|u?int|bool|complex)\d*"
 # a pattern in what Numba says, and the sentence for it, which may name the pattern's groups
 _SENTENCES = (
     (r"No conversion from .* to none for", "a kernel cannot return a value: write it to an array"),
+    (
+        r'NRT required[\s\S]*lowering "[^"]*\] = ',
+        "a kernel cannot assign an array to a part of one: write a loop over the elements",
+    ),
     (r"_array_allocate|NRT required|>>> (?:neg|pos|invert)\(array", NEW_ARRAY),
     (
         r"Cannot modify readonly array",
@@ -235,6 +244,10 @@ _SENTENCES = (
     (
         r">>> (?:bool|not_)\(array\(",
         TRUTH,
+    ),
+    (
+        r">>> (?:npy_|nan)?(min|max)\(array\([^()]*\)\)$",
+        "Numba's CUDA target has no code for the {0} of a whole array: write a loop over it",
     ),
     (
         r">>> (\w+)\(array\([^()]*\)\)$",
