@@ -184,12 +184,24 @@ FUNCTIONS = [
     "out[i] = tools.cube(n) * tools.SCALE + tools.math.sqrt(4.0)",
     "out[i] = weighted(n) + weighted(n, y=5) + weighted(n, 3, z=1)",
     "out[i] = first_of(n, 2, 3) + first_of(*(2, n)) + first_of(*a.shape, n)",
+    "out[i] = power(2.0, n)",
     "x, (y, z) = several(n)\nout[i] = x + 10 * y + 100 * z",
     "put(row, n)\nput(rows[i, 1:], n)",
     "out[i] = factor * made(n)",
 ]
 
 REFUSED = {
+    "out[i] = even(n) + 2 * even(n + 1)": "calls itself by another",
+    "out[i] = power(2.0, cuda.threadIdx.x)": "or with other types",
+    "row[:] = b": "write a loop over the elements",
+    "rows[i] = b": "write a loop over the elements",
+    "rows[0, 1:] = b[::-1][1:]": "write a loop over the elements",
+    "out[i] = b.min()": "no code for the min of a whole array: write a loop",
+    "out[i] = np.max(a)": "no code for the max of a whole array: write a loop",
+    "out[i] = np.nanmin(c)": "no code for the min of a whole array: write a loop",
+    "b.sort()": "no code for .sort(): write a loop",
+    "b += 1": "compute single elements",
+    "row[:] += b": "compute single elements",
     "try:\n  out[i] = 1\nexcept ValueError:\n  out[i] = 2": "test with if before",
     "print(f'{n}')": "print() takes several values",
     "match (n, 1):\n  case (1, y):\n    out[i] = y": "one by one with if",
@@ -204,7 +216,6 @@ REFUSED = {
     "x = b[1:].view(np.int64)": "no whole number of elements of 8 bytes",
     "row[1:3] = (1, 2, 3)": "a part of rows of shape (2,) is given values of shape (3,)",
     "out[i] = b[::0][0]": "a slice with a step of 0",
-    "out[i] = even(n)": "functions that call each other in a circle have no code on a GPU",
     "out[i] = there(n)": "there(), which cuda.declare_device takes from compiled code,",
 }
 
@@ -243,6 +254,12 @@ def odd(n):
     if n == 0:
         return False
     return even(n - 1)
+
+@cuda.jit(device=True)
+def power(x, n):
+    if n == 0:
+        return 1.0
+    return x * power(x, n - 1)
 
 @cuda.jit(device=True, inline="always")
 def several(x):

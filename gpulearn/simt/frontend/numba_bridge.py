@@ -96,31 +96,55 @@ class _Typed(Exception):  # noqa: N818 - ends a compilation, is no error
 
 
 class NotLowered(Exception):  # noqa: N818 - a verdict
-    """A NumPy function for which Numba's CUDA target has a type, and no code."""
+    """Something for which Numba's CUDA target has a type, and no code."""
 
-    def __init__(self, ufunc: str, place: Any) -> None:
-        super().__init__(ufunc)
-        self.ufunc, self.place = ufunc, place
+    def __init__(self, what: str, place: Any) -> None:
+        super().__init__(what)
+        self.what, self.place = what, place
 
 
 def _check_lowered(state: Any) -> None:
-    """Numba itself finds a missing ufunc only when it makes code, with a KeyError."""
+    """Numba itself finds what has no code only when it makes code, and names it badly."""
     for call in state.calltypes:
         if getattr(call, "op", "") == "call":
-            ufunc = getattr(state.typemap[call.func.name], "typing_key", None)
-            if isinstance(ufunc, np.ufunc):
-                try:
-                    state.targetctx.get_ufunc_info(ufunc)
-                except KeyError:
-                    raise NotLowered(ufunc.__name__, call.loc) from None
+            what = _not_lowered(state, state.typemap[call.func.name], state.calltypes[call])
+            if what:
+                raise NotLowered(what, call.loc)
+
+
+def _not_lowered(state: Any, callee: Any, signature: Any) -> str:
+    """What a call is of for which there is no code; "" if there is some."""
+    ufunc: Any = getattr(callee, "typing_key", None)
+    try:
+        if isinstance(ufunc, np.ufunc):
+            state.targetctx.get_ufunc_info(ufunc)
+        elif type(callee).__name__ == "BoundFunction":
+            state.targetctx.get_function(callee, signature)
+        elif type(callee).__name__ == "RecursiveCall":
+            again = callee.get_overloads(signature.args).uid == state.func_id.unique_id
+            return "" if again else "a function that calls itself by another or with other types"
+    except KeyError:
+        return f"np.{ufunc.__name__}"
+    except NotImplementedError:
+        return f".{callee.typing_key.rpartition('.')[2]}()"
+    return ""
+
+
+def _stores_arrays(state: Any) -> bool:
+    """Whether an array is assigned to a part of one, for which only its code tells if it can be."""
+    stores = ("SetItem", "StaticSetItem")
+    return any(
+        type(one).__name__ in stores and type(signature.args[-1]).__name__ == "Array"
+        for one, signature in state.calltypes.items()
+    )
 
 
 @contextlib.contextmanager
 def _before_code(function: Callable[..., Any]) -> Iterator[None]:
     """Compiling `function` ends where its types are known: code would take as long again.
 
-    The functions that it calls are compiled whole. Where Numba's pass is not found, so is
-    `function`.
+    The functions that it calls are compiled whole, and so is one that stores arrays. Where
+    Numba's pass is not found, so is `function`.
     """
     from numba.cuda import compiler
 
@@ -134,9 +158,12 @@ def _before_code(function: Callable[..., Any]) -> Iterator[None]:
 
     def stop(self: Any, state: Any) -> Any:
         _check_lowered(state)
-        if state.func_id.func is function:
-            raise _Typed(state.type_annotation)
-        return run_pass(self, state)
+        if state.func_id.func is not function:
+            return run_pass(self, state)
+        if _stores_arrays(state):
+            with contextlib.suppress(KeyError):  # of an operator, whose types say what is wrong
+                run_pass(self, state)
+        raise _Typed(state.type_annotation)
 
     home.run_pass = stop
     try:
@@ -221,7 +248,8 @@ def _twin(function: Callable[..., Any]) -> Any:
     cells = tuple(python_types.CellType() for _ in code.co_freevars)
     made = python_types.FunctionType(code, {}, code.co_name, function.__defaults__, cells)
     made.__kwdefaults__ = function.__kwdefaults__
-    made.__module__ = getattr(function, "__module__", "kernel")
+    known = function.__module__ in sys.modules  # else Numba has two names for it
+    made.__module__ = function.__module__ if known else None  # type: ignore[assignment]
     made.__qualname__ = getattr(function, "__qualname__", code.co_name)
     return made
 

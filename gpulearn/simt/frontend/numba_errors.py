@@ -34,16 +34,16 @@ def reason(function: Callable[..., Any], error: Exception) -> Finding | None:
     family = {c.__name__ for c in type(error).__mro__}
     refused = family & {
         "CompilerError",
+        "NumbaRuntimeError",
         "TypingError",
         "UnsupportedBytecodeError",
         "UnsupportedError",
         "ForbiddenConstruct",
         "VerificationError",
     }
-    text = str(error)
-    names = kind in ("NameError", "UntypedAttributeError", "NotDefinedError")
-    if not (refused or names or _CIRCLE in text):
+    if not refused and kind not in ("NameError", "UntypedAttributeError", "NotDefinedError"):
         return None
+    text = str(error)
     line = _line_of(function, text) or _line_in_frames(function, error)
     message = _plain(text) or _sentence(text)
     return Finding("not-a-kernel", line, message, errors=caught_as(kind))
@@ -98,7 +98,7 @@ def _sentence(text: str) -> str:
     return f"Numba cannot compile this for a GPU: {_shorter(first)}"
 
 
-# --- NumPy functions that have a type and no code
+# --- what has a type and no code
 
 _INSTEAD = {
     "absolute": "abs(x)", "add": "x + y", "cbrt": "cuda.cbrt(x)", "conjugate": "z.conjugate()",
@@ -112,16 +112,18 @@ _INSTEAD = {
 _SINCE = dict.fromkeys(("conjugate", "divide", "isnan"), "0.22")  # of numba-cuda
 
 
-def no_code(ufunc: str, here: bool) -> str:
-    """The sentence for a NumPy function that Numba's CUDA target gives a type and no code.
+def no_code(what: str, here: bool) -> str:
+    """The sentence for what Numba's CUDA target gives a type and no code, such as "np.exp".
 
     `here` says whether the kernel itself calls it, not a device function elsewhere.
     """
+    ufunc = what.removeprefix("np.")
     instead = _INSTEAD.get(ufunc) or (f"math.{ufunc}(x)" if hasattr(math, ufunc) else "")
     whose = "Numba's CUDA target" if ufunc not in _SINCE else f"numba-cuda before {_SINCE[ufunc]}"
     where = "" if here else ", which a device function calls"
-    advice = f"write {instead}" if instead else "compute it from functions of math"
-    return f"{whose} has no code for np.{ufunc}{where}: {advice}"
+    word = "write a loop" if ufunc == what else "compute it from functions of math"
+    advice = f"write {instead}" if instead else word
+    return f"{whose} has no code for {what}{where}: {advice}"
 
 
 # --- the commonest mistakes in plain words
@@ -151,17 +153,14 @@ _OPERATION = re.compile(rf">>> i?({'|'.join(_OPERATORS)})\((.*)\)$", re.MULTILIN
 _COMMA = re.compile(r", (?![^()]*\))")  # between arguments, not inside one
 _NUMBER = r"(?:float|u?int|bool|complex)\d*"
 
-_CIRCLE = "insert_unresolved_ref"  # what only Numba's target for the CPU can do
-
 # a pattern in what Numba says, and the sentence for it, which may name the pattern's groups
 _SENTENCES = (
-    (
-        _CIRCLE,
-        "functions that call each other in a circle have no code on a GPU: let one function call "
-        "itself, or write a loop",
-    ),
     (r"No conversion from .* to none for", "a kernel cannot return a value: write it to an array"),
-    (r"_array_allocate|NRT required|>>> (?:neg|pos|invert)\(array", NEW_ARRAY),
+    (
+        r'NRT required[\s\S]*lowering "[^"]*\] = ',
+        "a kernel cannot assign an array to a part of one: write a loop over the elements",
+    ),
+    (r"_array_allocate|NRT required|>>> (?:neg|pos|invert)\(array\([^()]*\)\)$", NEW_ARRAY),
     (
         r"Cannot modify readonly array",
         "this array may only be read: it is a global one, or read-only in NumPy; "
@@ -243,6 +242,10 @@ _SENTENCES = (
     (
         r">>> (?:bool|not_)\(array\(",
         TRUTH,
+    ),
+    (
+        r">>> (?:npy_|nan)?(min|max)\(array\([^()]*\)\)$",
+        "Numba's CUDA target has no code for the {0} of a whole array: write a loop over it",
     ),
     (
         r">>> (\w+)\(array\([^()]*\)\)$",

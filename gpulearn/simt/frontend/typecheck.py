@@ -211,7 +211,7 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Find
             annotation = type_annotation(function, arguments)
     except NotLowered as missing:
         here = missing.place.filename == function.__code__.co_filename
-        message = no_code(missing.ufunc, here)
+        message = no_code(missing.what, here)
         return Finding("not-a-kernel", missing.place.line if here else None, message), {}
     except Exception as error:
         return reason(function, error) or give_up(error), {}
