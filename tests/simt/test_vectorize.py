@@ -270,7 +270,7 @@ def test_an_out_that_cannot_take_the_result() -> None:
     with pytest.raises(BadCall, match=r"the result has shape \(2, 3\), and out has \(5,\)"):
         subtract(a, a, out=cuda.device_array(5))
     with pytest.raises(BadCall, match=r"strides \(8, 16\).*rows lie one after the other"):
-        subtract(a, a, out=cuda.device_array((3, 2)).T)
+        subtract(a, a, out=cuda.device_array((2, 3), order="F"))
 
 
 # --- shapes, streams, options

@@ -180,7 +180,9 @@ def _flat(array: DeviceNDArray | Array, shape: tuple[int, ...]) -> DeviceNDArray
         spread = np.broadcast_to(array, shape)
         return on_device(spread if len(shape) == 1 else spread.ravel())
     whole = array.spread(shape)
-    if whole.ndim == 1 or whole.is_c_contiguous():
+    if whole.ndim == 1:
+        return whole
+    if whole.is_c_contiguous():
         return whole.ravel()
     return device_copy(whole.copy_to_host().ravel())
 
