@@ -69,6 +69,33 @@ def through_a_function():
     return kernel
 
 
+def through_a_module():
+    @cuda.jit(device=True)
+    def inner():
+        return NUMBER
+
+    home = ModuleType("home")
+    home.inner = inner
+
+    def kernel(out):
+        out[0] = home.inner()
+
+    return kernel
+
+
+def through_a_tuple():
+    @cuda.jit(device=True)
+    def inner():
+        return NUMBER
+
+    functions = ((inner, 2), inner)
+
+    def kernel(out):
+        out[0] = (functions[0][0]() + functions[1]()) / 2
+
+    return kernel
+
+
 def closure():
     inside = 1
 
@@ -90,6 +117,8 @@ MAKERS = {
     "a tuple": lambda: pair,
     "a module's": lambda: module,
     "a device function's": through_a_function,
+    "a device function's in a module": through_a_module,
+    "a device function's in a tuple": through_a_tuple,
     "a closure's": closure,
 }
 
@@ -121,13 +150,13 @@ def test_another_kernel_of_the_same_function_is_compiled_anew(name: str) -> None
     function = MAKERS[name]()
     assert result(cuda.jit(function)) == 1
     everything_changes(function)
-    want = 1 if name == "a device function's" else 100  # that one has been compiled already
+    want = 1 if "function" in name else 100  # that one has been compiled already
     assert result(cuda.jit(function)) == want
     gl.xray(function)[1, 1](out := np.zeros(1))
     assert out[0] == want
 
 
-@pytest.mark.parametrize("name", [n for n in MAKERS if n != "a device function's"])
+@pytest.mark.parametrize("name", [n for n in MAKERS if "function" not in n])
 def test_other_argument_types_are_compiled_when_they_come(name: str) -> None:
     function = MAKERS[name]()
     kernel = cuda.jit(function)

@@ -24,6 +24,15 @@ from gpulearn.simt.frontend.typecheck import device_types
 __all__ = ["Program"]
 
 
+def _device_functions(thing: Any) -> Iterator[DeviceFunction]:
+    """The device functions that an object is or, as a tuple, holds."""
+    if isinstance(thing, tuple):
+        for one in thing:
+            yield from _device_functions(one)
+    elif isinstance(found := callee(thing), DeviceFunction):
+        yield found
+
+
 class Program:
     """A kernel with the device functions that it calls, translated on demand."""
 
@@ -114,8 +123,7 @@ class Program:
             seen.add(source.unit)
             yield source
             for thing in list(source.frozen.values()):
-                if isinstance(found := callee(thing), DeviceFunction):
-                    waiting.append(self._source(found))
+                waiting.extend(map(self._source, _device_functions(thing)))
 
     def _mentions(self, *words: str) -> bool:
         return any(
