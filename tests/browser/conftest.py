@@ -31,6 +31,7 @@ FLAGS = (
     "--disable-sync",
 )
 POLLING = 100  # milliseconds; by itself a page is asked, and drawn, 60 times a second
+PATIENCE = 120_000  # milliseconds: ends what never comes; a busy machine may be slow
 SETTINGS = {
     # no question about news at the first start, and every cell stays in the page
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -106,8 +107,9 @@ def browser():
         if os.environ.get("GPULEARN_REQUIRE_BROWSER"):
             pytest.fail(message)
         pytest.skip(message)
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         yield opened
@@ -197,7 +199,7 @@ def open_notebook(lab, browser):
     With texts, only the cells that begin with one of them, and what those need.
     """
     context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    context.set_default_timeout(60_000)  # ends what never comes; a busy machine may be slow
+    context.set_default_timeout(PATIENCE)
     address, home = lab
 
     def opened(name: str, *begins: str) -> Notebook:

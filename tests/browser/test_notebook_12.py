@@ -63,7 +63,7 @@ def test_the_board_moves_while_the_network_trains(notebook):
     cell.locator(".cm-content").click()
     notebook.page.keyboard.press("Control+Enter")
     expect(sentence).not_to_contain_text("After 690 steps")  # begins anew, under the same cell
-    expect(sentence).to_contain_text("After 690 steps", timeout=60_000)
+    expect(sentence).to_contain_text("After 690 steps")
     notebook.wait_for_idle()
 
 
@@ -76,6 +76,6 @@ def test_the_training_explorer_moves_by_keyboard(notebook):
     output.get_by_role("slider").focus()
     notebook.page.keyboard.press("ArrowLeft")
     # each change trains a network, which takes its time on a busy machine
-    expect(sentence).to_contain_text("Rate 0.7, clip none, constant", timeout=60_000)
+    expect(sentence).to_contain_text("Rate 0.7, clip none, constant")
     expect(picture).not_to_have_attribute("src", source)
     notebook.screenshot("12-explorer")

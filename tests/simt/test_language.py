@@ -197,8 +197,6 @@ REFUSED = {
     "rows[i] = b": "write a loop over the elements",
     "rows[0, 1:] = b[::-1][1:]": "write a loop over the elements",
     "out[i] = b.min()": "no code for the min of a whole array: write a loop",
-    "out[i] = np.max(a)": "no code for the max of a whole array: write a loop",
-    "out[i] = np.nanmin(c)": "no code for the min of a whole array: write a loop",
     "b.sort()": "no code for .sort(): write a loop",
     "b += 1": "compute single elements",
     "row[:] += b": "compute single elements",
