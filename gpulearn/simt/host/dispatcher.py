@@ -128,6 +128,8 @@ def run(
         overload.check_launch(shape[1])
         marshalled.values = overload.values(types, marshalled.values)
         program = overload.program
+        given = zip(source.parameters, marshalled.values, strict=True)
+        idle = program.idle(frozenset(name for name, v in given if views(v)))
         observers: list[Observer] = []
         if counters is not None and recorder is not None:
             counters.expect(marshalled.values)
@@ -138,8 +140,7 @@ def run(
             program, *shape, marshalled.values, dynamic=sharedmem, observers=observers,
             seed=current_seed(), only=only, keep_going=keeps_going(),
         )  # fmt: skip
-        given = zip(source.parameters, marshalled.values, strict=True)
-        result.findings[:0] = program.idle(frozenset(name for name, v in given if views(v)))
+        result.findings[:0] = idle
         if overload.unjudged is not None:
             result.findings.append(replace(overload.unjudged))
         marshalled.copy_back()
