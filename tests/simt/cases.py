@@ -25,6 +25,7 @@ class Case:
     rtol: float = 0.0
     reference: bool = True  # whether the thread-by-thread reference can run it
     simulator: bool = True  # whether Numba's simulator can
+    alone: bool = True  # whether Numba's own CUDA target knows it, without numba-cuda
 
     @property
     def name(self) -> str:

@@ -41,7 +41,7 @@ def shapes_and_types_that_a_device_function_is_given(a, out):
 
 
 @CASES.add(1, 4, lambda r: (zeros(4),), lambda out: fill(out, np.arange(4) * 111.0 + 32),
-           reference=False, simulator=False)  # fmt: skip
+           reference=False, simulator=False, alone=False)  # fmt: skip
 def several_arrays_on_a_line_by_name_and_by_string(out):
     a, b = cuda.shared.array(4, float32), cuda.shared.array(shape=(4,), dtype=np.int32)
     c = cuda.local.array(shape=SHAPE, dtype="float32", alignment=64)

@@ -208,8 +208,9 @@ def scaled(x, by=2, plus=1):
     32,
     lambda r: (r.integers(-9, 9, 32), zeros(32, kind=np.int64)),
     lambda a, out: fill(out, np.abs(3 * (2 * a + 1) + 1)),
-    reference=False,  # Numba alone has no defaults; numba-cuda has
+    reference=False,
     simulator=False,
+    alone=False,  # it has no defaults; numba-cuda has
 )
 def device_functions_with_defaults_and_no_result(a, out):
     i = cuda.grid(1)
