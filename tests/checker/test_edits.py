@@ -43,7 +43,8 @@ def test_an_edit_that_does_not_fit_the_solution_is_refused(edits, said):
         edited(block_sum, edits)
 
 
-def test_the_source_is_found_even_where_somebody_clears_the_cache_of_lines():
+def test_the_source_is_found_even_where_somebody_clears_the_cache_of_lines(monkeypatch):
+    monkeypatch.setattr(linecache, "cache", dict(linecache.cache))  # other tests keep theirs
     answers = Answers(block_sum)
     answers.edit({BARRIER: ""}, "a hint")
     assert "syncthreads" not in inspect.getsource(answers.wrongs[0].answer)

@@ -237,8 +237,9 @@ def test_what_cannot_be_written_is_named(notebook, tmp_path, cell, said):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_lines_that_are_gone_are_told(notebook, tmp_path):
+def test_lines_that_are_gone_are_told(notebook, tmp_path, monkeypatch):
     names = notebook("def f():\n    return 1")
+    monkeypatch.setattr(linecache, "cache", dict(linecache.cache))  # other tests keep theirs
     linecache.cache.clear()
     with pytest.raises(
         gl.errors.BadInput, match="The lines that define f are gone: run its cell again"

@@ -44,7 +44,9 @@ def kernel_from(text: str, **names: Any) -> Kernel:
     api = importlib.import_module("gpulearn.simt.host.api")  # which imports this module
     scope: dict[str, Any] = {"cuda": api, **names}
     exec(compile(text, file, "exec"), scope)
-    return Kernel(scope["kernel"])
+    made = Kernel(scope["kernel"])
+    assert made.source is not None  # read now: who clears `linecache` forgets the text
+    return made
 
 
 def device_function(function: Callable[..., Any]) -> Kernel:
