@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.core.masks import EMPTY, split
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.values import Value
 from gpulearn.simt.machine.machine import Machine
+from gpulearn.simt.machine.views import elements
 
 __all__ = ["over_elements"]
 
@@ -42,25 +42,10 @@ def over_elements(
                 f"{out.ndim}: give np.{ufunc.__name__} an output with as many"
             )
             raise m.stop("not-a-kernel", message, array=view.name)
-    for place in _places(m, out):
+    for place in elements(m, out):
         operands = [m.load(v, _beside(v, place)) if isinstance(v, View) else v for v in inputs]
         m.store(out, place, compute(m, *operands))
     return out
-
-
-def _places(m: Machine, view: View) -> Iterator[tuple[int, ...]]:
-    """The indices of all elements; active are the threads whose array has such an element."""
-    before = m.mask
-    lanes = m.lanes(before)
-    lengths = [int(m.spread(n).ravel()[lanes].max(initial=0)) for n in view.shape]
-    for place in np.ndindex(*lengths):
-        inside: Any = True
-        for i, n in zip(place, view.shape, strict=True):
-            inside = np.logical_and(inside, np.less(i, n))
-        m.mask, _ = split(before, bool(inside) if np.ndim(inside) == 0 else inside)
-        if m.mask is not EMPTY:
-            yield place
-    m.mask = before
 
 
 def _beside(view: View, place: tuple[int, ...]) -> tuple[Value, ...]:
