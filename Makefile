@@ -1,5 +1,5 @@
 # make lab    JupyterLab with the notebooks      PORT=8890 ARGS="--no-browser" pass through
-# make test   every test, on up to 4 cores       ARGS="-n 0 -k matmul" passes through
+# make test   every test, in up to 4 workers     ARGS="-n 0 -k matmul" passes through
 # make check  format, lint, types, tests: what has to hold before a change lands
 # make bench  how fast the SIMT machine and the ranks are, as ratios measured in one run, and
 #             how long each notebook takes; the exit status says whether all bounds are met
