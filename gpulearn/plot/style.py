@@ -49,10 +49,14 @@ def figure(
 
 
 def box(axes: Any, x: float, y: float, width: float, height: float, **look: Any) -> None:
-    """Draw a rectangle whose corner with the least x and y is (x, y)."""
+    """Draw a rectangle whose corner with the least x and y is (x, y).
+
+    It moves no limits of the axes and takes no part in the layout: hundreds are drawn at once.
+    """
     from matplotlib.patches import Rectangle
 
-    axes.add_patch(Rectangle((x, y), width, height, **look))
+    drawn = axes.add_artist(Rectangle((x, y), width, height, **look))
+    drawn.set_in_layout(False)
 
 
 def centred(axes: Any, x: float, y: float, text: str, **look: Any) -> None:
