@@ -21,6 +21,9 @@ ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
 VERSIONS = ((3, 11), (3, 13))
 Run = Callable[..., bool]
+# Python compiles a module when it is first imported: most never are, and this halves the wait.
+INSTALL = ("-m", "pip", "install", "--quiet", "--no-compile")
+NEARBY = ("--timeout", "10", "--retries", "1")
 
 
 def fault_of_python(version: tuple[int, int], has_venv: bool, platform: str) -> str | None:
@@ -49,8 +52,7 @@ def torch_pin() -> str:
 
 def torch_from_pip(python: str, run: Run) -> bool:
     """Install torch's CPU build from wherever pip looks already: a folder of wheels, a mirror."""
-    pip = [python, "-m", "pip", "install", "--quiet", "--timeout", "10", "--retries", "1"]
-    return run([*pip, f"{torch_pin()}+cpu"], quiet=True)
+    return run([python, *INSTALL, *NEARBY, f"{torch_pin()}+cpu"], quiet=True)
 
 
 def torch_from_uv(python: str, backend: str, run: Run) -> bool:
@@ -59,7 +61,7 @@ def torch_from_uv(python: str, backend: str, run: Run) -> bool:
     "cpu", or "auto": what the driver of the GPU here can run. Gives up after seconds where a
     server does not answer.
     """
-    pip = [python, "-m", "pip", "install", "--quiet", "--timeout", "10", "--retries", "1", "uv"]
+    pip = [python, *INSTALL, *NEARBY, "uv"]
     uv = [python, "-m", "uv", "pip", "install", "--quiet", "--python", python]
     return run(pip, quiet=True) and run([*uv, "--torch-backend", backend, torch_pin()], quiet=True)
 
@@ -91,8 +93,8 @@ def install(
             "several GB, and it works on this machine too.",
             flush=True,
         )
-    pip = [python, "-m", "pip", "install", "--quiet", "--constraint", str(CONSTRAINTS)]
-    if not run([*pip, "--editable", f"{ROOT}[{extras}]"]):
+    project = ["--constraint", str(CONSTRAINTS), "--editable", f"{ROOT}[{extras}]"]
+    if not run([python, *INSTALL, *project]):
         raise SystemExit("pip could not install gpulearn; its own words stand above.")
 
 
