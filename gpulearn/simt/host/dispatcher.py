@@ -140,6 +140,7 @@ def run(
             program, *shape, marshalled.values, dynamic=sharedmem, observers=observers,
             seed=current_seed(), only=only, keep_going=keeps_going(),
         )  # fmt: skip
+        overload.shared_bytes = max(overload.shared_bytes or 0, result.shared_bytes)
         result.findings[:0] = idle
         if overload.unjudged is not None:
             result.findings.append(replace(overload.unjudged))
@@ -255,6 +256,13 @@ class Kernel:
                 made._compiled(types)
                 self.specializations[types] = made
         return self.specializations[types]
+
+    def get_shared_mem_per_block(self, signature: Any = None) -> Any:
+        """Static shared memory of a block in bytes, for a signature or by signature."""
+        if signature is not None:
+            return self.overloads[getattr(signature, "args", signature)].shared_mem_per_block
+        every = {types: one.shared_mem_per_block for types, one in self.overloads.items()}
+        return next(iter(every.values())) if self.specialized else every
 
     def __getattr__(self, name: str) -> Any:
         if name.removeprefix("get_") in NEEDS_COMPILER:

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpulearn.errors import KernelError
 from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.limits import resident
 from gpulearn.simt.core.source import KernelSource
 from gpulearn.simt.frontend.numba_errors import caught_as
 from gpulearn.simt.frontend.program import Program
@@ -25,10 +26,9 @@ _KNOWN = {
     "lineinfo", "link", "lto", "max_registers", "opt", "shared_memory_carveout",
 }  # fmt: skip
 _GONE = ("argtypes", "restype", "bind")
-_RESIDENT = 2048, 32  # threads and blocks of a multiprocessor
 NEEDS_COMPILER = {
     "const_mem_size", "local_mem_per_thread", "max_threads_per_block", "regs_per_thread",
-    "shared_mem_per_block", "inspect_asm", "inspect_cfg", "inspect_disasm_cfg", "inspect_llvm",
+    "inspect_asm", "inspect_cfg", "inspect_disasm_cfg", "inspect_llvm",
     "inspect_lto_ptx", "inspect_sass", "inspect_sass_cfg", "inspect_types", "library",
 }  # fmt: skip
 
@@ -102,6 +102,7 @@ class Overload:
         self.argument_types = arguments
         self.program = program = Program(source, debug=bool(options.get("debug")))
         self._check(options)
+        self.shared_bytes: int | None = None
         self._bounds = options.get("launch_bounds")
         self._conversions: dict[Any, list[Callable[[Any], Any]]] = {}
         refused, finding = program.refused, None
@@ -177,9 +178,17 @@ class Overload:
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """How many blocks run at a time, and so can wait for each other."""
         threads = math.prod(blockdim) if isinstance(blockdim, tuple) else blockdim
-        most_threads, most_blocks = _RESIDENT
-        each = min(most_blocks, most_threads // threads)
-        return int(each * gpus[0].MULTIPROCESSOR_COUNT)
+        return int(resident(threads) * gpus[0].MULTIPROCESSOR_COUNT)
+
+    @property
+    def shared_mem_per_block(self) -> int:
+        """Bytes of its static shared arrays, the most that a launch has made."""
+        if self.shared_bytes is None and self.program.makes_arrays:
+            raise KernelError.also(NotImplementedError)(
+                f"{self.py_func.__name__} has arrays of its own, whose size the SIMT machine knows "
+                "once they are made: launch it first"
+            )
+        return self.shared_bytes or 0
 
     def __getattr__(self, name: str) -> Any:
         if name in NEEDS_COMPILER:
