@@ -24,13 +24,7 @@ from gpulearn.simt.frontend.program import Program
 from gpulearn.simt.frontend.signatures import chosen, signature_types
 from gpulearn.simt.frontend.typecheck import argument_types, declare
 from gpulearn.simt.host.arguments import by_position, marshal
-from gpulearn.simt.host.overloads import (
-    NEEDS_COMPILER,
-    Overload,
-    check_options,
-    error_for,
-    needs_compiler,
-)
+from gpulearn.simt.host.overloads import Overload, asking, check_options, error_for
 from gpulearn.simt.host.settings import checking, current_seed, keeps_going, listeners
 from gpulearn.simt.machine.execution import LaunchResult, launch
 from gpulearn.simt.observers.counters import Counters
@@ -257,20 +251,8 @@ class Kernel:
                 self.specializations[types] = made
         return self.specializations[types]
 
-    def get_shared_mem_per_block(self, signature: Any = None) -> Any:
-        """Static shared memory of a block in bytes, for a signature or by signature."""
-        if signature is not None:
-            return self.overloads[getattr(signature, "args", signature)].shared_mem_per_block
-        every = {types: one.shared_mem_per_block for types, one in self.overloads.items()}
-        return next(iter(every.values())) if self.specialized else every
-
     def __getattr__(self, name: str) -> Any:
-        if name.removeprefix("get_") in NEEDS_COMPILER:
-            return functools.partial(self._needs_compiler, name)
-        raise AttributeError(f"a kernel has no attribute {name!r}")
-
-    def _needs_compiler(self, name: str, *args: Any, **named: Any) -> None:
-        raise needs_compiler(self.__name__, name)
+        return asking(self, name)
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         return self if owner is None else MethodType(self, owner)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 from gpulearn.errors import KernelError
 from gpulearn.simt.core.findings import Finding, Stop
@@ -17,7 +17,7 @@ from gpulearn.simt.frontend.signatures import conversion
 from gpulearn.simt.frontend.typecheck import unasked, verdict
 from gpulearn.simt.host.devices import gpus
 
-__all__ = ["NEEDS_COMPILER", "Overload", "check_options", "error_for", "needs_compiler"]
+__all__ = ["Overload", "asking", "check_options", "error_for"]
 
 Options = Mapping[str, Any]
 # those that `cuda.jit` takes for kernels; here only debug, launch_bounds and link mean something
@@ -26,7 +26,7 @@ _KNOWN = {
     "lineinfo", "link", "lto", "max_registers", "opt", "shared_memory_carveout",
 }  # fmt: skip
 _GONE = ("argtypes", "restype", "bind")
-NEEDS_COMPILER = {
+_NEEDS_COMPILER = {
     "const_mem_size", "local_mem_per_thread", "max_threads_per_block", "regs_per_thread",
     "inspect_asm", "inspect_cfg", "inspect_disasm_cfg", "inspect_llvm",
     "inspect_lto_ptx", "inspect_sass", "inspect_sass_cfg", "inspect_types", "library",
@@ -46,12 +46,37 @@ def error_for(finding: Finding, report: Any = None) -> Exception:
     return error
 
 
-def needs_compiler(kernel: str, name: str) -> KernelError:
+def _needs_compiler(kernel: str, name: str) -> KernelError:
     """The error for what only a compiled kernel can tell."""
     return KernelError.also(NotImplementedError)(
         f"{name} of {kernel} is the compiler's to say, and the SIMT machine compiles nothing: "
         "ask where there is a GPU"
     )
+
+
+def asking(kernel: Any, name: str) -> Callable[..., Any]:
+    """The method of a kernel that asks its overloads: for one signature, or by signature.
+
+    Raises:
+        AttributeError: kernels have no method of that name.
+    """
+    fact = name.removeprefix("get_")
+    if fact in _NEEDS_COMPILER:
+
+        def refuse(*args: Any, **named: Any) -> NoReturn:
+            raise _needs_compiler(kernel.__name__, name)
+
+        return refuse
+    if name != "get_shared_mem_per_block":
+        raise AttributeError(f"a kernel has no attribute {name!r}")
+
+    def tell(signature: Any = None) -> Any:
+        if signature is not None:
+            return getattr(kernel.overloads[getattr(signature, "args", signature)], fact)
+        every = {types: getattr(one, fact) for types, one in kernel.overloads.items()}
+        return next(iter(every.values())) if kernel.specialized else every
+
+    return tell
 
 
 def check_options(options: Options, *, device: bool) -> None:
@@ -191,6 +216,6 @@ class Overload:
         return self.shared_bytes or 0
 
     def __getattr__(self, name: str) -> Any:
-        if name in NEEDS_COMPILER:
-            raise needs_compiler(self.py_func.__name__, name)
+        if name in _NEEDS_COMPILER:
+            raise _needs_compiler(self.py_func.__name__, name)
         raise AttributeError(name)
