@@ -104,7 +104,8 @@ class Estimate:
             return ""
         spec, each = gpu_spec(self.gpu), self.bytes_in_blocks / self.blocks
         within = self.bytes_moved - self.bytes_in_blocks
-        said = f"{_size(again)} are moved again, {_size(within)} of them within a block"
+        some = f"{_size(within)} of them" if within else "none"
+        said = f"{_size(again)} are moved again, {some} within a block"
         if within and each <= (l1 := spec.multiprocessor.cache_bytes):
             said += f" ({_size(each)} each, of {_size(l1)} L1 and shared memory)"
         whole = f"all {_size(self.bytes_at_least)}"

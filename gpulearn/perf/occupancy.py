@@ -124,7 +124,8 @@ class Occupancy:
             idle = spec.multiprocessors - self.grid
             lines.append(f"{idle} of its {spec.multiprocessors} multiprocessors get no block.")
         elif at_once:
-            lines.append(f"{self.grid:,} blocks come {self.grid / at_once:.3g} times {at_once:,}.")
+            waves = f"{self.grid / at_once:.3g} times the {at_once:,} that run at a time"
+            lines.append(f"{self.grid:,} blocks are {waves}.")
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -87,7 +87,7 @@ def test_a_kernel_that_has_been_launched():
     )
     assert "1,024 bytes of a block, 65,536 of a multiprocessor" in text
     assert "registers         ?  only the compiler knows" in text
-    assert text.endswith("320 blocks come 2 times 160.")
+    assert text.endswith("320 blocks are 2 times the 160 that run at a time.")
     fewer = gl.occupancy(tiled, 30, 256, "T4", sharedmem=20_000, registers=64)
     assert (fewer.shared_bytes, fewer.blocks, fewer.limits) == (21_024, 3, ("shared memory",))
     assert str(fewer).endswith("10 of its 40 multiprocessors get no block.")
