@@ -28,6 +28,7 @@ from .parallel.simulate.simulate import simulate as simulate
 from .perf.estimates import estimate as estimate
 from .perf.gpus import gpu_spec as gpu_spec
 from .perf.measured_roof import measured_roof as measured_roof
+from .perf.occupancy import occupancy as occupancy
 from .perf.roofline import roof as roof
 from .perf.timing import format_seconds as format_seconds
 from .perf.timing import measure as measure

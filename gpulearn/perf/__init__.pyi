@@ -10,6 +10,7 @@ from .matmul_times import rates as rates
 from .measured_roof import RoofPoint as RoofPoint
 from .measured_roof import memory_bandwidth as memory_bandwidth
 from .measured_roof import roof_point as roof_point
+from .occupancy import Occupancy as Occupancy
 from .operation_costs import graph_work as graph_work
 from .roofline import Roof as Roof
 from .roofline import arithmetic_intensity as arithmetic_intensity

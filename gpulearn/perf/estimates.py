@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from gpulearn import require
 from gpulearn.errors import BadInput
-from gpulearn.perf.gpus import gpu_spec
+from gpulearn.perf.gpus import GPUS, gpu_spec
 from gpulearn.perf.roofline import LAUNCH_SECONDS
 from gpulearn.perf.series import Provenance
 from gpulearn.perf.timing import format_seconds
+from gpulearn.simt.observers.traffic import SECTOR
 
 if TYPE_CHECKING:
     from gpulearn.simt.report.report import Report
@@ -20,10 +22,11 @@ __all__ = ["Estimate", "estimate"]
 
 # What the model leaves out; it stands under every estimate.
 ASSUMPTIONS = (
-    "every sector that a warp moves comes from memory, at full bandwidth: a cache that hits "
-    "makes it faster",
+    "every sector that a warp moves comes from memory, at full bandwidth; where a range is given, "
+    "its lower end is for caches that let each sector come once",
     "the ordinary float32 and float64 units run at full rate: no tensor cores",
-    "memory and arithmetic overlap fully, and there are threads enough to keep both busy",
+    "memory and arithmetic overlap fully, and there are threads enough to keep both busy; only "
+    "blocks that are fewer than the multiprocessors leave a part of both rates unused",
     "shared memory, its bank conflicts, atomics, barriers, divergence and whole-number arithmetic "
     "cost nothing",
     f"the launch costs {format_seconds(LAUNCH_SECONDS)}",
@@ -37,32 +40,50 @@ class Estimate:
     Attributes:
         kernel: the kernel's name.
         gpu: the GPU's name.
-        memory: seconds to move the bytes.
-        arithmetic: seconds to compute, float32 and float64 one after the other.
+        blocks: of the launch.
+        memory: seconds to move the bytes, by the whole GPU.
+        arithmetic: seconds to compute, float32 and float64 one after the other, by the whole GPU.
         launch: seconds until the GPU begins.
         bytes_moved: as counted, in whole sectors.
+        bytes_at_least: those of the distinct sectors, which no cache spares.
+        bytes_in_blocks: those of the distinct sectors of each block, summed.
         flops32: operations in float32, as counted.
         flops64: operations in float64, as counted.
     """
 
     kernel: str
     gpu: str
+    blocks: int
     memory: float
     arithmetic: float
     launch: float
     bytes_moved: int
+    bytes_at_least: int
+    bytes_in_blocks: int
     flops32: int
     flops64: int
 
     @property
+    def busy(self) -> float:
+        """The part of the multiprocessors that get a block."""
+        return min(1.0, self.blocks / gpu_spec(self.gpu).multiprocessors)
+
+    @property
     def seconds(self) -> float:
-        """max(memory, arithmetic) + launch."""
-        return max(self.memory, self.arithmetic) + self.launch
+        """max(memory, arithmetic) / busy + launch."""
+        return max(self.memory, self.arithmetic) / self.busy + self.launch
+
+    @property
+    def seconds_at_least(self) -> float:
+        """The same if every distinct sector comes from memory once."""
+        memory = self.bytes_at_least / gpu_spec(self.gpu).bandwidth
+        return max(memory, self.arithmetic) / self.busy + self.launch
 
     @property
     def limit(self) -> str:
         """Where most of the time goes: "memory", "arithmetic" or "launch"."""
-        parts = {"memory": self.memory, "arithmetic": self.arithmetic, "launch": self.launch}
+        launch = self.launch * self.busy
+        parts = {"memory": self.memory, "arithmetic": self.arithmetic, "launch": launch}
         return max(parts, key=parts.__getitem__)
 
     @property
@@ -76,6 +97,25 @@ class Estimate:
         return Provenance("modelled", f"the {self.gpu}'s roofline")
 
     @property
+    def caches(self) -> str:
+        """Which caches could hold what is moved more than once; empty if nothing is."""
+        again = self.bytes_moved - self.bytes_at_least
+        if not again:
+            return ""
+        spec, each = gpu_spec(self.gpu), self.bytes_in_blocks / self.blocks
+        within = self.bytes_moved - self.bytes_in_blocks
+        some = f"{_size(within)} of them" if within else "none"
+        said = f"{_size(again)} are moved again, {some} within a block"
+        if within and each <= (l1 := spec.multiprocessor.cache_bytes):
+            said += f" ({_size(each)} each, of {_size(l1)} L1 and shared memory)"
+        whole = f"all {_size(self.bytes_at_least)}"
+        if self.bytes_at_least <= spec.l2_bytes:
+            return f"{said}; {whole} fit into the L2 of {_size(spec.l2_bytes)}"
+        large = [name for name, one in GPUS.items() if one.l2_bytes >= self.bytes_at_least]
+        others = f", only into that of: {', '.join(large)}" if large else ", nor into another's"
+        return f"{said}; {whole} do not fit into the L2 of {_size(spec.l2_bytes)}{others}"
+
+    @property
     def _rows(self) -> tuple[tuple[str, str, str], ...]:
         spec = gpu_spec(self.gpu)
         work = [
@@ -84,16 +124,22 @@ class Estimate:
             if count
         ]
         moved = f"{self.bytes_moved:,} bytes at {spec.bandwidth / 1e9:,.4g} GB/s"
-        return (
-            ("memory", format_seconds(self.memory), moved),
-            ("arithmetic", format_seconds(self.arithmetic), " + ".join(work) or "no operations"),
-            ("launch", format_seconds(self.launch), "assumed"),
-        )
+        rows = [("memory", format_seconds(self.memory), moved)]
+        if self.caches:
+            cached = format_seconds(self.bytes_at_least / spec.bandwidth)
+            rows.append(("if cached", cached, self.caches))
+        operations = " + ".join(work) or "no operations"
+        rows.append(("arithmetic", format_seconds(self.arithmetic), operations))
+        if self.busy < 1:
+            used = f"{self.blocks} blocks use {self.blocks} of {spec.multiprocessors}"
+            rows.append(("idle", f"× {1 / self.busy:.3g}", f"{used} multiprocessors"))
+        return (*rows, ("launch", format_seconds(self.launch), "assumed"))
 
     @property
     def _headline(self) -> str:
+        times = [format_seconds(t) for t in (self.seconds_at_least, self.seconds)]
         return (
-            f"{self.kernel}: {format_seconds(self.seconds)}, {self.provenance}; "
+            f"{self.kernel}: {' to '.join(dict.fromkeys(times))}, {self.provenance}; "
             f"the limit is {_LIMITS[self.limit]}."
         )
 
@@ -121,6 +167,18 @@ class Estimate:
         )
 
 
+def _size(count: float) -> str:
+    """Bytes with three digits, in the units of caches.
+
+    >>> [_size(n) for n in (31, 2048, 3 << 19)]
+    ['31 B', '2 KB', '1.5 MB']
+    """
+    for unit, bytes_each in (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
+        if count >= bytes_each:
+            return f"{count / bytes_each:.4g} {unit}"
+    return f"{count:.4g} B"
+
+
 _LIMITS = {"memory": "memory", "arithmetic": "arithmetic", "launch": "the launch itself"}
 
 
@@ -128,7 +186,11 @@ def estimate(report: Report, gpu: str = "T4") -> Estimate:
     """Estimate the time of a launch on a named GPU from its counters.
 
     max(bytes moved / bandwidth, float32 operations / peak + float64 operations / peak) + launch,
-    with the GPU's bandwidth and peaks by its data sheet. The estimate prints its assumptions.
+    with the GPU's bandwidth and peaks by its data sheet: a range, from `seconds_at_least`, where
+    every distinct sector comes from memory once, to `seconds`, where no cache hits; `caches` says
+    which could. Of fewer blocks than multiprocessors both rates are taken to be that part: this is
+    a model, in which a multiprocessor draws no more than its part of the bandwidth. The estimate
+    prints its assumptions.
 
     Args:
         report: what `gl.xray` returned.
@@ -159,14 +221,18 @@ def estimate(report: Report, gpu: str = "T4") -> Estimate:
             f"{report.findings[0].message}"
         )
     spec = gpu_spec(gpu)
+    counted = totals.distinct_sectors  # not in older reports, nor in a sample of blocks
     return Estimate(
         kernel=report.kernel,
         gpu=gpu,
+        blocks=math.prod(report.grid),
         memory=totals.bytes_moved / spec.bandwidth,
         arithmetic=totals.flops32 / spec.vector["float32"]
         + totals.flops64 / spec.vector["float64"],
         launch=LAUNCH_SECONDS,
         bytes_moved=totals.bytes_moved,
+        bytes_at_least=totals.bytes_at_least if counted else totals.bytes_moved,
+        bytes_in_blocks=totals.block_sectors * SECTOR if counted else totals.bytes_moved,
         flops32=totals.flops32,
         flops64=totals.flops64,
     )

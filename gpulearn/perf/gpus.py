@@ -6,7 +6,9 @@ All rates are dense: where a sheet gives a rate for sparse matrices, half of it 
 float64 on NVIDIA's consumer and inference GPUs is 1/32 or 1/64 of float32, by the white papers.
 
 What a multiprocessor has goes by compute capability: CUDA C++ Programming Guide, "Compute
-Capabilities".
+Capabilities". How many there are, and the L2 cache: NVIDIA's white papers on the V100 (2017),
+Turing (2018), the A100 and GA102 (2020), Ada and H100 (2022), for Ada's chips with what is
+switched on in each product; H200 and B200 as `torch.cuda.get_device_properties` shows them.
 
 The sheets were read by way of copies and reviews of them in November 2026, and prices by way of
 surveys whose month stands with each.
@@ -55,7 +57,8 @@ class Multiprocessor:
         lanes: float32 units; each does a multiplication and an addition in a clock cycle.
         threads: that it holds at a time.
         blocks: that it holds at a time.
-        shared_bytes: shared memory of all its blocks.
+        shared_bytes: shared memory of all its blocks, at most.
+        cache_bytes: L1 cache and shared memory together, which share one memory.
         bank_cycles: clock cycles of a pass over the 32 banks of 4 bytes (the same guide, "Shared
             Memory"); two on Turing, which moves 64 bytes in a cycle (NVIDIA, "Ampere GA102 GPU
             Architecture", 2020, which compares the two).
@@ -67,19 +70,35 @@ class Multiprocessor:
     threads: int
     blocks: int
     shared_bytes: int
+    cache_bytes: int
     bank_cycles: int = 1
     registers: int = 65_536
 
 
-VOLTA = Multiprocessor((7, 0), lanes=64, threads=2048, blocks=32, shared_bytes=96 << 10)
+KB, MB = 1 << 10, 1 << 20
+
+VOLTA = Multiprocessor(
+    (7, 0), lanes=64, threads=2048, blocks=32, shared_bytes=96 * KB, cache_bytes=128 * KB,
+)  # fmt: skip
 TURING = Multiprocessor(
-    (7, 5), lanes=64, threads=1024, blocks=16, shared_bytes=64 << 10, bank_cycles=2
-)
-AMPERE_A100 = Multiprocessor((8, 0), lanes=64, threads=2048, blocks=32, shared_bytes=164 << 10)
-AMPERE = Multiprocessor((8, 6), lanes=128, threads=1536, blocks=16, shared_bytes=100 << 10)
-ADA = Multiprocessor((8, 9), lanes=128, threads=1536, blocks=24, shared_bytes=100 << 10)
-HOPPER = Multiprocessor((9, 0), lanes=128, threads=2048, blocks=32, shared_bytes=228 << 10)
-BLACKWELL = Multiprocessor((10, 0), lanes=128, threads=2048, blocks=32, shared_bytes=228 << 10)
+    (7, 5), lanes=64, threads=1024, blocks=16, shared_bytes=64 * KB, cache_bytes=96 * KB,
+    bank_cycles=2,
+)  # fmt: skip
+AMPERE_A100 = Multiprocessor(
+    (8, 0), lanes=64, threads=2048, blocks=32, shared_bytes=164 * KB, cache_bytes=192 * KB,
+)  # fmt: skip
+AMPERE = Multiprocessor(
+    (8, 6), lanes=128, threads=1536, blocks=16, shared_bytes=100 * KB, cache_bytes=128 * KB,
+)  # fmt: skip
+ADA = Multiprocessor(
+    (8, 9), lanes=128, threads=1536, blocks=24, shared_bytes=100 * KB, cache_bytes=128 * KB,
+)  # fmt: skip
+HOPPER = Multiprocessor(
+    (9, 0), lanes=128, threads=2048, blocks=32, shared_bytes=228 * KB, cache_bytes=256 * KB,
+)  # fmt: skip
+BLACKWELL = Multiprocessor(
+    (10, 0), lanes=128, threads=2048, blocks=32, shared_bytes=228 * KB, cache_bytes=256 * KB,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -89,6 +108,8 @@ class GpuSpec:
     Attributes:
         name: as it is called here.
         multiprocessor: what each of its multiprocessors has.
+        multiprocessors: how many it has.
+        l2_bytes: the L2 cache, which all of them share.
         vector: operations per second of the ordinary units, by arithmetic.
         tensor: operations per second of the tensor cores, by arithmetic; empty if unknown.
         bandwidth: bytes per second from and to its memory.
@@ -101,6 +122,8 @@ class GpuSpec:
 
     name: str
     multiprocessor: Multiprocessor
+    multiprocessors: int
+    l2_bytes: int
     vector: Mapping[str, float]
     tensor: Mapping[str, float] = field(default_factory=dict)
     bandwidth: float = 0.0
@@ -136,6 +159,8 @@ _SPECS = (
     GpuSpec(
         name="T4",
         multiprocessor=TURING,
+        multiprocessors=40,
+        l2_bytes=4 * MB,
         vector={"float32": 8.1e12, "float64": 8.1e12 / 32},
         tensor={"float16": 65e12},
         bandwidth=320e9,  # 256 bits at 10 Gbit/s
@@ -148,6 +173,8 @@ _SPECS = (
     GpuSpec(
         name="L4",
         multiprocessor=ADA,
+        multiprocessors=58,
+        l2_bytes=48 * MB,
         vector={"float32": 30.3e12, "float64": 30.3e12 / 64},
         tensor=_halves(121e12, tf32=60e12),
         bandwidth=300e9,
@@ -160,6 +187,8 @@ _SPECS = (
     GpuSpec(
         name="RTX 4060 Laptop",
         multiprocessor=ADA,
+        multiprocessors=24,
+        l2_bytes=32 * MB,
         vector={"float32": 14.6e12, "float64": 14.6e12 / 64},
         tensor=_halves(29.1e12, tf32=14.6e12),
         bandwidth=256e9,
@@ -172,6 +201,8 @@ _SPECS = (
     GpuSpec(
         name="RTX 3090",
         multiprocessor=AMPERE,
+        multiprocessors=82,
+        l2_bytes=6 * MB,
         vector={"float32": 35.6e12, "float64": 35.6e12 / 64},
         tensor=_halves(71e12, tf32=35.6e12),  # summed in float32; half of float16's 142
         bandwidth=936e9,
@@ -184,6 +215,8 @@ _SPECS = (
     GpuSpec(
         name="RTX 4090",
         multiprocessor=ADA,
+        multiprocessors=128,
+        l2_bytes=72 * MB,
         vector={"float32": 82.6e12, "float64": 82.6e12 / 64},
         tensor=_halves(165.2e12, tf32=82.6e12),
         bandwidth=1008e9,
@@ -196,6 +229,8 @@ _SPECS = (
     GpuSpec(
         name="V100",
         multiprocessor=VOLTA,
+        multiprocessors=80,
+        l2_bytes=6 * MB,
         vector={"float32": 15.7e12, "float64": 7.8e12},
         tensor={"float16": 125e12},
         bandwidth=900e9,
@@ -208,6 +243,8 @@ _SPECS = (
     GpuSpec(
         name="A100 40GB",
         multiprocessor=AMPERE_A100,
+        multiprocessors=108,
+        l2_bytes=40 * MB,
         vector={"float32": 19.5e12, "float64": 9.7e12},
         tensor={"float64": 19.5e12, **_halves(312e12, tf32=156e12)},
         bandwidth=1555e9,
@@ -220,6 +257,8 @@ _SPECS = (
     GpuSpec(
         name="A100 80GB",
         multiprocessor=AMPERE_A100,
+        multiprocessors=108,
+        l2_bytes=40 * MB,
         vector={"float32": 19.5e12, "float64": 9.7e12},
         tensor={"float64": 19.5e12, **_halves(312e12, tf32=156e12)},
         bandwidth=2039e9,
@@ -232,6 +271,8 @@ _SPECS = (
     GpuSpec(
         name="H100",
         multiprocessor=HOPPER,
+        multiprocessors=132,
+        l2_bytes=50 * MB,
         vector=HOPPER_VECTOR,
         tensor=HOPPER_TENSOR,
         bandwidth=3.35e12,
@@ -244,6 +285,8 @@ _SPECS = (
     GpuSpec(
         name="H200",
         multiprocessor=HOPPER,
+        multiprocessors=132,
+        l2_bytes=60 * MB,
         vector=HOPPER_VECTOR,
         tensor=HOPPER_TENSOR,
         bandwidth=4.8e12,
@@ -256,6 +299,8 @@ _SPECS = (
     GpuSpec(
         name="B200",
         multiprocessor=BLACKWELL,
+        multiprocessors=148,
+        l2_bytes=126 * MB,
         vector={"float32": 75e12, "float64": 37e12},
         tensor={"float64": 37e12, **_halves(2250e12, tf32=1125e12)},
         bandwidth=7.7e12,

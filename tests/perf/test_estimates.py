@@ -9,8 +9,8 @@ from gpulearn.simt.observers.counters import Counts
 from gpulearn.simt.report.report import Lines, Report
 
 
-def counted(**counts):
-    return Report("work", (1, 1, 1), (32, 1, 1), [], Counts(**counts), Lines(), {}, {})
+def counted(*, blocks=2**16, **counts):
+    return Report("work", (blocks, 1, 1), (32, 1, 1), [], Counts(**counts), Lines(), {}, {})
 
 
 def test_memory_is_the_limit():
@@ -87,6 +87,64 @@ def test_a_real_report():
     assert found.memory == pytest.approx(12 * n / 2039e9)
     again = estimate(Report.from_json(report.to_json()), "A100 80GB")
     assert again.seconds == found.seconds
+
+
+def test_a_range_from_each_sector_once_to_no_cache_at_all():
+    # 1,000,000 distinct sectors are 32 MB, or 0.1 ms at 320 GB/s; ten times as many are moved
+    counts = {"distinct_sectors": 10**6, "block_sectors": 4 * 10**6, "bytes_moved": 320 * 10**6}
+    found = estimate(counted(**counts), "T4")
+    assert found.bytes_at_least == 32 * 10**6
+    assert found.seconds_at_least == pytest.approx(0.1e-3 + 5e-6)
+    assert found.seconds == pytest.approx(1e-3 + 5e-6)
+    head, _, cached = str(found).splitlines()[:3]
+    assert head.startswith("work: 105 µs to 1.01 ms, modelled by")
+    assert "100 µs" in cached
+    # 288 MB again, 192 MB within blocks, of which each has 128 MB / 2^16
+    assert found.caches == (
+        "274.7 MB are moved again, 183.1 MB of them within a block (1.907 KB each, of 96 KB L1 and "
+        "shared memory); all 30.52 MB do not fit into the L2 of 4 MB, only into that of: L4, "
+        "RTX 4060 Laptop, RTX 4090, A100 40GB, A100 80GB, H100, H200, B200"
+    )
+    assert estimate(counted(**counts), "L4").caches.endswith(
+        "; all 30.52 MB fit into the L2 of 48 MB"
+    )
+    large = {"distinct_sectors": 10**8, "block_sectors": 10**8, "bytes_moved": 33 * 10**8}
+    said = estimate(counted(blocks=100, **large), "L4").caches
+    assert said == (
+        "95.37 MB are moved again, 95.37 MB of them within a block; "
+        "all 2.98 GB do not fit into the L2 of 48 MB, nor into another's"
+    )
+
+
+def test_nothing_that_comes_again_is_no_range():
+    found = estimate(counted(distinct_sectors=1000, block_sectors=1000, bytes_moved=32_000), "T4")
+    assert found.caches == ""
+    assert found.seconds_at_least == found.seconds
+    assert " to " not in str(found).partition(",")[0]
+    assert "if cached" not in str(found)
+
+
+def test_what_older_reports_have_not_counted_is_no_range():
+    report = counted(bytes_moved=32_000)
+    text = report.to_json().replace('"distinct_sectors": 0,', "").replace('"block_sectors": 0,', "")
+    assert "distinct" not in text
+    found = estimate(Report.from_json(text), "T4")
+    assert found.seconds_at_least == found.seconds
+    assert found.caches == ""
+
+
+def test_fewer_blocks_than_multiprocessors_leave_some_idle():
+    # a T4 has 40: 10 blocks use a quarter, so that 1 ms becomes 4
+    whole = estimate(counted(blocks=40, bytes_moved=320 * 10**6), "T4")
+    part = estimate(counted(blocks=10, bytes_moved=320 * 10**6), "T4")
+    assert whole.seconds == pytest.approx(1e-3 + 5e-6)
+    assert part.seconds == pytest.approx(4e-3 + 5e-6)
+    assert part.memory == whole.memory
+    assert "10 blocks use 10 of 40 multiprocessors" in str(part)
+    assert "idle" not in str(whole)
+    # 2 µs of the whole GPU's would be less than the launch; of a quarter of it they are 8
+    assert estimate(counted(blocks=40, bytes_moved=64 * 10**4)).limit == "launch"
+    assert estimate(counted(blocks=10, bytes_moved=64 * 10**4)).limit == "memory"
 
 
 def test_nonsense_is_refused():

@@ -89,9 +89,14 @@ def _refused(kernel: Any, program: grammar.Program, args: list[Any]) -> str | No
 
 
 def _compare(got: list[Any], want: list[Any]) -> str | None:
-    names = [*grammar.INPUTS, *grammar.OUTPUTS, *grammar.BINS, "n", "x"]
-    for name, a, b in zip(names, got, want, strict=True):
-        if isinstance(b, np.ndarray) and not np.array_equal(a, b, equal_nan=b.dtype.kind == "f"):
+    pairs = list(zip(grammar.NAMES, got, want, strict=True))
+    for name, a, b in pairs:
+        if not isinstance(b, np.ndarray):
+            continue
+        if b.dtype.names:
+            pairs += [(f"{name}.{inner}", a[inner], b[inner]) for inner in b.dtype.names]
+        elif not np.array_equal(a, b, equal_nan=b.dtype.kind in "fc"):
+            a, b = a.ravel(), b.ravel()
             at = np.flatnonzero((a != b) & ~((a != a) & (b != b)))
             k = int(at[0])
             return f"{name}: {at.size} differ, first [{k}]: machine {a[k]!r}, reference {b[k]!r}"

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .grammar_expressions import Choose, Expressions, Scope
+from .grammar_arrays import FILL, MORE, MORE_OUTPUTS, Arrays, more_arguments
+from .grammar_expressions import Choose, Scope
 
 BLOCKS: list[tuple[int, ...]] = [
     (1,),
@@ -39,6 +40,7 @@ INPUTS = {
 }
 OUTPUTS = {"of4": "float32", "of8": "float64", "oi4": "int32", "oi8": "int64", "ou1": "uint8"}
 BINS = {"add8": "int64", "addf": "float32", "max4": "int32", "or4": "uint32"}
+NAMES = [*INPUTS, *OUTPUTS, *BINS, *MORE, *MORE_OUTPUTS, "n", "x"]
 
 
 @dataclass
@@ -65,10 +67,11 @@ class Program:
             args.append((whole + part).astype(kind))
         args += [np.zeros(self.threads, kind) for kind in OUTPUTS.values()]
         args += [np.zeros(8, kind) for kind in BINS.values()]
+        args += more_arguments(self.threads, rng)
         return [*args, int(rng.integers(1, 6)), float(rng.integers(-9, 9)) / 2]
 
 
-class Writer(Expressions):
+class Writer(Arrays):
     """Writes one program, a line at a time."""
 
     # --- statements --------------------------------------------------------------
@@ -130,9 +133,17 @@ class Writer(Expressions):
 
     def loop(self, scope: Scope, depth: int) -> None:
         inner = scope.inner(loop=True)
-        form = self.choose(5)
+        form = self.choose(7 if self.in_kernel else 6)
         k = self.name("k")
-        if form == 4:  # the count goes down first, so that `continue` cannot hang
+        if form == 6:
+            inner = self.over_array(scope)
+        elif form == 5:
+            self.say(f"{k} = 0")
+            self.say("while True:")
+            self.say(f"    {k} += 1")
+            self.say(f"    if {k} > ({self.integer(scope, 1)}) % 5:")
+            self.say("        break")
+        elif form == 4:  # the count goes down first, so that `continue` cannot hang
             self.say(f"{k} = {self.integer(scope, 1)} % 5")
             self.say(f"while {k} > 0:")
             self.indent += 1
@@ -149,7 +160,7 @@ class Writer(Expressions):
             self.say(f"for {k} in range({self.pick(spans)}):")
             inner.ints.append(k)
         self.block(inner, depth - 1, 3)
-        if form != 4 and self.choose(4) == 0:
+        if form not in (4, 5) and self.choose(4) == 0:
             self.say("else:")
             self.block(scope.inner(), depth - 1, 1)
         self.escape(inner, scope)
@@ -174,8 +185,10 @@ class Writer(Expressions):
         self.say(f"{out}[i] {op} {value}")
 
     def statement(self, scope: Scope, depth: int) -> None:
-        form = self.choose(14)
-        if form < 3 or (depth == 0 and form < 7):
+        form = self.choose(18 if self.in_kernel else 14)
+        if form > 13:
+            [self.of_complex, self.of_complex, self.of_record, self.of_view][form - 14](scope)
+        elif form < 3 or (depth == 0 and form < 7):
             self.assign(scope)
         elif form == 3:
             self.unpack(scope)
@@ -294,17 +307,17 @@ def program(choose: Choose) -> Program:
     for kind in ("int", "float", "pair"):
         if choose(3) == 0:
             w.helper(kind)
-    w.lines.append(SWAP)
+    w.lines += [SWAP, FILL]
     w.in_kernel = True
-    names = [*INPUTS, *OUTPUTS, *BINS, "n", "x"]
-    w.lines.append(f"def kernel({', '.join(names)}):")
+    w.lines.append(f"def kernel({', '.join(NAMES)}):")
     threads = math.prod(block)
     w.say("t = cuda.threadIdx.x + cuda.blockDim.x * (")
     w.say("    cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)")
     w.say(f"i = t + {threads} * (cuda.blockIdx.x + cuda.gridDim.x * cuda.blockIdx.y)")
     scope = Scope()
     if choose(3) == 0:
-        w.say(f"box = cuda.local.array(4, numba.{w.pick(['float32', 'float64'])})")
+        shape, kind = w.pick(["4", "SIZE", "(SIZE,)"]), w.pick(["float32", "float64"])
+        w.say(f"box = cuda.local.array({shape}, numba.{kind})")
         w.say("for j in range(4):")
         w.say(f"    box[j] = {w.real(scope, 1)}")
         scope.locals.append("box")

@@ -19,6 +19,7 @@ class Scope:
     ints: list[str] = field(default_factory=list)
     floats: list[str] = field(default_factory=list)
     locals: list[str] = field(default_factory=list)
+    complexes: list[str] = field(default_factory=list)
     loop: bool = False
     leave: str | None = None  # the statement that leaves the function early, if allowed
 
@@ -27,6 +28,7 @@ class Scope:
             list(self.ints),
             list(self.floats),
             list(self.locals),
+            list(self.complexes),
             self.loop if loop is None else loop,
             self.leave,
         )

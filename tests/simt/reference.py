@@ -156,7 +156,7 @@ def _call(code: Code, expr: Any, env: dict[str, Any], me: Thread) -> Any:
         plain = fn.py_func
         order = plain.__code__.co_varnames[: plain.__code__.co_argcount]
         values = args + [kws[n] for n in order[len(args) :] if n in kws]
-        inner = typed(plain, tuple(types.unliteral(t) for t in sig.args))
+        inner = typed(plain, sig.args)
         values = [cast(v, t) for v, t in zip(values, sig.args, strict=True)]
         result = yield from interpret(inner, tuple(values), me)
     else:

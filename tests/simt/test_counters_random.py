@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from gpulearn import cuda
+from gpulearn.simt.machine import execution
+from gpulearn.simt.observers import footprint
 
 from . import sources
 from .harness import line, xray
@@ -112,3 +114,59 @@ def test_shared_wavefronts(kind: str, seed: int) -> None:
         want = np.sum([wavefronts(index[p], p % 32, size, load) for p in parts], axis=0).tolist()
         names = (f"shared_{access}_{word}" for word in ("wavefronts", "conflicts"))
         assert [getattr(at, name) for name in names] == want
+
+
+FOOTPRINT = """
+def kernel(a, index, active, out):
+    i = cuda.grid(1)
+    for k in range(index.shape[0]):
+        first = a[k]  # one for all
+        if active[k, i]:
+            value = a[index[k, i]]  # load
+            out[index[k, i]] = value + first  # store
+            out[i] += first  # both
+"""
+OWNERS = ("one for all", "load", "store", "both", "a", "index", "active", "out", "launch")
+
+
+@pytest.mark.parametrize("kind", ["uint8", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("seed", range(4))
+def test_distinct_sectors(kind: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets of (array, sector) for each line, each array and the launch; and for each block."""
+    rng = np.random.default_rng(seed)
+    monkeypatch.setattr(execution, "CHUNK", int(rng.choice([1, 100, 1000])))
+    monkeypatch.setattr(footprint, "MOST", int(rng.choice([1, 50, 1 << 20])))
+    block, grid, rounds = int(rng.choice([32, 33, 64])), int(rng.integers(1, 9)), 3
+    n = block * grid
+    index = rng.integers(0, 2 * n, (rounds, n))
+    active = rng.random((rounds, n)) < rng.choice([0.1, 0.7, 1])
+    a, out = np.ones(2 * n, kind), np.zeros(2 * n, kind)
+    size = a.itemsize
+
+    seen: dict[str, set[tuple[int, str, int]]] = {name: set() for name in OWNERS}
+
+    def touch(owner: str, thread: int, name: str, element: int, size: int = size) -> None:
+        for byte in range(element * size, element * size + size):
+            for one in (owner, name, "launch"):
+                seen.setdefault(one, set()).add((thread // block, name, byte // 32))
+
+    for k in range(rounds):
+        for i in range(n):
+            touch("one for all", i, "a", k)
+            touch("condition", i, "active", k * n + i, 1)
+            if active[k, i]:
+                touch("load", i, "index", k * n + i, 8)
+                touch("load", i, "a", index[k, i])
+                touch("store", i, "index", k * n + i, 8)
+                touch("store", i, "out", index[k, i])
+                touch("both", i, "out", i)
+    kernel = sources.module(FOOTPRINT, cuda).kernel
+    report = xray(kernel, grid, block, a, index, active, out)
+    counted = {owner: report.lines[line(kernel, f"# {owner}")] for owner in OWNERS[:4]}
+    counted |= report.arrays | {"launch": report.totals}
+    for owner in OWNERS:
+        assert counted[owner].block_sectors == len(seen[owner]), owner
+        distinct = len({(name, sector) for _, name, sector in seen[owner]})
+        assert counted[owner].distinct_sectors == distinct, owner
+        assert counted[owner].bytes_at_least == 32 * distinct
+        assert counted[owner].bytes_at_least <= counted[owner].bytes_moved

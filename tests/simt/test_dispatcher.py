@@ -145,11 +145,34 @@ def test_the_largest_cooperative_grid(block: Any) -> None:
     assert overload.max_cooperative_grid_blocks(1024) == 2
 
 
+def two_arrays(out: Any) -> None:
+    first = cuda.shared.array(101, float32)
+    second = cuda.shared.array((3, 3), out.dtype)  # begins at the next 16 bytes
+    first[0] = second[0, 0] = 1
+    out[0] = first[0] + second[0, 0]
+
+
+def test_static_shared_memory_is_known_once_it_is_made() -> None:
+    kernel = cuda.jit(two_arrays)
+    assert kernel.get_shared_mem_per_block() == {}
+    for dtype in (np.float32, np.float64):
+        kernel[1, 1, 0, 64](cuda.to_device(np.zeros(1, dtype)))  # dynamic memory is not counted
+    small, large = kernel.signatures
+    assert kernel.get_shared_mem_per_block() == {small: 416 + 36, large: 416 + 72}
+    assert kernel.get_shared_mem_per_block(types.void(*small)) == 452
+    one = kernel.specialize(np.zeros(1, np.float32))
+    with pytest.raises(NotImplementedError, match="two_arrays has arrays of its own.*launch it f"):
+        one.get_shared_mem_per_block()
+    one[1, 1](cuda.to_device(np.zeros(1, np.float32)))
+    assert one.get_shared_mem_per_block() == 452
+    assert cuda.jit("void(float64[:])")(empty).get_shared_mem_per_block() == 0
+
+
 @pytest.mark.parametrize(
     "ask",
     [
         lambda k: k.get_regs_per_thread(),
-        lambda k: k.get_shared_mem_per_block(k.signatures[0]),
+        lambda k: k.get_const_mem_size(k.signatures[0]),
         lambda k: k.inspect_asm(),
         lambda k: k.inspect_llvm(k.signatures[0]),
         lambda k: k.inspect_sass(),

@@ -93,5 +93,18 @@ def test_the_grammar_reaches_what_it_promises() -> None:
         "<<",
         "swap0(",
         "range(cuda.blockIdx.x)",
+        "while True:",
+        "enumerate(",
+        "zip(",
+        "conjugate()",
+        "oc8[i]",
+        "orec[i] = rec[i]",
+        "rec[i].sub.",
+        ".reshape(",
+        ".view(",
+        ".T",
+        "fill0(",
+        "np.maximum(",
+        "SIZE,",
     ):
         assert word in text, word

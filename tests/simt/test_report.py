@@ -83,6 +83,20 @@ def test_text_shows_the_source_and_what_matters() -> None:
     assert "64" in text  # 2 warps of 32 sectors
 
 
+def test_text_tells_what_each_sector_once_would_be_and_older_reports_do_not() -> None:
+    report = report_of(column_copy)
+    least = f"each sector once: {report.totals.bytes_at_least:,}"
+    assert report.totals.bytes_at_least > 0
+    assert least in str(report)
+    assert least in visible(report._repr_html_())
+    data = json.loads(report.to_json())
+    for counts in (data["totals"], *data["lines"].values(), *data["arrays"].values()):
+        del counts["distinct_sectors"], counts["block_sectors"]
+    old = type(report).from_json(json.dumps(data))
+    assert old.totals.bytes_moved == report.totals.bytes_moved
+    assert "each sector once" not in str(old)
+
+
 def test_html_shows_the_source_escaped() -> None:
     page = report_of(column_copy)._repr_html_()
     assert "out[i] = a[i * 32]" in visible(page)

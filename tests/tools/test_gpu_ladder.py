@@ -8,6 +8,7 @@ import pytest
 from gpulearn import cuda
 from gpulearn.kernels.ladder import LADDER
 from gpulearn.perf import recordings
+from gpulearn.perf.gpus import HOPPER
 from gpulearn.perf.rung_rates import LIBRARY
 from tools.gpu.ladder import recording as ladder
 from tools.gpu.ladder import resources
@@ -85,16 +86,6 @@ def test_ideas_are_recorded_with_what_they_change(monkeypatch, tmp_path):
     assert "registers" not in last  # the SIMT machine has none
 
 
-def test_blocks_that_fit_on_a_multiprocessor():
-    fit = resources.blocks_that_fit
-    assert fit(32, 0, 1024) == 2  # threads
-    assert fit(255, 0, 128) == 2  # registers: 8 warps of 8,192 each
-    assert fit(128, 0, 256) == 2
-    assert fit(129, 0, 256) == 1  # they are handed out to a warp in units of 256
-    assert fit(16, 100 * 1024, 32) == 2  # shared memory
-    assert fit(16, 0, 32) == 32
-
-
 def test_resources_are_those_that_numba_tells(monkeypatch):
     class Compiled:
         def get_regs_per_thread(self):
@@ -107,9 +98,9 @@ def test_resources_are_those_that_numba_tells(monkeypatch):
             return 0
 
     known = {"registers": 229, "shared_bytes": 16896, "local_bytes": 0}
-    monkeypatch.setattr(resources, "_limits", lambda: None)
+    monkeypatch.setattr(resources, "_multiprocessor", lambda: None)
     assert resources.resources(Compiled(), 128) == known
-    monkeypatch.setattr(resources, "_limits", lambda: {"all_registers": 65536})
+    monkeypatch.setattr(resources, "_multiprocessor", lambda: HOPPER)
     assert resources.resources(Compiled(), 128) == known | {"blocks": 2, "warps": 8}
 
 

@@ -162,7 +162,8 @@ def test_a_sample_of_blocks_counts_what_all_blocks_count(monkeypatch):
         sampled = sampled_report(case, "small", threads=1)
         assert 0 < sampled.counted < sampled.blocks
         assert sampled.spread == 0
-        assert sampled.report.totals == whole
+        # a sample does not tell what blocks have in common
+        assert sampled.report.totals == replace(whole, distinct_sectors=0)
 
 
 def test_samples_are_scaled_to_the_launch():
@@ -283,7 +284,7 @@ REASONS = [
 
 @pytest.mark.parametrize(("seconds", "counts", "size", "said"), REASONS)
 def test_the_counters_name_the_broken_assumption(seconds, counts, size, said):
-    report = Report("k", (1, 1, 1), (32, 1, 1), [], Counts(**counts), Lines(), {}, {})
+    report = Report("k", (2**17, 1, 1), (128, 1, 1), [], Counts(**counts), Lines(), {}, {})
     row = {"blocks": 2**17, "threads": 128, "bytes": size}
     found = reason(seconds, estimate(report, "H200"), report, row)
     assert found.startswith(said)

@@ -11,11 +11,14 @@ from gpulearn.errors import BadLaunch
 from gpulearn.simt.core.findings import Finding, Stop
 
 __all__ = [
+    "BLOCKS_EACH",
     "MAX_LOCAL",
     "MAX_SHARED",
     "SECONDS",
+    "WARPS_EACH",
     "check_shape",
     "check_together",
+    "resident",
     "slow",
     "triple",
 ]
@@ -29,7 +32,8 @@ MAX_GRID: Triple = ((1 << 31) - 1, 65_535, 65_535)
 
 MAX_SHARED = 48 * 1024  # bytes of a block
 MAX_LOCAL = 512 * 1024  # bytes of a thread
-# what the largest GPU holds at once: multiprocessors of a B200, warps and blocks on each
+# what the largest GPU holds at once: multiprocessors of a B200, warps and blocks on each; the
+# machine takes itself for one such multiprocessor
 MULTIPROCESSORS, WARPS_EACH, BLOCKS_EACH = 148, 64, 32
 
 SECONDS = 60.0  # for loops that change something at each round, in one chunk of blocks
@@ -81,13 +85,18 @@ def check_shape(grid: Any, block: Any, dynamic: int = 0) -> tuple[Triple, Triple
     return g, b
 
 
+def resident(threads: int) -> int:
+    """How many blocks of so many threads a multiprocessor holds at once, at most."""
+    return min(BLOCKS_EACH, WARPS_EACH // -(-threads // 32))
+
+
 def check_together(blocks: int, threads: int) -> None:
     """All blocks of a grid that synchronises as a whole have to be on the GPU at once.
 
     Raises:
         Stop: with the finding `launch-limit` if there is no GPU that holds them.
     """
-    most = MULTIPROCESSORS * min(BLOCKS_EACH, WARPS_EACH // -(-threads // 32))
+    most = MULTIPROCESSORS * resident(threads)
     if blocks > most:
         message = (
             f"a grid that syncs as a whole must be on the GPU all at once: no GPU holds {blocks:,} "

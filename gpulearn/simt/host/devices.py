@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
 
+from gpulearn.simt.core.limits import BLOCKS_EACH, WARPS_EACH
 from gpulearn.simt.host import streams
 from gpulearn.simt.host.settings import replacing
 
@@ -43,8 +44,8 @@ class Device:
     MAX_SHARED_MEMORY_PER_BLOCK = MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 48 * 1024
     MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 164 * 1024
     MAX_REGISTERS_PER_BLOCK = MAX_REGISTERS_PER_MULTIPROCESSOR = 64 * 1024
-    MAX_THREADS_PER_MULTIPROCESSOR = MAX_THREADS_PER_MULTI_PROCESSOR = 2048
-    MAX_BLOCKS_PER_MULTIPROCESSOR = 32
+    MAX_THREADS_PER_MULTIPROCESSOR = MAX_THREADS_PER_MULTI_PROCESSOR = 32 * WARPS_EACH
+    MAX_BLOCKS_PER_MULTIPROCESSOR = BLOCKS_EACH
     TOTAL_CONSTANT_MEMORY = 64 * 1024
     MULTIPROCESSOR_COUNT = 1
     CLOCK_RATE = MEMORY_CLOCK_RATE = GLOBAL_MEMORY_BUS_WIDTH = L2_CACHE_SIZE = 0

@@ -24,13 +24,7 @@ from gpulearn.simt.frontend.program import Program
 from gpulearn.simt.frontend.signatures import chosen, signature_types
 from gpulearn.simt.frontend.typecheck import argument_types, declare
 from gpulearn.simt.host.arguments import by_position, marshal
-from gpulearn.simt.host.overloads import (
-    NEEDS_COMPILER,
-    Overload,
-    check_options,
-    error_for,
-    needs_compiler,
-)
+from gpulearn.simt.host.overloads import Overload, asking, check_options, error_for
 from gpulearn.simt.host.settings import checking, current_seed, keeps_going, listeners
 from gpulearn.simt.machine.execution import LaunchResult, launch
 from gpulearn.simt.observers.counters import Counters
@@ -140,6 +134,7 @@ def run(
             program, *shape, marshalled.values, dynamic=sharedmem, observers=observers,
             seed=current_seed(), only=only, keep_going=keeps_going(),
         )  # fmt: skip
+        overload.shared_bytes = max(overload.shared_bytes or 0, result.shared_bytes)
         result.findings[:0] = idle
         if overload.unjudged is not None:
             result.findings.append(replace(overload.unjudged))
@@ -257,12 +252,7 @@ class Kernel:
         return self.specializations[types]
 
     def __getattr__(self, name: str) -> Any:
-        if name.removeprefix("get_") in NEEDS_COMPILER:
-            return functools.partial(self._needs_compiler, name)
-        raise AttributeError(f"a kernel has no attribute {name!r}")
-
-    def _needs_compiler(self, name: str, *args: Any, **named: Any) -> None:
-        raise needs_compiler(self.__name__, name)
+        return asking(self, name)
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         return self if owner is None else MethodType(self, owner)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 from gpulearn.errors import KernelError
 from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.limits import resident
 from gpulearn.simt.core.source import KernelSource
 from gpulearn.simt.frontend.numba_errors import caught_as
 from gpulearn.simt.frontend.program import Program
@@ -16,7 +17,7 @@ from gpulearn.simt.frontend.signatures import conversion
 from gpulearn.simt.frontend.typecheck import unasked, verdict
 from gpulearn.simt.host.devices import gpus
 
-__all__ = ["NEEDS_COMPILER", "Overload", "check_options", "error_for", "needs_compiler"]
+__all__ = ["Overload", "asking", "check_options", "error_for"]
 
 Options = Mapping[str, Any]
 # those that `cuda.jit` takes for kernels; here only debug, launch_bounds and link mean something
@@ -25,10 +26,9 @@ _KNOWN = {
     "lineinfo", "link", "lto", "max_registers", "opt", "shared_memory_carveout",
 }  # fmt: skip
 _GONE = ("argtypes", "restype", "bind")
-_RESIDENT = 2048, 32  # threads and blocks of a multiprocessor
-NEEDS_COMPILER = {
+_NEEDS_COMPILER = {
     "const_mem_size", "local_mem_per_thread", "max_threads_per_block", "regs_per_thread",
-    "shared_mem_per_block", "inspect_asm", "inspect_cfg", "inspect_disasm_cfg", "inspect_llvm",
+    "inspect_asm", "inspect_cfg", "inspect_disasm_cfg", "inspect_llvm",
     "inspect_lto_ptx", "inspect_sass", "inspect_sass_cfg", "inspect_types", "library",
 }  # fmt: skip
 
@@ -46,12 +46,37 @@ def error_for(finding: Finding, report: Any = None) -> Exception:
     return error
 
 
-def needs_compiler(kernel: str, name: str) -> KernelError:
+def _needs_compiler(kernel: str, name: str) -> KernelError:
     """The error for what only a compiled kernel can tell."""
     return KernelError.also(NotImplementedError)(
         f"{name} of {kernel} is the compiler's to say, and the SIMT machine compiles nothing: "
         "ask where there is a GPU"
     )
+
+
+def asking(kernel: Any, name: str) -> Callable[..., Any]:
+    """The method of a kernel that asks its overloads: for one signature, or by signature.
+
+    Raises:
+        AttributeError: kernels have no method of that name.
+    """
+    fact = name.removeprefix("get_")
+    if fact in _NEEDS_COMPILER:
+
+        def refuse(*args: Any, **named: Any) -> NoReturn:
+            raise _needs_compiler(kernel.__name__, name)
+
+        return refuse
+    if name != "get_shared_mem_per_block":
+        raise AttributeError(f"a kernel has no attribute {name!r}")
+
+    def tell(signature: Any = None) -> Any:
+        if signature is not None:
+            return getattr(kernel.overloads[getattr(signature, "args", signature)], fact)
+        every = {types: getattr(one, fact) for types, one in kernel.overloads.items()}
+        return next(iter(every.values())) if kernel.specialized else every
+
+    return tell
 
 
 def check_options(options: Options, *, device: bool) -> None:
@@ -102,6 +127,7 @@ class Overload:
         self.argument_types = arguments
         self.program = program = Program(source, debug=bool(options.get("debug")))
         self._check(options)
+        self.shared_bytes: int | None = None
         self._bounds = options.get("launch_bounds")
         self._conversions: dict[Any, list[Callable[[Any], Any]]] = {}
         refused, finding = program.refused, None
@@ -177,11 +203,19 @@ class Overload:
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """How many blocks run at a time, and so can wait for each other."""
         threads = math.prod(blockdim) if isinstance(blockdim, tuple) else blockdim
-        most_threads, most_blocks = _RESIDENT
-        each = min(most_blocks, most_threads // threads)
-        return int(each * gpus[0].MULTIPROCESSOR_COUNT)
+        return int(resident(threads) * gpus[0].MULTIPROCESSOR_COUNT)
+
+    @property
+    def shared_mem_per_block(self) -> int:
+        """Bytes of its static shared arrays, the most that a launch has made."""
+        if self.shared_bytes is None and self.program.makes_arrays:
+            raise KernelError.also(NotImplementedError)(
+                f"{self.py_func.__name__} has arrays of its own, whose size the SIMT machine knows "
+                "once they are made: launch it first"
+            )
+        return self.shared_bytes or 0
 
     def __getattr__(self, name: str) -> Any:
-        if name in NEEDS_COMPILER:
-            raise needs_compiler(self.py_func.__name__, name)
+        if name in _NEEDS_COMPILER:
+            raise _needs_compiler(self.py_func.__name__, name)
         raise AttributeError(name)

@@ -39,6 +39,7 @@ class LaunchResult:
     source: KernelSource | None
     findings: list[Finding]
     stopped: Finding | None = None
+    shared_bytes: int = 0  # of a block's static arrays
 
 
 def launch(
@@ -62,7 +63,9 @@ def launch(
     log = FindingLog(keep_going=keep_going)
     result = LaunchResult(program.source, [])
     try:
-        _Launch(program, grid, block, args, log, observers, dynamic, seed, only).run()
+        started = _Launch(program, grid, block, args, log, observers, dynamic, seed, only)
+        started.run()
+        result.shared_bytes = started.shared_bytes
     except Stop as stop:
         result.stopped = stop.finding
         log.add(("stop",), stop.finding)
@@ -84,6 +87,7 @@ class _Launch:
     seed: int
     only: Lanes | None
     saved: dict[Allocation, Lanes] = field(default_factory=dict)
+    shared_bytes: int = 0
 
     def __post_init__(self) -> None:
         self.total, self.threads = math.prod(self.grid), math.prod(self.block)
@@ -144,6 +148,7 @@ class _Launch:
                 told(machine, last)
             del last  # and with it its arrays
             _guarded(machine, translation, self.args)
+            self.shared_bytes = max(self.shared_bytes, machine.spaces.static_bytes)
 
     def _chunks(self, size: int) -> Iterator[Lanes]:
         """The numbers of the blocks that run together."""

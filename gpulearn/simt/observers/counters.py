@@ -11,12 +11,15 @@ of its active lanes: nothing here is estimated.
 | barriers | barriers, per warp that arrives | (none) |
 | global_load_requests, global_store_requests | requests to global memory | l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum (…_st.sum) |
 | global_load_sectors, global_store_sectors | distinct 32-byte sectors of each request | l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum (…_st.sum) |
+| distinct_sectors | sectors that its loads and stores touch in the launch, each once: what a cache that holds everything would fetch | (none) |
+| block_sectors | the same within each block, summed over blocks: what a cache of each block's own would fetch | (none) |
 | shared_load_wavefronts, shared_store_wavefronts | passes that shared memory needs for a request | l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum (…_st.sum) |
 | shared_load_conflicts, shared_store_conflicts | passes beyond those that the width of the data needs | l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum (…_st.sum) |
 | atomics | atomic operations, per lane | smsp__inst_executed_op_global_red.sum, smsp__sass_inst_executed_op_global_atom.sum, smsp__inst_executed_op_shared_atom.sum (per warp) |
 | atomic_contention | the most lanes of one request that hit one address | (none) |
 | bytes_requested | bytes that the active lanes asked of global memory | smsp__sass_data_bytes_mem_global_op_ld.sum plus …_st.sum |
 | bytes_moved | 32 bytes for each sector | l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum plus …_st.sum |
+| bytes_at_least | 32 bytes for each distinct sector | (none) |
 | flops32, flops64 | float operations per active lane; a fused multiply-add counts 2 | smsp__sass_thread_inst_executed_op_fadd_pred_on.sum, …_fmul…, twice …_ffma… (…_dadd…) |
 
 Atomics are counted apart from loads and stores and move no sectors here; local arrays are
@@ -35,8 +38,9 @@ from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.core.masks import EMPTY, Mask
 from gpulearn.simt.core.memory import View, views
 from gpulearn.simt.core.values import FLOAT32, FLOAT64, INT64, Value
+from gpulearn.simt.observers.footprint import EVERYTHING, Footprint, Owner
 from gpulearn.simt.observers.observer import Index, Lanes, Observer
-from gpulearn.simt.observers.traffic import AWAY, SECTOR, WARP, bank_passes, sectors
+from gpulearn.simt.observers.traffic import AWAY, SECTOR, WARP, bank_passes, touched
 
 __all__ = ["Counters", "Counts"]
 
@@ -53,6 +57,8 @@ class Counts:
     global_load_sectors: int = 0
     global_store_requests: int = 0
     global_store_sectors: int = 0
+    distinct_sectors: int = 0
+    block_sectors: int = 0
     shared_load_wavefronts: int = 0
     shared_load_conflicts: int = 0
     shared_store_wavefronts: int = 0
@@ -65,7 +71,11 @@ class Counts:
     flops64: int = 0
 
     def add(self, other: Counts) -> None:
-        """Adds another's counts; contention is a worst case, so the larger stays."""
+        """Adds another's counts; contention is a worst case, so the larger stays.
+
+        What is distinct in both may be the same: who adds up `distinct_sectors` and
+        `block_sectors` has to know that it is not.
+        """
         for field in fields(self):
             mine, theirs = getattr(self, field.name), getattr(other, field.name)
             both = max(mine, theirs) if field.name == "atomic_contention" else mine + theirs
@@ -74,6 +84,11 @@ class Counts:
     def as_dict(self) -> dict[str, int]:
         """Plain data for JSON."""
         return asdict(self)
+
+    @property
+    def bytes_at_least(self) -> int:
+        """Bytes that loads and stores move if every sector is fetched or written once."""
+        return self.distinct_sectors * SECTOR
 
     @property
     def lanes_per_instruction(self) -> float:
@@ -113,6 +128,7 @@ class Counters(Observer):
         self.single = True  # no array holds float64
         self.lines: dict[int, Counts] = {}
         self.arrays: dict[str, Counts] = {}
+        self.footprint = Footprint()
         self._activity: tuple[Any, Mask, tuple[int, int]] = (None, EMPTY, (0, 0))
         self._patterns: dict[tuple[bytes, int, bool], tuple[int, int]] = {}
 
@@ -121,12 +137,29 @@ class Counters(Observer):
         self.lines.clear()
         for name in self.arrays:
             self.arrays[name] = Counts()
+        self.footprint = Footprint()
 
     def expect(self, values: tuple[object, ...]) -> None:
         """Arguments that are arrays appear in the report even if nobody touches them."""
         self.single = not any(isinstance(v, View) and v.dtype == FLOAT64 for v in values)
         for view in views(values):
             self.array(view)
+
+    def chunk(self, m: Chunk, last: Chunk | None) -> None:
+        """Other blocks begin."""
+        self.footprint.end_chunk()
+
+    def totals(self) -> Counts:
+        """The counts of the launch, which has ended."""
+        self.footprint.end_chunk()
+        totals = Counts()
+        for counts in self.lines.values():
+            totals.add(counts)
+        distinct, in_blocks = self.footprint.distinct(), self.footprint.in_blocks
+        owners: list[tuple[Owner, Counts]] = [*self.lines.items(), *self.arrays.items()]
+        for owner, counts in [*owners, (EVERYTHING, totals)]:
+            counts.distinct_sectors, counts.block_sectors = distinct[owner], in_blocks[owner]
+        return totals
 
     def line(self, place: int) -> Counts:
         """The counts of a place in the source."""
@@ -137,7 +170,7 @@ class Counters(Observer):
 
     def array(self, view: View) -> Counts:
         """The counts of an array; the fields of a structured array count as one."""
-        name = view.name.split(".")[0]
+        name = _name(view)
         found = self.arrays.get(name)
         if found is None:
             found = self.arrays[name] = Counts()
@@ -205,8 +238,8 @@ class Counters(Observer):
         elif dtype == FLOAT64:
             self.line(m.line).flops64 += self.activity(m)[1]
 
-    def rows(self, m: Chunk, slot: Value) -> Lanes:
-        """Values of each warp's lanes, (requests, 32), with inactive lanes far away.
+    def rows(self, m: Chunk, slot: Value) -> tuple[Lanes, Lanes]:
+        """Values of each warp's lanes, (requests, 32), with inactive lanes far away; their blocks.
 
         Without a mask, equal blocks are counted once: the number of rows is then that of
         one block, and the caller multiplies.
@@ -224,9 +257,11 @@ class Counters(Observer):
         if m.mask is not None:
             wide[:, : m.threads][~np.broadcast_to(m.mask, (blocks, m.threads))] = AWAY
         rows = wide.reshape(-1, WARP)
+        block = np.arange(len(rows)) // m.warps
         if m.mask is not None:
-            rows = rows[(rows != AWAY).any(axis=1)]
-        return rows
+            some = (rows != AWAY).any(axis=1)
+            return rows[some], block[some]
+        return rows, block
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
         """A load, store or atomic by the active threads."""
@@ -235,7 +270,7 @@ class Counters(Observer):
         warps, lanes = self.activity(m)
         size = view.dtype.itemsize
         unit = size if view.aligned else 1
-        rows = self.rows(m, slot)
+        rows, block = self.rows(m, slot)
         if not len(rows):
             return
         times = warps // len(rows)
@@ -249,7 +284,12 @@ class Counters(Observer):
                     _bump(counts, f"{word}_wavefronts", passes * times)
                     _bump(counts, f"{word}_conflicts", (passes - ideal) * times)
         elif kind != "atomic":
-            count = int(sectors(addresses, size).sum()) * times
+            row, sector = touched(addresses, size)
+            count = len(row) * times
+            blocks = block[row]
+            if times > 1:  # the same in every block
+                blocks, sector = np.arange(m.blocks)[:, None], np.unique(sector)
+            self.footprint.touch(m.line, _name(view), view.allocation, blocks, sector)
             for counts in (line, array):
                 _bump(counts, f"global_{kind}_requests", warps)
                 _bump(counts, f"global_{kind}_sectors", count)
@@ -283,6 +323,10 @@ class Counters(Observer):
         for counts in (line, array):
             counts.atomics += lanes
             counts.atomic_contention = max(counts.atomic_contention, int(worst.max(initial=0)))
+
+
+def _name(view: View) -> str:
+    return view.name.split(".")[0]
 
 
 def _bump(counts: Counts, name: str, amount: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["AWAY", "SECTOR", "WARP", "bank_passes", "distinct", "sectors"]
+__all__ = ["AWAY", "SECTOR", "WARP", "bank_passes", "sectors", "touched"]
 
 WARP = 32
 SECTOR = 32  # bytes
@@ -20,16 +20,23 @@ AWAY = np.iinfo(np.int64).max
 Lanes = np.ndarray[Any, Any]
 
 
-def distinct(rows: Lanes) -> Lanes:
-    """How many different numbers each row holds; the largest int64 is not counted.
+def touched(addresses: Lanes, size: int) -> tuple[Lanes, Lanes]:
+    """The distinct sectors of each request: its row, and the number of the sector.
 
-    >>> distinct(np.array([[3, 1, 3, 1], [5, 5, 5, 5]])).tolist()
-    [2, 1]
+    Rows are byte addresses of words of `size` bytes.
+
+    >>> rows = np.array([[0, 4, 0, 36], [64, 64, 64, 64]])
+    >>> [found.tolist() for found in touched(rows, 4)]
+    [[0, 0, 1], [0, 1, 2]]
     """
-    ordered = rows if (rows[:, 1:] >= rows[:, :-1]).all() else np.sort(rows, axis=1)
-    steps = (ordered[:, 1:] != ordered[:, :-1]) & (ordered[:, 1:] != AWAY)
-    found: Lanes = np.count_nonzero(steps, axis=1) + (ordered[:, 0] != AWAY)
-    return found
+    first = np.where(addresses == AWAY, AWAY, addresses // SECTOR)
+    last = np.where(addresses == AWAY, AWAY, (addresses + (size - 1)) // SECTOR)
+    ends = first if (first == last).all() else np.concatenate([first, last], axis=1)
+    ordered = ends if (ends[:, 1:] >= ends[:, :-1]).all() else np.sort(ends, axis=1)
+    new = ordered != AWAY
+    new[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
+    row, column = np.nonzero(new)
+    return row, ordered[row, column]
 
 
 def sectors(addresses: Lanes, size: int) -> Lanes:
@@ -40,11 +47,7 @@ def sectors(addresses: Lanes, size: int) -> Lanes:
     >>> sectors(4 * np.arange(1, 33)[None, :], 4).tolist()
     [5]
     """
-    first = np.where(addresses == AWAY, AWAY, addresses // SECTOR)
-    last = np.where(addresses == AWAY, AWAY, (addresses + (size - 1)) // SECTOR)
-    if size == 1 or (first == last).all():
-        return distinct(first)
-    return distinct(np.concatenate([first, last], axis=1))
+    return np.bincount(touched(addresses, size)[0], minlength=len(addresses))
 
 
 def _worst_bank(words: Lanes) -> Lanes:

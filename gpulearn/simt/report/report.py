@@ -193,10 +193,9 @@ def make_report(
         return Report(name, grid, block, result.findings, Counts(), Lines(), {}, {})
     lines: dict[int, Counts] = {}
     elsewhere: dict[str, Counts] = {}
-    totals = Counts()
+    totals = counters.totals() if counters else Counts()
     for place, counts in (counters.lines if counters else {}).items():
         where, line = unit(place)
-        totals.add(counts)
         if where.file == source.file:
             lines.setdefault(line, Counts()).add(counts)
         else:

@@ -90,9 +90,10 @@ def summary(report: Report) -> list[tuple[str, str, str]]:
     if t.global_store_requests:
         rows.append(("sectors per store", _ratio(t.sectors_per_store), NEIGHBOURS))
     if t.bytes_moved:
-        rows.append(
-            ("bytes moved", f"{t.bytes_moved:,}", f"the lanes asked for {t.bytes_requested:,}")
-        )
+        said = f"the lanes asked for {t.bytes_requested:,}"
+        if t.distinct_sectors:  # older reports have not counted them
+            said += f"; each sector once: {t.bytes_at_least:,}"
+        rows.append(("bytes moved", f"{t.bytes_moved:,}", said))
     if t.shared_load_wavefronts + t.shared_store_wavefronts:
         conflicts = t.shared_load_conflicts + t.shared_store_conflicts
         rows.append(("bank conflicts", f"{conflicts:,}", "best: 0"))

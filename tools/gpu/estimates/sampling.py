@@ -95,3 +95,4 @@ def _scale(counts: Counts, times: float) -> None:
     for field in fields(counts):
         if field.name != "atomic_contention":  # a worst case, not a sum
             setattr(counts, field.name, round(getattr(counts, field.name) * times))
+    counts.distinct_sectors = 0  # a sample does not tell what blocks have in common

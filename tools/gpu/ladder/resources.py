@@ -1,57 +1,17 @@
-"""What a compiled kernel takes of a multiprocessor, how many blocks fit on one, and its code."""
+"""What a compiled kernel takes of a multiprocessor, and its code."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from gpulearn import require
-from gpulearn.perf.gpus import HOPPER
+from gpulearn.perf.gpus import GPUS, Multiprocessor
+from gpulearn.perf.occupancy import WARP, blocks_that_fit
 
-__all__ = ["blocks_that_fit", "machine_code", "resources"]
+__all__ = ["machine_code", "resources"]
 
-WARP = 32
-# CUDA C++ Programming Guide, "Compute Capabilities", and "Occupancy" of the Best Practices Guide:
-# registers are handed out to warps in units of 256, and each block takes 1 KB of shared memory
-# for the system from capability 8.0 on
-REGISTER_UNIT = 256
-SYSTEM_SHARED = 1024
 # an address in a comment, a predicate for some, the name, and a semicolon at the end
 INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)[^;/]*;")
-
-
-def blocks_that_fit(
-    registers: int,
-    shared_bytes: int,
-    threads: int,
-    *,
-    all_registers: int = HOPPER.registers,
-    all_shared_bytes: int = HOPPER.shared_bytes,
-    all_threads: int = HOPPER.threads,
-    most_blocks: int = HOPPER.blocks,
-) -> int:
-    """How many blocks a multiprocessor holds at a time; it starts as an H200's.
-
-    Args:
-        registers: of a thread.
-        shared_bytes: of a block.
-        threads: of a block.
-        all_registers: of the multiprocessor.
-        all_shared_bytes: of the multiprocessor.
-        all_threads: that the multiprocessor holds.
-        most_blocks: that the multiprocessor holds.
-
-    >>> blocks_that_fit(registers=229, shared_bytes=16_896, threads=128)
-    2
-    """
-    warps = -(-require.whole("threads", threads) // WARP)
-    of_a_warp = -(-registers * WARP // REGISTER_UNIT) * REGISTER_UNIT
-    return min(
-        all_registers // of_a_warp // warps,
-        all_shared_bytes // (shared_bytes + SYSTEM_SHARED),
-        all_threads // WARP // warps,
-        most_blocks,
-    )
 
 
 def resources(kernel: Any, threads: int) -> dict[str, int]:
@@ -62,8 +22,8 @@ def resources(kernel: Any, threads: int) -> dict[str, int]:
         threads: of a block.
 
     Returns:
-        `registers` and `local_bytes` of a thread, `shared_bytes` of a block, and, where this
-        numba tells what a multiprocessor has, the `blocks` and `warps` that it holds.
+        `registers` and `local_bytes` of a thread, `shared_bytes` of a block, and, where the table
+        of GPUs has one like this, the `blocks` and `warps` that a multiprocessor holds.
 
     Raises:
         AttributeError: the kernel is not numba's, or this numba does not tell.
@@ -73,10 +33,11 @@ def resources(kernel: Any, threads: int) -> dict[str, int]:
         "shared_bytes": _only(kernel.get_shared_mem_per_block()),
         "local_bytes": _only(kernel.get_local_mem_per_thread()),
     }
-    limits = _limits()
-    if limits is None:
+    one = _multiprocessor()
+    if one is None:
         return found
-    blocks = blocks_that_fit(found["registers"], found["shared_bytes"], threads, **limits)
+    fits = blocks_that_fit(one, threads, found["shared_bytes"], found["registers"])
+    blocks = min(fits.values())
     return found | {"blocks": blocks, "warps": blocks * (-(-threads // WARP))}
 
 
@@ -104,20 +65,13 @@ def machine_code(kernel: Any) -> dict[str, int]:
     }
 
 
-def _limits() -> dict[str, int] | None:
-    """What a multiprocessor of this GPU has, or None where this numba does not tell."""
+def _multiprocessor() -> Multiprocessor | None:
+    """What a multiprocessor of this GPU has, or None where no GPU of the table is like it."""
     from numba import cuda
 
-    gpu = cuda.get_current_device()
-    try:
-        return {
-            "all_registers": gpu.MAX_REGISTERS_PER_MULTIPROCESSOR,
-            "all_shared_bytes": gpu.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
-            "all_threads": gpu.MAX_THREADS_PER_MULTIPROCESSOR,
-            "most_blocks": gpu.MAX_BLOCKS_PER_MULTIPROCESSOR,
-        }
-    except AttributeError:
-        return None
+    capability = tuple(cuda.get_current_device().compute_capability)
+    all_of_them = (spec.multiprocessor for spec in GPUS.values())
+    return next((one for one in all_of_them if one.capability == capability), None)
 
 
 def _only(answer: Any) -> int:

@@ -1,0 +1,198 @@
+"""Occupancy: how many blocks and warps of a kernel a multiprocessor holds at a time.
+
+The rules are those of NVIDIA's occupancy calculator (`cuda_occupancy.h` of the CUDA toolkit; CUDA
+C++ Programming Guide, "Compute Capabilities", for what there is of each resource).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpulearn import require
+from gpulearn.errors import BadInput
+from gpulearn.perf.gpus import Multiprocessor, gpu_spec
+from gpulearn.simt.core.findings import Stop
+from gpulearn.simt.core.limits import check_shape
+from gpulearn.simt.host.overloads import error_for
+
+__all__ = ["Occupancy", "blocks_that_fit", "occupancy"]
+
+WARP = 32
+REGISTER_UNIT = 256  # registers are handed out to a warp in units of so many
+PARTS = 4  # of a multiprocessor, each with its own registers
+MOST_REGISTERS = 255  # of a thread
+
+
+def blocks_that_fit(
+    one: Multiprocessor, threads: int, shared_bytes: int = 0, registers: int | None = None
+) -> dict[str, int]:
+    """How many blocks a multiprocessor could hold by each resource; the least is how many it does.
+
+    Args:
+        one: the multiprocessor.
+        threads: of a block.
+        shared_bytes: of a block, static and dynamic.
+        registers: of a thread; None if nobody knows, and then they are left out.
+
+    >>> from gpulearn.perf.gpus import HOPPER
+    >>> blocks_that_fit(HOPPER, threads=128, shared_bytes=16_896, registers=229)
+    {'threads': 16, 'blocks': 32, 'shared memory': 13, 'registers': 2}
+    """
+    warps = -(-require.whole("threads", threads) // WARP)
+    fits = {"threads": one.threads // WARP // warps, "blocks": one.blocks}
+    # from capability 8.0 on the system takes 1 KB of each block
+    system, unit = (1024, 128) if one.capability >= (8, 0) else (0, 256)
+    if taken := _up(require.from_zero("shared_bytes", shared_bytes) + system, unit):
+        fits["shared memory"] = one.shared_bytes // taken
+    if registers is not None:
+        of_a_warp = _up(require.whole("registers", registers) * WARP, REGISTER_UNIT)
+        possible = registers <= MOST_REGISTERS and of_a_warp * _up(warps, PARTS) <= one.registers
+        warps_each = one.registers // PARTS // of_a_warp
+        fits["registers"] = warps_each * PARTS // warps if possible else 0
+    return fits
+
+
+def _up(count: int, unit: int) -> int:
+    return -(-count // unit) * unit
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """How a launch fills the multiprocessors of a GPU.
+
+    Attributes:
+        kernel: its name.
+        gpu: the GPU's name.
+        grid: how many blocks the launch has.
+        threads: of a block.
+        shared_bytes: of a block, static and dynamic.
+        registers: of a thread; None if nobody knows.
+        fits: resource → how many blocks of a multiprocessor it would be enough for.
+    """
+
+    kernel: str
+    gpu: str
+    grid: int
+    threads: int
+    shared_bytes: int
+    registers: int | None
+    fits: Mapping[str, int]
+
+    @property
+    def blocks(self) -> int:
+        """That a multiprocessor holds at a time."""
+        return min(self.fits.values())
+
+    @property
+    def warps(self) -> int:
+        """That a multiprocessor holds at a time."""
+        return self.blocks * -(-self.threads // WARP)
+
+    @property
+    def share(self) -> float:
+        """Warps by those that a multiprocessor could hold: the occupancy."""
+        return self.warps * WARP / gpu_spec(self.gpu).multiprocessor.threads
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What holds it there: some of "threads", "blocks", "shared memory", "registers"."""
+        return tuple(name for name, count in self.fits.items() if count == self.blocks)
+
+    def __str__(self) -> str:
+        spec = gpu_spec(self.gpu)
+        one = spec.multiprocessor
+        has = {
+            "threads": f"{self.threads:,} of a block, {one.threads:,} of a multiprocessor",
+            "blocks": f"{one.blocks} of a multiprocessor",
+            "shared memory": f"{self.shared_bytes:,} bytes of a block, {one.shared_bytes:,} of a "
+            "multiprocessor",
+            "registers": f"{self.registers} of a thread, {one.registers:,} of a multiprocessor",
+        }
+        lines = [
+            f"{self.kernel} on a {self.gpu}: {self.blocks} blocks, {self.warps} of "
+            f"{one.threads // WARP} warps ({self.share:.0%}) on a multiprocessor; "
+            f"the limit is {' and '.join(self.limits)}."
+        ]
+        lines += [f"  {name:13}  {count:>4}  {has[name]}" for name, count in self.fits.items()]
+        if self.registers is None:
+            lines.append("  registers         ?  only the compiler knows: give registers=")
+        at_once = self.blocks * spec.multiprocessors
+        if self.grid < spec.multiprocessors:
+            idle = spec.multiprocessors - self.grid
+            lines.append(f"{idle} of its {spec.multiprocessors} multiprocessors get no block.")
+        elif at_once:
+            waves = f"{self.grid / at_once:.3g} times the {at_once:,} that run at a time"
+            lines.append(f"{self.grid:,} blocks are {waves}.")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def occupancy(
+    kernel: Any, grid: Any, block: Any, gpu: str = "T4", *, sharedmem: int = 0,
+    registers: int | None = None,
+) -> Occupancy:  # fmt: skip
+    """How many blocks and warps of a launch a multiprocessor of a named GPU holds at a time.
+
+    A kernel tells what it takes once it has been launched: shared memory anywhere, registers
+    where the compiler has made code for a GPU. The most is taken of what its launches took.
+
+    Args:
+        kernel: as `cuda.jit` makes it, launched before; the launch may have another shape.
+        grid: blocks of the launch.
+        block: threads of a block.
+        gpu: one of `gpulearn.perf.gpus.GPUS`.
+        sharedmem: dynamic shared memory of a block, in bytes.
+        registers: of a thread, if not what the compiler says; without either they set no limit.
+
+    Raises:
+        BadInput: there is no such kernel or GPU, or the kernel has not been launched.
+        KernelError: no GPU takes a launch of this shape.
+
+    >>> from gpulearn import cuda
+    >>> @cuda.jit
+    ... def nothing(a):
+    ...     pass
+    >>> nothing[1, 32](3)
+    >>> found = occupancy(nothing, 400, 96, "T4")
+    >>> found.blocks, found.warps, found.limits
+    (10, 30, ('threads',))
+    """
+    if not hasattr(kernel, "get_shared_mem_per_block"):
+        raise BadInput(
+            f"occupancy was given {require.shown(kernel)}: give it a kernel, as cuda.jit makes it."
+        )
+    static = _most(kernel.get_shared_mem_per_block())
+    if static is None:
+        raise BadInput(
+            f"{kernel.__name__} tells what it takes once it is compiled: launch it once, then ask."
+        )
+    if registers is None:
+        try:
+            registers = _most(kernel.get_regs_per_thread())
+        except NotImplementedError:  # the SIMT machine compiles nothing
+            registers = None
+    taken = static + require.from_zero("sharedmem", sharedmem)
+    try:
+        full_grid, full_block = check_shape(grid, block, taken)
+    except Stop as stop:
+        raise error_for(stop.finding) from None
+    threads = math.prod(full_block)
+    return Occupancy(
+        kernel=kernel.__name__,
+        gpu=gpu,
+        grid=math.prod(full_grid),
+        threads=threads,
+        shared_bytes=taken,
+        registers=registers,
+        fits=blocks_that_fit(gpu_spec(gpu).multiprocessor, threads, taken, registers),
+    )
+
+
+def _most(answer: Any) -> int | None:
+    """The most of what a kernel says for its signatures; None if it has none."""
+    values = answer.values() if isinstance(answer, dict) else [answer]
+    return max(map(int, values), default=None)

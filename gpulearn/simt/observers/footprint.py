@@ -1,0 +1,94 @@
+"""The footprint of a launch: the sectors of global memory that it touches, each counted once.
+
+In the whole launch: what a cache that holds everything would fetch. In each block, summed over
+blocks: what a cache of each block's own would. Both for a line, for an array, and for all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any
+
+import numpy as np
+
+from gpulearn.simt.core.memory import Allocation
+from gpulearn.simt.observers.traffic import SECTOR
+
+__all__ = ["EVERYTHING", "Footprint", "Owner"]
+
+Lanes = np.ndarray[Any, Any]
+Owner = int | str | None  # a line's place, an array's name, or
+EVERYTHING = None
+MOST = 1 << 20  # sectors that are waiting to be sorted
+
+
+class _Touched:
+    """What the blocks of a chunk have touched of an allocation: (block, sector) as one number."""
+
+    def __init__(self) -> None:
+        self.numbers = np.zeros(0, np.int64)  # distinct
+        self.waiting: list[Lanes] = []
+        self.count = 0  # of those that wait
+
+    def add(self, numbers: Lanes) -> None:
+        self.waiting.append(numbers)
+        self.count += len(numbers)
+        if self.count > max(MOST, len(self.numbers)):
+            self.all()
+
+    def all(self) -> Lanes:
+        """The distinct numbers."""
+        if self.waiting:
+            self.numbers = _distinct([self.numbers, *self.waiting])
+            self.waiting, self.count = [], 0
+        return self.numbers
+
+
+class Footprint:
+    """The sectors that a launch touches, while it runs chunk by chunk."""
+
+    def __init__(self) -> None:
+        self.in_blocks: Counter[Owner] = Counter()  # of the chunks that have ended
+        self._chunk: defaultdict[tuple[int, str, Allocation], _Touched] = defaultdict(_Touched)
+        self._seen: dict[tuple[Owner, Allocation], Lanes] = {}  # a bool for each sector
+
+    def touch(
+        self, place: int, name: str, allocation: Allocation, blocks: Lanes, sectors: Lanes
+    ) -> None:
+        """A line's access to an array: sectors, and the block in its chunk that touches each."""
+        numbers = blocks * _sectors_of(allocation) + sectors
+        self._chunk[place, name, allocation].add(numbers.ravel())
+
+    def end_chunk(self) -> None:
+        """Other blocks begin."""
+        parts: defaultdict[tuple[Owner, Allocation], list[Lanes]] = defaultdict(list)
+        for (place, name, allocation), touched in self._chunk.items():
+            size = _sectors_of(allocation)
+            numbers = touched.all()
+            sectors = numbers % size
+            for owner in (place, name, EVERYTHING):
+                parts[owner, allocation].append(numbers)
+                seen = self._seen.setdefault((owner, allocation), np.zeros(size, bool))
+                seen[sectors] = True
+        self._chunk.clear()
+        for (owner, _), several in parts.items():
+            self.in_blocks[owner] += len(several[0] if len(several) == 1 else _distinct(several))
+
+    def distinct(self) -> Counter[Owner]:
+        """The sectors of all blocks that have ended, by owner."""
+        found: Counter[Owner] = Counter()
+        for (owner, _), seen in self._seen.items():
+            found[owner] += int(np.count_nonzero(seen))
+        return found
+
+
+def _distinct(parts: list[Lanes]) -> Lanes:
+    # many times as fast as np.unique
+    numbers: Lanes = np.sort(np.concatenate(parts))
+    new: Lanes = np.diff(numbers, prepend=-1) != 0
+    found: Lanes = numbers[new]
+    return found
+
+
+def _sectors_of(allocation: Allocation) -> int:
+    return -(-len(allocation.data) // SECTOR)
