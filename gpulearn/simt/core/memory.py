@@ -48,6 +48,11 @@ class Allocation:
         self.frozen = False  # no kernel may write it: a read-only array of NumPy's
         self._words: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}
 
+    @property
+    def device_pointer(self) -> int:
+        """Where the bytes lie, as a number that a program may hand to a kernel."""
+        return int(self.data.ctypes.data)
+
     def words(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """The whole allocation as a flat array of one type."""
         found = self._words.get(dtype)

@@ -191,12 +191,12 @@ def callee(thing: Any) -> Any:
     return thing
 
 
-# Families of callables that are recognised rather than listed: ufuncs, types.
-_CONVERTERS: list[Callable[[Any], Intrinsic | None]] = []
+# Families that are recognised rather than listed: ufuncs, types, arrays of other libraries.
+_CONVERTERS: list[Callable[[Any], Any]] = []
 
 
-def converter(make: Callable[[Any], Intrinsic | None]) -> Callable[[Any], Intrinsic | None]:
-    """Registers a recogniser of callables."""
+def converter(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Registers a recogniser."""
     _CONVERTERS.append(make)
     return make
 

@@ -1,8 +1,8 @@
 """Source of a function: its syntax tree, the names it can see, a number for each line."""
 
 from __future__ import annotations
-
 import __future__
+
 import ast
 import builtins
 import inspect

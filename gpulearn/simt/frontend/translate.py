@@ -230,8 +230,8 @@ class _Translator:
             return f"{self.constant(type(value))}({items})" if named else f"({items})"
         if isinstance(value, np.ndarray):
             return self.constant(constant_view(value, name))
-        if hasattr(value, "as_view"):  # an array on the device
-            return self.constant(value.as_view(name))
+        if hasattr(found, "as_view"):  # an array on the device
+            return self.constant(found.as_view(name))
         return self.constant(value)
 
     def variable(self, node: ast.Name) -> str:
