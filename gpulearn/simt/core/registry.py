@@ -111,12 +111,13 @@ _DEVICE: dict[int, DeviceFunction] = {}  # by their dispatchers
 
 
 def intrinsic(
-    path: str, *, attribute: bool = False, site: bool = False, flop: bool = False
+    path: str, *aliases: str, attribute: bool = False, site: bool = False, flop: bool = False
 ) -> Callable[[F], F]:
-    """Registers the implementation of `cuda.<path>`."""
+    """Registers the implementation of `cuda.<path>`, which may have other names too."""
 
     def register(run: F) -> F:
-        _INTRINSICS[path] = Intrinsic(path, run, attribute, site, flop)
+        made = Intrinsic(path, run, attribute, site, flop)
+        _INTRINSICS.update(dict.fromkeys((path, *aliases), made))
         return run
 
     return register

@@ -43,8 +43,8 @@ def _bytes_of(array: Array) -> Array:
 
 def _span(shape: Any, strides: Any, dtype: Any) -> int:
     steps = zip(np.atleast_1d(shape), np.atleast_1d(strides), strict=True)
-    last = sum(int(n - 1) * abs(int(stride)) for n, stride in steps)
-    return max(0, last + np.dtype(dtype).itemsize)
+    last = sum((n - 1) * abs(stride) for n, stride in steps)
+    return max(0, int(last + np.dtype(dtype).itemsize))
 
 
 class DeviceNDArray:
@@ -55,7 +55,8 @@ class DeviceNDArray:
     def __init__(
         self, shape: Any, strides: Any, dtype: Any, stream: Any = 0, gpu_data: Any = None
     ) -> None:
-        self.gpu_data: Allocation = gpu_data or device_empty(_span(shape, strides, dtype), np.uint8).gpu_data
+        made = gpu_data or device_empty(_span(shape, strides, dtype), np.uint8).gpu_data
+        self.gpu_data: Allocation = made
         self._array: Array = np.ndarray(shape, dtype, self.gpu_data.data, 0, strides)
         self.stream = stream
 
