@@ -113,7 +113,8 @@ def argument_types(values: Sequence[Any]) -> tuple[Any, ...] | None:
 
 
 @cache
-def _element(dtype: np.dtype[Any]) -> Any:
+def _element(dtype: np.dtype[Any], aligned: bool) -> Any:
+    """`aligned`, of records, is no part of NumPy's equality."""
     from numba.np.numpy_support import from_dtype
 
     return from_dtype(dtype)
@@ -148,7 +149,7 @@ def numba_type(value: Any) -> Any:
     if isinstance(value, View | Record):
         view = value if isinstance(value, View) else value.view
         try:
-            element = _element(view.dtype)
+            element = _element(view.dtype, view.dtype.isalignedstruct)
         except NotImplementedError:
             message = f"{view.name} holds {view.dtype}, which a kernel cannot hold"
             raise Stop(Finding("not-a-kernel", None, message, array=view.name)) from None
