@@ -131,7 +131,7 @@ def _not_lowered(state: Any, callee: Any, signature: Any) -> str:
 
 
 def _only_code_tells(state: Any) -> bool:
-    """Whether types alone do not say if a kernel can be: it stores arrays, or has packed records."""
+    """Whether types do not say all: of a kernel that stores arrays, or has packed records."""
     stores = ("SetItem", "StaticSetItem")
     return any(
         type(one).__name__ in stores and type(signature.args[-1]).__name__ == "Array"

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpulearn.device import numba_cuda
 from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.memory import View, at_address
 from gpulearn.simt.core.values import cast, settle
 from gpulearn.simt.frontend.numba_bridge import device_of
 from gpulearn.simt.frontend.numba_errors import in_words
@@ -77,13 +78,39 @@ def conversion(kernel: str, name: str, want: Any, given: Any) -> Callable[[Any],
     dtype, number = number_dtype(want), number_dtype(given)
     if dtype is not None and (number is not None or isinstance(given, types.EnumMember)):
         return lambda value: _number(kernel, name, dtype, value)
+    if isinstance(want, types.CPointer) and isinstance(given, types.Integer):
+        return lambda value: _pointed_at(int(value), number_dtype(want.dtype), name)
     same = want == given
     if isinstance(want, types.Array) and isinstance(given, types.Array):
         packed = want.layout == "A" or given.layout != "A"
-        same = packed and (want.dtype, want.ndim) == (given.dtype, given.ndim)
+        same = packed and want.ndim == given.ndim and _same_bits(want.dtype, given.dtype)
+        if same and want.dtype != given.dtype:
+            return lambda view: _as_type(view, number_dtype(want.dtype))
     if not same:
         raise _not_declared(kernel, name, in_words(str(want)), in_words(str(given)))
     return lambda value: value
+
+
+def _same_bits(one: Any, other: Any) -> bool:
+    """Whether a launch may take elements for others: nothing looks at them, here nor on a GPU."""
+    both = number_dtype(one), number_dtype(other)
+    whole = all(dtype is not None and dtype.kind in "iu" for dtype in both)
+    return one == other or (whole and one.bitwidth == other.bitwidth)
+
+
+def _as_type(view: View, dtype: Any) -> View:
+    return View(view.allocation, dtype, view.shape, view.strides, view.offset, view.name)
+
+
+def _pointed_at(address: int, dtype: Any, name: str) -> View:
+    """What lies at an address, to the end of its memory."""
+    found = at_address(address)
+    if found is None:
+        message = f"{name} points to {address:#x}, where no array of the SIMT machine's lies"
+        raise Stop(Finding("not-a-kernel", None, message, array=name))
+    allocation, offset = found
+    count = (allocation.data.size - offset) // dtype.itemsize
+    return View(allocation, dtype, (count,), (dtype.itemsize,), offset, name)
 
 
 def _not_declared(kernel: str, name: str, want: str, given: str) -> Stop:

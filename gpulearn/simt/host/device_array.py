@@ -5,13 +5,12 @@ from __future__ import annotations
 import ctypes
 import math
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 
 from gpulearn.device import numba_cuda
 from gpulearn.errors import BadInput
-from gpulearn.simt.core.memory import Allocation, View
+from gpulearn.simt.core.memory import Allocation, View, at_address
 from gpulearn.simt.host.streams import external_stream
 
 __all__ = [
@@ -25,8 +24,6 @@ __all__ = [
 
 Array = np.ndarray[Any, Any]
 NUMBERS = "biufcMm"  # the kinds of dtypes that a kernel computes with
-
-_allocations: WeakSet[Allocation] = WeakSet()  # what an address that comes back may lie in
 
 # copies to the device do not rearrange: what Numba says where one would have to
 NOT_CONTIGUOUS = (
@@ -50,6 +47,7 @@ def _span(shape: Any, strides: Any, dtype: Any) -> int:
 class DeviceNDArray:
     """An array in device memory, as `numba.cuda` has it: new memory if none is given."""
 
+    __cuda_ndarray__ = True  # numba-cuda's mark
     _seen: View | None = None  # the last view that a kernel got
 
     def __init__(
@@ -65,7 +63,7 @@ class DeviceNDArray:
         """The device array whose elements are a NumPy array in the bytes of an allocation."""
         made = cls.__new__(cls)
         made._array, made.gpu_data, made.stream = array, allocation, stream
-        _allocations.add(allocation)
+        allocation.know()
         return made
 
     # --- what it is
@@ -313,13 +311,13 @@ def from_interface(interface: dict[str, Any], sync: bool = True) -> DeviceNDArra
     if math.prod(shape) == 0:
         return device_empty(shape, dtype)
     address = interface["data"][0]
-    for allocation in _allocations:
-        offset = address - allocation.data.__array_interface__["data"][0]
-        if 0 <= offset < allocation.data.size:
-            buffer, strides = allocation.data, interface.get("strides")
-            array: Array = np.ndarray(shape, dtype, buffer, offset, strides)
-            return DeviceNDArray.over(array, allocation, stream or 0)
-    raise BadInput(f"the memory at {address:#x} is none of the SIMT machine's: copy it to the host")
+    found = at_address(address)
+    if found is None:
+        message = f"the memory at {address:#x} is none of the SIMT machine's: copy it to the host"
+        raise BadInput(message)
+    allocation, offset = found
+    array: Array = np.ndarray(shape, dtype, allocation.data, offset, interface.get("strides"))
+    return DeviceNDArray.over(array, allocation, stream or 0)
 
 
 def device_copy(array: Array) -> DeviceNDArray:
