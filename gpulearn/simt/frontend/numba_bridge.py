@@ -133,14 +133,10 @@ def _not_lowered(state: Any, callee: Any, signature: Any) -> str:
 def _only_code_tells(state: Any) -> bool:
     """Whether types do not say all: of a kernel that stores arrays, or has packed records."""
     stores = ("SetItem", "StaticSetItem")
-    return any(
+    packed = any(not getattr(kind, "aligned", True) for kind in state.typemap.values())
+    return packed or any(
         type(one).__name__ in stores and type(signature.args[-1]).__name__ == "Array"
         for one, signature in state.calltypes.items()
-    ) or any(
-        getattr(part, "aligned", True) is False
-        for kind in state.typemap.values()
-        for part in (kind, getattr(kind, "dtype", None))
-        if type(part).__name__ == "Record"
     )
 
 
