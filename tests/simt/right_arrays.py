@@ -151,3 +151,20 @@ def constant_records(out):
     fixed = cuda.const.array_like(RECORDS)
     one = fixed[cuda.threadIdx.x]
     out[cuda.threadIdx.x] = one.flag + one["count"] + one[2]
+
+
+@cuda.jit(device=True)
+def kept_in_shared_memory(value, write):
+    s = cuda.shared.array(1, np.float64)
+    if write and cuda.threadIdx.x == 0:
+        s[0] = value
+    cuda.syncthreads()
+    return s[0]
+
+
+@CASES.add(1, 4, lambda r: (zeros(4, kind=np.float64),), lambda out: fill(out, 7.5),
+           reference=False, simulator=False)  # fmt: skip
+def an_array_for_each_type_that_a_function_is_called_with(out):
+    kept_in_shared_memory(7, True), kept_in_shared_memory(0.5, True)
+    i = cuda.grid(1)
+    out[i] = kept_in_shared_memory(i, False) + kept_in_shared_memory(1.0, False)
