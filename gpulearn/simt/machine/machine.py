@@ -295,10 +295,20 @@ class Machine(Chunk):
     # --- exceptions
 
     def fail(self, frame: Frame, kind: type[Exception], args: tuple[Any, ...]) -> None:
-        """`raise kind(*args)` by the active threads: without `debug` they end in silence."""
+        """`raise kind(*args)` by the active threads: without `debug` they end in silence.
+
+        In a function that is called they end in the midst of the statement that calls it, which
+        is not carried out here.
+        """
         if self.program.debug:
             raise self._raised(kind, self.mask, *args)
         finding = self._exception(kind, self.mask, *args)
+        if len(self.frames) > 1:
+            finding.message += (
+                "; on a GPU it ends here and nobody is told, which the SIMT machine does not "
+                "carry out in a device function: ask for @cuda.jit(debug=True), or return a value"
+            )
+            raise Stop(finding)
         finding.message += "; on a GPU it just ends, only @cuda.jit(debug=True) tells the host"
         self.note(("exception", self.line), finding)
         self.give_back(frame, UNDEFINED)
