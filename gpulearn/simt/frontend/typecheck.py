@@ -9,6 +9,7 @@ without the verdict.
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +20,7 @@ import numpy as np
 
 from gpulearn.simt.core.findings import Finding, SimtWarning, Stop
 from gpulearn.simt.core.memory import Record, View
-from gpulearn.simt.frontend.dataflow import CHOSEN, RETURNED, Types
+from gpulearn.simt.frontend.dataflow import APART, CHOSEN, RETURNED, Types
 from gpulearn.simt.frontend.numba_bridge import (
     NotLowered,
     device_of,
@@ -271,7 +272,22 @@ def _variables(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
         key, dtype = (CHOSEN, line), kinds.get(True, kinds.get(False))
         if found.setdefault(key, dtype) != dtype:
             doubtful.add(key)
-    return {key: dtype for key, dtype in found.items() if key not in doubtful}
+    known = {key: dtype for key, dtype in found.items() if key not in doubtful}
+    return known | dict.fromkeys(_apart(annotation), np.dtype(bool))
+
+
+def _apart(annotation: Any) -> set[tuple[str, int]]:
+    """The lines where `is` compares members of two enums, which are never the same."""
+    found: dict[bool, set[tuple[str, int]]] = {True: set(), False: set()}
+    for block in annotation.blocks.values():
+        for statement in block.body:
+            value: Any = getattr(statement, "value", None)
+            binary = getattr(value, "op", None) == "binop"
+            if binary and value.fn in (operator.is_, operator.is_not):
+                kinds = {annotation.typemap[side.name] for side in (value.lhs, value.rhs)}
+                members = all("EnumMember" in type(kind).__name__ for kind in kinds)
+                found[members and len(kinds) == 2].add((APART, statement.loc.line))
+    return found[True] - found[False]
 
 
 # --- device functions
