@@ -13,8 +13,8 @@ from .cases import Catalogue, fill, floats, zeros
 CASES = Catalogue()
 
 SHAPE = (4, 8)
-POINT = np.dtype([("x", np.int32), ("at", np.float64, (2,)), ("y", np.float32)])
-PACKED = np.dtype([("flag", np.uint8), ("count", np.int32), ("value", np.float64)])
+POINT = np.dtype([("x", np.int32), ("at", np.float64, (2,)), ("y", np.float32)], align=True)
+MIXED = np.dtype([("flag", np.uint8), ("count", np.int32), ("value", np.float64)], align=True)
 POINT_TYPE = from_dtype(POINT)
 
 
@@ -80,8 +80,8 @@ def local_records_by_a_numba_type(out):
 @CASES.add(2, 4, lambda r: (zeros(8, kind=np.float64),), lambda out: fill(
     out, np.arange(8) // 4 * 4.0 + 3 - np.arange(8) % 4 + 0.5), reference=False,
     simulator=False)  # fmt: skip
-def shared_records_whose_fields_are_not_aligned(out):
-    s = cuda.shared.array(4, PACKED)
+def shared_records_of_several_types(out):
+    s = cuda.shared.array(4, MIXED)
     t = cuda.threadIdx.x
     s[t].flag = 1
     s[t].count = cuda.grid(1)
@@ -142,7 +142,7 @@ def each_call_of_itself_has_its_own_array(out):
     out[cuda.threadIdx.x] = product_down(cuda.threadIdx.x)
 
 
-RECORDS = np.array([(1, 2, 3.5), (4, 5, 6.5)], PACKED)
+RECORDS = np.array([(1, 2, 3.5), (4, 5, 6.5)], MIXED)
 
 
 @CASES.add(1, 2, lambda r: (zeros(2, kind=np.float64),), lambda out: fill(out, [6.5, 15.5]),
@@ -151,3 +151,20 @@ def constant_records(out):
     fixed = cuda.const.array_like(RECORDS)
     one = fixed[cuda.threadIdx.x]
     out[cuda.threadIdx.x] = one.flag + one["count"] + one[2]
+
+
+@cuda.jit(device=True)
+def kept_in_shared_memory(value, write):
+    s = cuda.shared.array(1, np.float64)
+    if write and cuda.threadIdx.x == 0:
+        s[0] = value
+    cuda.syncthreads()
+    return s[0]
+
+
+@CASES.add(1, 4, lambda r: (zeros(4, kind=np.float64),), lambda out: fill(out, 7.5),
+           reference=False, simulator=False)  # fmt: skip
+def an_array_for_each_type_that_a_function_is_called_with(out):
+    kept_in_shared_memory(7, True), kept_in_shared_memory(0.5, True)
+    i = cuda.grid(1)
+    out[i] = kept_in_shared_memory(i, False) + kept_in_shared_memory(1.0, False)

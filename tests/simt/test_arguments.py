@@ -188,6 +188,10 @@ class Answer(IntEnum):
     internal_error = 500
 
 
+class Shape(IntEnum):
+    square = 2
+
+
 @pytest.mark.parametrize(
     ("a", "b"),
     [
@@ -196,6 +200,7 @@ class Answer(IntEnum):
         (Planet.EARTH, Planet.EARTH),
         (Planet.EARTH, Planet.MARS),
         (Answer.dummy, Answer.not_found),
+        (Answer.dummy, Shape.square),  # equal, and not the same
     ],
 )
 def test_members_of_enums_are_compared(a: Enum, b: Enum) -> None:

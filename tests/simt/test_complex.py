@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import contextlib
 import itertools
 import math
 from typing import Any
@@ -73,6 +74,20 @@ def test_parts_of_numbers(kind: Any) -> None:
     np.testing.assert_allclose(got, finite, rtol=1e-5, atol=1e-6)
     got = computed("cmath.log(z[i], w[i])", kind, finite + 9, finite * 0 + 2)
     np.testing.assert_allclose(got, np.log(finite + 9) / math.log(2), rtol=1e-5)
+
+
+def test_special_numbers_of_exp_and_rect_are_pythons() -> None:
+    reals = [0.0, -0.0, 2.0, math.inf, -math.inf, math.nan]
+    pairs, want = [], []
+    for pair in itertools.product(reals, reals):
+        with contextlib.suppress(ValueError):
+            want.append(cmath.rect(*pair))
+            pairs.append(pair)
+    z = np.array([complex(*pair) for pair in pairs])
+    got = computed("cmath.rect(z[i].real, z[i].imag)", np.complex128, z)
+    np.testing.assert_array_equal(got, want)
+    got = computed("cmath.exp(z[i])", np.complex128, np.array([complex(-math.inf, -math.inf)]))
+    assert str(got[0]) == "0j"  # and no -0
 
 
 def test_parts_of_real_numbers() -> None:

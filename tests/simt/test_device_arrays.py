@@ -120,3 +120,35 @@ def test_a_matrix_is_transposed_on_the_device():
     out = cuda.device_array((4, 3), host.dtype)
     assert cuda.transpose(cuda.to_device(host), out) is out
     assert out.copy_to_host().tolist() == host.T.tolist()
+
+
+def test_a_device_array_can_be_made_of_shape_strides_and_type():
+    made = cuda.DeviceNDArray((2, 3), (4, 8), np.dtype(np.int32))
+    assert (made.shape, made.strides, made.flags.f_contiguous) == ((2, 3), (4, 8), True)
+    made.copy_to_device(np.asfortranarray(np.arange(6, dtype=np.int32).reshape(2, 3)))
+    flat = cuda.DeviceNDArray(shape=6, strides=4, dtype=np.int32, gpu_data=made.gpu_data)
+    assert flat.copy_to_host().tolist() == [0, 3, 1, 4, 2, 5]
+    assert flat.gpu_data == made.view(np.uint32).gpu_data
+    assert flat.device_ctypes_pointer.value == made.gpu_data.device_pointer
+    relaxed = cuda.DeviceNDArray((1, 10), (800, 8), np.float64)
+    assert relaxed.flags.c_contiguous
+    assert relaxed.flags.f_contiguous
+
+
+def test_an_array_of_another_library_goes_to_a_ufunc_as_it_lies():
+    @cuda.vectorize(["f8(f8, f8)"])
+    def plus(a, b):
+        return a + b
+
+    @cuda.guvectorize(["(f8, f8, f8[:])"], "(),()->()")
+    def plus_all(a, b, out):
+        out[0] = a + b
+
+    numbers = np.arange(5.0)
+    there, out = cuda.to_device(numbers), cuda.device_array(5)
+    for function in (plus, plus_all):
+        made = function(Foreign(there), 7.0)
+        assert made.copy_to_host().tolist() == (numbers + 7).tolist()
+        returned = function(numbers, 2.0, out=Foreign(out))
+        assert returned.device_ctypes_pointer.value == out.device_ctypes_pointer.value
+        assert out.copy_to_host().tolist() == (numbers + 2).tolist()

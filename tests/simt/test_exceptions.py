@@ -99,3 +99,25 @@ def test_an_index_past_a_tuple() -> None:
         cuda.jit(debug=True)(takes_part)[1, 3](*device(np.zeros(3)))
     with pytest.raises(gl.errors.KernelError, match="out of bounds for a tuple"):
         cuda.jit(takes_part)[1, 3](*device(np.zeros(3)))
+
+
+@cuda.jit(device=True)
+def root(x):
+    if x < 0:
+        raise ValueError("negative")
+    return x**0.5
+
+
+def roots(out, x):
+    i = cuda.grid(1)
+    out[i] = root(x[i])
+
+
+def test_a_raise_in_a_device_function_ends_more_than_that_function() -> None:
+    out, x, bad = device(np.zeros(4), np.arange(4.0), np.array([1.0, -1, 4, -4]))
+    cuda.jit(roots)[1, 4](out, x)
+    with pytest.raises(gl.errors.KernelError, match=r"thread 1 of block 0 raises .*debug=True"):
+        cuda.jit(roots)[1, 4](out, bad)
+    with pytest.raises(ValueError, match="thread 1 of block 0 raises ValueError: negative"):
+        cuda.jit(debug=True)(roots)[1, 4](out, bad)
+    np.testing.assert_array_equal(out.copy_to_host(), np.arange(4) ** 0.5)

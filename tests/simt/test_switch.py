@@ -240,3 +240,38 @@ def test_names_that_need_a_gpu_are_refused_by_a_sentence(switched):
         cuda.open_ipc_array(None, 3, "f4")
     with pytest.raises(AttributeError, match="cuda.gridd is not part of the SIMT machine"):
         _ = cuda.gridd
+
+
+MADE = """
+def make(op):
+    text = "def kernel(a):\\n    \\n    a[0] = a[0] " + op + " 3\\n"
+    names = {}
+    exec(text, names)
+    return names["kernel"]
+
+def make_lambda(op):
+    return eval(f"lambda x: x {op} 3")
+"""
+
+
+def test_a_kernel_that_exec_makes_has_its_text_there(switched):
+    found = scope(MADE)
+    kernels = {op: api.jit(found["make"](op)) for op in "+-*"}
+    for op, expected in {"+": 8.0, "-": 2.0, "*": 15.0}.items():  # all of the same name and line
+        a = np.full(1, 5.0)
+        kernels[op][1, 1](a)
+        assert a[0] == expected
+    report = gl.xray(kernels["-"])[1, 1](np.zeros(1))
+    assert report.lines[3].instructions
+
+
+def test_a_device_function_that_eval_makes_has_its_text_there(switched):
+    triple = api.jit(device=True)(scope(MADE)["make_lambda"]("*"))
+
+    @api.jit
+    def kernel(a):
+        a[0] = triple(a[0])
+
+    a = np.full(1, 5.0)
+    kernel[1, 1](a)
+    assert a[0] == 15

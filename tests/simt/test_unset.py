@@ -128,3 +128,25 @@ def test_a_thread_that_has_set_it_may_read_it() -> None:
     launch(read_where_it_is_set, 1, 8, a, out)
     np.testing.assert_array_equal(out, [1, 2, 6, 19, 15, 16, 17, 18])
     assert xray(read_where_it_is_set, 1, 8, *numbers()).ok
+
+
+@cuda.jit(device=True)
+def set_behind_a_closed_door(value, open_):
+    if open_:
+        kept = value
+        pair = value, value
+    return kept * 3 + pair[0]
+
+
+def called_with_several_types(a, out):
+    i = cuda.grid(1)
+    out[i] = set_behind_a_closed_door(a[i], a[0] > 100) + 1
+    out[i] += set_behind_a_closed_door(i, a[0] > 100) + 1
+    out[i] += set_behind_a_closed_door(a[i], True)
+
+
+def test_each_type_that_a_device_function_is_called_with_has_its_own_zero() -> None:
+    a, out = numbers()
+    report = xray(called_with_several_types, 1, 8, a, out)
+    np.testing.assert_array_equal(out, a * 4 + 2)
+    assert {f.array for f in findings(report, "uninitialised-read")} == {"kept", "pair"}

@@ -11,14 +11,16 @@ from __future__ import annotations
 import itertools
 import math
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
 from gpulearn.simt.core.values import INT64, Value, cast, normal
 
-__all__ = ["Allocation", "Record", "View", "constant_view", "poison", "views"]
+__all__ = ["Allocation", "Record", "View", "at_address", "constant_view", "poison", "views"]
 
 _ids = itertools.count(1)
+_known: WeakSet[Allocation] = WeakSet()  # what an address that comes from outside may lie in
 
 
 def poison(words: np.ndarray[Any, Any]) -> None:
@@ -48,6 +50,15 @@ class Allocation:
         self.frozen = False  # no kernel may write it: a read-only array of NumPy's
         self._words: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}
 
+    @property
+    def device_pointer(self) -> int:
+        """Where the bytes lie, as a number that a program may hand to a kernel."""
+        return int(self.data.ctypes.data)
+
+    def know(self) -> None:
+        """Lets it be found by an address."""
+        _known.add(self)
+
     def words(self, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """The whole allocation as a flat array of one type."""
         found = self._words.get(dtype)
@@ -55,6 +66,15 @@ class Allocation:
             usable = len(self.data) // dtype.itemsize * dtype.itemsize
             found = self._words[dtype] = self.data[:usable].view(dtype)
         return found
+
+
+def at_address(address: int) -> tuple[Allocation, int] | None:
+    """The allocation in which a byte lies, and the byte's number there."""
+    for allocation in _known:
+        offset = address - allocation.device_pointer
+        if 0 <= offset < allocation.data.size:
+            return allocation, offset
+    return None
 
 
 class View:
@@ -118,6 +138,10 @@ class View:
         """The array with its dimensions in reverse."""
         shape, strides = self.shape[::-1], self.strides[::-1]
         return View(self.allocation, self.dtype, shape, strides, self.offset, self.name)
+
+    def first(self, count: Value) -> View:
+        """The first elements of an array of one dimension."""
+        return View(self.allocation, self.dtype, (count,), self.strides, self.offset, self.name)
 
     def field(self, name: str) -> View:
         """The array of one field of a structured array."""

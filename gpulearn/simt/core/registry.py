@@ -111,12 +111,13 @@ _DEVICE: dict[int, DeviceFunction] = {}  # by their dispatchers
 
 
 def intrinsic(
-    path: str, *, attribute: bool = False, site: bool = False, flop: bool = False
+    path: str, *aliases: str, attribute: bool = False, site: bool = False, flop: bool = False
 ) -> Callable[[F], F]:
-    """Registers the implementation of `cuda.<path>`."""
+    """Registers the implementation of `cuda.<path>`, which may have other names too."""
 
     def register(run: F) -> F:
-        _INTRINSICS[path] = Intrinsic(path, run, attribute, site, flop)
+        made = Intrinsic(path, run, attribute, site, flop)
+        _INTRINSICS.update(dict.fromkeys((path, *aliases), made))
         return run
 
     return register
@@ -191,12 +192,12 @@ def callee(thing: Any) -> Any:
     return thing
 
 
-# Families of callables that are recognised rather than listed: ufuncs, types.
-_CONVERTERS: list[Callable[[Any], Intrinsic | None]] = []
+# Families that are recognised rather than listed: ufuncs, types, arrays of other libraries.
+_CONVERTERS: list[Callable[[Any], Any]] = []
 
 
-def converter(make: Callable[[Any], Intrinsic | None]) -> Callable[[Any], Intrinsic | None]:
-    """Registers a recogniser of callables."""
+def converter(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Registers a recogniser."""
     _CONVERTERS.append(make)
     return make
 

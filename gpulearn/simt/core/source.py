@@ -1,16 +1,19 @@
 """Source of a function: its syntax tree, the names it can see, a number for each line."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import builtins
 import inspect
 import itertools
 import linecache
+import sys
 import textwrap
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from types import CodeType
 from typing import Any
 from weakref import WeakValueDictionary
@@ -21,7 +24,7 @@ from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.match import without_match
 from gpulearn.simt.core.registry import is_namespace
 
-__all__ = ["LINE_BITS", "MISSING", "KernelSource", "read", "unit"]
+__all__ = ["LINE_BITS", "MISSING", "KernelSource", "read", "remember_texts", "unit"]
 
 MISSING = object()
 
@@ -134,6 +137,40 @@ NO_SOURCE = (
 )
 
 
+_TEXTS: deque[tuple[str, str]] = deque(maxlen=4096)  # what exec() was given: file name, text
+
+
+@cache
+def remember_texts() -> None:
+    """From now on a function that exec() makes has source text, in this process."""
+    sys.addaudithook(_hear)
+
+
+def _hear(event: str, details: tuple[Any, ...]) -> None:
+    if event == "compile" and isinstance(details[0], bytes) and str(details[1])[:1] == "<":
+        _TEXTS.append((details[1], details[0].decode(errors="replace")))
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """The code objects in a code object."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _codes(constant)
+
+
+def _found(function: Callable[..., Any]) -> tuple[list[str], int]:
+    """The lines of what a function stands in, and the number of its first, from 0."""
+    code = function.__code__
+    flags = code.co_flags & __future__.annotations.compiler_flag
+    for file, text in reversed(_TEXTS):
+        if file == code.co_filename and code.co_name.strip("<>") in text:
+            made = compile(text, "", "exec", flags, dont_inherit=True)
+            if code in _codes(made):
+                return text.splitlines(keepends=True), code.co_firstlineno - 1
+    return inspect.findsource(function)  # getsource would read what it wraps
+
+
 def _find(tree: ast.AST, name: str) -> ast.FunctionDef | None:
     """The first definition of `name`."""
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
@@ -157,7 +194,7 @@ def _lambda(tree: ast.AST, code: CodeType) -> ast.Lambda | None:
 
 def _read_lambda(function: Callable[..., Any]) -> KernelSource:
     """A lambda, as a definition; what stands around it is read along to find it."""
-    lines, _ = inspect.findsource(function)
+    lines, _ = _found(function)
     node = _lambda(ast.parse("".join(lines)), function.__code__)
     if node is None:
         raise _refuse(function, "is not to be found where it was written")
@@ -180,7 +217,7 @@ def read(function: Callable[..., Any]) -> KernelSource:
     try:
         if code.co_name == "<lambda>":
             return _read_lambda(function)
-        lines, start = inspect.findsource(function)  # getsource would read what it wraps
+        lines, start = _found(function)
         text = textwrap.dedent("".join(inspect.getblock(lines[start:])))
         tree = _find(ast.parse(text), code.co_name)
     except (OSError, TypeError, IndexError):

@@ -17,7 +17,7 @@ from gpulearn.simt.core.registry import DeviceFunction, callee
 from gpulearn.simt.core.source import KernelSource
 from gpulearn.simt.core.values import merge_type
 
-__all__ = ["CHOSEN", "RETURNED", "Types", "doubtful_reads", "only_read", "types_of_reads"]
+__all__ = ["APART", "CHOSEN", "RETURNED", "Types", "doubtful_reads", "only_read", "types_of_reads"]
 
 State = TypeVar("State")
 
@@ -116,6 +116,7 @@ Types = dict[tuple[str, int], Kind]  # of assignments, by name and line; line 0:
 Environment = dict[str, Kind | None]
 
 # among `Types`: what conditional expressions on a line give; what the function returns
+APART = "is"
 CHOSEN = "?"
 RETURNED = "return"
 

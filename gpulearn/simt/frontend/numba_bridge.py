@@ -130,10 +130,11 @@ def _not_lowered(state: Any, callee: Any, signature: Any) -> str:
     return ""
 
 
-def _stores_arrays(state: Any) -> bool:
-    """Whether an array is assigned to a part of one, for which only its code tells if it can be."""
+def _only_code_tells(state: Any) -> bool:
+    """Whether types do not say all: of a kernel that stores arrays, or has packed records."""
     stores = ("SetItem", "StaticSetItem")
-    return any(
+    packed = any(not getattr(kind, "aligned", True) for kind in state.typemap.values())
+    return packed or any(
         type(one).__name__ in stores and type(signature.args[-1]).__name__ == "Array"
         for one, signature in state.calltypes.items()
     )
@@ -143,8 +144,8 @@ def _stores_arrays(state: Any) -> bool:
 def _before_code(function: Callable[..., Any]) -> Iterator[None]:
     """Compiling `function` ends where its types are known: code would take as long again.
 
-    The functions that it calls are compiled whole, and so is one that stores arrays. Where
-    Numba's pass is not found, so is `function`.
+    The functions that it calls are compiled whole, and so is a kernel of which types do not say
+    enough. Where Numba's pass is not found, so is `function`.
     """
     from numba.cuda import compiler
 
@@ -160,7 +161,7 @@ def _before_code(function: Callable[..., Any]) -> Iterator[None]:
         _check_lowered(state)
         if state.func_id.func is not function:
             return run_pass(self, state)
-        if _stores_arrays(state):
+        if _only_code_tells(state):
             with contextlib.suppress(KeyError):  # of an operator, whose types say what is wrong
                 run_pass(self, state)
         raise _Typed(state.type_annotation)

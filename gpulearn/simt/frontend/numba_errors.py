@@ -221,6 +221,11 @@ _SENTENCES = (
         r"stubs\.atomic\.\w+'>\) found for signature:\s+>>> \w+\(array\((?:u?int|float)(?:8|16)\b",
         "an atomic update takes elements of 32 or 64 bits, and these have fewer: use int32",
     ),
+    (
+        r"\.(\w+) of (type \w+) is not aligned",
+        "the field {0} of {1} is not aligned, and a GPU reads no other: its place must be a "
+        "multiple of its size, make the records with np.dtype(..., align=True)",
+    ),
     (r"failed to unpack", "one number cannot be taken apart into several"),
     (
         r">>> syncthreads_(\w+)\(bool\)",

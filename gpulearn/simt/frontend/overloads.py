@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+import gpulearn.simt.intrinsics  # noqa: F401 - what the machine has itself is asked for first
 from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, LocalFunction, converter
 from gpulearn.simt.frontend.numba_bridge import overload_bodies
 from gpulearn.simt.frontend.typecheck import numba_type

@@ -136,8 +136,8 @@ class Program:
     @cached_property
     def captured(self) -> list[View]:
         """The arrays on the device that the kernel reaches by a global name."""
-        things = self.names().items()
-        return [thing.as_view(name) for (_, name), thing in things if hasattr(thing, "as_view")]
+        things = [(name, callee(thing)) for (_, name), thing in self.names().items()]
+        return [thing.as_view(name) for name, thing in things if hasattr(thing, "as_view")]
 
     @cached_property
     def cooperative(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpulearn.device import numba_cuda
 from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.memory import View, at_address
 from gpulearn.simt.core.values import cast, settle
 from gpulearn.simt.frontend.numba_bridge import device_of
 from gpulearn.simt.frontend.numba_errors import in_words
@@ -77,13 +78,39 @@ def conversion(kernel: str, name: str, want: Any, given: Any) -> Callable[[Any],
     dtype, number = number_dtype(want), number_dtype(given)
     if dtype is not None and (number is not None or isinstance(given, types.EnumMember)):
         return lambda value: _number(kernel, name, dtype, value)
+    if isinstance(want, types.CPointer) and isinstance(given, types.Integer):
+        return lambda value: _pointed_at(int(value), number_dtype(want.dtype), name)
     same = want == given
     if isinstance(want, types.Array) and isinstance(given, types.Array):
         packed = want.layout == "A" or given.layout != "A"
-        same = packed and (want.dtype, want.ndim) == (given.dtype, given.ndim)
+        same = packed and want.ndim == given.ndim and _same_bits(want.dtype, given.dtype)
+        if same and want.dtype != given.dtype:
+            return lambda view: _as_type(view, number_dtype(want.dtype))
     if not same:
         raise _not_declared(kernel, name, in_words(str(want)), in_words(str(given)))
     return lambda value: value
+
+
+def _same_bits(one: Any, other: Any) -> bool:
+    """Whether a launch may take elements for others: nothing looks at them, here nor on a GPU."""
+    both = number_dtype(one), number_dtype(other)
+    whole = all(dtype is not None and dtype.kind in "iu" for dtype in both)
+    return one == other or (whole and one.bitwidth == other.bitwidth)
+
+
+def _as_type(view: View, dtype: Any) -> View:
+    return View(view.allocation, dtype, view.shape, view.strides, view.offset, view.name)
+
+
+def _pointed_at(address: int, dtype: Any, name: str) -> View:
+    """What lies at an address, to the end of its memory."""
+    found = at_address(address)
+    if found is None:
+        message = f"{name} points to {address:#x}, where no array of the SIMT machine's lies"
+        raise Stop(Finding("not-a-kernel", None, message, array=name))
+    allocation, offset = found
+    count = (allocation.data.size - offset) // dtype.itemsize
+    return View(allocation, dtype, (count,), (dtype.itemsize,), offset, name)
 
 
 def _not_declared(kernel: str, name: str, want: str, given: str) -> Stop:
@@ -113,23 +140,42 @@ def _number(kernel: str, name: str, dtype: np.dtype[Any], value: Any) -> Any:
 
 
 def device_call(dispatcher: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """The declared argument types that a call takes, None if any do, and the arguments in them."""
-    declared = _declared(dispatcher)
-    if not declared:
+    """The argument types for which a function is compiled that a call takes, and the arguments.
+
+    They are converted to what a declared signature says. None stands for the only types, or for
+    those that are not known.
+    """
+    real = device_of(dispatcher)
+    compiled = list(real.overloads) if real is not None else []
+    if not compiled or (real._can_compile and len(compiled) == 1):
         return None, args
-    wanted = declared[0] if len(declared) == 1 else _fitting(dispatcher, declared, args)
+    if real._can_compile:
+        given = argument_types(_one_lane(args)) if all(map(_has_type, args)) else None
+        return given if given in compiled else None, args
+    wanted = compiled[0] if len(compiled) == 1 else _fitting(dispatcher, compiled, args)
     return wanted, tuple(settle(v, kind_of(want)) for v, want in zip(args, wanted, strict=True))
 
 
-def _declared(dispatcher: Any) -> list[tuple[Any, ...]]:
-    """The argument types that a device function declares: it is compiled for no others."""
-    real = device_of(dispatcher)
-    return list(real.overloads) if real is not None and not real._can_compile else []
+def _has_type(value: Any) -> bool:
+    """Whether Numba's type of an argument can be told: of a number, a plain array, or a tuple."""
+    if isinstance(value, tuple):
+        return all(map(_has_type, value))
+    if isinstance(value, View):
+        return all(type(n) is int for n in value.shape)
+    return isinstance(value, np.ndarray | np.generic | bool | int | float | complex)
+
+
+def _one_lane(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What one thread hands over."""
+    return tuple(
+        _one_lane(v) if type(v) is tuple
+        else np.zeros((), v.dtype)[()] if isinstance(v, np.ndarray) else v
+        for v in args
+    )  # fmt: skip
 
 
 def _fitting(dispatcher: Any, declared: list[tuple[Any, ...]], args: tuple[Any, ...]) -> Any:
     """Those that Numba takes, of several: for types that it converts alike, the first."""
-    one_lane = [np.zeros((), v.dtype)[()] if isinstance(v, np.ndarray) else v for v in args]
-    given = argument_types(one_lane) or declared[0]
+    given = argument_types(_one_lane(args)) or declared[0]
     found = _overloads(dispatcher.__name__, declared)(given)
     return tuple(found.args) if found else declared[0]

@@ -46,7 +46,14 @@ from gpulearn.simt.core.registry import (
 from gpulearn.simt.core.source import LINE_BITS, MISSING, KernelSource
 from gpulearn.simt.core.values import UNDEFINED, cast, normal, settle
 from gpulearn.simt.frontend import syntax
-from gpulearn.simt.frontend.dataflow import CHOSEN, RETURNED, Types, doubtful_reads, types_of_reads
+from gpulearn.simt.frontend.dataflow import (
+    APART,
+    CHOSEN,
+    RETURNED,
+    Types,
+    doubtful_reads,
+    types_of_reads,
+)
 from gpulearn.simt.machine.control_flow import Loop, Repeat
 from gpulearn.simt.machine.iteration import contains
 
@@ -230,8 +237,8 @@ class _Translator:
             return f"{self.constant(type(value))}({items})" if named else f"({items})"
         if isinstance(value, np.ndarray):
             return self.constant(constant_view(value, name))
-        if hasattr(value, "as_view"):  # an array on the device
-            return self.constant(value.as_view(name))
+        if hasattr(found, "as_view"):  # an array on the device
+            return self.constant(found.as_view(name))
         return self.constant(value)
 
     def variable(self, node: ast.Name) -> str:
@@ -378,7 +385,8 @@ class _Translator:
     def compare(self, node: ast.AST, op: ast.cmpop, left: str, right: str) -> str:
         """One comparison."""
         if isinstance(op, ast.Is | ast.IsNot):
-            text = f"m.same({left}, {right})"
+            apart = (APART, getattr(node, "lineno", 0)) in self.types
+            text = "False" if apart else f"m.same({left}, {right})"
             return text if isinstance(op, ast.Is) else f"Not({text})"
         if isinstance(op, ast.In | ast.NotIn):
             text = f"contains(m, {right}, {left})"

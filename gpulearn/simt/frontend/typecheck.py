@@ -9,6 +9,7 @@ without the verdict.
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +20,7 @@ import numpy as np
 
 from gpulearn.simt.core.findings import Finding, SimtWarning, Stop
 from gpulearn.simt.core.memory import Record, View
-from gpulearn.simt.frontend.dataflow import CHOSEN, RETURNED, Types
+from gpulearn.simt.frontend.dataflow import APART, CHOSEN, RETURNED, Types
 from gpulearn.simt.frontend.numba_bridge import (
     NotLowered,
     device_of,
@@ -113,7 +114,8 @@ def argument_types(values: Sequence[Any]) -> tuple[Any, ...] | None:
 
 
 @cache
-def _element(dtype: np.dtype[Any]) -> Any:
+def _element(dtype: np.dtype[Any], aligned: bool) -> Any:
+    """`aligned`, of records, is no part of NumPy's equality."""
     from numba.np.numpy_support import from_dtype
 
     return from_dtype(dtype)
@@ -148,7 +150,7 @@ def numba_type(value: Any) -> Any:
     if isinstance(value, View | Record):
         view = value if isinstance(value, View) else value.view
         try:
-            element = _element(view.dtype)
+            element = _element(view.dtype, view.dtype.isalignedstruct)
         except NotImplementedError:
             message = f"{view.name} holds {view.dtype}, which a kernel cannot hold"
             raise Stop(Finding("not-a-kernel", None, message, array=view.name)) from None
@@ -270,7 +272,22 @@ def _variables(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
         key, dtype = (CHOSEN, line), kinds.get(True, kinds.get(False))
         if found.setdefault(key, dtype) != dtype:
             doubtful.add(key)
-    return {key: dtype for key, dtype in found.items() if key not in doubtful}
+    known = {key: dtype for key, dtype in found.items() if key not in doubtful}
+    return known | dict.fromkeys(_apart(annotation), np.dtype(bool))
+
+
+def _apart(annotation: Any) -> set[tuple[str, int]]:
+    """The lines where `is` compares members of two enums, which are never the same."""
+    found: dict[bool, set[tuple[str, int]]] = {True: set(), False: set()}
+    for block in annotation.blocks.values():
+        for statement in block.body:
+            value: Any = getattr(statement, "value", None)
+            binary = getattr(value, "op", None) == "binop"
+            if binary and value.fn in (operator.is_, operator.is_not):
+                kinds = {annotation.typemap[side.name] for side in (value.lhs, value.rhs)}
+                members = all("EnumMember" in type(kind).__name__ for kind in kinds)
+                found[members and len(kinds) == 2].add((APART, statement.loc.line))
+    return found[True] - found[False]
 
 
 # --- device functions

@@ -11,7 +11,7 @@ import numpy as np
 from gpulearn.device import numba_cuda
 from gpulearn.errors import BadInput
 from gpulearn.simt.core.registry import DeclaredFunction, Namespace, intrinsics
-from gpulearn.simt.host.arguments import In, InOut, Out
+from gpulearn.simt.host.arguments import In, InOut, Out, host_array
 from gpulearn.simt.host.device_array import (
     NUMBERS,
     DeviceNDArray,
@@ -19,7 +19,6 @@ from gpulearn.simt.host.device_array import (
     device_copy,
     device_empty,
     from_interface,
-    host_array,
 )
 from gpulearn.simt.host.devices import *  # noqa: F403 - its names are `cuda`'s
 from gpulearn.simt.host.devices import current_context

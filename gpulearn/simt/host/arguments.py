@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn.errors import BadInput
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import Allocation, Record, View
+from gpulearn.simt.core.registry import converter
 from gpulearn.simt.core.values import cast
 from gpulearn.simt.frontend.numba_errors import caught_as
 from gpulearn.simt.host.device_array import (
@@ -19,10 +21,9 @@ from gpulearn.simt.host.device_array import (
     MappedNDArray,
     device_copy,
     from_interface,
-    host_array,
 )
 
-__all__ = ["In", "InOut", "Marshalled", "Out", "by_position", "marshal"]
+__all__ = ["In", "InOut", "Marshalled", "Out", "by_position", "host_array", "marshal"]
 
 
 class _Direction:
@@ -73,6 +74,28 @@ class Marshalled:
             )
             found.append(Finding("implicit-copy", None, message, array=name))
         return found
+
+
+def host_array(thing: Any) -> np.ndarray[Any, Any] | None:
+    """The NumPy array behind an argument from the host: an array or a torch CPU tensor."""
+    if isinstance(thing, np.ndarray):
+        return thing
+    if type(thing).__module__.partition(".")[0] == "torch" and hasattr(thing, "detach"):
+        if thing.requires_grad:
+            raise BadInput("a tensor that requires grad cannot go to a kernel: pass x.detach()")
+        if thing.device.type != "cpu":
+            raise BadInput(f"a tensor on {thing.device} cannot go to the SIMT machine")
+        made: np.ndarray[Any, Any] = thing.numpy()
+        return made
+    return None
+
+
+@converter
+def _foreign(thing: Any) -> DeviceNDArray | None:
+    """An array of another library's that lies in the machine's memory, by a global name."""
+    ours = isinstance(thing, DeviceNDArray | MappedNDArray)
+    interface = None if ours else getattr(thing, "__cuda_array_interface__", None)
+    return from_interface(interface) if isinstance(interface, dict) else None
 
 
 def by_position(kernel: str, parameters: list[str], named: str) -> Finding:
@@ -145,7 +168,7 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
     if isinstance(arg, MappedNDArray):
         plain = np.asarray(arg)
         allocation = Allocation("global", plain.reshape(-1).view(np.uint8))
-        return DeviceNDArray(plain, allocation).as_view(name)
+        return DeviceNDArray.over(plain, allocation).as_view(name)
     elsewhere = _on_a_gpu(made, arg)
     if elsewhere is not None:
         return elsewhere.as_view(name)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 
 from gpulearn.device import numba_cuda
 from gpulearn.errors import BadInput
-from gpulearn.simt.core.memory import Allocation, View
+from gpulearn.simt.core.memory import Allocation, View, at_address
 from gpulearn.simt.host.streams import external_stream
 
 __all__ = [
@@ -20,13 +20,10 @@ __all__ = [
     "device_copy",
     "device_empty",
     "from_interface",
-    "host_array",
 ]
 
 Array = np.ndarray[Any, Any]
 NUMBERS = "biufcMm"  # the kinds of dtypes that a kernel computes with
-
-_allocations: WeakSet[Allocation] = WeakSet()  # what an address that comes back may lie in
 
 # copies to the device do not rearrange: what Numba says where one would have to
 NOT_CONTIGUOUS = (
@@ -41,15 +38,33 @@ def _bytes_of(array: Array) -> Array:
     return flat.reshape(-1).view(np.uint8)
 
 
-class DeviceNDArray:
-    """An array in device memory, as `numba.cuda` has it."""
+def _span(shape: Any, strides: Any, dtype: Any) -> int:
+    steps = zip(np.atleast_1d(shape), np.atleast_1d(strides), strict=True)
+    last = sum((n - 1) * abs(stride) for n, stride in steps)
+    return max(0, int(last + np.dtype(dtype).itemsize))
 
-    def __init__(self, array: Array, allocation: Allocation, stream: Any = 0) -> None:
-        self._array = array
-        self._allocation = allocation
-        self._seen: View | None = None  # the last view that a kernel got
+
+class DeviceNDArray:
+    """An array in device memory, as `numba.cuda` has it: new memory if none is given."""
+
+    __cuda_ndarray__ = True  # numba-cuda's mark
+    _seen: View | None = None  # the last view that a kernel got
+
+    def __init__(
+        self, shape: Any, strides: Any, dtype: Any, stream: Any = 0, gpu_data: Any = None
+    ) -> None:
+        made = gpu_data or device_empty(_span(shape, strides, dtype), np.uint8).gpu_data
+        self.gpu_data: Allocation = made
+        self._array: Array = np.ndarray(shape, dtype, self.gpu_data.data, 0, strides)
         self.stream = stream
-        _allocations.add(allocation)
+
+    @classmethod
+    def over(cls, array: Array, allocation: Allocation, stream: Any = 0) -> DeviceNDArray:
+        """The device array whose elements are a NumPy array in the bytes of an allocation."""
+        made = cls.__new__(cls)
+        made._array, made.gpu_data, made.stream = array, allocation, stream
+        allocation.know()
+        return made
 
     # --- what it is
 
@@ -93,8 +108,12 @@ class DeviceNDArray:
     @property
     def alloc_size(self) -> int:
         """The bytes from the first element to the last."""
-        steps = zip(self.shape, self.strides, strict=True)
-        return sum((n - 1) * abs(stride) for n, stride in steps) + self.dtype.itemsize
+        return _span(self.shape, self.strides, self.dtype)
+
+    @property
+    def device_ctypes_pointer(self) -> ctypes.c_void_p:
+        """The address, as functions of other libraries take it."""
+        return ctypes.c_void_p(self.__cuda_array_interface__["data"][0])
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -166,7 +185,7 @@ class DeviceNDArray:
     # --- views
 
     def _share(self, array: Array) -> DeviceNDArray:
-        return DeviceNDArray(array, self._allocation, self.stream)
+        return DeviceNDArray.over(array, self.gpu_data, self.stream)
 
     def __getitem__(self, index: Any) -> Any:
         part = self._array[index]
@@ -235,16 +254,16 @@ class DeviceNDArray:
 
     def bind(self, stream: Any = 0) -> DeviceNDArray:
         """The same array with another stream."""
-        return DeviceNDArray(self._array, self._allocation, stream)
+        return DeviceNDArray.over(self._array, self.gpu_data, stream)
 
     # --- for kernels
 
     def as_view(self, name: str) -> View:
         """The view through which a kernel sees the array."""
         if self._seen is None or self._seen.name != name:
-            base = self._allocation.data.__array_interface__["data"][0]
+            base = self.gpu_data.data.__array_interface__["data"][0]
             offset = self._array.__array_interface__["data"][0] - base if self.size else 0
-            self._seen = View(self._allocation, self.dtype, self.shape, self.strides, offset, name)
+            self._seen = View(self.gpu_data, self.dtype, self.shape, self.strides, offset, name)
         return self._seen
 
 
@@ -292,20 +311,20 @@ def from_interface(interface: dict[str, Any], sync: bool = True) -> DeviceNDArra
     if math.prod(shape) == 0:
         return device_empty(shape, dtype)
     address = interface["data"][0]
-    for allocation in _allocations:
-        offset = address - allocation.data.__array_interface__["data"][0]
-        if 0 <= offset < allocation.data.size:
-            buffer, strides = allocation.data, interface.get("strides")
-            array: Array = np.ndarray(shape, dtype, buffer, offset, strides)
-            return DeviceNDArray(array, allocation, stream or 0)
-    raise BadInput(f"the memory at {address:#x} is none of the SIMT machine's: copy it to the host")
+    found = at_address(address)
+    if found is None:
+        message = f"the memory at {address:#x} is none of the SIMT machine's: copy it to the host"
+        raise BadInput(message)
+    allocation, offset = found
+    array: Array = np.ndarray(shape, dtype, allocation.data, offset, interface.get("strides"))
+    return DeviceNDArray.over(array, allocation, stream or 0)
 
 
 def device_copy(array: Array) -> DeviceNDArray:
     """A device array with a copy of a host array, contiguous as `to_device` makes it."""
     copy = array.copy(order="K") if _dense(array) else np.array(array, order="C", copy=True)
     copy = np.asarray(copy)
-    return DeviceNDArray(copy, Allocation("global", _bytes_of(copy)))
+    return DeviceNDArray.over(copy, Allocation("global", _bytes_of(copy)))
 
 
 def _dense(array: Array) -> bool:
@@ -324,18 +343,4 @@ def device_empty(shape: Any, dtype: Any, order: str = "C") -> DeviceNDArray:
         array.fill(np.nan)
     else:
         _bytes_of(array).fill(0xA5)
-    return DeviceNDArray(array, Allocation("global", _bytes_of(array)))
-
-
-def host_array(thing: Any) -> Array | None:
-    """The NumPy array behind an argument from the host: an array or a torch CPU tensor."""
-    if isinstance(thing, np.ndarray):
-        return thing
-    if type(thing).__module__.partition(".")[0] == "torch" and hasattr(thing, "detach"):
-        if thing.requires_grad:
-            raise BadInput("a tensor that requires grad cannot go to a kernel: pass x.detach()")
-        if thing.device.type != "cpu":
-            raise BadInput(f"a tensor on {thing.device} cannot go to the SIMT machine")
-        made: Array = thing.numpy()
-        return made
-    return None
+    return DeviceNDArray.over(array, Allocation("global", _bytes_of(array)))

@@ -17,7 +17,8 @@ from gpulearn.require import shown
 from gpulearn.simt.core.registry import python_function
 from gpulearn.simt.frontend.numba_bridge import any_device, real_function
 from gpulearn.simt.frontend.numba_errors import reason
-from gpulearn.simt.host.device_array import DeviceNDArray, device_copy, host_array
+from gpulearn.simt.host.arguments import host_array
+from gpulearn.simt.host.device_array import DeviceNDArray, device_copy, from_interface
 from gpulearn.simt.host.dispatcher import Kernel
 
 __all__ = [
@@ -63,6 +64,8 @@ def operand(thing: Any) -> DeviceNDArray | np.ndarray[Any, Any]:
     if isinstance(thing, DeviceNDArray):
         return thing
     found = host_array(thing)
+    if found is None and hasattr(thing, "__cuda_array_interface__"):
+        return from_interface(thing.__cuda_array_interface__)
     return np.asarray(thing) if found is None else found
 
 

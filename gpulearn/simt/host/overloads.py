@@ -200,6 +200,11 @@ class Overload:
 
         return types.void(*(self.argument_types or ()))
 
+    @property
+    def cooperative(self) -> bool:
+        """Whether it synchronises the whole grid."""
+        return self.program.cooperative
+
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """How many blocks run at a time, and so can wait for each other."""
         threads = math.prod(blockdim) if isinstance(blockdim, tuple) else blockdim

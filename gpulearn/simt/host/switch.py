@@ -11,6 +11,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from gpulearn.device import driver
+from gpulearn.simt.core.source import remember_texts
 from gpulearn.simt.host.settings import set_replacing
 from gpulearn.simt.host.stand_in import counterpart, runs_as_a_user
 
@@ -24,6 +25,7 @@ class Replacement:
     _before: tuple[Any, Any] | None = None
 
     def __init__(self) -> None:
+        remember_texts()
         if not self._active:
             type(self)._before = _replace_import()
             set_replacing(True)

@@ -74,6 +74,7 @@ class Ufunc:
                 f"{self.__name__} takes {need} ({', '.join(self._names)}), got {len(args)}"
             )
         arrays = [None if _is_number(a) else operand(a) for a in args]
+        out = None if out is None else operand(out)
         types = self._choose(args, arrays)
         dtype, kernel = self._loops[types]
         operands = [
@@ -88,7 +89,7 @@ class Ufunc:
         if out is not None and not isinstance(out, DeviceNDArray):
             return made.copy_to_host(out).reshape(shape)
         shaped = made.reshape(shape)
-        stays = out is not None or any(isinstance(a, DeviceNDArray) for a in args)
+        stays = out is not None or any(isinstance(a, DeviceNDArray) for a in arrays)
         return shaped if stays else shaped.copy_to_host()
 
     def _choose(self, args: tuple[Any, ...], arrays: list[Any]) -> Any:

@@ -21,13 +21,15 @@ POINTER = 8  # bytes; Numba takes its multiples as an alignment
 def _array(m: Machine, space: str, site: Any, shape: Any, dtype: Any, alignment: Any) -> View:
     """The array of a place: one for each shape and type that it is asked for there.
 
-    A function that calls itself has local arrays of its own in each call.
+    A function has an array of its own for the types of each call, as it is compiled for
+    them; one that calls itself has local arrays of its own in each call.
     """
     sizes = shape if isinstance(shape, tuple) else (shape,)
     if not all(type(n) is int or isinstance(n, np.integer) for n in sizes):
         message = f"the shape of cuda.{space}.array must be known before the kernel runs"
         raise m.stop("not-a-kernel", message)
-    key = (space, site, sizes, dtype, len(m.frames) if space == "local" else 0)
+    frame = len(m.frames) if space == "local" else m.frames[-1].kinds
+    key = (space, site, sizes, dtype, frame)
     known = m.spaces.arrays.get(key)
     if known is None:
         known = m.spaces.arrays[key] = _new(m, space, site, sizes, dtype, alignment)

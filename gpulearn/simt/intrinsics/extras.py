@@ -12,7 +12,7 @@ from gpulearn.simt.core.registry import intrinsic
 from gpulearn.simt.core.values import Value, cast, cast_up, normal
 from gpulearn.simt.machine.machine import Machine
 
-__all__ = ["VECTOR_NAMES"]
+__all__: list[str] = []
 
 HALF = np.dtype(np.float16)
 
@@ -54,17 +54,18 @@ _ALIASES = {
     "uchar": "uint8", "ushort": "uint16", "uint": "uint32", "ulong": "uint64",
     "ulonglong": "uint64", "float": "float32", "double": "float64",
 }  # fmt: skip
-VECTOR_NAMES: list[str] = []
 
 
 def _flat(values: tuple[Any, ...]) -> list[Value]:
     return [n for v in values for n in (_flat(v) if isinstance(v, tuple) else [v])]
 
 
-def _vector(name: str, dtype: np.dtype[Any], count: int) -> None:
+def _vector(base: str, count: int) -> None:
+    name, dtype = f"{base}x{count}", np.dtype(base)
+    aliases = [f"{alias}{count}" for alias, meant in _ALIASES.items() if meant == base]
     kind = namedtuple(name, list("xyzw"[:count]))  # type: ignore[misc]
 
-    @intrinsic(name)
+    @intrinsic(name, *aliases)
     def make(m: Machine, *values: Any) -> Any:
         flat = _flat(values)
         if len(flat) != count:
@@ -73,11 +74,8 @@ def _vector(name: str, dtype: np.dtype[Any], count: int) -> None:
         return kind(*(cast(v, dtype) for v in flat))
 
     make.__doc__ = f"`cuda.{name}`: {count} numbers of {dtype}."
-    VECTOR_NAMES.append(name)
 
 
 for _count in (1, 2, 3, 4):
     for _base in sorted(set(_ALIASES.values())):
-        _vector(f"{_base}x{_count}", np.dtype(_base), _count)
-    for _alias, _base in _ALIASES.items():
-        _vector(f"{_alias}{_count}", np.dtype(_base), _count)
+        _vector(_base, _count)

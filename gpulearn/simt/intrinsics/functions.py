@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +30,7 @@ from gpulearn.simt.core.values import (
 from gpulearn.simt.intrinsics.math import complex_of, compute
 from gpulearn.simt.machine.iteration import Indices, Pairs, length
 from gpulearn.simt.machine.machine import Machine
+from gpulearn.simt.machine.views import reshaped
 
 __all__ = ["rounded", "type_of"]
 
@@ -241,13 +243,29 @@ def _nditer(m: Machine, array: View) -> Indices:
     return Indices(array.shape, array, alone=True)
 
 
+def _carray(m: Machine, pointer: View, shape: Any, dtype: Any = None) -> View:
+    shape = shape if isinstance(shape, tuple) else (shape,)
+    return reshaped(m, pointer.first(math.prod(shape)), shape)
+
+
+def _farray(m: Machine, pointer: View, shape: Any, dtype: Any = None) -> View:
+    turned = shape[::-1] if isinstance(shape, tuple) else shape
+    return _carray(m, pointer, turned, dtype).transposed()
+
+
+_NUMBAS: dict[str, Callable[..., Any]] = {
+    "literal_unroll": lambda m, value: value,  # a loop that Numba compiles for each item's type
+    "carray": _carray,
+    "farray": _farray,
+}
+
+
 @converter
-def _hint(thing: Any) -> Intrinsic | None:
-    """`literal_unroll`: a loop that Numba compiles anew for each item's type."""
-    home = getattr(thing, "__module__", None) or ""
-    if home.startswith("numba.") and getattr(thing, "__name__", "") == "literal_unroll":
-        return Intrinsic("literal_unroll", lambda m, value: value)
-    return None
+def _numbas(thing: Any) -> Intrinsic | None:
+    """A function of Numba's own."""
+    home, name = getattr(thing, "__module__", None) or "", getattr(thing, "__name__", "")
+    known = home.startswith("numba.") and name in _NUMBAS
+    return Intrinsic(name, _NUMBAS[name]) if known else None
 
 
 _PRINTED = {"b": "%s", "i": "%lld", "u": "%llu", "f": "%f"}  # by the kind of a dtype

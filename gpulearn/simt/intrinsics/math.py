@@ -87,8 +87,20 @@ def _log(value: Any, base: Any = None) -> Any:
     return np.log(value) if base is None else np.log(value) / np.log(base)
 
 
+def _exp(value: Any) -> Any:
+    nothing = np.isneginf(value.real) & ~np.isfinite(value.imag)
+    return np.where(nothing, 0, np.exp(value)).astype(value.dtype)[()]
+
+
 def _rect(radius: Any, angle: Any) -> Any:
-    return complex_of(radius * np.cos(angle), radius * np.sin(angle))
+    lost = ~np.isfinite(angle)
+    special = [lost & (radius == 0), lost & np.isinf(radius)]
+
+    def part(unit: Any, endless: Any) -> Any:
+        scale = np.where(np.isinf(radius) & (unit == 0), 1 / radius, radius)  # 0 * inf is nan
+        return np.select(special, [0, endless], unit * scale).astype(radius.dtype)
+
+    return complex_of(part(np.cos(angle), radius), part(np.sin(angle), angle))
 
 
 _MATH: dict[str, dict[str, Any]] = {
@@ -126,7 +138,7 @@ def named(name: str) -> Any:
 _CMATH: dict[str, dict[str, Any]] = {
     "F>F D>D": {
         "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh,
-        "atan": np.arctan, "atanh": np.arctanh, "cos": np.cos, "cosh": np.cosh, "exp": np.exp,
+        "atan": np.arctan, "atanh": np.arctanh, "cos": np.cos, "cosh": np.cosh, "exp": _exp,
         "log10": np.log10, "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt, "tan": np.tan,
         "tanh": np.tanh,
     },

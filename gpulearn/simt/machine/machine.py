@@ -59,12 +59,18 @@ Lanes = np.ndarray[Any, Any]
 class Frame:
     """One call of a kernel or device function: who entered, and what they return."""
 
-    __slots__ = ("entered", "exits", "result")
+    __slots__ = ("entered", "exits", "given", "result")
 
-    def __init__(self, entered: Mask) -> None:
+    def __init__(self, entered: Mask, given: tuple[Any, ...]) -> None:
         self.entered = entered
+        self.given = given  # the arguments
         self.exits: dict[int, Mask] = {}  # who has returned, by the place of the `return`
         self.result: Any = UNDEFINED
+
+    @property
+    def kinds(self) -> tuple[Any, ...]:
+        """The types of the arguments: for others a GPU has another function."""
+        return tuple(map(_kind, self.given))
 
     @property
     def left(self) -> Mask:
@@ -93,6 +99,7 @@ class Machine(Chunk):
         self.spaces = Spaces(dynamic, whole_grid=program.cooperative)
         self.order = order  # in which the threads of a statement write, if not in their own
         self.frames: list[Frame] = []
+        self.given: tuple[Any, ...] = ()  # to the function that is entered next
         self.steps = 0
         self.begun = time.monotonic()
         self.written = 0  # stores so far; while a loop is watched, those that changed something
@@ -119,7 +126,7 @@ class Machine(Chunk):
 
     def enter(self) -> Frame:
         """Begins a function for the active threads."""
-        frame = Frame(self.mask)
+        frame = Frame(self.mask, self.given)
         self.frames.append(frame)
         if len(self.frames) > DEPTH_LIMIT:
             name = self.source.name
@@ -165,8 +172,8 @@ class Machine(Chunk):
             if kwargs or len(args) != found.plain:
                 args = self._bound(found, args, kwargs)
             place = self.line
-            run, args = self.program.prepared(found, args)
-            result = run(self, *args)
+            run, self.given = self.program.prepared(found, args)
+            result = run(self, *self.given)
             self.line = place
             return result
         if isinstance(found, Intrinsic):
@@ -288,10 +295,20 @@ class Machine(Chunk):
     # --- exceptions
 
     def fail(self, frame: Frame, kind: type[Exception], args: tuple[Any, ...]) -> None:
-        """`raise kind(*args)` by the active threads: without `debug` they end in silence."""
+        """`raise kind(*args)` by the active threads: without `debug` they end in silence.
+
+        In a function that is called they end in the midst of the statement that calls it, which
+        is not carried out here.
+        """
         if self.program.debug:
             raise self._raised(kind, self.mask, *args)
         finding = self._exception(kind, self.mask, *args)
+        if len(self.frames) > 1:
+            finding.message += (
+                "; on a GPU it ends here and nobody is told, which the SIMT machine does not "
+                "carry out in a device function: ask for @cuda.jit(debug=True), or return a value"
+            )
+            raise Stop(finding)
         finding.message += "; on a GPU it just ends, only @cuda.jit(debug=True) tells the host"
         self.note(("exception", self.line), finding)
         self.give_back(frame, UNDEFINED)
@@ -648,6 +665,16 @@ class Machine(Chunk):
                 return self.call(intrinsics()["popc"], thing)
         message = f"the method .{name}() is not supported by the SIMT machine"
         raise self.stop("unsupported", message)
+
+
+def _kind(value: Any) -> Any:
+    """The type of an argument."""
+    if isinstance(value, tuple):
+        return tuple(map(_kind, value))
+    if isinstance(value, View):
+        return value.dtype, value.ndim
+    number = isinstance(value, np.ndarray | np.generic | bool | int | float | complex)
+    return dtype_of(value) if number else type(value)
 
 
 def _zero(kind: Any) -> Any:

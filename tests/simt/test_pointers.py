@@ -1,0 +1,61 @@
+"""Kernels that are handed addresses, and arrays of other types than they declare."""
+
+import numpy as np
+import pytest
+from numba import types
+
+from gpulearn.errors import KernelError
+from gpulearn.simt.host import api as cuda
+
+
+@cuda.jit(types.void(types.CPointer(types.uint8), types.uint32))
+def add_one(x, n):
+    i = cuda.grid(1)
+    if i < n:
+        x[i] += 1
+
+
+def test_an_address_is_an_array_to_the_end_of_its_memory():
+    x = cuda.to_device(np.arange(8, dtype=np.uint8))
+    add_one[1, 32](x.__cuda_array_interface__["data"][0], 8)
+    add_one[1, 32](x[3:].device_ctypes_pointer.value, 2)
+    assert x.copy_to_host().tolist() == [1, 2, 3, 5, 6, 6, 7, 8]
+    with pytest.raises(KernelError, match=r"thread 5 of block 0 accesses x\[5\], out of bounds"):
+        add_one[1, 32](x[3:].device_ctypes_pointer.value, 6)
+    with pytest.raises(KernelError, match="x points to 0x7, where no array of the SIMT machine"):
+        add_one[1, 32](7, 1)
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_an_address_becomes_an_array_of_a_shape(order):
+    numpy_support = pytest.importorskip("numba.cuda.np.numpy_support")
+    shaped = numpy_support.carray if order == "C" else numpy_support.farray
+
+    @cuda.jit(types.void(types.CPointer(types.float32), types.int64[:, :]))
+    def kernel(pointer, out):
+        a = shaped(pointer, (2, 3))
+        same = shaped(pointer, (2, 3), dtype=np.float32)
+        i, j = cuda.grid(2)
+        out[i, j] = a[i, j] * 10 + same[i, j]
+
+    x = cuda.to_device(np.arange(6, dtype=np.float32))
+    out = np.zeros((2, 3), np.int64)
+    kernel[1, (2, 3)](x.gpu_data.device_pointer, out)
+    expected = np.arange(6).reshape(2, 3, order=order) * 11
+    np.testing.assert_array_equal(out, expected)
+
+
+@cuda.jit("void(int32[:], int64[:])")
+def copy(a, out):
+    i = cuda.grid(1)
+    out[i] = a[i]
+
+
+def test_whole_numbers_are_read_in_the_declared_type_whatever_their_sign():
+    out = np.zeros(3, np.int64)
+    copy[1, 3](np.array([1, 2**32 - 1, 2**31], np.uint32), out)
+    assert out.tolist() == [1, -1, -(2**31)]
+    with pytest.raises(KernelError, match="a is a 1-dimensional array of int32, and it is given"):
+        copy[1, 3](np.zeros(3, np.float32), out)
+    with pytest.raises(KernelError, match="a is a 1-dimensional array of int32, and it is given"):
+        copy[1, 3](np.zeros(3, np.uint64), out)
