@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpulearn.errors import KernelError
+from gpulearn.simt.compiled.launch import CompiledLaunches
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.source import KernelSource
 from gpulearn.simt.frontend.numba_errors import caught_as
@@ -119,6 +120,7 @@ class Overload:
             raise Stop(finding)
         self.unjudged = unasked() if arguments is None else finding
         program.accept()
+        self.unchecked = CompiledLaunches(program, arguments)
         self.refused = refused  # what Numba could compile and the machine cannot run
 
     def _check(self, options: Options) -> None:

@@ -1,0 +1,187 @@
+"""Blocks, one after the other, and their threads, each to its end or in turns between barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+from llvmlite import ir
+
+from gpulearn.simt.compiled.frame import HEADER, ME, WORD, Frame, reader, word_at
+from gpulearn.simt.compiled.library import OPTIONS, look, word
+
+__all__ = ["AGREE", "in_turns", "to_the_end"]
+
+_place = njit(**OPTIONS)
+
+
+def _header(name: str) -> Any:
+    return reader(types.int64, HEADER[name])
+
+
+dx, dy, dz, gx, gy = (
+    _header(name) for name in ("blockDim.x", "blockDim.y", "blockDim.z", "gridDim.x", "gridDim.y")
+)
+_states = _header("states")
+_, _set_block = word("block")
+_round, _set_round = word("round")
+_meeting, _set_meeting = word("meeting")
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _me(typingctx: Any, address: Any, block: Any, thread: Any, number: Any) -> Any:
+    """Who a thread is."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        parts = [args[0]]
+        for triple in args[1:3]:
+            parts += [builder.trunc(builder.extract_value(triple, n), ir.IntType(32)) for n in range(3)]
+        return context.make_tuple(builder, ME, [*parts, args[3]])
+
+    triple = types.UniTuple(types.int64, 3)
+    return ME(types.int64, triple, triple, types.int64), codegen
+
+
+def _poison(frame: Frame, space: str) -> Any:
+    """A function of `me` that fills what nobody has written with what is no result."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def fill(typingctx: Any, me: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            base = builder.load(word_at(builder, args[0], HEADER[space]))
+            if space == "local" and frame.turns:
+                own = builder.mul(builder.extract_value(args[0], 7), WORD(frame.sizes[space]))
+                base = builder.add(base, own)
+            for begin, count, byte in frame.pieces[space]:
+                pointer = builder.inttoptr(
+                    builder.add(base, WORD(begin)), ir.IntType(8).as_pointer()
+                )
+                cgutils.memset(builder, pointer, WORD(count), byte)
+            return context.get_dummy_value()
+
+        return types.none(me), codegen
+
+    return fill
+
+
+def to_the_end(kernel: Any, frame: Frame) -> Any:
+    """Runs the blocks `first` to `last`, each thread from its beginning to its end."""
+    clear, clear_own = _poison(frame, "shared"), _poison(frame, "local")
+
+    @njit(**OPTIONS)  # type: ignore[untyped-decorator]
+    def run(address: Any, first: Any, last: Any) -> Any:
+        nobody = _me(address, (0, 0, 0), (0, 0, 0), 0)
+        x, y, z = dx(nobody), dy(nobody), dz(nobody)
+        across, down = gx(nobody), gy(nobody)
+        for number in range(first, last):
+            _set_block(nobody, number)
+            look(nobody)
+            clear(nobody)
+            block = (number % across, number // across % down, number // (across * down))
+            thread = 0
+            for k in range(z):
+                for j in range(y):
+                    for i in range(x):
+                        me = _me(address, block, (i, j, k), thread)
+                        clear_own(me)
+                        kernel(me)
+                        thread += 1
+        return 0
+
+    return run
+
+
+# --- in turns
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _size(typingctx: Any, generator: Any) -> Any:
+    """The bytes of a generator's state."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = context.data_model_manager[generator].get_data_type()
+        return WORD(context.get_abi_sizeof(kind))
+
+    return types.int64(generator), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _keep(typingctx: Any, generator: Any, address: Any) -> Any:
+    """Puts the state of a generator at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        place = builder.inttoptr(args[1], args[0].type)
+        builder.store(builder.load(args[0]), place)
+        return context.get_dummy_value()
+
+    return types.none(generator, types.int64), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _kept(typingctx: Any, like: Any, address: Any) -> Any:
+    """The generator whose state is at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[1], args[0].type)
+
+    return like(like, types.int64), codegen
+
+
+def in_turns(kernel: Any, frame: Frame) -> Any:
+    """Runs the blocks `first` to `last`; the threads of each wait for each other.
+
+    A thread runs on to where it waits and says where that is: below 0 for its warp, above for
+    its block, 0 at its end. It gives 1 where threads that should meet do not; without blocks,
+    the bytes of a thread's state.
+    """
+    clear, clear_own = _poison(frame, "shared"), _poison(frame, "local")
+
+    @njit(**OPTIONS)  # type: ignore[untyped-decorator]
+    def run(address: Any, first: Any, last: Any) -> Any:
+        nobody = _me(address, (0, 0, 0), (0, 0, 0), 0)
+        like = kernel(nobody)
+        size = _size(like)
+        if first == last:
+            return size
+        x, y, z = dx(nobody), dy(nobody), dz(nobody)
+        across, down = gx(nobody), gy(nobody)
+        threads = x * y * z
+        states = _states(nobody)
+        for number in range(first, last):
+            _set_block(nobody, number)
+            look(nobody)
+            clear(nobody)
+            block = (number % across, number // across % down, number // (across * down))
+            for thread in range(threads):
+                place = (thread % x, thread // x % y, thread // (x * y))
+                me = _me(address, block, place, thread)
+                clear_own(me)
+                _keep(kernel(me), states + thread * size)
+            where = 1
+            while where != 0:
+                for warp in range(0, threads, 32):
+                    while True:
+                        here = 0
+                        for thread in range(warp, min(warp + 32, threads)):
+                            now = 0
+                            for site in _kept(like, states + thread * size):
+                                now = site
+                                break
+                            if thread == warp:
+                                here = now
+                            elif here != now:
+                                return 1
+                        if here >= 0:
+                            break
+                        _set_round(nobody, _round(nobody) + 1)
+                    if warp == 0:
+                        where = here
+                    elif where != here:
+                        return 1
+                _set_meeting(nobody, _meeting(nobody) + 1)
+        return 0
+
+    return run

@@ -1,0 +1,205 @@
+"""Compiled launches: when a kernel is compiled, and how its blocks are carried out.
+
+Compiled code carries out only launches of which nothing has to be told. Where it comes upon
+anything else (an index out of bounds, threads that do not meet), the arguments are put back as
+they were, and the machine carries out the launch and says what happened.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+import warnings
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from gpulearn.device.selection import cores
+from gpulearn.simt.core import limits
+from gpulearn.simt.core.memory import Allocation
+from gpulearn.simt.frontend.program import Program
+from gpulearn.simt.frontend.typecheck import device_types, variables
+from gpulearn.simt.machine.execution import (
+    Abandoned,
+    LaunchResult,
+    launch,
+    written_allocations,
+)
+
+__all__ = ["CompiledLaunches"]
+
+Triple = tuple[int, int, int]
+Array = np.ndarray[Any, Any]
+BUDGET = 1.0  # seconds that the machine has for a kernel until it is compiled, which takes 0.3 to 3
+COPIED = 64 << 20, 256  # bytes that may be copied to be put back, and more for each thread
+SHARES = 8  # of the blocks, for each core
+SHORT = 1e-3  # seconds of a launch that is not worth more than one core
+
+
+class CompiledLaunches:
+    """The unchecked launches of a kernel for one set of argument types."""
+
+    def __init__(self, program: Program, arguments: tuple[Any, ...] | None) -> None:
+        self.program = program
+        self.arguments = arguments
+        self.spent = 0.0  # seconds of the machine's
+        self.code: _Code | None = None
+        self.refused = "" if arguments is not None else "its types are not known"
+
+    def __call__(
+        self, grid: Triple, block: Triple, values: tuple[Any, ...], dynamic: int
+    ) -> LaunchResult:
+        """One launch, by compiled code if there is some, else by the machine."""
+        machine = partial(launch, self.program, grid, block, values, dynamic=dynamic)
+        saved = None if self.refused else self._copies(values, math.prod(grid) * math.prod(block))
+        if saved is None:
+            return machine()
+        begun = time.monotonic()
+        try:
+            if self.code is None:
+                return machine(tired=partial(self._compile, begun))
+        except Abandoned:
+            _put_back(saved)
+        finally:
+            self.spent += time.monotonic() - begun
+        if self.code is not None and self.code.run(grid, block, values, dynamic):
+            return LaunchResult(self.program.source, [])
+        _put_back(saved)
+        result = machine()
+        if result.stopped is None:
+            self.refused = "its launches have findings"
+        return result
+
+    def _copies(self, values: tuple[Any, ...], threads: int) -> dict[Allocation, Array] | None:
+        """What the launch may change; None if it is too much for what the launch can do."""
+        written = written_allocations(self.program, values)
+        if sum(a.data.nbytes for a in written) > COPIED[0] + COPIED[1] * threads:
+            return None
+        return {a: a.data.copy() for a in written}
+
+    def _compile(self, begun: float) -> None:
+        """Compiles the kernel once the machine has had its time.
+
+        Raises:
+            Abandoned: there is compiled code, which is to go on in the machine's place.
+        """
+        if self.refused or self.spent + time.monotonic() - begun < BUDGET:
+            return
+        try:
+            self.code = _Code(self.program, self.arguments or ())
+        except Exception as error:  # whatever it is that Numba cannot do, the machine can
+            self.refused = f"{type(error).__name__}: {error}"
+        else:
+            raise Abandoned
+
+
+def _put_back(saved: dict[Allocation, Array]) -> None:
+    for allocation, data in saved.items():
+        allocation.data[:] = data
+
+
+class _Code:
+    """A kernel's machine code: `go(frame, first, last)` runs blocks; see `blocks`."""
+
+    def __init__(self, program: Program, arguments: tuple[Any, ...]) -> None:
+        from gpulearn.simt.compiled.blocks import in_turns, to_the_end
+        from gpulearn.simt.compiled.rewrite import Rewritten
+
+        made = Rewritten(program, arguments)
+        self.frame, self.turns = made.frame, made.turns
+        self.in_order, self.waits = made.in_order, made.waits
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            drive = in_turns if made.turns else to_the_end
+            self.go = drive(made.kernel, made.frame)
+            self.state: int = self.go(0, 0, 0)  # bytes of a thread that waits
+        _compare(made.kernel, program.types)
+        for found, compiled in made.devices.items():
+            _compare(compiled, device_types(found.dispatcher))
+        self.took = 0.0  # seconds of the last launch
+
+    def run(self, grid: Triple, block: Triple, values: tuple[Any, ...], dynamic: int) -> bool:
+        """Carries out a launch; False where it came upon what only the machine can tell."""
+        blocks = math.prod(grid)
+        alone = self.in_order or self.took < SHORT
+        workers = 1 if alone else min(cores(), blocks)
+        share = blocks if alone else max(1, blocks // (workers * SHARES))
+        shares = iter(range(0, blocks, share))
+        begun = time.monotonic()
+        frames = [_Frame(self, grid, block, values, dynamic) for _ in range(workers)]
+
+        def work(frame: _Frame) -> bool:
+            try:
+                for first in shares:
+                    if self.go(frame.address, first, min(first + share, blocks)):
+                        return False
+            except (IndexError, RuntimeError, ValueError):
+                return False
+            return True
+
+        pool = _pool(os.getpid())
+        running = [pool.submit(work, frame) for frame in frames]
+        try:
+            while wait(running, limits.SECONDS, FIRST_EXCEPTION).not_done:
+                if self.waits and not any([frame.goes_on() for frame in frames]):
+                    break  # an endless loop, of which the machine tells
+        finally:
+            for frame in frames:
+                frame.words[0] = 1
+            wait(running)
+        self.took = time.monotonic() - begun
+        return all(done.result() for done in running)
+
+
+class _Frame:
+    """The memory of one worker of a launch."""
+
+    def __init__(
+        self, code: _Code, grid: Triple, block: Triple, values: tuple[Any, ...], dynamic: int
+    ) -> None:
+        frame, threads = code.frame, math.prod(block)
+        each = threads if code.turns else 1
+        sizes = {
+            "shared": frame.sizes["shared"] + dynamic + 16,
+            "local": frame.sizes["local"] * each,
+            "states": code.state * each,
+            "exchange": 32 * each,
+        }
+        self.memory = np.empty(sum(sizes.values()) + 64, np.uint8)
+        bases, place = {}, -(-self.memory.ctypes.data // 16) * 16
+        for name, size in sizes.items():
+            bases[name] = place
+            place += -(-size // 16) * 16
+        header = (0, *block, *grid, *bases.values(), 0, 0, 0)
+        self.words = np.frombuffer(frame.pack(header, values, bases, dynamic), np.int64)
+        self.address = self.words.ctypes.data
+        self.block = -1
+
+    def goes_on(self) -> bool:
+        """Whether it has begun another block since it was asked last."""
+        before, self.block = self.block, int(self.words[BLOCK])
+        return before != self.block
+
+
+BLOCK = 13  # the word of the frame with the number of the block
+
+
+def _compare(compiled: Any, types: dict[tuple[str, int], Any]) -> None:
+    """Sees to it that Numba's CPU compiler gives the variables the types that CUDA's gives.
+
+    Raises:
+        TypeError: it does not.
+    """
+    for overload in compiled.overloads.values():
+        for key, kind in variables(overload.type_annotation).items():
+            if key[1] and types.get(key, kind) != kind:
+                raise TypeError(f"{key[0]} is {kind} here, {types[key]} on a GPU")
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Threads to work in; a process that was forked has none of its parent's."""
+    return ThreadPoolExecutor(cores())

@@ -1,0 +1,397 @@
+"""Rewriting: a kernel's syntax tree as that of a function of `me` for Numba's CPU compiler.
+
+Names are what they were frozen to, and array accesses go through the library, which checks them.
+Where threads wait for each other they are generators: a barrier is a `yield`.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import enum
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numba.core import types as numba_types
+
+from gpulearn.simt.compiled.frame import Frame, Refused
+from gpulearn.simt.compiled.library import (
+    CALLS,
+    EXCHANGES,
+    IDENTITY,
+    OPTIONS,
+    load,
+    look,
+    put_block,
+    put_warp,
+    store,
+)
+from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, callee, intrinsics
+from gpulearn.simt.core.source import MISSING, KernelSource
+from gpulearn.simt.core.values import normal
+from gpulearn.simt.frontend import syntax
+from gpulearn.simt.frontend.program import Program
+from gpulearn.simt.intrinsics.functions import Type, type_of
+
+__all__ = ["Rewritten"]
+
+_ME = "_me"
+_REFUSED = (
+    ast.FunctionDef, ast.Lambda, ast.Raise, ast.Assert, ast.Delete, ast.Match, ast.ListComp,
+    ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.Try, ast.With, ast.Nonlocal,
+)  # fmt: skip
+_HOMES = ("builtins", "math", "cmath", "numpy", "_operator")
+_OTHERWISE = (print, isinstance)  # what Numba's CPU compiler does in its own way
+
+
+class Rewritten:
+    """A program's functions for Numba's CPU compiler, and the frame that they read.
+
+    Raises:
+        Refused: a part of it is only for the machine.
+    """
+
+    def __init__(self, program: Program, arguments: tuple[Any, ...]) -> None:
+        self.program = program
+        mentioned = {
+            found.name
+            for source in program.sources()
+            for node in ast.walk(source.tree)
+            if isinstance(node, ast.Name | ast.Attribute)
+            and isinstance(found := callee(source.named(node)), Intrinsic)
+        }
+        self.turns = bool(mentioned & EXCHANGES.keys())
+        self.in_order = any(name.startswith("atomic.") for name in mentioned)
+        self.frame = Frame(turns=self.turns)
+        self.devices: dict[DeviceFunction, Any] = {}
+        self.sites = 0  # where threads wait
+        self.kernel = njit(**OPTIONS)(_Rewriter(self, program.source).kernel(arguments))
+        self.waits = any(
+            isinstance(n, ast.While) for s in program.sources() for n in ast.walk(s.tree)
+        )
+
+    def device(self, found: DeviceFunction) -> Any:
+        """A device function, compiled along.
+
+        Raises:
+            Refused: it calls itself.
+        """
+        if found not in self.devices:
+            self.devices[found] = None
+            source = self.program.source_of(found)
+            made = _Rewriter(self, source).device(found.function.__defaults__)
+            self.devices[found] = njit(**OPTIONS)(made)
+        if self.devices[found] is None:
+            raise Refused(f"{found.__name__} calls itself")
+        return self.devices[found]
+
+
+class _Rewriter(ast.NodeTransformer):
+    """Rewrites one function, and collects the objects that it names."""
+
+    def __init__(self, program: Rewritten, source: KernelSource) -> None:
+        self.program = program
+        self.source = source
+        self.tree = copy.deepcopy(source.tree)
+        self.names: dict[str, Any] = {}
+        self.stored = Counter(
+            node.id
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        )
+        self.meant: dict[str, ast.expr] = {}  # what stands where a variable is read
+        self.serial = 0
+        self.is_kernel = False
+
+    # --- a whole function
+
+    def kernel(self, arguments: tuple[Any, ...]) -> Any:
+        """The kernel: its parameters are read from the frame, where and whenever they are used."""
+        self.is_kernel = True
+        self.refuse(self.tree.args.vararg, "*args")
+        first: list[ast.stmt] = []
+        for number, kind in enumerate(arguments):
+            name = self.source.parameters[number]
+            value = self.argument((number,), kind)
+            if self.stored[name]:
+                first.append(ast.Assign([ast.Name(name, ast.Store())], value))
+            else:
+                self.meant[name] = value
+        nothing = ast.arguments([], [ast.arg(_ME)], None, [], [], None, [])
+        return self.made(nothing, first)
+
+    def device(self, defaults: Any) -> Any:
+        """A device function, with `me` before its parameters."""
+        given = self.tree.args
+        self.refuse(given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs, "*")
+        names = [ast.arg(_ME), *(ast.arg(a.arg) for a in given.args)]
+        made = self.made(ast.arguments([], names, None, [], [], None, []), [])
+        made.__defaults__ = defaults
+        return made
+
+    def made(self, parameters: ast.arguments, first: list[ast.stmt]) -> Any:
+        """The Python function."""
+        body = [*first, *self.suite(self.tree.body)]
+        tree = ast.FunctionDef(self.source.name, parameters, body, [])
+        module = ast.Module([ast.copy_location(tree, self.tree)], [])
+        code = compile(ast.fix_missing_locations(module), f"<compiled {self.source.name}>", "exec")
+        exec(code, self.names)
+        return self.names[self.source.name]
+
+    def suite(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """Rewritten statements."""
+        done: list[ast.stmt] = []
+        for statement in statements:
+            new = self.visit(statement)
+            done += new if isinstance(new, list) else [new]
+        return done
+
+    # --- what it is made of
+
+    def refuse(self, node: Any, what: str = "") -> None:
+        """Leaves it to the machine, if there is something to refuse."""
+        if node:
+            raise Refused(what or type(node).__name__)
+
+    def constant(self, value: Any) -> ast.expr:
+        """A name for an object."""
+        for name, known in self.names.items():
+            if known is value:
+                return ast.Name(name, ast.Load())
+        name = f"_k{len(self.names)}"
+        self.names[name] = value
+        return ast.Name(name, ast.Load())
+
+    def call(self, function: Any, *arguments: ast.expr) -> ast.Call:
+        """A call of an object."""
+        return ast.Call(self.constant(function), list(arguments), [])
+
+    def mine(self, function: Any, *arguments: ast.expr) -> ast.Call:
+        """A call of an object that is told which thread calls."""
+        return self.call(function, ast.Name(_ME, ast.Load()), *arguments)
+
+    def fresh(self) -> str:
+        self.serial += 1
+        return f"_t{self.serial}"
+
+    def argument(self, place: tuple[int, ...], kind: Any) -> ast.expr:
+        """What reads an argument of the kernel."""
+        if not isinstance(kind, numba_types.BaseTuple):
+            return self.mine(self.program.frame.argument(place, kind))
+        items = [self.argument((*place, n), k) for n, k in enumerate(kind.types)]
+        if isinstance(kind, numba_types.BaseNamedTuple):
+            return self.call(kind.instance_class, *items)
+        return ast.Tuple(items, ast.Load())
+
+    def known(self, value: Any) -> ast.expr:
+        """What a name stood for before the launch."""
+        found = callee(value)
+        if isinstance(found, Type):
+            return self.constant(found.dtype.type)
+        if isinstance(found, Intrinsic):
+            self.refuse(not (found.attribute and found.name in IDENTITY), found.name)
+            return self.mine(IDENTITY[found.name])
+        if isinstance(value, enum.Enum):
+            return self.known(value.value)
+        value = normal(value)
+        plain = bool | int | float | complex | np.generic | np.ndarray
+        items = value if isinstance(value, tuple) else (value,)
+        self.refuse(not all(isinstance(item, plain) for item in items), f"{value!r:.40}")
+        return self.constant(value)
+
+    # --- expressions
+
+    def visit(self, node: ast.AST) -> Any:
+        """Anything."""
+        self.refuse(isinstance(node, _REFUSED) and node, type(node).__name__)
+        return super().visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        if node.id in self.meant:
+            return copy.deepcopy(self.meant[node.id])
+        if node.id in self.source.locals:
+            return node
+        return self.known(self.source.lookup(node.id))
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
+        value = self.source.named(node)
+        if value is not MISSING:
+            return self.known(value)
+        base = callee(self.source.named(node.value))
+        if isinstance(base, Intrinsic):
+            name = f"{base.name}.{node.attr}"
+            self.refuse(name not in IDENTITY, name)
+            return self.mine(IDENTITY[name])
+        return self.generic_visit(node)
+
+    def visit_Slice(self, node: ast.Slice) -> ast.expr:  # noqa: N802
+        parts = (node.lower, node.upper, node.step)
+        none = ast.Constant(None)
+        return self.call(slice, *(self.visit(p) if p else copy.copy(none) for p in parts))
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: N802
+        members = getattr(self.source.named(node.value), "__members__", {})
+        if isinstance(node.slice, ast.Constant) and node.slice.value in members:
+            return self.known(members[node.slice.value])
+        if self.by_numba(node):
+            node.value = self.visit(node.value)
+            return node
+        return self.call(load, self.visit(node.value), self.visit(node.slice))
+
+    def by_numba(self, node: ast.Subscript) -> bool:
+        """Whether nothing can be out of bounds: a field, or a fixed part."""
+        index = node.slice
+        if isinstance(index, ast.Slice):
+            return all(p is None or isinstance(p, ast.Constant) for p in
+                       (index.lower, index.upper, index.step))  # fmt: skip
+        return isinstance(index, ast.Constant) and isinstance(index.value, str)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+        value = self.source.named(node.func)
+        if value is MISSING:
+            self.refuse(isinstance(node.func, ast.Name), "a variable that is called")
+            return self.generic_visit(node)
+        found = callee(value)
+        if isinstance(found, Intrinsic) and intrinsics().get(found.name) is found:
+            return self.intrinsic(node, found)
+        arguments = [self.visit(a) for a in node.args]
+        named = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        if isinstance(found, DeviceFunction):
+            made = self.mine(self.program.device(found), *arguments)
+        elif isinstance(found, Type):
+            made = self.call(found.dtype.type, *arguments)
+        else:
+            home = getattr(value, "__module__", None) or ""
+            fields = isinstance(value, type) and hasattr(value, "_fields")
+            alike = home in _HOMES or isinstance(value, np.ufunc) or fields
+            self.refuse(not alike or value in _OTHERWISE, f"{ast.unparse(node.func)}()")
+            made = self.call(value, *arguments)
+        made.keywords = named
+        return made
+
+    def intrinsic(self, node: ast.Call, found: Intrinsic) -> ast.expr:
+        """A call of something of `numba.cuda`'s."""
+        name = found.name
+        if found.site:
+            return self.own_array(node, name.partition(".")[0])
+        self.refuse(node.keywords, "an intrinsic's argument by name")
+        arguments = [self.visit(a) for a in node.args]
+        if name in ("grid", "gridsize"):
+            name += ast.unparse(node.args[0])
+            arguments = []
+        if name in EXCHANGES:
+            return self.exchange(name, arguments)
+        self.refuse(name not in CALLS, f"cuda.{name}")
+        return self.mine(CALLS[name], *arguments)
+
+    def exchange(self, name: str, arguments: list[ast.expr]) -> ast.expr:
+        """What threads do together: each says its part, waits, and looks at the others'."""
+        self.refuse(not self.is_kernel, f"{name} in a device function")
+        function, place, warp = EXCHANGES[name]
+        self.program.sites += 1
+        turn = ast.Yield(ast.Constant(-self.program.sites if warp else self.program.sites))
+        if function is None:
+            return turn
+        if place is not None:
+            put = put_warp if warp else put_block
+            arguments[place : place + 1] = [self.mine(put, arguments[place]), turn]
+        else:
+            arguments.append(turn)
+        return self.mine(function, *arguments)
+
+    def own_array(self, node: ast.Call, space: str) -> ast.expr:
+        """A shared or a local array, which lies where the frame says."""
+        given = dict(zip(("shape", "dtype"), node.args, strict=False))
+        given |= {k.arg: k.value for k in node.keywords if k.arg}
+        shape = self.fixed(given["shape"])
+        sizes = shape if isinstance(shape, tuple) else (shape,)
+        kind = callee(self.source.named(given["dtype"]))
+        dtype = getattr(kind, "dtype", None) or type_of(kind)
+        self.refuse(dtype is None, "the type of an array")
+        place = self.program.frame.own(space, tuple(map(int, sizes)), np.dtype(dtype))
+        return self.mine(place)
+
+    def fixed(self, node: ast.expr) -> Any:
+        """What is known before the launch."""
+        local = self.source.locals & {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        self.refuse(local, f"a shape that depends on {local}")
+        text = ast.fix_missing_locations(ast.Expression(self.visit(node)))
+        return eval(compile(text, "<shape>", "eval"), self.names)
+
+    # --- statements
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:  # noqa: N802
+        return ast.Pass() if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:  # noqa: N802
+        if node.value is None:
+            return ast.Pass()
+        return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
+
+    def visit_Assign(self, node: ast.Assign) -> Any:  # noqa: N802
+        value = self.visit(node.value)
+        first = node.targets[0]
+        made = isinstance(node.value, ast.Call) and callee(self.source.named(node.value.func))
+        if isinstance(made, Intrinsic) and made.site and isinstance(first, ast.Name):
+            if len(node.targets) == 1 and self.stored[first.id] == 1:
+                self.meant[first.id] = value  # not kept while others take their turn
+                return ast.Pass()
+        after: list[ast.stmt] = []
+        targets = [self.target(t, after) for t in node.targets]
+        done = [ast.Assign(targets, value), *after]
+        return [ast.copy_location(s, node) for s in done]
+
+    def target(self, node: ast.expr, after: list[ast.stmt]) -> ast.expr:
+        """What is assigned to; elements of arrays are stored afterwards."""
+        if isinstance(node, ast.Tuple | ast.List):
+            items = [self.target(item, after) for item in node.elts]
+            return ast.Tuple(items, ast.Store())
+        if isinstance(node, ast.Subscript) and not self.by_numba(node):
+            name = self.fresh()
+            array, index = self.visit(node.value), self.visit(node.slice)
+            stored = self.call(store, array, index, ast.Name(name, ast.Load()))
+            after.append(ast.Expr(stored))
+            return ast.Name(name, ast.Store())
+        if isinstance(node, ast.Subscript | ast.Attribute):
+            node.value = self.visit(node.value)
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:  # noqa: N802
+        target = node.target
+        if not isinstance(target, ast.Subscript) or self.by_numba(target):
+            return self.generic_visit(node)
+        name = self.fresh()
+        array, index = self.visit(target.value), ast.Name(name, ast.Load())
+        old = self.call(load, array, index)
+        new = ast.BinOp(old, node.op, self.visit(node.value))
+        done = [
+            ast.Assign([ast.Name(name, ast.Store())], self.visit(target.slice)),
+            ast.Expr(self.call(store, copy.deepcopy(array), copy.copy(index), new)),
+        ]
+        return [ast.copy_location(s, node) for s in done]
+
+    def visit_For(self, node: ast.For) -> ast.AST:  # noqa: N802
+        self.refuse(any(isinstance(n, ast.Subscript) for n in ast.walk(node.target)), "a target")
+        return self.loop(node)
+
+    def visit_While(self, node: ast.While) -> ast.AST:  # noqa: N802
+        assigned = syntax.bound([node])
+        self.refuse(not assigned or syntax.hopeless(node, assigned), "a loop that waits")
+        return self.loop(node)
+
+    def loop(self, node: ast.For | ast.While) -> ast.AST:
+        """A loop that may take long asks if it shall go on."""
+        outer = any(isinstance(n, ast.For | ast.While) for s in node.body for n in ast.walk(s))
+        made = self.generic_visit(node)
+        if outer or isinstance(node, ast.While):
+            node.body.insert(0, ast.Expr(self.mine(look)))
+        return made
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:  # noqa: N802
+        if self.is_kernel:
+            return ast.copy_location(ast.Return(None), node)
+        return self.generic_visit(node)
