@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import enum
+import math
 from collections import Counter
 from typing import Any
 
@@ -43,6 +44,7 @@ _REFUSED = (
     ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.Try, ast.With, ast.Nonlocal,
 )  # fmt: skip
 _HOMES = ("builtins", "math", "cmath", "numpy", "_operator")
+_FLOATS = {math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc}  # not integers
 _OTHERWISE = (print, isinstance)  # what Numba's CPU compiler does in its own way
 
 
@@ -55,45 +57,54 @@ class Rewritten:
 
     def __init__(self, program: Program, arguments: tuple[Any, ...]) -> None:
         self.program = program
-        mentioned = {
-            found.name
-            for source in program.sources()
-            for node in ast.walk(source.tree)
-            if isinstance(node, ast.Name | ast.Attribute)
-            and isinstance(found := callee(source.named(node)), Intrinsic)
-        }
-        self.turns = bool(mentioned & EXCHANGES.keys())
-        self.in_order = any(name.startswith("atomic.") for name in mentioned)
+        named = [callee(thing) for source in program.sources() for thing in _named(source)]
+        self.in_order = any(getattr(f, "name", "").startswith("atomic.") for f in named)
+        self.turns = self.meets(program.source)
         self.frame = Frame(turns=self.turns)
         self.devices: dict[DeviceFunction, Any] = {}
         self.sites = 0  # where threads wait
+        self.serial = 0
         self.kernel = njit(**OPTIONS)(_Rewriter(self, program.source).kernel(arguments))
         self.waits = any(
             isinstance(n, ast.While) for s in program.sources() for n in ast.walk(s.tree)
         )
 
-    def device(self, found: DeviceFunction) -> Any:
-        """A device function, compiled along.
+    def meets(self, source: KernelSource, callers: tuple[KernelSource, ...] = ()) -> bool:
+        """Whether a thread may wait for others in a function.
 
         Raises:
             Refused: it calls itself.
         """
+        if source in callers:
+            raise Refused(f"{source.name} calls itself")
+        found = [callee(thing) for thing in _named(source)]
+        return any(getattr(one, "name", "") in EXCHANGES for one in found) or any(
+            self.meets(self.program.source_of(one), (*callers, source))
+            for one in found
+            if isinstance(one, DeviceFunction)
+        )
+
+    def device(self, found: DeviceFunction) -> Any:
+        """A device function, compiled along."""
         if found not in self.devices:
-            self.devices[found] = None
-            source = self.program.source_of(found)
-            made = _Rewriter(self, source).device(found.function.__defaults__)
-            self.devices[found] = njit(**OPTIONS)(made)
-        if self.devices[found] is None:
-            raise Refused(f"{found.__name__} calls itself")
+            made = _Rewriter(self, self.program.source_of(found))
+            self.devices[found] = njit(**OPTIONS)(made.device(found.function.__defaults__))
         return self.devices[found]
+
+
+def _named(source: KernelSource) -> list[Any]:
+    """What the names in a function stand for."""
+    nodes = [n for n in ast.walk(source.tree) if isinstance(n, ast.Name | ast.Attribute)]
+    return [thing for node in nodes if (thing := source.named(node)) is not MISSING]
 
 
 class _Rewriter(ast.NodeTransformer):
     """Rewrites one function, and collects the objects that it names."""
 
-    def __init__(self, program: Rewritten, source: KernelSource) -> None:
+    def __init__(self, program: Rewritten, source: KernelSource, prefix: str = "") -> None:
         self.program = program
         self.source = source
+        self.prefix = prefix  # of its variables, where it stands within another function
         self.tree = copy.deepcopy(source.tree)
         self.names: dict[str, Any] = {}
         self.stored = Counter(
@@ -102,14 +113,13 @@ class _Rewriter(ast.NodeTransformer):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         )
         self.meant: dict[str, ast.expr] = {}  # what stands where a variable is read
-        self.serial = 0
-        self.is_kernel = False
+        self.waits = False  # whether threads may wait in it
 
     # --- a whole function
 
     def kernel(self, arguments: tuple[Any, ...]) -> Any:
         """The kernel: its parameters are read from the frame, where and whenever they are used."""
-        self.is_kernel = True
+        self.waits = True
         self.refuse(self.tree.args.vararg, "*args")
         first: list[ast.stmt] = []
         for number, kind in enumerate(arguments):
@@ -173,8 +183,9 @@ class _Rewriter(ast.NodeTransformer):
         return self.call(function, ast.Name(_ME, ast.Load()), *arguments)
 
     def fresh(self) -> str:
-        self.serial += 1
-        return f"_t{self.serial}"
+        """A name that nothing else has."""
+        self.program.serial += 1
+        return f"_t{self.program.serial}"
 
     def argument(self, place: tuple[int, ...], kind: Any) -> ast.expr:
         """What reads an argument of the kernel."""
@@ -209,12 +220,10 @@ class _Rewriter(ast.NodeTransformer):
         return super().visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
-        if not isinstance(node.ctx, ast.Load):
-            return node
         if node.id in self.meant:
             return copy.deepcopy(self.meant[node.id])
         if node.id in self.source.locals:
-            return node
+            return ast.copy_location(ast.Name(self.prefix + node.id, node.ctx), node)
         return self.known(self.source.lookup(node.id))
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
@@ -269,7 +278,7 @@ class _Rewriter(ast.NodeTransformer):
             fields = isinstance(value, type) and hasattr(value, "_fields")
             alike = home in _HOMES or isinstance(value, np.ufunc) or fields
             self.refuse(not alike or value in _OTHERWISE, f"{ast.unparse(node.func)}()")
-            made = self.call(value, *arguments)
+            made = self.call(_FLOATS.get(value, value), *arguments)
         made.keywords = named
         return made
 
@@ -290,7 +299,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def exchange(self, name: str, arguments: list[ast.expr]) -> ast.expr:
         """What threads do together: each says its part, waits, and looks at the others'."""
-        self.refuse(not self.is_kernel, f"{name} in a device function")
+        self.refuse(not self.waits, f"{name} in a device function")
         function, place, warp = EXCHANGES[name]
         self.program.sites += 1
         turn = ast.Yield(ast.Constant(-self.program.sites if warp else self.program.sites))
@@ -324,8 +333,11 @@ class _Rewriter(ast.NodeTransformer):
 
     # --- statements
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST:  # noqa: N802
-        return ast.Pass() if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+    def visit_Expr(self, node: ast.Expr) -> Any:  # noqa: N802
+        if isinstance(node.value, ast.Constant):
+            return ast.Pass()
+        inlined = self.inlined(node.value)
+        return inlined[0] if inlined else self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:  # noqa: N802
         if node.value is None:
@@ -333,7 +345,7 @@ class _Rewriter(ast.NodeTransformer):
         return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
 
     def visit_Assign(self, node: ast.Assign) -> Any:  # noqa: N802
-        value = self.visit(node.value)
+        before, value = self.inlined(node.value) or ([], self.visit(node.value))
         first = node.targets[0]
         made = isinstance(node.value, ast.Call) and callee(self.source.named(node.value.func))
         if isinstance(made, Intrinsic) and made.site and isinstance(first, ast.Name):
@@ -342,7 +354,7 @@ class _Rewriter(ast.NodeTransformer):
                 return ast.Pass()
         after: list[ast.stmt] = []
         targets = [self.target(t, after) for t in node.targets]
-        done = [ast.Assign(targets, value), *after]
+        done = [*before, ast.Assign(targets, value), *after]
         return [ast.copy_location(s, node) for s in done]
 
     def target(self, node: ast.expr, after: list[ast.stmt]) -> ast.expr:
@@ -358,7 +370,8 @@ class _Rewriter(ast.NodeTransformer):
             return ast.Name(name, ast.Store())
         if isinstance(node, ast.Subscript | ast.Attribute):
             node.value = self.visit(node.value)
-        return node
+            return node
+        return self.visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:  # noqa: N802
         target = node.target
@@ -392,6 +405,29 @@ class _Rewriter(ast.NodeTransformer):
         return made
 
     def visit_Return(self, node: ast.Return) -> ast.AST:  # noqa: N802
-        if self.is_kernel:
-            return ast.copy_location(ast.Return(None), node)
+        self.refuse(self.prefix, "a return on the way to others")
         return self.generic_visit(node)
+
+    # --- functions in which threads wait: they are written out where they are called
+
+    def inlined(self, call: ast.expr) -> tuple[list[ast.stmt], ast.expr] | None:
+        """The statements of a function that is called and its result, if threads wait in it."""
+        found = isinstance(call, ast.Call) and callee(self.source.named(call.func))
+        if not (isinstance(found, DeviceFunction) and isinstance(call, ast.Call)):
+            return None
+        source = self.program.program.source_of(found)
+        if not self.program.meets(source):
+            return None
+        given = [a.arg for a in source.tree.args.args]
+        self.refuse(call.keywords or len(given) != len(call.args), "arguments by name")
+        inner = _Rewriter(self.program, source, f"{self.fresh()}_")
+        inner.names, inner.waits = self.names, self.waits
+        body = list(inner.tree.body)
+        result = body.pop() if isinstance(body[-1], ast.Return) else ast.Return(None)
+        first = [
+            ast.Assign([ast.Name(inner.prefix + name, ast.Store())], self.visit(value))
+            for name, value in zip(given, call.args, strict=True)
+        ]
+        done = [*first, *inner.suite(body)]
+        value = getattr(result, "value", None)
+        return done, inner.visit(value) if value else ast.Constant(None)

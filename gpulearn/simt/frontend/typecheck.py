@@ -37,7 +37,7 @@ __all__ = [
     "numba_type",
     "number_dtype",
     "unasked",
-    "variables",
+    "variable_types",
     "verdict",
 ]
 
@@ -217,7 +217,7 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Find
     except Exception as error:
         return reason(function, error) or give_up(error), {}
     try:
-        return _new_array(annotation), variables(annotation)
+        return _new_array(annotation), variable_types(annotation)
     except (AttributeError, KeyError, ImportError):  # the verdict stands without the types
         return None, {}
 
@@ -237,7 +237,7 @@ def _new_array(annotation: Any) -> Finding | None:
     return None
 
 
-def variables(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
+def variable_types(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
     """The dtype that each assignment gives to a variable: (name, line) -> dtype.
 
     Numba numbers the versions of a variable (`acc`, `acc.1`) and copies a version into the
@@ -284,7 +284,7 @@ def device_types(dispatcher: Any, declared: Any = None) -> Types:
     doubtful = set()
     for compiled in [overloads[declared]] if declared else overloads.values():
         try:
-            variables = variables(compiled.type_annotation)
+            variables = variable_types(compiled.type_annotation)
             result = kind_of(compiled.signature.return_type)
             if result is not None:
                 variables[RETURNED, 0] = result
