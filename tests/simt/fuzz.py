@@ -30,6 +30,7 @@ from .harness import launch, xray
 Run = Callable[..., Any]
 UNSET = "to which nothing was assigned"
 LEFT = "returned before this barrier"
+FAST = "ran as compiled code"
 
 
 def _xray(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
@@ -41,7 +42,7 @@ def _xray(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
 def _plain(kernel: Any, grid: Any, block: Any, *args: Any, checked: bool = True) -> None:
     with warnings.catch_warnings():
         # mixed arithmetic is what the grammar is for: a leak of float64 is no mistake here
-        warnings.filterwarnings("ignore", message=f".*(float64|{UNSET}|{LEFT}).*")
+        warnings.filterwarnings("ignore", message=f".*(float64|{UNSET}|{LEFT}|{FAST}).*")
         launch(kernel, grid, block, *args, checked=checked)
 
 

@@ -11,11 +11,12 @@ from numba.extending import intrinsic
 from llvmlite import ir
 
 from gpulearn.simt.compiled.frame import HEADER, ME, WORD, Frame, reader, word_at
-from gpulearn.simt.compiled.library import OPTIONS, look, word
+from gpulearn.simt.compiled.library import OPTIONS, leave, left_in, look, word
 
-__all__ = ["AGREE", "in_turns", "to_the_end"]
+__all__ = ["SITE_BITS", "in_turns", "to_the_end"]
 
-_place = njit(**OPTIONS)
+SITE_BITS = 12  # of a place where threads wait; above is the number of the kernel's statement
+
 
 
 def _header(name: str) -> Any:
@@ -26,6 +27,7 @@ dx, dy, dz, gx, gy = (
     _header(name) for name in ("blockDim.x", "blockDim.y", "blockDim.z", "gridDim.x", "gridDim.y")
 )
 _states = _header("states")
+_noted, _note = word("noted")
 _, _set_block = word("block")
 _round, _set_round = word("round")
 _meeting, _set_meeting = word("meeting")
@@ -134,53 +136,83 @@ def in_turns(kernel: Any, frame: Frame) -> Any:
     """Runs the blocks `first` to `last`; the threads of each wait for each other.
 
     A thread runs on to where it waits and says where that is: below 0 for its warp, above for
-    its block, 0 at its end. It gives 1 where threads that should meet do not; without blocks,
-    the bytes of a thread's state.
+    its block, 0 at its end. What threads have to say where some do not come is the machine's:
+    it only notes a block in which all others have returned before. Without blocks it gives the
+    bytes of a thread's state.
     """
     clear, clear_own = _poison(frame, "shared"), _poison(frame, "local")
 
     @njit(**OPTIONS)  # type: ignore[untyped-decorator]
-    def run(address: Any, first: Any, last: Any) -> Any:
+    def start(address: Any, number: Any) -> None:
+        nobody = _me(address, (0, 0, 0), (0, 0, 0), 0)
+        size = _size(kernel(nobody))
+        x, y, z = dx(nobody), dy(nobody), dz(nobody)
+        across, down = gx(nobody), gy(nobody)
+        _set_block(nobody, number)
+        look(nobody)
+        clear(nobody)
+        block = (number % across, number // across % down, number // (across * down))
+        for thread in range(x * y * z):
+            place = (thread % x, thread // x % y, thread // (x * y))
+            me = _me(address, block, place, thread)
+            clear_own(me)
+            leave(me, 0)
+            _keep(kernel(me), _states(me) + thread * size)
+
+    @njit(**OPTIONS)  # type: ignore[untyped-decorator]
+    def meet(address: Any, first: Any, last: Any) -> Any:
+        """Runs threads on to where they wait: where that is, and how many have ended before."""
         nobody = _me(address, (0, 0, 0), (0, 0, 0), 0)
         like = kernel(nobody)
         size = _size(like)
+        where, ended = 0, 0
+        for thread in range(first, last):
+            now = 0
+            for site in _kept(like, _states(nobody) + thread * size):
+                now = site
+                break
+            if now == 0:
+                ended += 1
+            elif where == 0:
+                where = now
+            elif where != now:
+                raise RuntimeError
+        return where, ended
+
+    @njit(**OPTIONS)  # type: ignore[untyped-decorator]
+    def run(address: Any, first: Any, last: Any) -> Any:
+        nobody = _me(address, (0, 0, 0), (0, 0, 0), 0)
         if first == last:
-            return size
-        x, y, z = dx(nobody), dy(nobody), dz(nobody)
-        across, down = gx(nobody), gy(nobody)
-        threads = x * y * z
-        states = _states(nobody)
+            return _size(kernel(nobody))
+        threads = dx(nobody) * dy(nobody) * dz(nobody)
         for number in range(first, last):
-            _set_block(nobody, number)
-            look(nobody)
-            clear(nobody)
-            block = (number % across, number // across % down, number // (across * down))
-            for thread in range(threads):
-                place = (thread % x, thread // x % y, thread // (x * y))
-                me = _me(address, block, place, thread)
-                clear_own(me)
-                _keep(kernel(me), states + thread * size)
+            start(address, number)
             where = 1
             while where != 0:
+                where, ended = 0, 0
                 for warp in range(0, threads, 32):
-                    while True:
-                        here = 0
-                        for thread in range(warp, min(warp + 32, threads)):
-                            now = 0
-                            for site in _kept(like, states + thread * size):
-                                now = site
-                                break
-                            if thread == warp:
-                                here = now
-                            elif here != now:
-                                return 1
-                        if here >= 0:
-                            break
-                        _set_round(nobody, _round(nobody) + 1)
-                    if warp == 0:
+                    here = -1
+                    while here < 0:
+                        here, gone = meet(address, warp, min(warp + 32, threads))
+                        if here < 0:
+                            if gone != 0:
+                                raise RuntimeError
+                            _set_round(nobody, _round(nobody) + 1)
+                    ended += gone
+                    if here != 0:
+                        if where != 0 and where != here:
+                            raise RuntimeError
                         where = here
-                    elif where != here:
-                        return 1
+                if where != 0 and ended != 0:
+                    left = 0
+                    for thread in range(threads):
+                        place = left_in(_me(address, (0, 0, 0), (0, 0, 0), thread))
+                        if place != 0 and place < where >> SITE_BITS:
+                            left += 1
+                    if left != ended:
+                        raise RuntimeError
+                    if _noted(nobody) < 0:
+                        _note(nobody, number)
                 _set_meeting(nobody, _meeting(nobody) + 1)
         return 0
 

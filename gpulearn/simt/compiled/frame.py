@@ -28,7 +28,7 @@ HEADER = {
     name: 8 * place
     for place, name in enumerate(
         "stop blockDim.x blockDim.y blockDim.z gridDim.x gridDim.y gridDim.z "
-        "shared local states exchange round meeting block".split()
+        "shared local states exchange left round meeting block noted".split()
     )
 }
 ME = types.Tuple((types.int64, *[types.int32] * 6, types.int64))

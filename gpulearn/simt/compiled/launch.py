@@ -11,7 +11,8 @@ import math
 import os
 import time
 import warnings
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache, partial
 from typing import Any
 
@@ -19,7 +20,8 @@ import numpy as np
 
 from gpulearn.device.selection import cores
 from gpulearn.simt.core import limits
-from gpulearn.simt.core.memory import Allocation
+from gpulearn.simt.core.findings import Finding
+from gpulearn.simt.core.memory import Allocation, views
 from gpulearn.simt.frontend.program import Program
 from gpulearn.simt.frontend.typecheck import device_types, variable_types
 from gpulearn.simt.machine.execution import (
@@ -36,6 +38,7 @@ Array = np.ndarray[Any, Any]
 BUDGET = 1.0  # seconds that the machine has for a kernel until it is compiled, which takes 0.3 to 3
 COPIED = 64 << 20, 256  # bytes that may be copied to be put back, and more for each thread
 SHARES = 8  # of the blocks, for each core
+SHAPES = 1024  # of checked launches, that are remembered
 SHORT = 1e-3  # seconds of a launch that is not worth more than one core
 
 
@@ -47,6 +50,8 @@ class CompiledLaunches:
         self.arguments = arguments
         self.spent = 0.0  # seconds of the machine's
         self.code: _Code | None = None
+        self._clean: set[Any] = set()  # shapes of checked launches
+        self._said = False
         self.refused = "" if arguments is not None else "its types are not known"
 
     def __call__(
@@ -65,13 +70,37 @@ class CompiledLaunches:
             _put_back(saved)
         finally:
             self.spent += time.monotonic() - begun
-        if self.code is not None and self.code.run(grid, block, values, dynamic):
-            return LaunchResult(self.program.source, [])
+        assert self.code is not None
+        noted = self.code.run(grid, block, values, dynamic)
+        if noted is not None:
+            findings = self._unsaid(grid, block, values)
+            if noted:  # the machine carries out such a block again, and tells
+                done = {allocation: allocation.data.copy() for allocation in saved}
+                _put_back(saved)
+                findings += machine(only=np.array([min(noted)])).findings
+                _put_back(done)
+            return LaunchResult(self.program.source, findings)
         _put_back(saved)
         result = machine()
         if result.stopped is None:
             self.refused = "its launches have findings"
         return result
+
+    def passed(self, grid: Triple, block: Triple, values: tuple[Any, ...]) -> None:
+        """Notes that a checked launch has shown no error."""
+        if len(self._clean) < SHAPES:
+            self._clean.add(_shapes(grid, block, values))
+
+    def _unsaid(self, grid: Triple, block: Triple, values: tuple[Any, ...]) -> list[Finding]:
+        """That such a launch has never been checked, once."""
+        if self._said or _shapes(grid, block, values) in self._clean:
+            return []
+        self._said = True
+        message = (
+            f"{self.program.source.name} ran as compiled code, and nobody has looked for races "
+            "or uninitialised reads: a launch of these shapes has never been checked"
+        )
+        return [Finding("unchecked", None, message)]
 
     def _copies(self, values: tuple[Any, ...], threads: int) -> dict[Allocation, Array] | None:
         """What the launch may change; None if it is too much for what the launch can do."""
@@ -94,6 +123,10 @@ class CompiledLaunches:
             self.refused = f"{type(error).__name__}: {error}"
         else:
             raise Abandoned
+
+
+def _shapes(grid: Triple, block: Triple, values: tuple[Any, ...]) -> Any:
+    return grid, block, tuple(view.shape for value in values for view in views(value))
 
 
 def _put_back(saved: dict[Allocation, Array]) -> None:
@@ -121,8 +154,11 @@ class _Code:
             _compare(compiled, device_types(found.dispatcher))
         self.took = math.inf  # seconds of the last launch
 
-    def run(self, grid: Triple, block: Triple, values: tuple[Any, ...], dynamic: int) -> bool:
-        """Carries out a launch; False where it came upon what only the machine can tell."""
+    def run(self, grid: Triple, block: Triple, values: tuple[Any, ...], dynamic: int) -> list[int] | None:
+        """Carries out a launch; None where it came upon what only the machine can tell.
+
+        It gives the numbers of some blocks, if there are any, of which something is to be told.
+        """
         blocks = math.prod(grid)
         alone = self.in_order or self.took < SHORT
         workers = 1 if alone else min(cores(), blocks)
@@ -134,27 +170,28 @@ class _Code:
         def work(frame: _Frame) -> bool:
             try:
                 for first in shares:
-                    if self.go(frame.address, first, min(first + share, blocks)):
-                        return False
+                    self.go(frame.address, first, min(first + share, blocks))
             except (IndexError, RuntimeError, ValueError):
                 return False
             return True
 
-        if alone and not self.waits and self.took < SHORT:
-            done = work(frames[0])
-            self.took = time.monotonic() - begun
-            return done
+        quick = alone and not self.waits and self.took < SHORT
+        good = work(frames[0]) if quick else self._in_threads(work, frames)
+        self.took = time.monotonic() - begun
+        return [f.noted for f in frames if f.noted >= 0] if good else None
+
+    def _in_threads(self, work: Callable[[_Frame], bool], frames: list[_Frame]) -> bool:
+        """Does the work beside this thread, which can end it."""
         pool = _pool(os.getpid())
         running = [pool.submit(work, frame) for frame in frames]
         try:
-            while wait(running, limits.SECONDS, FIRST_EXCEPTION).not_done:
+            while wait(running, limits.SECONDS).not_done:
                 if self.waits and not any([frame.goes_on() for frame in frames]):
                     break  # an endless loop, of which the machine tells
         finally:
             for frame in frames:
                 frame.words[0] = 1
             wait(running)
-        self.took = time.monotonic() - begun
         return all(done.result() for done in running)
 
 
@@ -171,16 +208,22 @@ class _Frame:
             "local": frame.sizes["local"] * each,
             "states": code.state * each,
             "exchange": 32 * each,
+            "left": 8 * each,
         }
         self.memory = np.empty(sum(sizes.values()) + 64, np.uint8)
         bases, place = {}, -(-self.memory.ctypes.data // 16) * 16
         for name, size in sizes.items():
             bases[name] = place
             place += -(-size // 16) * 16
-        header = (0, *block, *grid, *bases.values(), 0, 0, 0)
+        header = (0, *block, *grid, *bases.values(), 0, 0, 0, -1)
         self.words = np.frombuffer(frame.pack(header, values, bases, dynamic), np.int64)
         self.address = self.words.ctypes.data
         self.block = -1
+
+    @property
+    def noted(self) -> int:
+        """The block of which something is to be told, else -1."""
+        return int(self.words[NOTED])
 
     def goes_on(self) -> bool:
         """Whether it has begun another block since it was asked last."""
@@ -188,7 +231,7 @@ class _Frame:
         return before != self.block
 
 
-BLOCK = 13  # the word of the frame with the number of the block
+BLOCK, NOTED = 14, 15  # words of the frame with the number of a block
 
 
 def _compare(compiled: Any, types: dict[tuple[str, int], Any]) -> None:

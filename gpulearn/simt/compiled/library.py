@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import njit
 from numba.core import cgutils, types
 from numba.extending import intrinsic
@@ -17,7 +18,7 @@ from numba.extending import intrinsic
 from gpulearn.simt.compiled.frame import HEADER, WORD, Refused, reader, word_at
 
 __all__ = [
-    "CALLS", "EXCHANGE", "EXCHANGES", "IDENTITY", "OPTIONS", "load", "look", "put_block",
+    "CALLS", "EXCHANGE", "EXCHANGES", "IDENTITY", "OPTIONS", "leave", "left_in", "load", "look", "put_block",
     "put_warp", "store", "word",
 ]  # fmt: skip
 
@@ -234,6 +235,29 @@ def look(me: Any) -> None:
         raise RuntimeError
 
 
+def _left(builder: Any, me: Any) -> Any:
+    base = builder.load(word_at(builder, me, HEADER["left"]))
+    own = builder.mul(builder.extract_value(me, 7), WORD(8))
+    return builder.inttoptr(builder.add(base, own), WORD.as_pointer())
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def leave(typingctx: Any, me: Any, place: Any) -> Any:
+    """Says in which statement of the kernel a thread returns, counted from 1."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(context.cast(builder, args[1], place, types.int64), _left(builder, args[0]))
+        return context.get_dummy_value()
+
+    return types.none(me, place), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def left_in(typingctx: Any, me: Any) -> Any:
+    """In which statement a thread has returned; 0 if it has not."""
+    return types.int64(me), lambda c, builder, s, args: builder.load(_left(builder, args[0]))
+
+
 # --- atomics: one thread at a time carries them out
 
 
@@ -309,6 +333,38 @@ CALLS: dict[str, Any] = {
     "threadfence": _fence, "threadfence_block": _fence, "threadfence_system": _fence,
     **ATOMICS,
 }  # fmt: skip
+
+
+# --- bits
+
+
+def _bits(name: str) -> Any:
+    """An operation of LLVM's on the bits of a number."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def operate(typingctx: Any, me: Any, value: Any) -> Any:
+        kind = types.unliteral(value)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            word = args[1]
+            if name in ("ctlz", "cttz"):
+                return getattr(builder, name)(word, ir.IntType(1)(0))
+            return getattr(builder, name)(word)
+
+        return kind(me, kind), codegen
+
+    return operate
+
+
+_popc, _clz, _ctz = map(_bits, ("ctpop", "ctlz", "cttz"))
+
+
+@device
+def _ffs(me: Any, value: Any) -> Any:
+    return np.uint32(0 if value == 0 else _ctz(me, value) + 1)
+
+
+CALLS |= {"popc": _popc, "clz": _clz, "ffs": _ffs}
 
 
 # --- what threads do together: each puts its part where the others find it after their turn
@@ -409,6 +465,30 @@ def _all(me: Any, mask: Any, said: Any, turn: Any) -> Any:
 
 
 @device
+def _equal(me: Any, mask: Any, said: Any, turn: Any) -> Any:
+    return _all(me, mask, said, turn) or not _any(me, mask, said, turn)
+
+
+@device
+def _match_any(me: Any, mask: Any, value: Any, turn: Any) -> Any:
+    _named(me, mask)
+    first = number(me) - number(me) % 32
+    bits = 0
+    for lane in range(min(32, _threads(me) - first)):
+        if _of_warp(me, first + lane, value) == value:
+            bits |= 1 << lane
+    return np.int32(bits)
+
+
+@device
+def _match_all(me: Any, mask: Any, value: Any, turn: Any) -> Any:
+    bits = _match_any(me, mask, value, turn)
+    first = number(me) - number(me) % 32
+    whole = np.int64(bits) & 0xFFFFFFFF == (1 << min(32, _threads(me) - first)) - 1
+    return (bits if whole else np.int32(0)), whole
+
+
+@device
 def _any(me: Any, mask: Any, said: Any, turn: Any) -> Any:
     return _ballot(me, mask, said, turn) != 0
 
@@ -451,4 +531,7 @@ EXCHANGES: dict[str, tuple[Any, int | None, bool]] = {
     "ballot_sync": (_ballot, 1, True),
     "all_sync": (_all, 1, True),
     "any_sync": (_any, 1, True),
+    "eq_sync": (_equal, 1, True),
+    "match_any_sync": (_match_any, 1, True),
+    "match_all_sync": (_match_all, 1, True),
 }

@@ -17,12 +17,14 @@ import numpy as np
 from numba import njit
 from numba.core import types as numba_types
 
+from gpulearn.simt.compiled.blocks import SITE_BITS
 from gpulearn.simt.compiled.frame import Frame, Refused
 from gpulearn.simt.compiled.library import (
     CALLS,
     EXCHANGES,
     IDENTITY,
     OPTIONS,
+    leave,
     load,
     look,
     put_block,
@@ -63,6 +65,7 @@ class Rewritten:
         self.frame = Frame(turns=self.turns)
         self.devices: dict[DeviceFunction, Any] = {}
         self.sites = 0  # where threads wait
+        self.place = 0  # the number of the kernel's statement, from 1
         self.serial = 0
         self.kernel = njit(**OPTIONS)(_Rewriter(self, program.source).kernel(arguments))
         self.waits = any(
@@ -129,21 +132,23 @@ class _Rewriter(ast.NodeTransformer):
                 first.append(ast.Assign([ast.Name(name, ast.Store())], value))
             else:
                 self.meant[name] = value
-        nothing = ast.arguments([], [ast.arg(_ME)], None, [], [], None, [])
-        return self.made(nothing, first)
+        for statement in self.tree.body:
+            self.program.place += 1
+            first += self.suite([statement])
+        return self.made(ast.arguments([], [ast.arg(_ME)], None, [], [], None, []), first)
 
     def device(self, defaults: Any) -> Any:
         """A device function, with `me` before its parameters."""
         given = self.tree.args
         self.refuse(given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs, "*")
         names = [ast.arg(_ME), *(ast.arg(a.arg) for a in given.args)]
-        made = self.made(ast.arguments([], names, None, [], [], None, []), [])
+        parameters = ast.arguments([], names, None, [], [], None, [])
+        made = self.made(parameters, self.suite(self.tree.body))
         made.__defaults__ = defaults
         return made
 
-    def made(self, parameters: ast.arguments, first: list[ast.stmt]) -> Any:
+    def made(self, parameters: ast.arguments, body: list[ast.stmt]) -> Any:
         """The Python function."""
-        body = [*first, *self.suite(self.tree.body)]
         tree = ast.FunctionDef(self.source.name, parameters, body, [])
         module = ast.Module([ast.copy_location(tree, self.tree)], [])
         code = compile(ast.fix_missing_locations(module), f"<compiled {self.source.name}>", "exec")
@@ -288,6 +293,8 @@ class _Rewriter(ast.NodeTransformer):
         if found.site:
             return self.own_array(node, name.partition(".")[0])
         self.refuse(node.keywords, "an intrinsic's argument by name")
+        if name == "const.array_like":
+            return self.visit(node.args[0])
         arguments = [self.visit(a) for a in node.args]
         if name in ("grid", "gridsize"):
             name += ast.unparse(node.args[0])
@@ -301,8 +308,12 @@ class _Rewriter(ast.NodeTransformer):
         """What threads do together: each says its part, waits, and looks at the others'."""
         self.refuse(not self.waits, f"{name} in a device function")
         function, place, warp = EXCHANGES[name]
-        self.program.sites += 1
-        turn = ast.Yield(ast.Constant(-self.program.sites if warp else self.program.sites))
+        program = self.program
+        program.sites += 1
+        site = program.place << SITE_BITS | program.sites
+        turn = ast.Yield(ast.Constant(-site if warp else site))
+        if name == "syncwarp" and not arguments:
+            arguments = [ast.Constant(0xFFFFFFFF)]
         if function is None:
             return turn
         if place is not None:
@@ -318,7 +329,9 @@ class _Rewriter(ast.NodeTransformer):
         given |= {k.arg: k.value for k in node.keywords if k.arg}
         shape = self.fixed(given["shape"])
         sizes = shape if isinstance(shape, tuple) else (shape,)
-        kind = callee(self.source.named(given["dtype"]))
+        said = given["dtype"]
+        text = isinstance(said, ast.Constant) and said.value
+        kind = text or callee(self.source.named(said))
         dtype = getattr(kind, "dtype", None) or type_of(kind)
         self.refuse(dtype is None, "the type of an array")
         place = self.program.frame.own(space, tuple(map(int, sizes)), np.dtype(dtype))
@@ -404,8 +417,10 @@ class _Rewriter(ast.NodeTransformer):
             node.body.insert(0, ast.Expr(self.mine(look)))
         return made
 
-    def visit_Return(self, node: ast.Return) -> ast.AST:  # noqa: N802
+    def visit_Return(self, node: ast.Return) -> Any:  # noqa: N802
         self.refuse(self.prefix, "a return on the way to others")
+        if self.waits and self.program.turns:
+            return [ast.Expr(self.mine(leave, ast.Constant(self.program.place))), node]
         return self.generic_visit(node)
 
     # --- functions in which threads wait: they are written out where they are called
