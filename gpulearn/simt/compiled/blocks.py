@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from numba import njit
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from gpulearn.simt.compiled.frame import HEADER, ME, WORD, Frame, reader, word_at
-from gpulearn.simt.compiled.library import OPTIONS, leave, left_in, look, word
+from gpulearn.simt.compiled.thread import OPTIONS, leave, left_in, look, word
 
 __all__ = ["SITE_BITS", "in_turns", "to_the_end"]
 
 SITE_BITS = 12  # of a place where threads wait; above is the number of the kernel's statement
-
 
 
 def _header(name: str) -> Any:
@@ -33,14 +31,16 @@ _round, _set_round = word("round")
 _meeting, _set_meeting = word("meeting")
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _me(typingctx: Any, address: Any, block: Any, thread: Any, number: Any) -> Any:
     """Who a thread is."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         parts = [args[0]]
         for triple in args[1:3]:
-            parts += [builder.trunc(builder.extract_value(triple, n), ir.IntType(32)) for n in range(3)]
+            parts += [
+                builder.trunc(builder.extract_value(triple, n), ir.IntType(32)) for n in range(3)
+            ]
         return context.make_tuple(builder, ME, [*parts, args[3]])
 
     triple = types.UniTuple(types.int64, 3)
@@ -50,7 +50,7 @@ def _me(typingctx: Any, address: Any, block: Any, thread: Any, number: Any) -> A
 def _poison(frame: Frame, space: str) -> Any:
     """A function of `me` that fills what nobody has written with what is no result."""
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def fill(typingctx: Any, me: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             base = builder.load(word_at(builder, args[0], HEADER[space]))
@@ -73,7 +73,7 @@ def to_the_end(kernel: Any, frame: Frame) -> Any:
     """Runs the blocks `first` to `last`, each thread from its beginning to its end."""
     clear, clear_own = _poison(frame, "shared"), _poison(frame, "local")
 
-    @njit(**OPTIONS)  # type: ignore[untyped-decorator]
+    @njit(**OPTIONS)
     def run(address: Any, first: Any, last: Any) -> Any:
         nobody = _me(address, (0, 0, 0), (0, 0, 0), 0)
         x, y, z = dx(nobody), dy(nobody), dz(nobody)
@@ -99,7 +99,7 @@ def to_the_end(kernel: Any, frame: Frame) -> Any:
 # --- in turns
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _size(typingctx: Any, generator: Any) -> Any:
     """The bytes of a generator's state."""
 
@@ -110,7 +110,7 @@ def _size(typingctx: Any, generator: Any) -> Any:
     return types.int64(generator), codegen
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _keep(typingctx: Any, generator: Any, address: Any) -> Any:
     """Puts the state of a generator at an address."""
 
@@ -122,7 +122,7 @@ def _keep(typingctx: Any, generator: Any, address: Any) -> Any:
     return types.none(generator, types.int64), codegen
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _kept(typingctx: Any, like: Any, address: Any) -> Any:
     """The generator whose state is at an address."""
 
@@ -142,7 +142,7 @@ def in_turns(kernel: Any, frame: Frame) -> Any:
     """
     clear, clear_own = _poison(frame, "shared"), _poison(frame, "local")
 
-    @njit(**OPTIONS)  # type: ignore[untyped-decorator]
+    @njit(**OPTIONS)
     def start(address: Any, number: Any) -> None:
         nobody = _me(address, (0, 0, 0), (0, 0, 0), 0)
         size = _size(kernel(nobody))
@@ -159,7 +159,7 @@ def in_turns(kernel: Any, frame: Frame) -> Any:
             leave(me, 0)
             _keep(kernel(me), _states(me) + thread * size)
 
-    @njit(**OPTIONS)  # type: ignore[untyped-decorator]
+    @njit(**OPTIONS)
     def meet(address: Any, first: Any, last: Any) -> Any:
         """Runs threads on to where they wait: where that is, and how many have ended before."""
         nobody = _me(address, (0, 0, 0), (0, 0, 0), 0)
@@ -179,7 +179,7 @@ def in_turns(kernel: Any, frame: Frame) -> Any:
                 raise RuntimeError
         return where, ended
 
-    @njit(**OPTIONS)  # type: ignore[untyped-decorator]
+    @njit(**OPTIONS)
     def run(address: Any, first: Any, last: Any) -> Any:
         nobody = _me(address, (0, 0, 0), (0, 0, 0), 0)
         if first == last:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
+from numba import types
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
@@ -26,11 +26,11 @@ __all__ = ["HEADER", "ME", "WORD", "Frame", "Refused", "reader", "word_at"]
 WORD = ir.IntType(64)
 HEADER = {
     name: 8 * place
-    for place, name in enumerate(
-        "stop blockDim.x blockDim.y blockDim.z gridDim.x gridDim.y gridDim.z "
-        "shared local states exchange left round meeting block noted".split()
-    )
-}
+    for place, name in enumerate((
+        "stop", "blockDim.x", "blockDim.y", "blockDim.z", "gridDim.x", "gridDim.y", "gridDim.z",
+        "shared", "local", "states", "exchange", "left", "round", "meeting", "block", "noted",
+    ))
+}  # fmt: skip
 ME = types.Tuple((types.int64, *[types.int32] * 6, types.int64))
 _DATA = 4  # the field of Numba's array that holds the address of its elements
 _FORMATS = {  # of numbers, in whole words
@@ -73,7 +73,7 @@ def reader(kind: Any, offset: int, pitch: Callable[[], int] = int) -> Any:
     With a `pitch`, it is an array of which each thread has its own, so many bytes apart.
     """
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def read(typingctx: Any, me: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             model = context.data_model_manager[kind]

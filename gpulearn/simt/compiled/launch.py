@@ -154,7 +154,9 @@ class _Code:
             _compare(compiled, device_types(found.dispatcher))
         self.took = math.inf  # seconds of the last launch
 
-    def run(self, grid: Triple, block: Triple, values: tuple[Any, ...], dynamic: int) -> list[int] | None:
+    def run(
+        self, grid: Triple, block: Triple, values: tuple[Any, ...], dynamic: int
+    ) -> list[int] | None:
         """Carries out a launch; None where it came upon what only the machine can tell.
 
         It gives the numbers of some blocks, if there are any, of which something is to be told.
@@ -186,7 +188,8 @@ class _Code:
         running = [pool.submit(work, frame) for frame in frames]
         try:
             while wait(running, limits.SECONDS).not_done:
-                if self.waits and not any([frame.goes_on() for frame in frames]):
+                moved = [frame.goes_on() for frame in frames]
+                if self.waits and not any(moved):
                     break  # an endless loop, of which the machine tells
         finally:
             for frame in frames:

@@ -15,22 +15,14 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numba.core import types as numba_types
+from numba import types as numba_types
 
+from gpulearn.simt.compiled.access import load, store
 from gpulearn.simt.compiled.blocks import SITE_BITS
+from gpulearn.simt.compiled.exchange import EXCHANGES, put_block, put_warp
 from gpulearn.simt.compiled.frame import Frame, Refused
-from gpulearn.simt.compiled.library import (
-    CALLS,
-    EXCHANGES,
-    IDENTITY,
-    OPTIONS,
-    leave,
-    load,
-    look,
-    put_block,
-    put_warp,
-    store,
-)
+from gpulearn.simt.compiled.library import CALLS
+from gpulearn.simt.compiled.thread import IDENTITY, OPTIONS, leave, look
 from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, callee, intrinsics
 from gpulearn.simt.core.source import MISSING, KernelSource
 from gpulearn.simt.core.values import normal
@@ -224,14 +216,14 @@ class _Rewriter(ast.NodeTransformer):
         self.refuse(isinstance(node, _REFUSED) and node, type(node).__name__)
         return super().visit(node)
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id in self.meant:
             return copy.deepcopy(self.meant[node.id])
         if node.id in self.source.locals:
             return ast.copy_location(ast.Name(self.prefix + node.id, node.ctx), node)
         return self.known(self.source.lookup(node.id))
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         value = self.source.named(node)
         if value is not MISSING:
             return self.known(value)
@@ -242,12 +234,12 @@ class _Rewriter(ast.NodeTransformer):
             return self.mine(IDENTITY[name])
         return self.generic_visit(node)
 
-    def visit_Slice(self, node: ast.Slice) -> ast.expr:  # noqa: N802
+    def visit_Slice(self, node: ast.Slice) -> ast.expr:
         parts = (node.lower, node.upper, node.step)
         none = ast.Constant(None)
         return self.call(slice, *(self.visit(p) if p else copy.copy(none) for p in parts))
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: N802
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         members = getattr(self.source.named(node.value), "__members__", {})
         if isinstance(node.slice, ast.Constant) and node.slice.value in members:
             return self.known(members[node.slice.value])
@@ -264,7 +256,7 @@ class _Rewriter(ast.NodeTransformer):
                        (index.lower, index.upper, index.step))  # fmt: skip
         return isinstance(index, ast.Constant) and isinstance(index.value, str)
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         value = self.source.named(node.func)
         if value is MISSING:
             self.refuse(isinstance(node.func, ast.Name), "a variable that is called")
@@ -346,25 +338,25 @@ class _Rewriter(ast.NodeTransformer):
 
     # --- statements
 
-    def visit_Expr(self, node: ast.Expr) -> Any:  # noqa: N802
+    def visit_Expr(self, node: ast.Expr) -> Any:
         if isinstance(node.value, ast.Constant):
             return ast.Pass()
         inlined = self.inlined(node.value)
         return inlined[0] if inlined else self.generic_visit(node)
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if node.value is None:
             return ast.Pass()
         return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
 
-    def visit_Assign(self, node: ast.Assign) -> Any:  # noqa: N802
+    def visit_Assign(self, node: ast.Assign) -> Any:
         before, value = self.inlined(node.value) or ([], self.visit(node.value))
         first = node.targets[0]
         made = isinstance(node.value, ast.Call) and callee(self.source.named(node.value.func))
-        if isinstance(made, Intrinsic) and made.site and isinstance(first, ast.Name):
-            if len(node.targets) == 1 and self.stored[first.id] == 1:
-                self.meant[first.id] = value  # not kept while others take their turn
-                return ast.Pass()
+        array = isinstance(made, Intrinsic) and made.site and len(node.targets) == 1
+        if array and isinstance(first, ast.Name) and self.stored[first.id] == 1:
+            self.meant[first.id] = value  # not kept while others take their turn
+            return ast.Pass()
         after: list[ast.stmt] = []
         targets = [self.target(t, after) for t in node.targets]
         done = [*before, ast.Assign(targets, value), *after]
@@ -386,7 +378,7 @@ class _Rewriter(ast.NodeTransformer):
             return node
         return self.visit(node)
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> Any:  # noqa: N802
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         target = node.target
         if not isinstance(target, ast.Subscript) or self.by_numba(target):
             return self.generic_visit(node)
@@ -400,11 +392,11 @@ class _Rewriter(ast.NodeTransformer):
         ]
         return [ast.copy_location(s, node) for s in done]
 
-    def visit_For(self, node: ast.For) -> ast.AST:  # noqa: N802
+    def visit_For(self, node: ast.For) -> ast.AST:
         self.refuse(any(isinstance(n, ast.Subscript) for n in ast.walk(node.target)), "a target")
         return self.loop(node)
 
-    def visit_While(self, node: ast.While) -> ast.AST:  # noqa: N802
+    def visit_While(self, node: ast.While) -> ast.AST:
         assigned = syntax.bound([node])
         self.refuse(not assigned or syntax.hopeless(node, assigned), "a loop that waits")
         return self.loop(node)
@@ -417,7 +409,7 @@ class _Rewriter(ast.NodeTransformer):
             node.body.insert(0, ast.Expr(self.mine(look)))
         return made
 
-    def visit_Return(self, node: ast.Return) -> Any:  # noqa: N802
+    def visit_Return(self, node: ast.Return) -> Any:
         self.refuse(self.prefix, "a return on the way to others")
         if self.waits and self.program.turns:
             return [ast.Expr(self.mine(leave, ast.Constant(self.program.place))), node]
