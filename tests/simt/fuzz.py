@@ -11,6 +11,7 @@ import random
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
@@ -19,6 +20,8 @@ import numba
 import numpy as np
 
 import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.simt.compiled import launch as compiled_launch
 from gpulearn.simt.machine import execution
 
 from . import grammar, reference, reference_types, sources
@@ -27,6 +30,7 @@ from .harness import launch, xray
 Run = Callable[..., Any]
 UNSET = "to which nothing was assigned"
 LEFT = "returned before this barrier"
+FAST = "ran as compiled code"
 
 
 def _xray(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
@@ -38,7 +42,7 @@ def _xray(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
 def _plain(kernel: Any, grid: Any, block: Any, *args: Any, checked: bool = True) -> None:
     with warnings.catch_warnings():
         # mixed arithmetic is what the grammar is for: a leak of float64 is no mistake here
-        warnings.filterwarnings("ignore", message=f".*(float64|{UNSET}|{LEFT}).*")
+        warnings.filterwarnings("ignore", message=f".*(float64|{UNSET}|{LEFT}|{FAST}).*")
         launch(kernel, grid, block, *args, checked=checked)
 
 
@@ -52,6 +56,17 @@ def _reordered(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
 
 
 RUNS: list[Run] = [_xray, _plain, _unchecked, _reordered]
+left_to_the_machine: Counter[str] = Counter()  # why, of kernels that were not compiled
+
+
+def compiled(kernel: Any, grid: Any, block: Any, *args: Any) -> None:
+    """A launch by compiled code, if there is some."""
+    kernel = cuda.jit(kernel)
+    with patch.object(compiled_launch, "BUDGET", 0):
+        _unchecked(kernel, grid, block, *args)
+    (overload,) = kernel.overloads.values()
+    if overload.unchecked.refused:
+        left_to_the_machine[overload.unchecked.refused] += 1
 
 
 def difference(program: grammar.Program, cases: list[tuple[int, Run]]) -> str | None:
@@ -59,8 +74,6 @@ def difference(program: grammar.Program, cases: list[tuple[int, Run]]) -> str | 
 
     A case is the seed of the data and the way to run; the kernel is the same for all.
     """
-    from gpulearn import cuda
-
     theirs = sources.module(program.source, numba.cuda).kernel
     ours = sources.module(program.source, cuda).kernel
     for seed, run in cases:
@@ -109,13 +122,15 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0, help="seed of the first case")
     parser.add_argument("--show", action="store_true", help="print each differing kernel")
+    parser.add_argument("--compiled", action="store_true", help="carry them out by compiled code")
     options = parser.parse_args(argv)
+    runs = [compiled] if options.compiled else RUNS
     start, different = time.monotonic(), []
     for seed in range(options.first, options.first + options.cases):
         program = grammar.program(random.Random(seed).randrange)
         try:
             with np.errstate(all="ignore"):
-                wrong = difference(program, [(seed, RUNS[seed % len(RUNS)])])
+                wrong = difference(program, [(seed, runs[seed % len(runs)])])
         except Exception as error:  # one bad case must not hide the next
             wrong = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
         if wrong:
@@ -125,6 +140,8 @@ def main(argv: list[str] | None = None) -> int:
                 print(program.source)
     seconds = time.monotonic() - start
     print(f"{options.cases} random kernels, {len(different)} differ, {seconds:.0f} s")
+    for why, count in left_to_the_machine.most_common():
+        print(f"{count} left to the machine: {why}")
     return int(bool(different))
 
 

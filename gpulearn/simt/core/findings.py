@@ -24,6 +24,7 @@ KINDS = {
     "unsupported": "error",
     "implicit-copy": "warning",
     "no-type-check": "warning",  # Numba could not be asked
+    "unchecked": "warning",
     "exception": "error",
     "machine-fault": "error",  # of this package, not of the kernel
 }

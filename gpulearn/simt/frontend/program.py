@@ -60,7 +60,8 @@ class Program:
             )
         return self._translations[key]
 
-    def _source(self, device: DeviceFunction) -> KernelSource:
+    def source_of(self, device: DeviceFunction) -> KernelSource:
+        """The source of a device function, with its names frozen."""
         if device not in self._devices:
             self._devices[device] = device.source or read(device.function)
         return self._devices[device]
@@ -71,7 +72,7 @@ class Program:
         """A device function, and the arguments as its declared signature wants them."""
         declared, args = device_call(device.dispatcher, args)
         translation = self._translated(
-            self._source(device), declared, lambda: device_types(device.dispatcher, declared)
+            self.source_of(device), declared, lambda: device_types(device.dispatcher, declared)
         )
         return translation, args
 
@@ -123,7 +124,7 @@ class Program:
             seen.add(source.unit)
             yield source
             for thing in list(source.frozen.values()):
-                waiting.extend(map(self._source, _device_functions(thing)))
+                waiting.extend(map(self.source_of, _device_functions(thing)))
 
     def _mentions(self, *words: str) -> bool:
         return any(

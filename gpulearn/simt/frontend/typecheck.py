@@ -38,6 +38,7 @@ __all__ = [
     "numba_type",
     "number_dtype",
     "unasked",
+    "variable_types",
     "verdict",
 ]
 
@@ -218,7 +219,7 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Find
     except Exception as error:
         return reason(function, error) or give_up(error), {}
     try:
-        return _new_array(annotation), _variables(annotation)
+        return _new_array(annotation), variable_types(annotation)
     except (AttributeError, KeyError, ImportError):  # the verdict stands without the types
         return None, {}
 
@@ -238,7 +239,7 @@ def _new_array(annotation: Any) -> Finding | None:
     return None
 
 
-def _variables(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
+def variable_types(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
     """The dtype that each assignment gives to a variable: (name, line) -> dtype.
 
     Numba numbers the versions of a variable (`acc`, `acc.1`) and copies a version into the
@@ -300,7 +301,7 @@ def device_types(dispatcher: Any, declared: Any = None) -> Types:
     doubtful = set()
     for compiled in [overloads[declared]] if declared else overloads.values():
         try:
-            variables = _variables(compiled.type_annotation)
+            variables = variable_types(compiled.type_annotation)
             result = kind_of(compiled.signature.return_type)
             if result is not None:
                 variables[RETURNED, 0] = result

@@ -125,15 +125,21 @@ def run(
         given = zip(source.parameters, marshalled.values, strict=True)
         idle = program.idle(frozenset(name for name, v in given if views(v)))
         observers: list[Observer] = []
+        hazards = only is None and (xray or checking())
         if counters is not None and recorder is not None:
             counters.expect(marshalled.values)
             observers += [recorder, counters]
-        if only is None and (xray or checking()):
+        if hazards:
             observers += [Initialised(), Races(math.prod(shape[0]))]
-        result = launch(
-            program, *shape, marshalled.values, dynamic=sharedmem, observers=observers,
-            seed=current_seed(), only=only, keep_going=keeps_going(),
-        )  # fmt: skip
+        if hazards or only is not None or current_seed() or keeps_going():
+            result = launch(
+                program, *shape, marshalled.values, dynamic=sharedmem, observers=observers,
+                seed=current_seed(), only=only, keep_going=keeps_going(),
+            )  # fmt: skip
+            if hazards and all(f.severity != "error" for f in result.findings):
+                overload.unchecked.passed(*shape, marshalled.values)
+        else:
+            result = overload.unchecked(*shape, marshalled.values, sharedmem)
         overload.shared_bytes = max(overload.shared_bytes or 0, result.shared_bytes)
         result.findings[:0] = idle
         if overload.unjudged is not None:

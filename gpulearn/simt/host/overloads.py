@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from gpulearn.errors import KernelError
+from gpulearn.simt.compiled.launch import CompiledLaunches
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.limits import resident
 from gpulearn.simt.core.source import KernelSource
@@ -145,6 +146,7 @@ class Overload:
             raise Stop(finding)
         self.unjudged = unasked() if arguments is None else finding
         program.accept()
+        self.unchecked = CompiledLaunches(program, arguments)
         self.refused = refused  # what Numba could compile and the machine cannot run
 
     def _check(self, options: Options) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,16 @@ from gpulearn.simt.machine.machine import Machine
 from gpulearn.simt.machine.spaces import TooLarge
 from gpulearn.simt.observers.observer import Events, Observer
 
-__all__ = ["LaunchResult", "launch"]
+__all__ = ["Abandoned", "LaunchResult", "launch", "written_allocations"]
 
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
 SHUFFLED = 1 << 22  # blocks; the order of more is only turned round
 CHUNK = 32_768  # threads carried out together: small enough for the processor's caches
+
+
+class Abandoned(Exception):  # noqa: N818 - control flow inside the package, never shown
+    """Ends a launch that somebody else will carry out, from arguments as they were."""
 
 
 @dataclass
@@ -53,17 +57,21 @@ def launch(
     seed: int = 0,
     only: Lanes | None = None,
     keep_going: bool = False,
+    tired: Callable[[], None] | None = None,
 ) -> LaunchResult:
     """Runs a kernel over views and numbers (see `arguments` for what makes them).
 
     `grid` and `block` are what `check_shape` gives.
     `only` are the numbers of the blocks to run, ascending, if not all. With `keep_going`,
-    accesses out of bounds are skipped.
+    accesses out of bounds are skipped. `tired` is called now and then, and may abandon the launch.
+
+    Raises:
+        Abandoned: `tired` has raised it.
     """
     log = FindingLog(keep_going=keep_going)
     result = LaunchResult(program.source, [])
     try:
-        started = _Launch(program, grid, block, args, log, observers, dynamic, seed, only)
+        started = _Launch(program, grid, block, args, log, observers, dynamic, seed, only, tired)
         started.run()
         result.shared_bytes = started.shared_bytes
     except Stop as stop:
@@ -86,6 +94,7 @@ class _Launch:
     dynamic: int
     seed: int
     only: Lanes | None
+    tired: Callable[[], None] | None
     saved: dict[Allocation, Lanes] = field(default_factory=dict)
     shared_bytes: int = 0
 
@@ -103,7 +112,7 @@ class _Launch:
         if program.cooperative:
             chunk = total
             check_together(total, self.threads)
-        written = _allocations(program, self.args)
+        written = written_allocations(program, self.args)
         if program.makes_arrays or any(o.replays for o in self.observers):
             self.saved = {a: a.data.copy() for a in written}
         while True:
@@ -136,13 +145,15 @@ class _Launch:
         translation = self.program.kernel(counting=telling)
         machine: Machine | None = None
         for numbers in self._chunks(size):
+            if self.tired is not None:
+                self.tired()
             order = None
             if self.seed:
                 rng = np.random.default_rng((self.seed, int(numbers[0])))
                 order = rng.permutation(len(numbers) * self.threads)
             last, machine = machine, Machine(
                 self.program, self.grid, self.block, numbers, findings=self.log, events=events,
-                dynamic=self.dynamic, order=order,
+                dynamic=self.dynamic, order=order, tired=self.tired,
             )  # fmt: skip
             for told in events.chunk:
                 told(machine, last)
@@ -186,7 +197,7 @@ def _guarded(m: Machine, translation: Translation, args: tuple[Any, ...]) -> Non
         raise m.stop("no-progress", message) from None
     except MemoryError:
         raise m.stop("launch-limit", "not enough memory") from None
-    except TooLarge:
+    except (TooLarge, Abandoned):
         raise
     except Exception as error:
         raise Stop(_misuse(m, error) or _fault(m, error)) from error
@@ -226,7 +237,7 @@ def _fault(m: Chunk, error: Exception) -> Finding:
     return Finding("machine-fault", m.here(), message)
 
 
-def _allocations(program: MachineProgram, args: tuple[Any, ...]) -> list[Allocation]:
+def written_allocations(program: MachineProgram, args: tuple[Any, ...]) -> list[Allocation]:
     """The allocations that the kernel may write; the others are marked read-only."""
     written = program.written_parameters
     names = program.source.parameters

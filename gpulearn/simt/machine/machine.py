@@ -51,6 +51,7 @@ from gpulearn.simt.observers.observer import Events
 __all__ = ["Frame", "Machine"]
 
 STEP_LIMIT = 4_000_000  # iterations of all loops in one chunk; beyond, the clock decides
+LOOK = 64  # iterations between two questions whether to go on
 DEPTH_LIMIT = 64  # device functions inside device functions
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
@@ -92,6 +93,7 @@ class Machine(Chunk):
         events: Events,
         dynamic: int,
         order: Lanes | None = None,
+        tired: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(program.source, grid, block, numbers, findings)
         self.program = program
@@ -100,6 +102,7 @@ class Machine(Chunk):
         self.order = order  # in which the threads of a statement write, if not in their own
         self.frames: list[Frame] = []
         self.given: tuple[Any, ...] = ()  # to the function that is entered next
+        self.tired = tired  # asked now and then whether to go on
         self.steps = 0
         self.begun = time.monotonic()
         self.written = 0  # stores so far; while a loop is watched, those that changed something
@@ -116,6 +119,8 @@ class Machine(Chunk):
     def step(self) -> None:
         """Counts an iteration, so that no launch goes on for ever."""
         self.steps += 1
+        if self.tired is not None and self.steps % LOOK == 0:
+            self.tired()
         if self.steps > STEP_LIMIT and self.steps % 1024 == 0:
             if time.monotonic() - self.begun < limits.SECONDS:
                 return

@@ -1,0 +1,1 @@
+"""Compiled launches: a kernel as loops over blocks and threads, by Numba's CPU compiler."""

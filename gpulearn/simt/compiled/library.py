@@ -1,0 +1,121 @@
+"""What kernels call in compiled code: a thread's place, atomics and bits.
+
+One thread at a time carries out an atomic: there is nobody between its read and its write.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from gpulearn.simt.compiled.access import load, store
+from gpulearn.simt.compiled.thread import GRID, device, lanemask_lt
+
+__all__ = ["CALLS"]
+
+
+# --- atomics
+
+
+def _atomic(update: Callable[..., Any]) -> Any:
+    @device
+    def operate(me: Any, array: Any, index: Any, value: Any) -> Any:
+        old = load(array, index)
+        store(array, index, update(old, array.dtype.type(value)))
+        return old
+
+    return operate
+
+
+@device
+def _exchanged(old: Any, value: Any) -> Any:
+    return value
+
+
+@device
+def _greatest(old: Any, value: Any) -> Any:
+    return value if value > old else old  # a NaN stays, and one that comes changes nothing
+
+
+@device
+def _least(old: Any, value: Any) -> Any:
+    return value if value < old else old
+
+
+@device
+def _increased(old: Any, limit: Any) -> Any:
+    return old - old if old >= limit else old + 1
+
+
+@device
+def _decreased(old: Any, limit: Any) -> Any:
+    return limit if old == 0 or old > limit else old - 1
+
+
+@device
+def _swap(me: Any, array: Any, index: Any, expected: Any, value: Any) -> Any:
+    old = load(array, index)
+    if old == array.dtype.type(expected):
+        store(array, index, value)
+    return old
+
+
+@device
+def _swap_first(me: Any, array: Any, expected: Any, value: Any) -> Any:
+    return _swap(me, array, 0, expected, value)
+
+
+ATOMICS: dict[str, Any] = {
+    f"atomic.{name}": _atomic(update)
+    for name, update in {
+        "add": operator.add, "sub": operator.sub, "and_": operator.and_, "or_": operator.or_,
+        "xor": operator.xor, "exch": _exchanged, "inc": _increased,
+        "dec": _decreased, "max": _greatest, "min": _least,
+    }.items()
+} | {"atomic.cas": _swap, "atomic.compare_and_swap": _swap_first}  # fmt: skip
+
+
+@device
+def _fence(me: Any) -> None:
+    """One thread at a time: all see what it has written."""
+
+
+# --- bits
+
+
+def _bits(name: str) -> Any:
+    """An operation of LLVM's on the bits of a number."""
+
+    @intrinsic
+    def operate(typingctx: Any, me: Any, value: Any) -> Any:
+        kind = types.unliteral(value)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            word = args[1]
+            if name in ("ctlz", "cttz"):
+                return getattr(builder, name)(word, ir.IntType(1)(0))
+            return getattr(builder, name)(word)
+
+        return kind(me, kind), codegen
+
+    return operate
+
+
+_popc, _clz, _ctz = map(_bits, ("ctpop", "ctlz", "cttz"))
+
+
+@device
+def _ffs(me: Any, value: Any) -> Any:
+    return np.uint32(0 if value == 0 else _ctz(me, value) + 1)
+
+
+CALLS: dict[str, Any] = {
+    **GRID, **ATOMICS, "lanemask_lt": lanemask_lt, "popc": _popc, "clz": _clz, "ffs": _ffs,
+    "threadfence": _fence, "threadfence_block": _fence, "threadfence_system": _fence,
+}  # fmt: skip
