@@ -442,13 +442,22 @@ class Machine(Chunk):
         if type(found) is View:
             return found
         place, slot = found  # type: ignore[misc]
-        if thing.dtype.kind == "V":
+        if thing.dtype.kind in "VSU":
+            self._check_no_string(thing)
             return Record(thing, place)
         for told in self.events.access:
             told(self, thing, slot, place, "load")
         value = gather(thing, slot, self.lane_base(thing))
         older = self.events.older
         return value if older is None else older(self, thing, slot, place, value)
+
+    def _check_no_string(self, view: View) -> None:
+        if view.dtype.kind != "V":
+            message = (
+                f"{view.name} holds strings ({view.dtype}), which the SIMT machine does not "
+                "support: keep numbers in arrays, such as codes that stand for the strings"
+            )
+            raise self.stop("unsupported", message, array=view.name)
 
     def _item(self, thing: Any, index: Any) -> Any:
         if isinstance(thing, Record):
@@ -507,7 +516,8 @@ class Machine(Chunk):
         if view.space == "const" or view.allocation.space == "const":
             message = f"{view.name} is constant memory and cannot be written"
             raise self.stop("not-a-kernel", message, array=view.name)
-        if view.dtype.kind == "V":
+        if view.dtype.kind in "VSU":
+            self._check_no_string(view)
             return self._store_record(view, place, value)
         if value is None:
             message = f"None cannot be stored in {view.name}: a function ended without a return"
