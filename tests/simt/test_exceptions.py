@@ -121,3 +121,23 @@ def test_a_raise_in_a_device_function_ends_more_than_that_function() -> None:
     with pytest.raises(ValueError, match="thread 1 of block 0 raises ValueError: negative"):
         cuda.jit(debug=True)(roots)[1, 4](out, bad)
     np.testing.assert_array_equal(out.copy_to_host(), np.arange(4) ** 0.5)
+
+
+def test_complex_numbers_are_not_divided_by_zero() -> None:
+    def kernel(out, x, y):
+        i = cuda.grid(1)
+        if i != 2:
+            out[i] = x[i] / y[i]
+
+    for zeros, kind in ((1, np.complex64), (1, np.float64), (2, np.complex128)):
+        x, y = np.ones(4, np.complex128), np.arange(1, 5).astype(kind)
+        y[zeros] = 0
+        out, *given = device(np.zeros(4, np.complex128), x, y)
+        if zeros == 2:  # of a thread that does not divide
+            cuda.jit(kernel)[1, 4](out, *given)
+            np.testing.assert_allclose(out.copy_to_host(), [1, 0.5, 0, 0.25])
+            continue
+        with pytest.raises(gl.errors.KernelError, match="thread 1 .*complex division by zero; on"):
+            cuda.jit(kernel)[1, 4](out, *given)
+        with pytest.raises(ZeroDivisionError, match="thread 1 of block 0 raises ZeroDivision"):
+            cuda.jit(debug=True)(kernel)[1, 4](out, *given)

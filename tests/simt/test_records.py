@@ -59,3 +59,20 @@ def test_records_of_one_layout_are_two_types_if_one_is_aligned():
         first_parts[1, 1](np.zeros(1, np.dtype([("a", "i4"), ("c", "i4")], align=align)))
     assert len(first_parts.signatures) >= 2
     assert len(set(map(str, first_parts.signatures))) == len(first_parts.signatures)
+
+
+@cuda.jit
+def named(records):
+    i = cuda.grid(1)
+    records[i].n = i
+    if i > 2:
+        records[i]["name"] = "late"
+
+
+def test_strings_in_records_are_carried_and_not_touched():
+    people = np.zeros(4, np.dtype([("n", np.int32), ("name", "<U4")]))
+    people["name"] = "Ada"
+    named[1, 3](people)
+    assert people.tolist() == [(0, "Ada"), (1, "Ada"), (2, "Ada"), (0, "Ada")]
+    with pytest.raises(KernelError, match=r"records.name holds strings \(<U4\), which the SIMT"):
+        named[1, 4](people)

@@ -6,6 +6,7 @@ import gc
 import warnings
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -313,3 +314,14 @@ def test_a_verdict_that_fails_is_told_once_and_in_each_report(
         assert (finding.kind, finding.severity) == ("no-type-check", "warning")
         assert report.ok
         assert "could not be asked" in str(report)
+
+
+def test_a_maximum_is_refused_alike_once_numba_for_the_cpu_knows_it() -> None:
+    def kernel(a, out):
+        out[0] = np.max(a)
+
+    numba.njit(lambda a: np.max(a))(np.zeros(2))
+    with pytest.raises(
+        gl.errors.KernelError, match="no code for the max of a whole array: write a loop"
+    ):
+        cuda.jit(kernel)[1, 1](cuda.to_device(np.zeros(3)), cuda.to_device(np.zeros(1)))

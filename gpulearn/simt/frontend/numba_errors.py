@@ -172,6 +172,10 @@ _SENTENCES = (
         "{2} is {0} on one path and {1} on another: it needs one type",
     ),
     (
+        r">>> (?:npy_|nan)?(min|max)\(array\([^()]*\)\)$",
+        "Numba's CUDA target has no code for the {0} of a whole array: write a loop over it",
+    ),
+    (
         r"Untyped global name '(\w+)'.*type of <class '(?:\w+\.)*(\w+)'>",
         "{0} is a {1}, which a kernel cannot use: it takes numbers, tuples and arrays",
     ),
@@ -247,10 +251,6 @@ _SENTENCES = (
     (
         r">>> (?:bool|not_)\(array\(",
         TRUTH,
-    ),
-    (
-        r">>> (?:npy_|nan)?(min|max)\(array\([^()]*\)\)$",
-        "Numba's CUDA target has no code for the {0} of a whole array: write a loop over it",
     ),
     (
         r">>> (\w+)\(array\([^()]*\)\)$",

@@ -331,7 +331,8 @@ class _Translator:
             raise self.refuse(node, "the operator @")
         if self.debug and name in ("Div", "FloorDiv", "Mod"):
             right = f"m.divisor({right})"
-        text = f"{name}({left}, {right})"
+        operation = "m.quotient" if name == "Div" and not self.debug else name
+        text = f"{operation}({left}, {right})"
         floats = name in ("Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "Pow")
         return f"m.flop({text})" if self.counting and floats else text
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.simt.core import limits
-from gpulearn.simt.core.arithmetic import COMPARE
+from gpulearn.simt.core.arithmetic import BINARY, COMPARE
 from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.findings import Finding, FindingLog, Stop
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
@@ -309,14 +309,27 @@ class Machine(Chunk):
             raise self._raised(kind, self.mask, *args)
         finding = self._exception(kind, self.mask, *args)
         if len(self.frames) > 1:
-            finding.message += (
-                "; on a GPU it ends here and nobody is told, which the SIMT machine does not "
-                "carry out in a device function: ask for @cuda.jit(debug=True), or return a value"
-            )
-            raise Stop(finding)
+            raise self._silent_end(finding, "return a value")
         finding.message += "; on a GPU it just ends, only @cuda.jit(debug=True) tells the host"
         self.note(("exception", self.line), finding)
         self.give_back(frame, UNDEFINED)
+
+    def _silent_end(self, finding: Finding, instead: str) -> Stop:
+        """The error for threads that a GPU ends in the midst of a statement."""
+        finding.message += (
+            "; on a GPU it ends here and nobody is told, which the SIMT machine does not carry "
+            f"out within a statement: ask for @cuda.jit(debug=True), or {instead}"
+        )
+        return Stop(finding)
+
+    def quotient(self, a: Value, b: Value) -> Value:
+        """`a / b`: that of complex numbers is a function of Numba's, which raises for a zero."""
+        if "c" in (dtype_of(a).kind, dtype_of(b).kind):
+            zero, _ = split(self.mask, np.equal(b, 0))
+            if zero is not EMPTY:
+                finding = self._exception(ZeroDivisionError, zero, "complex division by zero")
+                raise self._silent_end(finding, "test the divisor before")
+        return BINARY["Div"](a, b)
 
     def divisor(self, value: Value) -> Value:
         """The right side of a division, which `debug` wants not to be zero."""
@@ -447,13 +460,22 @@ class Machine(Chunk):
         if type(found) is View:
             return found
         place, slot = found  # type: ignore[misc]
-        if thing.dtype.kind == "V":
+        if thing.dtype.kind in "VSU":
+            self._check_no_string(thing)
             return Record(thing, place)
         for told in self.events.access:
             told(self, thing, slot, place, "load")
         value = gather(thing, slot, self.lane_base(thing))
         older = self.events.older
         return value if older is None else older(self, thing, slot, place, value)
+
+    def _check_no_string(self, view: View) -> None:
+        if view.dtype.kind != "V":
+            message = (
+                f"{view.name} holds strings ({view.dtype}), which the SIMT machine does not "
+                "support: keep numbers in arrays, such as codes that stand for the strings"
+            )
+            raise self.stop("unsupported", message, array=view.name)
 
     def _item(self, thing: Any, index: Any) -> Any:
         if isinstance(thing, Record):
@@ -512,7 +534,8 @@ class Machine(Chunk):
         if view.space == "const" or view.allocation.space == "const":
             message = f"{view.name} is constant memory and cannot be written"
             raise self.stop("not-a-kernel", message, array=view.name)
-        if view.dtype.kind == "V":
+        if view.dtype.kind in "VSU":
+            self._check_no_string(view)
             return self._store_record(view, place, value)
         if value is None:
             message = f"None cannot be stored in {view.name}: a function ended without a return"
