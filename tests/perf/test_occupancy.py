@@ -135,3 +135,16 @@ def test_the_machines_limits_are_those_of_the_largest_gpu():
     for threads in (1, 33, 64, 500, 1024):
         most = max(min(blocks_that_fit(one, threads).values()) for one in multiprocessors)
         assert limits.resident(threads) == most
+
+
+BOOST = {  # GHz, as NVIDIA publishes them
+    "T4": 1.59, "L4": 2.04, "RTX 4060 Laptop": 2.37, "RTX 3090": 1.695, "RTX 4090": 2.52,
+    "V100": 1.53, "A100 40GB": 1.41, "A100 80GB": 1.41, "H100": 1.98, "H200": 1.98,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("gpu", BOOST)
+def test_multiprocessors_at_their_clock_make_the_rate(gpu):
+    spec = GPUS[gpu]
+    clock = spec.cycles_per_second / spec.multiprocessors
+    assert clock == pytest.approx(BOOST[gpu] * 1e9, rel=0.01)
