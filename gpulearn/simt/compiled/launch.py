@@ -173,7 +173,7 @@ class _Code:
             try:
                 for first in shares:
                     self.go(frame.address, first, min(first + share, blocks))
-            except (IndexError, RuntimeError, ValueError):
+            except Exception:  # an index out of bounds, threads that do not meet, ...
                 return False
             return True
 

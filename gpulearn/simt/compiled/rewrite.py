@@ -11,6 +11,7 @@ import copy
 import enum
 import math
 from collections import Counter
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from gpulearn.simt.compiled.access import load, store
 from gpulearn.simt.compiled.blocks import SITE_BITS
 from gpulearn.simt.compiled.exchange import EXCHANGES, put_block, put_warp
 from gpulearn.simt.compiled.frame import Frame, Refused
-from gpulearn.simt.compiled.library import CALLS
+from gpulearn.simt.compiled.library import CALLS, greatest, least, shifted_left, shifted_right
 from gpulearn.simt.compiled.thread import IDENTITY, OPTIONS, leave, look
 from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, callee, intrinsics
 from gpulearn.simt.core.source import MISSING, KernelSource
@@ -38,7 +39,10 @@ _REFUSED = (
     ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.Try, ast.With, ast.Nonlocal,
 )  # fmt: skip
 _HOMES = ("builtins", "math", "cmath", "numpy", "_operator")
-_FLOATS = {math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc}  # not integers
+# what Numba has otherwise for CPUs: whole numbers as integers, a NaN that wins
+_FLOATS = {math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc}
+_PAIRS = {min: least, max: greatest}
+_SHIFTS: dict[type[ast.operator], Any] = {ast.LShift: shifted_left, ast.RShift: shifted_right}
 _OTHERWISE = (print, isinstance)  # what Numba's CPU compiler does in its own way
 
 
@@ -256,6 +260,15 @@ class _Rewriter(ast.NodeTransformer):
                        (index.lower, index.upper, index.step))  # fmt: skip
         return isinstance(index, ast.Constant) and isinstance(index.value, str)
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        return self.binary(self.visit(node.left), node.op, self.visit(node.right))
+
+    def binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
+        """An operation of two numbers; a shift by too much has a result on a GPU."""
+        if type(op) in _SHIFTS and not isinstance(right, ast.Constant):
+            return self.call(_SHIFTS[type(op)], left, right)
+        return ast.BinOp(left, op, right)
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         value = self.source.named(node.func)
         if value is MISSING:
@@ -275,11 +288,13 @@ class _Rewriter(ast.NodeTransformer):
             fields = isinstance(value, type) and hasattr(value, "_fields")
             alike = home in _HOMES or isinstance(value, np.ufunc) or fields
             self.refuse(not alike or value in _OTHERWISE, f"{ast.unparse(node.func)}()")
+            if value in _PAIRS and len(arguments) > 1:
+                return reduce(partial(self.call, _PAIRS[value]), arguments)
             made = self.call(_FLOATS.get(value, value), *arguments)
         made.keywords = named
         return made
 
-    def intrinsic(self, node: ast.Call, found: Intrinsic) -> ast.expr:
+    def intrinsic(self, node: ast.Call, found: Intrinsic) -> Any:
         """A call of something of `numba.cuda`'s."""
         name = found.name
         if found.site:
@@ -362,7 +377,7 @@ class _Rewriter(ast.NodeTransformer):
         done = [*before, ast.Assign(targets, value), *after]
         return [ast.copy_location(s, node) for s in done]
 
-    def target(self, node: ast.expr, after: list[ast.stmt]) -> ast.expr:
+    def target(self, node: ast.expr, after: list[ast.stmt]) -> Any:
         """What is assigned to; elements of arrays are stored afterwards."""
         if isinstance(node, ast.Tuple | ast.List):
             items = [self.target(item, after) for item in node.elts]
@@ -380,12 +395,17 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         target = node.target
+        if isinstance(target, ast.Name):
+            old: ast.expr = ast.Name(target.id, ast.Load())
+            return self.visit_Assign(
+                ast.copy_location(ast.Assign([target], ast.BinOp(old, node.op, node.value)), node)
+            )
         if not isinstance(target, ast.Subscript) or self.by_numba(target):
             return self.generic_visit(node)
         name = self.fresh()
         array, index = self.visit(target.value), ast.Name(name, ast.Load())
         old = self.call(load, array, index)
-        new = ast.BinOp(old, node.op, self.visit(node.value))
+        new = self.binary(old, node.op, self.visit(node.value))
         done = [
             ast.Assign([ast.Name(name, ast.Store())], self.visit(target.slice)),
             ast.Expr(self.call(store, copy.deepcopy(array), copy.copy(index), new)),
