@@ -1,4 +1,4 @@
-"""Unchecked launches that compiled code carries out: results, and what is told, are the machine's."""
+"""Launches that compiled code carries out: results, and what is told, are the machine's."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_one_thread_that_loops_over_everything() -> None:
 OPERATIONS = {
     "int64": "x // y; x % y; x << y; x >> y; -x; ~x; abs(x); x and y; min(x, y); np.uint8(x)",
     "uint32": "x // y; x % y; x - y; -x; x << y; max(x, y); x / y; cuda.clz(x); cuda.ffs(x)",
-    "float32": "x / y; x // y; x % y; min(x, y); max(x, y); round(x); math.floor(x); x ** 2; int(x)",
+    "float32": "x / y; x // y; x % y; min(x, y); max(x, y); round(x); math.ceil(y); x ** 2; int(x)",
 }
 NUMBERS = {
     "int64": [0, 1, -1, 2, -3, 7, 63, 64, 65, -64, 1 << 40, 1 - (1 << 63), (1 << 63) - 1],

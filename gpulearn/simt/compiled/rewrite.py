@@ -21,7 +21,7 @@ from numba import types as numba_types
 from gpulearn.simt.compiled.access import load, store
 from gpulearn.simt.compiled.blocks import SITE_BITS
 from gpulearn.simt.compiled.exchange import EXCHANGES, put_block, put_warp
-from gpulearn.simt.compiled.frame import Frame, Refused
+from gpulearn.simt.compiled.frame import LaunchFrame, NotCompiled
 from gpulearn.simt.compiled.library import CALLS, greatest, least, shifted_left, shifted_right
 from gpulearn.simt.compiled.thread import IDENTITY, OPTIONS, leave, look
 from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, callee, intrinsics
@@ -50,7 +50,7 @@ class Rewritten:
     """A program's functions for Numba's CPU compiler, and the frame that they read.
 
     Raises:
-        Refused: a part of it is only for the machine.
+        NotCompiled: a part of it is only for the machine.
     """
 
     def __init__(self, program: Program, arguments: tuple[Any, ...]) -> None:
@@ -58,7 +58,7 @@ class Rewritten:
         named = [callee(thing) for source in program.sources() for thing in _named(source)]
         self.in_order = any(getattr(f, "name", "").startswith("atomic.") for f in named)
         self.turns = self.meets(program.source)
-        self.frame = Frame(turns=self.turns)
+        self.frame = LaunchFrame(turns=self.turns)
         self.devices: dict[DeviceFunction, Any] = {}
         self.sites = 0  # where threads wait
         self.place = 0  # the number of the kernel's statement, from 1
@@ -72,10 +72,10 @@ class Rewritten:
         """Whether a thread may wait for others in a function.
 
         Raises:
-            Refused: it calls itself.
+            NotCompiled: it calls itself.
         """
         if source in callers:
-            raise Refused(f"{source.name} calls itself")
+            raise NotCompiled(f"{source.name} calls itself")
         found = [callee(thing) for thing in _named(source)]
         return any(getattr(one, "name", "") in EXCHANGES for one in found) or any(
             self.meets(self.program.source_of(one), (*callers, source))
@@ -164,7 +164,7 @@ class _Rewriter(ast.NodeTransformer):
     def refuse(self, node: Any, what: str = "") -> None:
         """Leaves it to the machine, if there is something to refuse."""
         if node:
-            raise Refused(what or type(node).__name__)
+            raise NotCompiled(what or type(node).__name__)
 
     def constant(self, value: Any) -> ast.expr:
         """A name for an object."""
@@ -227,7 +227,7 @@ class _Rewriter(ast.NodeTransformer):
             return ast.copy_location(ast.Name(self.prefix + node.id, node.ctx), node)
         return self.known(self.source.lookup(node.id))
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
         value = self.source.named(node)
         if value is not MISSING:
             return self.known(value)
@@ -243,7 +243,7 @@ class _Rewriter(ast.NodeTransformer):
         none = ast.Constant(None)
         return self.call(slice, *(self.visit(p) if p else copy.copy(none) for p in parts))
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
         members = getattr(self.source.named(node.value), "__members__", {})
         if isinstance(node.slice, ast.Constant) and node.slice.value in members:
             return self.known(members[node.slice.value])
@@ -269,7 +269,7 @@ class _Rewriter(ast.NodeTransformer):
             return self.call(_SHIFTS[type(op)], left, right)
         return ast.BinOp(left, op, right)
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
+    def visit_Call(self, node: ast.Call) -> Any:
         value = self.source.named(node.func)
         if value is MISSING:
             self.refuse(isinstance(node.func, ast.Name), "a variable that is called")
