@@ -6,6 +6,7 @@ A folder may use those below it, never one above:
 |---|---|
 | `host` | `numba.cuda`'s API: launches, device arrays, streams, ufuncs; `xray` |
 | `report` | what a launch left: text, HTML, JSON |
+| `compiled` | unchecked launches that take long, by Numba's CPU compiler |
 | `frontend` | a kernel's source, checked by Numba, translated into a program |
 | `intrinsics` | what a kernel can call, by family |
 | `machine` | lockstep execution under a mask: control flow, indexing, memory |
@@ -17,5 +18,6 @@ the arguments; for new types of them `host.overloads` compiles: `frontend.progra
 fixes what names stand for, `frontend.typecheck` asks Numba whether this is a kernel;
 `machine.execution` runs it, chunk by chunk of blocks, on a `machine.machine.Machine`, which tells
 the observers of each event; what they and the machine found becomes a `report`, a warning or an
-error.
+error. A launch that is not checked, and on which the machine spends more than a second, goes on
+as compiled code.
 """

@@ -12,7 +12,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from gpulearn.simt.compiled.frame import Refused
+from gpulearn.simt.compiled.frame import NotCompiled
 
 __all__ = ["load", "store"]
 
@@ -28,7 +28,7 @@ def _checkable(kind: Any) -> Any:
     """The type of an index whose numbers have been checked.
 
     Raises:
-        Refused: it is no index of numbers and slices.
+        NotCompiled: it is no index of numbers and slices.
     """
     if isinstance(kind, types.BaseTuple):
         return types.Tuple.from_types([_checkable(k) for k in kind.types])
@@ -36,7 +36,7 @@ def _checkable(kind: Any) -> Any:
         return types.uint64
     if isinstance(kind, types.SliceType | types.EllipsisType | types.NoneType):
         return kind
-    raise Refused(f"an index of type {kind}")
+    raise NotCompiled(f"an index of type {kind}")
 
 
 def _checked(context: Any, builder: Any, array: Any, index: Any, args: Any) -> Any:

@@ -9,7 +9,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from gpulearn.simt.compiled.frame import HEADER, ME, WORD, Frame, reader, word_at
+from gpulearn.simt.compiled.frame import HEADER, ME, WORD, LaunchFrame, reader, word_at
 from gpulearn.simt.compiled.thread import OPTIONS, leave, left_in, look, word
 
 __all__ = ["SITE_BITS", "in_turns", "to_the_end"]
@@ -47,7 +47,7 @@ def _me(typingctx: Any, address: Any, block: Any, thread: Any, number: Any) -> A
     return ME(types.int64, triple, triple, types.int64), codegen
 
 
-def _poison(frame: Frame, space: str) -> Any:
+def _poison(frame: LaunchFrame, space: str) -> Any:
     """A function of `me` that fills what nobody has written with what is no result."""
 
     @intrinsic
@@ -69,7 +69,7 @@ def _poison(frame: Frame, space: str) -> Any:
     return fill
 
 
-def to_the_end(kernel: Any, frame: Frame) -> Any:
+def to_the_end(kernel: Any, frame: LaunchFrame) -> Any:
     """Runs the blocks `first` to `last`, each thread from its beginning to its end."""
     clear, clear_own = _poison(frame, "shared"), _poison(frame, "local")
 
@@ -132,7 +132,7 @@ def _kept(typingctx: Any, like: Any, address: Any) -> Any:
     return like(like, types.int64), codegen
 
 
-def in_turns(kernel: Any, frame: Frame) -> Any:
+def in_turns(kernel: Any, frame: LaunchFrame) -> Any:
     """Runs the blocks `first` to `last`; the threads of each wait for each other.
 
     A thread runs on to where it waits and says where that is: below 0 for its warp, above for

@@ -21,7 +21,7 @@ from numba.np.numpy_support import from_dtype
 
 from gpulearn.simt.core.memory import View
 
-__all__ = ["HEADER", "ME", "WORD", "Frame", "Refused", "reader", "word_at"]
+__all__ = ["HEADER", "ME", "WORD", "LaunchFrame", "NotCompiled", "reader", "word_at"]
 
 WORD = ir.IntType(64)
 HEADER = {
@@ -40,7 +40,7 @@ _FORMATS = {  # of numbers, in whole words
 }  # fmt: skip
 
 
-class Refused(Exception):  # noqa: N818 - the machine carries it out instead
+class NotCompiled(Exception):  # noqa: N818 - the machine carries it out instead
     """A kernel, or a part of one, that is not compiled; says why."""
 
 
@@ -95,7 +95,7 @@ def reader(kind: Any, offset: int, pitch: Callable[[], int] = int) -> Any:
     return read
 
 
-class Frame:
+class LaunchFrame:
     """The layout of a kernel's frame; it grows while the kernel is translated.
 
     Where threads of a block take turns, the local arrays of all live at the same time.
@@ -117,7 +117,7 @@ class Frame:
         """The reader of an argument, or of an item of one that is a tuple.
 
         Raises:
-            Refused: there is none for its type.
+            NotCompiled: there is none for its type.
         """
 
         def part(values: Sequence[Any], bases: dict[str, int], dynamic: int) -> Sequence[Any]:
@@ -127,7 +127,7 @@ class Frame:
         if isinstance(kind, types.Array):
             return reader(kind, self._room(f"16x{3 + 2 * kind.ndim}q"))
         if str(kind) not in _FORMATS:
-            raise Refused(f"an argument of type {kind}")
+            raise NotCompiled(f"an argument of type {kind}")
         return reader(kind, self._room(_FORMATS[str(kind)]))
 
     def own(self, space: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

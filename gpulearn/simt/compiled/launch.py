@@ -168,13 +168,13 @@ class _Code:
         share = blocks if alone else max(1, blocks // (workers * SHARES))
         shares = iter(range(0, blocks, share))
         begun = time.monotonic()
-        frames = [_Frame(self, grid, block, values, dynamic) for _ in range(workers)]
+        frames = [_Worker(self, grid, block, values, dynamic) for _ in range(workers)]
 
-        def work(frame: _Frame) -> bool:
+        def work(frame: _Worker) -> bool:
             try:
                 for first in shares:
                     self.go(frame.address, first, min(first + share, blocks))
-            except (IndexError, RuntimeError, ValueError):
+            except Exception:  # an index out of bounds, threads that do not meet, ...
                 return False
             return True
 
@@ -183,7 +183,7 @@ class _Code:
         self.took = time.monotonic() - begun
         return [f.noted for f in frames if f.noted >= 0] if good else None
 
-    def _in_threads(self, work: Callable[[_Frame], bool], frames: list[_Frame]) -> bool:
+    def _in_threads(self, work: Callable[[_Worker], bool], frames: list[_Worker]) -> bool:
         """Does the work beside this thread, which can end it."""
         pool = _pool(os.getpid())
         running = [pool.submit(work, frame) for frame in frames]
@@ -199,7 +199,7 @@ class _Code:
         return all(done.result() for done in running)
 
 
-class _Frame:
+class _Worker:
     """The memory of one worker of a launch."""
 
     def __init__(

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from gpulearn.simt.compiled.access import load, store
 from gpulearn.simt.compiled.thread import GRID, device, lanemask_lt
 
-__all__ = ["CALLS"]
+__all__ = ["CALLS", "greatest", "least", "shifted_left", "shifted_right"]
 
 
 # --- atomics
@@ -86,7 +86,31 @@ def _fence(me: Any) -> None:
     """One thread at a time: all see what it has written."""
 
 
-# --- bits
+# --- numbers
+
+
+@device
+def shifted_left(value: Any, by: Any) -> Any:
+    """`<<`, which leaves nothing after 64 steps or backwards."""
+    return value << by if 0 <= by < 64 else (value << 0) * 0
+
+
+@device
+def shifted_right(value: Any, by: Any) -> Any:
+    """`>>`, which leaves the sign after 64 steps or backwards."""
+    return value >> by if 0 <= by < 64 else value >> 63
+
+
+@device
+def least(a: Any, b: Any) -> Any:
+    """`min` of two: a NaN loses."""
+    return b if a != a or b < a else a
+
+
+@device
+def greatest(a: Any, b: Any) -> Any:
+    """`max` of two: a NaN loses."""
+    return b if a != a or b > a else a
 
 
 def _bits(name: str) -> Any:

@@ -11,6 +11,7 @@ import copy
 import enum
 import math
 from collections import Counter
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from numba import types as numba_types
 from gpulearn.simt.compiled.access import load, store
 from gpulearn.simt.compiled.blocks import SITE_BITS
 from gpulearn.simt.compiled.exchange import EXCHANGES, put_block, put_warp
-from gpulearn.simt.compiled.frame import Frame, Refused
-from gpulearn.simt.compiled.library import CALLS
+from gpulearn.simt.compiled.frame import LaunchFrame, NotCompiled
+from gpulearn.simt.compiled.library import CALLS, greatest, least, shifted_left, shifted_right
 from gpulearn.simt.compiled.thread import IDENTITY, OPTIONS, leave, look
 from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, callee, intrinsics
 from gpulearn.simt.core.source import MISSING, KernelSource
@@ -38,7 +39,10 @@ _REFUSED = (
     ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.Try, ast.With, ast.Nonlocal,
 )  # fmt: skip
 _HOMES = ("builtins", "math", "cmath", "numpy", "_operator")
-_FLOATS = {math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc}  # not integers
+# what Numba has otherwise for CPUs: whole numbers as integers, a NaN that wins
+_FLOATS = {math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc}
+_PAIRS = {min: least, max: greatest}
+_SHIFTS: dict[type[ast.operator], Any] = {ast.LShift: shifted_left, ast.RShift: shifted_right}
 _OTHERWISE = (print, isinstance)  # what Numba's CPU compiler does in its own way
 
 
@@ -46,7 +50,7 @@ class Rewritten:
     """A program's functions for Numba's CPU compiler, and the frame that they read.
 
     Raises:
-        Refused: a part of it is only for the machine.
+        NotCompiled: a part of it is only for the machine.
     """
 
     def __init__(self, program: Program, arguments: tuple[Any, ...]) -> None:
@@ -54,7 +58,7 @@ class Rewritten:
         named = [callee(thing) for source in program.sources() for thing in _named(source)]
         self.in_order = any(getattr(f, "name", "").startswith("atomic.") for f in named)
         self.turns = self.meets(program.source)
-        self.frame = Frame(turns=self.turns)
+        self.frame = LaunchFrame(turns=self.turns)
         self.devices: dict[DeviceFunction, Any] = {}
         self.sites = 0  # where threads wait
         self.place = 0  # the number of the kernel's statement, from 1
@@ -68,10 +72,10 @@ class Rewritten:
         """Whether a thread may wait for others in a function.
 
         Raises:
-            Refused: it calls itself.
+            NotCompiled: it calls itself.
         """
         if source in callers:
-            raise Refused(f"{source.name} calls itself")
+            raise NotCompiled(f"{source.name} calls itself")
         found = [callee(thing) for thing in _named(source)]
         return any(getattr(one, "name", "") in EXCHANGES for one in found) or any(
             self.meets(self.program.source_of(one), (*callers, source))
@@ -160,7 +164,7 @@ class _Rewriter(ast.NodeTransformer):
     def refuse(self, node: Any, what: str = "") -> None:
         """Leaves it to the machine, if there is something to refuse."""
         if node:
-            raise Refused(what or type(node).__name__)
+            raise NotCompiled(what or type(node).__name__)
 
     def constant(self, value: Any) -> ast.expr:
         """A name for an object."""
@@ -223,7 +227,7 @@ class _Rewriter(ast.NodeTransformer):
             return ast.copy_location(ast.Name(self.prefix + node.id, node.ctx), node)
         return self.known(self.source.lookup(node.id))
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
         value = self.source.named(node)
         if value is not MISSING:
             return self.known(value)
@@ -239,7 +243,7 @@ class _Rewriter(ast.NodeTransformer):
         none = ast.Constant(None)
         return self.call(slice, *(self.visit(p) if p else copy.copy(none) for p in parts))
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
         members = getattr(self.source.named(node.value), "__members__", {})
         if isinstance(node.slice, ast.Constant) and node.slice.value in members:
             return self.known(members[node.slice.value])
@@ -256,7 +260,16 @@ class _Rewriter(ast.NodeTransformer):
                        (index.lower, index.upper, index.step))  # fmt: skip
         return isinstance(index, ast.Constant) and isinstance(index.value, str)
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        return self.binary(self.visit(node.left), node.op, self.visit(node.right))
+
+    def binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
+        """An operation of two numbers; a shift by too much has a result on a GPU."""
+        if type(op) in _SHIFTS and not isinstance(right, ast.Constant):
+            return self.call(_SHIFTS[type(op)], left, right)
+        return ast.BinOp(left, op, right)
+
+    def visit_Call(self, node: ast.Call) -> Any:
         value = self.source.named(node.func)
         if value is MISSING:
             self.refuse(isinstance(node.func, ast.Name), "a variable that is called")
@@ -275,11 +288,13 @@ class _Rewriter(ast.NodeTransformer):
             fields = isinstance(value, type) and hasattr(value, "_fields")
             alike = home in _HOMES or isinstance(value, np.ufunc) or fields
             self.refuse(not alike or value in _OTHERWISE, f"{ast.unparse(node.func)}()")
+            if value in _PAIRS and len(arguments) > 1:
+                return reduce(partial(self.call, _PAIRS[value]), arguments)
             made = self.call(_FLOATS.get(value, value), *arguments)
         made.keywords = named
         return made
 
-    def intrinsic(self, node: ast.Call, found: Intrinsic) -> ast.expr:
+    def intrinsic(self, node: ast.Call, found: Intrinsic) -> Any:
         """A call of something of `numba.cuda`'s."""
         name = found.name
         if found.site:
@@ -362,7 +377,7 @@ class _Rewriter(ast.NodeTransformer):
         done = [*before, ast.Assign(targets, value), *after]
         return [ast.copy_location(s, node) for s in done]
 
-    def target(self, node: ast.expr, after: list[ast.stmt]) -> ast.expr:
+    def target(self, node: ast.expr, after: list[ast.stmt]) -> Any:
         """What is assigned to; elements of arrays are stored afterwards."""
         if isinstance(node, ast.Tuple | ast.List):
             items = [self.target(item, after) for item in node.elts]
@@ -380,12 +395,17 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         target = node.target
+        if isinstance(target, ast.Name):
+            old: ast.expr = ast.Name(target.id, ast.Load())
+            return self.visit_Assign(
+                ast.copy_location(ast.Assign([target], ast.BinOp(old, node.op, node.value)), node)
+            )
         if not isinstance(target, ast.Subscript) or self.by_numba(target):
             return self.generic_visit(node)
         name = self.fresh()
         array, index = self.visit(target.value), ast.Name(name, ast.Load())
         old = self.call(load, array, index)
-        new = ast.BinOp(old, node.op, self.visit(node.value))
+        new = self.binary(old, node.op, self.visit(node.value))
         done = [
             ast.Assign([ast.Name(name, ast.Store())], self.visit(target.slice)),
             ast.Expr(self.call(store, copy.deepcopy(array), copy.copy(index), new)),

@@ -1,0 +1,319 @@
+"""Launches that compiled code carries out: results, and what is told, are the machine's."""
+
+from __future__ import annotations
+
+import copy
+import random
+import threading
+import warnings
+from contextlib import contextmanager
+
+import numba
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+from gpulearn.simt.compiled import launch as compiled
+from gpulearn.simt.core import limits
+from gpulearn.simt.core.findings import SimtWarning
+
+from . import fuzz, grammar, sources
+from .cases import Case, assert_same
+from .harness import launch
+from .right import CASES
+
+# of the right kernels, those that are left to the machine, with the reason's first words
+LEFT = {
+    "shapes_and_types_that_a_device_function_is_given": "a shape that depends on",
+    "each_call_of_itself_has_its_own_array": "product_down calls itself",
+    "constant_records": "",
+    "recursion": "fibonacci calls itself",
+    "bit_tricks": "cuda.brev",
+    "nested_functions": "FunctionDef",
+    "active_lanes_of_a_branch": "cuda.activemask",
+    "whole_grid_sync": "cuda.cg.this_grid",
+    "relaxation_over_the_grid": "cuda.cg.this_grid",
+}
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """No kernel is too small to be compiled."""
+    monkeypatch.setattr(compiled, "BUDGET", 0.0)
+
+
+@contextmanager
+def unchecked():
+    """Unchecked launches, without the sentence that nothing has been checked."""
+    with gl.unchecked(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*ran as compiled code")
+        yield
+
+
+def state(kernel):
+    (overload,) = kernel.overloads.values()
+    return overload.unchecked
+
+
+def is_compiled(kernel):
+    return state(kernel).code is not None and not state(kernel).refused
+
+
+# --- the same results
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_a_right_kernel_is_right(case: Case) -> None:
+    args = copy.deepcopy(case.make(seed=3))
+    kernel = case.kernel if hasattr(case.kernel, "py_func") else cuda.jit(case.kernel)
+    with unchecked():
+        launch(kernel, case.grid, case.block, *args, shared=case.shared)
+    assert_same(args, case.expected(seed=3), case.rtol)
+    for overload in kernel.overloads.values():
+        refused = overload.unchecked.refused
+        assert (case.name in LEFT) == bool(refused), refused
+        assert LEFT.get(case.name, "") in refused
+
+
+@pytest.mark.parametrize("number", range(2000, 2006))
+def test_a_random_kernel_gives_what_the_reference_gives(number: int) -> None:
+    program = grammar.program(random.Random(number).randrange)
+    wrong = fuzz.difference(program, [(number, fuzz.compiled)])
+    assert wrong is None, f"{wrong}\n{program.source}"
+
+
+def matmul(a, b, c):
+    x, y = cuda.grid(2)
+    if y < c.shape[0] and x < c.shape[1]:
+        total = np.float32(0)
+        for k in range(a.shape[1]):
+            total += a[y, k] * b[k, x]
+        c[y, x] = total
+
+
+def test_many_blocks_are_shared_among_cores_and_small_launches_are_not() -> None:
+    kernel = cuda.jit(matmul)
+    rng = np.random.default_rng(1)
+    a, b = (rng.standard_normal((96, 96)).astype(np.float32) for _ in "ab")
+    want = np.zeros_like(a)
+    for k in range(96):
+        want += a[:, k : k + 1] * b[k]
+    for _ in range(3):
+        c = np.zeros_like(a)
+        with unchecked():
+            launch(kernel, (13, 13), (8, 8), a, b, c)
+        np.testing.assert_array_equal(c, want)
+    assert is_compiled(kernel)
+
+
+def whole_sum(a, out):
+    for i in range(a.size):
+        out[0] += a[i]
+
+
+def test_one_thread_that_loops_over_everything() -> None:
+    kernel = cuda.jit(whole_sum)
+    a, out = np.arange(1_000_000), np.zeros(1, np.int64)
+    with unchecked():
+        launch(kernel, 1, 1, a, out)
+    assert out[0] == a.sum()
+    assert is_compiled(kernel)
+
+
+OPERATIONS = {
+    "int64": "x // y; x % y; x << y; x >> y; -x; ~x; abs(x); x and y; min(x, y); np.uint8(x)",
+    "uint32": "x // y; x % y; x - y; -x; x << y; max(x, y); x / y; cuda.clz(x); cuda.ffs(x)",
+    "float32": "x / y; x // y; x % y; min(x, y); max(x, y); round(x); math.ceil(y); x ** 2; int(x)",
+}
+NUMBERS = {
+    "int64": [0, 1, -1, 2, -3, 7, 63, 64, 65, -64, 1 << 40, 1 - (1 << 63), (1 << 63) - 1],
+    "uint32": [0, 1, 2, 7, 31, 32, 255, 256, (1 << 31), (1 << 32) - 1],
+    "float32": [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -3.7, 1e10, np.inf, -np.inf, np.nan],
+}
+
+
+@pytest.mark.parametrize("kind", OPERATIONS)
+def test_numbers_on_the_edge(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Division by zero, shifts too far, negative remainders, NaN: as the machine has them."""
+    operations = OPERATIONS[kind].split("; ")
+    lines = [f"    out[{k}, i] = {operation}" for k, operation in enumerate(operations)]
+    head = "def kernel(a, b, out):\n    i = cuda.grid(1)\n    x = a[i]\n    y = b[i]\n"
+    text = "@cuda.jit\n" + head + "\n".join(lines) + "\n"
+    every = np.array(NUMBERS[kind], kind)
+    a, b = np.repeat(every, len(every)), np.tile(every, len(every))
+    got, want = (np.zeros((len(operations), a.size)) for _ in "mc")
+    fast = sources.module(text, cuda).kernel
+    with unchecked():
+        launch(fast, a.size, 1, a, b, got)
+        monkeypatch.setattr(compiled, "BUDGET", np.inf)
+        launch(sources.module(text, cuda).kernel, a.size, 1, a, b, want)
+    assert is_compiled(fast), state(fast).refused
+    for operation, g, w in zip(operations, got, want, strict=True):
+        np.testing.assert_array_equal(g, w, err_msg=operation)
+
+
+# --- the same sentences
+
+
+def shifted(a, out, by):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = a[i + by]
+
+
+@pytest.mark.parametrize("by", [1, -40])
+def test_an_index_out_of_bounds_is_told_as_the_machine_tells_it(by: int) -> None:
+    a, out = np.arange(32.0), np.zeros(32)
+    said = []
+    for manager in (gl.unchecked, gl.unchecked, lambda: gl.block_order(0)):
+        with manager(), pytest.raises(gl.errors.KernelError, match="out of bounds") as stopped:
+            launch(cuda.jit(shifted), 2, 16, a, out, by)
+        said.append(str(stopped.value))
+    assert len(set(said)) == 1
+
+
+def test_memory_beside_an_array_stays_as_it_was() -> None:
+    whole = cuda.to_device(np.zeros(100))
+    for by in (0, 1, -1, 7):
+
+        @cuda.jit
+        def write(out, by):
+            i = cuda.grid(1)
+            out[i + by] = 1.0
+
+        with unchecked(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                write[1, 32](whole[32:64], by)
+            except gl.errors.KernelError:
+                assert by > 0
+    held = whole.copy_to_host()
+    assert not held[:32].any()
+    assert not held[64:].any()
+
+
+def test_a_negative_index_is_told_and_counts_from_the_end() -> None:
+    kernel = cuda.jit(shifted)
+    a, out = np.arange(32.0), np.zeros(32)
+    with unchecked(), pytest.warns(SimtWarning, match="negative index counts from the end"):
+        launch(kernel, 2, 16, a, out, -3)
+    np.testing.assert_array_equal(out, np.roll(a, 3))
+    assert state(kernel).refused
+
+
+def half_way(out):
+    if cuda.threadIdx.x < 16:
+        cuda.syncthreads()
+    out[cuda.grid(1)] = 1
+
+
+def test_a_barrier_in_divergent_code_is_told_as_the_machine_tells_it() -> None:
+    out = np.zeros(64)
+    with gl.unchecked(), pytest.raises(gl.errors.KernelError, match="only 16 of 32 threads"):
+        launch(cuda.jit(half_way), 2, 32, out)
+
+
+def reverse(a, n):
+    s = cuda.shared.array(32, numba.float64)
+    i = cuda.grid(1)
+    if i >= n:
+        return
+    t = cuda.threadIdx.x
+    s[t] = a[i]
+    cuda.syncthreads()
+    a[i] = s[min(32, n - cuda.blockIdx.x * 32) - 1 - t]
+
+
+def test_threads_that_have_left_before_a_barrier_are_told_of() -> None:
+    kernel = cuda.jit(reverse)
+    a = np.arange(40.0)
+    words = "24 of 32 threads of the block returned before this barrier: .*block 1"
+    for _ in range(2):
+        before = a.copy()
+        with unchecked(), pytest.warns(SimtWarning, match=words):
+            launch(kernel, 2, 32, a, 40)
+        np.testing.assert_array_equal(a[:32], before[31::-1])
+        np.testing.assert_array_equal(a[32:], before[:31:-1])
+    assert is_compiled(kernel)
+
+
+def endless(a):
+    while a[0] >= 0:
+        a[0] += 1
+        if a[0] > 5:
+            a[0] = 1
+
+
+def test_an_endless_loop_ends_in_the_machines_sentence(monkeypatch) -> None:
+    monkeypatch.setattr(limits, "SECONDS", 0.3)
+    with gl.unchecked(), pytest.raises(gl.errors.KernelError, match="still running"):
+        launch(cuda.jit(endless), 1, 1, np.zeros(1, np.int64))
+
+
+def test_launches_from_several_threads_do_not_meet() -> None:
+    kernel = cuda.jit(reverse)
+    arrays = [np.arange(64.0) + n for n in range(8)]
+
+    def work(a):
+        with unchecked():
+            launch(kernel, 2, 32, a, 64)
+
+    workers = [threading.Thread(target=work, args=(a,)) for a in arrays]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # filters are of the process, not of a thread
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    for n, a in enumerate(arrays):
+        np.testing.assert_array_equal(a, np.r_[31:-1:-1, 63:31:-1] + n)
+
+
+# --- what is said of the checks that are left out
+
+
+def test_that_nothing_has_been_checked_is_said_once() -> None:
+    kernel = cuda.jit(shifted)
+    a, out = np.arange(32.0), np.zeros(32)
+    with gl.unchecked():
+        with pytest.warns(SimtWarning, match="shifted ran as compiled code"):
+            launch(kernel, 1, 16, a, out, 0)
+        launch(kernel, 1, 16, a, out, 0)  # a warning would be an error
+
+
+def test_nothing_is_said_after_a_checked_launch_of_the_same_shapes() -> None:
+    kernel = cuda.jit(shifted)
+    a, out = np.arange(32.0), np.zeros(32)
+    launch(kernel, 1, 16, a, out, 0)
+    with gl.unchecked():
+        launch(kernel, 1, 16, a, out, 0)
+        with pytest.warns(SimtWarning, match="shifted ran as compiled code"):
+            launch(kernel, 2, 16, a, out, 0)
+    assert is_compiled(kernel)
+
+
+# --- when
+
+
+def test_the_machine_goes_on_until_it_has_cost_a_second(monkeypatch) -> None:
+    monkeypatch.setattr(compiled, "BUDGET", 1.0)
+    kernel = cuda.jit(shifted)
+    a, out = np.arange(32.0), np.zeros(32)
+    with gl.unchecked():
+        launch(kernel, 1, 16, a, out, 0)
+        assert state(kernel).code is None
+        state(kernel).spent = 2.0
+        with unchecked():
+            launch(kernel, 1, 16, a, out, 0)
+    assert is_compiled(kernel)
+
+
+def test_too_much_to_copy_stays_with_the_machine(monkeypatch) -> None:
+    monkeypatch.setattr(compiled, "COPIED", (16, 1))
+    kernel = cuda.jit(shifted)
+    a, out = np.arange(32.0), np.zeros(32)
+    with gl.unchecked():
+        launch(kernel, 1, 16, a, out, 0)
+    assert state(kernel).code is None
+    np.testing.assert_array_equal(out[:16], a[:16])
