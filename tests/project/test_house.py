@@ -30,7 +30,7 @@ LONG = {
     "gpulearn/simt/frontend/translate.py": 800,  # the translator: one method for each node
     "gpulearn/simt/compiled/rewrite.py": 475,  # the translator for Numba's CPU compiler, likewise
     "gpulearn/simt/machine/machine.py": 900,  # the executor
-    "gpulearn/simt/observers/races.py": 475,
+    "gpulearn/simt/observers/races.py": 480,
     "gpulearn/require.py": 425,
     "gpulearn/plot/graphs.py": 400,
 }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numba import cuda as real
-from numba import float32, float64, int32, int64, types, void
+from numba import float32, float64, int32, int64, njit, types, void
 from numba.core.errors import NumbaError
 
 import gpulearn as gl
@@ -318,3 +318,22 @@ def test_a_partial_is_no_function() -> None:
 def test_types_are_numbas() -> None:
     kernel = cuda.jit(void(types.Array(int32, 2, "A")))(empty)
     assert kernel.signatures == [(int32[:, :],)]
+
+
+@pytest.mark.parametrize("made", [cuda.jit(device=True), cuda.jit("float64(float64)", device=True)])
+def test_a_device_function_is_made_of_one_for_the_cpu(made: Any) -> None:
+    @njit
+    def twice(x):  # type: ignore[no-untyped-def]
+        return x * 2
+
+    both = made(twice)
+
+    @cuda.jit
+    def kernel(a):  # type: ignore[no-untyped-def]
+        i = cuda.grid(1)
+        if i < a.size:
+            a[i] = both(a[i])
+
+    a = cuda.to_device(np.arange(5.0))
+    kernel[1, 32](a)
+    assert a.copy_to_host().tolist() == [0, 2, 4, 6, 8]

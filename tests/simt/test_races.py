@@ -252,3 +252,47 @@ def test_a_read_at_the_end_of_a_chunk_is_of_its_own_threads(
     races = findings(report, "race")
     assert {t["block"][0] for t in races[0].threads} == {0, 1}
     assert any("block 0 reads it" in f.message for f in races), races
+
+
+def own_then_anothers(a, out):
+    i = cuda.grid(1)
+    if i == 0:
+        a[0] = 5
+    if i == 64:
+        a[0] = 7
+    if i == 0:
+        out[0] = a[0]
+
+
+def all_write_the_same(a, out):
+    i = cuda.grid(1)
+    a[i] = 100
+    a[0] = 7
+    out[i] = a[i]
+
+
+def own_after_an_atomic(a, out):
+    i = cuda.grid(1)
+    cuda.atomic.add(a, 0, 1)
+    if i == 64:
+        a[1] = 1
+    out[i] = a[0]
+
+
+@pytest.mark.parametrize("seed", [None, *SEEDS])
+@pytest.mark.parametrize("shape", [(1, 128), (2, 64), (128, 1), (16, 8)])
+@pytest.mark.parametrize(
+    ("kernel", "possible"),
+    [
+        (own_then_anothers, [{5, 7}]),
+        (all_write_the_same, [{7}, *[{100}] * 127]),
+        (own_after_an_atomic, [set(range(1, 129))] * 128),
+    ],
+)
+def test_a_thread_never_reads_what_stood_there_before_its_own_write(
+    kernel: Any, possible: list[set[int]], shape: tuple[int, int], seed: int | None
+) -> None:
+    a, out = np.zeros(128), np.zeros(128)
+    racy(kernel, *shape, a, out, seed=seed)
+    for value, allowed in zip(out.tolist(), possible, strict=False):
+        assert value in allowed

@@ -198,6 +198,7 @@ def test_a_program_that_asks_finds_a_device(switched, capsys):
         "limits = device.MAX_THREADS_PER_BLOCK, device.WARP_SIZE, device.MULTIPROCESSOR_COUNT\n"
         "name = device.name.decode()\n"
         "with cuda.gpus[0] as gpu: free, total = cuda.current_context().get_memory_info()\n"
+        "cuda.current_context().deallocations.clear()\n"
         "found = cuda.is_available(), cuda.detect(), len(cuda.gpus), cuda.gpus.current.id\n"
     )
     assert found["limits"] == (1024, 32, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from gpulearn.simt.core.limits import BLOCKS_EACH, WARPS_EACH
 from gpulearn.simt.host import streams
@@ -87,6 +87,7 @@ class Context:
     """What a program has of a device: here one of each, for all threads."""
 
     device = Device()
+    deallocations: ClassVar[dict[str, Any]] = {}  # what is to be freed: nothing ever
     synchronize = staticmethod(streams.synchronize)
     create_stream = staticmethod(streams.stream)
     create_external_stream = staticmethod(streams.external_stream)

@@ -18,7 +18,7 @@ from gpulearn.require import shown
 from gpulearn.simt.core.findings import Finding, SimtWarning, Stop
 from gpulearn.simt.core.limits import check_shape, triple
 from gpulearn.simt.core.memory import views
-from gpulearn.simt.core.registry import callee
+from gpulearn.simt.core.registry import callee, python_function
 from gpulearn.simt.core.source import KernelSource, read
 from gpulearn.simt.frontend.program import Program
 from gpulearn.simt.frontend.signatures import chosen, signature_types
@@ -172,6 +172,7 @@ class Kernel:
         device: bool = False,
         options: Mapping[str, Any] | None = None,
     ) -> None:
+        function = python_function(function) or function
         functools.update_wrapper(self, function)
         self.py_func = function
         self.device = device
@@ -324,7 +325,7 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
         KernelError: an option is wrong, or Numba refuses the function for a signature.
     """
     check_options(options, device=device)
-    function = getattr(func_or_sig, "py_func", func_or_sig)
+    function = python_function(func_or_sig) or func_or_sig
     if callable(function) and hasattr(function, "__code__"):
         return Kernel(function, device=device, options=options)
     if callable(function):

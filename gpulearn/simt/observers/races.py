@@ -96,6 +96,7 @@ class Shadow:
         self.wrote = np.zeros(count, np.int32)
         self.atomics: Touched | None = None
         self.readers: Touched | None = None
+        self.rivals: Lanes | None = None  # threads that wrote where another thread did too
         self.before: Lanes | None = None  # bytes from before the interval
         self.last_write = 0
         self.last_entered = 0
@@ -110,7 +111,8 @@ class Shadow:
         made.readers = self.readers and self.readers.repeated(self.grain)
         made.atomics = self.atomics and self.atomics.repeated(self.grain)
         made.last_write, made.last_entered = self.last_write, self.last_entered
-        made.noted, made.entered, made.before = self.noted, self.entered, self.before
+        made.noted, made.entered = self.noted, self.entered
+        made.before, made.rivals = self.before, self.rivals
         return made
 
     def enter(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
@@ -125,6 +127,13 @@ class Shadow:
         if self.atomics is None:
             self.atomics = Touched(len(self.writer))
         self.atomics.enter(elements, me, time, floor, block)
+
+    def rival(self, a: _Access, chosen: Lanes, threads: int) -> None:
+        """Notes threads that write where others wrote, and those others, of so many threads."""
+        if chosen.any():
+            self.rivals = np.zeros(threads, bool) if self.rivals is None else self.rivals
+            both = np.concatenate((a.me[chosen], self.writer[a.elements[chosen]]))
+            self.rivals[both[both >= 0]] = True
 
 
 @dataclass
@@ -282,8 +291,10 @@ class Races(Observer):
             racing, position = self._against(a, who, when, floor, "writes")
             if not len(racing) or shadow.before is None or not a.view.aligned:
                 continue
-            far = position[~_same_warp(a.m, who[a.elements[racing]], a.me[racing])]
-            if len(far):
+            torn = ~_same_warp(a.m, who[a.elements[racing]], a.me[racing])
+            if shadow.rivals is not None:  # what stood there before a thread's own write is gone
+                torn &= ~shadow.rivals[a.me[racing]]
+            if len(far := position[torn]):
                 old = _typed(shadow.before, a.view.dtype)
                 value = _torn(a.m, value, a.lane[far], old[a.slots[far]])
         return value
@@ -329,7 +340,11 @@ class Races(Observer):
             racing = [self._against(a, *table, floor, "reads")[1] for table in tables]
             if not self.replaying and not atomic:
                 self._remember_tear(shadow, a, values, np.concatenate(racing))
-        if shadow.last_write > floor:
+        if shadow.last_write <= floor:
+            shadow.rivals = None
+        else:
+            before = (shadow.writer[a.elements] != a.me) & (shadow.wrote[a.elements] > floor)
+            shadow.rival(a, before, m.threads * self.blocks)
             changed = None  # writing what is there already harms nobody
             if not atomic and view.aligned:
                 changed = ~_same(view.flat[slots], values)
@@ -341,9 +356,11 @@ class Races(Observer):
         shadow.last_write = time
         if atomic:
             shadow.enter_atomic(a.elements, a.me, time, floor, m.threads)
+            shadow.rival(a, a.me >= 0, m.threads * self.blocks)
             return
         shadow.writer[a.elements] = a.me
         shadow.wrote[a.elements] = time
+        shadow.rival(a, shadow.writer[a.elements] != a.me, m.threads * self.blocks)
         self._check_each_other(shadow, a, values, time)
 
     def _check_each_other(self, shadow: Shadow, a: _Access, values: Value, time: int) -> None:
