@@ -121,6 +121,25 @@ def test_one_thread_that_loops_over_everything() -> None:
     assert is_compiled(kernel)
 
 
+def sometimes_set(a, out):
+    i = cuda.grid(1)
+    s = cuda.shared.array(32, numba.int64)
+    s[cuda.threadIdx.x] = a[i]
+    cuda.syncthreads()
+    if s[31 - cuda.threadIdx.x] > 20:
+        k = ~1
+    out[i] = k ^ 1
+
+
+def test_a_variable_that_nothing_was_assigned_to_is_zero() -> None:
+    kernel = cuda.jit(sometimes_set)
+    a, out = np.arange(32), np.zeros(32, np.int64)
+    with unchecked():
+        launch(kernel, 1, 32, a, out)
+    np.testing.assert_array_equal(out, np.where(31 - a > 20, -2 ^ 1, 1))
+    assert is_compiled(kernel)
+
+
 OPERATIONS = {
     "int64": "x // y; x % y; x << y; x >> y; -x; ~x; abs(x); x and y; min(x, y); np.uint8(x)",
     "uint32": "x // y; x % y; x - y; -x; x << y; max(x, y); x / y; cuda.clz(x); cuda.ffs(x)",

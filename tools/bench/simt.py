@@ -16,7 +16,9 @@ import subprocess
 import sys
 import textwrap
 import time
+import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,8 @@ __all__ = ["main"]
 TILE = 16
 SIZE = 128
 WANTED = {"unchecked": 1_500, "plain": 800, "xray": 500}
+LARGE = 1024
+COMPILED = {"naive": 1.5, "tiled": 3.0}  # times as long as a scalar CPU loop, at most
 
 _KERNELS = """
 import os
@@ -57,6 +61,15 @@ def matmul(a, b, c):
             total += sa[ty, k] * sb[k, tx]
         cuda.syncthreads()
     c[y, x] = total
+
+@cuda.jit
+def naive(a, b, c):
+    x, y = cuda.grid(2)
+    if y < c.shape[0] and x < c.shape[1]:
+        total = float32(0)
+        for k in range(a.shape[1]):
+            total += a[y, k] * b[k, x]
+        c[y, x] = total
 
 @cuda.jit
 def saxpy(k, x, y):
@@ -144,14 +157,47 @@ class _Bench:
         seconds, megabytes = self.fresh(_LARGE.format(matmul=matmul, n=n))
         return seconds, megabytes
 
+    def compiled(self) -> dict[str, float]:
+        """Of large products by compiled code, how many times as long they take as a CPU loop.
+
+        Medians of ratios: other work on this computer slows down both alike. `plain` is the
+        seconds of the checked launch of the tiled one, on the machine.
+        """
+        import gpulearn as gl
+        from gpulearn import cuda
+
+        kernels = self.kernels()
+        a, b, c = kernels.matrices(LARGE)
+        given = [cuda.to_device(m) for m in (a, b, c)]
+        shape = (LARGE // TILE, LARGE // TILE), (TILE, TILE)
+        loop = _scalar_loop()
+        loop(a[:1], b, c[:1])
+        plain = seconds(lambda: kernels.matmul[shape](*given))
+        ratios: dict[str, list[float]] = {name: [] for name in COMPILED}
+        with gl.unchecked(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the naive one has not been checked
+            for _ in range(4):
+                alone = seconds(lambda: loop(a, b, c))
+                for name, kernel in (("naive", kernels.naive), ("tiled", kernels.matmul)):
+                    ratios[name].append(seconds(partial(kernel[shape], *given)) / alone)
+                    np.testing.assert_array_equal(given[2].copy_to_host(), c)
+        # the first launches are the machine's, and the compiler's
+        medians = {name: statistics.median(found[1:]) for name, found in ratios.items()}
+        return {**medians, "plain": plain}
+
+    def kernels(self) -> Any:
+        """The module of kernels."""
+        sys.path.insert(0, str(self.folder))
+        import kernels  # type: ignore[import-not-found]
+
+        return kernels
+
     def here(self) -> dict[str, float]:
         """Median seconds of the tiled product: three ways on the machine, and a CPU loop."""
         import gpulearn as gl
         from gpulearn import cuda
 
-        sys.path.insert(0, str(self.folder))
-        import kernels  # type: ignore[import-not-found]
-
+        kernels = self.kernels()
         matmul = kernels.matmul
         host = kernels.matrices(SIZE)
         a, b, c = (cuda.to_device(m) for m in host)
@@ -174,15 +220,17 @@ class _Bench:
         return times
 
 
+def seconds(call: Callable[[], object]) -> float:
+    """Seconds of one call."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
 def median(call: Callable[[], object], runs: int = 9) -> float:
     """Median seconds of a call, after one that is not counted."""
     call()
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    return statistics.median(seconds(call) for _ in range(runs))
 
 
 def _scalar_loop() -> Any:
@@ -246,6 +294,11 @@ def main(arguments: list[str] | None = None) -> int:
             row("plain against the scalar CPU loop", times["plain"] / seconds, "x")
     first = bench.first_launch()
     row("first launch in a fresh process", first, "s", "< 1.5", first < 1.5)
+    large = bench.compiled()
+    for name, most in COMPILED.items():
+        row(f"{name} product {LARGE}², unchecked, against the loop", large[name], "x",
+            f"≤ {most}", large[name] <= most)  # fmt: skip
+    row(f"plain, tiled matmul {LARGE}²", large["plain"], "s", "< 4", large["plain"] < 4)
     for n in (10**4, 10**5, 10**6, 10**7):
         seconds, megabytes = bench.large(matmul=False, n=n)
         last = n == 10**7

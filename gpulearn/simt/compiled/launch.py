@@ -22,6 +22,7 @@ from gpulearn.device.selection import cores
 from gpulearn.simt.core import limits
 from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.core.memory import Allocation, views
+from gpulearn.simt.frontend.dataflow import CHOSEN
 from gpulearn.simt.frontend.program import Program
 from gpulearn.simt.frontend.typecheck import device_types, variable_types
 from gpulearn.simt.machine.execution import (
@@ -39,6 +40,7 @@ BUDGET = 1.0  # seconds that the machine has for a kernel until it is compiled, 
 COPIED = 64 << 20, 256  # bytes that may be copied to be put back, and more for each thread
 SHARES = 8  # of the blocks, for each core
 SHAPES = 1024  # of checked launches, that are remembered
+REASON = 300  # letters of why a kernel is not compiled
 SHORT = 1e-3  # seconds of a launch that is not worth more than one core
 
 
@@ -121,7 +123,7 @@ class CompiledLaunches:
         try:
             self.code = _Code(self.program, self.arguments or ())
         except Exception as error:  # whatever it is that Numba cannot do, the machine can
-            self.refused = f"{type(error).__name__}: {error}"
+            self.refused = f"{type(error).__name__}: {' '.join(str(error).split())[:REASON]}"
         else:
             raise Abandoned
 
@@ -246,7 +248,7 @@ def _compare(compiled: Any, types: dict[tuple[str, int], Any]) -> None:
     """
     for overload in compiled.overloads.values():
         for key, kind in variable_types(overload.type_annotation).items():
-            if key[1] and types.get(key, kind) != kind:
+            if key[1] and key[0] != CHOSEN and types.get(key, kind) != kind:
                 raise TypeError(f"{key[0]} is {kind} here, {types[key]} on a GPU")
 
 

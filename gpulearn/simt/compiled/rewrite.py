@@ -28,7 +28,9 @@ from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, callee, intri
 from gpulearn.simt.core.source import MISSING, KernelSource
 from gpulearn.simt.core.values import normal
 from gpulearn.simt.frontend import syntax
+from gpulearn.simt.frontend.dataflow import Types, doubtful_reads
 from gpulearn.simt.frontend.program import Program
+from gpulearn.simt.frontend.typecheck import device_types
 from gpulearn.simt.intrinsics.functions import Type, type_of
 
 __all__ = ["Rewritten"]
@@ -87,7 +89,7 @@ class Rewritten:
         """A device function, compiled along."""
         if found not in self.devices:
             made = _Rewriter(self, self.program.source_of(found))
-            self.devices[found] = njit(**OPTIONS)(made.device(found.function.__defaults__))
+            self.devices[found] = njit(**OPTIONS)(made.device(found))
         return self.devices[found]
 
 
@@ -120,7 +122,7 @@ class _Rewriter(ast.NodeTransformer):
         """The kernel: its parameters are read from the frame, where and whenever they are used."""
         self.waits = True
         self.refuse(self.tree.args.vararg, "*args")
-        first: list[ast.stmt] = []
+        first = self.unset(self.program.program.types)
         for number, kind in enumerate(arguments):
             name = self.source.parameters[number]
             value = self.argument((number,), kind)
@@ -133,14 +135,15 @@ class _Rewriter(ast.NodeTransformer):
             first += self.suite([statement])
         return self.made(ast.arguments([], [ast.arg(_ME)], None, [], [], None, []), first)
 
-    def device(self, defaults: Any) -> Any:
+    def device(self, found: DeviceFunction) -> Any:
         """A device function, with `me` before its parameters."""
         given = self.tree.args
         self.refuse(given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs, "*")
         names = [ast.arg(_ME), *(ast.arg(a.arg) for a in given.args)]
         parameters = ast.arguments([], names, None, [], [], None, [])
-        made = self.made(parameters, self.suite(self.tree.body))
-        made.__defaults__ = defaults
+        first = self.unset(device_types(found.dispatcher))
+        made = self.made(parameters, [*first, *self.suite(self.tree.body)])
+        made.__defaults__ = found.function.__defaults__
         return made
 
     def made(self, parameters: ast.arguments, body: list[ast.stmt]) -> Any:
@@ -158,6 +161,18 @@ class _Rewriter(ast.NodeTransformer):
             new = self.visit(statement)
             done += new if isinstance(new, list) else [new]
         return done
+
+    def unset(self, types: Types) -> list[ast.stmt]:
+        """Zeros for the variables that some path reads before any has set them."""
+        first: list[ast.stmt] = []
+        for name in sorted({node.id for node in doubtful_reads(self.source)}):
+            kinds = {kind for (known, _), kind in types.items() if known == name}
+            kind = kinds.pop() if len(kinds) == 1 else None
+            if not isinstance(kind, np.dtype):
+                raise NotCompiled(f"{name} may be unset, and is not always of one type of number")
+            zero = self.call(kind.type, ast.Constant(0))
+            first.append(ast.Assign([ast.Name(self.prefix + name, ast.Store())], zero))
+        return first
 
     # --- what it is made of
 
@@ -451,7 +466,8 @@ class _Rewriter(ast.NodeTransformer):
         inner.names, inner.waits = self.names, self.waits
         body = list(inner.tree.body)
         result = body.pop() if isinstance(body[-1], ast.Return) else ast.Return(None)
-        first = [
+        first = inner.unset(device_types(found.dispatcher))
+        first += [
             ast.Assign([ast.Name(inner.prefix + name, ast.Store())], self.visit(value))
             for name, value in zip(given, call.args, strict=True)
         ]
