@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -374,6 +375,24 @@ def test_what_an_answer_prints_is_shown_for_the_case_that_is_spoken_of(right, ca
 def test_interrupt_by_hand_is_not_swallowed():
     with pytest.raises(KeyboardInterrupt), isolation.time_limit(60):
         raise KeyboardInterrupt
+
+
+def test_waiting_for_a_core_does_not_count(monkeypatch):
+    begun = time.monotonic()
+    monkeypatch.setattr(isolation, "waited_seconds", lambda thread: time.monotonic() - begun)
+    with isolation.time_limit(0.1):
+        time.sleep(0.4)
+    monkeypatch.setattr(isolation, "waited_seconds", lambda thread: 0.0)
+    with pytest.raises(TimeoutError), isolation.time_limit(0.1):
+        time.sleep(60)
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="not told by this system")
+def test_what_a_thread_has_waited_for_a_core_only_grows():
+    seen = [isolation.waited_seconds(threading.get_native_id()) for _ in range(1000)]
+    assert seen == sorted(seen)
+    assert 0 <= seen[0]
+    assert isolation.waited_seconds(2**22 + 1) == 0
 
 
 def test_time_limit_leaves_nothing_behind():
