@@ -312,6 +312,35 @@ def test_nothing_is_said_after_a_checked_launch_of_the_same_shapes() -> None:
     assert is_compiled(kernel)
 
 
+def tight(out):
+    s = cuda.shared.array(8192, numba.float32)
+    d = cuda.shared.array(0, numba.float32)
+    s[cuda.threadIdx.x] = 1
+    d[cuda.threadIdx.x] = 2
+    cuda.syncthreads()
+    out[cuda.threadIdx.x] = s[cuda.threadIdx.x] + d[cuda.threadIdx.x]
+
+
+def test_too_much_shared_memory_is_told_as_the_machine_tells_it() -> None:
+    kernel = cuda.jit(tight)
+    out = np.zeros(32)
+    with unchecked():
+        launch(kernel, 1, 32, out, shared=128)
+        assert is_compiled(kernel)
+        np.testing.assert_array_equal(out, 3)
+        with pytest.raises(gl.errors.KernelError, match="a block wants 49,168 bytes of shared"):
+            launch(kernel, 1, 32, out, shared=16_400)
+
+
+def test_where_exceptions_reach_the_host_the_machine_goes_on() -> None:
+    @cuda.jit(debug=True, opt=False)
+    def divide(a, b):
+        a[0] = 1 // b[0]
+
+    with gl.unchecked(), pytest.raises(ZeroDivisionError):
+        launch(divide, 1, 1, np.zeros(1, np.int64), np.zeros(1, np.int64))
+
+
 # --- when
 
 
