@@ -37,7 +37,9 @@ def _parser() -> argparse.ArgumentParser:
         "--sanitize", action="store_true", help="end with status 1 if any finding is an error"
     )
     parser.add_argument(
-        "--fast", action="store_true", help="do not look for races and uninitialised reads"
+        "--fast",
+        action="store_true",
+        help="do not look for races and uninitialised reads, and compile kernels that take long",
     )
     parser.add_argument(
         "--keep-going",

@@ -83,6 +83,26 @@ def test_without_checks_no_race_is_looked_for(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+LOOPING = """
+@cuda.jit
+def sum_all(a):
+    for i in range(3_000_000):
+        a[0] += i % 7
+
+sum_all[1, 1](a)
+sum_all[1, 1](a)
+print(a.copy_to_host()[0])
+"""
+
+
+def test_a_long_launch_without_checks_is_compiled_and_that_nothing_was_checked_is_said(tmp_path):
+    done = run(tmp_path, LOOPING, options=["--fast"])
+    assert done.stdout.splitlines()[-1] == str(float(2 * sum(i % 7 for i in range(3_000_000))))
+    words = "program.py: sum_all ran as compiled code, and nobody has looked for races"
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1)
+    assert done.stderr.startswith(words)
+
+
 def test_reports_are_written_of_every_kernel(tmp_path):
     source = "racy[2, 32](a)\nover[1, 32](a)\nover[1, 32](a)"
     run(tmp_path, source, options=["--report", "pages"])

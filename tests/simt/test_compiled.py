@@ -142,11 +142,13 @@ def test_a_variable_that_nothing_was_assigned_to_is_zero() -> None:
 
 OPERATIONS = {
     "int64": "x // y; x % y; x << y; x >> y; -x; ~x; abs(x); x and y; min(x, y); np.uint8(x)",
+    "uint64": "x << y; x >> y; (x << y) | (x >> y); x // y; x % y; x ^ y; x + y; x * y",
     "uint32": "x // y; x % y; x - y; -x; x << y; max(x, y); x / y; cuda.clz(x); cuda.ffs(x)",
     "float32": "x / y; x // y; x % y; min(x, y); max(x, y); round(x); math.ceil(y); x ** 2; int(x)",
 }
 NUMBERS = {
     "int64": [0, 1, -1, 2, -3, 7, 63, 64, 65, -64, 1 << 40, 1 - (1 << 63), (1 << 63) - 1],
+    "uint64": [0, 1, 2, 7, 63, 64, 65, (1 << 63) - 1, 1 << 63, (1 << 64) - 1],
     "uint32": [0, 1, 2, 7, 31, 32, 255, 256, (1 << 31), (1 << 32) - 1],
     "float32": [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -3.7, 1e10, np.inf, -np.inf, np.nan],
 }
@@ -310,6 +312,35 @@ def test_nothing_is_said_after_a_checked_launch_of_the_same_shapes() -> None:
         with pytest.warns(SimtWarning, match="shifted ran as compiled code"):
             launch(kernel, 2, 16, a, out, 0)
     assert is_compiled(kernel)
+
+
+def tight(out):
+    s = cuda.shared.array(8192, numba.float32)
+    d = cuda.shared.array(0, numba.float32)
+    s[cuda.threadIdx.x] = 1
+    d[cuda.threadIdx.x] = 2
+    cuda.syncthreads()
+    out[cuda.threadIdx.x] = s[cuda.threadIdx.x] + d[cuda.threadIdx.x]
+
+
+def test_too_much_shared_memory_is_told_as_the_machine_tells_it() -> None:
+    kernel = cuda.jit(tight)
+    out = np.zeros(32)
+    with unchecked():
+        launch(kernel, 1, 32, out, shared=128)
+        assert is_compiled(kernel)
+        np.testing.assert_array_equal(out, 3)
+        with pytest.raises(gl.errors.KernelError, match="a block wants 49,168 bytes of shared"):
+            launch(kernel, 1, 32, out, shared=16_400)
+
+
+def test_where_exceptions_reach_the_host_the_machine_goes_on() -> None:
+    @cuda.jit(debug=True, opt=False)
+    def divide(a, b):
+        a[0] = 1 // b[0]
+
+    with gl.unchecked(), pytest.raises(ZeroDivisionError):
+        launch(divide, 1, 1, np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
 # --- when

@@ -141,14 +141,16 @@ class _Code:
     """A kernel's machine code: `go(frame, first, last)` runs blocks; see `blocks`."""
 
     def __init__(self, program: Program, arguments: tuple[Any, ...]) -> None:
-        from gpulearn.simt.compiled.blocks import in_turns, to_the_end
-        from gpulearn.simt.compiled.rewrite import Rewritten
-
-        made = Rewritten(program, arguments)
-        self.frame, self.turns = made.frame, made.turns
-        self.in_order, self.waits = made.in_order, made.waits
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+            warnings.simplefilter("ignore")  # of Numba's, about how fast its code is
+            from gpulearn.simt.compiled.blocks import in_turns, to_the_end
+            from gpulearn.simt.compiled.rewrite import Rewritten
+
+            made = Rewritten(program, arguments)
+            if made.frame.sizes["local"] > limits.MAX_LOCAL:
+                raise ValueError("a thread wants more local memory than there is")
+            self.frame, self.turns = made.frame, made.turns
+            self.in_order, self.waits = made.in_order, made.waits
             drive = in_turns if made.turns else to_the_end
             self.go = drive(made.kernel, made.frame)
             self.state: int = self.go(0, 0, 0)  # bytes of a thread that waits
@@ -164,6 +166,8 @@ class _Code:
 
         It gives the numbers of some blocks, if there are any, of which something is to be told.
         """
+        if self.frame.sizes["shared"] + dynamic > limits.MAX_SHARED:
+            return None
         blocks = math.prod(grid)
         alone = self.in_order or self.took < SHORT
         workers = 1 if alone else min(cores(), blocks)
@@ -216,7 +220,9 @@ class _Worker:
             "exchange": 32 * each,
             "left": 8 * each,
         }
-        self.memory = np.empty(sum(sizes.values()) + 64, np.uint8)
+        self.memory = np.full(
+            sum(sizes.values()) + 96, 0xFF, np.uint8
+        )  # NaN, where it is of floats
         bases, place = {}, -(-self.memory.ctypes.data // 16) * 16
         for name, size in sizes.items():
             bases[name] = place

@@ -92,13 +92,14 @@ def _fence(me: Any) -> None:
 @device
 def shifted_left(value: Any, by: Any) -> Any:
     """`<<`, which leaves nothing after 64 steps or backwards."""
-    return value << by if 0 <= by < 64 else (value << 0) * 0
+    whole = value << (by - by)
+    return value << by if 0 <= by < 64 else whole ^ whole
 
 
 @device
 def shifted_right(value: Any, by: Any) -> Any:
     """`>>`, which leaves the sign after 64 steps or backwards."""
-    return value >> by if 0 <= by < 64 else value >> 63
+    return value >> by if 0 <= by < 64 else (value >> 63) >> 1
 
 
 @device

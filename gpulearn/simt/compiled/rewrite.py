@@ -56,6 +56,8 @@ class Rewritten:
     """
 
     def __init__(self, program: Program, arguments: tuple[Any, ...]) -> None:
+        if program.debug:
+            raise NotCompiled("a kernel whose exceptions reach the host")
         self.program = program
         named = [callee(thing) for source in program.sources() for thing in _named(source)]
         self.in_order = any(getattr(f, "name", "").startswith("atomic.") for f in named)
