@@ -17,6 +17,8 @@ from gpulearn import cuda
 from gpulearn.simt.compiled import launch as compiled
 from gpulearn.simt.core import limits
 from gpulearn.simt.core.findings import SimtWarning
+from tools.gpu.case import Case as OwnCase
+from tools.gpu.cases import CASES as OWN_CASES
 
 from . import fuzz, grammar, sources
 from .cases import Case, assert_same
@@ -367,3 +369,24 @@ def test_too_much_to_copy_stays_with_the_machine(monkeypatch) -> None:
         launch(kernel, 1, 16, a, out, 0)
     assert state(kernel).code is None
     np.testing.assert_array_equal(out[:16], a[:16])
+
+
+# --- the package's own kernels
+
+OWN = {id(case.kernel): case for case in OWN_CASES.values() if not case.finding}
+OWN_LEFT = {
+    "matmul_vectorised": "libdevice.int_as_float",
+    "grid_sum_cooperative": "cuda.cg.this_grid",
+}
+
+
+@pytest.mark.parametrize("case", OWN.values(), ids=lambda c: c.kernel.__name__)
+def test_a_kernel_of_the_package_gives_what_numpy_says(case: OwnCase) -> None:
+    kernel = cuda.jit(case.kernel.py_func)  # the package's own stays as it was
+    shot = case.shot("small")
+    there = shot.on_device()
+    with unchecked():
+        kernel[shot.grid, shot.block](*there)
+    case.check(shot, there)
+    assert OWN_LEFT.get(kernel.__name__, "") in state(kernel).refused
+    assert is_compiled(kernel) == (kernel.__name__ not in OWN_LEFT)

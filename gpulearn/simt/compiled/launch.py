@@ -220,9 +220,8 @@ class _Worker:
             "exchange": 32 * each,
             "left": 8 * each,
         }
-        self.memory = np.full(
-            sum(sizes.values()) + 96, 0xFF, np.uint8
-        )  # NaN, where it is of floats
+        nan = 0xFF  # in each byte: what nobody has written
+        self.memory = np.full(sum(sizes.values()) + 96, nan, np.uint8)
         bases, place = {}, -(-self.memory.ctypes.data // 16) * 16
         for name, size in sizes.items():
             bases[name] = place
