@@ -142,11 +142,15 @@ def test_a_variable_that_nothing_was_assigned_to_is_zero() -> None:
 
 OPERATIONS = {
     "int64": "x // y; x % y; x << y; x >> y; -x; ~x; abs(x); x and y; min(x, y); np.uint8(x)",
+    "uint64": "x >> y; x << y; x << 65; x >> 64; x // 3; x - y",
+    "int32": "x << 64; x >> 70; x >> y; x << y; 1 << x; -1 >> x",
     "uint32": "x // y; x % y; x - y; -x; x << y; max(x, y); x / y; cuda.clz(x); cuda.ffs(x)",
     "float32": "x / y; x // y; x % y; min(x, y); max(x, y); round(x); math.ceil(y); x ** 2; int(x)",
 }
 NUMBERS = {
     "int64": [0, 1, -1, 2, -3, 7, 63, 64, 65, -64, 1 << 40, 1 - (1 << 63), (1 << 63) - 1],
+    "uint64": [0, 1, 2, 63, 64, 65, 1 << 63, (1 << 64) - 1],
+    "int32": [0, 1, -1, 31, 63, 64, 65, -(1 << 31), (1 << 31) - 1],
     "uint32": [0, 1, 2, 7, 31, 32, 255, 256, (1 << 31), (1 << 32) - 1],
     "float32": [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -3.7, 1e10, np.inf, -np.inf, np.nan],
 }
@@ -170,6 +174,36 @@ def test_numbers_on_the_edge(kind: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert is_compiled(fast), state(fast).refused
     for operation, g, w in zip(operations, got, want, strict=True):
         np.testing.assert_array_equal(g, w, err_msg=operation)
+
+
+def assigned_in_order(a):
+    i = 2
+    a[i], i = 50, 7
+    a[i] = i = 9
+    a[i], a[i + 1], (i, a[i]) = a[i + 1], a[i], (0, 77)
+
+
+def test_several_targets_are_assigned_from_left_to_right() -> None:
+    kernel = cuda.jit(assigned_in_order)
+    a, want = np.arange(16), np.arange(16)
+    with unchecked():
+        launch(kernel, 1, 1, a)
+    assigned_in_order(want)
+    np.testing.assert_array_equal(a, want)
+    assert is_compiled(kernel)
+
+
+def named_like_a_temporary(a):
+    _t1 = 2
+    a[0] = 7
+    a[1] = _t1
+
+
+def test_a_variable_may_be_called_anything() -> None:
+    a = np.zeros(2, np.int64)
+    with unchecked():
+        launch(cuda.jit(named_like_a_temporary), 1, 1, a)
+    np.testing.assert_array_equal(a, [7, 2])
 
 
 # --- the same sentences

@@ -10,6 +10,7 @@ import ast
 import copy
 import enum
 import math
+import re
 from collections import Counter
 from functools import partial, reduce
 from typing import Any
@@ -36,6 +37,7 @@ from gpulearn.simt.intrinsics.functions import Type, type_of
 __all__ = ["Rewritten"]
 
 _ME = "_me"
+_RESERVED = re.compile(r"_(me|[kt]\d+.*)")  # what the rewriter itself calls things
 _REFUSED = (
     ast.FunctionDef, ast.Lambda, ast.Raise, ast.Assert, ast.Delete, ast.Match, ast.ListComp,
     ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.Try, ast.With, ast.Nonlocal,
@@ -115,6 +117,7 @@ class _Rewriter(ast.NodeTransformer):
         )
         self.meant: dict[str, ast.expr] = {}  # what stands where a variable is read
         self.waits = False  # whether threads may wait in it
+        self.refuse(any(map(_RESERVED.fullmatch, source.locals)), "a variable called like its own")
 
     # --- a whole function
 
@@ -280,7 +283,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
         """An operation of two numbers; a shift by too much has a result on a GPU."""
-        if type(op) in _SHIFTS and not isinstance(right, ast.Constant):
+        if type(op) in _SHIFTS:
             return self.call(_SHIFTS[type(op)], left, right)
         return ast.BinOp(left, op, right)
 
@@ -388,21 +391,29 @@ class _Rewriter(ast.NodeTransformer):
             self.meant[first.id] = value  # not kept while others take their turn
             return ast.Pass()
         after: list[ast.stmt] = []
-        targets = [self.target(t, after) for t in node.targets]
+        alone = len(node.targets) == 1 and not isinstance(first, ast.Tuple | ast.List)
+        targets = [self.target(t, after, alone) for t in node.targets]
         done = [*before, ast.Assign(targets, value), *after]
         return [ast.copy_location(s, node) for s in done]
 
-    def target(self, node: ast.expr, after: list[ast.stmt]) -> Any:
-        """What is assigned to; elements of arrays are stored afterwards."""
+    def target(self, node: ast.expr, after: list[ast.stmt], alone: bool) -> Any:
+        """What is assigned to; elements of arrays, and one of several, are stored afterwards."""
         if isinstance(node, ast.Tuple | ast.List):
-            items = [self.target(item, after) for item in node.elts]
-            return ast.Tuple(items, ast.Store())
-        if isinstance(node, ast.Subscript) and not self.by_numba(node):
-            name = self.fresh()
-            array, index = self.visit(node.value), self.visit(node.slice)
-            stored = self.call(store, array, index, ast.Name(name, ast.Load()))
+            return ast.Tuple([self.target(n, after, alone) for n in node.elts], ast.Store())
+        element = isinstance(node, ast.Subscript) and not self.by_numba(node)
+        if alone and not element:
+            return self.destination(node)
+        name = self.fresh()
+        value = ast.Name(name, ast.Load())
+        if element:
+            stored = self.call(store, self.visit(node.value), self.visit(node.slice), value)
             after.append(ast.Expr(stored))
-            return ast.Name(name, ast.Store())
+        else:
+            after.append(ast.Assign([self.destination(node)], value))
+        return ast.Name(name, ast.Store())
+
+    def destination(self, node: ast.expr) -> Any:
+        """A variable, a field or a fixed part that is assigned to."""
         if isinstance(node, ast.Subscript | ast.Attribute):
             node.value = self.visit(node.value)
             return node
