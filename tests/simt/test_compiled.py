@@ -267,6 +267,67 @@ def test_a_barrier_in_divergent_code_is_told_as_the_machine_tells_it() -> None:
         launch(cuda.jit(half_way), 2, 32, out)
 
 
+def in_turn(out):
+    t = cuda.threadIdx.x
+    for k in range(2):
+        if k == t % 2:
+            cuda.syncthreads()
+    out[t] = 1
+
+
+def vote_in_turn(out):
+    t = cuda.threadIdx.x
+    for k in range(2):
+        if k == t % 2:
+            out[t] = cuda.shfl_sync(0xFFFFFFFF, k, 5)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"), [(in_turn, "only 16 of 32 threads"), (vote_in_turn, "names lane 1")]
+)
+def test_threads_that_meet_in_different_passes_of_a_loop_do_not_meet(kernel, words) -> None:
+    with gl.unchecked(), pytest.raises(gl.errors.KernelError, match=words):
+        launch(cuda.jit(kernel), 1, 32, np.zeros(32))
+
+
+def several_loops(a):
+    s = cuda.shared.array(64, numba.int64)
+    t = cuda.threadIdx.x
+    for j in range(3):
+        s[t] = a[t]
+        for k in range(4):
+            cuda.syncthreads()
+            if j == 2 and k == 1:
+                break
+            if k == j:
+                cuda.syncthreads()
+                continue
+            x = s[(t + k) % 64]
+            cuda.syncthreads()
+            s[t] += x * j
+            a[t] += cuda.shfl_xor_sync(0xFFFFFFFF, x, 1)
+        cuda.syncthreads()
+
+
+def test_threads_of_a_block_go_through_loops_together(monkeypatch) -> None:
+    kernel = cuda.jit(several_loops)
+    a = np.arange(64)
+    want = a.copy()
+    with unchecked():
+        launch(kernel, 1, 64, a)
+        monkeypatch.setattr(compiled, "BUDGET", np.inf)
+        launch(cuda.jit(several_loops), 1, 64, want)
+    np.testing.assert_array_equal(a, want)
+    assert is_compiled(kernel), state(kernel).refused
+
+
+@pytest.mark.parametrize("text", ["5 // out[0]", "5 / out[0]"])
+def test_a_division_by_zero_is_an_error_under_debug(text: str) -> None:
+    source = f"@cuda.jit(debug=True, opt=False)\ndef kernel(out):\n    out[1] = {text}\n"
+    with gl.unchecked(), pytest.raises(ZeroDivisionError):
+        launch(sources.module(source, cuda).kernel, 1, 1, np.zeros(2, np.int64))
+
+
 def reverse(a, n):
     s = cuda.shared.array(32, numba.float64)
     i = cuda.grid(1)

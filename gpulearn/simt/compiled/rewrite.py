@@ -20,7 +20,7 @@ from numba import njit
 from numba import types as numba_types
 
 from gpulearn.simt.compiled.access import load, store
-from gpulearn.simt.compiled.blocks import SITE_BITS
+from gpulearn.simt.compiled.blocks import SITE_BITS, in_pass
 from gpulearn.simt.compiled.exchange import EXCHANGES, put_block, put_warp
 from gpulearn.simt.compiled.frame import LaunchFrame, NotCompiled
 from gpulearn.simt.compiled.library import CALLS, greatest, least, shifted_left, shifted_right
@@ -59,6 +59,8 @@ class Rewritten:
 
     def __init__(self, program: Program, arguments: tuple[Any, ...]) -> None:
         self.program = program
+        if program.debug:
+            raise NotCompiled("debug=True, by which a division by zero is an error")
         named = [callee(thing) for source in program.sources() for thing in _named(source)]
         self.in_order = any(getattr(f, "name", "").startswith("atomic.") for f in named)
         self.turns = self.meets(program.source)
@@ -67,6 +69,7 @@ class Rewritten:
         self.sites = 0  # where threads wait
         self.place = 0  # the number of the kernel's statement, from 1
         self.serial = 0
+        self.passes: list[str] = []  # of each loop around, the variable that counts its passes
         self.kernel = njit(**OPTIONS)(_Rewriter(self, program.source).kernel(arguments))
         self.waits = any(
             isinstance(n, ast.While) for s in program.sources() for n in ast.walk(s.tree)
@@ -336,7 +339,11 @@ class _Rewriter(ast.NodeTransformer):
         program = self.program
         program.sites += 1
         site = program.place << SITE_BITS | program.sites
-        turn = ast.Yield(ast.Constant(-site if warp else site))
+        where: ast.expr = ast.Constant(site)
+        if program.passes:
+            counts = [ast.Name(count, ast.Load()) for count in program.passes]
+            where = self.call(in_pass, where, ast.Tuple(counts, ast.Load()))
+        turn = ast.Yield(ast.UnaryOp(ast.USub(), where) if warp else where)
         if name == "syncwarp" and not arguments:
             arguments = [ast.Constant(0xFFFFFFFF)]
         if function is None:
@@ -438,22 +445,30 @@ class _Rewriter(ast.NodeTransformer):
         ]
         return [ast.copy_location(s, node) for s in done]
 
-    def visit_For(self, node: ast.For) -> ast.AST:
+    def visit_For(self, node: ast.For) -> Any:
         self.refuse(any(isinstance(n, ast.Subscript) for n in ast.walk(node.target)), "a target")
         return self.loop(node)
 
-    def visit_While(self, node: ast.While) -> ast.AST:
+    def visit_While(self, node: ast.While) -> Any:
         assigned = syntax.bound([node])
         self.refuse(not assigned or syntax.hopeless(node, assigned), "a loop that waits")
         return self.loop(node)
 
-    def loop(self, node: ast.For | ast.While) -> ast.AST:
-        """A loop that may take long asks if it shall go on."""
+    def loop(self, node: ast.For | ast.While) -> Any:
+        """A loop that may take long asks if it shall go on; one with waits counts its passes."""
         outer = any(isinstance(n, ast.For | ast.While) for s in node.body for n in ast.walk(s))
-        made = self.generic_visit(node)
+        sites, count = self.program.sites, self.fresh()
+        self.program.passes.append(count)
+        self.generic_visit(node)
+        self.program.passes.pop()
         if outer or isinstance(node, ast.While):
             node.body.insert(0, ast.Expr(self.mine(look)))
-        return made
+        if sites == self.program.sites:
+            return node
+        name, one = ast.Name(count, ast.Load()), ast.Constant(1)
+        more = ast.Assign([ast.Name(count, ast.Store())], ast.BinOp(name, ast.Add(), one))
+        node.body.insert(0, more)
+        return [ast.Assign([ast.Name(count, ast.Store())], ast.Constant(0)), node]
 
     def visit_Return(self, node: ast.Return) -> Any:
         self.refuse(self.prefix, "a return on the way to others")
