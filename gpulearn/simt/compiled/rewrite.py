@@ -341,8 +341,8 @@ class _Rewriter(ast.NodeTransformer):
         site = program.place << SITE_BITS | program.sites
         where: ast.expr = ast.Constant(site)
         if program.passes:
-            counts = [ast.Name(count, ast.Load()) for count in program.passes]
-            where = self.call(in_pass, where, ast.Tuple(counts, ast.Load()))
+            counts = ast.parse(f"({','.join(program.passes)},)", mode="eval").body
+            where = self.call(in_pass, where, counts)
         turn = ast.Yield(ast.UnaryOp(ast.USub(), where) if warp else where)
         if name == "syncwarp" and not arguments:
             arguments = [ast.Constant(0xFFFFFFFF)]
@@ -412,7 +412,7 @@ class _Rewriter(ast.NodeTransformer):
             return self.destination(node)
         name = self.fresh()
         value = ast.Name(name, ast.Load())
-        if element:
+        if isinstance(node, ast.Subscript) and element:
             stored = self.call(store, self.visit(node.value), self.visit(node.slice), value)
             after.append(ast.Expr(stored))
         else:
@@ -465,10 +465,8 @@ class _Rewriter(ast.NodeTransformer):
             node.body.insert(0, ast.Expr(self.mine(look)))
         if sites == self.program.sites:
             return node
-        name, one = ast.Name(count, ast.Load()), ast.Constant(1)
-        more = ast.Assign([ast.Name(count, ast.Store())], ast.BinOp(name, ast.Add(), one))
-        node.body.insert(0, more)
-        return [ast.Assign([ast.Name(count, ast.Store())], ast.Constant(0)), node]
+        node.body[:0] = ast.parse(f"{count} += 1").body
+        return [*ast.parse(f"{count} = 0").body, node]
 
     def visit_Return(self, node: ast.Return) -> Any:
         self.refuse(self.prefix, "a return on the way to others")
