@@ -144,13 +144,16 @@ def test_a_variable_that_nothing_was_assigned_to_is_zero() -> None:
 
 OPERATIONS = {
     "int64": "x // y; x % y; x << y; x >> y; -x; ~x; abs(x); x and y; min(x, y); np.uint8(x)",
-    "uint64": "x << y; x >> y; (x << y) | (x >> y); x // y; x % y; x ^ y; x + y; x * y",
+    "uint64": "x << y; x >> y; (x << y) | (x >> y); x // y; x % y; x ^ y; x + y; x * y; "
+    "x << 65; x >> 64; x // 3; x - y",
+    "int32": "x << 64; x >> 70; x >> y; x << y; 1 << x; -1 >> x",
     "uint32": "x // y; x % y; x - y; -x; x << y; max(x, y); x / y; cuda.clz(x); cuda.ffs(x)",
     "float32": "x / y; x // y; x % y; min(x, y); max(x, y); round(x); math.ceil(y); x ** 2; int(x)",
 }
 NUMBERS = {
     "int64": [0, 1, -1, 2, -3, 7, 63, 64, 65, -64, 1 << 40, 1 - (1 << 63), (1 << 63) - 1],
     "uint64": [0, 1, 2, 7, 63, 64, 65, (1 << 63) - 1, 1 << 63, (1 << 64) - 1],
+    "int32": [0, 1, -1, 31, 63, 64, 65, -(1 << 31), (1 << 31) - 1],
     "uint32": [0, 1, 2, 7, 31, 32, 255, 256, (1 << 31), (1 << 32) - 1],
     "float32": [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -3.7, 1e10, np.inf, -np.inf, np.nan],
 }
@@ -174,6 +177,36 @@ def test_numbers_on_the_edge(kind: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert is_compiled(fast), state(fast).refused
     for operation, g, w in zip(operations, got, want, strict=True):
         np.testing.assert_array_equal(g, w, err_msg=operation)
+
+
+def assigned_in_order(a):
+    i = 2
+    a[i], i = 50, 7
+    a[i] = i = 9
+    a[i], a[i + 1], (i, a[i]) = a[i + 1], a[i], (0, 77)
+
+
+def test_several_targets_are_assigned_from_left_to_right() -> None:
+    kernel = cuda.jit(assigned_in_order)
+    a, want = np.arange(16), np.arange(16)
+    with unchecked():
+        launch(kernel, 1, 1, a)
+    assigned_in_order(want)
+    np.testing.assert_array_equal(a, want)
+    assert is_compiled(kernel)
+
+
+def named_like_a_temporary(a):
+    _t1 = 2
+    a[0] = 7
+    a[1] = _t1
+
+
+def test_a_variable_may_be_called_anything() -> None:
+    a = np.zeros(2, np.int64)
+    with unchecked():
+        launch(cuda.jit(named_like_a_temporary), 1, 1, a)
+    np.testing.assert_array_equal(a, [7, 2])
 
 
 # --- the same sentences
@@ -235,6 +268,67 @@ def test_a_barrier_in_divergent_code_is_told_as_the_machine_tells_it() -> None:
     out = np.zeros(64)
     with gl.unchecked(), pytest.raises(gl.errors.KernelError, match="only 16 of 32 threads"):
         launch(cuda.jit(half_way), 2, 32, out)
+
+
+def in_turn(out):
+    t = cuda.threadIdx.x
+    for k in range(2):
+        if k == t % 2:
+            cuda.syncthreads()
+    out[t] = 1
+
+
+def vote_in_turn(out):
+    t = cuda.threadIdx.x
+    for k in range(2):
+        if k == t % 2:
+            out[t] = cuda.shfl_sync(0xFFFFFFFF, k, 5)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"), [(in_turn, "only 16 of 32 threads"), (vote_in_turn, "names lane 1")]
+)
+def test_threads_that_meet_in_different_passes_of_a_loop_do_not_meet(kernel, words) -> None:
+    with gl.unchecked(), pytest.raises(gl.errors.KernelError, match=words):
+        launch(cuda.jit(kernel), 1, 32, np.zeros(32))
+
+
+def several_loops(a):
+    s = cuda.shared.array(64, numba.int64)
+    t = cuda.threadIdx.x
+    for j in range(3):
+        s[t] = a[t]
+        for k in range(4):
+            cuda.syncthreads()
+            if j == 2 and k == 1:
+                break
+            if k == j:
+                cuda.syncthreads()
+                continue
+            x = s[(t + k) % 64]
+            cuda.syncthreads()
+            s[t] += x * j
+            a[t] += cuda.shfl_xor_sync(0xFFFFFFFF, x, 1)
+        cuda.syncthreads()
+
+
+def test_threads_of_a_block_go_through_loops_together(monkeypatch) -> None:
+    kernel = cuda.jit(several_loops)
+    a = np.arange(64)
+    want = a.copy()
+    with unchecked():
+        launch(kernel, 1, 64, a)
+        monkeypatch.setattr(compiled, "BUDGET", np.inf)
+        launch(cuda.jit(several_loops), 1, 64, want)
+    np.testing.assert_array_equal(a, want)
+    assert is_compiled(kernel), state(kernel).refused
+
+
+@pytest.mark.parametrize("text", ["5 // out[0]", "5 / out[0]"])
+def test_a_division_by_zero_is_an_error_under_debug(text: str) -> None:
+    source = f"@cuda.jit(debug=True, opt=False)\ndef kernel(out):\n    out[1] = {text}\n"
+    with gl.unchecked(), pytest.raises(ZeroDivisionError):
+        launch(sources.module(source, cuda).kernel, 1, 1, np.zeros(2, np.int64))
 
 
 def reverse(a, n):

@@ -10,11 +10,12 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from gpulearn.simt.compiled.frame import HEADER, ME, WORD, LaunchFrame, reader, word_at
-from gpulearn.simt.compiled.thread import OPTIONS, leave, left_in, look, word
+from gpulearn.simt.compiled.thread import OPTIONS, device, leave, left_in, look, word
 
-__all__ = ["SITE_BITS", "in_turns", "to_the_end"]
+__all__ = ["SITE_BITS", "in_pass", "in_turns", "to_the_end"]
 
 SITE_BITS = 12  # of a place where threads wait; above is the number of the kernel's statement
+PLACE_BITS = 32  # of both; above are the passes of the loops around
 
 
 def _header(name: str) -> Any:
@@ -132,6 +133,15 @@ def _kept(typingctx: Any, like: Any, address: Any) -> Any:
     return like(like, types.int64), codegen
 
 
+@device
+def in_pass(place: Any, counts: Any) -> Any:
+    """A place where threads wait, in one pass of the loops around it: a hash of their counts."""
+    passes = 0
+    for count in counts:
+        passes = passes * 1_000_003 + count
+    return (passes & 0x3FFFFFFF) << PLACE_BITS | place
+
+
 def in_turns(kernel: Any, frame: LaunchFrame) -> Any:
     """Runs the blocks `first` to `last`; the threads of each wait for each other.
 
@@ -207,7 +217,7 @@ def in_turns(kernel: Any, frame: LaunchFrame) -> Any:
                     left = 0
                     for thread in range(threads):
                         place = left_in(_me(address, (0, 0, 0), (0, 0, 0), thread))
-                        if place != 0 and place < where >> SITE_BITS:
+                        if place != 0 and place < where % (1 << PLACE_BITS) >> SITE_BITS:
                             left += 1
                     if left != ended:
                         raise RuntimeError

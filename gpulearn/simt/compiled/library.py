@@ -99,19 +99,19 @@ def shifted_left(value: Any, by: Any) -> Any:
 @device
 def shifted_right(value: Any, by: Any) -> Any:
     """`>>`, which leaves the sign after 64 steps or backwards."""
-    return value >> by if 0 <= by < 64 else (value >> 63) >> 1
+    return value >> by if 0 <= by < 64 else value >> 63 >> 1
 
 
 @device
 def least(a: Any, b: Any) -> Any:
     """`min` of two: a NaN loses."""
-    return b if a != a or b < a else a
+    return b if a != a or b <= a else a
 
 
 @device
 def greatest(a: Any, b: Any) -> Any:
     """`max` of two: a NaN loses."""
-    return b if a != a or b > a else a
+    return b if a != a or b >= a else a
 
 
 def _bits(name: str) -> Any:

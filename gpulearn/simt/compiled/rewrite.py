@@ -10,6 +10,7 @@ import ast
 import copy
 import enum
 import math
+import re
 from collections import Counter
 from functools import partial, reduce
 from typing import Any
@@ -19,7 +20,7 @@ from numba import njit
 from numba import types as numba_types
 
 from gpulearn.simt.compiled.access import load, store
-from gpulearn.simt.compiled.blocks import SITE_BITS
+from gpulearn.simt.compiled.blocks import SITE_BITS, in_pass
 from gpulearn.simt.compiled.exchange import EXCHANGES, put_block, put_warp
 from gpulearn.simt.compiled.frame import LaunchFrame, NotCompiled
 from gpulearn.simt.compiled.library import CALLS, greatest, least, shifted_left, shifted_right
@@ -36,6 +37,7 @@ from gpulearn.simt.intrinsics.functions import Type, type_of
 __all__ = ["Rewritten"]
 
 _ME = "_me"
+_RESERVED = re.compile(r"_(me|[kt]\d+.*)")  # what the rewriter itself calls things
 _REFUSED = (
     ast.FunctionDef, ast.Lambda, ast.Raise, ast.Assert, ast.Delete, ast.Match, ast.ListComp,
     ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.Try, ast.With, ast.Nonlocal,
@@ -59,6 +61,8 @@ class Rewritten:
         if program.debug:
             raise NotCompiled("a kernel whose exceptions reach the host")
         self.program = program
+        if program.debug:
+            raise NotCompiled("debug=True, by which a division by zero is an error")
         named = [callee(thing) for source in program.sources() for thing in _named(source)]
         self.in_order = any(getattr(f, "name", "").startswith("atomic.") for f in named)
         self.turns = self.meets(program.source)
@@ -67,6 +71,7 @@ class Rewritten:
         self.sites = 0  # where threads wait
         self.place = 0  # the number of the kernel's statement, from 1
         self.serial = 0
+        self.passes: list[str] = []  # of each loop around, the variable that counts its passes
         self.kernel = njit(**OPTIONS)(_Rewriter(self, program.source).kernel(arguments))
         self.waits = any(
             isinstance(n, ast.While) for s in program.sources() for n in ast.walk(s.tree)
@@ -117,6 +122,7 @@ class _Rewriter(ast.NodeTransformer):
         )
         self.meant: dict[str, ast.expr] = {}  # what stands where a variable is read
         self.waits = False  # whether threads may wait in it
+        self.refuse(any(map(_RESERVED.fullmatch, source.locals)), "a variable called like its own")
 
     # --- a whole function
 
@@ -282,7 +288,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
         """An operation of two numbers; a shift by too much has a result on a GPU."""
-        if type(op) in _SHIFTS and not isinstance(right, ast.Constant):
+        if type(op) in _SHIFTS:
             return self.call(_SHIFTS[type(op)], left, right)
         return ast.BinOp(left, op, right)
 
@@ -335,7 +341,11 @@ class _Rewriter(ast.NodeTransformer):
         program = self.program
         program.sites += 1
         site = program.place << SITE_BITS | program.sites
-        turn = ast.Yield(ast.Constant(-site if warp else site))
+        where: ast.expr = ast.Constant(site)
+        if program.passes:
+            counts = ast.parse(f"({','.join(program.passes)},)", mode="eval").body
+            where = self.call(in_pass, where, counts)
+        turn = ast.Yield(ast.UnaryOp(ast.USub(), where) if warp else where)
         if name == "syncwarp" and not arguments:
             arguments = [ast.Constant(0xFFFFFFFF)]
         if function is None:
@@ -390,21 +400,29 @@ class _Rewriter(ast.NodeTransformer):
             self.meant[first.id] = value  # not kept while others take their turn
             return ast.Pass()
         after: list[ast.stmt] = []
-        targets = [self.target(t, after) for t in node.targets]
+        alone = len(node.targets) == 1 and not isinstance(first, ast.Tuple | ast.List)
+        targets = [self.target(t, after, alone) for t in node.targets]
         done = [*before, ast.Assign(targets, value), *after]
         return [ast.copy_location(s, node) for s in done]
 
-    def target(self, node: ast.expr, after: list[ast.stmt]) -> Any:
-        """What is assigned to; elements of arrays are stored afterwards."""
+    def target(self, node: ast.expr, after: list[ast.stmt], alone: bool) -> Any:
+        """What is assigned to; elements of arrays, and one of several, are stored afterwards."""
         if isinstance(node, ast.Tuple | ast.List):
-            items = [self.target(item, after) for item in node.elts]
-            return ast.Tuple(items, ast.Store())
-        if isinstance(node, ast.Subscript) and not self.by_numba(node):
-            name = self.fresh()
-            array, index = self.visit(node.value), self.visit(node.slice)
-            stored = self.call(store, array, index, ast.Name(name, ast.Load()))
+            return ast.Tuple([self.target(n, after, alone) for n in node.elts], ast.Store())
+        element = isinstance(node, ast.Subscript) and not self.by_numba(node)
+        if alone and not element:
+            return self.destination(node)
+        name = self.fresh()
+        value = ast.Name(name, ast.Load())
+        if isinstance(node, ast.Subscript) and element:
+            stored = self.call(store, self.visit(node.value), self.visit(node.slice), value)
             after.append(ast.Expr(stored))
-            return ast.Name(name, ast.Store())
+        else:
+            after.append(ast.Assign([self.destination(node)], value))
+        return ast.Name(name, ast.Store())
+
+    def destination(self, node: ast.expr) -> Any:
+        """A variable, a field or a fixed part that is assigned to."""
         if isinstance(node, ast.Subscript | ast.Attribute):
             node.value = self.visit(node.value)
             return node
@@ -429,22 +447,28 @@ class _Rewriter(ast.NodeTransformer):
         ]
         return [ast.copy_location(s, node) for s in done]
 
-    def visit_For(self, node: ast.For) -> ast.AST:
+    def visit_For(self, node: ast.For) -> Any:
         self.refuse(any(isinstance(n, ast.Subscript) for n in ast.walk(node.target)), "a target")
         return self.loop(node)
 
-    def visit_While(self, node: ast.While) -> ast.AST:
+    def visit_While(self, node: ast.While) -> Any:
         assigned = syntax.bound([node])
         self.refuse(not assigned or syntax.hopeless(node, assigned), "a loop that waits")
         return self.loop(node)
 
-    def loop(self, node: ast.For | ast.While) -> ast.AST:
-        """A loop that may take long asks if it shall go on."""
+    def loop(self, node: ast.For | ast.While) -> Any:
+        """A loop that may take long asks if it shall go on; one with waits counts its passes."""
         outer = any(isinstance(n, ast.For | ast.While) for s in node.body for n in ast.walk(s))
-        made = self.generic_visit(node)
+        sites, count = self.program.sites, self.fresh()
+        self.program.passes.append(count)
+        self.generic_visit(node)
+        self.program.passes.pop()
         if outer or isinstance(node, ast.While):
             node.body.insert(0, ast.Expr(self.mine(look)))
-        return made
+        if sites == self.program.sites:
+            return node
+        node.body[:0] = ast.parse(f"{count} += 1").body
+        return [*ast.parse(f"{count} = 0").body, node]
 
     def visit_Return(self, node: ast.Return) -> Any:
         self.refuse(self.prefix, "a return on the way to others")
