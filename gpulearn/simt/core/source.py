@@ -164,7 +164,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 def _cells() -> Iterator[str]:
     """What IPython has run by a magic such as `%%time`, the latest first, without its line."""
     ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
+    shell: Any = ipython.get_ipython() if ipython else None
     for cell in reversed(shell.history_manager.input_hist_raw if shell else ()):
         lines = cell.lstrip().split("\n")
         body = list(dropwhile(lambda line: line.startswith("%%"), lines))
