@@ -46,6 +46,11 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="skip accesses out of bounds instead of stopping at the first, and list them all",
     )
+    parser.add_argument(
+        "--allow-errors",
+        action="store_true",
+        help="go on after a notebook's cell that fails, and tell of it",
+    )
     parser.add_argument("program", type=Path, help="a script (.py) or a notebook (.ipynb)")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
     return parser
@@ -75,9 +80,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # each is told at the end, once
         warnings.filterwarnings("ignore", category=SimtWarning)
         try:
-            status = (
-                run_notebook(program) if is_notebook else run_script(program, options.arguments)
-            )
+            if is_notebook:
+                status = run_notebook(program, options.allow_errors)
+            else:
+                status = run_script(program, options.arguments)
         except GpulearnError as error:
             print(error, file=sys.stderr)
             return 2

@@ -54,8 +54,10 @@ def _is_ours(file: str) -> bool:
     return file.startswith((_OURS + os.sep, "<frozen runpy>")) or file == runpy.__file__
 
 
-def run_notebook(notebook: Path) -> int:
-    """0 if every cell of a notebook has run, in its folder; 1 with the number of the first not.
+def run_notebook(notebook: Path, allow_errors: bool) -> int:
+    """0 if every cell of a notebook has run, in its folder; else 1, at the first that fails.
+
+    With `allow_errors` it goes on after a cell that fails, of which it only tells.
 
     Raises:
         MissingPackage: IPython is not installed.
@@ -74,6 +76,7 @@ def run_notebook(notebook: Path) -> int:
     shell = Shell.instance()
     os.environ.setdefault("MPLBACKEND", "agg")
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    elsewhere = []
     sys.path.insert(0, str(notebook.resolve().parent))
     home = Path.cwd()
     os.chdir(notebook.resolve().parent)
@@ -85,10 +88,20 @@ def run_notebook(notebook: Path) -> int:
             name = f"{notebook.name}, cell {number}"
             shell.compile.get_code_name = lambda *_, name=name: name
             done = shell.run_cell(source, store_history=True)
+            if source.startswith("!python"):
+                elsewhere.append(str(number))
             if not done.success and "raises-exception" not in cell["metadata"].get("tags", []):
-                print(f"{name} failed", file=sys.stderr)
-                return 1
+                error = done.error_before_exec or done.error_in_exec
+                print(f"{name} failed: {type(error).__name__}: {error}", file=sys.stderr)
+                if not (allow_errors and isinstance(error, Exception)):
+                    return 1
     finally:
         os.chdir(home)
         Shell.clear_instance()
+        if elsewhere:
+            print(
+                f"{notebook.name}, cell {', '.join(elsewhere)}: !python starts another process, "
+                "whose kernels are not on the SIMT machine: write %run instead",
+                file=sys.stderr,
+            )
     return 0

@@ -150,8 +150,68 @@ def test_a_notebook_runs_cell_by_cell_in_its_folder(tmp_path):
     assert "42" in done.stdout
     assert "KernelError" in done.stdout
     assert "not reached" not in done.stdout
-    assert done.stderr.splitlines()[0] == "lesson.ipynb, cell 5 failed"
+    assert done.stderr.startswith("lesson.ipynb, cell 5 failed: KernelError: line 13: thread 8")
     assert "lesson.ipynb, cell 2:8: race on a[0]" in done.stderr
     assert "lesson.ipynb, cell 2:13: thread 8 of block 1" in done.stderr
     done = command(tmp_path, "course/lesson.ipynb", "--fast")
     assert "lesson.ipynb is a notebook, which takes no arguments" in done.stderr
+
+
+TIMED = """%%time
+# its file is "<timed exec>"
+from numba import cuda
+import numpy as np
+data = np.zeros(1)
+@cuda.jit
+def kernel(a):
+    a[0] += cuda.threadIdx.x
+kernel[1, 2](data)
+data[0]
+"""
+
+
+@pytest.mark.skipif(find_spec("IPython") is None, reason="notebooks need IPython")
+def test_a_kernel_of_a_timed_cell_has_its_text_there(tmp_path):
+    notebook(
+        tmp_path / "course",
+        cell("%%bash\necho kernel"),
+        cell(TIMED),
+        cell("kernel[2, 1](data)\nprint('later', data[0])"),
+        cell("%%capture kept\n" + TIMED.replace("+=", "=").replace("threadIdx.x", "grid(1) + 40")),
+        cell("print('captured', data[0])"),
+        cell("%%timeit -r1 -n1\n" + TIMED.split("\n", 1)[1].replace("cuda.threadIdx.x", "7")),
+    )
+    done = command(tmp_path, "course/lesson.ipynb")
+    assert done.returncode == 0
+    assert "later 1.0" in done.stdout
+    assert "captured 41.0" in done.stdout
+    assert "<timed exec>:7: race on a[0]" in done.stderr
+    assert "<magic-timeit>:7: race on a[0]" in done.stderr
+
+
+@pytest.mark.skipif(find_spec("IPython") is None, reason="notebooks need IPython")
+def test_a_notebook_goes_on_after_a_cell_that_fails_if_one_asks_for_it(tmp_path):
+    cells = [
+        cell("open('no picture.png')"),
+        cell("this is no Python"),
+        cell("!python -c 'print(6 * 7)'"),
+        cell("print('reached')"),
+    ]
+    notebook(tmp_path / "course", *cells)
+    done = command(tmp_path, "--allow-errors", "--sanitize", "course/lesson.ipynb")
+    assert done.returncode == 0
+    assert "42" in done.stdout
+    assert "reached" in done.stdout
+    failed = done.stderr.splitlines()
+    assert failed[0].startswith("lesson.ipynb, cell 1 failed: FileNotFoundError: [Errno 2]")
+    assert failed[1].startswith("lesson.ipynb, cell 2 failed: SyntaxError: invalid syntax")
+    assert failed[2].startswith("lesson.ipynb, cell 3: !python starts another process, whose")
+    done = command(tmp_path, "course/lesson.ipynb")
+    assert (done.returncode, "reached" in done.stdout) == (1, False)
+    notebook(tmp_path / "races", cell("raise KeyError"), cell(TIMED))
+    assert command(tmp_path, "--allow-errors", "races/lesson.ipynb").returncode == 0
+    done = command(tmp_path, "--allow-errors", "--sanitize", "races/lesson.ipynb")
+    assert done.returncode == 1
+    notebook(tmp_path / "ended", cell("raise KeyboardInterrupt"), cell("print('reached')"))
+    done = command(tmp_path, "--allow-errors", "ended/lesson.ipynb")
+    assert (done.returncode, "reached" in done.stdout) == (1, False)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import linecache
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -308,6 +310,25 @@ def test_text_that_exec_was_given_is_missed_and_how_to_give_it_is_said() -> None
     exec(compile(text, name, "exec"), scope)
     cuda.jit(scope["kernel"])[1, 1](a)
     assert a[0] == 7
+
+
+@pytest.mark.parametrize("file", ["<timed exec>", "<magic-timeit>"])
+def test_a_kernel_of_a_cell_with_a_magic_has_the_cells_text(
+    file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    magic = "%%time\n" if file == "<timed exec>" else "%%capture\n%%timeit -n1\n"
+    bodies = [TEXT, TEXT.replace("7", "8")]
+    history = ["", *(magic + body for body in bodies), "%%bash\necho kernel", "kernel"]
+    shell = SimpleNamespace(
+        transform_cell=str, history_manager=SimpleNamespace(input_hist_raw=history)
+    )
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    for body, expected in zip(bodies, (7, 8), strict=True):
+        scope: dict[str, Any] = {}
+        exec(compile(body, file, "exec"), scope)
+        a = np.zeros(1)
+        cuda.jit(scope["kernel"])[1, 1](a)
+        assert a[0] == expected
 
 
 def test_a_partial_is_no_function() -> None:

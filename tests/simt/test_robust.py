@@ -439,3 +439,57 @@ def roll(a: Any, out: Any) -> None:
     s[t] = a[cuda.grid(1)]
     cuda.syncthreads()
     out[cuda.grid(1)] = s[(t + 1) % 10]
+
+
+def lock_of_a_warp(lock):
+    while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+        pass
+    cuda.atomic.exch(lock, 0, 0)
+
+
+def lock_of_warps(lock):
+    if cuda.threadIdx.x % 32 == 0:
+        while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+            pass
+        cuda.atomic.exch(lock, 0, 0)
+
+
+def lock_of_those_who_stay(lock):
+    if cuda.threadIdx.x % 2:
+        return
+    while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+        pass
+
+
+VOLTA = "Others of its warp go on only after it, as on GPUs before Volta; newer ones let them"
+WARPS = "Other warps go on only after it here; on a GPU they go on meanwhile, since Volta other"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "blocks", "threads", "taken", "said"),
+    [
+        (lock_of_a_warp, 1, 32, 0, VOLTA),
+        (lock_of_a_warp, 3, 48, 0, VOLTA),
+        (lock_of_warps, 1, 64, 0, WARPS),
+        (lock_of_warps, 1, 32, 1, VOLTA),
+        (lock_of_a_warp, 1, 32, 1, ""),
+        (lock_of_a_warp, 2, 32, 1, WARPS),
+        (lock_of_those_who_stay, 1, 32, 1, ""),
+        (lock_of_those_who_stay, 1, 32, 0, VOLTA),
+    ],
+)
+def test_a_loop_that_waits_says_which_threads_might_end_it_on_a_gpu(
+    kernel: Any, blocks: int, threads: int, taken: int, said: str
+) -> None:
+    with pytest.raises(gl.errors.KernelError) as caught:
+        launch(kernel, blocks, threads, np.full(1, taken, np.int32))
+    _, begun, rest = str(caught.value).partition("no thread changes what it waits for")
+    assert begun
+    assert rest[2 : 2 + len(said)] == said
+    assert bool(rest) == bool(said)
+
+
+def test_one_thread_of_each_block_takes_a_lock() -> None:
+    lock = np.zeros(1, np.int32)
+    launch(lock_of_a_warp, 3, 1, lock)
+    assert lock[0] == 0

@@ -276,3 +276,8 @@ def test_a_device_function_that_eval_makes_has_its_text_there(switched):
     a = np.full(1, 5.0)
     kernel[1, 1](a)
     assert a[0] == 15
+
+
+def test_a_device_has_its_name_where_numba_keeps_it(switched):
+    cuda = scope("from numba import cuda")["cuda"]
+    assert cuda.gpus[0]._device.name == cuda.get_current_device().name

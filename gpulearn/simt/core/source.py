@@ -12,8 +12,10 @@ import sys
 import textwrap
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from itertools import dropwhile
 from types import CodeType
 from typing import Any
 from weakref import WeakValueDictionary
@@ -159,16 +161,40 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
+def _cells() -> Iterator[str]:
+    """What IPython has run by a magic such as `%%time`, the latest first, without its line."""
+    ipython = sys.modules.get("IPython")
+    shell: Any = ipython.get_ipython() if ipython else None
+    for cell in reversed(shell.history_manager.input_hist_raw if shell else ()):
+        lines = cell.lstrip().split("\n")
+        body = list(dropwhile(lambda line: line.startswith("%%"), lines))
+        if body != lines:
+            yield shell.transform_cell("\n".join(body))
+
+
+def _texts(code: CodeType) -> Iterator[str]:
+    """Texts that are in no file, of which one may have become `code`."""
+    yield from (text for file, text in reversed(_TEXTS) if file == code.co_filename)
+    if code.co_filename.startswith("<"):
+        yield from _cells()
+
+
 def _found(function: Callable[..., Any]) -> tuple[list[str], int]:
     """The lines of what a function stands in, and the number of its first, from 0."""
     code = function.__code__
     flags = code.co_flags & __future__.annotations.compiler_flag
-    for file, text in reversed(_TEXTS):
-        if file == code.co_filename and code.co_name.strip("<>") in text:
-            made = compile(text, "", "exec", flags, dont_inherit=True)
-            if code in _codes(made):
-                return text.splitlines(keepends=True), code.co_firstlineno - 1
+    for text in _texts(code):
+        if code.co_name.strip("<>") in text:
+            with suppress(SyntaxError):  # a cell may be in another language
+                made = compile(text, "", "exec", flags, dont_inherit=True)
+                if any(code in (c, _nested(c)) for c in _codes(made)):
+                    return text.splitlines(keepends=True), code.co_firstlineno - 1
     return inspect.findsource(function)  # getsource would read what it wraps
+
+
+def _nested(code: CodeType) -> CodeType:
+    """The same in a function, as `%%timeit` puts it."""
+    return code.replace(co_flags=code.co_flags | inspect.CO_NESTED)
 
 
 def _find(tree: ast.AST, name: str) -> ast.FunctionDef | None:

@@ -56,6 +56,10 @@ class Device:
     supports_float16 = supports_bfloat16 = True
     supports_fp8 = False
 
+    @property
+    def _device(self) -> Device:  # which Numba wraps in a context manager
+        return self
+
     def __enter__(self) -> Device:
         return self
 

@@ -6,6 +6,7 @@ skipped by `continue` wait outside the mask, as lanes of a warp do.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -139,7 +140,27 @@ class Repeat(_Waiting):
         elif self.count - self.since > WAIT_LIMIT:
             self._stuck(
                 "this loop waits for ever: while it runs, no thread changes what it waits for"
+                + self._but()
             )
+
+    def _but(self) -> str:
+        """What a GPU may do otherwise, since there threads outside the loop go on meanwhile."""
+        m = self.machine
+        inside = union(m.mask, m.frames[0].left)  # or returned from the kernel
+        outside = np.setdiff1d(m.lanes(None), m.lanes(inside))
+        later = m.block_numbers[-1] + 1 < math.prod(m.grid)
+        warps = (n // m.threads * m.warps + n % m.threads // 32 for n in (outside, m.lanes(m.mask)))
+        if len(outside) and np.isin(*warps).all():
+            return (
+                ". Others of its warp go on only after it, as on GPUs before Volta; newer ones "
+                "let them go on meanwhile, which may end it"
+            )
+        if len(outside) or later:
+            return (
+                ". Other warps go on only after it here; on a GPU they go on meanwhile, since "
+                "Volta other threads of its warp too, which may end it"
+            )
+        return ""
 
     def _stuck(self, message: str) -> None:
         machine = self.machine
