@@ -17,8 +17,6 @@ from gpulearn import cuda
 from gpulearn.simt.compiled import launch as compiled
 from gpulearn.simt.core import limits
 from gpulearn.simt.core.findings import SimtWarning
-from tools.gpu.case import Case as OwnCase
-from tools.gpu.cases import CASES as OWN_CASES
 
 from . import fuzz, grammar, sources
 from .cases import Case, assert_same
@@ -28,8 +26,9 @@ from .right import CASES
 # of the right kernels, those that are left to the machine, with the reason's first words
 LEFT = {
     "shapes_and_types_that_a_device_function_is_given": "a shape that depends on",
-    "each_call_of_itself_has_its_own_array": "product_down calls itself",
+    "each_call_of_itself_has_its_own_array": "a declared signature",
     "constant_records": "",
+    "an_array_for_each_type_that_a_function_is_called_with": "syncthreads in a device function",
     "recursion": "fibonacci calls itself",
     "bit_tricks": "cuda.brev",
     "nested_functions": "FunctionDef",
@@ -207,6 +206,22 @@ def test_a_variable_may_be_called_anything() -> None:
     with unchecked():
         launch(cuda.jit(named_like_a_temporary), 1, 1, a)
     np.testing.assert_array_equal(a, [7, 2])
+
+
+@cuda.jit("uint8(uint8)", device=True)
+def cut(x):
+    return x
+
+
+def cut_short(a):
+    a[0] = cut(300)
+
+
+def test_a_function_with_a_declared_signature_converts_its_arguments() -> None:
+    a = np.zeros(1, np.int64)
+    with unchecked():
+        launch(cuda.jit(cut_short), 1, 1, a)
+    assert a[0] == 300 - 256
 
 
 # --- the same sentences
@@ -463,24 +478,3 @@ def test_too_much_to_copy_stays_with_the_machine(monkeypatch) -> None:
         launch(kernel, 1, 16, a, out, 0)
     assert state(kernel).code is None
     np.testing.assert_array_equal(out[:16], a[:16])
-
-
-# --- the package's own kernels
-
-OWN = {id(case.kernel): case for case in OWN_CASES.values() if not case.finding}
-OWN_LEFT = {
-    "matmul_vectorised": "libdevice.int_as_float",
-    "grid_sum_cooperative": "cuda.cg.this_grid",
-}
-
-
-@pytest.mark.parametrize("case", OWN.values(), ids=lambda c: c.kernel.__name__)
-def test_a_kernel_of_the_package_gives_what_numpy_says(case: OwnCase) -> None:
-    kernel = cuda.jit(case.kernel.py_func)  # the package's own stays as it was
-    shot = case.shot("small")
-    there = shot.on_device()
-    with unchecked():
-        kernel[shot.grid, shot.block](*there)
-    case.check(shot, there)
-    assert OWN_LEFT.get(kernel.__name__, "") in state(kernel).refused
-    assert is_compiled(kernel) == (kernel.__name__ not in OWN_LEFT)

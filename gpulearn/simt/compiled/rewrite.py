@@ -64,6 +64,8 @@ class Rewritten:
         if program.debug:
             raise NotCompiled("debug=True, by which a division by zero is an error")
         named = [callee(thing) for source in program.sources() for thing in _named(source)]
+        if any(getattr(getattr(f, "dispatcher", None), "declared", None) for f in named):
+            raise NotCompiled("a declared signature of a device function")
         self.in_order = any(getattr(f, "name", "").startswith("atomic.") for f in named)
         self.turns = self.meets(program.source)
         self.frame = LaunchFrame(turns=self.turns)
