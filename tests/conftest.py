@@ -36,12 +36,6 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-@pytest.hookimpl(optionalhook=True)  # a machine with a GPU may have no xdist
-def pytest_xdist_auto_num_workers() -> int:
-    """A third of the time a worker waits for ranks, kernels and browsers: one more than cores."""
-    return (os.cpu_count() or 1) + 1
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """`-m compiler` chooses the tests that need Numba's CUDA compiler; whole notebooks go first.

@@ -61,6 +61,7 @@ def calls(draw: st.DrawFn) -> tuple[list[tuple[str, str, str]], list[object], li
     return loops, args, [draw(st.booleans()) for _ in args]
 
 
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")  # Numba's own
 @settings(max_examples=60)
 @given(calls())
 def test_the_signature_is_the_one_that_numba_takes_and_the_result_numpys(call) -> None:

@@ -217,6 +217,8 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Find
         message = no_code(missing.what, here)
         return Finding("not-a-kernel", missing.place.line if here else None, message), {}
     except Exception as error:
+        if str(error).startswith("module 'numba.cuda' has no attribute"):
+            return None, {}  # Numba's own older target; the machine tells of the name
         return reason(function, error) or give_up(error), {}
     try:
         return _new_array(annotation), variable_types(annotation)
