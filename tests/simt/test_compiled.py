@@ -14,6 +14,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
+from gpulearn.kernels.matmul_ladder import matmul_naive
 from gpulearn.simt.compiled import launch as compiled
 from gpulearn.simt.core import limits
 from gpulearn.simt.core.findings import SimtWarning
@@ -84,17 +85,8 @@ def test_a_random_kernel_gives_what_the_reference_gives(number: int) -> None:
     assert wrong is None, f"{wrong}\n{program.source}"
 
 
-def matmul(a, b, c):
-    x, y = cuda.grid(2)
-    if y < c.shape[0] and x < c.shape[1]:
-        total = np.float32(0)
-        for k in range(a.shape[1]):
-            total += a[y, k] * b[k, x]
-        c[y, x] = total
-
-
 def test_many_blocks_are_shared_among_cores_and_small_launches_are_not() -> None:
-    kernel = cuda.jit(matmul)
+    kernel = cuda.jit(matmul_naive.py_func)
     rng = np.random.default_rng(1)
     a, b = (rng.standard_normal((96, 96)).astype(np.float32) for _ in "ab")
     want = np.zeros_like(a)

@@ -89,15 +89,25 @@ def _shuffle(source: Callable[..., Any]) -> Any:
     return shuffle
 
 
-@device
-def _ballot(me: Any, mask: Any, said: Any, turn: Any) -> Any:
-    _named(me, mask)
-    first = number(me) - number(me) % 32
-    bits = 0
-    for lane in range(min(32, threads(me) - first)):
-        if _of_warp(me, first + lane, said):
-            bits |= 1 << lane
-    return np.int32(bits)
+def _lanes(counts: Callable[..., Any]) -> Any:
+    """A bit for each lane of the warp whose part counts, beside the thread's own."""
+    counts = device(counts)
+
+    @device
+    def bits_of(me: Any, mask: Any, own: Any, turn: Any) -> Any:
+        _named(me, mask)
+        first = number(me) - number(me) % 32
+        bits = 0
+        for lane in range(min(32, threads(me) - first)):
+            if counts(_of_warp(me, first + lane, own), own):
+                bits |= 1 << lane
+        return np.int32(bits)
+
+    return bits_of
+
+
+_ballot = _lanes(lambda theirs, own: theirs)
+_match_any = _lanes(lambda theirs, own: theirs == own)
 
 
 @device
@@ -110,17 +120,6 @@ def _all(me: Any, mask: Any, said: Any, turn: Any) -> Any:
 @device
 def _equal(me: Any, mask: Any, said: Any, turn: Any) -> Any:
     return _all(me, mask, said, turn) or not _any(me, mask, said, turn)
-
-
-@device
-def _match_any(me: Any, mask: Any, value: Any, turn: Any) -> Any:
-    _named(me, mask)
-    first = number(me) - number(me) % 32
-    bits = 0
-    for lane in range(min(32, threads(me) - first)):
-        if _of_warp(me, first + lane, value) == value:
-            bits |= 1 << lane
-    return np.int32(bits)
 
 
 @device

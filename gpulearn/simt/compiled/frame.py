@@ -19,7 +19,7 @@ from numba import types
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
-from gpulearn.simt.core.memory import View
+from gpulearn.simt.core.memory import View, aligned
 
 __all__ = ["HEADER", "ME", "WORD", "LaunchFrame", "NotCompiled", "reader", "word_at"]
 
@@ -138,7 +138,7 @@ class LaunchFrame:
         if count:
             poison = 0xFF if dtype.kind in "fc" else 0xA5
             self.pieces[space].append((begin, count, poison))
-            self.sizes[space] = begin + -(-count // 16) * 16
+            self.sizes[space] = begin + aligned(count)
 
         def part(values: Sequence[Any], bases: dict[str, int], dynamic: int) -> Sequence[Any]:
             full = shape if count else (dynamic // size,)

@@ -21,7 +21,7 @@ import numpy as np
 from gpulearn.device.selection import cores
 from gpulearn.simt.core import limits
 from gpulearn.simt.core.findings import Finding
-from gpulearn.simt.core.memory import Allocation, views
+from gpulearn.simt.core.memory import Allocation, aligned, views
 from gpulearn.simt.frontend.dataflow import CHOSEN
 from gpulearn.simt.frontend.program import Program
 from gpulearn.simt.frontend.typecheck import device_types, variable_types
@@ -144,11 +144,13 @@ class _Code:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of Numba's, about how fast its code is
             from gpulearn.simt.compiled.blocks import in_turns, to_the_end
+            from gpulearn.simt.compiled.frame import HEADER
             from gpulearn.simt.compiled.rewrite import Rewritten
 
             made = Rewritten(program, arguments)
             if made.frame.sizes["local"] > limits.MAX_LOCAL:
                 raise ValueError("a thread wants more local memory than there is")
+            self.words = {name: place // 8 for name, place in HEADER.items()}
             self.frame, self.turns = made.frame, made.turns
             self.in_order, self.waits = made.in_order, made.waits
             drive = in_turns if made.turns else to_the_end
@@ -211,6 +213,7 @@ class _Worker:
     def __init__(
         self, code: _Code, grid: Triple, block: Triple, values: tuple[Any, ...], dynamic: int
     ) -> None:
+        self.code = code
         frame, threads = code.frame, math.prod(block)
         each = threads if code.turns else 1
         sizes = {
@@ -222,10 +225,10 @@ class _Worker:
         }
         nan = 0xFF  # in each byte: what nobody has written
         self.memory = np.full(sum(sizes.values()) + 96, nan, np.uint8)
-        bases, place = {}, -(-self.memory.ctypes.data // 16) * 16
+        bases, place = {}, aligned(self.memory.ctypes.data)
         for name, size in sizes.items():
             bases[name] = place
-            place += -(-size // 16) * 16
+            place += aligned(size)
         header = (0, *block, *grid, *bases.values(), 0, 0, 0, -1)
         self.words = np.frombuffer(frame.pack(header, values, bases, dynamic), np.int64)
         self.address = self.words.ctypes.data
@@ -234,15 +237,12 @@ class _Worker:
     @property
     def noted(self) -> int:
         """The block of which something is to be told, else -1."""
-        return int(self.words[NOTED])
+        return int(self.words[self.code.words["noted"]])
 
     def goes_on(self) -> bool:
         """Whether it has begun another block since it was asked last."""
-        before, self.block = self.block, int(self.words[BLOCK])
+        before, self.block = self.block, int(self.words[self.code.words["block"]])
         return before != self.block
-
-
-BLOCK, NOTED = 14, 15  # words of the frame with the number of a block
 
 
 def _compare(compiled: Any, types: dict[tuple[str, int], Any]) -> None:

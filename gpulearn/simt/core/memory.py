@@ -17,10 +17,17 @@ import numpy as np
 
 from gpulearn.simt.core.values import INT64, Value, cast, normal
 
-__all__ = ["Allocation", "Record", "View", "at_address", "constant_view", "poison", "views"]
+__all__ = [
+    "Allocation", "Record", "View", "aligned", "at_address", "constant_view", "poison", "views",
+]  # fmt: skip
 
 _ids = itertools.count(1)
 _known: WeakSet[Allocation] = WeakSet()  # what an address that comes from outside may lie in
+
+
+def aligned(count: int) -> int:
+    """A number of bytes up to where the next array may begin."""
+    return -(-count // 16) * 16
 
 
 def poison(words: np.ndarray[Any, Any]) -> None:

@@ -115,7 +115,8 @@ Kind = Any  # the dtype of a number, or a tuple of kinds
 Types = dict[tuple[str, int], Kind]  # of assignments, by name and line; line 0: argument
 Environment = dict[str, Kind | None]
 
-# among `Types`: what conditional expressions on a line give; what the function returns
+# among `Types`: where `is` compares members of two enums; what conditional expressions on a line
+# give; what the function returns
 APART = "is"
 CHOSEN = "?"
 RETURNED = "return"

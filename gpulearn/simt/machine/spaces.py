@@ -9,7 +9,7 @@ import numpy as np
 
 from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.limits import MAX_LOCAL, MAX_SHARED
-from gpulearn.simt.core.memory import Allocation, View, poison
+from gpulearn.simt.core.memory import Allocation, View, aligned, poison
 
 __all__ = ["Spaces", "TooLarge"]
 
@@ -44,7 +44,7 @@ class Spaces:
         count = math.prod(shape) * dtype.itemsize
         if space == "shared" and count == 0:
             return self._dynamic(m.blocks, dtype, name)
-        size = _aligned(count)
+        size = aligned(count)
         many = m.blocks if space == "shared" else m.blocks * m.threads
         self._affordable(m, space, size, size * many)
         data = np.empty(size * many, np.uint8)
@@ -53,7 +53,7 @@ class Spaces:
         allocation.columns = columns
         strides = tuple(dtype.itemsize * math.prod(shape[i + 1 :]) for i in range(len(shape)))
         if space == "shared":
-            allocation.offset = _aligned(self.static_bytes)
+            allocation.offset = aligned(self.static_bytes)
             self.static_bytes = allocation.offset + count
             self._check_shared(m)
         return View(allocation, dtype, shape, strides, 0, name)
@@ -78,20 +78,15 @@ class Spaces:
     def _dynamic(self, blocks: int, dtype: np.dtype[Any], name: str) -> View:
         """All dynamic shared arrays begin at the same byte."""
         if "dynamic" not in self.arrays:
-            size = max(_aligned(self.dynamic), 16)
+            size = max(aligned(self.dynamic), 16)
             data = np.empty(size * blocks, np.uint8)
             poison(data.view(np.float32))
             allocation = Allocation("shared", data, size)
-            allocation.offset = _aligned(self.static_bytes)
+            allocation.offset = aligned(self.static_bytes)
             self.arrays["dynamic"] = View(allocation, np.dtype(np.uint8), (size,), (1,), 0, name)
         allocation = self.arrays["dynamic"].allocation
         shape = (self.dynamic // dtype.itemsize,)
         return View(allocation, dtype, shape, (dtype.itemsize,), 0, name)
-
-
-def _aligned(count: int) -> int:
-    """A number of bytes up to where the next array may begin."""
-    return -(-count // 16) * 16
 
 
 def _plain(dtype: np.dtype[Any]) -> np.dtype[Any]:
