@@ -300,6 +300,22 @@ def test_threads_that_meet_in_different_passes_of_a_loop_do_not_meet(kernel, wor
         launch(cuda.jit(kernel), 1, 32, np.zeros(32))
 
 
+def from_beyond(a):
+    a[cuda.threadIdx.x] = cuda.shfl_down_sync(0xFFFFFFFF, a[cuda.threadIdx.x], 8)
+
+
+@pytest.mark.parametrize("threads", [8, 16, 40])
+def test_a_lane_that_the_block_has_not_gives_what_the_machine_gives(threads, monkeypatch) -> None:
+    kernel = cuda.jit(from_beyond)
+    got, want = (np.arange(threads) + 1 for _ in "cm")
+    with unchecked():
+        launch(kernel, 1, threads, got)
+        monkeypatch.setattr(compiled, "BUDGET", np.inf)
+        launch(cuda.jit(from_beyond), 1, threads, want)
+    np.testing.assert_array_equal(got, want)
+    assert is_compiled(kernel), state(kernel).refused
+
+
 def several_loops(a):
     s = cuda.shared.array(64, numba.int64)
     t = cuda.threadIdx.x

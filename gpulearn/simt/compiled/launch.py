@@ -220,7 +220,7 @@ class _Worker:
             "shared": frame.sizes["shared"] + dynamic + 16,
             "local": frame.sizes["local"] * each,
             "states": code.state * each,
-            "exchange": 32 * each,
+            "exchange": 32 * (-(-threads // 32) * 32 if code.turns else 0),  # of whole warps
             "left": 8 * each,
         }
         nan = 0xFF  # in each byte: what nobody has written
@@ -229,6 +229,8 @@ class _Worker:
         for name, size in sizes.items():
             bases[name] = place
             place += aligned(size)
+        begin = bases["exchange"] - self.memory.ctypes.data
+        self.memory[begin : begin + sizes["exchange"]] = 0  # of lanes that the block has not
         header = (0, *block, *grid, *bases.values(), 0, 0, 0, -1)
         self.words = np.frombuffer(frame.pack(header, values, bases, dynamic), np.int64)
         self.address = self.words.ctypes.data
