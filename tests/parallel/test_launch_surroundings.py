@@ -184,18 +184,21 @@ def test_what_a_stack_leaves_out_is_there():
     assert [file for file in MACHINERY if not Path(file).is_file()] == []
 
 
-def test_too_few_open_files_are_told_and_the_next_launch_works():
+@pytest.mark.parametrize("free", range(24, 38))
+def test_too_few_open_files_are_told_and_the_next_launch_works(free):
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    server = launch(os.getppid, 1, timeout=20)
     lowest = os.dup(0)  # all below it are taken
     os.close(lowest)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + 30, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + free, hard))
     try:
         with pytest.raises(gl.errors.RankError, match="^16 ranks need more open files"):
             launch(gl.parallel.rank, 16, timeout=20)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert launch(gl.parallel.rank, 2, timeout=20) == [0, 1]
+    assert launch(os.getppid, 1, timeout=20) == server  # it was not left to end
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

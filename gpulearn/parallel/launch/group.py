@@ -93,6 +93,18 @@ def surroundings() -> Iterator[None]:
             sys.modules["__main__"], tempfile.tempdir = main, folder
 
 
+def _need_files(number: int, duplicated: int) -> None:
+    """Raise OSError unless so many more files can be opened.
+
+    A server that is connected to and then told nothing, since no file could be opened, ends;
+    the next launches would find it gone.
+    """
+    with contextlib.ExitStack() as opened:
+        for _ in range(number):
+            opened.callback(os.close, os.dup(duplicated))
+
+
+ASKING = 5  # files that are opened to ask the server for a process: a socket and two pipes
 GRACE_SECONDS = 1.0  # for the others to end by themselves once a rank has failed
 STACK_SECONDS = 0.5  # for a stuck rank to say where it is
 PIECE = 1 << 20
@@ -117,6 +129,7 @@ class _Member:
         self.lines = [RankLines(job.rank, sys.stdout), RankLines(job.rank, sys.stderr, but=LOG)]
         self.process = chosen.Process(target=rank.run, args=(job, *writers, life), daemon=True)
         with surroundings():
+            _need_files(ASKING, life.fileno())
             self.process.start()
         for connection in (*writers, life):
             connection.close()
