@@ -4,6 +4,7 @@ import _thread
 import collections
 import cProfile
 import dataclasses
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -21,7 +22,7 @@ import pytest
 import gpulearn
 from gpulearn import check, exercises, solution
 from gpulearn import exercise as topics_of
-from gpulearn.checker import diagnosis, isolation
+from gpulearn.checker import diagnosis, isolation, trial
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.diagnosis import diagnose
 from gpulearn.checker.exercise import TooLong
@@ -55,8 +56,16 @@ def own_progress(tmp_path, monkeypatch):
     monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
 
 
+@functools.lru_cache(maxsize=1024)
+def tried_once(exercise, answer, label):
+    """What comes of a case: each wrong answer is also one of those that all are held against."""
+    (case,) = (case for case in exercise.cases() if case.label == label)
+    return trial.tried(exercise, answer, case)
+
+
 @pytest.mark.parametrize(("exercise", "wrong"), WRONG)
-def test_each_wrong_answer_gets_its_hint(exercise, wrong):
+def test_each_wrong_answer_gets_its_hint(exercise, wrong, monkeypatch):
+    monkeypatch.setattr(diagnosis, "tried", lambda e, a, case: tried_once(e, a, case.label))
     said = diagnose(exercise, wrong.answer)
     hint = f" {wrong.hint.lower()}"
     # a kernel's diagnosis begins with the evidence: a finding, or a budget that is exceeded
