@@ -18,6 +18,7 @@ from .exercise.check import check as check
 from .exercise.overview import exercises as exercises
 from .exercise.overview import progress as progress
 from .exercise.overview import solution as solution
+from .exercise.predict import predict as predict
 from .kernels.indexing import blocks_for as blocks_for
 from .kernels.matmul import matmul_flops as matmul_flops
 from .kernels.precision import relative_error as relative_error

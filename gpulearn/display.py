@@ -15,7 +15,10 @@ __all__ = ["Picture", "show"]
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawn figure: PNG bytes and its alternative text; the last value of a cell shows it."""
+    """A drawn figure: PNG bytes and the sentence that is its caption and its alternative text.
+
+    The last value of a cell shows it.
+    """
 
     png: bytes
     alt: str
@@ -24,6 +27,14 @@ class Picture:
         return f"[figure: {self.alt}]"
 
     def _repr_html_(self) -> str:
+        return (
+            f'<figure style="margin:0">{self.image}'
+            f'<figcaption style="max-width:80ch">{escape(self.alt)}</figcaption></figure>'
+        )
+
+    @property
+    def image(self) -> str:
+        """The picture alone, as HTML, for where its sentence stands already."""
         data = base64.b64encode(self.png).decode()
         # JupyterLab drops the alt of an image output, and keeps that of an HTML <img>.
         return (
@@ -37,7 +48,8 @@ def show(fig: Any, alt: str) -> Picture:
 
     Args:
         fig: the figure.
-        alt: one sentence that states what the figure shows, for whoever cannot see it.
+        alt: one sentence that states what the figure shows: its caption, and what is read to
+            whoever cannot see it.
 
     Raises:
         BadInput: `fig` is no figure, or `alt` is empty.

@@ -56,6 +56,7 @@ def check(name: str, answer: Answer) -> Passed:
     if callable(name) and isinstance(answer, str):
         raise BadInput(f'The name comes first: write gl.check("{answer}", {answer}).')
     exercise = find(name)
+    progress.visit(exercise.notebook)
     if not callable(answer) or isinstance(answer, type):
         raise BadInput(
             f"check was given {shown(answer)}, not a function: write "
@@ -74,7 +75,7 @@ def check(name: str, answer: Answer) -> Passed:
 
 
 def _tally(notebook: str) -> str:
-    solved = progress.load().solved or {}
+    solved = progress.load().solved
     names = [e.name for e in catalogue().values() if e.notebook == notebook]
     return f"{sum(name in solved for name in names)} of {len(names)} solved in this notebook."
 

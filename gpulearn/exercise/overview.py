@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gpulearn.checker.stubs import notebook_source
 from gpulearn.exercise import progress as _progress
 from gpulearn.exercise.catalogue import catalogue, find
+from gpulearn.exercise.prediction import predictions
 from gpulearn.tables import Table, table
 
 __all__ = ["Solution", "exercises", "progress", "solution"]
@@ -20,27 +21,32 @@ def exercises() -> Table:
 
 
 def progress() -> Table:
-    """What you have solved so far and what is still open, notebook by notebook."""
+    """What you have solved and foreseen so far, and what is still open; this notebook first."""
     state = _progress.load()
-    solved = state.solved or {}
     notebooks: dict[str, list[str]] = {}
     for name, exercise in catalogue().items():
         notebooks.setdefault(exercise.notebook, []).append(name)
-    rows = [_row(notebook, names, solved) for notebook, names in notebooks.items()]
-    done = sum(name in solved for name in catalogue())
+    order = sorted(notebooks, key=lambda notebook: notebook != _progress.here())
+    rows = [_row(notebook, notebooks[notebook], state) for notebook in order]
+    done = sum(name in state.solved for name in catalogue())
     caption = f"{done} of {len(catalogue())} exercises solved."
-    if state.solved is None:
+    if seen := [one.foresaw for one in state.predicted.values() if one.foresaw is not None]:
+        caption += f" You foresaw {sum(seen)} of {len(seen)} outcomes that you predicted."
+    if state.fault:
         caption = f"Progress is not known: {state.fault}. Checks work all the same."
     return table(rows, caption)
 
 
-def _row(notebook: str, names: list[str], solved: dict[str, str]) -> dict[str, str]:
-    dates = [solved[name] for name in names if name in solved]
+def _row(notebook: str, names: list[str], state: _progress.Progress) -> dict[str, str]:
+    dates = [state.solved[name] for name in names if name in state.solved]
+    asked = [one.name for one in predictions().values() if one.notebook == notebook]
+    foreseen = sum(bool(state.predicted[name].foresaw) for name in asked if name in state.predicted)
     return {
         "notebook": notebook,
         "solved": f"{len(dates)} of {len(names)}",
+        "foreseen": f"{foreseen} of {len(asked)}" if asked else "–",
         "last": f"✓ {max(dates)}" if dates else "–",
-        "still open": ", ".join(name for name in names if name not in solved) or "none",
+        "still open": ", ".join(name for name in names if name not in state.solved) or "none",
     }
 
 

@@ -1,4 +1,4 @@
-"""What the learner has solved: a small JSON in the user's data folder, never in a notebook."""
+"""What the learner has solved and foreseen: a small JSON in the user's data folder."""
 
 from __future__ import annotations
 
@@ -8,20 +8,31 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
-__all__ = ["Progress", "file", "load", "record"]
+__all__ = ["Foresight", "Progress", "file", "here", "load", "record", "record_prediction", "visit"]
 
 ENVIRONMENT_VARIABLE = "GPULEARN_PROGRESS"
+_here: list[str] = []
+
+
+@dataclass(frozen=True)
+class Foresight:
+    """What was predicted; whether it came so, once that has been seen."""
+
+    said: str
+    foresaw: bool | None = None
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The solved exercises with their dates, or None and why they cannot be had."""
+    """The solved exercises with their dates and the predictions made, or why there are none."""
 
-    solved: dict[str, str] | None
+    solved: dict[str, str] = field(default_factory=dict)
+    predicted: dict[str, Foresight] = field(default_factory=dict)
     fault: str = ""
     damaged: bool = False
 
@@ -42,37 +53,71 @@ def file(environment: Mapping[str, str] | None = None, platform: str = sys.platf
 
 
 def load() -> Progress:
-    """Read what has been solved; a missing file means nothing yet."""
+    """Read what has been kept; a missing file means nothing yet."""
     path = file()
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return Progress({})
+        return Progress()
     except OSError as error:
-        return Progress(None, f"{path} cannot be read ({error})")
+        return Progress(fault=f"{path} cannot be read ({error})")
     except ValueError as error:
-        return Progress(None, f"{path} is damaged ({error})", damaged=True)
-    if not isinstance(data, dict) or not all(isinstance(v, str) for v in data.values()):
-        return Progress(None, f"{path} does not hold names and dates", damaged=True)
-    return Progress(data)
+        return Progress(fault=f"{path} is damaged ({error})", damaged=True)
+    try:
+        predicted = {name: Foresight(**one) for name, one in data["predicted"].items()}
+        solved = dict(data["solved"])
+        if not all(isinstance(date, str) for date in solved.values()):
+            raise TypeError
+    except (TypeError, KeyError, AttributeError, ValueError):
+        return Progress(fault=f"{path} does not hold what has been solved", damaged=True)
+    return Progress(solved, predicted)
+
+
+def visit(notebook: str) -> None:
+    """Note the notebook that the learner is in."""
+    _here[:] = [notebook]
+
+
+def here() -> str:
+    """The notebook that the learner was in last, or ""."""
+    return "".join(_here)
 
 
 def record(name: str) -> str:
-    """Note an exercise as solved; return why that failed, or "".
+    """Note an exercise as solved; return why that failed, or "". The first date stays."""
+    today = datetime.date.today().isoformat()
+    return _keep(lambda kept: kept.solved.setdefault(name, today))
+
+
+def record_prediction(name: str, foresight: Foresight) -> str:
+    """Note what was predicted; return why that failed, or "". What was seen to come stays."""
+
+    def note(kept: Progress) -> None:
+        before = kept.predicted.get(name)
+        if before is None or before.foresaw is None:
+            kept.predicted[name] = foresight
+
+    return _keep(note)
+
+
+def _keep(change: Callable[[Progress], object]) -> str:
+    """Change what is kept; return why that failed, or "".
 
     Nothing is raised, and a damaged file is kept beside the new one, as `progress.damaged`.
     """
     path = file()
-    before = load()
-    if before.solved is None and not before.damaged:
-        return before.fault
+    kept = load()
+    if kept.fault and not kept.damaged:
+        return kept.fault
+    change(kept)
+    data: dict[str, Any] = asdict(kept)
     try:
-        if before.damaged:
+        if kept.damaged:
             path.replace(_free(path.with_suffix(".damaged")))
-        solved = {name: datetime.date.today().isoformat(), **(before.solved or {})}
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
-        part.write_text(json.dumps(solved, indent=1) + "\n", encoding="utf-8")
+        text = json.dumps({"solved": data["solved"], "predicted": data["predicted"]}, indent=1)
+        part.write_text(text + "\n", encoding="utf-8")
         part.replace(path)
     except OSError as error:
         return f"{path} cannot be written ({error})"

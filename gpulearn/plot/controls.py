@@ -40,7 +40,8 @@ class Explorer:
 
     def _html(self) -> str:
         picture, self._said = self._draw(**{name: c.value for name, c in self.controls.items()})
-        return f'<p role="status">{escape(self._said)}</p>{picture._repr_html_()}'
+        image = picture.image if isinstance(picture, Picture) else picture._repr_html_()
+        return f'<p role="status">{escape(self._said)}</p>{image}'
 
     def _redraw(self, change: Any) -> None:
         self.faults.clear_output()

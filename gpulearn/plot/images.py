@@ -50,11 +50,13 @@ def photo(height: int = HEIGHT, width: int = WIDTH) -> np.ndarray[Any, Any]:
     return np.asarray(fitted)
 
 
-def show_images(alt: str, images: Mapping[str, Any]) -> Picture:
+def show_images(images: Mapping[str, Any]) -> Picture:
     """Show arrays as pictures side by side, all in the same scale.
 
+    The caption is made from the data: sizes, what is black or missing, how one differs from
+    the other.
+
     Args:
-        alt: one sentence that states what is seen, for whoever cannot see it.
         images: title → array of shape (h, w), shown in grey (uint8 from 0 to 255, floats from
             0 to 1; NaN is hatched), or (h, w, 3) in colour.
 
@@ -78,7 +80,47 @@ def show_images(alt: str, images: Mapping[str, Any]) -> Picture:
     with figure(*size, columns=len(arrays), **grid) as (made, axes):
         for place, (title, image) in zip(axes[0], arrays.items(), strict=True):
             _draw_image(place, title, image)
-    return show(made, alt)
+    return show(made, said_of_images(arrays))
+
+
+def said_of_images(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
+    """The caption: each picture's size and gaps, and how it differs from the first.
+
+    >>> said_of_images({"a row": np.ones((1, 4)), "copied": np.array([[0, 1, 0, 1.0]])})
+    'a row: 1 × 4. copied: 1 × 4, 50 % black; 50 % of it differs from a row.'
+    """
+    (title, first), *_ = images.items()
+    told = [f"{one}: {_said_of_image(image)}" for one, image in images.items()]
+    for n, (one, image) in enumerate(images.items()):
+        if one != title and (relation := _relation(image, first, title)):
+            told[n] += f"; {relation}"
+    return f"{'. '.join(told)}."
+
+
+def _said_of_image(image: np.ndarray[Any, Any]) -> str:
+    height, width = image.shape[:2]
+    said = f"{height} × {width}" + (", in colour" if image.ndim == 3 else "")
+    missing = np.isnan(image).mean() if image.dtype.kind == "f" else 0.0
+    for share, word in ((np.mean(image == 0), "black"), (missing, "hatched, not a number")):
+        if share >= 0.01:
+            said += f", {share:.0%} {word}".replace("%", " %")
+    return said
+
+
+def _relation(image: np.ndarray[Any, Any], first: np.ndarray[Any, Any], title: str) -> str:
+    """How a picture differs from the first, where they can be laid over one another."""
+    if image.ndim == 2 and image.shape == first.T.shape and np.array_equal(image, first.T):
+        return f"it is {title} with rows and columns swapped"
+    if image.shape != first.shape:
+        return ""
+    if np.array_equal(image, 255 - first):
+        return f"each pixel is 255 minus that of {title}"
+    differs = np.mean(image != first)
+    return (
+        f"{differs:.0%} of it differs from {title}".replace("%", " %")
+        if differs
+        else (f"it is equal to {title}")
+    )
 
 
 def _draw_image(axes: Any, title: str, image: np.ndarray[Any, Any]) -> None:

@@ -239,7 +239,7 @@ class TrainingBoard:
 
     def _repr_html_(self) -> str:
         said = escape(finding(self.steps, self.epochs))
-        return f'<p role="status">{said}</p>{self.picture()._repr_html_()}'
+        return f'<p role="status">{said}</p>{self.picture().image}'
 
     def __repr__(self) -> str:
         return f"[training board: {finding(self.steps, self.epochs)}]"

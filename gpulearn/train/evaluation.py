@@ -12,7 +12,7 @@ from torch.nn import functional
 from gpulearn.errors import BadInput
 from gpulearn.train.data import check_batch, device_of, tensor_of
 
-__all__ = ["evaluate", "predict"]
+__all__ = ["classify", "evaluate"]
 
 BATCH = 1024  # images at a time, so that memory does not grow with the data
 
@@ -41,7 +41,7 @@ def evaluate(model: nn.Module, images: Any, labels: Any) -> tuple[float, float]:
     return loss.item(), float((scores.argmax(dim=1).cpu() == wanted.cpu()).float().mean())
 
 
-def predict(model: nn.Module, images: Any) -> np.ndarray[Any, Any]:
+def classify(model: nn.Module, images: Any) -> np.ndarray[Any, Any]:
     """The class of each image (n, …) with the highest score, int64 of shape (n,)."""
     scores = _scores(model, tensor_of("images", images))
     return np.asarray(scores.argmax(dim=1).cpu())

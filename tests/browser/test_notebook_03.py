@@ -15,6 +15,10 @@ def notebook(open_notebook):
     """Notebook 03 with what the tests look at, opened and run."""
     opened = open_notebook(
         "03_threads_blocks_grids",
+        'gl.predict("random_order"',
+        "in_any_order = ",
+        'gl.predict("pixel_of_a_thread"',
+        "def negate_one(block",
         "@cuda.jitdef vector_add",
         'gl.check("vector_add"',
         "gl.plot.thread_explorer(20)",
@@ -41,6 +45,43 @@ def test_a_learner_writes_a_kernel(notebook):
     notebook.run(stub)
     assert notebook.run(check).startswith("✓ vector_add is right in all 5 cases")
     notebook.screenshot("03-right-answer")
+
+
+def test_predictions_are_made_by_keyboard_and_held_against_what_comes(notebook):
+    keyboard = notebook.page.keyboard
+
+    # a choice: Tab leads from one to the next, Space takes it, and the next cell shows both
+    asked = notebook.cell('gl.predict("random_order"')
+    said = notebook.run(asked)
+    assert said.startswith("Predict: What changes if the loop takes the 500 pixels in a random")
+    asked.locator("input[type=radio]").first.focus()
+    keyboard.press("Tab")
+    keyboard.press("Space")
+    status = asked.locator("[role=status]")
+    expect(status).to_have_text("Noted: the pixels are shuffled. Now run the next cell.")
+    said = notebook.run(notebook.cell("in_any_order = "))
+    assert "You predicted the pixels are shuffled What came nothing That would need" in said
+    notebook.screenshot("03-predicted")
+
+    # a number: typed, with a mistake first, and foreseen
+    asked = notebook.cell('gl.predict("pixel_of_a_thread"')
+    notebook.run(asked)
+    field, status = asked.locator("input[type=text]"), asked.locator("[role=status]")
+    field.focus()
+    keyboard.type("two")
+    keyboard.press("Enter")
+    expect(status).to_have_text("'two' is no number: write it in digits, such as 32 or 1.5.")
+    field.fill("257")
+    keyboard.press("Enter")
+    expect(status).to_contain_text("Noted: 257.")
+    said = notebook.run(notebook.cell("def negate_one(block"))
+    assert said.endswith("thread 7 of block 2 does pixel 257 ✓ You foresaw it 257")
+    notebook.screenshot("03-foreseen")
+
+    # what is said afterwards does not count
+    field.fill("9")
+    keyboard.press("Enter")
+    expect(status).to_contain_text("not counted")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,13 @@ from gpulearn import progress as show_progress
 from gpulearn.exercise import progress
 from gpulearn.kernels.matmul import matmul_flops
 
+DAMAGED = (
+    '{"matmul_flops": "2026-01-01"}',
+    '{"solved": {"matmul_flops": 3}, "predicted": {}}',
+    '{"solved": [], "predicted": {"a": 1}}',
+    '{"solved": {}, "predicted": {"a": {"guessed": "3"}}}',
+)
+
 
 @pytest.fixture
 def path(tmp_path, monkeypatch):
@@ -25,7 +32,7 @@ def test_nothing_yet(path):
 
 def test_solved_is_kept(path):
     assert progress.record("matmul_flops") == ""
-    assert list(json.loads(path.read_text())) == ["matmul_flops"]
+    assert list(json.loads(path.read_text())["solved"]) == ["matmul_flops"]
     assert "✓ 20" in repr(show_progress())
 
 
@@ -33,19 +40,19 @@ def test_a_row_for_each_notebook_names_what_is_open(path):
     progress.record("matmul_flops")
     row = next(row for row in show_progress().rows if row[0] == "01_cpu_vs_gpu_matmul")
     assert row[1] == "1 of 4"
-    assert row[3] == "matmul_loops, crossover, time_correctly"
+    assert row[-1] == "matmul_loops, crossover, time_correctly"
 
 
 def test_the_first_date_stays(path):
     path.parent.mkdir()
-    path.write_text('{"matmul_flops": "2026-01-01"}')
+    path.write_text('{"solved": {"matmul_flops": "2026-01-01"}, "predicted": {}}')
     progress.record("matmul_flops")
     progress.record("crossover")
     assert progress.load().solved["matmul_flops"] == "2026-01-01"
     assert set(progress.load().solved) == {"matmul_flops", "crossover"}
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"matmul_flops": 3}', "\x00\xff"])
+@pytest.mark.parametrize("text", ["", "{", "[]", "\x00\xff", *DAMAGED])
 def test_damaged_file_costs_the_display_only(path, text):
     path.parent.mkdir()
     path.write_text(text, encoding="latin-1")
@@ -66,7 +73,7 @@ def test_a_second_damaged_file_does_not_replace_the_first(path):
 
 def test_an_unreadable_file_is_left_alone(path, monkeypatch):
     path.parent.mkdir()
-    path.write_text('{"crossover": "2026-01-01"}')
+    path.write_text('{"solved": {"crossover": "2026-01-01"}, "predicted": {}}')
 
     def refuse(*args, **kwargs):
         raise PermissionError("not yours")
@@ -74,7 +81,7 @@ def test_an_unreadable_file_is_left_alone(path, monkeypatch):
     monkeypatch.setattr(Path, "read_text", refuse)
     assert "cannot be read (not yours)" in progress.record("matmul_flops")
     monkeypatch.undo()
-    assert path.read_text() == '{"crossover": "2026-01-01"}'
+    assert path.read_text() == '{"solved": {"crossover": "2026-01-01"}, "predicted": {}}'
 
 
 def test_unwritable_folder_costs_the_display_only(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ Student form: as stored. Every check must report its exercise as unsolved, in on
 nothing else may go wrong. Solution form: each stub is replaced by the source that
 `gl.solution` shows. Nothing at all may go wrong, and every check must pass. Where no later cell
 uses what a stub defines, one run shows both: each check is followed by the solution and the
-same check again.
+same check again. Every prediction has been made: the right choice, or an impossible number.
 
 A fault is one line. Cells are counted from 1, Markdown cells included.
 """
@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
+import json
 import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -23,6 +25,7 @@ from nbformat import NotebookNode
 from gpulearn.checker import stubs
 from gpulearn.exercise.catalogue import catalogue
 from gpulearn.exercise.overview import solution
+from gpulearn.exercise.prediction import Choices, Prediction, find, predictions
 from tests.notebooks.kernel import Limits, Report, Run, run
 from tests.notebooks.markup import pictures_without_words
 
@@ -32,6 +35,8 @@ Form = Literal["student", "solution", "both"]
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 SOLVED = "solved"  # the tag of a check that follows the solution
 MOST_LINES = 3  # of a sentence; a stack trace is longer
+PREDICTED = re.compile(r"""gl\.predict\(\s*["'](\w+)["']""")
+FORESEEN = "✓ You foresaw it: "
 CHECK = re.compile(r"""gl\.check\(\s*["'](\w+)["']""")
 PICTURES = ("image/png", "image/jpeg", "image/svg+xml", "image/gif")
 
@@ -70,10 +75,43 @@ def faults(
         notebook = in_solution_form(notebook, solve)
     elif form == "both":
         notebook, origin = in_both_forms(notebook, solve)
-    ran = run(notebook, folder, limits or Limits())
+    ran = run(notebook, folder, limits or Limits(), json.dumps(predicted()))
     look(ran.notebook)
+    found += ((origin[cell], text) for cell, text in unforeseen(ran.notebook))
     found += ((origin[cell], text) for cell, text in judged(ran, len(notebook.cells), form))
     return [f"{name} cell {cell + 1}: {one_line(text)}" for cell, text in sorted(found)]
+
+
+@functools.cache
+def predicted() -> dict[str, dict[str, object]]:
+    """A file of progress in which each prediction has been made, and none was seen to come."""
+    said = {one.name: {"said": right(one) or "-1"} for one in predictions().values()}
+    return {"solved": {}, "predicted": said}
+
+
+def right(prediction: Prediction) -> str:
+    """The right choice; of a question for a number, or for what is measured, none."""
+    if not isinstance(prediction, Choices):
+        return ""
+    return next(
+        (c for c, why in prediction.choices.items() if not why), next(iter(prediction.choices))
+    )
+
+
+def unforeseen(executed: NotebookNode) -> Iterator[tuple[int, str]]:
+    """The predictions that were not held against what came, or whose right choice was wrong."""
+    waiting: list[tuple[int, Prediction]] = []
+    for index, cell in enumerate(executed.cells):
+        for name in PREDICTED.findall(cell.source if cell.cell_type == "code" else ""):
+            waiting.append((index, find(name)))
+        for output in cell.get("outputs", ()):
+            text: str = output.get("data", {}).get("text/plain", "")
+            if text.startswith((FORESEEN, "You predicted: ")) and waiting:
+                asked, one = waiting.pop(0)
+                sure = isinstance(one, Choices) and one.pick is None
+                if sure and not text.startswith(FORESEEN):
+                    yield asked, f"{one.name} came otherwise: {text}"
+    yield from ((index, f"{one.name} is never held against what came") for index, one in waiting)
 
 
 def has(cell: NotebookNode, tag: str) -> bool:

@@ -34,6 +34,7 @@ OFFLINE = Path(__file__).with_name("offline")
 CLOSING_CELL = "__import__('time').sleep(0.3)"
 # Once after an installation, and no fault of the notebook that happens to be first.
 HARMLESS = ("Matplotlib is building the font cache",)
+PROGRESS = "progress.json"
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 
@@ -70,13 +71,18 @@ class Run:
     last_cell: int = -1
 
 
-def run(notebook: NotebookNode, folder: Path, limits: Limits) -> Run:
-    """Execute a copy of a notebook in `folder`; errors are reported, none is raised."""
+def run(notebook: NotebookNode, folder: Path, limits: Limits, progress: str = "") -> Run:
+    """Execute a copy of a notebook in `folder`; errors are reported, none is raised.
+
+    `progress` is what the learner's file of progress holds beforehand.
+    """
     # A Unix socket's path holds about 100 characters: pytest's folders are too deep.
     with tempfile.TemporaryDirectory(prefix="nb-") as name:
         scratch = Path(name)
         client = Client(copy.deepcopy(notebook), folder, scratch, limits)
         stderr = scratch / "stderr"
+        if progress:
+            (scratch / PROGRESS).write_text(progress, encoding="utf-8")
         with stderr.open("wb") as raw, client.leaving_nothing_behind():
             try:
                 client.execute(env=environment(scratch), stdout=subprocess.DEVNULL, stderr=raw)
@@ -104,7 +110,7 @@ def environment(scratch: Path) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join(folders),
         "GPULEARN_OFFLINE_LOG": str(scratch / "network"),
         "GPULEARN_DEVICE": "cpu",
-        "GPULEARN_PROGRESS": str(scratch / "progress.json"),
+        "GPULEARN_PROGRESS": str(scratch / PROGRESS),
         "IPYTHONDIR": str(scratch / "ipython"),
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         # stops programs that are not Python, and no proxy of the user's hides a request

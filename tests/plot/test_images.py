@@ -37,12 +37,25 @@ def test_a_size_must_be_whole(size):
         photo(*size)
 
 
-def test_pictures_carry_their_sentence():
-    grey = photo(40, 30)[:, :, 0]
-    torn = np.where(np.arange(30) % 7, grey / 255, np.nan)
-    picture = show_images("The right one has gaps.", {"whole": grey, "torn": torn})
-    assert re.search(r'<img alt="The right one has gaps\."', picture._repr_html_())
+def test_pictures_make_their_sentence_and_show_it():
+    grey = photo(40, 30)[:, :, 0] // 2 + 1
+    torn = np.where(np.arange(30) % 10, grey / 255, np.nan)
+    picture = show_images({"whole": grey, "torn": torn})
+    said = r"whole: 40 × 30\. torn: 40 × 30, 10 % hatched, not a number; 100 % of it differs .*"
+    assert re.search(rf'<img alt="({said})".*<figcaption.*>\1</figcaption>', picture._repr_html_())
     assert picture.png.startswith(b"\x89PNG")
+
+
+def test_a_picture_is_held_against_the_first():
+    grey = np.arange(1, 13, dtype=np.uint8).reshape(3, 4)
+    for image, said in {
+        "its negative": (255 - grey, "each pixel is 255 minus that of grey"),
+        "turned": (grey.T, "it is grey with rows and columns swapped"),
+        "copied": (grey.copy(), "it is equal to grey"),
+        "black below": (grey * (grey < 9), "33 % black; 33 % of it differs from grey"),
+        "larger": (np.ones((5, 5, 3)), "5 × 5, in colour"),
+    }.values():
+        assert show_images({"grey": grey, "other": image}).alt.endswith(f"{said}.")
 
 
 @pytest.mark.parametrize(
@@ -50,7 +63,7 @@ def test_pictures_carry_their_sentence():
 )
 def test_what_is_no_picture_is_refused(images):
     with pytest.raises(BadInput):
-        show_images("Nothing is to be seen here.", images)
+        show_images(images)
 
 
 def test_edges_are_told_from_blobs_and_noise():

@@ -43,7 +43,7 @@ def test_the_cnn_knows_97_of_100_held_out_digits_from_one_call():
     assert history.accuracy >= 0.97
     assert history.seconds == sum(epoch.seconds for epoch in history.epochs) > 0
     assert not model.training
-    guessed = gl.train.predict(model, DIGITS.test_images)
+    guessed = gl.train.classify(model, DIGITS.test_images)
     assert history.accuracy == pytest.approx(np.mean(guessed == DIGITS.test_labels))
     assert gl.train.evaluate(model, DIGITS.test_images, DIGITS.test_labels) == (
         history.epochs[-1].test_loss,

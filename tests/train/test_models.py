@@ -55,7 +55,7 @@ def test_evaluation_hides_nothing_and_leaves_the_mode():
     assert model.training
     scores = model.eval()(torch.tensor(DIGITS.test_images))
     np.testing.assert_array_equal(
-        gl.train.predict(model, DIGITS.test_images), scores.detach().numpy().argmax(axis=1)
+        gl.train.classify(model, DIGITS.test_images), scores.detach().numpy().argmax(axis=1)
     )
 
 
@@ -68,7 +68,7 @@ def test_evaluation_takes_arrays_of_any_kind():
         assert gl.train.evaluate(model, given, labels) == (loss, right)
     turned = gl.train.evaluate(model, images[::-1], labels[::-1])  # strides below zero
     assert turned == (pytest.approx(loss), right)
-    assert gl.train.predict(model, (16 * images).astype(np.uint8)).shape == labels.shape
+    assert gl.train.classify(model, (16 * images).astype(np.uint8)).shape == labels.shape
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,186 @@
+"""What notebook 04 asks beforehand."""
+
+from gpulearn.exercise.prediction import Choices, Number
+
+PREDICTIONS = (
+    Choices(
+        "two_copies",
+        {
+            "one of them is wrong": "That would need a pixel that is left out or put elsewhere. "
+            "In both, each thread copies one pixel to its own place.",
+            "nothing": "That would be right if memory was delivered number by number, whoever "
+            "asks for them together.",
+            "one asks for twice as many bytes": "That would be right for numbers of 16 bytes, "
+            "two of which share a sector; a float32 has 4.",
+            "one asks for eight times as many bytes": "",
+        },
+        came="f'{slow.totals.bytes_moved / fast.totals.bytes_moved:g} times as many bytes'",
+    ),
+    Number(
+        "warps_of_a_block",
+        "warps",
+        {
+            4: "4 would be right if each y began a warp. Threads are counted on, x fastest.",
+            16: "16 would be right if a warp was a column of the block.",
+            64: "64 is the number of threads.",
+        },
+        came="int(warp.copy_to_host().max()) + 1",
+    ),
+    Choices(
+        "block_of_33",
+        {
+            "as much as a block of 32": "That would need room for 33 threads in a warp.",
+            "a little more than a block of 32": "That would need a warp that costs as little as "
+            "the threads in it. A warp costs the same with one thread as with 32.",
+            "as much as a block of 64": "",
+        },
+        came="'{} instructions, as many as 64 threads: {}'.format("
+        "*(launches[f'{n} threads'].totals.instructions for n in (33, 64)))",
+    ),
+    Choices(
+        "odd_lanes",
+        {
+            "they invert their pixels at the same time": "That would need two instructions at "
+            "once. A warp carries out one line at a time.",
+            "they wait": "",
+            "they darken theirs too, for nothing": "That would need lanes that write what is "
+            "wrong. A lane that is switched off reads and writes nothing.",
+        },
+    ),
+    Number(
+        "warps_that_diverge",
+        "warps",
+        {
+            8640: "8,640 are all of them, as with stripes of one column.",
+            4320: "4,320 is half of all: as many take the one branch as the other, but each "
+            "takes one of them only.",
+        },
+        came="striped[32][0].totals.divergent_branches",
+    ),
+    Number(
+        "sectors_of_neighbours",
+        "sectors",
+        {
+            1: "1 would hold 8 of them: a sector has 32 bytes, a float32 has 4.",
+            8: "8 is how many float32 share a sector.",
+            16: "16 would be right for float64, 4 of which share a sector, if 2 did.",
+            32: "32 would be right if each lane was delivered to by itself.",
+            128: "128 is the number of bytes.",
+        },
+        came="walks[1].totals.sectors_per_load",
+    ),
+    Number(
+        "stride_16",
+        "sectors",
+        {
+            4: "4 would be right if only the number of elements counted, not where they lie.",
+            8: "8 belongs to stride 2.",
+            16: "16 belongs to stride 4.",
+            64: "64 would be 4 × 16. There are 32 lanes, and each needs one sector at most.",
+        },
+        came="walks[16].totals.sectors_per_load",
+    ),
+    Choices(
+        "better_than_4",
+        {
+            "shifted by 8": "8 float32 are one whole sector: 4 sectors again, each one later.",
+            "backwards": "That would need a sector less. The same 4 are touched, in other order.",
+            "each 32 shuffled": "The 32 elements of a warp stay the same, and so do their 4 "
+            "sectors.",
+            "one for all": "",
+        },
+        came="f\"one for all, {gathered['one for all'].arrays['source'].sectors_per_load:g}\"",
+    ),
+    Number(
+        "stride_3",
+        "sectors",
+        {
+            8: "8 belongs to stride 2.",
+            16: "16 belongs to stride 4.",
+            11: "32 elements that are 3 apart span 94 elements, which is more than 11 sectors.",
+        },
+        came="found[2]['sectors']",
+    ),
+    Number(
+        "factor_for_bytes",
+        "times",
+        {
+            2: "2 would be right for numbers of 16 bytes.",
+            4: "4 belongs to float64.",
+            8: "8 would be right if a byte took the room of a float32.",
+        },
+        came="float(found[0]['factor'])",
+    ),
+    Number(
+        "stride_8_falls_behind",
+        "times",
+        {
+            8: "8 counts the load alone. The store keeps its 4 sectors.",
+            9: "9 holds 36 sectors against 4; a copy without stride moves 8.",
+            5: "5 would need 40 sectors; it is 32 + 4.",
+        },
+        came="(walks[8].totals.sectors_per_load + walks[8].totals.sectors_per_store)"
+        " / (walks[1].totals.sectors_per_load + walks[1].totals.sectors_per_store)",
+    ),
+    Number(
+        "square_blocks",
+        "sectors",
+        {
+            32: "32 would be right if all lanes had rows of their own. A warp has 16 threads in "
+            "x now, and 2 in y.",
+            8: "8 would be right for a warp of 8 rows, as in a block of 8 × 32 with 4 columns.",
+            4: "4 would be right for a warp that covers 8 columns or more.",
+            2: "2 is the number of columns that a warp covers.",
+        },
+        came="float(shapes[1]['x is the row'])",
+    ),
+    Choices(
+        "walk_on_a_gpu",
+        {
+            "row_maxima, as on the CPU": "That would be right if one thread's next step counted. "
+            "What counts is what 32 lanes read in the same step.",
+            "column_maxima": "",
+            "both alike: each reads every element once": "That would be right if single numbers "
+            "were delivered, not sectors.",
+        },
+    ),
+    Number(
+        "three_apart",
+        "sectors",
+        {
+            4: "4 would be right if the reds lay side by side.",
+            32: "32 would be right if each red had a sector of its own. They are 12 bytes apart, "
+            "so two or three share one.",
+            3: "3 is the number of colours.",
+            16: "16 would be right at 16 bytes from red to red; it is 12.",
+        },
+        came="interleaved.totals.sectors_per_load",
+    ),
+    Number(
+        "planes",
+        "sectors",
+        {
+            12: "12 would be right if red, green and blue still lay side by side.",
+            1: "1 holds 8 numbers; the lanes want 32.",
+        },
+        came="planes.totals.sectors_per_load",
+    ),
+    Number(
+        "transpose_read",
+        "sectors",
+        {
+            4: "4 is what it writes. The read walks down a column of the picture.",
+            8: "8 would be right at 8 bytes from lane to lane; it is a whole row.",
+        },
+        came="to_rows.totals.sectors_per_load",
+    ),
+    Number(
+        "transpose_write",
+        "sectors",
+        {
+            4: "4 would need a lane to write another element than the one it has read.",
+            16: "16 would share the loss between both sides, as blocks of 16 × 16 do.",
+        },
+        came="naive.totals.sectors_per_store",
+    ),
+)
