@@ -166,9 +166,7 @@ def losses(
         for name, path in paths.items()
     }
     label = "loss J" if least == 0 else "loss above the lowest, J − J*"
-    return curves(
-        f"The loss over the steps. {_said(paths)}", above, "step", label, log="y", marks=marks
-    )
+    return curves(above, "step", label, log="y", marks=marks)
 
 
 STEPS = 200

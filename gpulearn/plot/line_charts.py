@@ -44,7 +44,6 @@ def curve(label: str, given: Any) -> tuple[Numbers, Numbers]:
 
 
 def curves(
-    alt: str,
     curves: Mapping[str, Any],
     x: str,
     y: str,
@@ -55,10 +54,10 @@ def curves(
 ) -> Picture:
     """Draw curves over one axis, each with a line style and a marker of its own.
 
-    What is no finite number is left out, so that a run that exploded ends where it exploded.
+    What is no finite number is left out, so that a run that exploded ends where it exploded. The
+    caption is made from the numbers: where each curve begins, ends and has its turning points.
 
     Args:
-        alt: one sentence that states what is seen, for whoever cannot see it.
         curves: label → numbers of shape (n,), over 0, 1, 2, …; or a pair (x, y) of such.
         x: what is along the lower axis, with its unit.
         y: what is along the left axis, with its unit.
@@ -90,4 +89,33 @@ def curves(
             axes.xaxis.set_major_formatter("{x:,.0f}")  # 1,000 is read more easily than a power
         axes.set(xlabel=x, ylabel=y)
         legend_beside(axes)
-    return show(made, alt)
+    places = [f"{label}: {place:.3g}" for label, place in (marks or {}).items()]
+    said = [said_of_curve(label, *found[label], label in dots) for label in found]
+    return show(made, f"{y} over {x}. {'. '.join([*said, *places])}.")
+
+
+def said_of_curve(label: str, x: Numbers, y: Numbers, dots: bool = False) -> str:
+    """What a curve does, from left to right.
+
+    >>> said_of_curve("loss", np.arange(4), np.array([8.0, 2, 1, 3]))
+    'loss: from 8 at 0 to 3 at 3, lowest 1 at 2'
+    >>> said_of_curve("rate", np.arange(3), np.array([0.5, 0.4, 0.1]))
+    'rate: falls from 0.5 at 0 to 0.1 at 2'
+    """
+    good = np.isfinite(y)
+    if not good.any():
+        return f"{label}: no finite number"
+    x, y = x[good], y[good]
+    if dots:
+        return f"{label}: {y.size} points from {y.min():.3g} to {y.max():.3g}"
+    first, last = f"{y[0]:.3g} at {x[0]:.3g}", f"{y[-1]:.3g} at {x[-1]:.3g}"
+    steps = np.diff(y)
+    if not steps.any():
+        return f"{label}: stays at {y[0]:.3g}"
+    if (steps <= 0).all() or (steps >= 0).all():
+        return f"{label}: {'falls' if y[-1] < y[0] else 'rises'} from {first} to {last}"
+    extremes = {"lowest": int(y.argmin()), "highest": int(y.argmax())}
+    inner = [
+        f"{word} {y[n]:.3g} at {x[n]:.3g}" for word, n in extremes.items() if 0 < n < y.size - 1
+    ]
+    return f"{label}: from {first} to {last}" + "".join(f", {one}" for one in inner)

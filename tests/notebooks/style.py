@@ -6,6 +6,8 @@ question, Colab badge. The set-up cell and the banner follow the first heading.
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import re
 import statistics
 from collections.abc import Callable, Collection, Iterator
@@ -25,6 +27,8 @@ __all__ = ["FRAME", "findings"]
 SECTIONS = "1 · …, 2 · …"
 FRAME = ("What you will do", SECTIONS, "The answer", "Exercises", "Where to go next")
 MEDIAN_LINES, MOST_LINES = 5, 20
+DRAWS = ("gl.plot.", "gl.show")
+MOST_WORDS = 6  # of a text in a call that draws, such as the name of an axis
 
 # in code outside the set-up cell -> why not
 FORBIDDEN = {
@@ -165,6 +169,26 @@ def words_for_pictures(page: Page) -> Iterator[Finding]:
         for call in calls(cell.source, "gl.show"):
             if len(call.args) < 2 and not any(word.arg == "alt" for word in call.keywords):
                 yield index, "gl.show lacks alt=…, the sentence that states what is seen"
+        if any(map(has_a_sentence, drawing(cell.source))):
+            yield (
+                index,
+                "tells in code what will be seen: a figure makes its sentence from its data",
+            )
+
+
+def drawing(source: str) -> Iterator[ast.Call]:
+    """The calls of a cell that draw."""
+    with contextlib.suppress(SyntaxError):
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).startswith(DRAWS):
+                yield node
+
+
+def has_a_sentence(call: ast.Call) -> bool:
+    """Whether an argument is a text of so many words that it says what is seen."""
+    given = [*call.args, *(word.value for word in call.keywords)]
+    texts = [arg.value for arg in given if isinstance(arg, ast.Constant)]
+    return any(isinstance(text, str) and len(text.split()) > MOST_WORDS for text in texts)
 
 
 def exercises(page: Page) -> Iterator[Finding]:

@@ -142,6 +142,10 @@ PLANTS = {
     "plt.show": (program("plt.show()"), " cell 8: draws with pyplot"),
     "Image": (program("Image('x.png')"), " cell 8: shows an Image"),
     "gl.show": (program("gl.show(fig)"), " cell 8: gl.show lacks alt="),
+    "sentence": (
+        program("gl.plot.curves('The loss falls to its lowest at 3.', {})"),
+        " cell 8: tells in code what will be seen",
+    ),
     "no words": (prose("![](beside.md)"), " cell 8: the picture beside.md has no alternative text"),
     "no words in HTML": (prose("<img src='beside.md'>"), " cell 8: the picture <img> has no"),
     "dead link": (prose("[x](gone.ipynb)"), " cell 8: links to gone.ipynb, which does not exist"),

@@ -28,7 +28,7 @@ def test_figures_do_not_reach_pyplot():
     import matplotlib.pyplot as plt
 
     before = plt.get_fignums()
-    gl.plot.curves("A line rises.", {"a": [1, 2]}, "x", "y")
+    gl.plot.curves({"a": [1, 2]}, "x", "y")
     assert plt.get_fignums() == before
 
 
