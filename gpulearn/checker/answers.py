@@ -55,6 +55,16 @@ class Answers:
         self.solution = solution
         self.wrongs: list[Wrong] = []
         self._rights: list[Callable[[], Answer]] = []
+        self._given: Callable[[], Answer] | None = None
+
+    @property
+    def given(self) -> Answer | None:
+        """What the notebook gives to be mended, in place of a stub."""
+        return self._given() if self._given else None
+
+    def give(self, edits: Edits) -> None:
+        """Say with which mistakes the notebook gives the solution, to be mended."""
+        self._given = self._make(edits, None, {})
 
     @property
     def rights(self) -> list[Answer]:

@@ -1,7 +1,7 @@
 """Stubs: the unfinished functions that a notebook gives to its learner.
 
 A stub has `...` where code is to be written. Every other statement in it must stand in the
-solution too, so that the two cannot drift apart.
+solution too, so that the two cannot drift apart. What is to be mended is given whole.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["drift", "is_stub", "notebook_source", "unwrapped"]
+__all__ = ["drift", "is_stub", "notebook_source", "same_code", "unwrapped"]
 
 Function = ast.FunctionDef
 
@@ -26,17 +26,25 @@ def is_stub(answer: Callable[..., Any]) -> bool:
     return not written or any(map(_has_hole, tree.body))
 
 
-def drift(stub_source: str, solution: Callable[..., Any]) -> str | None:
-    """What a stub says that its solution does not, in one sentence; None if they agree."""
+def drift(
+    stub_source: str, solution: Callable[..., Any], given: Callable[..., Any] | None = None
+) -> str | None:
+    """What a stub says that its solution does not, in one sentence; None if they agree.
+
+    `given` is the solution with mistakes to be mended, which then has to stand there as it is.
+    """
     stubs = [n for n in ast.parse(stub_source).body if isinstance(n, Function)]
+    if given is not None:
+        same = [_lines(ast.unparse(stub)) for stub in stubs] == [_lines(notebook_source(given))]
+        return None if same else "what is to be mended is not what the exercise gives"
     tree = _definition(solution)
     name = getattr(solution, "__name__", "the solution")
     stub = next((s for s in stubs if s.name == name), None)
     if tree is None or stub is None:
         return f"the stub does not define {name}"
-    wanted, given = (ast.unparse(without_hints(t.args)) for t in (tree, stub))
-    if wanted != given:
-        return f"the stub takes ({given}), the solution ({wanted})"
+    takes, has = (ast.unparse(without_hints(t.args)) for t in (tree, stub))
+    if takes != has:
+        return f"the stub takes ({has}), the solution ({takes})"
     known = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.stmt)}
     heads = {_head(node) for node in ast.walk(tree) if isinstance(node, ast.stmt)}
     for node in _statements(stub):
@@ -46,6 +54,20 @@ def drift(stub_source: str, solution: Callable[..., Any]) -> str | None:
         if hasattr(node, "body") and not kept:
             return f"the stub's line {_head(node)!r} is not in the solution"
     return None
+
+
+def same_code(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
+    """Whether two functions have the same lines, whatever their hints, comments and docstrings."""
+    found = [f for f in (one, other) if _definition(f) is not None]
+    return len({_lines(notebook_source(f)) for f in found}) == len(found) - 1 == 1
+
+
+def _lines(source: str) -> str:
+    """The function in a source, without decorators and comments."""
+    tree = ast.parse(source).body[0]
+    assert isinstance(tree, Function)
+    tree.decorator_list = []
+    return ast.unparse(tree)
 
 
 def without_hints(args: ast.arguments) -> ast.arguments:

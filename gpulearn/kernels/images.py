@@ -9,7 +9,7 @@ import numpy as np
 from gpulearn import cuda
 from gpulearn.kernels.specification import Specification, blocks_along
 
-__all__ = ["BLUE", "GREEN", "RED", "RGB_TO_GRAY", "rgb_to_gray"]
+__all__ = ["BLUE", "GREEN", "MIRROR", "RED", "RGB_TO_GRAY", "mirror", "rgb_to_gray"]
 
 Image = np.ndarray[tuple[int, int, int], Any]
 Plane = np.ndarray[tuple[int, int], Any]
@@ -51,6 +51,38 @@ RGB_TO_GRAY = Specification(
     rgb_to_gray,
     luma,
     grid=lambda rgb, gray, block: blocks_along(gray.shape[::-1], block),
+    block=(16, 16),
+    outputs=(1,),
+)
+
+
+@cuda.jit
+def mirror(picture: Plane, out: Plane) -> None:
+    """out[y, w - 1 - x] = picture[y, x], a thread for each pixel: left and right change places.
+
+    Launch: two-dimensional, x over columns and y over rows, with at least w × h threads.
+
+    Cost: every pixel read once and written once.
+
+    Args:
+        picture: shape (h, w), any dtype.
+        out: shape (h, w), overwritten.
+
+    >>> out = np.zeros((1, 3))
+    >>> mirror[(1, 1), (4, 4)](np.array([[1.0, 2.0, 3.0]]), out)
+    >>> out
+    array([[3., 2., 1.]])
+    """
+    rows, columns = picture.shape
+    x, y = cuda.grid(2)
+    if x < columns and y < rows:
+        out[y, columns - 1 - x] = picture[y, x]
+
+
+MIRROR = Specification(
+    mirror,
+    lambda picture, out: (picture[:, ::-1],),
+    grid=lambda picture, out, block: blocks_along(out.shape[::-1], block),
     block=(16, 16),
     outputs=(1,),
 )

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gpulearn.checker.stubs import drift, is_stub
+from gpulearn.checker.answers import edited
+from gpulearn.checker.stubs import drift, is_stub, same_code
 
 
 def stub_empty(m): ...
@@ -77,3 +78,28 @@ def test_drift_is_named(source, said):
 def test_hole_in_a_line_may_hold_anything():
     source = "def total(values, start=0):\n    result = ...\n    return result"
     assert drift(source, total) is None
+
+
+GIVEN = """
+@decorated
+def total(values, start=0):
+    result = start
+    for value in values:
+        result -= value  # is it?
+    return result
+"""
+
+
+def test_what_is_to_be_mended_is_given_as_it_is():
+    given = edited(total, {"+=": "-="})
+    assert drift(GIVEN, total, given) is None
+    said = "what is to be mended is not what the exercise gives"
+    assert drift(GIVEN.replace("-=", "+="), total, given) == said
+    assert drift("x = 1", total, given) == said
+
+
+def test_the_same_lines_are_known_whatever_stands_around_them():
+    given = edited(total, {"+=": "-="})
+    assert same_code(given, edited(total, {"+=": " -= "}))
+    assert not same_code(given, total)
+    assert not same_code(given, max)

@@ -5,9 +5,12 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.images import BLUE, GREEN, RED, RGB_TO_GRAY, rgb_to_gray
+from gpulearn.kernels.images import BLUE, GREEN, MIRROR, RED, RGB_TO_GRAY, mirror, rgb_to_gray
 
-SIGNATURES = {rgb_to_gray: "void(uint8[:, :, ::1], float32[:, ::1])"}
+SIGNATURES = {
+    rgb_to_gray: "void(uint8[:, :, ::1], float32[:, ::1])",
+    mirror: "void(uint8[:, ::1], uint8[:, ::1])",
+}
 
 
 def picture(h, w):
@@ -21,6 +24,17 @@ def test_gray_equals_numpy(shape, block):
     rgb, gray = picture(*shape), np.full(shape, np.nan, dtype=np.float32)
     rgb_to_gray[RGB_TO_GRAY.shape(rgb, gray, block=block)](rgb, gray)
     np.testing.assert_allclose(gray, *RGB_TO_GRAY.reference(rgb, gray), rtol=1e-5)
+
+
+@pytest.mark.parametrize("block", [(16, 16), (7, 3), (1, 1)])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 50), (50, 1), (23, 37)])
+def test_a_mirror_twice_is_the_picture(shape, block):
+    gray, once, twice = picture(*shape)[:, :, 0].copy(), np.zeros(shape, int), np.zeros(shape, int)
+    launch = MIRROR.shape(gray, once, block=block)
+    mirror[launch](gray, once)
+    mirror[launch](once, twice)
+    assert once.tolist() == [row[::-1] for row in gray.tolist()]
+    np.testing.assert_array_equal(twice, gray)
 
 
 def test_reference_agrees_with_the_standard_pixel_by_pixel():

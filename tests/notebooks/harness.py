@@ -143,7 +143,9 @@ def drifts(notebook: NotebookNode) -> Iterator[tuple[int, str]]:
             name = stub_name(cell)
             if name is None:
                 yield index, "is tagged exercise, but holds no stub of a known exercise"
-            elif drift := stubs.drift(cell.source, catalogue()[name].reference):
+            elif drift := stubs.drift(
+                cell.source, catalogue()[name].reference, catalogue()[name].answers.given
+            ):
                 yield index, f"the stub does not fit its solution: {drift}"
 
 

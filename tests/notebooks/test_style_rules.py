@@ -168,7 +168,10 @@ PLANTS = {
         f": sets the exercise {EXERCISE} 2 times: once is right",
     ),
     "not set": (removed(13, 14), f": sets the exercise {EXERCISE} 0 times: once is right"),
-    "no exercise heading": (replaced(12, "### ", "**"), f": lacks the heading '### {EXERCISE}'"),
+    "no exercise heading": (
+        replaced(12, "### ", "**"),
+        f": lacks the heading '### Exercise: {EXERCISE}'",
+    ),
 }
 
 

@@ -7,5 +7,6 @@ EXERCISES = (
     "vector_add",
     "matrix_add_2d",
     "rgb_to_gray",
+    "mirror",
     "saxpy_grid_stride",
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels.images import RGB_TO_GRAY
+from gpulearn.kernels.images import MIRROR, RGB_TO_GRAY
 from gpulearn.kernels.matrices import MATRIX_ADD_2D
 from gpulearn.kernels.specification import poisoned
 from gpulearn.kernels.vectors import SAXPY_GRID_STRIDE, VECTOR_ADD
@@ -53,6 +53,10 @@ def grey(size: str) -> tuple[Array, ...]:
     return (bytes_of(*SHAPES[size], 3), poisoned(*SHAPES[size]))
 
 
+def mirrored(size: str) -> tuple[Array, ...]:
+    return (bytes_of(*SHAPES[size]), poisoned(*SHAPES[size], dtype=np.dtype(np.uint8)))
+
+
 def lanes(size: str) -> tuple[Array, Array]:
     # no thread of this kernel may be left over: whole blocks only
     rows, columns = {"small": (64, 96), "large": (4096, 8192)}[size]
@@ -84,6 +88,7 @@ CASES = (
         Case.of(RGB_TO_GRAY, f"blocks of {b[0]} × {b[1]}", "03", grey, 1e-6, block=b)
         for b in BLOCKS
     ),
+    Case.of(MIRROR, "blocks of 16 × 16", "03", mirrored),
     *(
         Case.of(in_blocks_of(b, WARPS_AND_LANES), f"blocks of {b[0]} × {b[1]}", "04", lanes)
         for b in BLOCKS
