@@ -80,8 +80,8 @@ def difference(program: grammar.Program, cases: list[tuple[int, Run]]) -> str | 
         got = copy.deepcopy(want)
         try:
             reference.run(kernel, program.grid, program.block, *want)
-        except Exception as error:  # Numba's class has another home in numba-cuda
-            if type(error).__name__ not in ("TypingError", "NotLowered"):
+        except Exception as error:  # Numba's classes have another home in numba-cuda
+            if type(error).__name__ not in ("TypingError", "UnsupportedError", "NotLowered"):
                 raise
             # Numba drops branches that constants close, and the variables they set
             return _refused(kernel, program, got)
