@@ -48,7 +48,7 @@ def _lanes(block: Triple) -> tuple[Lanes, Value, Dim3]:
     return number, number % 32 if number.size > 1 else 0, _coordinates(number, block)
 
 
-class Indices:
+class IndexArrays:
     """What is known of the arrays of indices that are in use: a loop comes with them again."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Chunk:
         self.findings = findings
         self.mask: Mask = None
         self.order: Lanes | None = None  # in which threads write, if not in their own
-        self.indices = Indices()
+        self.indices = IndexArrays()
         self.copying = False  # a record as a whole, set or not
         self.line = 0  # the place of the statement that is carried out
         self.block_numbers = numbers
