@@ -30,6 +30,7 @@ from gpulearn.simt.observers.shadow import Read, Shadow, Table
 
 __all__ = ["Races"]
 
+NOBODY = np.zeros(0, np.int64)
 REMEMBERED = 256  # reads noted down before they are entered all the same
 Patches = dict[int, tuple[Lanes, Lanes]]  # time of a read -> (lanes, what they see instead)
 
@@ -204,12 +205,11 @@ class Races(Observer):
                 continue
             found = m.in_each_block(read.view, read.slot, read.mask)
             alike = self._alike(m, shadow, found, (), floor)
-            if alike is not None:
-                me, elements = alike
-            else:
-                lane, slots = m.active_slots(read.view, read.slot, read.mask)
-                elements, parts = read.view.elements(slots, shadow.grain)
-                me = np.repeat(m.thread_numbers.ravel()[lane], parts)
+            if alike is None:
+                touched = m.active_slots(read.view, read.slot, read.mask)
+                a = self._access(m, shadow, read.view, (), "reads", *touched)
+                alike = a.me, a.elements
+            me, elements = alike
             shadow.enter(elements, me, read.time, floor, m.threads)
             if not self.replaying:
                 shadow.entered.append(read)
@@ -292,7 +292,9 @@ class Races(Observer):
         if shadow.last_write <= floor:
             shadow.rivals = None
         else:
-            before = (shadow.writer[a.elements] != a.me) & (shadow.wrote[a.elements] > floor)
+            before = shadow.wrote[a.elements] > floor
+            if before.any():
+                before &= shadow.writer[a.elements] != a.me
             if before.any():
                 shadow.rival(a.elements[before], a.me[before], m.threads * self.blocks)
                 changed = None  # writing what is there already harms nobody
@@ -339,8 +341,12 @@ class Races(Observer):
         changed: Lanes | None = None,
     ) -> tuple[Lanes, Lanes]:
         """Reports races with earlier accesses; returns their elements and their lanes."""
-        others, times = who[a.elements], when[a.elements]
-        chosen = np.flatnonzero((times > floor) & (others != a.me))
+        times = when[a.elements]
+        fresh = times > floor
+        if not fresh.any():
+            return NOBODY, NOBODY
+        others = who[a.elements]
+        chosen = np.flatnonzero(fresh & (others != a.me))
         if changed is not None and len(chosen):
             chosen = chosen[np.broadcast_to(changed, a.lane.shape)[chosen // a.parts]]
         if len(chosen):

@@ -46,15 +46,14 @@ class Touched:
     def enter(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
         """Enters an access by threads `me`; `block` is the number of threads of a block."""
         (reader, read_at), (second, second_at) = self.tables
-        old_at = read_at[elements]
-        fresh = old_at > floor
+        fresh = read_at[elements] > floor
         if fresh.any():
-            old = reader[elements]
-            far = fresh & (warp_numbers(old, block) != warp_numbers(me, block))
-            near = fresh & (old != me) & ~far & (second_at[elements] <= floor)
-            move = far | near
-            second[elements[move]] = old[move]
-            second_at[elements[move]] = old_at[move]
+            others = np.flatnonzero(fresh & (reader[elements] != me))
+            place = elements[others]
+            far = warp_numbers(reader[place], block) != warp_numbers(me[others], block)
+            place = place[far | (second_at[place] <= floor)]
+            second[place] = reader[place]
+            second_at[place] = read_at[place]
         reader[elements] = me
         read_at[elements] = time
         last = reader[elements]
