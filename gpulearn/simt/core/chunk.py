@@ -20,7 +20,7 @@ __all__ = ["Chunk", "Dim3", "Write"]
 
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
-INDICES = 32  # arrays of indices of which something is known
+INDICES = 16  # arrays of indices of which something is known
 Who = dict[str, Triple]  # the block and the thread of one thread
 
 
@@ -52,25 +52,26 @@ class IndexArrays:
     """What is known of the arrays of indices that are in use: a loop comes with them again."""
 
     def __init__(self) -> None:
-        # the array by its id, its extremes, and where it has come again its products
+        # by the id of an array: the array, its extremes, its products
         self._known: dict[int, tuple[Any, int, int, dict[int, Lanes]]] = {}
 
-    def within(self, index: Lanes, limit: int) -> bool:
-        """Whether all numbers are from 0 to below `limit`."""
+    def _of(self, index: Lanes) -> tuple[Any, int, int, dict[int, Lanes]]:
         known = self._known.get(id(index))
         if known is None or known[0]() is not index:
             if len(self._known) >= INDICES:
                 self._known.clear()
-            known = ref(index), index.min(), index.max(), {}
+            known = ref(index), index.min(initial=0), index.max(initial=-1), {}
             self._known[id(index)] = known
-        return bool(known[1] >= 0 and known[2] < limit)
+        return known
+
+    def within(self, index: Lanes, limit: int) -> bool:
+        """Whether all numbers are from 0 to below `limit`."""
+        _, least, most, _ = self._of(index)
+        return bool(least >= 0 and most < limit)
 
     def times(self, index: Lanes, step: int) -> Lanes:
         """The numbers times `step`."""
-        known = self._known.get(id(index))
-        if known is None or known[0]() is not index:
-            return index * step
-        products = known[3]
+        products = self._of(index)[3]
         if step not in products:
             products[step] = index * step
         return products[step]

@@ -44,10 +44,9 @@ def locate(m: Chunk, view: View, index: Any) -> tuple[tuple[Value, ...], Value] 
         elif kind is np.ndarray:
             if i.dtype is not INT64:
                 i = whole_number(m, view.name, i)
-            if i.size:
-                limit = view.shape[axis]
-                if type(limit) is not int or not m.indices.within(i, limit):
-                    i = _repair(m, view, axis, i, index)
+            limit = view.shape[axis]
+            if type(limit) is not int or not m.indices.within(i, limit):
+                i = _repair(m, view, axis, i, index)
         elif kind is slice or i is Ellipsis or i is None:
             return part(m, view, index)
         else:
