@@ -232,11 +232,7 @@ class Write:
 
     def __init__(self, m: Chunk, view: View, slot: Value, values: Value) -> None:
         self.m, self.view, self.slot, self.values = m, view, slot, values
-
-    @cached_property
-    def in_each_block(self) -> tuple[Lanes, Lanes] | None:
-        """The threads of a block and their slots in it, if all blocks do the same."""
-        return self.m.in_each_block(self.view, self.slot, self.m.mask)
+        self.in_each_block = m.in_each_block(view, slot, m.mask)
 
     @cached_property
     def lanes(self) -> tuple[Lanes, Lanes, Value]:
@@ -251,14 +247,18 @@ class Write:
 
     def carry_out(self) -> None:
         """Writes."""
-        if self.in_each_block is None or self.m.order is not None:
+        m, view, values = self.m, self.view, self.values
+        if view.space == "local" and type(self.slot) is int and view.allocation.columns:
+            mine = view.flat.reshape(-1, m.blocks, m.threads)[self.slot]
+            if m.mask is not EMPTY:
+                np.copyto(mine, values, where=True if m.mask is None else m.mask)
+        elif self.in_each_block is None or m.order is not None:
             _, slots, values = self.lanes
-            scatter(self.view, slots, values)
-            return
-        threads, slots = self.in_each_block
-        values = self.values
-        if isinstance(values, np.ndarray):
-            values = self.m.spread(values).T
-            values = values if self.m.mask is None else values[threads]
-        assert self.view.rows is not None
-        self.view.rows.T[slots] = values
+            scatter(view, slots, values)
+        else:
+            threads, slots = self.in_each_block
+            if isinstance(values, np.ndarray):
+                values = m.spread(values).T
+                values = values if m.mask is None else values[threads]
+            assert view.rows is not None
+            view.rows.T[slots] = values
