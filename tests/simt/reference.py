@@ -19,7 +19,7 @@ import numpy as np
 from numba import types
 
 from . import reference_calls as calls
-from .reference_types import Code, bound_to_numba, cast, typed, typeof_argument
+from .reference_types import Code, cast, typed, typed_device, typeof_argument
 
 
 @dataclass(eq=False)
@@ -153,10 +153,10 @@ def _call(code: Code, expr: Any, env: dict[str, Any], me: Thread) -> Any:
         if isinstance(result, calls.Request):
             result = yield result
     elif hasattr(fn, "py_func"):
-        plain = fn.py_func
-        order = plain.__code__.co_varnames[: plain.__code__.co_argcount]
+        plain = fn.py_func.__code__
+        order = plain.co_varnames[: plain.co_argcount]
         values = args + [kws[n] for n in order[len(args) :] if n in kws]
-        inner = typed(plain, sig.args)
+        inner = typed_device(fn, sig.args)
         values = [cast(v, t) for v, t in zip(values, sig.args, strict=True)]
         result = yield from interpret(inner, tuple(values), me)
     else:
@@ -182,9 +182,8 @@ def run(
     dynamic_shared: int = 0,
 ) -> None:
     """Launch `fn` over `grid` by `block`; arrays among `args` are changed in place."""
-    fn = bound_to_numba(fn)
     argtypes = tuple(typeof_argument(a) for a in args)
-    code = typed(fn, argtypes, kernel=True)
+    code = typed(fn, argtypes)
     args = tuple(cast(a, t) for a, t in zip(args, argtypes, strict=True))
     grid, block = _three(grid), _three(block)
     blocks: list[list[Thread]] = []

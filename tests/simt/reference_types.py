@@ -2,55 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-import types as python_types
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
-from unittest import mock
 
 import numpy as np
-from numba import cuda, types
+from numba import types
 from numba.core.typing.typeof import Purpose, typeof
-from numba.cuda import compiler as numba_compiler
-from numba.cuda import dispatcher as numba_dispatcher
 from numba.np.numpy_support import as_dtype
 
-CC = (7, 5)
-
-
-def bound_to_numba(fn: Any) -> Any:
-    """The plain function behind `fn`, with `numba.cuda` wherever it names a look-alike."""
-    fn = getattr(fn, "py_func", fn)
-    names = {*fn.__code__.co_names, *fn.__code__.co_freevars}
-    inner = [c for c in fn.__code__.co_consts if isinstance(c, python_types.CodeType)]
-    for code in inner:
-        names.update(code.co_names)
-    scope = {n: _to_numba(v) for n, v in fn.__globals__.items() if n in names}
-    cells = [python_types.CellType(_to_numba(c.cell_contents)) for c in fn.__closure__ or ()]
-    scope["__builtins__"] = __builtins__
-    twin = python_types.FunctionType(
-        fn.__code__, scope, fn.__name__, fn.__defaults__, tuple(cells) or None
-    )
-    twin.__module__ = fn.__module__
-    return twin
-
-
-_twins: dict[int, tuple[Any, Any]] = {}
-
-
-def _to_numba(value: Any) -> Any:
-    if value is not None and value is sys.modules.get("gpulearn.cuda"):
-        return cuda
-    module = str(getattr(type(value), "__module__", ""))
-    if hasattr(value, "py_func") and module.startswith("gpulearn"):
-        # kept by identity, so that a function that calls itself finds its own twin
-        if id(value) not in _twins:
-            _twins[id(value)] = (value, cuda.jit(device=True)(bound_to_numba(value)))
-        return _twins[id(value)][1]
-    home = str(getattr(value, "__module__", ""))
-    if home.startswith("gpulearn"):
-        raise TypeError(f"the reference does not know {value!r}: name it through `cuda`")
-    return value
+from gpulearn.simt.frontend.numba_bridge import type_annotation
 
 
 @dataclass
@@ -63,62 +24,50 @@ class Code:
     calltypes: dict[Any, Any]
 
 
-_codes: dict[tuple[Any, tuple[Any, ...]], Code] = {}
+@cache
+def annotation(kernel: Any, argtypes: tuple[Any, ...]) -> Any:
+    """Numba's reading of a kernel: the machine can be handed the same, to save asking twice."""
+    return type_annotation(kernel, argtypes)
+
+
+@cache
+def _code(found: Any) -> Code:
+    blocks = {
+        label: [s for s in block.body if type(s).__name__ != "Del"]
+        for label, block in found.blocks.items()
+    }
+    return Code(blocks, min(blocks), found.typemap, found.calltypes)
+
+
+def typed(kernel: Any, argtypes: tuple[Any, ...]) -> Code:
+    """A kernel as Numba types it; raises what Numba raises when it refuses."""
+    return _code(annotation(kernel, argtypes))
+
+
+def typed_device(dispatcher: Any, argtypes: tuple[Any, ...]) -> Code:
+    """A device function that a typed kernel calls: Numba has typed it along."""
+    return _code(dispatcher.overloads[argtypes].type_annotation)
 
 
 def forget() -> None:
     """Drops what is known about functions: two thousand of them fill a gigabyte."""
-    _codes.clear()
-    _twins.clear()
+    annotation.cache_clear()
+    _code.cache_clear()
+    _kinds.clear()
 
 
-def typed(fn: Any, argtypes: tuple[Any, ...], *, kernel: bool = False) -> Code:
-    """Numba's own reading of `fn`; raises what Numba raises when it refuses."""
-    key = (fn, argtypes)
-    if key not in _codes:
-        device = python_types.SimpleNamespace(compute_capability=CC)
-        with mock.patch.object(numba_dispatcher, "get_current_device", return_value=device):
-            note = _annotate(fn, types.void if kernel else None, argtypes)
-        blocks = {
-            label: [s for s in block.body if type(s).__name__ != "Del"]
-            for label, block in note.blocks.items()
-        }
-        _codes[key] = Code(blocks, min(blocks), note.typemap, note.calltypes)
-    return _codes[key]
-
-
-class _Typed(Exception):
-    """Ends Numba's compilation of one function once its types are known."""
-
-
-def _annotate(fn: Any, result: Any, argtypes: tuple[Any, ...]) -> Any:
-    """Numba's type annotation of `fn`; only the functions that it calls become code."""
-    home = next(c for c in numba_compiler.NativeLowering.__mro__ if "run_pass" in vars(c))
-    lower = home.run_pass
-
-    def stop(self: Any, state: Any) -> Any:
-        if state.func_id.func is fn:
-            raise _Typed(state.type_annotation)
-        return lower(self, state)
-
-    with mock.patch.object(home, "run_pass", stop):
-        try:
-            numba_compiler.compile_cuda(fn, result, argtypes, cc=CC)
-        except _Typed as typed:
-            return typed.args[0]
-    raise AssertionError("Numba compiled without lowering: its pipeline has changed")
-
-
-_kinds: dict[Any, np.dtype[Any] | None] = {}
+_kinds: dict[int, tuple[Any, np.dtype[Any] | None]] = {}  # by identity: to hash a type is slow
 
 
 def kind_of(ty: Any) -> np.dtype[Any] | None:
     """The dtype of a number's type, None for anything else."""
-    if ty not in _kinds:
+    known, kind = _kinds.get(id(ty), (None, None))
+    if known is not ty:
         plain = types.unliteral(ty)
         number = isinstance(plain, (types.Number, types.Boolean))
-        _kinds[ty] = as_dtype(plain) if number else None
-    return _kinds[ty]
+        kind = as_dtype(plain) if number else None
+        _kinds[id(ty)] = ty, kind  # what lives keeps its id
+    return kind
 
 
 def cast(value: Any, ty: Any) -> Any:

@@ -101,7 +101,10 @@ def test_parts_of_an_array_are_views(kind: Any) -> None:
     def kernel(z, out, shared_out):
         i = cuda.threadIdx.x
         tile = cuda.shared.array(8, np.complex128)
-        tile.real[i] = i
+        own = cuda.local.array(3, np.complex64)
+        for k in range(3):
+            own[k] = complex(k, i)
+        tile.real[i] = own.imag[2] + own.real[2] - 2
         tile.imag[i] = -z.imag[i]
         cuda.syncthreads()
         z.imag[i] = 2 * z.real[i]

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, note, seed, settings
 from hypothesis import strategies as st
 
 from gpulearn import cuda
+from gpulearn.simt.frontend import numba_bridge, typecheck
 
-from . import fuzz, grammar
+from . import fuzz, grammar, reference_types
 
 XRAY, PLAIN, UNCHECKED, REORDERED = fuzz.RUNS
 
@@ -34,6 +35,20 @@ def test_machine_agrees_on_larger_kernels(first: int) -> None:
         cases = [(number, XRAY), (number + 1, PLAIN), (number, UNCHECKED)]
         wrong = fuzz.difference(program, [*cases, (number, REORDERED)])
         assert wrong is None, f"{wrong}\n{program.source}"
+
+
+def test_numba_is_asked_once_for_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def ask(*about):
+        asked.append(about)
+        return numba_bridge.type_annotation(*about)
+
+    monkeypatch.setattr(reference_types, "type_annotation", ask)
+    monkeypatch.setattr(typecheck, "type_annotation", ask)
+    program = grammar.program(random.Random(1000).randrange)
+    assert fuzz.difference(program, [(0, XRAY), (1, PLAIN)]) is None
+    assert len(asked) == 1
 
 
 def ring(a, out):

@@ -18,6 +18,8 @@ from numba import int32
 
 import gpulearn as gl
 from gpulearn import cuda
+from gpulearn.simt.core.chunk import Chunk
+from gpulearn.simt.observers import shadow
 
 from .harness import findings
 
@@ -154,6 +156,23 @@ def test_shared_memory(first: int) -> None:
             memory = np.arange(WORDS, dtype=np.int32)
             np.testing.assert_array_equal(total, plan.run(memory), err_msg=f"seed {seed}")
     assert seen == {True, False}
+
+
+@pytest.mark.parametrize("slow", ["each block apart", "each element apart", "both"])
+def test_what_saves_time_shows_nowhere(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One block stands for all that do the same; what stood in memory before is kept whole."""
+    plans = [script(seed, 64, 64) for seed in range(40)]
+    grids = [1 + seed % 4 for seed in range(40)]
+    runs = [report_and_sum(in_shared_memory, p, g) for p, g in zip(plans, grids, strict=True)]
+    assert len({report.ok for report, *_ in runs}) == 2
+    if slow != "each element apart":
+        monkeypatch.setattr(Chunk, "in_each_block", lambda *access: None)
+    if slow != "each block apart":
+        monkeypatch.setattr(shadow, "COPIED", 0)
+    for plan, grid, (report, total, _) in zip(plans, grids, runs, strict=True):
+        apart, want, _ = report_and_sum(in_shared_memory, plan, grid)
+        assert report.findings == apart.findings
+        np.testing.assert_array_equal(total, want)
 
 
 @pytest.mark.parametrize("first", range(1000, 1200, 50))

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from gpulearn.simt.core.findings import Finding, FindingLog, Stop
 from gpulearn.simt.core.masks import EMPTY, Mask
-from gpulearn.simt.core.memory import View, full_slots
+from gpulearn.simt.core.memory import View, full_slots, scatter
 from gpulearn.simt.core.source import KernelSource, unit
 from gpulearn.simt.core.values import INT64, Value
 
-__all__ = ["Chunk", "Dim3"]
+__all__ = ["Chunk", "Dim3", "Write"]
 
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
+INDICES = 16  # arrays of indices of which something is known
 Who = dict[str, Triple]  # the block and the thread of one thread
 
 
@@ -46,6 +48,35 @@ def _lanes(block: Triple) -> tuple[Lanes, Value, Dim3]:
     return number, number % 32 if number.size > 1 else 0, _coordinates(number, block)
 
 
+class IndexArrays:
+    """What is known of the arrays of indices that are in use: a loop comes with them again."""
+
+    def __init__(self) -> None:
+        # by the id of an array: the array, its extremes, its products
+        self._known: dict[int, tuple[Any, int, int, dict[int, Lanes]]] = {}
+
+    def _of(self, index: Lanes) -> tuple[Any, int, int, dict[int, Lanes]]:
+        known = self._known.get(id(index))
+        if known is None or known[0]() is not index:
+            if len(self._known) >= INDICES:
+                self._known.clear()
+            known = ref(index), index.min(initial=0), index.max(initial=-1), {}
+            self._known[id(index)] = known
+        return known
+
+    def within(self, index: Lanes, limit: int) -> bool:
+        """Whether all numbers are from 0 to below `limit`."""
+        _, least, most, _ = self._of(index)
+        return bool(least >= 0 and most < limit)
+
+    def times(self, index: Lanes, step: int) -> Lanes:
+        """The numbers times `step`."""
+        products = self._of(index)[3]
+        if step not in products:
+            products[step] = index * step
+        return products[step]
+
+
 class Chunk:
     """The threads of some blocks, by their numbers in the grid, and what they are about."""
 
@@ -63,6 +94,8 @@ class Chunk:
         self.warps = -(-self.threads // 32)
         self.findings = findings
         self.mask: Mask = None
+        self.order: Lanes | None = None  # in which threads write, if not in their own
+        self.indices = IndexArrays()
         self.copying = False  # a record as a whole, set or not
         self.line = 0  # the place of the statement that is carried out
         self.block_numbers = numbers
@@ -132,10 +165,15 @@ class Chunk:
         """A value for each thread, (blocks, threads)."""
         return np.broadcast_to(value, (self.blocks, self.threads))
 
+    @cached_property
+    def everyone(self) -> Lanes:
+        """The numbers of all lanes."""
+        return np.arange(self.blocks * self.threads)
+
     def lanes(self, mask: Mask) -> Lanes:
         """The numbers of the lanes in a mask, within the chunk."""
         if mask is None:
-            return np.arange(self.blocks * self.threads)
+            return self.everyone
         if mask is EMPTY:
             return np.zeros(0, np.int64)
         return np.flatnonzero(self.spread(mask))
@@ -161,10 +199,21 @@ class Chunk:
     def active_slots(self, view: View, slot: Value, mask: Mask) -> tuple[Lanes, Lanes]:
         """The active lanes, and the flat slot that each touches."""
         slots = self.spread(full_slots(view, slot, self.lane_base(view))).ravel()
-        if mask is None:
-            return np.arange(len(slots)), slots
         chosen = self.lanes(mask)
-        return chosen, slots[chosen]
+        return chosen, slots if mask is None else slots[chosen]
+
+    def in_each_block(self, view: View, slot: Value, mask: Mask) -> tuple[Lanes, Lanes] | None:
+        """The active threads of a block and their slots in it, if all blocks do the same."""
+        if view.space != "shared" or not view.allocation.columns or mask is EMPTY:
+            return None
+        if (np.ndim(slot) and len(slot) > 1) or (mask is not None and len(mask) > 1):
+            return None
+        threads = self.everyone[: self.threads]
+        slots = np.broadcast_to(slot, (1, self.threads))[0]
+        if mask is None:
+            return threads, slots
+        threads = np.flatnonzero(np.broadcast_to(mask, (1, self.threads)))
+        return threads, slots[threads]
 
     def lane_base(self, view: View) -> Any:
         """What `full_slots` needs to tell blocks or threads apart."""
@@ -176,3 +225,40 @@ class Chunk:
             return value
         values = self.spread(value).ravel()
         return values if len(lane) == len(values) else values[lane]
+
+
+class Write:
+    """What the active threads write into an array, each into its slot; no values: an atomic."""
+
+    def __init__(self, m: Chunk, view: View, slot: Value, values: Value) -> None:
+        self.m, self.view, self.slot, self.values = m, view, slot, values
+        self.in_each_block = m.in_each_block(view, slot, m.mask)
+
+    @cached_property
+    def lanes(self) -> tuple[Lanes, Lanes, Value]:
+        """Lanes, slots and values in the order in which they are written."""
+        m = self.m
+        lane, slots = m.active_slots(self.view, self.slot, m.mask)
+        values = m.active_values(self.values, lane)
+        if m.order is None:
+            return lane, slots, values
+        turn = np.argsort(m.order[lane])
+        return lane[turn], slots[turn], values[turn] if isinstance(values, np.ndarray) else values
+
+    def carry_out(self) -> None:
+        """Writes."""
+        m, view, values = self.m, self.view, self.values
+        if view.space == "local" and type(self.slot) is int and view.allocation.columns:
+            mine = view.flat.reshape(-1, m.blocks, m.threads)[self.slot]
+            if m.mask is not EMPTY:
+                np.copyto(mine, values, where=True if m.mask is None else m.mask)
+        elif self.in_each_block is None or m.order is not None:
+            _, slots, values = self.lanes
+            scatter(view, slots, values)
+        else:
+            threads, slots = self.in_each_block
+            if isinstance(values, np.ndarray):
+                values = m.spread(values).T
+                values = values if m.mask is None else values[threads]
+            assert view.rows is not None
+            view.rows.T[slots] = values

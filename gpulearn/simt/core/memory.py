@@ -1,9 +1,9 @@
 """Memory: allocations, and the views through which a kernel reads and writes them.
 
 An `Allocation` is a run of bytes in one memory space. A `View` is an array in it: dtype, shape
-and strides as in NumPy. Shared memory holds one row per block of the chunk, local memory one
-column per thread (one row where its bytes are read as several types), so an element's *slot*
-(its number in the allocation's flat storage) is found by one addition.
+and strides as in NumPy. Shared memory holds one column per block of the chunk, local memory one
+per thread (rows where bytes are read as several types), so that what all of them do alike runs
+along memory. An element's *slot* is its number in the allocation's flat storage.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Allocation:
         self.space = space
         self.data = data  # flat uint8
         self.pitch = pitch
-        self.columns = space == "local"  # the threads' elements stand side by side
+        self.columns = space == "local"  # the threads' or blocks' elements stand side by side
         self.number = next(_ids)
         self.address = self.number << 40  # virtual; far from any other allocation
         self.offset = 0  # of a shared array within its block's shared memory
@@ -121,9 +121,10 @@ class View:
             self.steps = tuple(s // size for s in strides)
             self.base = normal(offset // size)
             self.width = allocation.pitch // size
-            self.rows = (
-                self.flat.reshape(-1, self.width) if self.space == "shared" and self.width else None
-            )
+            self.rows = None  # of each block
+            if self.space == "shared" and self.width:
+                rows = self.flat.reshape(-1, self.width)
+                self.rows = rows.reshape(rows.shape[::-1]).T if allocation.columns else rows
         else:
             self.flat = allocation.data
             self.steps = strides
@@ -184,17 +185,6 @@ class View:
             and self.strides == other.strides
         )
 
-    def slots(self, index: tuple[Value, ...]) -> Value:
-        """Where an element lies, counted in elements (in bytes if not aligned)."""
-        slot = self.base
-        for i, step in zip(index, self.steps, strict=True):
-            if step == 1:
-                slot = i if type(slot) is int and slot == 0 else slot + i
-            else:
-                part = i * step
-                slot = part if type(slot) is int and slot == 0 else slot + part
-        return slot
-
     def elements(self, slots: np.ndarray[Any, Any], grain: int) -> tuple[np.ndarray[Any, Any], int]:
         """Which elements of `grain` bytes the flat `slots` cover, and how many each does."""
         size = self.dtype.itemsize
@@ -246,10 +236,10 @@ def gather(view: View, slot: Value, lanes: Value) -> Value:
         if type(slot) is int:
             return view.rows[: len(lanes), slot : slot + 1].copy()
         if slot.shape[0] == 1:
-            if len(lanes) == 1:
-                return view.flat.take(slot)
+            if view.allocation.columns:  # the blocks' elements one after the other
+                return view.rows.T.take(slot[0], axis=0).T
             return view.rows[: len(lanes)].take(slot[0], axis=1)
-        return view.flat.take(slot + lanes * view.width)
+        return view.flat.take(full_slots(view, slot, lanes))
     if space == "local":
         blocks, threads = lanes
         if type(slot) is int and view.allocation.columns:
@@ -257,7 +247,7 @@ def gather(view: View, slot: Value, lanes: Value) -> Value:
         return view.flat.take(local_slots(view, slot, blocks, threads))
     if type(slot) is int:
         return normal(view.flat[slot])
-    return view.flat.take(slot)
+    return view.flat.take(slot, mode="clip")  # they are within: not to look again saves a quarter
 
 
 def local_slots(view: View, slot: Value, blocks: int, threads: int) -> Value:
@@ -271,6 +261,8 @@ def local_slots(view: View, slot: Value, blocks: int, threads: int) -> Value:
 def full_slots(view: View, slot: Value, lanes: Value) -> Value:
     """Slots in the flat storage, with the block or thread taken into account."""
     if view.space == "shared":
+        if view.allocation.columns:
+            return slot * len(lanes) + lanes
         return slot + lanes * view.width
     if view.space == "local":
         return local_slots(view, slot, *lanes)

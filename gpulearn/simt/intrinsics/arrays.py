@@ -50,7 +50,7 @@ def _new(
     shape = tuple(int(n) for n in sizes)
     if math.prod(shape) < 0:
         raise m.stop("not-a-kernel", f"a shape of {shape} is negative")
-    columns = space == "local" and found.kind != "V" and not m.program.reinterprets
+    columns = found.kind not in "Vc" and not m.program.reinterprets  # nor has it parts
     name = str(getattr(site, "name", space))
     return m.spaces.private(m, space, shape, found, name, columns=columns)
 

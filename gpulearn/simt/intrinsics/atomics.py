@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn.simt.core.chunk import Write
 from gpulearn.simt.core.masks import EMPTY
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.registry import intrinsic
@@ -89,6 +90,9 @@ def _atomic(
         return 0
     for told in m.events.access:
         told(m, array, slot, place, "atomic")
+    write = Write(m, array, slot, None)
+    for told in m.events.write:
+        told(m, write, place)
     lane, slots = m.active_slots(array, slot, m.mask)
     given = tuple(
         np.ascontiguousarray(
@@ -100,8 +104,6 @@ def _atomic(
         turn = np.argsort(m.order[lane])
         lane, slots = lane[turn], slots[turn]
         given = tuple(v[turn] for v in given)
-    for told in m.events.write:
-        told(m, array, lane, slots, None, place)
     flat = array.flat
     if not array.aligned:
         raise m.stop("unsupported", "an atomic on an unaligned field")

@@ -44,10 +44,9 @@ def locate(m: Chunk, view: View, index: Any) -> tuple[tuple[Value, ...], Value] 
         elif kind is np.ndarray:
             if i.dtype is not INT64:
                 i = whole_number(m, view.name, i)
-            if i.size:
-                limit = view.shape[axis]
-                if type(limit) is not int or i.min() < 0 or i.max() >= limit:
-                    i = _repair(m, view, axis, i, index)
+            limit = view.shape[axis]
+            if type(limit) is not int or not m.indices.within(i, limit):
+                i = _repair(m, view, axis, i, index)
         elif kind is slice or i is Ellipsis or i is None:
             return part(m, view, index)
         else:
@@ -57,7 +56,17 @@ def locate(m: Chunk, view: View, index: Any) -> tuple[tuple[Value, ...], Value] 
     if not whole:
         return part(m, view, tuple(checked))
     place = tuple(checked)
-    return place, view.slots(place)
+    return place, _slots(m, view, place)
+
+
+def _slots(m: Chunk, view: View, place: tuple[Value, ...]) -> Value:
+    """Where an element lies, counted in elements (in bytes if not aligned)."""
+    slot = view.base
+    for i, step in zip(place, view.steps, strict=True):
+        if step != 1:
+            i = m.indices.times(i, step) if type(i) is np.ndarray else i * step
+        slot = i if type(slot) is int and slot == 0 else slot + i
+    return slot
 
 
 def whole_number(m: Chunk, name: str, i: Any) -> Any:

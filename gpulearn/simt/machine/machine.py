@@ -17,10 +17,10 @@ import numpy as np
 
 from gpulearn.simt.core import limits
 from gpulearn.simt.core.arithmetic import BINARY, COMPARE
-from gpulearn.simt.core.chunk import Chunk
+from gpulearn.simt.core.chunk import Chunk, Write
 from gpulearn.simt.core.findings import Finding, FindingLog, Stop
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
-from gpulearn.simt.core.memory import Record, View, full_slots, gather, scatter
+from gpulearn.simt.core.memory import Record, View, gather
 from gpulearn.simt.core.program import MachineProgram
 from gpulearn.simt.core.registry import (
     DeviceFunction,
@@ -545,18 +545,12 @@ class Machine(Chunk):
             self.written += 1
         for told in self.events.access:
             told(self, view, slot, place, "store")
-        if not self.events.write:
-            self._store_plain(view, slot, value)
+        if view.space == "const":
             return None
-        lane, slots = self.active_slots(view, slot, self.mask)
-        value = self.active_values(value, lane)
-        if self.order is not None:
-            turn = np.argsort(self.order[lane])
-            lane, slots = lane[turn], slots[turn]
-            value = value[turn] if isinstance(value, np.ndarray) else value
+        write = Write(self, view, slot, value)
         for told in self.events.write:
-            told(self, view, lane, slots, value, place)
-        scatter(view, slots, value)
+            told(self, write, place)
+        write.carry_out()
         return None
 
     def _changes(self, view: View, slot: Value, value: Value) -> bool:
@@ -565,24 +559,6 @@ class Machine(Chunk):
         if not view.aligned:
             return True
         return bool((view.flat[slots] != self.active_values(value, lane)).any())
-
-    def _store_plain(self, view: View, slot: Value, value: Value) -> None:
-        slots = full_slots(view, slot, self.lane_base(view))
-        if view.space == "const":
-            return
-        if self.mask is None:
-            if isinstance(slots, np.ndarray) and isinstance(value, np.ndarray):
-                if value.size > slots.size:
-                    slots = np.broadcast_to(slots, np.broadcast_shapes(slots.shape, value.shape))
-            elif isinstance(value, np.ndarray):
-                value = value.ravel()[-1]  # all write one place, the last one wins
-            scatter(view, slots, value)
-            return
-        shape = np.broadcast_shapes(np.shape(slots), np.shape(value), np.shape(self.mask))
-        mask = np.broadcast_to(self.mask, shape)
-        if isinstance(value, np.ndarray):
-            value = np.broadcast_to(value, shape)[mask]
-        scatter(view, np.broadcast_to(slots, shape)[mask], value)
 
     def _fill(self, view: View, value: Any) -> None:
         """`a[...] = number` or `a[...] = b`, one element after the other."""

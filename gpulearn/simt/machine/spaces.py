@@ -40,7 +40,7 @@ class Spaces:
         self, m: Chunk, space: str, shape: tuple[int, ...], dtype: np.dtype[Any], name: str,
         *, columns: bool,
     ) -> View:  # fmt: skip
-        """A new `shared.array` or `local.array`; `columns` is how local memory is stored."""
+        """A new `shared.array` or `local.array`; `columns` is how it is stored."""
         count = math.prod(shape) * dtype.itemsize
         if space == "shared" and count == 0:
             return self._dynamic(m.blocks, dtype, name)

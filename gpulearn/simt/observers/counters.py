@@ -239,7 +239,7 @@ class Counters(Observer):
             self.line(m.line).flops64 += self.activity(m)[1]
 
     def rows(self, m: Chunk, slot: Value) -> tuple[Lanes, Lanes]:
-        """Values of each warp's lanes, (requests, 32), with inactive lanes far away; their blocks.
+        """Addresses of each warp's lanes, (requests, 32), inactive ones far away; their blocks.
 
         Without a mask, equal blocks are counted once: the number of rows is then that of
         one block, and the caller multiplies.
@@ -252,10 +252,11 @@ class Counters(Observer):
             blocks = slot.shape[0]
         elif m.mask.shape[0] == 1 and slot.shape[0] == 1:
             blocks = 1
-        wide = np.full((blocks, m.warps * WARP), AWAY)
-        wide[:, : m.threads] = slot
-        if m.mask is not None:
-            wide[:, : m.threads][~np.broadcast_to(m.mask, (blocks, m.threads))] = AWAY
+        if m.mask is None and slot.shape[1] == m.warps * WARP:
+            wide = slot
+        else:
+            wide = np.full((blocks, m.warps * WARP), AWAY)
+            wide[:, : m.threads] = slot if m.mask is None else np.where(m.mask, slot, AWAY)
         rows = wide.reshape(-1, WARP)
         block = np.arange(len(rows)) // m.warps
         if m.mask is not None:
@@ -270,12 +271,11 @@ class Counters(Observer):
         warps, lanes = self.activity(m)
         size = view.dtype.itemsize
         unit = size if view.aligned else 1
-        rows, block = self.rows(m, slot)
-        if not len(rows):
+        addresses, block = self.rows(m, np.multiply(slot, unit))
+        if not len(addresses):
             return
-        times = warps // len(rows)
+        times = warps // len(addresses)
         line, array = self.line(m.line), self.array(view)
-        addresses = np.where(rows == AWAY, AWAY, rows * unit)
         if view.space == "shared":
             passes, ideal = self._shared(addresses, view, size, kind == "load")
             word = "shared_store" if kind == "store" else "shared_load"
@@ -296,7 +296,7 @@ class Counters(Observer):
                 counts.bytes_requested += lanes * size
                 counts.bytes_moved += count * SECTOR
         if kind == "atomic":
-            self._atomic(line, array, rows, lanes)
+            self._atomic(line, array, addresses, lanes)
 
     def _shared(self, addresses: Lanes, view: View, size: int, load: bool) -> tuple[int, int]:
         """Wavefronts and ideal wavefronts; equal patterns are worked out once."""

@@ -20,6 +20,7 @@ Lanes = np.ndarray[Any, Any]
 Owner = int | str | None  # a line's place, an array's name, or
 EVERYTHING = None
 MOST = 1 << 20  # sectors that are waiting to be sorted
+DENSE = 4  # times as many as there are may be ticked off
 
 
 class _Touched:
@@ -50,45 +51,60 @@ class Footprint:
     def __init__(self) -> None:
         self.in_blocks: Counter[Owner] = Counter()  # of the chunks that have ended
         self._chunk: defaultdict[tuple[int, str, Allocation], _Touched] = defaultdict(_Touched)
-        self._seen: dict[tuple[Owner, Allocation], Lanes] = {}  # a bool for each sector
+        self._seen: dict[tuple[int, str, Allocation], Lanes] = {}  # a bool for each sector
 
     def touch(
         self, place: int, name: str, allocation: Allocation, blocks: Lanes, sectors: Lanes
     ) -> None:
         """A line's access to an array: sectors, and the block in its chunk that touches each."""
-        numbers = blocks * _sectors_of(allocation) + sectors
+        numbers = (blocks << _bits_of(allocation)) + sectors
         self._chunk[place, name, allocation].add(numbers.ravel())
 
     def end_chunk(self) -> None:
         """Other blocks begin."""
         parts: defaultdict[tuple[Owner, Allocation], list[Lanes]] = defaultdict(list)
-        for (place, name, allocation), touched in self._chunk.items():
-            size = _sectors_of(allocation)
+        for access, touched in self._chunk.items():
+            place, name, allocation = access
             numbers = touched.all()
-            sectors = numbers % size
             for owner in (place, name, EVERYTHING):
                 parts[owner, allocation].append(numbers)
-                seen = self._seen.setdefault((owner, allocation), np.zeros(size, bool))
-                seen[sectors] = True
+            size = 1 << _bits_of(allocation)
+            seen = self._seen.get(access)
+            if seen is None:
+                seen = self._seen[access] = np.zeros(size, bool)
+            seen[numbers & (size - 1)] = True
         self._chunk.clear()
         for (owner, _), several in parts.items():
             self.in_blocks[owner] += len(several[0] if len(several) == 1 else _distinct(several))
 
     def distinct(self) -> Counter[Owner]:
         """The sectors of all blocks that have ended, by owner."""
+        parts: dict[tuple[Owner, Allocation], Lanes] = {}
+        for (place, name, allocation), seen in self._seen.items():
+            for owner in (place, name, EVERYTHING):
+                key = owner, allocation
+                parts[key] = parts[key] | seen if key in parts else seen
         found: Counter[Owner] = Counter()
-        for (owner, _), seen in self._seen.items():
+        for (owner, _), seen in parts.items():
             found[owner] += int(np.count_nonzero(seen))
         return found
 
 
 def _distinct(parts: list[Lanes]) -> Lanes:
     # many times as fast as np.unique
-    numbers: Lanes = np.sort(np.concatenate(parts))
+    numbers: Lanes = np.concatenate(parts)
+    limit = int(numbers.max(initial=-1)) + 1
+    if limit < DENSE * len(numbers):
+        there = np.zeros(limit, bool)
+        there[numbers] = True
+        return np.flatnonzero(there)
+    if (numbers[1:] < numbers[:-1]).any():
+        numbers.sort()
     new: Lanes = np.diff(numbers, prepend=-1) != 0
     found: Lanes = numbers[new]
     return found
 
 
-def _sectors_of(allocation: Allocation) -> int:
-    return -(-len(allocation.data) // SECTOR)
+def _bits_of(allocation: Allocation) -> int:
+    """How many bits the number of a sector needs."""
+    return (-(-len(allocation.data) // SECTOR)).bit_length()

@@ -22,6 +22,8 @@ Lanes = np.ndarray[Any, Any]
 
 def warp_numbers(threads: Lanes, block: int) -> Lanes:
     """A number for the warp of each thread of the grid; `block` is the threads of a block."""
+    if block % WARP == 0:
+        return threads // WARP
     numbers: Lanes = threads // block * block + threads % block // WARP
     return numbers
 

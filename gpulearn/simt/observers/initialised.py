@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.core.chunk import Chunk
+from gpulearn.simt.core.chunk import Chunk, Write
 from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.values import Value
@@ -31,15 +31,13 @@ class Initialised(Observer):
         if not m.findings.again(key, finding.count):
             m.note(key, finding)
 
-    def write(
-        self, m: Chunk, view: View, lane: Lanes, slots: Lanes, values: Value, index: Index
-    ) -> None:
+    def write(self, m: Chunk, write: Write, index: Index) -> None:
         """Notes a write."""
-        if view.space == "global":
+        if write.view.space == "global":
             return
-        known = self._known(view)
+        known = self._known(write.view)
         if not known.complete:
-            known.mark(view, slots)
+            known.mark(write)
 
     def _known(self, view: View) -> _Written:
         found = self._arrays.get(view.allocation.number)
@@ -53,6 +51,9 @@ class Initialised(Observer):
             return
         known = self._known(view)
         if known.full():
+            return
+        alike = m.in_each_block(view, slot, m.mask)
+        if alike is not None and known.in_blocks(m)[alike[1]].all():
             return
         lane, slots = m.active_slots(view, slot, m.mask)
         missing = np.flatnonzero(~known.at(view, slots))
@@ -89,11 +90,19 @@ class _Written:
             self.grain = 1
         return view.elements(slots, self.grain)
 
-    def mark(self, view: View, slots: Lanes) -> None:
-        """Notes writes to these slots."""
-        elements, _ = self._elements(view, slots)  # which may come to count in single bytes
-        self.done[elements] = True
+    def mark(self, write: Write) -> None:
+        """Notes a write."""
+        if write.in_each_block is not None:
+            self.in_blocks(write.m)[write.in_each_block[1]] = True
+        else:
+            # which may come to count in single bytes
+            elements, _ = self._elements(write.view, write.lanes[1])
+            self.done[elements] = True
         self.fresh = True
+
+    def in_blocks(self, m: Chunk) -> Lanes:
+        """By element of a block and block, for shared memory that is stored so."""
+        return self.done.reshape(-1, m.blocks)
 
     def full(self) -> bool:
         """Whether every element has been written."""

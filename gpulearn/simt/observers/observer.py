@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.core.chunk import Chunk
+from gpulearn.simt.core.chunk import Chunk, Write
 from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.core.masks import Mask
 from gpulearn.simt.core.memory import View
@@ -66,10 +66,8 @@ class Observer:
         """What a load gives instead of the value that is there; one observer may say so."""
         return value
 
-    def write(
-        self, m: Chunk, view: View, lane: Lanes, slots: Lanes, values: Value, index: Index
-    ) -> None:
-        """What these lanes are about to write, in this order; None if it is an atomic."""
+    def write(self, m: Chunk, write: Write, index: Index) -> None:
+        """What the active threads are about to write."""
 
     def barrier(self, m: Chunk, blocks: Value, grid: bool) -> None:
         """A barrier of each block, in all (None) or some (bool, (blocks, 1)), or of the grid."""

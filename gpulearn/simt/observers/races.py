@@ -4,7 +4,8 @@ Two accesses to one place by two threads race if one of them writes, not both ar
 and nothing orders them (see `happens_before`). A `Shadow` remembers, for each element of an
 allocation, who wrote it last and up to two threads (of two warps, if there are such) that
 read it. Reads are only noted down, and entered into the shadow when a write to the same
-allocation comes in the same interval: in a right kernel that hardly ever happens.
+allocation comes in the same interval: in a right kernel that hardly ever happens. As long as
+all blocks do the same with their shared memory, the first of them stands for all.
 
 Carrying out a statement for all threads at once would hide most races. So a reader that
 races with a write of another warp gets the value from before, and where the write came
@@ -13,127 +14,25 @@ second the launch is run again with what the reader could have seen (`patches`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.core.chunk import Chunk
+from gpulearn.simt.core.chunk import Chunk, Write
 from gpulearn.simt.core.findings import Finding
-from gpulearn.simt.core.masks import Mask
-from gpulearn.simt.core.memory import Allocation, View
+from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.source import unit
 from gpulearn.simt.core.values import Value
 from gpulearn.simt.observers.happens_before import HappensBefore, warp_numbers
 from gpulearn.simt.observers.observer import Index, Lanes, Observer
+from gpulearn.simt.observers.shadow import Read, Shadow, Table
 
 __all__ = ["Races"]
 
+NOBODY = np.zeros(0, np.int64)
 REMEMBERED = 256  # reads noted down before they are entered all the same
 Patches = dict[int, tuple[Lanes, Lanes]]  # time of a read -> (lanes, what they see instead)
-
-
-def _typed(data: Lanes, dtype: np.dtype[Any]) -> Lanes:
-    """Bytes as words of a type; what is left over at the end is left out."""
-    return data[: len(data) // dtype.itemsize * dtype.itemsize].view(dtype)
-
-
-@dataclass
-class _Read:
-    """A read that was noted down: where, by whom, when."""
-
-    view: View
-    slot: Value
-    mask: Mask
-    time: int
-
-
-class Touched:
-    """Two threads that touched each element, of two warps if there are such, and when."""
-
-    def __init__(self, count: int) -> None:
-        self.tables = tuple(
-            (np.full(count, -1, np.int64), np.zeros(count, np.int32)) for _ in range(2)
-        )
-
-    def enter(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
-        """Enters an access by threads `me`; `block` is the number of threads of a block."""
-        (reader, read_at), (second, second_at) = self.tables
-        warp = warp_numbers(me, block)
-        old, old_at = reader[elements], read_at[elements]
-        fresh = old_at > floor
-        if fresh.any():
-            far = fresh & (warp_numbers(old, block) != warp)
-            near = fresh & (old != me) & ~far & (second_at[elements] <= floor)
-            move = far | near
-            second[elements[move]] = old[move]
-            second_at[elements[move]] = old_at[move]
-        reader[elements] = me
-        read_at[elements] = time
-        last = reader[elements]
-        beaten = last != me  # several threads touch one element in this very statement
-        if beaten.any():
-            far = warp_numbers(last, block) != warp
-            for chosen in (beaten & ~far & (second_at[elements] <= floor), beaten & far):
-                second[elements[chosen]] = me[chosen]
-                second_at[elements[chosen]] = time
-
-    def repeated(self, times: int) -> Touched:
-        """The same with `times` elements for each."""
-        made = Touched(0)
-        made.tables = tuple((np.repeat(a, times), np.repeat(b, times)) for a, b in self.tables)
-        return made
-
-
-class Shadow:
-    """Who touched each element of an allocation; times are 0 where nobody did."""
-
-    def __init__(self, allocation: Allocation, grain: int) -> None:
-        self.allocation = allocation
-        self.grain = grain  # bytes per element
-        count = len(allocation.data) // grain
-        self.writer = np.full(count, -1, np.int64)
-        self.wrote = np.zeros(count, np.int32)
-        self.atomics: Touched | None = None
-        self.readers: Touched | None = None
-        self.rivals: Lanes | None = None  # threads that wrote where another thread did too
-        self.before: Lanes | None = None  # bytes from before the interval
-        self.last_write = 0
-        self.last_entered = 0
-        self.noted: list[_Read] = []
-        self.entered: list[_Read] = []
-
-    def by_bytes(self) -> Shadow:
-        """The same shadow with one element for each byte."""
-        made = Shadow(self.allocation, 1)
-        made.writer = np.repeat(self.writer, self.grain)
-        made.wrote = np.repeat(self.wrote, self.grain)
-        made.readers = self.readers and self.readers.repeated(self.grain)
-        made.atomics = self.atomics and self.atomics.repeated(self.grain)
-        made.last_write, made.last_entered = self.last_write, self.last_entered
-        made.noted, made.entered = self.noted, self.entered
-        made.before, made.rivals = self.before, self.rivals
-        return made
-
-    def enter(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
-        """Enters a read by threads `me`; `block` is the number of threads of a block."""
-        if self.readers is None:
-            self.readers = Touched(len(self.writer))
-        self.readers.enter(elements, me, time, floor, block)
-        self.last_entered = max(self.last_entered, time)
-
-    def enter_atomic(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
-        """Enters an atomic by threads `me`."""
-        if self.atomics is None:
-            self.atomics = Touched(len(self.writer))
-        self.atomics.enter(elements, me, time, floor, block)
-
-    def rival(self, a: _Access, chosen: Lanes, threads: int) -> None:
-        """Notes threads that write where others wrote, and those others, of so many threads."""
-        if chosen.any():
-            self.rivals = np.zeros(threads, bool) if self.rivals is None else self.rivals
-            both = np.concatenate((a.me[chosen], self.writer[a.elements[chosen]]))
-            self.rivals[both[both >= 0]] = True
 
 
 @dataclass
@@ -256,7 +155,8 @@ class Races(Observer):
         slots: Lanes,
     ) -> _Access:
         elements, parts = view.elements(slots, shadow.grain)
-        me = m.thread_numbers.ravel()[lane]
+        me = m.thread_numbers.ravel()
+        me = me if lane is m.everyone else me[lane]
         return _Access(
             m, view, index, verb, lane, slots, elements, parts,
             me if parts == 1 else np.repeat(me, parts),
@@ -271,11 +171,13 @@ class Races(Observer):
         shadow = self.shadow(view)
         time = self.order.tick(m.line)
         floor = self.quiet(shadow)
-        if shadow.last_write > floor:
+        written = shadow.written(floor)
+        found = m.in_each_block(view, slot, m.mask) if written else None
+        if written and not self._alike(m, shadow, found, written, floor):
             lane, slots = m.active_slots(view, slot, m.mask)
             access = self._access(m, shadow, view, index, "reads", lane, slots)
             value = self._check_read(shadow, access, value, floor)
-        shadow.noted.append(_Read(view, slot, m.mask, time))
+        shadow.noted.append(Read(view, slot, m.mask, time))
         if len(shadow.noted) > REMEMBERED:
             self._enter(m, shadow)
         patch = self.patches.get(time)
@@ -284,10 +186,7 @@ class Races(Observer):
         return value
 
     def _check_read(self, shadow: Shadow, a: _Access, value: Value, floor: int) -> Value:
-        tables = [(shadow.writer, shadow.wrote)]
-        if shadow.atomics is not None:
-            tables += shadow.atomics.tables
-        for who, when in tables:
+        for who, when in shadow.written(floor):
             racing, position = self._against(a, who, when, floor, "writes")
             if not len(racing) or shadow.before is None or not a.view.aligned:
                 continue
@@ -295,8 +194,7 @@ class Races(Observer):
             if shadow.rivals is not None:  # what stood there before a thread's own write is gone
                 torn &= ~shadow.rivals[a.me[racing]]
             if len(far := position[torn]):
-                old = _typed(shadow.before, a.view.dtype)
-                value = _torn(a.m, value, a.lane[far], old[a.slots[far]])
+                value = _torn(a.m, value, a.lane[far], shadow.kept(a.view)[a.slots[far]])
         return value
 
     def _enter(self, m: Chunk, shadow: Shadow) -> None:
@@ -305,10 +203,14 @@ class Races(Observer):
         for read in shadow.noted:
             if read.time <= floor:
                 continue
-            lane, slots = m.active_slots(read.view, read.slot, read.mask)
-            elements, parts = read.view.elements(slots, shadow.grain)
-            me = m.thread_numbers.ravel()[lane]
-            shadow.enter(elements, np.repeat(me, parts), read.time, floor, m.threads)
+            found = m.in_each_block(read.view, read.slot, read.mask)
+            alike = self._alike(m, shadow, found, (), floor)
+            if alike is None:
+                touched = m.active_slots(read.view, read.slot, read.mask)
+                a = self._access(m, shadow, read.view, (), "reads", *touched)
+                alike = a.me, a.elements
+            me, elements = alike
+            shadow.enter(elements, me, read.time, floor, m.threads)
             if not self.replaying:
                 shadow.entered.append(read)
         del shadow.entered[:-REMEMBERED]
@@ -316,52 +218,104 @@ class Races(Observer):
 
     # --- writes
 
-    def write(
-        self, m: Chunk, view: View, lane: Lanes, slots: Lanes, values: Value, index: Index
-    ) -> None:
-        """Checks and notes a write; an atomic (None) publishes what was fenced before."""
+    def write(self, m: Chunk, write: Write, index: Index) -> None:
+        """Checks and notes a write; an atomic publishes what was fenced before."""
+        view = write.view
         if view.space != "local":
-            self._write(m, view, lane, slots, values, index)
-        if values is None:
-            self.order.signal(m, lane, shared=view.space != "global")
+            shadow = self.shadow(view)
+            time = self.order.tick(m.line)
+            if shadow.noted:
+                self._enter(m, shadow)
+            if not self._write_alike(shadow, write, time):
+                lane, slots, values = write.lanes
+                a = self._access(m, shadow, view, index, "writes", lane, slots)
+                self._write(shadow, a, values, time)
+        if write.values is None:
+            self.order.signal(m, write.lanes[0], shared=view.space != "global")
 
-    def _write(
-        self, m: Chunk, view: View, lane: Lanes, slots: Lanes, values: Value, index: Index
-    ) -> None:
-        atomic = values is None
-        shadow = self.shadow(view)
-        time = self.order.tick(m.line)
+    def _alike(
+        self,
+        m: Chunk,
+        shadow: Shadow,
+        found: Table | None,
+        tables: Sequence[Table],
+        floor: int,
+    ) -> Table | None:
+        """The first block's threads of an access and its elements, if they stand for all blocks'.
+
+        Else, or if an entry of the tables may race with it, each block has its own tables.
+        """
+        together = shadow.alike and not isinstance(self.order.block_sync, np.ndarray)
+        if together and found is not None:
+            thread, elements = found
+            me = m.thread_numbers[0, thread]
+            if not any(
+                ((when[elements] > floor) & (who[elements] != me)).any() for who, when in tables
+            ):
+                return me, elements
+        shadow.of_each_block(m)
+        return None
+
+    def _write_alike(self, shadow: Shadow, write: Write, time: int) -> bool:
+        """Notes a write that is the same in all blocks and races with nothing, if it is one."""
+        m, floor = write.m, self.quiet(shadow)
+        tables = [*shadow.read(floor), *shadow.written(floor)] if shadow.alike else ()
+        found = None if write.values is None else write.in_each_block
+        alike = self._alike(m, shadow, found, tables, floor)
+        if alike is None:
+            return False
+        me, elements = alike
+        before = shadow.writer[elements]
+        shadow.writer[elements] = me
+        if (shadow.writer[elements] != me).any():  # two threads write one element
+            shadow.writer[elements] = before
+            shadow.of_each_block(m)
+            return False
+        if shadow.last_write <= floor:
+            shadow.rivals = None
+        if not shadow.keep_whole(m, floor):
+            first = elements[shadow.wrote[elements] <= floor]
+            columns = (shadow.kept(write.view), write.view.flat)
+            before, now = (c.reshape(-1, m.blocks) for c in columns)
+            before[first] = now[first]
+        shadow.wrote[elements] = time
+        shadow.last_write = time
+        return True
+
+    def _write(self, shadow: Shadow, a: _Access, values: Value, time: int) -> None:
+        m, view, atomic = a.m, a.view, values is None
         floor = self.quiet(shadow)
-        a = self._access(m, shadow, view, index, "writes", lane, slots)
-        if shadow.noted:
-            self._enter(m, shadow)
-        if shadow.last_entered > floor:
-            tables = shadow.readers.tables if shadow.readers is not None else ()
+        if tables := shadow.read(floor):
             racing = [self._against(a, *table, floor, "reads")[1] for table in tables]
             if not self.replaying and not atomic:
                 self._remember_tear(shadow, a, values, np.concatenate(racing))
         if shadow.last_write <= floor:
             shadow.rivals = None
         else:
-            before = (shadow.writer[a.elements] != a.me) & (shadow.wrote[a.elements] > floor)
-            shadow.rival(a, before, m.threads * self.blocks)
-            changed = None  # writing what is there already harms nobody
-            if not atomic and view.aligned:
-                changed = ~_same(view.flat[slots], values)
-            self._against(a, shadow.writer, shadow.wrote, floor, "writes", changed)
+            before = shadow.wrote[a.elements] > floor
+            if before.any():
+                before &= shadow.writer[a.elements] != a.me
+            if before.any():
+                shadow.rival(a.elements[before], a.me[before], m.threads * self.blocks)
+                changed = None  # writing what is there already harms nobody
+                if not atomic and view.aligned:
+                    changed = ~_same(view.flat[a.slots], values)
+                self._against(a, shadow.writer, shadow.wrote, floor, "writes", changed)
             if not atomic and shadow.atomics is not None:
                 for table in shadow.atomics.tables:
                     self._against(a, *table, floor, "writes")
-        self._save(shadow, a)
+        self._save(shadow, a, floor)
         shadow.last_write = time
         if atomic:
             shadow.enter_atomic(a.elements, a.me, time, floor, m.threads)
-            shadow.rival(a, a.me >= 0, m.threads * self.blocks)
+            shadow.rival(a.elements, a.me, m.threads * self.blocks)
             return
         shadow.writer[a.elements] = a.me
         shadow.wrote[a.elements] = time
-        shadow.rival(a, shadow.writer[a.elements] != a.me, m.threads * self.blocks)
-        self._check_each_other(shadow, a, values, time)
+        beaten = shadow.writer[a.elements] != a.me
+        if beaten.any():
+            shadow.rival(a.elements[beaten], a.me[beaten], m.threads * self.blocks)
+            self._check_each_other(shadow, a, values, time)
 
     def _check_each_other(self, shadow: Shadow, a: _Access, values: Value, time: int) -> None:
         """Lanes of one statement that write different values to one place."""
@@ -387,8 +341,12 @@ class Races(Observer):
         changed: Lanes | None = None,
     ) -> tuple[Lanes, Lanes]:
         """Reports races with earlier accesses; returns their elements and their lanes."""
-        others, times = who[a.elements], when[a.elements]
-        chosen = np.flatnonzero((times > floor) & (others != a.me))
+        times = when[a.elements]
+        fresh = times > floor
+        if not fresh.any():
+            return NOBODY, NOBODY
+        others = who[a.elements]
+        chosen = np.flatnonzero(fresh & (others != a.me))
         if changed is not None and len(chosen):
             chosen = chosen[np.broadcast_to(changed, a.lane.shape)[chosen // a.parts]]
         if len(chosen):
@@ -404,19 +362,17 @@ class Races(Observer):
 
     # --- what the values become
 
-    def _save(self, shadow: Shadow, a: _Access) -> None:
+    def _save(self, shadow: Shadow, a: _Access, quiet: int) -> None:
         """Keeps what stood in an element before the first write of the interval."""
         view = a.view
-        if not view.aligned:
+        floor: Value = quiet
+        apart = view.space == "shared" and isinstance(self.order.block_sync, np.ndarray)
+        if (shadow.keep_whole(a.m, quiet) and not apart) or not view.aligned:
             return
-        if shadow.before is None:
-            shadow.before = shadow.allocation.data.copy()
-            return
-        floor: Value = self.quiet(shadow)
-        if view.space == "shared" and isinstance(self.order.block_sync, np.ndarray):
+        if apart:
             floor = a.m.spread(self.order.block_sync).ravel()[a.lane]
         first = a.slots[shadow.wrote[a.last] <= floor]
-        _typed(shadow.before, view.dtype)[first] = view.flat[first]
+        shadow.kept(view)[first] = view.flat[first]
 
     def _remember_tear(self, shadow: Shadow, a: _Access, values: Value, racing: Lanes) -> None:
         """Another warp's write came after the read: notes what the read could have seen."""
@@ -474,6 +430,6 @@ class Races(Observer):
 
 def _torn(m: Chunk, value: Value, lanes: Lanes, new: Lanes) -> Value:
     """A value with other numbers in some lanes."""
-    value = np.array(m.spread(value))
+    value = np.array(m.spread(value), order="C")
     value.ravel()[lanes] = new
     return value

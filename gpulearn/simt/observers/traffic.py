@@ -13,30 +13,39 @@ import numpy as np
 __all__ = ["AWAY", "SECTOR", "WARP", "bank_passes", "sectors", "touched"]
 
 WARP = 32
-SECTOR = 32  # bytes
+SECTOR_BITS = 5
+SECTOR = 1 << SECTOR_BITS  # bytes
 BANKS = 32
 BANK_BYTES = 4
-AWAY = np.iinfo(np.int64).max
+AWAY = 1 << 62  # a multiple of every size
 Lanes = np.ndarray[Any, Any]
 
 
 def touched(addresses: Lanes, size: int) -> tuple[Lanes, Lanes]:
     """The distinct sectors of each request: its row, and the number of the sector.
 
-    Rows are byte addresses of words of `size` bytes.
+    Rows are byte addresses of words of `size` bytes, a power of two.
 
     >>> rows = np.array([[0, 4, 0, 36], [64, 64, 64, 64]])
     >>> [found.tolist() for found in touched(rows, 4)]
     [[0, 0, 1], [0, 1, 2]]
     """
-    first = np.where(addresses == AWAY, AWAY, addresses // SECTOR)
-    last = np.where(addresses == AWAY, AWAY, (addresses + (size - 1)) // SECTOR)
-    ends = first if (first == last).all() else np.concatenate([first, last], axis=1)
-    ordered = ends if (ends[:, 1:] >= ends[:, :-1]).all() else np.sort(ends, axis=1)
-    new = ordered != AWAY
-    new[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
-    row, column = np.nonzero(new)
-    return row, ordered[row, column]
+    rows = addresses >> SECTOR_BITS
+    if (addresses & (size - 1)).any():  # a word may lie in two
+        rows = np.concatenate([rows, (addresses + (size - 1)) >> SECTOR_BITS], axis=1)
+    width = rows.shape[1]
+    sector = rows.ravel()
+    falls = sector[1:] < sector[:-1]
+    falls[width - 1 :: width] = False  # another row begins
+    if falls.any():
+        sector = np.sort(rows, axis=1).ravel()
+    new = np.ones(sector.shape, bool)
+    np.not_equal(sector[1:], sector[:-1], out=new[1:])
+    new[::width] = True
+    if (sector[width - 1 :: width] == AWAY >> SECTOR_BITS).any():
+        new &= sector != AWAY >> SECTOR_BITS
+    found = np.flatnonzero(new)
+    return found // width, sector[found]
 
 
 def sectors(addresses: Lanes, size: int) -> Lanes:
