@@ -270,6 +270,8 @@ def operate(fn: Any, values: list[Any]) -> Any:
         return fn(int(values[0]), int(values[1]))
     if len(values) == 1 and isinstance(values[0], np.bool_):  # -True is -1, ~True is False
         return not values[0] if fn is operator.invert else fn(int(values[0]))
+    if fn in (operator.floordiv, operator.ifloordiv) and values == [np.iinfo(np.int64).min, -1]:
+        return 0  # Numba leaves out the one quotient that does not fit
     return fn(*values)
 
 
