@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.simt.compiled import launch as compiled_launch
+from gpulearn.simt.core.values import cast, normal
 
 from . import sources
+from .reference_types import whole
 
 Array = np.ndarray
 
 
-def ran(lines: str, *arrays: Array) -> list[Array]:
+def ran(lines: str, *arrays: Array, names: Sequence[str] = "abcdef") -> list[Array]:
     """What a kernel makes of arrays `a`, `b`, ...: compiled code gives the same, bit for bit."""
-    names = "abcdef"[: len(arrays)]
+    names = names[: len(arrays)]
     source = f"def kernel({', '.join(names)}):\n    i = cuda.grid(1)\n"
     source += "".join(f"    {line}\n" for line in lines.splitlines())
     kernel = cuda.jit(sources.module(source, cuda).kernel)
@@ -31,7 +37,8 @@ def ran(lines: str, *arrays: Array) -> list[Array]:
         with gl.unchecked():
             kernel[1, len(arrays[-1])](*fast)
     (overload,) = kernel.overloads.values()
-    assert overload.unchecked.code and not overload.unchecked.refused, overload.unchecked.refused
+    assert not overload.unchecked.refused
+    assert overload.unchecked.code
     for slow, quick in zip(arrays, fast, strict=True):
         assert_same(quick, slow)
     return list(arrays)
@@ -67,3 +74,68 @@ def test_the_quotient_that_does_not_fit_is_0(kind: Any, uniform: bool) -> None:
     assert_same(computed(f"divmod(a[{i}], b[{i}])[0]", a[many], b[many]), np.array(want)[many])
     rest = computed(f"a[{i}] % b[{i}]", a[many], b[many])
     assert_same(rest, np.zeros(5, np.int64)[many])
+
+
+# --- floats as whole numbers
+
+KINDS = [np.dtype(letter) for letter in "bBhHiIlL"]
+FLOATS = [0.0, -0.0, 0.9, -0.9, 1.5, 2.5, -2.5, 127.9, -128.9, 200.0, -1.0, -300.0, 300.0]
+FLOATS += [s * f for n in (15, 16, 31, 32, 63, 64) for s in (1, -1) for f in (2.0**n, 2.0**n * 1.5)]
+FLOATS += [1e30, -1e30, math.inf, -math.inf, math.nan, 65535.5, -32768.5, 2.0**31 - 0.5]
+
+
+SOURCES = [np.float32, np.float64]
+
+
+@given(st.lists(st.floats() | st.sampled_from(FLOATS), min_size=1), st.sampled_from(KINDS))
+def test_a_float_becomes_the_nearest_whole_number(values: list[float], kind: Any) -> None:
+    with np.errstate(all="ignore"):
+        for source in SOURCES:
+            a = np.array(values).astype(source)
+            want = [whole(float(v), source is np.float64, kind) for v in a]
+            assert_same(cast(a, kind), np.array(want, kind))
+            assert [int(cast(normal(v), kind)) for v in a] == want
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_wherever_a_kernel_converts(source: Any) -> None:
+    a = np.array(FLOATS).astype(source)
+    outs = [np.zeros(len(a), kind) for kind in KINDS]
+    explicit, whole64 = np.zeros((len(KINDS), len(a)), np.int64), np.zeros((8, len(a)), np.int64)
+    scaled, record = np.zeros(len(a)), np.zeros(len(a), "i4,u1")
+    lines = [
+        "whole64[0, i] = int(a[i])", "whole64[1, i] += a[i]", "p, whole64[2, i] = 1, a[i]",
+        "whole64[3, i:i+1] = a[i]", "whole64[4, i:i+1].fill(a[i])",
+        "cuda.atomic.exch(whole64, (5, i), a[i])", "whole64[6, i] = round(a[i])",
+        "scaled[i] = math.ldexp(1.5, a[i])",
+        "record[i].f1 = a[i]", "record[i]['f0'] = a[i]", "record['f1'][i] += a[i]",
+        "record[i].f0 += a[i]",
+    ]  # fmt: skip
+    for n, kind in enumerate(KINDS):
+        lines += [f"o{n}[i] = a[i]", f"explicit[{n}, i] = numba.int64(np.{kind}(a[i]))"]
+    names = ["explicit", "whole64", "scaled", "record", *(f"o{n}" for n in range(len(KINDS))), "a"]
+    ran("\n".join(lines), explicit, whole64, scaled, record, *outs, a, names=names)
+
+    def of(numbers: Sequence[Any], kind: Any) -> Array:
+        found = [whole(float(v), numbers[0].itemsize == 8, np.dtype(kind)) for v in numbers]
+        return np.array(found, kind)
+
+    for n, kind in enumerate(KINDS):
+        assert_same(outs[n], of(a, kind))
+        assert_same(explicit[n], of(a, kind).astype(np.int64))
+    for n in range(6):
+        assert_same(whole64[n], of(a, np.int64))
+    with np.errstate(all="ignore"):
+        assert_same(whole64[6], of(np.rint(a).astype(np.float64), np.int64))
+        assert_same(scaled, np.ldexp(1.5, of(a, np.int32)))
+        assert_same(record["f1"], of(of(a, np.uint8).astype(source) + a, np.uint8))
+        assert_same(record["f0"], of(of(a, np.int32) + a.astype(np.float64), np.int32))
+
+
+def test_a_float16_is_rounded() -> None:
+    """Numba converts it by `cvt.rni`, which keeps to 8 bits too."""
+    a = np.array([0.5, 1.5, 2.5, -1.5, 300, -300, 65504, -np.inf, np.inf, np.nan], np.float16)
+    assert cast(a, np.dtype("i1")).tolist() == [0, 2, 2, -2, 127, -128, 127, -128, 127, 0]
+    assert cast(a, np.dtype("u2"))[3:].tolist() == [0, 300, 0, 65504, 0, 65535, 0]
+    assert cast(a, np.dtype("i8"))[-3:].tolist() == [-(2**63), 2**63 - 1, -(2**63)]
+    assert cast(np.float16(2.5), np.dtype("i4")) == 2

@@ -5,6 +5,8 @@ One thread at a time carries out an atomic: there is nobody between its read and
 
 from __future__ import annotations
 
+import ast
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -14,10 +16,10 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from gpulearn.simt.compiled.access import load, store
+from gpulearn.simt.compiled.access import converted, load, store, whole
 from gpulearn.simt.compiled.thread import GRID, device, lanemask_lt
 
-__all__ = ["CALLS", "greatest", "least", "shifted_left", "shifted_right"]
+__all__ = ["CALLS", "INSTEAD", "PAIRS", "SHIFTS"]
 
 
 # --- atomics
@@ -27,7 +29,7 @@ def _atomic(update: Callable[..., Any]) -> Any:
     @device
     def operate(me: Any, array: Any, index: Any, value: Any) -> Any:
         old = load(array, index)
-        store(array, index, update(old, array.dtype.type(value)))
+        store(array, index, update(old, converted(value, old)))
         return old
 
     return operate
@@ -61,7 +63,7 @@ def _decreased(old: Any, limit: Any) -> Any:
 @device
 def _swap(me: Any, array: Any, index: Any, expected: Any, value: Any) -> Any:
     old = load(array, index)
-    if old == array.dtype.type(expected):
+    if old == converted(expected, old):
         store(array, index, value)
     return old
 
@@ -90,28 +92,50 @@ def _fence(me: Any) -> None:
 
 
 @device
-def shifted_left(value: Any, by: Any) -> Any:
+def _rounded(value: Any, digits: Any = None) -> Any:
+    """`round`."""
+    return whole(np.rint(value)) if digits is None else round(value, digits)
+
+
+@device
+def _scaled(value: Any, by: Any) -> Any:
+    """`math.ldexp`."""
+    return math.ldexp(value, converted(by, np.int32))
+
+
+@device
+def _shifted_left(value: Any, by: Any) -> Any:
     """`<<`, which leaves nothing after 64 steps or backwards."""
     whole = value << (by - by)
     return value << by if 0 <= by < 64 else whole ^ whole
 
 
 @device
-def shifted_right(value: Any, by: Any) -> Any:
+def _shifted_right(value: Any, by: Any) -> Any:
     """`>>`, which leaves the sign after 64 steps or backwards."""
     return value >> by if 0 <= by < 64 else value >> 63 >> 1
 
 
 @device
-def least(a: Any, b: Any) -> Any:
+def _smaller(a: Any, b: Any) -> Any:
     """`min` of two: a NaN loses."""
     return b if a != a or b <= a else a
 
 
 @device
-def greatest(a: Any, b: Any) -> Any:
+def _larger(a: Any, b: Any) -> Any:
     """`max` of two: a NaN loses."""
     return b if a != a or b >= a else a
+
+
+# what Numba has otherwise for CPUs: whole numbers as integers, what a float becomes that is no
+# integer of the type, a NaN that wins, and shifts by too much, which have a result on a GPU
+INSTEAD: dict[Any, Any] = {
+    math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc, int: whole,
+    round: _rounded, math.ldexp: _scaled,
+}  # fmt: skip
+PAIRS: dict[Any, Any] = {min: _smaller, max: _larger}
+SHIFTS: dict[type[ast.operator], Any] = {ast.LShift: _shifted_left, ast.RShift: _shifted_right}
 
 
 def _bits(name: str) -> Any:
