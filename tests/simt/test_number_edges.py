@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import itertools
 import math
 import warnings
 from collections.abc import Sequence
@@ -139,3 +141,64 @@ def test_a_float16_is_rounded() -> None:
     assert cast(a, np.dtype("u2"))[3:].tolist() == [0, 300, 0, 65504, 0, 65535, 0]
     assert cast(a, np.dtype("i8"))[-3:].tolist() == [-(2**63), 2**63 - 1, -(2**63)]
     assert cast(np.float16(2.5), np.dtype("i4")) == 2
+
+
+# --- signs of zeros, and what is no number
+
+CASES = [0.0, -0.0, 1.0, -1.0, math.nan, math.inf]
+PAIRS = [np.array(side) for side in zip(*itertools.product(CASES, repeat=2), strict=True)]
+
+
+def least(a: float, b: float) -> float:
+    """`min` of PTX: a NaN loses, and -0 is less than 0."""
+    if math.isnan(a) or math.isnan(b):
+        return b if math.isnan(a) else a
+    return min((a, b), key=lambda v: (v, math.copysign(1, v)))
+
+
+@pytest.mark.parametrize("kinds", list(itertools.product(SOURCES, repeat=2)))
+def test_of_two_floats_a_nan_loses_and_zeros_have_signs(kinds: Any) -> None:
+    a, b = (side.astype(kind) for side, kind in zip(PAIRS, kinds, strict=True))
+    want = np.array([least(*map(float, pair)) for pair in zip(a, b, strict=True)])
+    assert_same(computed("min(a[i], b[i])", a, b, kind=np.float64), want)
+    assert_same(computed("max(-a[i], -b[i])", a, b, kind=np.float64), -want)
+
+
+def test_of_anything_else_the_first_stays_unless_another_is_better() -> None:
+    a, b = PAIRS
+    c = np.roll(b, 7)
+    whole = np.arange(len(a)) % 3 - 1
+    for name in ("min", "max"):
+        python = getattr(builtins, name)
+        want = np.array([python(three) for three in zip(a, b, c, strict=True)])
+        assert_same(computed(f"{name}(a[i], b[i], c[i])", a, b, c, kind=np.float64), want)
+        assert_same(computed(f"{name}((a[i], b[i], c[i]))", a, b, c, kind=np.float64), want)
+        want = np.array([python(pair) for pair in zip(a, whole.tolist(), strict=True)], float)
+        assert_same(computed(f"{name}(a[i], b[i])", a, whole, kind=np.float64), want)
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_ufuncs_take_the_first_of_two_zeros(kind: Any) -> None:
+    a, b = (side.astype(kind) for side in PAIRS)
+    for name in ("minimum", "maximum", "fmin", "fmax"):
+        want = np.where(a == b, a, getattr(np, name)(a, b))
+        assert_same(computed(f"np.{name}(a[i], b[i])", a, b, kind=kind), want)
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("name", ["min", "max"])
+def test_an_atomic_writes_what_is_strictly_better(name: str, kind: Any) -> None:
+    a, b = (np.tile(side.astype(kind), 3) for side in PAIRS)
+    got, old = ran(f"c[i] = cuda.atomic.{name}(a, i, b[i])", a.copy(), b, np.zeros_like(a))[::2]
+    better = {"min": np.less, "max": np.greater}[name]
+    assert_same(got, np.where(better(b, a), b, a))
+    assert_same(old, a)
+    for values in ([0.0, -0.0], [-0.0, 0.0], [-0.0, 0.0, math.nan, -0.0, 0.0] * 9):
+        one, many = np.array([-2.0 if name == "max" else 2.0], kind), np.array(values, kind)
+        assert_same(ran(f"cuda.atomic.{name}(a, 0, b[i])", one, many)[0], many[:1])
+    other = sources.module(
+        f"def kernel(a, b):\n    i = cuda.grid(1)\n    cuda.atomic.nan{name}(a, i, b[i])\n", cuda
+    ).kernel
+    got = a.copy()
+    cuda.jit(other)[1, len(a)](got, b)
+    assert_same(got, np.where(better(b, a) | np.isnan(a), b, a))

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 from gpulearn.simt.compiled.access import converted, load, store, whole
-from gpulearn.simt.compiled.thread import GRID, device, lanemask_lt
+from gpulearn.simt.compiled.thread import GRID, OPTIONS, device, lanemask_lt
 
 __all__ = ["CALLS", "INSTEAD", "PAIRS", "SHIFTS"]
 
@@ -116,25 +116,37 @@ def _shifted_right(value: Any, by: Any) -> Any:
     return value >> by if 0 <= by < 64 else value >> 63 >> 1
 
 
-@device
+def _pair(python: Any, choose: Callable[..., Any]) -> Any:
+    """`min` or `max` of two: of floats by PTX's rules, else by Python's, as Numba has it."""
+
+    def best(a: Any, b: Any) -> Any:
+        return python(a, b)
+
+    def stub(a: Any, b: Any) -> Any:
+        """One of the two takes its place."""
+
+    @overload(stub, jit_options=OPTIONS)
+    def of_types(a: Any, b: Any) -> Any:
+        return choose if isinstance(a, types.Float) and isinstance(b, types.Float) else best
+
+    return stub
+
+
 def _smaller(a: Any, b: Any) -> Any:
-    """`min` of two: a NaN loses."""
-    return b if a != a or b <= a else a
+    return b if a != a or b < a or (b == a and math.copysign(1.0, b) < 0) else a
 
 
-@device
 def _larger(a: Any, b: Any) -> Any:
-    """`max` of two: a NaN loses."""
-    return b if a != a or b >= a else a
+    return b if a != a or b > a or (b == a and math.copysign(1.0, a) < 0) else a
 
 
 # what Numba has otherwise for CPUs: whole numbers as integers, what a float becomes that is no
-# integer of the type, a NaN that wins, and shifts by too much, which have a result on a GPU
+# integer of the type, pairs with a NaN or with two zeros, and shifts by too much
 INSTEAD: dict[Any, Any] = {
     math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc, int: whole,
     round: _rounded, math.ldexp: _scaled,
 }  # fmt: skip
-PAIRS: dict[Any, Any] = {min: _smaller, max: _larger}
+PAIRS: dict[Any, Any] = {min: _pair(min, _smaller), max: _pair(max, _larger)}
 SHIFTS: dict[type[ast.operator], Any] = {ast.LShift: _shifted_left, ast.RShift: _shifted_right}
 
 

@@ -12,7 +12,6 @@ import enum
 import re
 from collections import Counter
 from collections.abc import Callable
-from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -319,8 +318,8 @@ class _Rewriter(ast.NodeTransformer):
             fields = isinstance(value, type) and hasattr(value, "_fields")
             alike = home in _HOMES or isinstance(value, np.ufunc) or fields
             self.refuse(not alike or value in _OTHERWISE, f"{ast.unparse(node.func)}()")
-            if value in PAIRS and len(arguments) > 1:
-                return reduce(partial(self.call, PAIRS[value]), arguments)
+            if value in PAIRS and len(arguments) == 2:
+                return self.call(PAIRS[value], *arguments)
             made = self.call(INSTEAD.get(value, value), *arguments)
         made.keywords = named
         return made

@@ -18,7 +18,7 @@ import numpy as np
 from gpulearn.simt.core.registry import Intrinsic, converter
 from gpulearn.simt.core.values import Value, cast, cast_up, clamped
 from gpulearn.simt.intrinsics import integer
-from gpulearn.simt.intrinsics.math import elementwise, named
+from gpulearn.simt.intrinsics.math import elementwise, larger, named, smaller
 from gpulearn.simt.machine.machine import Machine
 
 __all__: list[str] = []
@@ -85,8 +85,8 @@ _FLOATS: dict[str, Any] = {
         "hypot", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "modf", "nextafter", "pow",
         "remainder", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
     )},
-    "tgamma": named("gamma"), "powi": named("pow"), "scalbn": np.ldexp, "fmax": np.fmax,
-    "fmin": np.fmin, "rint": np.rint, "nearbyint": np.rint, "llrint": np.rint, "round": _round,
+    "tgamma": named("gamma"), "powi": named("pow"), "scalbn": np.ldexp, "fmax": larger,
+    "fmin": smaller, "rint": np.rint, "nearbyint": np.rint, "llrint": np.rint, "round": _round,
     "llround": _round, "rsqrt": lambda v: 1 / np.sqrt(v), "rcbrt": lambda v: 1 / np.cbrt(v),
     "exp10": lambda v: np.power(v.dtype.type(10), v),
     "sinpi": lambda v: np.sin(v.dtype.type(np.pi) * v),

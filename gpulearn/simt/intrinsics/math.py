@@ -30,7 +30,7 @@ from gpulearn.simt.core.values import (
 from gpulearn.simt.intrinsics.elementwise import over_elements
 from gpulearn.simt.machine.machine import Machine
 
-__all__ = ["complex_of", "compute", "elementwise", "named", "ufunc_loop"]
+__all__ = ["complex_of", "compute", "elementwise", "larger", "named", "smaller", "ufunc_loop"]
 
 _ONE = "l>d L>d f>f d>d"
 _HALF = _ONE + " e>e"
@@ -53,6 +53,16 @@ def complex_of(real: Any, imag: Any) -> Any:
     found = np.empty(np.broadcast_shapes(real.shape, imag.shape), f"c{2 * real.itemsize}")
     found.real, found.imag = real, imag
     return found[()]
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """`min` of PTX: a NaN loses, and of two zeros the one with the sign wins."""
+    return np.where(a == b, np.where(np.signbit(a), a, b), np.fmin(a, b))[()]
+
+
+def larger(a: Any, b: Any) -> Any:
+    """`max` of PTX: a NaN loses, and of two zeros the one without the sign wins."""
+    return np.where(a == b, np.where(np.signbit(a), b, a), np.fmax(a, b))[()]
 
 
 def elementwise(python: Callable[..., Any], pole: float = math.nan) -> Any:
@@ -209,10 +219,11 @@ def ufunc_loop(ufunc: np.ufunc, given: tuple[np.dtype[Any], ...]) -> tuple[np.dt
     return given
 
 
+CHOICES = {"maximum", "minimum", "fmax", "fmin"}
 # ufuncs that a GPU carries out without arithmetic, or as a comparison
 NO_WORK = {
     "floor", "ceil", "trunc", "rint", "copysign", "fabs", "absolute", "positive", "negative",
-    "conjugate", "sign", "modf", "frexp", "maximum", "minimum", "fmax", "fmin",
+    "conjugate", "sign", "modf", "frexp", *CHOICES,
 }  # fmt: skip
 
 
@@ -225,7 +236,10 @@ def _ufunc(thing: Any) -> Intrinsic | None:
 
     def compute(m: Machine, *values: Value) -> Value:
         loop = ufunc_loop(thing, tuple(dtype_of(v) for v in values))
-        result = thing(*(cast_up(v, dtype) for v, dtype in zip(values, loop, strict=True)))
+        given = tuple(cast_up(v, dtype) for v, dtype in zip(values, loop, strict=True))
+        result = thing(*given)
+        if thing.__name__ in CHOICES:  # NumPy takes any of two zeros, Numba the first
+            result = np.where(np.equal(*given), given[0], result)[()]
         result = tuple(map(normal, result)) if isinstance(result, tuple) else normal(result)
         return m.flop(result) if works else result
 
