@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import cmath
 import itertools
 import math
 import warnings
@@ -31,7 +32,7 @@ def ran(lines: str, *arrays: Array, names: Sequence[str] = "abcdef") -> list[Arr
     names = names[: len(arrays)]
     source = f"def kernel({', '.join(names)}):\n    i = cuda.grid(1)\n"
     source += "".join(f"    {line}\n" for line in lines.splitlines())
-    kernel = cuda.jit(sources.module(source, cuda).kernel)
+    kernel = cuda.jit(sources.module(source, cuda, cmath=cmath).kernel)
     fast = [a.copy() for a in arrays]
     with patch.object(compiled_launch, "BUDGET", 0), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -202,3 +203,18 @@ def test_an_atomic_writes_what_is_strictly_better(name: str, kind: Any) -> None:
     got = a.copy()
     cuda.jit(other)[1, len(a)](got, b)
     assert_same(got, np.where(better(b, a) | np.isnan(a), b, a))
+
+
+# --- complex numbers
+
+
+@pytest.mark.parametrize("kind", [np.complex64, np.complex128])
+def test_abs_of_a_complex_number_is_hypot_of_its_parts(kind: Any) -> None:
+    """In the parts' own width, as Numba has it; NumPy's own `abs` rounds otherwise."""
+    rng = np.random.default_rng(0)
+    size = 10.0 ** rng.integers(-30, 30, 500)
+    a = ((rng.standard_normal(500) + 1j * rng.standard_normal(500)) * size).astype(kind)
+    a[:4] = [complex(math.inf, math.nan), complex(math.nan, 1), 0, complex(-0.0, -0.0)]
+    want = np.hypot(a.real, a.imag)
+    assert_same(computed("abs(a[i])", a, kind=want.dtype), want)
+    assert_same(computed("cmath.polar(a[i])[0]", a, kind=want.dtype), want)

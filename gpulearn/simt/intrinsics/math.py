@@ -30,7 +30,16 @@ from gpulearn.simt.core.values import (
 from gpulearn.simt.intrinsics.elementwise import over_elements
 from gpulearn.simt.machine.machine import Machine
 
-__all__ = ["complex_of", "compute", "elementwise", "larger", "named", "smaller", "ufunc_loop"]
+__all__ = [
+    "complex_of",
+    "compute",
+    "elementwise",
+    "larger",
+    "magnitude",
+    "named",
+    "smaller",
+    "ufunc_loop",
+]
 
 _ONE = "l>d L>d f>f d>d"
 _HALF = _ONE + " e>e"
@@ -53,6 +62,11 @@ def complex_of(real: Any, imag: Any) -> Any:
     found = np.empty(np.broadcast_shapes(real.shape, imag.shape), f"c{2 * real.itemsize}")
     found.real, found.imag = real, imag
     return found[()]
+
+
+def magnitude(value: Any) -> Any:
+    """`abs`; of a complex number as Numba has it, which is not how NumPy rounds."""
+    return np.hypot(value.real, value.imag) if value.dtype.kind == "c" else np.abs(value)
 
 
 def smaller(a: Any, b: Any) -> Any:
@@ -154,7 +168,7 @@ _CMATH: dict[str, dict[str, Any]] = {
     },
     "F>F D>D FF>F DD>D": {"log": _log},
     "F>f D>d": {"phase": np.angle},
-    "F>ff D>dd": {"polar": lambda z: (np.abs(z), np.angle(z))},
+    "F>ff D>dd": {"polar": lambda z: (magnitude(z), np.angle(z))},
     "ff>F dd>D": {"rect": _rect},
     "F>? D>?": {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite},
 }  # fmt: skip
