@@ -14,8 +14,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from gpulearn.simt.compiled.frame import NotCompiled
+from gpulearn.simt.compiled.thread import device
 
-__all__ = ["converted", "load", "store", "whole"]
+__all__ = ["converted", "in_place", "load", "store", "whole"]
 
 
 def _cast(context: Any, builder: Any, value: Any, have: Any, want: Any) -> Any:
@@ -156,3 +157,11 @@ def load(typingctx: Any, thing: Any, index: Any) -> Any:
 def store(typingctx: Any, thing: Any, index: Any, value: Any) -> Any:
     """`thing[index] = value`."""
     return _access(typingctx, operator.setitem, (thing, index, value))
+
+
+@device
+def in_place(array: Any) -> Any:
+    """The array, if it lies at a multiple of the size of its elements."""
+    if array.ctypes.data % array.itemsize:
+        raise IndexError
+    return array

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from numba import types as numba_types
 
-from gpulearn.simt.compiled.access import converted, load, store
+from gpulearn.simt.compiled.access import converted, in_place, load, store
 from gpulearn.simt.compiled.blocks import SITE_BITS, in_pass
 from gpulearn.simt.compiled.exchange import EXCHANGES, put_block, put_warp
 from gpulearn.simt.compiled.frame import LaunchFrame, NotCompiled
@@ -300,10 +300,13 @@ class _Rewriter(ast.NodeTransformer):
         value = self.source.named(node.func)
         if value is MISSING:
             self.refuse(isinstance(node.func, ast.Name), "a variable that is called")
-            if isinstance(node.func, ast.Attribute) and node.func.attr == "fill":
-                place, all_of_it = self.visit(node.func.value), ast.Constant(...)
-                return self.call(store, place, all_of_it, *map(self.visit, node.args))
-            return self.generic_visit(node)
+            method = node.func
+            if isinstance(method, ast.Attribute) and method.attr == "fill":
+                array = self.visit(method.value)
+                return self.call(store, array, ast.Constant(...), *map(self.visit, node.args))
+            self.generic_visit(node)
+            viewed = isinstance(method, ast.Attribute) and method.attr == "view"
+            return self.call(in_place, node) if viewed else node
         found = callee(value)
         if isinstance(found, Intrinsic) and intrinsics().get(found.name) is found:
             return self.intrinsic(node, found)

@@ -104,7 +104,11 @@ def _atomic(
         told(m, array, lane, slots, None, place)
     flat = array.flat
     if not array.aligned:
-        raise m.stop("unsupported", "an atomic on an unaligned field")
+        message = (
+            f"an atomic needs elements at multiples of their size, and those of {array.name} are "
+            "not: make the records with np.dtype(..., align=True)"
+        )
+        raise m.stop("unsupported", message)
     if steady and array.dtype.kind == "f":
         # a NaN that is there stays, and one that comes changes nothing
         old = flat[slots]
