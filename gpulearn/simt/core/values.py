@@ -126,8 +126,20 @@ def _whole(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Value:
     """
     if value.itemsize == 2:
         return clamped(np.rint(value).astype(FLOAT32), dtype)
+    if _fits(value, dtype):
+        return value.astype(dtype)
     wide = np.promote_types(dtype, f"{dtype.kind}2")
     return clamped(np.trunc(value), wide).astype(dtype)
+
+
+def _end(dtype: np.dtype[Any]) -> float:
+    """The first integer above those of a type."""
+    return 2.0 ** (8 * dtype.itemsize - (dtype.kind == "i"))
+
+
+def _fits(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> bool:
+    least, most = value.min(initial=0), value.max(initial=0)
+    return bool(least >= float(np.iinfo(dtype).min) and most < _end(dtype))
 
 
 def clamped(whole: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Value:
@@ -135,10 +147,10 @@ def clamped(whole: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Value:
 
     A NaN gives 0, or the highest bit alone where a number of 64 bits is converted or made.
     """
-    info = np.iinfo(dtype)
-    low, end = float(info.min), 2.0 ** (info.bits - (info.kind == "i"))
-    if whole.min(initial=0) >= low and whole.max(initial=0) < end:
+    if _fits(whole, dtype):
         return whole.astype(dtype)
+    info = np.iinfo(dtype)
+    low, end = float(info.min), _end(dtype)
     nothing = 0 if max(whole.itemsize, dtype.itemsize) < 8 else info.min or info.max // 2 + 1
     found = np.where((whole >= low) & (whole < end), whole, 0).astype(dtype)
     found[whole < low], found[whole >= end], found[np.isnan(whole)] = info.min, info.max, nothing

@@ -71,12 +71,14 @@ def magnitude(value: Any) -> Any:
 
 def smaller(a: Any, b: Any) -> Any:
     """`min` of PTX: a NaN loses, and of two zeros the one with the sign wins."""
-    return np.where(a == b, np.where(np.signbit(a), a, b), np.fmin(a, b))[()]
+    found, same = np.fmin(a, b), np.equal(a, b)
+    return np.where(same, np.where(np.signbit(a), a, b), found)[()] if same.any() else found
 
 
 def larger(a: Any, b: Any) -> Any:
     """`max` of PTX: a NaN loses, and of two zeros the one without the sign wins."""
-    return np.where(a == b, np.where(np.signbit(a), b, a), np.fmax(a, b))[()]
+    found, same = np.fmax(a, b), np.equal(a, b)
+    return np.where(same, np.where(np.signbit(a), b, a), found)[()] if same.any() else found
 
 
 def elementwise(python: Callable[..., Any], pole: float = math.nan) -> Any:
