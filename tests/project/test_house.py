@@ -28,7 +28,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 # what a reader needs in one piece
 LONG = {
     "gpulearn/simt/frontend/translate.py": 800,  # the translator: one method for each node
-    "gpulearn/simt/compiled/rewrite.py": 505,  # the translator for Numba's CPU compiler, likewise
+    "gpulearn/simt/compiled/rewrite.py": 520,  # the translator for Numba's CPU compiler, likewise
     "gpulearn/simt/machine/machine.py": 900,  # the executor
     "gpulearn/simt/observers/races.py": 480,
     "gpulearn/require.py": 425,

@@ -19,7 +19,7 @@ import numpy as np
 from numba import types
 
 from . import reference_calls as calls
-from .reference_types import Code, cast, typed, typed_device, typeof_argument
+from .reference_types import Code, cast, in_type, typed, typed_device, typeof_argument
 
 
 @dataclass(eq=False)
@@ -100,8 +100,8 @@ def _fits(value: Any, target: Any) -> Any:
     if isinstance(target, np.ndarray) and target.dtype.names:
         return value
     kind = np.asarray(target).dtype
-    if kind.kind in "iub" and isinstance(value, (np.integer, np.bool_)):
-        return np.asarray(value).astype(kind)[()]
+    if kind.kind in "iub" and isinstance(value, (np.integer, np.bool_, float, np.floating)):
+        return in_type(value, kind)
     return value
 
 

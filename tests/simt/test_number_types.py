@@ -139,8 +139,8 @@ def python(name: str, values: list[Any]) -> Any:
             return None
         return function(int(values[0]) if whole else values[0], int(values[1]))
     if name in ("FloorDiv", "Mod", "divmod"):
-        if whole and not values[1]:
-            return (0, 0) if name == "divmod" else 0
+        if whole and (not values[1] or values == [np.iinfo(np.int64).min, -1]):
+            return (0, 0) if name == "divmod" else 0  # what Numba leaves out
         return np.divmod(*values) if name == "divmod" else function(*values)
     if name in ("max", "min"):
         floats = all(isinstance(v, np.float32 | np.float64) for v in values)

@@ -1,9 +1,14 @@
 """Records: a GPU reads and writes aligned fields only, which is found when a kernel is compiled."""
 
+import contextlib
+import itertools
+
 import numpy as np
 import pytest
 
+import gpulearn as gl
 from gpulearn.errors import KernelError
+from gpulearn.simt.compiled import launch as compiled_launch
 from gpulearn.simt.host import api as cuda
 
 FIELDS = [("a", np.int32), ("b", np.float64)]
@@ -76,3 +81,68 @@ def test_strings_in_records_are_carried_and_not_touched():
     assert people.tolist() == [(0, "Ada"), (1, "Ada"), (2, "Ada"), (0, "Ada")]
     with pytest.raises(KernelError, match=r"records.name holds strings \(<U4\), which the SIMT"):
         named[1, 4](people)
+
+
+PACKED = np.dtype([("w", np.float32), ("v", np.float32, 3), ("z", np.complex64), ("b", np.uint8)])
+
+
+@cuda.jit
+def read_packed(records, out):
+    i = cuda.grid(1)
+    out[0, i] = records[i].w
+    out[1, i] = records["w"][i] + records["v"][i, 2]
+    out[2, i] = records["z"].imag[i] + records[i].z.real
+    records[i].w = 2 * i
+    records["v"][i, 1] = records[i].w
+
+
+def test_what_numba_reads_byte_by_byte_need_not_be_aligned():
+    """Records of 25 bytes: Numba's code takes fields and arrays of fields to lie anywhere."""
+    packed = np.zeros(5, PACKED)
+    packed["w"], packed["v"][:, 2], packed["z"] = np.arange(5), 10, np.arange(5) * (1 - 2j)
+    out = np.zeros((3, 5), np.float32)
+    report = gl.xray(read_packed)[1, 5](packed, out)
+    assert report.ok
+    assert out.tolist() == [[*range(5)], [*range(10, 15)], [-i for i in range(5)]]
+    assert packed["w"].tolist() == packed["v"][:, 1].tolist() == [0, 2, 4, 6, 8]
+
+
+@cuda.jit
+def read_nested(records, first, out):
+    i = first + cuda.grid(1)
+    if i % 2 == 0:
+        records[i].v[1] = records[i]["v"][2]
+        out[0] += 1
+
+
+@cuda.jit
+def add_to_field(records, first, out):
+    cuda.atomic.add(records["w"], first, 1)
+    out[0] += 1
+
+
+@cuda.jit
+def viewed(records, first, out):
+    i = cuda.grid(1)
+    if i == 0:
+        out[0] = out.view(np.uint8)[first : first + 8].view(np.int64)[0]
+
+
+@pytest.mark.parametrize("kernel", [read_nested, viewed])
+def test_what_numba_takes_to_be_aligned_must_be(kernel, monkeypatch):
+    """An array within a record, a view of another type: a GPU fails at such an address."""
+    monkeypatch.setattr(compiled_launch, "BUDGET", 0.0)
+    records = np.zeros(20, PACKED if kernel is read_nested else np.int8)
+    for first in (0, 8):
+        kernel[1, 1](records, first * (kernel is viewed), np.zeros(4, np.int64))
+    for first, compiled in itertools.product((2, 6), (False, True)):
+        with contextlib.ExitStack() as stack:
+            if compiled:
+                stack.enter_context(gl.unchecked())
+            stack.enter_context(pytest.raises(KernelError, match=r"no multiple of [48], .*align="))
+            kernel[1, 1](records, first, np.zeros(4, np.int64))
+
+
+def test_an_atomic_on_a_packed_field_is_refused():
+    with pytest.raises(KernelError, match="an atomic needs .* records.w are not: .*align=True"):
+        add_to_field[1, 1](np.zeros(2, PACKED), 1, np.zeros(1))

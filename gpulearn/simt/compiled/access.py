@@ -1,4 +1,4 @@
-"""Array accesses of compiled code, each index of which is checked first.
+"""Array accesses of compiled code, each index of which is checked first, and conversions.
 
 An index outside an array ends the launch; so does a negative one, of which the machine tells.
 """
@@ -8,13 +8,56 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from gpulearn.simt.compiled.frame import NotCompiled
+from gpulearn.simt.compiled.thread import device
 
-__all__ = ["load", "store"]
+__all__ = ["converted", "in_place", "load", "store", "whole"]
+
+
+def _cast(context: Any, builder: Any, value: Any, have: Any, want: Any) -> Any:
+    """A value in another type; a float as an integer by the rules of `simt.core.values`."""
+    if not (isinstance(have, types.Float) and isinstance(want, types.Integer)):
+        return context.cast(builder, value, have, want)
+    bits = max(16, want.bitwidth)
+    word = ir.IntType(bits)
+    name = f"llvm.fpto{'si' if want.signed else 'ui'}.sat"
+    kind = ir.FunctionType(word, [value.type])
+    found = builder.call(builder.module.declare_intrinsic(name, [word, value.type], kind), [value])
+    if 64 in (bits, have.bitwidth):
+        nan = builder.fcmp_unordered("uno", value, value)
+        found = builder.select(nan, word(1 << (bits - 1)), found)
+    return found if bits == want.bitwidth else builder.trunc(found, ir.IntType(want.bitwidth))
+
+
+def _conversion(value: Any, want: Any, *others: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _cast(context, builder, args[0], value, want)
+
+    return want(value, *others), codegen
+
+
+@intrinsic
+def converted(typingctx: Any, value: Any, like: Any) -> Any:
+    """A number in the type of another or in one that is named; anything else as it is."""
+    want = like.instance_type if isinstance(like, types.NumberClass) else like
+    return _conversion(value, _kept(value, want), like)
+
+
+@intrinsic
+def whole(typingctx: Any, value: Any) -> Any:
+    """`int(value)`."""
+    return _conversion(value, value if isinstance(value, types.Integer) else types.int64)
+
+
+def _kept(value: Any, place: Any) -> Any:
+    """As what something is kept in a place of a type: as that, if both are numbers."""
+    numbers = types.Number, types.Boolean
+    return place if isinstance(value, numbers) and isinstance(place, numbers) else value
 
 
 def _parts(builder: Any, kind: Any, value: Any) -> list[tuple[Any, Any]]:
@@ -66,15 +109,19 @@ def _checked(context: Any, builder: Any, array: Any, index: Any, args: Any) -> A
 def _access(typingctx: Any, operation: Any, kinds: tuple[Any, ...]) -> Any:
     """An access to an array by Numba's own code, after its index has been checked."""
     array, index, *values = kinds
+    if [k for k in values if isinstance(getattr(k, "dtype", None), types.Float)]:
+        raise NotCompiled("several floats that are stored at once")
     checked = _checkable(index)
     function = typingctx.resolve_value_type(operation)
-    inner = function.get_call_type(typingctx, (array, checked, *values), {})
+    kept = (_kept(v, array.dtype) for v in values)
+    inner = function.get_call_type(typingctx, (array, checked, *kept), {})
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         given = [args[0], _checked(context, builder, array, index, args), *args[2:]]
         have = (array, checked, *values)
         cast = [
-            context.cast(builder, v, h, w) for v, h, w in zip(given, have, inner.args, strict=True)
+            _cast(context, builder, v, h, w)
+            for v, h, w in zip(given, have, inner.args, strict=True)
         ]
         return context.get_function(operation, inner)(builder, cast)
 
@@ -110,3 +157,11 @@ def load(typingctx: Any, thing: Any, index: Any) -> Any:
 def store(typingctx: Any, thing: Any, index: Any, value: Any) -> Any:
     """`thing[index] = value`."""
     return _access(typingctx, operator.setitem, (thing, index, value))
+
+
+@device
+def in_place(array: Any) -> Any:
+    """The array, if it lies at a multiple of the size of its elements."""
+    if array.ctypes.data % array.itemsize:
+        raise IndexError
+    return array

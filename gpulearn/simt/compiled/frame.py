@@ -125,6 +125,10 @@ class LaunchFrame:
 
         self.parts.append(part)
         if isinstance(kind, types.Array):
+            fields = getattr(kind.dtype, "fields", {}).values()
+            nested = any(isinstance(field.type, types.NestedArray) for field in fields)
+            if nested and not kind.dtype.aligned:
+                raise NotCompiled("arrays within records that are not aligned")
             return reader(kind, self._room(f"16x{3 + 2 * kind.ndim}q"))
         if str(kind) not in _FORMATS:
             raise NotCompiled(f"an argument of type {kind}")

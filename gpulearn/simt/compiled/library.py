@@ -5,6 +5,8 @@ One thread at a time carries out an atomic: there is nobody between its read and
 
 from __future__ import annotations
 
+import ast
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -12,12 +14,12 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
-from gpulearn.simt.compiled.access import load, store
-from gpulearn.simt.compiled.thread import GRID, device, lanemask_lt
+from gpulearn.simt.compiled.access import converted, load, store, whole
+from gpulearn.simt.compiled.thread import GRID, OPTIONS, device, lanemask_lt
 
-__all__ = ["CALLS", "greatest", "least", "shifted_left", "shifted_right"]
+__all__ = ["CALLS", "INSTEAD", "PAIRS", "SHIFTS"]
 
 
 # --- atomics
@@ -27,7 +29,7 @@ def _atomic(update: Callable[..., Any]) -> Any:
     @device
     def operate(me: Any, array: Any, index: Any, value: Any) -> Any:
         old = load(array, index)
-        store(array, index, update(old, array.dtype.type(value)))
+        store(array, index, update(old, converted(value, old)))
         return old
 
     return operate
@@ -61,7 +63,7 @@ def _decreased(old: Any, limit: Any) -> Any:
 @device
 def _swap(me: Any, array: Any, index: Any, expected: Any, value: Any) -> Any:
     old = load(array, index)
-    if old == array.dtype.type(expected):
+    if old == converted(expected, old):
         store(array, index, value)
     return old
 
@@ -90,28 +92,62 @@ def _fence(me: Any) -> None:
 
 
 @device
-def shifted_left(value: Any, by: Any) -> Any:
+def _rounded(value: Any, digits: Any = None) -> Any:
+    """`round`."""
+    return whole(np.rint(value)) if digits is None else round(value, digits)
+
+
+@device
+def _scaled(value: Any, by: Any) -> Any:
+    """`math.ldexp`."""
+    return math.ldexp(value, converted(by, np.int32))
+
+
+@device
+def _shifted_left(value: Any, by: Any) -> Any:
     """`<<`, which leaves nothing after 64 steps or backwards."""
     whole = value << (by - by)
     return value << by if 0 <= by < 64 else whole ^ whole
 
 
 @device
-def shifted_right(value: Any, by: Any) -> Any:
+def _shifted_right(value: Any, by: Any) -> Any:
     """`>>`, which leaves the sign after 64 steps or backwards."""
     return value >> by if 0 <= by < 64 else value >> 63 >> 1
 
 
-@device
-def least(a: Any, b: Any) -> Any:
-    """`min` of two: a NaN loses."""
-    return b if a != a or b <= a else a
+def _pair(python: Any, choose: Callable[..., Any]) -> Any:
+    """`min` or `max` of two: of floats by PTX's rules, else by Python's, as Numba has it."""
+
+    def best(a: Any, b: Any) -> Any:
+        return python(a, b)
+
+    def stub(a: Any, b: Any) -> Any:
+        """One of the two takes its place."""
+
+    @overload(stub, jit_options=OPTIONS)
+    def of_types(a: Any, b: Any) -> Any:
+        return choose if isinstance(a, types.Float) and isinstance(b, types.Float) else best
+
+    return stub
 
 
-@device
-def greatest(a: Any, b: Any) -> Any:
-    """`max` of two: a NaN loses."""
-    return b if a != a or b >= a else a
+def _smaller(a: Any, b: Any) -> Any:
+    return b if a != a or b < a or (b == a and math.copysign(1.0, b) < 0) else a
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return b if a != a or b > a or (b == a and math.copysign(1.0, a) < 0) else a
+
+
+# what Numba has otherwise for CPUs: whole numbers as integers, what a float becomes that is no
+# integer of the type, pairs with a NaN or with two zeros, and shifts by too much
+INSTEAD: dict[Any, Any] = {
+    math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc, int: whole,
+    round: _rounded, math.ldexp: _scaled,
+}  # fmt: skip
+PAIRS: dict[Any, Any] = {min: _pair(min, _smaller), max: _pair(max, _larger)}
+SHIFTS: dict[type[ast.operator], Any] = {ast.LShift: _shifted_left, ast.RShift: _shifted_right}
 
 
 def _bits(name: str) -> Any:

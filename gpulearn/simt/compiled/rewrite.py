@@ -9,21 +9,20 @@ from __future__ import annotations
 import ast
 import copy
 import enum
-import math
 import re
 from collections import Counter
-from functools import partial, reduce
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numba import njit
 from numba import types as numba_types
 
-from gpulearn.simt.compiled.access import load, store
+from gpulearn.simt.compiled.access import converted, in_place, load, store
 from gpulearn.simt.compiled.blocks import SITE_BITS, in_pass
 from gpulearn.simt.compiled.exchange import EXCHANGES, put_block, put_warp
 from gpulearn.simt.compiled.frame import LaunchFrame, NotCompiled
-from gpulearn.simt.compiled.library import CALLS, greatest, least, shifted_left, shifted_right
+from gpulearn.simt.compiled.library import CALLS, INSTEAD, PAIRS, SHIFTS
 from gpulearn.simt.compiled.thread import IDENTITY, OPTIONS, leave, look
 from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, callee, intrinsics
 from gpulearn.simt.core.source import MISSING, KernelSource
@@ -43,10 +42,6 @@ _REFUSED = (
     ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.Try, ast.With, ast.Nonlocal,
 )  # fmt: skip
 _HOMES = ("builtins", "math", "cmath", "numpy", "_operator")
-# what Numba has otherwise for CPUs: whole numbers as integers, a NaN that wins
-_FLOATS = {math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc}
-_PAIRS = {min: least, max: greatest}
-_SHIFTS: dict[type[ast.operator], Any] = {ast.LShift: shifted_left, ast.RShift: shifted_right}
 _OTHERWISE = (print, isinstance)  # what Numba's CPU compiler does in its own way
 
 
@@ -100,6 +95,13 @@ class Rewritten:
             made = _Rewriter(self, self.program.source_of(found))
             self.devices[found] = njit(**OPTIONS)(made.device(found))
         return self.devices[found]
+
+
+def _is_field(node: ast.expr) -> bool:
+    """Whether something is a field of a record, or of an array of them."""
+    index = node.slice if isinstance(node, ast.Subscript) else None
+    named = isinstance(index, ast.Constant) and isinstance(index.value, str)
+    return named or isinstance(node, ast.Attribute)
 
 
 def _named(source: KernelSource) -> list[Any]:
@@ -283,22 +285,28 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(index, ast.Slice):
             return all(p is None or isinstance(p, ast.Constant) for p in
                        (index.lower, index.upper, index.step))  # fmt: skip
-        return isinstance(index, ast.Constant) and isinstance(index.value, str)
+        return _is_field(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         return self.binary(self.visit(node.left), node.op, self.visit(node.right))
 
     def binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
         """An operation of two numbers; a shift by too much has a result on a GPU."""
-        if type(op) in _SHIFTS:
-            return self.call(_SHIFTS[type(op)], left, right)
+        if type(op) in SHIFTS:
+            return self.call(SHIFTS[type(op)], left, right)
         return ast.BinOp(left, op, right)
 
     def visit_Call(self, node: ast.Call) -> Any:
         value = self.source.named(node.func)
         if value is MISSING:
             self.refuse(isinstance(node.func, ast.Name), "a variable that is called")
-            return self.generic_visit(node)
+            method = node.func
+            if isinstance(method, ast.Attribute) and method.attr == "fill":
+                array = self.visit(method.value)
+                return self.call(store, array, ast.Constant(...), *map(self.visit, node.args))
+            self.generic_visit(node)
+            viewed = isinstance(method, ast.Attribute) and method.attr == "view"
+            return self.call(in_place, node) if viewed else node
         found = callee(value)
         if isinstance(found, Intrinsic) and intrinsics().get(found.name) is found:
             return self.intrinsic(node, found)
@@ -307,15 +315,15 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(found, DeviceFunction):
             made = self.mine(self.program.device(found), *arguments)
         elif isinstance(found, Type):
-            made = self.call(found.dtype.type, *arguments)
+            made = self.call(converted, *arguments, self.constant(found.dtype.type))
         else:
             home = getattr(value, "__module__", None) or ""
             fields = isinstance(value, type) and hasattr(value, "_fields")
             alike = home in _HOMES or isinstance(value, np.ufunc) or fields
             self.refuse(not alike or value in _OTHERWISE, f"{ast.unparse(node.func)}()")
-            if value in _PAIRS and len(arguments) > 1:
-                return reduce(partial(self.call, _PAIRS[value]), arguments)
-            made = self.call(_FLOATS.get(value, value), *arguments)
+            if value in PAIRS and len(arguments) == 2:
+                return self.call(PAIRS[value], *arguments)
+            made = self.call(INSTEAD.get(value, value), *arguments)
         made.keywords = named
         return made
 
@@ -411,24 +419,27 @@ class _Rewriter(ast.NodeTransformer):
         """What is assigned to; elements of arrays, and one of several, are stored afterwards."""
         if isinstance(node, ast.Tuple | ast.List):
             return ast.Tuple([self.target(n, after, alone) for n in node.elts], ast.Store())
-        element = isinstance(node, ast.Subscript) and not self.by_numba(node)
-        if alone and not element:
-            return self.destination(node)
+        if alone and isinstance(node, ast.Name):
+            return self.visit(node)
         name = self.fresh()
         value = ast.Name(name, ast.Load())
-        if isinstance(node, ast.Subscript) and element:
+        if _is_field(node):
+            after += self.store_field(node, lambda old: value)
+        elif isinstance(node, ast.Subscript):
             stored = self.call(store, self.visit(node.value), self.visit(node.slice), value)
             after.append(ast.Expr(stored))
         else:
-            after.append(ast.Assign([self.destination(node)], value))
+            after.append(ast.Assign([self.visit(node)], value))
         return ast.Name(name, ast.Store())
 
-    def destination(self, node: ast.expr) -> Any:
-        """A variable, a field or a fixed part that is assigned to."""
-        if isinstance(node, ast.Subscript | ast.Attribute):
-            node.value = self.visit(node.value)
-            return node
-        return self.visit(node)
+    def store_field(self, node: Any, new: Callable[[ast.expr], ast.expr]) -> list[ast.stmt]:
+        """Gives a field of a record another value, which may depend on what it has."""
+        record = self.fresh()
+        first = ast.Assign([ast.Name(record, ast.Store())], self.visit(node.value))
+        node.value = ast.Name(record, ast.Load())
+        old = copy.deepcopy(node)
+        old.ctx = ast.Load()
+        return [first, ast.Assign([node], self.call(converted, new(old), old))]
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         target = node.target
@@ -437,6 +448,10 @@ class _Rewriter(ast.NodeTransformer):
             return self.visit_Assign(
                 ast.copy_location(ast.Assign([target], ast.BinOp(old, node.op, node.value)), node)
             )
+        if _is_field(target):
+            value = self.visit(node.value)
+            done = self.store_field(target, lambda old: self.binary(old, node.op, value))
+            return [ast.copy_location(s, node) for s in done]
         if not isinstance(target, ast.Subscript) or self.by_numba(target):
             return self.generic_visit(node)
         name = self.fresh()

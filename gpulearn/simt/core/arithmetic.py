@@ -95,6 +95,18 @@ def _joined(ufunc: Any, a: tuple[Value, ...], b: Value) -> Value:
     raise TypeError("tuple is not a number")
 
 
+def _floor_divide(a: Value, b: Value) -> Value:
+    """`//`; the least whole number over -1 does not fit, and Numba gives 0."""
+    quotient = np.floor_divide(a, b)
+    if quotient.dtype != INT64 or not np.any(b == -1):
+        return quotient
+    return np.where((b == -1) & (a == -_HALF), 0, quotient)[()]
+
+
+def _quotient(a: int, b: int) -> int:
+    return a // b if b and (a != -_HALF or b != -1) else 0
+
+
 def _result(table: str) -> Callable[[np.dtype[Any], np.dtype[Any]], np.dtype[Any]]:
     """The type of an operator's result, from its signatures."""
 
@@ -147,7 +159,7 @@ BINARY: dict[str, Operation] = {
     "Sub": _binary(np.subtract, arithmetic_type, lambda a, b: a - b),
     "Mult": _binary(np.multiply, arithmetic_type, lambda a, b: a * b),
     "Div": _binary(np.true_divide, _result("ll>d lL>d Ll>d LL>d ee>e ff>f dd>d FF>F DD>D")),
-    "FloorDiv": _binary(np.floor_divide, _result(_REAL), lambda a, b: a // b if b else 0),
+    "FloorDiv": _binary(_floor_divide, _result(_REAL), _quotient),
     "Mod": _binary(np.mod, _result(_REAL), lambda a, b: a % b if b else 0),
     "Pow": _power,
     "LShift": _binary(np.left_shift, _shift_type, lambda a, b: a << b if 0 <= b < 64 else 0),

@@ -26,6 +26,7 @@ __all__ = [
     "Range",
     "arithmetic_type",
     "cast",
+    "clamped",
     "dtype_of",
     "merge_type",
     "normal",
@@ -99,18 +100,61 @@ def normal(value: Value) -> Value:
 
 
 def cast(value: Value, dtype: np.dtype[Any]) -> Value:
-    """The value converted as C would convert it: wrap integers, cut off fractions.
+    """The value converted as a GPU converts it: wrap integers, cut off fractions.
 
-    >>> cast(300, np.dtype(np.uint8)), cast(-1.7, np.dtype(np.int32))
-    (np.uint8(44), np.int32(-1))
+    >>> cast(300, np.dtype(np.uint8)), cast(-1.7, np.dtype(np.int32)), cast(-1.7, UINT32)
+    (np.uint8(44), np.int32(-1), np.uint32(0))
     """
     if isinstance(value, np.ndarray):
-        return value if value.dtype == dtype else value.astype(dtype)
+        if value.dtype == dtype:
+            return value
+        if value.dtype.kind == "f" and dtype.kind in "iu":
+            return _whole(value, dtype)
+        return value.astype(dtype)
     if type(value) is int:
         if dtype == INT64:
             return value
         value = np.int64(value) if -_HALF <= value < _HALF else np.uint64(value % _WRAP)
-    return normal(np.asarray(value).astype(dtype)[()])
+    return normal(cast(np.asarray(value), dtype)[()])
+
+
+def _whole(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Value:
+    """Floats as integers by the instructions that Numba's code has for it.
+
+    These are `cvt.rzi` to 16 bits or more, of which a type of 8 bits keeps the lower ones (a
+    value of that type that is not stored could keep all); and `cvt.rni` of float16, to any type.
+    """
+    if value.itemsize == 2:
+        return clamped(np.rint(value).astype(FLOAT32), dtype)
+    if _fits(value, dtype):
+        return value.astype(dtype)
+    wide = np.promote_types(dtype, f"{dtype.kind}2")
+    return clamped(np.trunc(value), wide).astype(dtype)
+
+
+def _end(dtype: np.dtype[Any]) -> float:
+    """The first integer above those of a type."""
+    return 2.0 ** (8 * dtype.itemsize - (dtype.kind == "i"))
+
+
+def _fits(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> bool:
+    least, most = value.min(initial=0), value.max(initial=0)
+    return bool(least >= float(np.iinfo(dtype).min) and most < _end(dtype))
+
+
+def clamped(whole: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Value:
+    """Whole floats as the nearest integers that there are, which is what `cvt` of PTX gives.
+
+    A NaN gives 0, or the highest bit alone where a number of 64 bits is converted or made.
+    """
+    if _fits(whole, dtype):
+        return whole.astype(dtype)
+    info = np.iinfo(dtype)
+    low, end = float(info.min), _end(dtype)
+    nothing = 0 if max(whole.itemsize, dtype.itemsize) < 8 else info.min or info.max // 2 + 1
+    found = np.where((whole >= low) & (whole < end), whole, 0).astype(dtype)
+    found[whole < low], found[whole >= end], found[np.isnan(whole)] = info.min, info.max, nothing
+    return found
 
 
 @cache
@@ -181,6 +225,5 @@ def where(mask: Value, new: Value, old: Value) -> Value:
 
 def cast_up(value: Value, dtype: np.dtype[Any]) -> Value:
     """`cast`, but always to a NumPy type, so that a ufunc sees the width that is meant."""
-    if isinstance(value, np.ndarray):
-        return value if value.dtype == dtype else value.astype(dtype)
-    return dtype.type(cast(value, dtype))
+    value = cast(value, dtype)
+    return value if isinstance(value, np.ndarray) else dtype.type(value)

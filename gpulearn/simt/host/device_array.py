@@ -10,8 +10,9 @@ import numpy as np
 
 from gpulearn.device import numba_cuda
 from gpulearn.errors import BadInput
-from gpulearn.simt.core.memory import Allocation, View, at_address
+from gpulearn.simt.core.memory import Allocation, View, at_address, poison
 from gpulearn.simt.host.streams import external_stream
+from gpulearn.simt.observers.initialised import Written
 
 __all__ = [
     "NUMBERS",
@@ -118,6 +119,7 @@ class DeviceNDArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """Where the array lies, for other libraries; theirs are the machine's addresses."""
+        self.gpu_data.written = None  # what they write, nobody sees
         return array_interface(self._array, self.stream)
 
     @property
@@ -174,7 +176,7 @@ class DeviceNDArray:
             raise BadInput(f"copy_to_device: shape {source.shape} into shape {self.shape}")
         if isinstance(ary, DeviceNDArray) and source.size and not _same_order(source, self._array):
             raise BadInput(f"incompatible strides: {self.strides} vs. {source.strides}")
-        self._array[...] = source
+        self.setitem(..., source)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         if copy is False:
@@ -199,6 +201,7 @@ class DeviceNDArray:
         """The same as `array[index] = value`."""
         source = value._array if isinstance(value, DeviceNDArray) else value
         self._array[index] = source
+        self.gpu_data.written = None
 
     __setitem__ = setitem
 
@@ -339,8 +342,7 @@ def _same_order(one: Array, other: Array) -> bool:
 def device_empty(shape: Any, dtype: Any, order: str = "C") -> DeviceNDArray:
     """A device array that nobody has written: NaN, or a bit pattern that stands out."""
     array = np.empty(shape, np.dtype(dtype), order=order)  # type: ignore[call-overload]
-    if array.dtype.kind in "fc":
-        array.fill(np.nan)
-    else:
-        _bytes_of(array).fill(0xA5)
-    return DeviceNDArray.over(array, Allocation("global", _bytes_of(array)))
+    poison(array.ravel(order="K"))
+    allocation = Allocation("global", _bytes_of(array))
+    allocation.written = Written(array.nbytes, 1 if array.dtype.kind == "V" else array.itemsize)
+    return DeviceNDArray.over(array, allocation)

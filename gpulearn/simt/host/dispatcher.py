@@ -140,6 +140,10 @@ def run(
                 overload.unchecked.passed(*shape, marshalled.values)
         else:
             result = overload.unchecked(*shape, marshalled.values, sharedmem)
+        if not hazards:  # nobody has seen what was written
+            for view in (*program.captured, *(v for a in marshalled.values for v in views(a))):
+                if not view.allocation.readonly:
+                    view.allocation.written = None
         overload.shared_bytes = max(overload.shared_bytes or 0, result.shared_bytes)
         result.findings[:0] = idle
         if overload.unjudged is not None:

@@ -106,12 +106,17 @@ def _atomic(
         given = tuple(v[turn] for v in given)
     flat = array.flat
     if not array.aligned:
-        raise m.stop("unsupported", "an atomic on an unaligned field")
-    if (
-        steady and array.dtype.kind == "f"
-    ):  # a NaN that is there stays, and one that comes changes nothing
+        message = (
+            f"an atomic needs elements at multiples of their size, and those of {array.name} are "
+            "not: make the records with np.dtype(..., align=True)"
+        )
+        raise m.stop("unsupported", message)
+    if steady and array.dtype.kind == "f":
+        # a NaN that is there stays, and one that comes changes nothing
         old = flat[slots]
         given = (np.where(np.isnan(old) | np.isnan(given[0]), old, given[0]),)
+    if update in _BETTER and (_negative_zeros(given[0]) or _negative_zeros(flat[slots])):
+        update = _BETTER[update]
     if not used and _unused(flat, slots, given, update):
         m.written += 1
         return None
@@ -122,6 +127,18 @@ def _atomic(
     result = np.zeros(m.blocks * m.threads, array.dtype)
     result[lane] = found
     return result.reshape(m.blocks, m.threads)
+
+
+def _negative_zeros(values: Lanes) -> bool:
+    return values.dtype.kind == "f" and bool(((values == 0) & np.signbit(values)).any())
+
+
+def _replaced(better: np.ufunc) -> Update:
+    """Writes what is strictly better; NumPy's own functions take any of two zeros."""
+    return lambda old, value: np.where(better(value, old) | np.isnan(old), value, old)
+
+
+_BETTER = {np.fmax: _replaced(np.greater), np.fmin: _replaced(np.less)}
 
 
 def _simple(name: str, update: Any, *, steady: bool = False) -> None:

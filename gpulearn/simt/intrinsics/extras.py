@@ -10,6 +10,7 @@ import numpy as np
 from gpulearn.simt.core.arithmetic import COMPARE
 from gpulearn.simt.core.registry import intrinsic
 from gpulearn.simt.core.values import Value, cast, cast_up, normal
+from gpulearn.simt.intrinsics.math import larger, smaller
 from gpulearn.simt.machine.machine import Machine
 
 __all__: list[str] = []
@@ -35,7 +36,7 @@ for _name, _ufunc in {
     "hlog2": np.log2, "hlog10": np.log10, "hexp": np.exp, "hexp2": np.exp2,
     "hfloor": np.floor, "hceil": np.ceil, "hsqrt": np.sqrt, "hrint": np.rint,
     "htrunc": np.trunc, "htanh": np.tanh,
-    "htanh_approx": np.tanh, "hrcp": np.reciprocal, "hmax": np.fmax, "hmin": np.fmin,
+    "htanh_approx": np.tanh, "hrcp": np.reciprocal, "hmax": larger, "hmin": smaller,
 }.items():  # fmt: skip
     _half(_name, _ufunc)
 _half("hexp10", lambda v: np.power(HALF.type(10), v))

@@ -27,7 +27,7 @@ from gpulearn.simt.core.values import (
     normal,
     truth,
 )
-from gpulearn.simt.intrinsics.math import complex_of, compute
+from gpulearn.simt.intrinsics.math import complex_of, compute, magnitude
 from gpulearn.simt.machine.iteration import Indices, Pairs, length
 from gpulearn.simt.machine.machine import Machine
 from gpulearn.simt.machine.views import reshaped
@@ -124,7 +124,7 @@ def _complex(m: Machine, real: Value = 0.0, imag: Value = None) -> Value:
 
 @function(abs)
 def _abs(m: Machine, value: Value) -> Value:
-    return compute(np.abs, "b>b h>h i>i l>l B>B H>H I>I L>L e>e f>f d>d F>f D>d", value)
+    return compute(magnitude, "b>b h>h i>i l>l B>B H>H I>I L>L e>e f>f d>d F>f D>d", value)
 
 
 @function(len)

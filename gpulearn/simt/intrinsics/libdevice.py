@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from gpulearn.simt.core.registry import Intrinsic, converter
-from gpulearn.simt.core.values import Value, cast_up, normal
+from gpulearn.simt.core.values import Value, cast, cast_up, clamped
 from gpulearn.simt.intrinsics import integer
-from gpulearn.simt.intrinsics.math import elementwise, named
+from gpulearn.simt.intrinsics.math import elementwise, larger, named, smaller
 from gpulearn.simt.machine.machine import Machine
 
 __all__: list[str] = []
@@ -85,8 +85,8 @@ _FLOATS: dict[str, Any] = {
         "hypot", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "modf", "nextafter", "pow",
         "remainder", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
     )},
-    "tgamma": named("gamma"), "powi": named("pow"), "scalbn": np.ldexp, "fmax": np.fmax,
-    "fmin": np.fmin, "rint": np.rint, "nearbyint": np.rint, "llrint": np.rint, "round": _round,
+    "tgamma": named("gamma"), "powi": named("pow"), "scalbn": np.ldexp, "fmax": larger,
+    "fmin": smaller, "rint": np.rint, "nearbyint": np.rint, "llrint": np.rint, "round": _round,
     "llround": _round, "rsqrt": lambda v: 1 / np.sqrt(v), "rcbrt": lambda v: 1 / np.cbrt(v),
     "exp10": lambda v: np.power(v.dtype.type(10), v),
     "sinpi": lambda v: np.sin(v.dtype.type(np.pi) * v),
@@ -138,19 +138,8 @@ def _conversion(name: str) -> Any:
         return (lambda v: v) if exact else None
     if source not in ("float", "double"):
         return None
-    info = np.iinfo(f"{'u' * (target[0] == 'u')}int{32 if target.endswith('int') else 64}")
-    small = source == "float" and info.bits == 32
-    end, nothing = 2.0 ** (info.bits - (info.kind == "i")), 0 if small else 1 << (info.bits - 1)
-
-    def convert(v: Numbers) -> Numbers:
-        whole = _PARTS[mode](v.astype(np.float64))
-        inside = (whole >= info.min) & (whole < end)
-        kept = np.where(inside, whole, 0).astype(info.dtype)
-        edge = np.where(whole > 0, info.max, info.min).astype(info.dtype)
-        edge = np.where(np.isnan(v), np.array(nothing, f"u{info.bits // 8}").view(info.dtype), edge)
-        return np.where(inside, kept, edge)[()]
-
-    return convert
+    dtype = np.dtype(f"{'iu'[target[0] == 'u']}{4 if target.endswith('int') else 8}")
+    return lambda v: clamped(_PARTS[mode](v), dtype)[()]
 
 
 def _computation(name: str) -> Any:
@@ -189,7 +178,7 @@ def _libdevice(thing: Any) -> Intrinsic | None:
             operands = [v.view(f"u{v.itemsize}") for v in operands]
         found = compute(*operands)
         parts = found if isinstance(found, tuple) else (found,)
-        cast = [normal(np.asarray(p).astype(d)[()]) for p, d in zip(parts, wanted, strict=True)]
-        return tuple(cast) if len(cast) > 1 else cast[0]
+        given_back = [cast(p, d) for p, d in zip(parts, wanted, strict=True)]
+        return tuple(given_back) if len(given_back) > 1 else given_back[0]
 
     return Intrinsic(f"libdevice.{name}", run, flop=any(d.kind == "f" for d in given))

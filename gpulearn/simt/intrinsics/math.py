@@ -30,7 +30,16 @@ from gpulearn.simt.core.values import (
 from gpulearn.simt.intrinsics.elementwise import over_elements
 from gpulearn.simt.machine.machine import Machine
 
-__all__ = ["complex_of", "compute", "elementwise", "named", "ufunc_loop"]
+__all__ = [
+    "complex_of",
+    "compute",
+    "elementwise",
+    "larger",
+    "magnitude",
+    "named",
+    "smaller",
+    "ufunc_loop",
+]
 
 _ONE = "l>d L>d f>f d>d"
 _HALF = _ONE + " e>e"
@@ -53,6 +62,23 @@ def complex_of(real: Any, imag: Any) -> Any:
     found = np.empty(np.broadcast_shapes(real.shape, imag.shape), f"c{2 * real.itemsize}")
     found.real, found.imag = real, imag
     return found[()]
+
+
+def magnitude(value: Any) -> Any:
+    """`abs`; of a complex number as Numba has it, which is not how NumPy rounds."""
+    return np.hypot(value.real, value.imag) if value.dtype.kind == "c" else np.abs(value)
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """`min` of PTX: a NaN loses, and of two zeros the one with the sign wins."""
+    found, same = np.fmin(a, b), np.equal(a, b)
+    return np.where(same, np.where(np.signbit(a), a, b), found)[()] if same.any() else found
+
+
+def larger(a: Any, b: Any) -> Any:
+    """`max` of PTX: a NaN loses, and of two zeros the one without the sign wins."""
+    found, same = np.fmax(a, b), np.equal(a, b)
+    return np.where(same, np.where(np.signbit(a), b, a), found)[()] if same.any() else found
 
 
 def elementwise(python: Callable[..., Any], pole: float = math.nan) -> Any:
@@ -144,7 +170,7 @@ _CMATH: dict[str, dict[str, Any]] = {
     },
     "F>F D>D FF>F DD>D": {"log": _log},
     "F>f D>d": {"phase": np.angle},
-    "F>ff D>dd": {"polar": lambda z: (np.abs(z), np.angle(z))},
+    "F>ff D>dd": {"polar": lambda z: (magnitude(z), np.angle(z))},
     "ff>F dd>D": {"rect": _rect},
     "F>? D>?": {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite},
 }  # fmt: skip
@@ -209,10 +235,11 @@ def ufunc_loop(ufunc: np.ufunc, given: tuple[np.dtype[Any], ...]) -> tuple[np.dt
     return given
 
 
+CHOICES = {"maximum", "minimum", "fmax", "fmin"}
 # ufuncs that a GPU carries out without arithmetic, or as a comparison
 NO_WORK = {
     "floor", "ceil", "trunc", "rint", "copysign", "fabs", "absolute", "positive", "negative",
-    "conjugate", "sign", "modf", "frexp", "maximum", "minimum", "fmax", "fmin",
+    "conjugate", "sign", "modf", "frexp", *CHOICES,
 }  # fmt: skip
 
 
@@ -225,7 +252,10 @@ def _ufunc(thing: Any) -> Intrinsic | None:
 
     def compute(m: Machine, *values: Value) -> Value:
         loop = ufunc_loop(thing, tuple(dtype_of(v) for v in values))
-        result = thing(*(cast_up(v, dtype) for v, dtype in zip(values, loop, strict=True)))
+        given = tuple(cast_up(v, dtype) for v, dtype in zip(values, loop, strict=True))
+        result = thing(*given)
+        if thing.__name__ in CHOICES:  # NumPy takes any of two zeros, Numba the first
+            result = np.where(np.equal(*given), given[0], result)[()]
         result = tuple(map(normal, result)) if isinstance(result, tuple) else normal(result)
         return m.flop(result) if works else result
 

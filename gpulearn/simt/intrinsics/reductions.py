@@ -25,7 +25,7 @@ from gpulearn.simt.core.values import (
     truth,
     where,
 )
-from gpulearn.simt.intrinsics.math import compute
+from gpulearn.simt.intrinsics.math import compute, larger, smaller
 from gpulearn.simt.machine.machine import Machine
 from gpulearn.simt.machine.views import elements
 
@@ -155,7 +155,7 @@ def _best(better: Any, m: Machine, *values: Any) -> Value:
     if len(values) == 1 and isinstance(values[0], tuple):
         values = values[0]
     elif len(values) == 2 and {dtype_of(v) for v in values} <= {FLOAT32, FLOAT64}:
-        return compute(np.fmax if better is np.greater else np.fmin, "ff>f dd>d", *values)
+        return compute(larger if better is np.greater else smaller, "ff>f dd>d", *values)
     dtype = dtype_of(values[0])
     for v in values[1:]:
         dtype = merge_type(dtype, dtype_of(v))

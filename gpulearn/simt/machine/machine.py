@@ -45,7 +45,7 @@ from gpulearn.simt.core.values import (
 from gpulearn.simt.machine.indexing import Beyond, locate, whole_number
 from gpulearn.simt.machine.per_thread import Choice, choose_view
 from gpulearn.simt.machine.spaces import Spaces
-from gpulearn.simt.machine.views import elements, reshaped
+from gpulearn.simt.machine.views import elements, in_place, reshaped
 from gpulearn.simt.observers.observer import Events
 
 __all__ = ["Frame", "Machine"]
@@ -479,7 +479,8 @@ class Machine(Chunk):
 
     def _item(self, thing: Any, index: Any) -> Any:
         if isinstance(thing, Record):
-            return self.load(thing.field(index), thing.index)
+            found = self.load(thing.field(index), thing.index)
+            return in_place(self, found) if type(found) is View else found
         if isinstance(thing, Choice):
             return thing.each(self, lambda view: self.load(view, index))
         if isinstance(thing, tuple | str):
@@ -628,7 +629,7 @@ class Machine(Chunk):
                 return thing.dtype.itemsize * math.prod(thing.shape)
         elif isinstance(thing, Record):
             if thing.view.dtype.fields and name in thing.view.dtype.fields:
-                return self.load(thing.field(name), thing.index)
+                return self._item(thing, name)
         elif isinstance(thing, np.ndarray | np.generic | int | float | complex):
             if name in ("real", "imag"):
                 return getattr(thing, name)

@@ -13,7 +13,7 @@ from gpulearn.simt.core.masks import EMPTY, split
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.values import Value
 
-__all__ = ["elements", "reshaped", "retyped"]
+__all__ = ["elements", "in_place", "reshaped", "retyped"]
 
 
 def elements(m: Chunk, view: View) -> Iterator[tuple[int, ...]]:
@@ -90,4 +90,25 @@ def retyped(m: Chunk, view: View, dtype: np.dtype[Any]) -> View:
             )
             raise m.stop("not-a-kernel", message, array=view.name)
         shape, strides = (*shape[:-1], last // new), (*strides[:-1], new)
-    return View(view.allocation, dtype, shape, strides, view.offset, view.name)
+    return in_place(m, View(view.allocation, dtype, shape, strides, view.offset, view.name))
+
+
+def in_place(m: Chunk, view: View) -> View:
+    """An array whose elements a GPU's code takes to lie at multiples of their size.
+
+    That is so for views, and for arrays within a record; those of a field may lie anywhere.
+
+    Raises:
+        Stop: they do not, for an active thread.
+    """
+    size = view.dtype.itemsize // (2 if view.dtype.kind == "c" else 1)
+    if view.aligned or view.dtype.kind == "V" or m.mask is EMPTY:
+        return view
+    apart: Value = True if any(s % size for s in view.strides) else view.offset % size != 0
+    if np.any(np.logical_and(apart, True if m.mask is None else m.mask)):
+        message = (
+            f"{view.name} lies at no multiple of {size}, the size of its numbers, where a GPU "
+            "fails: make the records with np.dtype(..., align=True), or begin a view elsewhere"
+        )
+        raise m.stop("not-a-kernel", message, array=view.name)
+    return view

@@ -1,25 +1,36 @@
-"""Initialised memory: reads of shared and local memory that nobody has written."""
+"""Initialised memory: reads of what nobody has written, of device arrays that began so as well."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 
 from gpulearn.simt.core.chunk import Chunk, Write
 from gpulearn.simt.core.findings import Finding
-from gpulearn.simt.core.memory import View
+from gpulearn.simt.core.memory import Allocation, View
 from gpulearn.simt.core.values import Value
 from gpulearn.simt.observers.observer import Index, Lanes, Observer
 
-__all__ = ["Initialised"]
+__all__ = ["Initialised", "Written"]
 
 
 class Initialised(Observer):
-    """What has been written of the arrays that the blocks of a chunk made for themselves."""
+    """What has been written of the arrays that the blocks of a chunk made for themselves.
+
+    Of device arrays each allocation keeps that itself, from launch to launch.
+    """
 
     def __init__(self) -> None:
-        self._arrays: dict[int, _Written] = {}
+        self._arrays: dict[int, Written] = {}
+        self._before: dict[Allocation, Written] = {}  # this launch
+
+    def restart(self) -> None:
+        """Takes back what the launch has written in vain."""
+        for allocation, written in self._before.items():
+            allocation.written = written
+        self._before.clear()
 
     def chunk(self, m: Chunk, last: Chunk | None) -> None:
         """Other blocks make arrays of their own."""
@@ -33,24 +44,31 @@ class Initialised(Observer):
 
     def write(self, m: Chunk, write: Write, index: Index) -> None:
         """Notes a write."""
-        if write.view.space == "global":
-            return
         known = self._known(write.view)
-        if not known.complete:
+        if known is not None and not known.complete:
             known.mark(write)
 
-    def _known(self, view: View) -> _Written:
-        found = self._arrays.get(view.allocation.number)
+    def _known(self, view: View) -> Written | None:
+        """What has been written of an array; None if all of it."""
+        allocation = view.allocation
+        if view.space not in ("shared", "local"):
+            written: Written | None = allocation.written
+            if written is not None and allocation not in self._before:
+                if written.full():  # since a launch before this one
+                    allocation.written = None
+                    return None
+                self._before[allocation] = copy.deepcopy(written)
+            return written
+        found = self._arrays.get(allocation.number)
         if found is None:
-            found = self._arrays[view.allocation.number] = _Written(view)
+            grain = view.dtype.itemsize if view.aligned else 1
+            found = self._arrays[allocation.number] = Written(len(allocation.data), grain)
         return found
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
         """Reports a read of what nobody has written."""
-        if kind == "store" or m.copying or view.space not in ("shared", "local"):
-            return
-        known = self._known(view)
-        if known.full():
+        known = None if kind == "store" or m.copying else self._known(view)
+        if known is None or known.full():
             return
         alike = m.in_each_block(view, slot, m.mask)
         if alike is not None and known.in_blocks(m)[alike[1]].all():
@@ -75,12 +93,12 @@ class Initialised(Observer):
         m.note(key, finding)
 
 
-class _Written:
-    """Which elements of a shared or local allocation have been written."""
+class Written:
+    """Which elements of an allocation have been written, of `grain` bytes each."""
 
-    def __init__(self, view: View) -> None:
-        self.grain = view.dtype.itemsize if view.aligned else 1
-        self.done = np.zeros(len(view.allocation.data) // self.grain, bool)
+    def __init__(self, size: int, grain: int) -> None:
+        self.grain = grain
+        self.done = np.zeros(size // grain, bool)
         self.complete = False
         self.fresh = False
 
