@@ -231,10 +231,12 @@ def convert(op: tuple[str, ...], value: Array, to: str) -> Array:
         value = rounding[0](value)
     if value.dtype.kind == "f" and target.kind != "f":
         limits = np.iinfo(target)
-        whole = np.where(np.isnan(value), 0, value)
-        inside = (whole > float(limits.min)) & (whole < float(limits.max))
-        bound = np.where(whole > 0, limits.max, limits.min).astype(target)
-        return np.where(inside, np.where(inside, whole, 0).astype(target), bound)
+        inside = (value > float(limits.min)) & (value < float(limits.max))
+        bound = np.where(value > 0, limits.max, limits.min).astype(target)
+        # PTX ISA 9.0: a NaN gives 0, the highest bit if one of the two types has 64
+        top = 0 if max(value.itemsize, target.itemsize) < 8 else 1 << (limits.bits - 1)
+        bound[np.isnan(value)] = np.uint64(top).astype(target)
+        return np.where(inside, np.where(inside, value, 0).astype(target), bound)
     if set(op) & {"rm", "rp", "rz"}:
         raise NotCovered(".".join(op))
     result = value.astype(target)

@@ -76,8 +76,10 @@ def test_comparisons_beside_a_nan_and_conversions_beyond_the_ends() -> None:
     with np.errstate(all="ignore"):
         cut = convert(("cvt", "rzi", "s32", "f64"), far, "s32").tolist()
         even = convert(("cvt", "rni", "s32", "f64"), far, "s32").tolist()
-    assert cut == [2**31 - 1, -(2**31), 0, -1, 2]
+        narrow = convert(("cvt", "rzi", "u32", "f32"), far.astype(np.float32), "u32").tolist()
+    assert cut == [2**31 - 1, -(2**31), -(2**31), -1, 2]
     assert even[-1] == 2
+    assert narrow == [2**32 - 1, 0, 0, 0, 2]
 
 
 def test_a_float64_multiply_add_rounds_once() -> None:
