@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import re
 from collections.abc import Callable, Sequence
@@ -35,6 +36,11 @@ Array = np.ndarray[Any, Any]
 # Outcomes that hardware allows and that an answer must survive: each gives another order of
 # blocks, and another winner where threads race.
 SEEDS = (0, 1)
+UNEVEN = 3.0  # times the mean accesses of all threads, and those of the solution's busiest
+SHARE = (
+    "A few do the work of many, while the others have nothing to do: let every thread of the grid "
+    "find its own share by its number."
+)
 # warnings that no answer may leave
 REFUSED = ("left-before-barrier",)
 
@@ -105,6 +111,7 @@ def kernel_exercise(
         budgets: what a right kernel may cost; the first that is exceeded is told.
         alone: the advice to a right kernel in which single threads do everything.
     """
+    limits = [lanes(advice=alone), *budgets, even(specification.kernel, cases)]
     return Exercise(
         task=task,
         reference=specification.kernel,
@@ -114,9 +121,34 @@ def kernel_exercise(
         fault=no_kernel,
         expect=lambda case: tuple(specification.expected(*case.args).values()),
         difference=difference,
-        demand=lambda answer, outcomes: over_budget([lanes(advice=alone), *budgets], outcomes),
+        demand=lambda answer, outcomes: over_budget(limits, outcomes),
         kinships=(same_results, same_finding),
     )
+
+
+def even(solution: Kernel, cases: Callable[[], Sequence[Launch]]) -> Budget:
+    """No thread has far more accesses to memory than the others, and than the solution's have.
+
+    That is asked of the largest launch: in a small one there may be too little to share out.
+    """
+
+    @functools.cache
+    def largest() -> tuple[str, int]:
+        found = [c for c in cases() if c.measured] or cases()
+        launch = max(found, key=lambda one: np.prod(one.grid) * np.prod(one.block))
+        return launch.label, max(1, simulate(solution, launch).report.shares.most)
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        most, mean = report.shares
+        label, usual = largest()
+        if launch.label != label or most <= UNEVEN * max(mean, usual):
+            return None
+        return (
+            f"one thread makes {most:,} accesses to memory, where {mean:.3g} is the mean of all "
+            f"and no thread of the solution makes more than {usual:,}"
+        )
+
+    return Budget(excess, SHARE)
 
 
 def no_kernel(answer: Answer) -> str | None:

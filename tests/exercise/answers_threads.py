@@ -234,6 +234,35 @@ def saxpy_one_thread(alpha, x, y, out):
             out[i] = alpha * x[i] + y[i]
 
 
+def mirror_early_return(picture, out):
+    x, y = cuda.grid(2)
+    if y >= out.shape[0] or x >= out.shape[1]:
+        return
+    out[y, out.shape[1] - x - 1] = picture[y, x]
+
+
+def mirror_from_the_right(picture, out):
+    rows, columns = picture.shape
+    x, y = cuda.grid(2)
+    if x < columns and y < rows:
+        right = columns - 1 - x
+        out[y, x] = picture[y, right]
+
+
+def mirror_half(picture, out):
+    rows, columns = picture.shape
+    x, y = cuda.grid(2)
+    if x < columns // 2 and y < rows:
+        out[y, columns - 1 - x] = picture[y, x]
+
+
+def mirror_square(picture, out):
+    rows, columns = picture.shape
+    x, y = cuda.grid(2)
+    if x < rows and y < columns:
+        out[y, columns - 1 - x] = picture[y, x]
+
+
 RIGHT = {
     "global_index": (index_keywords, index_sum_of_range),
     "blocks_for": (blocks_with_if, blocks_from_range),
@@ -246,6 +275,7 @@ RIGHT = {
     ),
     "matrix_add_2d": (matrix_flat_helper, matrix_two_returns, matrix_numbered),
     "rgb_to_gray": (gray_locals, gray_row_view, gray_in_strides),
+    "mirror": (mirror_early_return, mirror_from_the_right),
     "saxpy_grid_stride": (saxpy_contiguous, saxpy_while_true, saxpy_downwards),
 }
 
@@ -260,6 +290,8 @@ WRONG = [
     ("vector_add", add_index_from_one, "accesses a[97], out of bounds"),
     ("matrix_add_2d", matrix_size_guard, "accesses a[29, 0], out of bounds"),
     ("rgb_to_gray", gray_scaled, "every element of gray is 0.003922 times what it should be"),
+    ("mirror", mirror_half, "are never written"),
+    ("mirror", mirror_square, "x counts columns"),
     ("saxpy_grid_stride", saxpy_plus_out, "before anything is written to it"),
     ("saxpy_grid_stride", saxpy_one_thread, "are at work"),
     ("saxpy_grid_stride", saxpy_step_of_grid_dim, "Elements are done by several threads"),

@@ -10,7 +10,7 @@ import numpy as np
 from gpulearn import cuda
 from gpulearn.checker import budgets
 from gpulearn.checker.answers import Answers
-from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
+from gpulearn.checker.kernel_exercise import SHARE, Launch, kernel_exercise
 from gpulearn.kernels.histogram import BINS, HISTOGRAM_SHARED, histogram_shared
 
 FEW_GLOBAL = (
@@ -172,8 +172,8 @@ def bins_by_while(data: Any, histogram: Any) -> None:
         b += cuda.blockDim.x
 
 
-@answers.right
-def contiguous_parts(values: Any, counts: Any) -> None:
+@answers.wrong(SHARE)
+def one_thread_merges(values: Any, counts: Any) -> None:
     private = cuda.shared.array(BINS, np.int32)
     t = cuda.threadIdx.x
     if t == 0:
@@ -188,6 +188,22 @@ def contiguous_parts(values: Any, counts: Any) -> None:
     if t == 0:
         for b in range(counts.size):
             cuda.atomic.add(counts, b, private[b])
+
+
+@answers.right
+def contiguous_parts(values: Any, counts: Any) -> None:
+    private = cuda.shared.array(BINS, np.int32)
+    t = cuda.threadIdx.x
+    for b in range(t, BINS, cuda.blockDim.x):
+        private[b] = 0
+    cuda.syncthreads()
+    part = math.ceil(values.size / cuda.gridDim.x)
+    first = cuda.blockIdx.x * part
+    for i in range(first + t, min(first + part, values.size), cuda.blockDim.x):
+        cuda.atomic.add(private, values[i], 1)
+    cuda.syncthreads()
+    for b in range(t, counts.size, cuda.blockDim.x):
+        cuda.atomic.add(counts, b, private[b])
 
 
 EXERCISE = kernel_exercise(

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpulearn.checker import budgets
 from gpulearn.checker.answers import Answers
-from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
+from gpulearn.checker.kernel_exercise import SHARE, Launch, kernel_exercise
 from gpulearn.kernels.images import MIRROR, mirror
 
 GUARD = "x < columns and y < rows"
@@ -70,6 +70,15 @@ answers.edit(
 answers.edit(
     {"cuda.grid(2)": "cuda.threadIdx.x, cuda.threadIdx.y"},
     "only block (0, 0) is right: the block index is never used.",
+)
+answers.edit(
+    {
+        f"if {GUARD}:\n        out[y, columns - 1 - x] = picture[y, x]": (
+            "for i in range(columns * (y < rows) * (x == 0)):\n"
+            "        out[y, columns - 1 - i] = picture[y, i]"
+        )
+    },
+    SHARE,
 )
 
 

@@ -38,6 +38,7 @@ from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.core.masks import EMPTY, Mask
 from gpulearn.simt.core.memory import View, views
 from gpulearn.simt.core.values import FLOAT32, FLOAT64, INT64, Value
+from gpulearn.simt.observers.balance import Balance
 from gpulearn.simt.observers.footprint import EVERYTHING, Footprint, Owner
 from gpulearn.simt.observers.observer import Index, Lanes, Observer
 from gpulearn.simt.observers.traffic import AWAY, SECTOR, WARP, bank_passes, touched
@@ -129,6 +130,7 @@ class Counters(Observer):
         self.lines: dict[int, Counts] = {}
         self.arrays: dict[str, Counts] = {}
         self.footprint = Footprint()
+        self.balance = Balance()
         self._activity: tuple[Any, Mask, tuple[int, int]] = (None, EMPTY, (0, 0))
         self._patterns: dict[tuple[bytes, int, bool], tuple[int, int]] = {}
 
@@ -138,6 +140,7 @@ class Counters(Observer):
         for name in self.arrays:
             self.arrays[name] = Counts()
         self.footprint = Footprint()
+        self.balance = Balance()
 
     def expect(self, values: tuple[object, ...]) -> None:
         """Arguments that are arrays appear in the report even if nobody touches them."""
@@ -148,6 +151,7 @@ class Counters(Observer):
     def chunk(self, m: Chunk, last: Chunk | None) -> None:
         """Other blocks begin."""
         self.footprint.end_chunk()
+        self.balance.chunk(m)
 
     def totals(self) -> Counts:
         """The counts of the launch, which has ended."""
@@ -268,6 +272,7 @@ class Counters(Observer):
         """A load, store or atomic by the active threads."""
         if view.space in ("local", "const"):
             return
+        self.balance.access(m)
         warps, lanes = self.activity(m)
         size = view.dtype.itemsize
         unit = size if view.aligned else 1

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpulearn.errors import BadInput
 from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.core.source import unit
+from gpulearn.simt.observers.balance import Shares
 from gpulearn.simt.observers.counters import Counters, Counts
 from gpulearn.simt.observers.trace import Recorder, Steps, block_number
 
@@ -35,7 +36,8 @@ class Report:
 
     `lines` maps a line of the kernel's file to its `Counts`, `arrays` the name of an array;
     `totals` sums the lines. `source` maps each line number of the kernel to its text.
-    Lines of device functions from another file or cell are under `elsewhere`.
+    Lines of device functions from another file or cell are under `elsewhere`. `shares` tells how
+    the accesses to memory are shared out among the threads.
     """
 
     kernel: str
@@ -48,6 +50,7 @@ class Report:
     source: dict[int, str]
     elsewhere: dict[str, Counts] = field(default_factory=dict)
     steps: Steps | None = None
+    shares: Shares = field(default_factory=Shares)
 
     @property
     def ok(self) -> bool:
@@ -211,4 +214,5 @@ def make_report(
         source=source.lines,
         elsewhere=elsewhere,
         steps=recorder.finish() if counters and recorder else None,
+        shares=counters.balance.shares() if counters else Shares(),
     )
