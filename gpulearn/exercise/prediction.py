@@ -19,7 +19,9 @@ from gpulearn import exercise
 from gpulearn.errors import BadInput
 from gpulearn.require import choice
 
-__all__ = ["Choices", "Judged", "Number", "Prediction", "find", "predictions"]
+__all__ = ["Choices", "Judged", "Number", "Prediction", "below", "find", "predictions"]
+
+NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?")
 
 
 class Judged(NamedTuple):
@@ -108,10 +110,10 @@ class Number(Prediction):
 
     def read(self, said: str) -> str:
         """The number that the text begins with, and its unit."""
-        digits = re.match(r"\s*([-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?)", said)
+        digits = NUMBER.match(said.lstrip())
         if digits is None:
             raise BadInput(f"{said!r} is no number: write it in digits, such as 32 or 1.5.")
-        return self._said(float(digits[1].replace(",", "")))
+        return self._said(float(digits[0].replace(",", "")))
 
     def _said(self, value: Any) -> str:
         return f"{_written(value)} {self.unit}".rstrip()
@@ -122,6 +124,17 @@ class Number(Prediction):
         foresaw = math.isclose(number, value, rel_tol=max(self.within, 1e-9))
         why = "" if foresaw else self.wrong.get(number, _factor(number, value))
         return Judged(foresaw, self._said(value), why)
+
+
+def below(bounds: Mapping[str, float], otherwise: str) -> Callable[[str], str]:
+    """A pick by the first number in what came: the first choice whose bound lies above it."""
+
+    def pick(came: str) -> str:
+        number = NUMBER.search(came)
+        value = math.inf if number is None else float(number[0].replace(",", ""))
+        return next((choice for choice, bound in bounds.items() if value < bound), otherwise)
+
+    return pick
 
 
 def _written(value: Any) -> str:

@@ -11,7 +11,7 @@ import gpulearn as gl
 from gpulearn.errors import BadInput
 from gpulearn.exercise import predict as asking
 from gpulearn.exercise import progress
-from gpulearn.exercise.prediction import Choices, Number, find, predictions
+from gpulearn.exercise.prediction import Choices, Number, below, find, predictions
 from tests.notebooks.harness import NOTEBOOKS
 from tests.notebooks.page import read
 
@@ -96,6 +96,14 @@ def test_a_choice_is_held_against_what_came():
     assert RACE.judged("10", 900.0) == (False, "900", "Ten is a loop in C.")
     with pytest.raises(BadInput, match=r"choice.*middle"):
         SIDES.read("middle")
+
+
+@pytest.mark.parametrize(
+    ("came", "chosen"),
+    [("9.99 times", "few"), ("10 times", "some"), ("n = 1,200", "many"), ("none of ours", "many")],
+)
+def test_a_choice_is_picked_by_the_number_that_came(came, chosen):
+    assert below({"few": 10, "some": 1000}, "many")(came) == chosen
 
 
 # --- from the question to what came
