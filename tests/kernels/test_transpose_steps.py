@@ -8,16 +8,16 @@ from gpulearn import cuda
 from gpulearn.kernels.transpose_steps import TRANSPOSE_PADDED, TRANSPOSE_WHOLE
 from gpulearn.kernels.transpose_tiled import TILE
 from tools.gpu.cases.lesson_kernels import (
+    TRANSPOSE_BY_TILE,
     TRANSPOSE_GUARDED,
     TRANSPOSE_LEAVES,
     TRANSPOSE_OVERFLOWS,
-    TRANSPOSE_TORN,
-    TRANSPOSE_WAITS_EARLY,
+    TRANSPOSE_WAITS_FIRST,
 )
 
 STEPS = (
-    TRANSPOSE_TORN,
-    TRANSPOSE_WAITS_EARLY,
+    TRANSPOSE_BY_TILE,
+    TRANSPOSE_WAITS_FIRST,
     TRANSPOSE_WHOLE,
     TRANSPOSE_PADDED,
     TRANSPOSE_GUARDED,
@@ -35,7 +35,7 @@ def launch(step, shape, room=None):
     return image, out.copy_to_host(), report
 
 
-@pytest.mark.parametrize("step", [TRANSPOSE_TORN, TRANSPOSE_WAITS_EARLY])
+@pytest.mark.parametrize("step", [TRANSPOSE_BY_TILE, TRANSPOSE_WAITS_FIRST])
 def test_without_a_barrier_between_only_the_diagonals_come_through(step):
     image, out, report = launch(step, (2 * TILE, 3 * TILE))
     assert [f.kind for f in report.findings] == ["race"]

@@ -89,7 +89,7 @@ def test_the_result_is_the_same_where_each_warp_hurries_from_barrier_to_barrier(
 
 
 def test_a_missing_barrier_is_seen_where_warps_hurry() -> None:
-    case, shot, _, _, _ = both("transpose_torn, whole")
+    case, shot, _, _, _ = both("transpose_by_tile, whole")
     ptx = compiled(case.kernel, shot.args)
     torn = run(ptx, shot.grid, shot.block, shot.args, alone=True)
     assert not np.array_equal(torn.results[1], shot.args[0].T)

@@ -29,11 +29,11 @@ __all__ = [
     "GREY_PLANES",
     "ROW_MAXIMA",
     "SOFTMAX_UNSAFE",
+    "TRANSPOSE_BY_TILE",
     "TRANSPOSE_GUARDED",
     "TRANSPOSE_LEAVES",
     "TRANSPOSE_OVERFLOWS",
-    "TRANSPOSE_TORN",
-    "TRANSPOSE_WAITS_EARLY",
+    "TRANSPOSE_WAITS_FIRST",
     "aos_norms",
     "column_maxima",
     "copy_by_columns",
@@ -42,11 +42,11 @@ __all__ = [
     "grey_planes",
     "row_maxima",
     "softmax_unsafe",
+    "transpose_by_tile",
     "transpose_guarded",
     "transpose_leaves",
     "transpose_overflows",
-    "transpose_torn",
-    "transpose_waits_early",
+    "transpose_waits_first",
 ]
 
 Array = np.ndarray[Any, Any]
@@ -191,12 +191,12 @@ def aos_norms(points: Array, out: Array) -> None:
 
 
 @cuda.jit
-def transpose_torn(image: Matrix, out: Matrix) -> None:
+def transpose_by_tile(image: Matrix, out: Matrix) -> None:
     """Turn a tile in shared memory with no barrier: a race, for sizes that tiles fill.
 
     >>> from gpulearn import xray
     >>> image, out = (cuda.to_device(np.ones((TILE, TILE), np.float32)) for _ in range(2))
-    >>> [f.kind for f in xray(transpose_torn)[1, (TILE, TILE)](image, out).findings]
+    >>> [f.kind for f in xray(transpose_by_tile)[1, (TILE, TILE)](image, out).findings]
     ['race']
     """
     tile = cuda.shared.array((TILE, TILE), np.float32)
@@ -207,8 +207,8 @@ def transpose_torn(image: Matrix, out: Matrix) -> None:
 
 
 @cuda.jit
-def transpose_waits_early(image: Matrix, out: Matrix) -> None:
-    """As `transpose_torn`, with a barrier before the load, where it does not help."""
+def transpose_waits_first(image: Matrix, out: Matrix) -> None:
+    """As `transpose_by_tile`, with a barrier before the load, where it does not help."""
     tile = cuda.shared.array((TILE, TILE), np.float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
@@ -351,8 +351,8 @@ AOS_NORMS = Specification(
     block=128,
     outputs=(1,),
 )
-TRANSPOSE_TORN = replace(TRANSPOSE_TILED, kernel=transpose_torn)
-TRANSPOSE_WAITS_EARLY = replace(TRANSPOSE_TILED, kernel=transpose_waits_early)
+TRANSPOSE_BY_TILE = replace(TRANSPOSE_TILED, kernel=transpose_by_tile)
+TRANSPOSE_WAITS_FIRST = replace(TRANSPOSE_TILED, kernel=transpose_waits_first)
 TRANSPOSE_GUARDED = replace(TRANSPOSE_TILED, kernel=transpose_guarded)
 TRANSPOSE_LEAVES = replace(TRANSPOSE_TILED, kernel=transpose_leaves)
 TRANSPOSE_OVERFLOWS = replace(TRANSPOSE_TILED, kernel=transpose_overflows)

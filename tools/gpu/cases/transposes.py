@@ -98,8 +98,8 @@ CASES = (
             **more,
         )
         for specification, fit, more in (
-            (lessons.TRANSPOSE_TORN, "whole", RACE),
-            (lessons.TRANSPOSE_WAITS_EARLY, "whole", RACE),
+            (lessons.TRANSPOSE_BY_TILE, "whole", RACE),
+            (lessons.TRANSPOSE_WAITS_FIRST, "whole", RACE),
             (lessons.TRANSPOSE_GUARDED, "odd", DIVERGENT),
             (lessons.TRANSPOSE_LEAVES, "odd", OUTSIDE),
             (steps.TRANSPOSE_WHOLE, "odd", OUTSIDE),
