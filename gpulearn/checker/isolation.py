@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import gpulearn
+from gpulearn.device.selection import waited_seconds
 
 __all__ = ["Printed", "borrowing", "time_limit", "undisturbed"]
 
@@ -124,17 +125,6 @@ def peak_bytes() -> int:
         return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return int(peak) * (1 if sys.platform == "darwin" else 1024)
-
-
-def waited_seconds(thread: int) -> float:
-    """What a thread of this process, by its native number, has waited for a core so far.
-
-    0 where nobody knows. Source: Linux, Documentation/scheduler/sched-stats.rst.
-    """
-    try:
-        return int(Path(f"/proc/self/task/{thread}/schedstat").read_text().split()[1]) * 1e-9
-    except (OSError, ValueError, IndexError):
-        return 0.0
 
 
 class _Limit:

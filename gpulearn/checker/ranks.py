@@ -38,7 +38,7 @@ __all__ = [
     "watched",
 ]
 
-QUIET_SECONDS = 2.0  # that a simulated rank may run without speaking to another
+QUIET_SECONDS = 5.0  # that a simulated rank may run without speaking to another
 REAL_SECONDS = 5.0  # that a real rank waits for another
 
 Work = TypeVar("Work")

@@ -155,6 +155,17 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+def waited_seconds(thread: int) -> float:
+    """What a thread of this process, by its native number, has waited for a core so far.
+
+    0 where nobody knows. Source: Linux, Documentation/scheduler/sched-stats.rst.
+    """
+    try:
+        return int(Path(f"/proc/self/task/{thread}/schedstat").read_text().split()[1]) * 1e-9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
 @cache
 def cpu_name() -> str:
     """The CPU's name as its maker gives it, without trimmings, else the architecture's."""

@@ -24,7 +24,7 @@ def notebook(open_notebook):
         'gl.check("warp_sum"',
         "gl.plot.reduction_player(",
         'gl.plot.kernel_times("histograms")',
-        'gl.plot.kernel_times("sums")',
+        'times = gl.plot.kernel_times("sums")',
     )
     opened.run_all()
     return opened

@@ -20,6 +20,7 @@ def notebook(open_notebook):
         "def introduce",
         "gl.plot.ring_player",
         "gl.plot.all_reduce_explorer",
+        "gl.progress()",
     )
     opened.run_all(180)
     return opened
@@ -90,7 +91,7 @@ def test_the_explorer_of_all_reduces_moves_by_keyboard(notebook):
 
 
 def test_interrupt_ends_the_ranks_and_the_next_launch_works(notebook):
-    cell = notebook.cell("def introduce")
+    cell = notebook.cell("gl.progress()")
     sleep = 'gl.launch(lambda: print("process", os.getpid()) or time.sleep(1000), 2)'
     notebook.type_into(cell, ["import os, time", sleep])
     cell = notebook.cell("import os, time")

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import gpulearn as gl
+from gpulearn.parallel.simulate import simulate as simulating
 from gpulearn.parallel.simulate.simulate import exits_fail
 
 LINK = gl.parallel.Link(latency=10e-6, bandwidth=1e9)
@@ -555,3 +556,17 @@ def test_a_tag_is_a_whole_number():
 def test_outside_of_ranks_there_is_nobody_to_speak_to():
     with pytest.raises(gl.errors.RankError, match="There are no ranks here"):
         gl.parallel.rank()
+
+
+def test_what_a_rank_waits_for_a_core_is_not_counted(monkeypatch):
+    def busy():
+        begun = time.monotonic()
+        while time.monotonic() - begun < 0.6:
+            pass
+        return gl.parallel.rank()
+
+    with pytest.raises(gl.errors.RankError, match=r"ran for 0\.2 seconds without speaking"):
+        gl.simulate(busy, 2, timeout=0.2)
+    begun = time.monotonic()
+    monkeypatch.setattr(simulating, "waited_seconds", lambda thread: time.monotonic() - begun)
+    assert gl.simulate(busy, 2, timeout=0.2).results == [0, 1]

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 import torch
 
 from gpulearn import require
+from gpulearn.device.selection import waited_seconds
 from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.communicator import rank_of_this_thread, simulation, using_channel
 from gpulearn.parallel.launch.failures import Interrupted, error_of
@@ -230,18 +231,29 @@ class _Run(Generic[R]):
         return SimulatedChannel(self._network, self._scheduler.holder, self._size)
 
     def _wait(self, timeout: float) -> None:
-        """Wait until nobody can go on, or one rank has kept the turn for too long."""
+        """Wait until nobody can go on, or one rank has kept the turn for too long.
+
+        What it waits for a core, while others are busy, does not count.
+        """
         over, scheduler = self._scheduler.over, self._scheduler
+        turn, waited = (scheduler.holder, scheduler.since), self._waited()
         with counted(self._size, lambda: self._network.count) as show:
             while not over.wait(min(0.5, max(0.05, scheduler.since + timeout - time.monotonic()))):
                 show()
-                if self._size > 1 and time.monotonic() - scheduler.since > timeout:
+                if turn != (turn := (scheduler.holder, scheduler.since)):
+                    waited = self._waited()
+                ran = time.monotonic() - scheduler.since - (self._waited() - waited)
+                if self._size > 1 and ran > timeout:
                     self._failures[scheduler.holder] = Failure(
                         "",
                         f"ran for {timeout:g} seconds without speaking to another rank",
                         frames_of_thread(self._threads[scheduler.holder]),
                     )
                     return
+
+    def _waited(self) -> float:
+        """Seconds that the rank whose turn it is has waited for a core so far."""
+        return waited_seconds(self._threads[self._scheduler.holder].native_id or 0)
 
     def _error(self) -> RankError | None:
         """What went wrong, while all ranks still stand where they were."""
