@@ -19,12 +19,6 @@ else:
     settings.load_profile("untimed")
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: many tests wait, for a browser or for ranks."""
-    return (os.cpu_count() or 1) + 1
-
-
 @pytest.fixture(autouse=True)
 def _own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A test that solves an exercise must not touch the progress of whoever runs it."""
