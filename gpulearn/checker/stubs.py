@@ -58,8 +58,9 @@ def drift(
 
 def same_code(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
     """Whether two functions have the same lines, whatever their hints, comments and docstrings."""
-    found = [f for f in (one, other) if _definition(f) is not None]
-    return len({_lines(notebook_source(f)) for f in found}) == len(found) - 1 == 1
+    if _definition(one) is None or _definition(other) is None:
+        return False
+    return _lines(notebook_source(one)) == _lines(notebook_source(other))
 
 
 def _lines(source: str) -> str:

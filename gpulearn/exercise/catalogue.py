@@ -8,13 +8,22 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+from collections.abc import Iterator
 from dataclasses import replace
+from types import ModuleType
 
 from gpulearn import exercise, require
 from gpulearn.checker.exercise import Exercise
 from gpulearn.errors import MissingPackage
 
-__all__ = ["catalogue", "find"]
+__all__ = ["catalogue", "find", "topics"]
+
+
+def topics() -> Iterator[ModuleType]:
+    """The folders of the topics."""
+    for topic in pkgutil.iter_modules(exercise.__path__):
+        if topic.ispkg:
+            yield importlib.import_module(f"{exercise.__name__}.{topic.name}")
 
 
 @functools.cache
@@ -22,8 +31,7 @@ def _found() -> tuple[dict[str, Exercise], dict[str, MissingPackage]]:
     """All exercises by name, and those that need a package which is not here."""
     found: list[Exercise] = []
     absent: dict[str, MissingPackage] = {}
-    for topic in (m.name for m in pkgutil.iter_modules(exercise.__path__) if m.ispkg):
-        folder = importlib.import_module(f"{exercise.__name__}.{topic}")
+    for folder in topics():
         for name in folder.EXERCISES:
             try:
                 one = importlib.import_module(f"{folder.__name__}.{name}").EXERCISE

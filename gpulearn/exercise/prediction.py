@@ -11,12 +11,13 @@ import importlib
 import math
 import pkgutil
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from gpulearn import exercise
 from gpulearn.errors import BadInput
+from gpulearn.exercise.catalogue import topics
 from gpulearn.require import choice
 
 __all__ = ["Choices", "Judged", "Number", "Prediction", "below", "find", "predictions"]
@@ -33,7 +34,7 @@ class Judged(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Prediction:
+class Prediction(ABC):
     """One question of a notebook.
 
     Args:
@@ -46,13 +47,13 @@ class Prediction:
     came: str = field(default="", kw_only=True)
     notebook: str = field(default="", kw_only=True)
 
+    @abstractmethod
     def read(self, said: str) -> str:
         """What was said, in the words in which it is kept.
 
         Raises:
             BadInput: it is no answer to this question.
         """
-        raise NotImplementedError
 
     def value(self, names: Mapping[str, Any]) -> Any:
         """What came, read from the names of the notebook; None where nothing has to be read.
@@ -62,9 +63,9 @@ class Prediction:
         """
         return eval(self.came, dict(names)) if self.came else None
 
+    @abstractmethod
     def judged(self, said: str, value: Any) -> Judged:
         """What was said, held against what came."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -158,8 +159,7 @@ def _factor(number: float, value: float) -> str:
 def predictions() -> dict[str, Prediction]:
     """All predictions by name, in the order of the course."""
     found: list[Prediction] = []
-    for topic in (m.name for m in pkgutil.iter_modules(exercise.__path__) if m.ispkg):
-        folder = importlib.import_module(f"{exercise.__name__}.{topic}")
+    for folder in topics():
         if "predictions" in (m.name for m in pkgutil.iter_modules(folder.__path__)):
             module = importlib.import_module(f"{folder.__name__}.predictions")
             found += (replace(one, notebook=folder.NOTEBOOK) for one in module.PREDICTIONS)

@@ -116,11 +116,9 @@ def _relation(image: np.ndarray[Any, Any], first: np.ndarray[Any, Any], title: s
     if np.array_equal(image, 255 - first):
         return f"each pixel is 255 minus that of {title}"
     differs = np.mean(image != first)
-    return (
-        f"{differs:.0%} of it differs from {title}".replace("%", " %")
-        if differs
-        else (f"it is equal to {title}")
-    )
+    if not differs:
+        return f"it is equal to {title}"
+    return f"{differs:.0%} of it differs from {title}".replace("%", " %", 1)
 
 
 def _draw_image(axes: Any, title: str, image: np.ndarray[Any, Any]) -> None:

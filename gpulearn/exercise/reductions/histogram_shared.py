@@ -172,24 +172,6 @@ def bins_by_while(data: Any, histogram: Any) -> None:
         b += cuda.blockDim.x
 
 
-@answers.wrong(SHARE)
-def one_thread_merges(values: Any, counts: Any) -> None:
-    private = cuda.shared.array(BINS, np.int32)
-    t = cuda.threadIdx.x
-    if t == 0:
-        for b in range(BINS):
-            private[b] = 0
-    cuda.syncthreads()
-    part = math.ceil(values.size / cuda.gridDim.x)
-    first = cuda.blockIdx.x * part
-    for i in range(first + t, min(first + part, values.size), cuda.blockDim.x):
-        cuda.atomic.add(private, values[i], 1)
-    cuda.syncthreads()
-    if t == 0:
-        for b in range(counts.size):
-            cuda.atomic.add(counts, b, private[b])
-
-
 @answers.right
 def contiguous_parts(values: Any, counts: Any) -> None:
     private = cuda.shared.array(BINS, np.int32)
@@ -205,6 +187,17 @@ def contiguous_parts(values: Any, counts: Any) -> None:
     for b in range(t, counts.size, cuda.blockDim.x):
         cuda.atomic.add(counts, b, private[b])
 
+
+answers.edit(
+    {
+        "for b in range(t, BINS, cuda.blockDim.x):": "for b in range(BINS * (t == 0)):",
+        "for b in range(t, counts.size, cuda.blockDim.x):": (
+            "for b in range(counts.size * (t == 0)):"
+        ),
+    },
+    SHARE,
+    of=contiguous_parts,
+)
 
 EXERCISE = kernel_exercise(
     HISTOGRAM_SHARED,
