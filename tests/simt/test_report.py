@@ -152,3 +152,18 @@ def test_the_picture_says_what_the_counters_say(index: str, dtype: type, said: s
     assert report.totals.shared_store_wavefronts == passes
     conflicts = passes - (2 if dtype is np.float64 else 1)
     assert report.totals.shared_store_conflicts == conflicts
+
+
+def test_shares_are_those_of_each_thread_counted_by_hand():
+    @cuda.jit
+    def uneven(a, out):
+        tile = cuda.shared.array(32, np.float32)
+        i = cuda.grid(1)
+        for k in range(i % 5):  # a load, and a store into shared memory
+            tile[cuda.threadIdx.x] = a[k]
+        if i < out.size:
+            out[i] = 1
+
+    report = gl.xray(uneven)[3, 32](np.ones(8, np.float32), np.zeros(70))
+    counted = [2 * (i % 5) + (i < 70) for i in range(96)]
+    assert report.shares == (max(counted), sum(counted) / 96)
