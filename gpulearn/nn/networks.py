@@ -133,7 +133,7 @@ def fit_dense(
     seed: int = 0,
     data: Digits | None = None,
 ) -> Fit:
-    """Train layers on the digits, in place: the loop of notebook 11 as a function.
+    """Train layers on the digits, in place: the loop of notebook 12 as a function.
 
     Args:
         layers: what `dense_layers` returned.

@@ -1,4 +1,4 @@
-"""Notebook 12: images a second in a step of training, by network, precision and batch."""
+"""Notebook 13: images a second in a step of training, by network, precision and batch."""
 
 from __future__ import annotations
 

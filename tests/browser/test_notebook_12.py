@@ -1,4 +1,4 @@
-"""Notebook 12 in JupyterLab: run through, the live board, an exercise typed in, the explorer."""
+"""Notebook 12 in JupyterLab: run through, one exercise typed in, the graph by keyboard."""
 
 import pytest
 from playwright.sync_api import expect
@@ -10,72 +10,49 @@ pytestmark = pytest.mark.browser
 def notebook(open_notebook):
     """Notebook 12 with what the tests look at, opened and run."""
     opened = open_notebook(
-        "12_training_loop",
-        "def train_step",
-        'gl.check("train_step"',
-        "reader = gl.train.LeNet",
-        "gl.plot.training_explorer",
+        "12_backprop",
+        "def backward_relu",
+        'gl.check("backward_relu"',
+        "gl.plot.graph_player",
+        "gl.plot.convolution_explorer",
     )
-    opened.run_all(240)
+    opened.run_all()
     return opened
 
 
-def test_a_learner_works_through_notebook_12(notebook):
+def test_a_learner_works_through_notebook_11(notebook):
     notebook.has_only_unsolved(1)
 
-    stub = notebook.cell("def train_step")
-    check = notebook.cell('gl.check("train_step"')
-    lines = [
-        "def train_step(model, optimizer, images, labels):",
-        "model.train()",
-        "loss = functional.cross_entropy(model(images), labels)",
-        "loss.backward()",
-        "optimizer.step()",
-        "return loss.item()",
-    ]
-    notebook.type_into(stub, lines)
+    stub = notebook.cell("def backward_relu")
+    check = notebook.cell('gl.check("backward_relu"')
+    head = "def backward_relu(x, gradient):"
+    notebook.type_into(stub, [head, "return gradient * (gradient > 0)"])
     notebook.run(stub)
     said = notebook.run(check)
-    assert said.startswith("WrongAnswer: train_step:")
-    assert "zero_grad" in said
+    assert said.startswith("WrongAnswer: backward_relu: ")
     assert "Traceback" not in said
-    notebook.type_into(stub, [*lines[:2], "optimizer.zero_grad()", *lines[2:]])
+    notebook.type_into(stub, [head, "return gradient * (x > 0)"])
     notebook.run(stub)
-    assert notebook.run(check).startswith("✓ train_step is right in all")
-    notebook.screenshot("12-right-answer")
+    assert notebook.run(check).startswith("✓ backward_relu is right in all ")
+    notebook.screenshot("11-right-answer")
 
 
-def test_the_board_stands_in_one_place_with_its_last_picture(notebook):
-    cell = notebook.cell("reader = gl.train.LeNet")
-    output = cell.locator(".jp-OutputArea")
-    expect(output.locator("img")).to_have_count(1)
-    alt = output.locator("img").get_attribute("alt")
-    assert alt.startswith("Four curves over the steps of a training run. After 690 steps")
-    assert "of the held-out digits are right" in output.locator("p[role=status]").inner_text()
-    expect(output.get_by_text("690/690")).to_be_visible()  # the progress bar
-    output.scroll_into_view_if_needed()
-    notebook.screenshot("12-board")
-
-
-def test_the_board_moves_while_the_network_trains(notebook):
-    cell = notebook.cell("reader = gl.train.LeNet")
-    sentence = cell.locator(".jp-OutputArea p[role=status]")
-    cell.locator(".cm-content").click()
-    notebook.page.keyboard.press("Control+Enter")
-    expect(sentence).not_to_contain_text("After 690 steps")  # begins anew, under the same cell
-    expect(sentence).to_contain_text("After 690 steps")
-    notebook.wait_for_idle()
-
-
-def test_the_training_explorer_moves_by_keyboard(notebook):
-    output = notebook.cell("gl.plot.training_explorer").locator(".jp-OutputArea")
+def steps_by_keyboard(notebook, cell: str) -> None:
+    """The arrow keys move the slider under `cell`; the sentence and the picture follow."""
+    output = notebook.cell(cell).locator(".jp-OutputArea")
     picture, sentence = output.locator("img"), output.locator("p[role=status]")
-    source = picture.get_attribute("src")
-    expect(sentence).to_contain_text("Rate 1, clip none, constant")
-
+    source, said = picture.get_attribute("src"), sentence.inner_text()
     output.get_by_role("slider").focus()
-    notebook.page.keyboard.press("ArrowLeft")
-    # each change trains a network, which takes its time on a busy machine
-    expect(sentence).to_contain_text("Rate 0.7, clip none, constant")
+    notebook.page.keyboard.press("ArrowRight")
+    expect(sentence).not_to_have_text(said)
     expect(picture).not_to_have_attribute("src", source)
-    notebook.screenshot("12-explorer")
+
+
+def test_the_graph_steps_by_keyboard(notebook):
+    steps_by_keyboard(notebook, "gl.plot.graph_player")
+    notebook.screenshot("11-graph")
+
+
+def test_the_kernel_slides_by_keyboard(notebook):
+    steps_by_keyboard(notebook, "gl.plot.convolution_explorer")
+    notebook.screenshot("11-convolution")

@@ -433,7 +433,7 @@ def test_exercises_lists_every_name():
 
 def torch_names(exercise):
     """What the notebook of a lesson that needs torch imports for its exercises."""
-    if exercise.notebook < "12":
+    if exercise.notebook < "13":
         return {}
     module = inspect.getmodule(inspect.unwrap(exercise.reference))
     names = ("torch", "functional", "STATES", "MemoryBudget", "saved_for_backward",

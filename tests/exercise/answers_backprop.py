@@ -1,4 +1,4 @@
-"""Answers to notebook 11 by another hand than the catalogue's."""
+"""Answers to notebook 12 by another hand than the catalogue's."""
 
 import math
 

@@ -26,7 +26,7 @@ NOTEBOOKS = {
     "06": answers_matmul,
     "07": answers_reductions,
     "10": answers_gradient_descent,
-    "11": answers_backprop,
+    "12": answers_backprop,
 }
 RIGHT = [
     pytest.param(name, answer, id=f"{name}-{answer.__name__}")

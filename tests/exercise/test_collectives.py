@@ -1,4 +1,4 @@
-"""The exercises of notebook 13, with answers written by other hands than the catalogue's."""
+"""The exercises of notebook 15, with answers written by other hands than the catalogue's."""
 
 import multiprocessing
 import os

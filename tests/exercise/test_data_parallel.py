@@ -1,4 +1,4 @@
-"""The exercises of notebook 14, with answers written by other hands than the catalogue's."""
+"""The exercises of notebook 16, with answers written by other hands than the catalogue's."""
 
 import itertools
 import multiprocessing

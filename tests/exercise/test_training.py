@@ -1,4 +1,4 @@
-"""The exercises of notebook 12, with answers written by other hands than the catalogue's."""
+"""The exercises of notebook 13, with answers written by other hands than the catalogue's."""
 
 import math
 import pickle

@@ -55,4 +55,4 @@ def data_parallel(executed: NotebookNode) -> None:
     assert len({*losses[0], *losses[1]}) == 1
 
 
-LOOKS: dict[str, Callable[[NotebookNode], None]] = {"14_data_parallel": data_parallel}
+LOOKS: dict[str, Callable[[NotebookNode], None]] = {"16_data_parallel": data_parallel}

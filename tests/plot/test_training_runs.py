@@ -206,7 +206,7 @@ def test_the_explorer_trains_anew_and_tells_a_rate_that_is_too_high():
 
     explorer = gl.plot.training_explorer(SMALL, epochs=1)
     before = explorer.picture.value
-    assert "Rate 1, clip none, constant" in before  # where notebook 12 begins to clip
+    assert "Rate 1, clip none, constant" in before  # where notebook 13 begins to clip
     explorer.controls["rate"].value = 0.1
     assert explorer.picture.value != before
     assert "Rate 0.1, clip none" in explorer.picture.value

@@ -1,6 +1,6 @@
-"""The exercises of notebook 11: the gradients of a network's layers, and convolution."""
+"""The exercises of notebook 12: the gradients of a network's layers, and convolution."""
 
-NOTEBOOK = "11_backprop"
+NOTEBOOK = "12_backprop"
 EXERCISES = (
     "backward_matmul",
     "backward_relu",

@@ -1,4 +1,4 @@
-"""How answers of notebook 11 are run, and how several results at once are compared."""
+"""How answers of notebook 12 are run, and how several results at once are compared."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The exercises of notebook 13: two all-reduces, what a ring sends, and what a link costs."""
+"""The exercises of notebook 15: two all-reduces, what a ring sends, and what a link costs."""
 
-NOTEBOOK = "13_collectives"
+NOTEBOOK = "15_collectives"
 EXERCISES = (
     "all_reduce_via_root",
     "ring_all_reduce",

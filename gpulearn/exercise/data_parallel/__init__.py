@@ -1,6 +1,6 @@
-"""The exercises of notebook 14: gradients averaged, data dealt out, buckets, rates, efficiency."""
+"""The exercises of notebook 16: gradients averaged, data dealt out, buckets, rates, efficiency."""
 
-NOTEBOOK = "14_data_parallel"
+NOTEBOOK = "16_data_parallel"
 EXERCISES = (
     "average_gradients",
     "shard_indices",

@@ -1,6 +1,6 @@
-"""The exercises of notebook 12: a training step, its gradients, its memory, its restart."""
+"""The exercises of notebook 13: a training step, its gradients, its memory, its restart."""
 
-NOTEBOOK = "12_training_loop"
+NOTEBOOK = "13_training_loop"
 EXERCISES = (
     "train_step",
     "accumulate_gradients",

@@ -1,4 +1,4 @@
-"""Notebook 14 in JupyterLab: an exercise on ranks."""
+"""Notebook 16 in JupyterLab: an exercise on ranks."""
 
 import pytest
 
@@ -7,9 +7,9 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def notebook(open_notebook):
-    """Notebook 14 with what the tests look at, opened and run."""
+    """Notebook 16 with what the tests look at, opened and run."""
     opened = open_notebook(
-        "14_data_parallel",
+        "16_data_parallel",
         "def average_gradients",
         'gl.check("average_gradients"',
     )

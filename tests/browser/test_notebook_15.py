@@ -1,0 +1,114 @@
+"""Notebook 15 in JupyterLab: real ranks, the ring by keyboard, a chart's explorer, an exercise."""
+
+import re
+
+import psutil
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def notebook(open_notebook):
+    """Notebook 15 with what the tests look at, opened and run."""
+    opened = open_notebook(
+        "15_collectives",
+        "def all_reduce_via_root",
+        'gl.check("all_reduce_via_root"',
+        "def attempt",
+        "def introduce",
+        "gl.plot.ring_player",
+        "gl.plot.all_reduce_explorer",
+        "gl.progress()",
+    )
+    opened.run_all(180)
+    return opened
+
+
+def test_a_learner_works_through_notebook_13(notebook):
+    notebook.has_only_unsolved(1)
+
+    stub = notebook.cell("def all_reduce_via_root")
+    check = notebook.cell('gl.check("all_reduce_via_root"')
+    lines = [
+        "def all_reduce_via_root(tensor):",
+        "if rank() > 0: send(tensor, 0)",
+        "else:",
+        "arrived = torch.empty_like(tensor)",
+        "for r in range(1, world_size()): tensor += recv(arrived, r)",
+    ]
+    notebook.type_into(stub, lines)
+    notebook.run(stub)
+    said = notebook.run(check)
+    assert said.startswith("WrongAnswer: all_reduce_via_root:")
+    assert "only rank 0 has the sum" in said
+    assert "Traceback" not in said
+    notebook.screenshot("13-wrong-answer")
+    right = [
+        *(lines[0], "if rank() > 0: send(tensor, 0); recv(tensor, 0)"),
+        *lines[2:],
+        "for r in range(1, world_size()): send(tensor, r)",
+    ]
+    notebook.type_into(stub, right)
+    notebook.run(stub)
+    assert notebook.run(check).startswith("✓ all_reduce_via_root is right in all")
+    notebook.screenshot("13-right-answer")
+
+
+def test_ranks_print_and_a_deadlock_is_told(notebook):
+    said = notebook.cell("def introduce").locator(".jp-OutputArea").inner_text()
+    for rank in range(4):
+        assert f"[rank {rank}] I am rank {rank} of 4, process" in said
+    cell = notebook.cell("def attempt")
+    assert "Timed out waiting 2000ms" in cell.locator(".jp-OutputArea").inner_text()
+    cell.scroll_into_view_if_needed()
+    notebook.screenshot("13-deadlock")
+
+
+def test_the_ring_moves_by_keyboard(notebook):
+    output = notebook.cell("gl.plot.ring_player").locator(".jp-OutputArea")
+    picture, sentence = output.locator("img"), output.locator("p[role=status]")
+    source = picture.get_attribute("src")
+    assert "Step 1 of 6" in sentence.inner_text()
+    output.get_by_role("slider").nth(1).focus()
+    for step in (2, 3):
+        notebook.page.keyboard.press("ArrowRight")
+        expect(sentence).to_contain_text(f"Step {step} of 6")
+    expect(sentence).to_contain_text("rank r holds chunk r of the sum")
+    expect(picture).not_to_have_attribute("src", source)
+    notebook.screenshot("13-ring")
+
+
+def test_the_explorer_of_all_reduces_moves_by_keyboard(notebook):
+    output = notebook.cell("gl.plot.all_reduce_explorer").locator(".jp-OutputArea")
+    sentence = output.locator("p[role=status]")
+    expect(sentence).to_contain_text("1,024 ranks, 100 Gbit")
+    output.get_by_role("slider").focus()
+    notebook.page.keyboard.press("ArrowLeft")
+    expect(sentence).to_contain_text("512 ranks, 100 Gbit")
+    notebook.screenshot("13-explorer")
+
+
+def test_interrupt_ends_the_ranks_and_the_next_launch_works(notebook):
+    cell = notebook.cell("gl.progress()")
+    sleep = 'gl.launch(lambda: print("process", os.getpid()) or time.sleep(1000), 2)'
+    notebook.type_into(cell, ["import os, time", sleep])
+    cell = notebook.cell("import os, time")
+    output = cell.locator(".jp-OutputArea")
+    cell.locator(".cm-content").click()
+    notebook.page.keyboard.press("Control+Enter")
+    for rank in (0, 1):
+        expect(output).to_contain_text(f"[rank {rank}] process")
+    pids = [int(pid) for pid in re.findall(r"process (\d+)", output.inner_text())]
+    assert len(pids) == 2
+    assert all(psutil.pid_exists(pid) for pid in pids)
+    notebook.page.get_by_role("menuitem", name="Kernel", exact=True).click()
+    notebook.page.get_by_role("menuitem", name="Interrupt Kernel").click()
+    notebook.wait_for_idle(60)
+    expect(output).to_contain_text("Interrupted: you ended it: none of the 2 ranks is left.")
+    assert len(output.inner_text().split("\n\n")[-1].splitlines()) == 1  # and no stack trace
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+    notebook.screenshot("13-interrupted")
+    notebook.type_into(cell, ["import os, time", "gl.launch(gl.parallel.rank, 2)"])
+    assert notebook.run(notebook.cell("import os, time")) == "[0, 1]"
