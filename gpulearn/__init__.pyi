@@ -14,6 +14,7 @@ from .data.digits import digits as digits
 from .device.accelerators import accelerator as accelerator
 from .device.selection import banner as banner
 from .display import show as show
+from .exercise.case import case as case
 from .exercise.check import check as check
 from .exercise.overview import exercises as exercises
 from .exercise.overview import progress as progress

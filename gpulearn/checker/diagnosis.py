@@ -4,33 +4,56 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from gpulearn.checker import compare
-from gpulearn.checker.answers import Answer
+from gpulearn.checker.answers import Answer, Wrong
 from gpulearn.checker.compare import relation
 from gpulearn.checker.exercise import Case, Exercise, Refused
 from gpulearn.checker.isolation import Printed, time_limit, undisturbed
+from gpulearn.checker.stubs import unwrapped
 from gpulearn.checker.trial import Raised, cannot_be_called, tried
 from gpulearn.errors import MachineFault
 from gpulearn.require import shown
 
-__all__ = ["diagnose"]
+__all__ = ["Diagnosis", "diagnose", "examine"]
 
 WHOLE = "all cases together"
+# code in a hint: with a dot, an underscore or a capital inside, in capitals, before a bracket
+QUOTED = re.compile(r"\w+(?:\.\w+)+|\w*_\w+|[a-z]+[A-Z]\w*|\b[A-Z]{2,}\b|\w+(?=[(\[])")
 SECONDS = 20.0  # for all cases of one check; the slowest reference takes well under one
 
 
+class Diagnosis(NamedTuple):
+    """What is wrong with an answer, in one sentence.
+
+    Attributes:
+        sentence: what the learner is told.
+        case: the number of the case, from 1, whose inputs say more than the sentence; None if it
+            says what to do, or if no result of the answer is at fault.
+    """
+
+    sentence: str
+    case: int | None = None
+
+
 def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> str | None:
-    """What is wrong with an answer, in one sentence; None if nothing is.
+    """What is wrong with an answer, in one sentence; None if nothing is."""
+    found = examine(exercise, answer, seconds)
+    return found and found.sentence
+
+
+def examine(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> Diagnosis | None:
+    """What is wrong with an answer, and in which case; None if nothing is.
 
     An answer that behaves on every case like one of the exercise's known wrong answers gets
-    that one's hint; any other is told of the first case in which it fails. What it prints is
-    shown for that case, or for the first one.
+    that one's hint, where it is true of it; any other is told of the first case in which it
+    fails. What it prints is shown for that case, or for the first one.
     """
     if fault := exercise.fault(answer) or cannot_be_called(exercise, answer):
-        return fault
+        return Diagnosis(fault)
     outcomes: list[Any] = []
     cases = exercise.cases()
     printed = Printed()
@@ -56,24 +79,32 @@ def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> st
         case, sentence = cases[min(len(outcomes), len(cases) - 1)], unfinished
     elif not failures:
         printed.show(WHOLE if demanded else cases[0].label)
-        return demanded
+        return Diagnosis(demanded) if demanded else None
     else:
         case, sentence = failures[0]
     printed.show(case.label)
-    if not unfinished and (hint := _hint(exercise, outcomes)):
+    if not unfinished and (hint := _hint(exercise, answer, outcomes)):
         evidence = getattr(outcomes[cases.index(case)], "evidence", "")
         if not evidence:
-            return hint
-        return f"for {case.label}, {evidence} {hint[:1].upper()}{hint[1:]}"
+            return Diagnosis(hint)
+        return Diagnosis(f"for {case.label}, {evidence} {hint[:1].upper()}{hint[1:]}")
     if len(outcomes) == len(cases) and all(map(compare.is_number, outcomes)):
         common = relation(outcomes, [exercise.expected(one) for one in cases])
         sentence = f"{sentence}; {common}" if common else sentence
     end = "?" if sentence.endswith("?") else "."
-    return f"for {case.label}, {sentence.rstrip('.?!')}{end}"
+    number = cases.index(case)
+    broken = unfinished or getattr(outcomes[number], "kind", "") == Refused.__name__
+    by_hand = exercise.by_hand and not broken
+    sentence = f"for {case.label}, {sentence.rstrip('.?!')}{end}"
+    return Diagnosis(sentence, number + 1 if by_hand else None)
 
 
-def _hint(exercise: Exercise, outcomes: Sequence[Any]) -> str | None:
-    """The hint of the known wrong answer that behaves like this one on every case."""
+def _hint(exercise: Exercise, answer: Answer, outcomes: Sequence[Any]) -> str | None:
+    """The hint of the known wrong answer that behaves like this one on every case.
+
+    Answers that behave alike may be written in other ways: a hint that names what is wrong in the
+    known one is given only if that stands in this one too.
+    """
     behaviour = _known_wrongs(exercise)
 
     def known(number: int, case: int) -> Any:
@@ -84,11 +115,34 @@ def _hint(exercise: Exercise, outcomes: Sequence[Any]) -> str | None:
 
     for same in exercise.kinships or (_without(exercise.difference),):
         for number, wrong in enumerate(exercise.answers.wrongs):
-            if all(
-                _alike(same, one, known(number, case)) for case, one in enumerate(outcomes)
-            ) and _said(outcomes) == _said([known(number, case) for case in range(len(outcomes))]):
+            if (
+                all(_alike(same, one, known(number, case)) for case, one in enumerate(outcomes))
+                and _said(outcomes) == _said([known(number, i) for i in range(len(outcomes))])
+                and _true_of(answer, wrong, exercise.reference)
+            ):
                 return wrong.hint
     return None
+
+
+def _true_of(answer: Answer, wrong: Wrong, solution: Answer) -> bool:
+    """Whether code that makes a known answer wrong, if its hint names it, is in this one too."""
+    quoted = {name for text in QUOTED.findall(wrong.hint) for name in re.findall(r"\w+", text)}
+    return (_names(wrong.answer) - _names(solution)) & quoted <= _names(answer)
+
+
+def _names(answer: Answer) -> frozenset[str]:
+    """Globals, attributes and keywords in a function's code, and in what is defined within it."""
+    code = getattr(unwrapped(answer), "__code__", None)
+    return frozenset(_in_code(code)) if code else frozenset()
+
+
+def _in_code(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _in_code(constant)
+        elif isinstance(constant, tuple):  # the names of keyword arguments among others
+            yield from (name for name in constant if isinstance(name, str))
 
 
 @functools.lru_cache(maxsize=1)  # a learner tries one exercise several times, then goes on

@@ -67,6 +67,7 @@ class Exercise:
             came out of each case: one sentence, or None.
         kinships: when two results are the same behaviour, from the strictest view to the
             loosest; if empty, when there is no difference between them.
+        by_hand: whether a case can be handed to a learner; not where answers run on ranks.
         notebook: the notebook that sets it, such as "01_cpu_vs_gpu_matmul"; its topic says which.
     """
 
@@ -80,6 +81,7 @@ class Exercise:
     fault: Callable[[Answer], str | None] = lambda answer: None
     demand: Callable[[Answer, Sequence[Any]], str | None] = lambda answer, outcomes: None
     kinships: Sequence[Callable[[Any, Any], bool]] = ()
+    by_hand: bool = True
     notebook: str = ""
 
     @property

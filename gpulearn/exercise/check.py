@@ -10,7 +10,7 @@ from html import escape
 
 from gpulearn.checker import stubs
 from gpulearn.checker.answers import Answer
-from gpulearn.checker.diagnosis import diagnose
+from gpulearn.checker.diagnosis import Diagnosis, examine
 from gpulearn.errors import BadInput, NotSolvedYet, WrongAnswer
 from gpulearn.exercise import progress
 from gpulearn.exercise.catalogue import catalogue, find
@@ -62,19 +62,21 @@ def check(name: str, answer: Answer) -> Passed:
             f"check was given {shown(answer)}, not a function: write "
             f'gl.check("{exercise.name}", {exercise.name}), without brackets after the name.'
         )
-    diagnosis = _unread_cell(exercise.name, answer) or diagnose(exercise, answer)
-    if diagnosis is None:
+    unread = _unread_cell(exercise.name, answer)
+    found = Diagnosis(unread) if unread else examine(exercise, answer)
+    if found is None:
         unsaved = progress.record(exercise.name)
         note = f"(Not saved: {unsaved}.)" if unsaved else _tally(exercise.notebook)
         return Passed(exercise.name, len(exercise.cases()), note)
     given = exercise.answers.given
     if given is not None and stubs.same_code(given, answer):
-        raise NotSolvedYet(f"{exercise.name} is as it was given: {diagnosis}")
+        raise NotSolvedYet(f"{exercise.name} is as it was given: {found.sentence}")
     if stubs.is_stub(answer):
         raise NotSolvedYet(
             f"{exercise.name} still has a ... where your code belongs. {exercise.task}"
         )
-    raise WrongAnswer(f"{exercise.name}: {diagnosis}")
+    inputs = f' gl.case("{exercise.name}", {found.case}) gives its inputs.' if found.case else ""
+    raise WrongAnswer(f"{exercise.name}: {found.sentence}{inputs}")
 
 
 def _tally(notebook: str) -> str:

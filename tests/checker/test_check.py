@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import math
 import pkgutil
 import random
 import signal
@@ -25,7 +26,7 @@ from gpulearn import exercise as topics_of
 from gpulearn.checker import diagnosis, isolation, trial
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.diagnosis import diagnose
-from gpulearn.checker.exercise import TooLong
+from gpulearn.checker.exercise import Case, Exercise, TooLong
 from gpulearn.checker.kernel_exercise import Launch
 from gpulearn.errors import BadInput, MissingPackage, NotSolvedYet, WrongAnswer
 from gpulearn.exercise import catalogue as catalogue_module
@@ -601,3 +602,20 @@ def test_not_implemented_is_a_stub(body, tmp_path):
     exec(compile(path.read_text(), str(path), "exec"), space)
     with pytest.raises(NotSolvedYet):
         check("matmul_flops", space["matmul_flops"])
+
+
+def test_a_hint_that_names_code_is_for_answers_with_that_code():
+    def solution(x):
+        return x
+
+    def rounded(x):
+        return x + math.floor(x)
+
+    def truncated(x):
+        return x + int(x)
+
+    answers = Answers(solution)
+    answers.wrong("math.floor(x) is added, which nobody asked for.")(rounded)
+    exercise = Exercise("Give x.", solution, lambda: [Case("x = 2.5", (2.5,))], answers)
+    assert "nobody asked" in diagnose(exercise, rounded)
+    assert diagnose(exercise, truncated) == "for x = 2.5, it returns 4.5, expected 2.5."

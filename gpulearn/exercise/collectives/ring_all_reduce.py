@@ -454,6 +454,7 @@ EXERCISE = Exercise(
     cases=cases,
     answers=answers,
     run=simulated,
+    by_hand=False,
     expect=expected,
     difference=difference,
     demand=on_real_ranks((2, 3, 4), real),
