@@ -10,7 +10,7 @@ from typing import Any
 
 from gpulearn.errors import BadInput
 
-__all__ = ["Picture", "show"]
+__all__ = ["Picture", "bundle", "show"]
 
 
 @dataclass(frozen=True)
@@ -61,3 +61,19 @@ def show(fig: Any, alt: str) -> Picture:
     buffer = io.BytesIO()
     fig.savefig(buffer, format="png")
     return Picture(buffer.getvalue(), alt)
+
+
+def bundle(widget: Any, html: str, text: str) -> dict[str, Any]:
+    """What a notebook is given of an object: its widget, and what stands for it without one.
+
+    Args:
+        widget: an ipywidget, or None.
+        html: its static form.
+        text: for a plain terminal.
+    """
+    static = {"text/html": html, "text/plain": text}
+    if widget is None:
+        return static
+    # built here, since ipywidgets 7 (Colab) shows its widgets in another way than 8 does
+    view = {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
+    return {"application/vnd.jupyter.widget-view+json": view, **static}

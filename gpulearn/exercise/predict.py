@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from gpulearn.display import bundle
 from gpulearn.errors import BadInput
 from gpulearn.exercise import progress
 from gpulearn.exercise.prediction import Choices, Judged, Prediction, find
@@ -134,14 +135,8 @@ class Asked:
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         items = "".join(f"<li>{escape(one)}</li>" for one in self._choices())
-        static = {
-            "text/html": self._html(self.question) + (f"<ul>{items}</ul>" if items else ""),
-            "text/plain": repr(self),
-        }
-        if self.widget is None:
-            return static
-        view = {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id}
-        return {"application/vnd.jupyter.widget-view+json": view, **static}
+        html = self._html(self.question) + (f"<ul>{items}</ul>" if items else "")
+        return bundle(self.widget, html, repr(self))
 
 
 def predict(name: str, question: str) -> Asked:

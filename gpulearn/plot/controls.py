@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from gpulearn import require
-from gpulearn.display import Picture
+from gpulearn.display import Picture, bundle
 from gpulearn.perf import gpus
 
 __all__ = ["Explorer", "Player", "choices", "dropdown", "dtypes", "gpu_and_dtype", "slider"]
@@ -49,13 +49,7 @@ class Explorer:
             self.picture.value = self._html()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        # Built here, since ipywidgets 7 (Colab) shows its widgets in another way than 8 does.
-        view = {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id}
-        return {
-            "application/vnd.jupyter.widget-view+json": view,
-            "text/html": self._static,
-            "text/plain": repr(self),
-        }
+        return bundle(self.widget, self._static, repr(self))
 
 
 class Player(Explorer):
