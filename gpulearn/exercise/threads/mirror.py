@@ -28,7 +28,10 @@ answers.give({GUARD: "x < rows and y < columns", "columns - 1 - x": "columns - x
 
 
 def cases() -> list[Launch]:
-    """Wide, tall and square; ends inside a block in both axes, one or none; a single column."""
+    """Wide, tall and square; ends inside a block in both axes, one or none; a single column.
+
+    The largest launch has four blocks across and down, so that one row of them stands out.
+    """
     rng = np.random.default_rng(7)
 
     def launch(h: int, w: int, block: tuple[int, int]) -> Launch:
@@ -38,7 +41,7 @@ def cases() -> list[Launch]:
 
     shapes = (
         *((32, 32, (16, 16)), (23, 37, (16, 8)), (37, 23, (16, 8)), (1, 50, (32, 2))),
-        *((50, 1, (2, 32)), (19, 27, (9, 8))),
+        *((50, 1, (2, 32)), (19, 27, (9, 8)), (31, 58, (16, 8))),
     )
     return [launch(*shape) for shape in shapes]
 

@@ -26,7 +26,10 @@ answers = Answers(rgb_to_gray)
 
 
 def cases() -> list[Launch]:
-    """Wide, tall and square; ends inside a block in both axes, one or none; a single column."""
+    """Wide, tall and square; ends inside a block in both axes, one or none; a single column.
+
+    The largest launch has four blocks across and down, so that one row of them stands out.
+    """
     rng = np.random.default_rng(5)
 
     def launch(h: int, w: int, block: tuple[int, int]) -> Launch:
@@ -36,7 +39,7 @@ def cases() -> list[Launch]:
 
     shapes = (
         *((23, 37, (16, 8)), (37, 23, (16, 8)), (32, 32, (16, 16)), (1, 50, (32, 2))),
-        *((50, 1, (2, 32)), (16, 31, (9, 8)), (19, 27, (9, 8))),
+        *((50, 1, (2, 32)), (16, 31, (9, 8)), (19, 27, (9, 8)), (31, 58, (16, 8))),
     )
     return [launch(*shape) for shape in shapes]
 
