@@ -38,7 +38,7 @@ Array = np.ndarray[Any, Any]
 # blocks, and another winner where threads race.
 SEEDS = (0, 1)
 # times its share, a busiest thread, warp or block; a warp makes as many as its busiest lane
-UNEVEN = {"thread": 3.0, "warp": 2.0, "block": 1.5}
+UNEVEN = {"thread": 3.0, "warp": 2.0, "block": 2.0}
 SHARE = (
     "The work is shared out unevenly: let every thread of the grid find its own share by its "
     "number, so that none does that of others."
@@ -137,7 +137,8 @@ def even(known: Callable[[], Sequence[Answer]], cases: Callable[[], Sequence[Lau
 
     Its share is the mean of the answer's own, if the busiest of a right answer exceeds it by as
     much, and never less than the busiest of a right answer has. The largest launch is judged: in
-    a small one there may be too little to share out.
+    a small one there may be too little to share out. Blocks are told apart where there are three
+    of them, or more.
 
     Args:
         known: gives right answers, the solution first.
@@ -255,7 +256,8 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
                     f"holds at the start means nothing"
                 )
             said = patterns.describe(array, wanted, got.launch, position, empty, name)
-            return f"{said}. {got.suspicion}" if got.suspicion else said
+            fixed = patterns.fixed_size(got.report.source, got.launch)
+            return ". ".join(filter(None, (said, got.suspicion.rstrip("."), fixed)))
     return None
 
 

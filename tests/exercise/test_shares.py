@@ -40,15 +40,6 @@ def first_warp_of_each_block(a, b, out):
             out[i] = a[i] + b[i]
 
 
-@few("vector_add")
-def every_other_block(a, b, out):
-    if cuda.blockIdx.x % 2 == 0:
-        for k in range(2):
-            i = (cuda.blockIdx.x + k) * cuda.blockDim.x + cuda.threadIdx.x
-            if i < out.size:
-                out[i] = a[i] + b[i]
-
-
 @few("matrix_add_2d")
 def thread_for_each_row(a, b, out):
     x, y = cuda.grid(2)
@@ -165,17 +156,6 @@ def first_warp_loads(image, out):
     cuda.syncthreads()
     if left + y < out.shape[0] and top + x < out.shape[1]:
         out[left + y, top + x] = tile[x, y]
-
-
-@few("matmul_coalesced")
-def left_blocks_multiply(a, b, c):
-    x, y = cuda.grid(2)
-    if cuda.blockIdx.x == 0 and y < c.shape[0]:
-        for j in range(x, c.shape[1], cuda.blockDim.x):
-            total = np.float32(0)
-            for k in range(a.shape[1]):
-                total += a[y, k] * b[k, j]
-            c[y, j] = total
 
 
 @pytest.mark.parametrize(("name", "answer"), FEW)

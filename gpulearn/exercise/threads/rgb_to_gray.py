@@ -12,7 +12,10 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.images import BLUE, GREEN, RED, RGB_TO_GRAY, rgb_to_gray
 
-NO_FLOAT64 = "A plain 0.299 in a kernel is a float64: use RED, GREEN and BLUE, which are float32."
+NO_FLOAT64 = (
+    "A number with a point, such as 0.299 or 0.0, is a float64 in a kernel, and so is what is "
+    "computed with it: RED, GREEN and BLUE are float32, and np.float32(0) is a sum's beginning."
+)
 ONE_EACH = (
     "A thread does one pixel, its own, and threads outside the picture do none: there is no need "
     "for a loop over all of them."
