@@ -27,6 +27,7 @@ from gpulearn.simt.host import api
 from gpulearn.simt.host.dispatcher import Configured, Kernel
 from gpulearn.simt.host.settings import block_order
 from gpulearn.simt.host.xray import xray
+from gpulearn.simt.observers.balance import Shares
 from gpulearn.simt.report.report import Report
 
 __all__ = ["Launch", "Outcome", "kernel_exercise"]
@@ -36,10 +37,11 @@ Array = np.ndarray[Any, Any]
 # Outcomes that hardware allows and that an answer must survive: each gives another order of
 # blocks, and another winner where threads race.
 SEEDS = (0, 1)
-UNEVEN = 3.0  # times the mean accesses of all threads, and those of the solution's busiest
+# times its share, a busiest thread, warp or block; a warp makes as many as its busiest lane
+UNEVEN = {"thread": 3.0, "warp": 2.0, "block": 2.0}
 SHARE = (
-    "A few do the work of many, while the others have nothing to do: let every thread of the grid "
-    "find its own share by its number."
+    "The work is shared out unevenly: let every thread of the grid find its own share by its "
+    "number, so that none does that of others."
 )
 # warnings that no answer may leave
 REFUSED = ("left-before-barrier",)
@@ -111,7 +113,11 @@ def kernel_exercise(
         budgets: what a right kernel may cost; the first that is exceeded is told.
         alone: the advice to a right kernel in which single threads do everything.
     """
-    limits = [lanes(advice=alone), *budgets, even(specification.kernel, cases)]
+    limits = [
+        lanes(advice=alone),
+        *budgets,
+        even(lambda: [specification.kernel, *answers.rights], cases),
+    ]
     return Exercise(
         task=task,
         reference=specification.kernel,
@@ -126,27 +132,40 @@ def kernel_exercise(
     )
 
 
-def even(solution: Kernel, cases: Callable[[], Sequence[Launch]]) -> Budget:
-    """No thread has far more accesses to memory than the others, and than the solution's have.
+def even(known: Callable[[], Sequence[Answer]], cases: Callable[[], Sequence[Launch]]) -> Budget:
+    """No thread, warp or block makes far more accesses to memory than its share.
 
-    That is asked of the largest launch: in a small one there may be too little to share out.
+    Its share is the mean of the answer's own, if the busiest of a right answer exceeds it by as
+    much, and never less than the busiest of a right answer has. The largest launch is judged: in
+    a small one there may be too little to share out. Blocks are told apart where there are three
+    of them, or more.
+
+    Args:
+        known: gives right answers, the solution first.
+        cases: makes the launches anew.
     """
 
     @functools.cache
-    def largest() -> tuple[str, int]:
+    def largest() -> tuple[str, list[Shares]]:
         found = [c for c in cases() if c.measured] or cases()
         launch = max(found, key=lambda one: np.prod(one.grid) * np.prod(one.block))
-        return launch.label, max(1, simulate(solution, launch).report.shares.most)
+        return launch.label, [simulate(one, launch).report.shares for one in known()]
 
     def excess(report: Report, launch: Launch) -> str | None:
-        most, mean = report.shares
         label, usual = largest()
-        if launch.label != label or most <= UNEVEN * max(mean, usual):
+        if launch.label != label:
             return None
-        return (
-            f"one thread makes {most:,} accesses to memory, where {mean:.3g} is the mean of all "
-            f"and no thread of the solution makes more than {usual:,}"
-        )
+        for level, factor in UNEVEN.items():
+            most, mean = getattr(report.shares, level)
+            seen = [getattr(shares, level) for shares in usual]
+            above = max(one.most / one.mean if one.mean else 1.0 for one in seen)
+            share = mean * above if level != "thread" else mean
+            if most > factor * max(share, 1, *(one.most for one in seen)):
+                return (
+                    f"one {level} makes {most:,} accesses to memory, where {mean:,.1f} is the mean "
+                    f"of all and no {level} of the solution makes more than {seen[0].most:,}"
+                )
+        return None
 
     return Budget(excess, SHARE)
 
@@ -237,7 +256,8 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
                     f"holds at the start means nothing"
                 )
             said = patterns.describe(array, wanted, got.launch, position, empty, name)
-            return f"{said}. {got.suspicion}" if got.suspicion else said
+            fixed = patterns.fixed_size(got.report.source, got.launch)
+            return ". ".join(filter(None, (said, got.suspicion.rstrip("."), fixed)))
     return None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +14,13 @@ from gpulearn.require import shown
 if TYPE_CHECKING:
     from gpulearn.checker.launches import Launch
 
-__all__ = ["blank", "describe"]
+__all__ = ["blank", "describe", "fixed_size"]
+
+# the block's index times a number, on either side
+FIXED = re.compile(
+    r"blockIdx\.(?P<axis>[xyz])\s*\*\s*(?P<after>\d+)|"
+    r"(?P<before>\d+)\s*\*\s*(?:\w+\.)?blockIdx\.(?P<other>[xyz])"
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -59,10 +67,7 @@ def _holes(got: Array, expected: Array, unwritten: Array, name: str, launch: Lau
     first = np.zeros(got.shape, bool)
     first[tuple(slice(side) for side in ((x * y,) if got.ndim == 1 else (y, x)))] = True
     if max(_triple(launch.grid)) > 1 and np.array_equal(written, first):
-        return (
-            f"only the elements of block 0 are written, the first {shown_block(launch)}: "
-            f"is the block index used?"
-        )
+        return f"only the elements of block 0 are written, the first {shown_block(launch)}"
     for axis, other in ((1, 0), (0, 1)) if got.ndim == 2 else ():
         count = int(written.any(axis=other).sum())
         side = np.arange(got.shape[axis]) < count
@@ -70,10 +75,7 @@ def _holes(got: Array, expected: Array, unwritten: Array, name: str, launch: Lau
         blocks = (*_triple(launch.grid), 1)[1 - axis]
         if blocks > 1 and count in (x, y) and np.array_equal(written, band):
             what = "columns" if axis else "rows"
-            return (
-                f"only the first {count} {what} of {name} are written: is the block index used "
-                f"along both axes?"
-            )
+            return f"only the first {count} {what} of {name} are written, those of the first blocks"
     where = tuple(int(i) for i in np.argwhere(unwritten)[0])
     if unwritten.sum() == 1:
         return f"{name}[{_index(where)}] is never written; all others are right"
@@ -171,6 +173,21 @@ def _close(got: Array, expected: Array) -> bool:
 
 def _index(where: tuple[int, ...]) -> str:
     return ", ".join(map(str, where))
+
+
+def fixed_size(source: Mapping[int, str], launch: Launch) -> str:
+    """The line that takes another size of a block than this launch has for granted, or ""."""
+    for line, text in source.items():
+        for found in FIXED.finditer(text):
+            axis = found["axis"] or found["other"]
+            typed = int(found["after"] or found["before"])
+            sides = (*_triple(launch.block), 1, 1)
+            if typed != (side := sides["xyz".index(axis)]):
+                return (
+                    f"Line {line} (`{text.strip()}`) multiplies blockIdx.{axis} by {typed}, where "
+                    f"blockDim.{axis} is {side}"
+                )
+    return ""
 
 
 def _triple(shape: int | tuple[int, ...]) -> tuple[int, ...]:

@@ -18,12 +18,30 @@ from gpulearn.simt.core.findings import Stop
 from gpulearn.simt.core.limits import check_shape
 from gpulearn.simt.host.overloads import error_for
 
-__all__ = ["Occupancy", "blocks_that_fit", "occupancy"]
+__all__ = ["Occupancy", "blocks_that_fit", "occupancy", "warps_held"]
 
 WARP = 32
 REGISTER_UNIT = 256  # registers are handed out to a warp in units of so many
 PARTS = 4  # of a multiprocessor, each with its own registers
 MOST_REGISTERS = 255  # of a thread
+
+
+def warps_held(block_size: int, most_threads: int, most_blocks: int) -> int:
+    """How many warps a multiprocessor holds at a time, by its threads and its blocks alone.
+
+    A block is held whole or not at all, and a warp that is not full takes the room of a full one.
+
+    Args:
+        block_size: threads of a block.
+        most_threads: that a multiprocessor holds, a multiple of 32.
+        most_blocks: that it holds.
+
+    >>> [warps_held(size, most_threads=1024, most_blocks=16) for size in (32, 96, 256)]
+    [16, 30, 32]
+    """
+    warps = (block_size + 31) // 32
+    blocks = min(most_threads // 32 // warps, most_blocks)
+    return blocks * warps
 
 
 def blocks_that_fit(

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["kernel_player"]
 
+# of a lane's box: filled in the first colour of all figures, or empty
+ACTIVE = "background:#3f90da;color:#000;font-weight:700"
+WAITING = "opacity:0.5"
+
 
 class PlayerFrame:
     """One moment of one warp, as HTML and as text."""
@@ -38,8 +42,8 @@ def _lanes(step: TraceStep, warp: int) -> list[bool]:
 
 def _boxes(active: list[bool]) -> str:
     cells = "".join(
-        '<td style="border:1px solid currentColor;width:1.6em;text-align:center;padding:0;'
-        f'opacity:{1 if on else 0.35}">{n if on else "·"}</td>'
+        '<td style="border:1px solid #717581;width:1.6em;text-align:center;padding:0;'
+        f'{ACTIVE if on else WAITING}">{n}</td>'
         for n, on in enumerate(active)
     )
     return f'<table style="border-collapse:collapse;font-size:85%"><tr>{cells}</tr></table>'
@@ -62,8 +66,8 @@ def frame(report: Report, step: int, warp: int = 0) -> tuple[PlayerFrame, str]:
     count = sum(active)
     text = report.source.get(now.line, "").strip() or f"(in {now.function})"
     if count:
-        said = f"Step {step + 1} of {len(steps)}: warp {warp} runs line {now.line}, `{text}`, "
-        said += f"with {count} of 32 lanes."
+        said = f"Step {step + 1} of {len(steps)}: warp {warp} runs line {now.line} "
+        said += f"with {count} of 32 lanes: {text.rstrip(':')}."
     else:
         said = (
             f"Step {step + 1} of {len(steps)}: warp {warp} waits while others run line {now.line}."
@@ -85,7 +89,8 @@ def frame(report: Report, step: int, warp: int = 0) -> tuple[PlayerFrame, str]:
             f"<p style='margin:4px 0'><b>{touch.kind}</b>, lane → element, counted in the order "
             f"of memory: {escape(cells)}</p>"
         )
-    html = f"{rows}<p style='margin:6px 0 2px'>active lanes</p>{_boxes(active)}{memory}"
+    lanes = "<p style='margin:6px 0 2px'>Lanes; the active ones are filled.</p>" + _boxes(active)
+    html = f"{rows}{lanes}{memory}"
     return PlayerFrame(html, said), said
 
 

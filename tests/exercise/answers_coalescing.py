@@ -134,10 +134,57 @@ def transpose_rows_in_turn(image, out):
             r += cuda.blockDim.y * cuda.gridDim.y
 
 
+def copy_counted(source, target):
+    done = 0
+    while done * cuda.gridsize(1) + cuda.grid(1) < source.size:
+        i = done * cuda.gridsize(1) + cuda.grid(1)
+        target[i] = source[i]
+        done += 1
+
+
+def sectors_by_array(start, step_x, step_y, block_x):
+    lanes = np.arange(32)
+    places = start + lanes % block_x * step_x + lanes // block_x * step_y
+    return np.unique(places // 32).size
+
+
+def sectors_by_pairs(start, step_x, step_y, block_x):
+    found = []
+    x = y = 0
+    for _ in range(32):
+        sector = (start + x * step_x + y * step_y) // 32
+        if sector not in found:
+            found.append(sector)
+        x += 1
+        if x == block_x:
+            x, y = 0, y + 1
+    return len(found)
+
+
+def stretch_flat(points, factors, out):
+    step = cuda.blockDim.x * cuda.gridDim.x
+    k = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    while k < 3 * points.shape[0]:
+        row, axis = divmod(k, 3)
+        out[row, axis] = points[row, axis] * factors[axis]
+        k += step
+
+
+def stretch_axis_by_axis(points, factors, out):
+    n = points.shape[0] * points.shape[1]
+    for part in range((n + cuda.gridsize(1) - 1) // cuda.gridsize(1)):
+        k = part * cuda.gridsize(1) + cuda.grid(1)
+        if k < n:
+            factor = factors[k % 3]
+            out[k // 3, k % 3] = factor * points[k // 3, k % 3]
+
+
 RIGHT = {
-    "copy_coalesced": (copy_zig, copy_numba_for, copy_warp_by_warp),
+    "copy_coalesced": (copy_zig, copy_numba_for, copy_counted),
+    "sectors_of_a_warp": (sectors_by_array, sectors_by_pairs),
     "column_sums": (sums_while, sums_from_below, sums_view, sums_strided),
     "soa_norms": (norms_helper, norms_loop, norms_hypot),
+    "stretch_points": (stretch_flat, stretch_axis_by_axis),
     "transpose_naive": (transpose_unpacked, transpose_view, transpose_rows_in_turn),
 }
 
@@ -217,7 +264,63 @@ def transpose_guard_by_out_wrong(image, out):
         out[c, r] = image[r, c]
 
 
+def copy_for_blocks_of_128(source, target):
+    first = cuda.blockIdx.x * 128 + cuda.threadIdx.x
+    for i in range(first, source.size, 128 * cuda.gridDim.x):
+        target[i] = source[i]
+
+
+def sums_for_blocks_of_32(matrix, out):
+    c = cuda.blockIdx.x * 32 + cuda.threadIdx.x
+    if c < out.size:
+        total = np.float32(0)
+        for r in range(matrix.shape[0]):
+            total += matrix[r, c]
+        out[c] = total
+
+
+def norms_for_blocks_of_32(x, y, z, out):
+    i = 32 * cuda.blockIdx.x + cuda.threadIdx.x
+    if i < out.size:
+        out[i] = math.sqrt(x[i] * x[i] + y[i] * y[i] + z[i] * z[i])
+
+
+def transpose_for_blocks_of_8_rows(image, out):
+    c = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    r = cuda.blockIdx.y * 8 + cuda.threadIdx.y
+    if r < image.shape[0] and c < image.shape[1]:
+        out[c, r] = image[r, c]
+
+
+def sectors_of_one_row(start, step_x, step_y, block_x):
+    return len({(start + lane * step_x) // 32 for lane in range(min(32, block_x))})
+
+
+def sectors_by_span(start, step_x, step_y, block_x):
+    return 32 * step_x // 32 + (start % 32 > 0)
+
+
+def stretch_first_factor_late(points, factors, out):
+    for k in range(cuda.grid(1), points.size, cuda.gridsize(1)):
+        out[k // 3, k % 3] = factors[cuda.grid(1) % 3] * points[k // 3, k % 3]
+
+
+def stretch_one_block(points, factors, out):
+    if cuda.blockIdx.x == 0:
+        for k in range(cuda.threadIdx.x, points.size, cuda.blockDim.x):
+            out[k // 3, k % 3] = factors[k % 3] * points[k // 3, k % 3]
+
+
 WRONG = [
+    ("copy_coalesced", copy_warp_by_warp, "for 90 elements, 1 × 20 threads"),
+    ("copy_coalesced", copy_for_blocks_of_128, "multiplies blockIdx.x by 128, where blockDim.x is"),
+    ("column_sums", sums_for_blocks_of_32, "multiplies blockIdx.x by 32, where blockDim.x is"),
+    ("soa_norms", norms_for_blocks_of_32, "multiplies blockIdx.x by 32, where blockDim.x is 64"),
+    ("transpose_naive", transpose_for_blocks_of_8_rows, "blockIdx.y by 8, where blockDim.y is"),
+    ("sectors_of_a_warp", sectors_of_one_row, "it returns 2, expected 4"),
+    ("sectors_of_a_warp", sectors_by_span, "it returns 2048, expected 32"),
+    ("stretch_points", stretch_first_factor_late, "elements of out differ"),
+    ("stretch_points", stretch_one_block, "so that none does that of others."),
     ("copy_coalesced", copy_serial, "are at work"),
     ("copy_coalesced", copy_even_stride, "neighbouring lanes are 8 bytes apart"),
     ("copy_coalesced", copy_skips_round, "832 of 1,700 elements of target are never written"),

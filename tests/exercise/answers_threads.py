@@ -263,9 +263,32 @@ def mirror_square(picture, out):
         out[y, columns - 1 - x] = picture[y, x]
 
 
+def guard_by_lists(n, block_size):
+    threads = min(block_size, n % block_size or block_size)
+    full = -(-n // block_size)
+    split = threads != block_size and threads // 32 != threads / 32
+    return full, block_size - threads, 1 if split else 0
+
+
+def guard_as_list(n, block_size):
+    blocks, rest = divmod(n, block_size)
+    if not rest:
+        return [blocks, 0, 0]
+    return [blocks + 1, block_size - rest, min(1, rest % 32)]
+
+
+def held_by_units(block_size, most_threads, most_blocks):
+    room = -(-block_size // 32) * 32
+    return sum(room // 32 for k in range(most_blocks) if (k + 1) * room <= most_threads)
+
+
+def held_by_search(block_size, most_threads, most_blocks):
+    warps = block_size // 32 + (block_size % 32 > 0)
+    return warps * max(b for b in range(most_blocks + 1) if b * warps * 32 <= most_threads)
+
+
 RIGHT = {
     "global_index": (index_keywords, index_sum_of_range),
-    "blocks_for": (blocks_with_if, blocks_from_range),
     "vector_add": (
         add_early_return,
         add_numbas_decorator,
@@ -273,14 +296,76 @@ RIGHT = {
         add_signature,
         add_floats,
     ),
+    "blocks_for": (blocks_with_if, blocks_from_range),
+    "guard_cost": (guard_by_lists, guard_as_list),
     "matrix_add_2d": (matrix_flat_helper, matrix_two_returns, matrix_numbered),
     "rgb_to_gray": (gray_locals, gray_row_view, gray_in_strides),
     "mirror": (mirror_early_return, mirror_from_the_right),
+    "warps_held": (held_by_units, held_by_search),
     "saxpy_grid_stride": (saxpy_contiguous, saxpy_while_true, saxpy_downwards),
 }
 
 
+def index_for_small_blocks(block, block_size, thread):
+    return block * block_size + thread % 32
+
+
+def blocks_nearly(n, block_size):
+    return int(n / block_size + 0.999)
+
+
+def add_blocks_of_128(a, b, out):
+    i = cuda.blockIdx.x * 128 + cuda.threadIdx.x
+    if i < out.size:
+        out[i] = a[i] + b[i]
+
+
+def matrix_blocks_of_16(a, b, out):
+    x = cuda.blockIdx.x * 16 + cuda.threadIdx.x
+    y = cuda.blockIdx.y * 16 + cuda.threadIdx.y
+    if x < out.shape[1] and y < out.shape[0]:
+        out[y, x] = a[y, x] + b[y, x]
+
+
+def gray_total_from_zero(rgb, gray):
+    x, y = cuda.grid(2)
+    if x < gray.shape[1] and y < gray.shape[0]:
+        total = 0.0
+        for k in range(3):
+            total += WEIGHTS[k] * rgb[y, x, k]
+        gray[y, x] = total
+
+
+def mirror_twice(picture, out):
+    x, y = cuda.grid(2)
+    rows, columns = picture.shape
+    if x < columns and y < rows:
+        out[y, columns - 1 - x] = picture[y, x]
+        out[y, x] = picture[y, columns - 1 - x]
+
+
+def guard_two_numbers(n, block_size):
+    return -(-n // block_size), -n % block_size
+
+
+def guard_in_every_warp(n, block_size):
+    return -(-n // block_size), -n % block_size, int(n % block_size > 0)
+
+
+def held_at_best(block_size, most_threads, most_blocks):
+    return most_threads / 32
+
+
 WRONG = [
+    ("global_index", index_for_small_blocks, "it returns 516, expected 612"),
+    ("blocks_for", blocks_nearly, "0.999 is not enough"),
+    ("vector_add", add_blocks_of_128, "multiplies blockIdx.x by 128, where blockDim.x is 32."),
+    ("matrix_add_2d", matrix_blocks_of_16, "multiplies blockIdx.y by 16, where blockDim.y is 8."),
+    ("rgb_to_gray", gray_total_from_zero, "np.float32(0) is a sum's beginning."),
+    ("mirror", mirror_twice, "A thread does one pixel, its own"),
+    ("guard_cost", guard_two_numbers, "return three numbers, blocks, idle threads, warps that"),
+    ("guard_cost", guard_in_every_warp, "need not part a warp"),
+    ("warps_held", held_at_best, "what it could hold at best"),
     ("global_index", index_prints, "does it end with return?"),
     ("global_index", index_float, "expected 17179869189"),
     ("vector_add", add_serial, "are at work"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpulearn import cuda, xray
-from gpulearn.kernels.points import SOA_NORMS, soa_norms
+from gpulearn.kernels.points import SOA_NORMS, STRETCH_POINTS, soa_norms, stretch_points
 from tools.gpu.cases.lesson_kernels import (
     AOS_NORMS,
     GREY_INTERLEAVED,
@@ -23,6 +23,7 @@ SIGNATURES = {
     grey_planes: "void(float32[:, :, ::1], float32[:, ::1])",
     aos_norms: "void(float32[:, ::1], float32[::1])",
     soa_norms: "void(float32[::1], float32[::1], float32[::1], float32[::1])",
+    stretch_points: "void(float32[:, ::1], float32[::1], float32[:, ::1])",
 }
 
 
@@ -61,6 +62,18 @@ def test_norms_both_ways(n):
         assert slow.arrays["points"].sectors_per_load == 12
         assert fast.totals.sectors_per_load == fast.totals.sectors_per_store == 4
     assert slow.totals.flops64 == fast.totals.flops64 == 0
+
+
+@pytest.mark.parametrize("n", [1, 31, 129, 1024])
+def test_points_stretched_in_an_array_of_structs(n):
+    points = np.random.default_rng(n).normal(size=(n, 3)).astype(np.float32)
+    report = launched(STRETCH_POINTS, points, np.array([2, 3, 5], np.float32), empty(n, 3))
+    if n == 1024:
+        assert report.arrays["points"].sectors_per_load == report.totals.sectors_per_store == 4
+    (got,) = STRETCH_POINTS.reference(points, np.array([2, 3, 5], np.float32), None)
+    assert got.tolist() == [
+        [np.float32(f) * c for f, c in zip((2, 3, 5), p, strict=True)] for p in points
+    ]
 
 
 def test_references_agree_with_plain_python():

@@ -9,7 +9,7 @@ import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput, KernelError
 from gpulearn.perf.gpus import ADA, AMPERE_A100, GPUS, HOPPER, TURING, VOLTA
-from gpulearn.perf.occupancy import blocks_that_fit
+from gpulearn.perf.occupancy import blocks_that_fit, warps_held
 from gpulearn.simt.core import limits
 
 # multiprocessor, threads, shared bytes, registers → blocks, and what limits them
@@ -65,6 +65,13 @@ def test_who_wants_more_gets_no_more_blocks(gpu, demand, more):
     assert blocks * threads <= one.threads
     assert blocks * shared <= one.shared_bytes
     assert blocks * threads * registers <= one.registers
+
+
+@given(st.sampled_from(sorted(GPUS)), st.integers(1, 1024))
+def test_without_other_limits_threads_and_blocks_alone_say_how_many_warps(gpu, threads):
+    one = GPUS[gpu].multiprocessor
+    blocks = min(blocks_that_fit(one, threads)[name] for name in ("threads", "blocks"))
+    assert warps_held(threads, one.threads, one.blocks) == blocks * -(-threads // 32)
 
 
 @cuda.jit

@@ -154,16 +154,29 @@ def test_the_picture_says_what_the_counters_say(index: str, dtype: type, said: s
     assert report.totals.shared_store_conflicts == conflicts
 
 
-def test_shares_are_those_of_each_thread_counted_by_hand():
+@pytest.mark.parametrize("block", [(64, 1), (40, 1), (16, 3)])
+def test_shares_are_those_of_each_thread_counted_by_hand(block: tuple[int, int]):
     @cuda.jit
     def uneven(a, out):
-        tile = cuda.shared.array(32, np.float32)
-        i = cuda.grid(1)
+        tile = cuda.shared.array((3, 64), np.float32)
+        x, y = cuda.grid(2)
+        i = y * cuda.gridsize(2)[0] + x
         for k in range(i % 5):  # a load, and a store into shared memory
-            tile[cuda.threadIdx.x] = a[k]
+            tile[cuda.threadIdx.y, cuda.threadIdx.x] = a[k]
         if i < out.size:
             out[i] = 1
 
-    report = gl.xray(uneven)[3, 32](np.ones(8, np.float32), np.zeros(70))
-    counted = [2 * (i % 5) + (i < 70) for i in range(96)]
-    assert report.shares == (max(counted), sum(counted) / 96)
+    report = gl.xray(uneven)[(3, 2), block](np.ones(8, np.float32), np.zeros(70))
+    wide, high = block
+    counted = []  # a list for each block
+    for down, across in np.ndindex(2, 3):
+        places = [
+            (down * high + y) * 3 * wide + across * wide + x for y, x in np.ndindex(high, wide)
+        ]
+        counted.append([2 * (i % 5) + (i < 70) for i in places])
+    threads = [accesses for one in counted for accesses in one]
+    warps = [max(one[k : k + 32]) for one in counted for k in range(0, len(one), 32)]
+    blocks = [sum(one) for one in counted]
+    for share, all_of_them in zip(report.shares, (threads, warps, blocks), strict=True):
+        assert share.most == max(all_of_them)
+        assert share.mean == pytest.approx(np.mean(all_of_them))

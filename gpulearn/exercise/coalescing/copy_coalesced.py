@@ -22,16 +22,20 @@ answers = Answers(copy_coalesced)
 
 
 def cases() -> list[Launch]:
-    """Few threads, many threads, one element, no whole number of rounds."""
+    """Few threads, many threads, one element, no whole number of rounds or of warps."""
     rng = np.random.default_rng(4)
 
     def launch(n: int, grid: int, block: int) -> Launch:
         source = rng.normal(size=n).astype(np.float32)
         label = f"{n:,} element{'s' * (n > 1)}, {grid} × {block} threads"
-        args, measured = (source, np.empty_like(source)), n == 2048
+        args, measured = (source, np.empty_like(source)), n == 4096
         return Launch.of(COPY_COALESCED, label, *args, grid=grid, block=block, measured=measured)
 
-    shapes = ((1700, 1, 64), (97, 1, 128), (5, 2, 32), (1, 1, 32), (2048, 2, 128))
+    shapes = (
+        *((1700, 1, 64), (97, 1, 128), (5, 2, 32), (1, 1, 32), (500, 3, 40), (70, 7, 10)),
+        (90, 1, 20),
+        (4096, 4, 128),
+    )
     return [launch(*shape) for shape in shapes]
 
 

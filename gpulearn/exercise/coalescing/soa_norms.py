@@ -27,15 +27,17 @@ answers = Answers(soa_norms)
 
 
 def cases() -> list[Launch]:
-    """Sizes that no block divides; one block too many each time."""
+    """Sizes that no block divides, blocks of several sizes, and one too many each time."""
     rng = np.random.default_rng(4)
 
-    def launch(n: int) -> Launch:
+    def launch(n: int, block: int) -> Launch:
         args = (*rng.normal(size=(3, n)).astype(np.float32), np.empty(n, np.float32))
-        label, grid = f"{n} point{'s' * (n > 1)}", -(-n // 32) + 1
-        return Launch.of(SOA_NORMS, label, *args, grid=grid, block=32, measured=n == 512)
+        label, grid = f"{n} point{'s' * (n > 1)} in blocks of {block}", -(-n // block) + 1
+        return Launch.of(SOA_NORMS, label, *args, grid=grid, block=block, measured=n == 512)
 
-    return [launch(n) for n in (100, 33, 1, 512)]
+    return [
+        launch(*shape) for shape in ((100, 32), (33, 32), (1, 32), (300, 64), (95, 40), (512, 32))
+    ]
 
 
 answers.edit({"cuda.grid(1)": "cuda.threadIdx.x * cuda.gridDim.x + cuda.blockIdx.x"}, NEIGHBOURS)

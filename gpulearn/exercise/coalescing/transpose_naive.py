@@ -23,19 +23,22 @@ answers = Answers(transpose_naive)
 
 
 def cases() -> list[Launch]:
-    """Wide, tall, square; enough threads in x and in y for the longer side."""
+    """Wide, tall, square; blocks of several shapes, with threads enough for the longer side."""
     rng = np.random.default_rng(4)
 
-    def launch(rows: int, columns: int) -> Launch:
+    def launch(rows: int, columns: int, block: tuple[int, int]) -> Launch:
         image = rng.random((rows, columns), dtype=np.float32)
-        label, longer = f"a picture of shape ({rows}, {columns})", max(rows, columns)
-        args, grid = (
-            (image, np.empty((columns, rows), np.float32)),
-            (-(-longer // 32), -(-longer // 8)),
-        )
-        return Launch.of(TRANSPOSE_NAIVE, label, *args, grid=grid, measured=columns == 96)
+        label = f"a picture of shape ({rows}, {columns}) in blocks of {block}"
+        longer, args = max(rows, columns), (image, np.empty((columns, rows), np.float32))
+        grid = tuple(-(-longer // side) for side in block)
+        measured = columns == 96
+        return Launch.of(TRANSPOSE_NAIVE, label, *args, grid=grid, block=block, measured=measured)
 
-    return [launch(*shape) for shape in ((37, 70), (70, 37), (40, 40), (1, 9), (64, 96))]
+    shapes = (
+        *((37, 70, (32, 8)), (70, 37, (32, 8)), (40, 40, (32, 8)), (1, 9, (32, 8))),
+        *((31, 50, (16, 16)), (50, 31, (24, 4)), (64, 96, (32, 8))),
+    )
+    return [launch(*shape) for shape in shapes]
 
 
 answers.wrong(READ_ALONG_ROWS)(transpose_to_rows)

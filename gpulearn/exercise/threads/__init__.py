@@ -3,10 +3,12 @@
 NOTEBOOK = "03_threads_blocks_grids"
 EXERCISES = (
     "global_index",
-    "blocks_for",
     "vector_add",
+    "blocks_for",
+    "guard_cost",
     "matrix_add_2d",
     "rgb_to_gray",
     "mirror",
+    "warps_held",
     "saxpy_grid_stride",
 )

@@ -16,10 +16,11 @@ ROUNDED_UP = "(n + block_size - 1) // block_size"
 
 
 def cases() -> list[Case]:
-    """Sizes that a block divides and that none does, and one that overflows 32 bits."""
+    """Sizes that a block divides and that none does, of 7 digits and more, and beyond 32 bits."""
     sizes = (
         *((500, 128), (512, 128), (513, 128), (1, 128), (127, 128), (320, 32), (7, 3)),
-        *((1000, 1), (5, 5), (2**31 - 1, 1024), (2**32 + 1, 1024)),
+        *((1000, 1), (5, 5), (1025, 1024), (2**24 + 1, 128)),
+        *((2**31 - 1, 1024), (2**32 + 1, 1024)),
     )
     return [Case(f"n, block_size = {n}, {size}", (n, size)) for n, size in sizes]
 
@@ -62,6 +63,12 @@ answers.edit(
 )
 answers.edit(
     {ROUNDED_UP: "(n + 127) // 128"}, "the size of a block is not always 128: divide by block_size."
+)
+
+
+answers.edit(
+    {ROUNDED_UP: "int(n / block_size + 0.999)"},
+    "0.999 is not enough: a single element of a block of 1,024 is less than 0.001 of it.",
 )
 
 

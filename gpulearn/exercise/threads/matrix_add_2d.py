@@ -12,7 +12,7 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.matrices import MATRIX_ADD_2D, matrix_add_2d
 
-NO_FLOAT64 = "Add the elements as they are; a total that starts at 0.0 starts as a float64."
+NO_FLOAT64 = "Add the elements as they are: with a float64, such as 0.0, the sum becomes one."
 ONE_EACH = (
     "A thread does one element, its own, and threads outside the matrix do none: there is no need "
     "for a loop over all of them."

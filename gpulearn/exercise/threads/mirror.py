@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from gpulearn.checker import budgets
 from gpulearn.checker.answers import Answers
-from gpulearn.checker.kernel_exercise import SHARE, Launch, kernel_exercise
+from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.images import MIRROR, mirror
 
 GUARD = "x < columns and y < rows"
@@ -27,8 +28,18 @@ answers = Answers(mirror)
 answers.give({GUARD: "x < rows and y < columns", "columns - 1 - x": "columns - x"})
 
 
+def allowed(launch: Launch) -> int:
+    """A load and a store by each warp, and some room for another way to do it."""
+    assert isinstance(launch.grid, tuple)
+    assert isinstance(launch.block, tuple)
+    return 3 * math.prod(launch.grid) * -(-math.prod(launch.block) // 32)
+
+
 def cases() -> list[Launch]:
-    """Wide, tall and square; ends inside a block in both axes, one or none; a single column."""
+    """Wide, tall and square; ends inside a block in both axes, one or none; a single column.
+
+    The largest launch has four blocks across and down, so that one row of them stands out.
+    """
     rng = np.random.default_rng(7)
 
     def launch(h: int, w: int, block: tuple[int, int]) -> Launch:
@@ -38,7 +49,7 @@ def cases() -> list[Launch]:
 
     shapes = (
         *((32, 32, (16, 16)), (23, 37, (16, 8)), (37, 23, (16, 8)), (1, 50, (32, 2))),
-        *((50, 1, (2, 32)), (19, 27, (9, 8))),
+        *((50, 1, (2, 32)), (19, 27, (9, 8)), (31, 58, (16, 8))),
     )
     return [launch(*shape) for shape in shapes]
 
@@ -78,7 +89,18 @@ answers.edit(
             "        out[y, columns - 1 - i] = picture[y, i]"
         )
     },
-    SHARE,
+    ONE_EACH,
+)
+
+
+answers.edit(
+    {
+        "out[y, columns - 1 - x] = picture[y, x]": (
+            "out[y, columns - 1 - x] = picture[y, x]\n"
+            "        out[y, x] = picture[y, columns - 1 - x]"
+        )
+    },
+    ONE_EACH,
 )
 
 
@@ -99,6 +121,9 @@ EXERCISE = kernel_exercise(
     task="Mend the kernel, so that it mirrors a picture of any shape.",
     cases=cases,
     answers=answers,
-    budgets=(budgets.operations(lambda launch: 0, advice=ONE_EACH),),
+    budgets=(
+        budgets.operations(lambda launch: 0, advice=ONE_EACH),
+        budgets.requests(allowed, advice=ONE_EACH),
+    ),
     alone=ONE_EACH,
 )

@@ -12,7 +12,10 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.images import BLUE, GREEN, RED, RGB_TO_GRAY, rgb_to_gray
 
-NO_FLOAT64 = "A plain 0.299 in a kernel is a float64: use RED, GREEN and BLUE, which are float32."
+NO_FLOAT64 = (
+    "A number with a point, such as 0.299 or 0.0, is a float64 in a kernel, and so is what is "
+    "computed with it: RED, GREEN and BLUE are float32, and np.float32(0) is a sum's beginning."
+)
 ONE_EACH = (
     "A thread does one pixel, its own, and threads outside the picture do none: there is no need "
     "for a loop over all of them."
@@ -26,7 +29,10 @@ answers = Answers(rgb_to_gray)
 
 
 def cases() -> list[Launch]:
-    """Wide, tall and square; ends inside a block in both axes, one or none; a single column."""
+    """Wide, tall and square; ends inside a block in both axes, one or none; a single column.
+
+    The largest launch has four blocks across and down, so that one row of them stands out.
+    """
     rng = np.random.default_rng(5)
 
     def launch(h: int, w: int, block: tuple[int, int]) -> Launch:
@@ -36,7 +42,7 @@ def cases() -> list[Launch]:
 
     shapes = (
         *((23, 37, (16, 8)), (37, 23, (16, 8)), (32, 32, (16, 16)), (1, 50, (32, 2))),
-        *((50, 1, (2, 32)), (16, 31, (9, 8)), (19, 27, (9, 8))),
+        *((50, 1, (2, 32)), (16, 31, (9, 8)), (19, 27, (9, 8)), (31, 58, (16, 8))),
     )
     return [launch(*shape) for shape in shapes]
 

@@ -12,7 +12,9 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.vectors import SAXPY_GRID_STRIDE, saxpy_grid_stride
 
-NO_FLOAT64 = "Compute in float32, as alpha, x and y are; a total that starts at 0.0 is a float64."
+NO_FLOAT64 = (
+    "Compute in float32, as alpha, x and y are: with a float64, such as 0.0, the result is one too."
+)
 ONCE_EACH = (
     "Elements are done by several threads: begin at the thread's number in the grid, "
     "cuda.grid(1), and step by the number of threads in the grid, cuda.gridsize(1)."

@@ -12,7 +12,7 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.vectors import VECTOR_ADD, vector_add
 
-NO_FLOAT64 = "Add the elements as they are; every float64 in between makes the sum float64."
+NO_FLOAT64 = "Add the elements as they are: with a float64, such as 0.0, the sum becomes one."
 ONE_EACH = (
     "A thread does one element, its own, and threads beyond the end do none: there is no need for "
     "a loop over all of them."
@@ -32,7 +32,7 @@ def cases() -> list[Launch]:
         args, measured = (a, b, np.empty_like(a)), n in (70, 1000)
         return Launch.of(VECTOR_ADD, label, *args, grid=grid, block=block, measured=measured)
 
-    shapes = ((97, 4, 32), (1, 1, 64), (256, 2, 128), (70, 5, 32), (1000, 8, 128))
+    shapes = ((97, 4, 32), (1, 1, 64), (256, 2, 128), (70, 5, 32), (50, 3, 20), (1000, 8, 128))
     return [launch(*shape) for shape in shapes]
 
 

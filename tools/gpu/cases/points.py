@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels.points import SOA_NORMS
+from gpulearn.kernels.points import SOA_NORMS, STRETCH_POINTS
 from gpulearn.kernels.specification import poisoned
 from tools.gpu.case import Case
 from tools.gpu.cases.arrays import numbers
@@ -42,9 +42,15 @@ def array_struct(size: str) -> tuple[Array, ...]:
     return (*(numbers(n, seed=seed) for seed in (1, 2, 3)), poisoned(n))
 
 
+def stretched(size: str) -> tuple[Array, ...]:
+    n = ELEMENTS[size]
+    return (numbers(n, 3), numbers(3, seed=2), poisoned(n, 3))
+
+
 CASES = (
     Case.of(GREY_INTERLEAVED, "odd", "04", pixels, ROUNDING),
     Case.of(GREY_PLANES, "odd", "04", planes, ROUNDING),
     Case.of(AOS_NORMS, "odd", "04", struct_array, ROUNDING),
     Case.of(SOA_NORMS, "odd", "04", array_struct, ROUNDING),
+    Case.of(STRETCH_POINTS, "odd", "04", stretched, ROUNDING),
 )
