@@ -11,7 +11,7 @@ from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn.kernels.ladder import LADDER, PUBLISHED
 from gpulearn.kernels.matmul_registers import matmul_register_patch
-from gpulearn.kernels.matmul_tuning import TILES, register_tiled
+from gpulearn.kernels.matmul_tuning import TILES, register_tiled, tile_intensity
 from gpulearn.kernels.matmul_warp_tiles import HIGH, PATCH, THREADS, WIDE, matmul_warp_tiles
 from gpulearn.perf import recordings
 from gpulearn.perf import rung_rates as rates_module
@@ -214,6 +214,15 @@ def test_the_same_code_with_other_tiles_is_right(tile):
     report = rung.report(*there, c)
     assert report.findings == []
     np.testing.assert_array_equal(c.copy_to_host(), a @ b)
+
+
+@pytest.mark.parametrize(
+    ("tile", "n"), [((32, 32, 8, 4, 4), 64), ((64, 32, 8, 4, 4), 128), ((64, 64, 32, 8, 8), 192)]
+)
+def test_the_intensity_of_a_tile_is_what_the_machine_counts(tile, n):
+    a, b, c = (cuda.to_device(np.ones((n, n), np.float32)) for _ in "abc")
+    counted = register_tiled(*tile).report(a, b, c).totals
+    assert tile_intensity(*tile[:2], n) == counted.arithmetic_intensity
 
 
 def test_other_tiles_leave_the_kernel_itself_alone(reports):
