@@ -11,7 +11,14 @@ from gpulearn.kernels.ladder import Rung
 from gpulearn.kernels.matmul_ladder import multiplies
 from gpulearn.kernels.matmul_registers import matmul_register_tiled
 
-__all__ = ["MOST_THREADS", "SHARED_BYTES", "TILES", "register_tiled", "tile_intensity", "with_constants"]
+__all__ = [
+    "MOST_THREADS",
+    "SHARED_BYTES",
+    "TILES",
+    "register_tiled",
+    "tile_intensity",
+    "with_constants",
+]
 
 MOST_THREADS = 1024
 SHARED_BYTES = 48 * 1024

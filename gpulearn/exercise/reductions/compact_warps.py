@@ -84,8 +84,9 @@ answers.edit(
     {LOWER: "votes >> lane"},
     "those are the votes of the lanes from this one on: the ones before it are the lower bits.",
 )
-answers.edit({LOWER: "(1 << lane) - 1"}, 
-    "each value stays in its own place: count the lanes below that have voted yes, not all of them.",
+answers.edit(
+    {LOWER: "(1 << lane) - 1"},
+    "each value stays in its own place: count the lanes below that have voted yes, not all.",
 )
 answers.edit(
     {"[i - lane + before]": "[before]"},

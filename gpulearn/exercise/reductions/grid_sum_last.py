@@ -29,13 +29,12 @@ ADD_UP = """            for b in range(cuda.gridDim.x):
                 whole += sums[b]
 """
 
-answers.give(
-    {
-        STORE: "        cuda.threadfence()\n" + STORE,
-        FENCE: "        if",
-        f"            total[0] = whole\n{RESET}": "            total[0] = whole",
-    }
-)
+GIVEN = {
+    STORE: "        cuda.threadfence()\n" + STORE,
+    FENCE: "        if",
+    f"            total[0] = whole\n{RESET}": "            total[0] = whole",
+}
+answers.give(GIVEN)
 
 
 def cases() -> list[Launch]:
@@ -56,6 +55,7 @@ def cases() -> list[Launch]:
     ]
 
 
+answers.edit(GIVEN, "a block's ticket may be seen before its sum: a fence belongs between the two.")
 answers.edit(
     {STORE: "        cuda.threadfence()\n" + STORE, FENCE: "        if"},
     "a fence belongs between the store of a block's sum and its ticket: else another block may see "

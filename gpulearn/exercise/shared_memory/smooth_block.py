@@ -50,7 +50,9 @@ GIVEN = """\
     out[start + t] = cells[t]"""
 BEFORE_READS = "range(TIMES):\n        cuda.syncthreads()\n"
 BEFORE_WRITES = "np.float32(3)\n        cuda.syncthreads()\n"
-LEAVES = BODY.replace("    if t <= last:\n", "    if t > last:\n        return\n    if t <= last:\n", 1)
+LEAVES = BODY.replace(
+    "    if t <= last:\n", "    if t > last:\n        return\n    if t <= last:\n", 1
+)
 
 answers.give({BODY: GIVEN})
 
@@ -63,7 +65,9 @@ def cases() -> list[Launch]:
         a = rng.normal(size=n).astype(np.float32)
         grid = blocks_along(n, BLOCK) + spare
         label = f"{n} element{'s' * (n > 1)} in {label}"
-        return Launch.of(SMOOTH_BLOCK, label, a, np.empty_like(a), grid=grid, measured=n > 3 * BLOCK)
+        return Launch.of(
+            SMOOTH_BLOCK, label, a, np.empty_like(a), grid=grid, measured=n > 3 * BLOCK
+        )
 
     return [
         launch(4 * BLOCK, "4 full blocks"),
@@ -76,8 +80,7 @@ def cases() -> list[Launch]:
 
 answers.edit(
     {BODY: GIVEN},
-    "one thread replaces a cell that its neighbours may still have to read in this round: all "
-    "reads of a round must be done before its first write.",
+    "the cell is replaced while a neighbour still needs it: first all reads, then the writes.",
 )
 answers.edit(
     {BEFORE_WRITES: "np.float32(3)\n"},
@@ -107,15 +110,13 @@ answers.edit(
     "syncwarp waits for the lanes of one warp, and at the ends of a warp the neighbours belong to "
     "another: the whole block has to wait.",
 )
-answers.edit(
-    {"range(TIMES)": "range(1)"}, "it is smoothed once: the loop takes TIMES rounds."
-)
+answers.edit({"range(TIMES)": "range(1)"}, "it is smoothed once: the loop takes TIMES rounds.")
 answers.edit(
     {"range(TIMES)": "range(TIMES - 1)"}, "one round is missing: the loop takes TIMES rounds."
 )
 answers.edit(
     {"cells[max(t - 1, 0)]": "cells[t - 1]"},
-    "thread 0 has no left neighbour, and cells[-1] is the last cell: it takes its own cell instead.",
+    "thread 0 has no left neighbour, and cells[-1] is the last cell: let it take its own instead.",
 )
 answers.edit(
     {"min(t + 1, last)": "min(t + 1, BLOCK - 1)"},
@@ -128,9 +129,7 @@ answers.edit(
     {"(left + cells[t] + right) / np.float32(3)": "(left + right) / np.float32(2)"},
     "the element itself is left out: the mean is that of three.",
 )
-answers.edit(
-    {" / np.float32(3)": ""}, "that is the sum of the three: divide it by 3."
-)
+answers.edit({" / np.float32(3)": ""}, "that is the sum of the three: divide it by 3.")
 
 
 @answers.wrong("nothing is written: out is left as it was.")
