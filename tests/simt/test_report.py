@@ -167,3 +167,20 @@ def test_shares_are_those_of_each_thread_counted_by_hand():
     report = gl.xray(uneven)[3, 32](np.ones(8, np.float32), np.zeros(70))
     counted = [2 * (i % 5) + (i < 70) for i in range(96)]
     assert report.shares == (max(counted), sum(counted) / 96)
+
+
+@cuda.jit
+def told(a):
+    """What it does.
+
+    In two paragraphs.
+    """
+    a[cuda.threadIdx.x] = 1
+
+
+def test_a_docstring_costs_nothing_and_is_left_out():
+    report = gl.xray(told)[1, 32](cuda.to_device(np.zeros(32, np.float32)))
+    for shown in (str(report), report._repr_html_()):
+        assert "two paragraphs" not in shown
+        assert "def told(a):" in shown
+        assert "a[cuda.threadIdx.x] = 1" in shown
