@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda
-from gpulearn.kernels.reduction import THREADS, few_blocks, sums_in_rounds
+from gpulearn.kernels.reduction import FULL_WARP, THREADS, WARP, few_blocks, sums_in_rounds
 from gpulearn.kernels.specification import Specification
 
 __all__ = [
     "GRID_SUM_ATOMIC",
     "GRID_SUM_COOPERATIVE",
+    "GRID_SUM_LAST",
     "grid_sum_atomic",
     "grid_sum_cooperative",
+    "grid_sum_last",
 ]
 
 Vector = np.ndarray[tuple[int], Any]
@@ -100,6 +102,54 @@ def grid_sum_cooperative(values: Vector, sums: Vector, total: Vector) -> None:
         total[0] = mine
 
 
+@cuda.jit
+def grid_sum_last(values: Vector, sums: Vector, ticket: Vector, total: Vector) -> None:
+    """Each block stores its sum and draws a ticket; whoever draws the last adds the sums up.
+
+    A fence stands between a block's sum and its ticket: whoever sees the ticket sees the sum. The
+    second one keeps the last block from reading sums before it has its ticket. Who adds what to
+    whom is fixed, so the result is the same in every run; in the end the ticket is 0 again, for
+    the next launch.
+
+    Args:
+        values: float32, shape (n,).
+        sums: float32, one element for each block.
+        ticket: int32, shape (1,); must hold 0 before the launch.
+        total: float32, shape (1,).
+
+    Launch: blocks of one warp, 32 threads. The pattern is that of the sample
+    "threadFenceReduction" of the CUDA toolkit.
+
+    >>> total, ticket = np.zeros(1, np.float32), np.zeros(1, np.int32)
+    >>> grid_sum_last[4, 32](np.ones(1000, np.float32), np.zeros(4, np.float32), ticket, total)
+    >>> total, ticket
+    (array([1000.], dtype=float32), array([0], dtype=int32))
+    """
+    part = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        part += values[i]
+    for step in (16, 8, 4, 2, 1):
+        part += cuda.shfl_down_sync(FULL_WARP, part, step)
+    if cuda.threadIdx.x == 0:
+        sums[cuda.blockIdx.x] = part
+        cuda.threadfence()
+        if cuda.atomic.add(ticket, 0, 1) == cuda.gridDim.x - 1:
+            cuda.threadfence()
+            whole = np.float32(0)
+            for b in range(cuda.gridDim.x):
+                whole += sums[b]
+            total[0] = whole
+            cuda.atomic.exch(ticket, 0, 0)
+
+
+def sums_ticket_and_total(
+    values: Vector, sums: Vector, ticket: Vector, total: Vector
+) -> tuple[Vector, Vector, Vector]:
+    """What `grid_sum_last` must leave in `sums`, `ticket` and `total`."""
+    whole = values.sum(dtype=np.float64, keepdims=True)
+    return sums_in_rounds(values, sums, WARP)[0], np.zeros_like(ticket), whole.astype(total.dtype)
+
+
 def raised_total(values: Vector, total: Vector) -> tuple[Vector]:
     """What `grid_sum_atomic` must leave in `total`, added in float64."""
     return ((total + values.sum(dtype=np.float64)).astype(total.dtype),)
@@ -124,4 +174,12 @@ GRID_SUM_COOPERATIVE = Specification(
     grid=lambda values, sums, total, block: sums.size,
     block=THREADS,
     outputs=(1, 2),
+)
+GRID_SUM_LAST = Specification(
+    grid_sum_last,
+    sums_ticket_and_total,
+    grid=lambda values, sums, ticket, total, block: sums.size,
+    block=WARP,
+    outputs=(1, 3),
+    updated=(2,),
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -14,14 +14,40 @@ from gpulearn.kernels.matmul_ladder import MATMUL_COALESCED, MATMUL_NAIVE, MATMU
 from gpulearn.kernels.matmul_pairs import MATMUL_VECTORISED
 from gpulearn.kernels.specification import Specification
 from gpulearn.simt.host.xray import xray
+from gpulearn.simt.observers.counters import Counts
 
 if TYPE_CHECKING:
     from gpulearn.simt.report.report import Report
 
-__all__ = ["LADDER", "PUBLISHED", "PUBLISHED_SOURCE", "Rung", "ladder_reports"]
+__all__ = [
+    "CUBLAS_BY_PEAK",
+    "LADDER",
+    "PUBLISHED",
+    "PUBLISHED_SOURCE",
+    "Counted",
+    "Product",
+    "Rung",
+    "ladder_counts",
+    "ladder_reports",
+]
 
 Matrix = np.ndarray[tuple[int, int], Any]
 Pair = tuple[int, int]
+
+
+class Counted(Protocol):
+    """What has the counters of a launch: its report, or a `Product`."""
+
+    @property
+    def totals(self) -> Counts:
+        """The counters of the whole launch."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """What a product costs at a size at which it was not launched."""
+
+    totals: Counts
 
 
 @dataclass(frozen=True)
@@ -94,7 +120,11 @@ PUBLISHED = {
     "wide loads": 0.784,
     "warp tiles": 0.937,
 }
-PUBLISHED_SOURCE = "SGEMM_CUDA (S. Boehm), CUDA C++ on an RTX A6000, n = 4096"
+PUBLISHED_SOURCE = "SGEMM_CUDA (S. Boehm), CUDA C++ on an RTX A6000, n = 4092"
+# cuBLAS there, in GFLOP/s, by the float32 peak of the A6000's data sheet
+CUBLAS_BY_PEAK = 23_249.6 / 38_700
+SIDE = 128  # every rung's tiles divide it
+NOT_ADDITIVE = ("distinct_sectors", "block_sectors", "atomic_contention")
 
 
 def ladder_reports(n: int = 256) -> dict[str, Report]:
@@ -115,3 +145,38 @@ def ladder_reports(n: int = 256) -> dict[str, Report]:
     for rung in LADDER.values():
         made[rung.name] = rung.report(a, b, cuda.device_array((n, n), np.float32))
     return made
+
+
+def ladder_counts(n: int = 4096) -> dict[str, Product]:
+    """Each rung's counters for a product of two n × n matrices, without launching it.
+
+    A block walks along k and then stores its part of C, so the counters of one tile of C are
+    a + b·k. Two small launches give a and b; with n² / 128² such tiles the counters are exact.
+    What a cache would keep (`distinct_sectors`) does not add up, and is 0.
+
+    Raises:
+        BadInput: n is not a multiple of 128 above zero.
+
+    >>> ladder_counts(4096)["warp tiles"].totals.flops32 == 2 * 4096**3
+    True
+    """
+    n = require.whole("n", n)
+    if n % SIDE:
+        raise BadInput(f"n is {n}: give a multiple of {SIDE}, which the tiles of all rungs divide.")
+    rng = np.random.default_rng(0)
+    found = {}
+    for rung in LADDER.values():
+        half, whole = (_tile_counts(rung, k, rng) for k in (SIDE // 2, SIDE))
+        sums = {}
+        for field in fields(Counts):
+            first, second = getattr(half, field.name), getattr(whole, field.name)
+            slope = (second - first) * n // (SIDE // 2)  # a multiple of n / 64
+            sums[field.name] = (n // SIDE) ** 2 * (2 * first - second + slope)
+        found[rung.name] = Product(Counts(**sums | dict.fromkeys(NOT_ADDITIVE, 0)))
+    return found
+
+
+def _tile_counts(rung: Rung, k: int, rng: np.random.Generator) -> Counts:
+    shapes = (SIDE, k), (k, SIDE)
+    a, b = (cuda.to_device(rng.standard_normal(shape, dtype=np.float32)) for shape in shapes)
+    return rung.report(a, b, cuda.device_array((SIDE, SIDE), np.float32)).totals

@@ -11,7 +11,14 @@ from gpulearn.kernels.ladder import Rung
 from gpulearn.kernels.matmul_ladder import multiplies
 from gpulearn.kernels.matmul_registers import matmul_register_tiled
 
-__all__ = ["MOST_THREADS", "SHARED_BYTES", "TILES", "register_tiled", "with_constants"]
+__all__ = [
+    "MOST_THREADS",
+    "SHARED_BYTES",
+    "TILES",
+    "register_tiled",
+    "tile_intensity",
+    "with_constants",
+]
 
 MOST_THREADS = 1024
 SHARED_BYTES = 48 * 1024
@@ -81,3 +88,23 @@ def with_constants(kernel: Any, constants: dict[str, Any], **options: Any) -> An
             scope |= {n: v for n, v in function.__globals__.items() if n not in scope}
             scope[name] = cuda.jit(device=True)(FunctionType(function.__code__, scope, name))
     return cuda.jit(**options)(FunctionType(plain.__code__, scope, plain.__name__))
+
+
+def tile_intensity(rows: int, columns: int, n: int) -> float:
+    """Operations for each byte that a product of n × n float32 moves, tile by tile.
+
+    Each block computes `rows` × `columns` elements of C. It loads what they need of A and of B
+    once, into shared memory, and stores each of them once. A multiplication and an addition are
+    two operations.
+
+    Args:
+        rows: of C that a block computes; divides n.
+        columns: of C that a block computes; divides n.
+        n: rows and columns of the three matrices.
+
+    >>> round(tile_intensity(32, 32, 4096), 2), tile_intensity(64, 32, 64)
+    (7.97, 8.0)
+    """
+    operations = 2 * rows * columns * n
+    elements = rows * n + n * columns + rows * columns  # of A, of B, of C
+    return operations / (4 * elements)

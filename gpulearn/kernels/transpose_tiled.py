@@ -12,7 +12,7 @@ import numpy as np
 from gpulearn import cuda
 from gpulearn.kernels.specification import Specification, blocks_along
 
-__all__ = ["PADDED", "TILE", "TRANSPOSE_TILED", "transpose_tiled"]
+__all__ = ["PADDED", "TILE", "TRANSPOSE_TILED", "column_passes", "transpose_tiled"]
 
 TILE = 32  # rows and columns of a tile: a warp for each row
 PADDED = TILE + 1  # floats in a row of the tile, one of them never used
@@ -52,6 +52,27 @@ def transpose_tiled(image: Matrix, out: Matrix) -> None:
     cuda.syncthreads()
     if x0 + ty < out.shape[0] and y0 + tx < out.shape[1]:
         out[x0 + ty, y0 + tx] = tile[tx, ty]
+
+
+def column_passes(side: int, width: int) -> int:
+    """Passes over shared memory in which a warp reads `tile[tx, ty]` of a square tile.
+
+    The block has `side` × `side` threads, and `tile` as many float32; a row of the tile takes
+    `width` words. Where a row of threads is shorter than a warp, the warp reads several columns.
+
+    Args:
+        side: 8, 16 or 32.
+        width: words from one row of the tile to the next, at least `side`.
+
+    >>> column_passes(32, 32), column_passes(32, 33), column_passes(16, 16)
+    (32, 1, 8)
+    """
+    words_of_bank: list[set[int]] = [set() for _ in range(32)]
+    for lane in range(32):
+        tx, ty = lane % side, lane // side
+        word = tx * width + ty
+        words_of_bank[word % 32].add(word)
+    return max(len(words) for words in words_of_bank)
 
 
 def transposed(image: Matrix, out: Matrix) -> tuple[Matrix]:

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpulearn import cuda, require
 from gpulearn.device import selection
 from gpulearn.errors import BadInput
-from gpulearn.kernels.ladder import LADDER, ladder_reports
+from gpulearn.kernels.ladder import LADDER, Counted, ladder_counts
 from gpulearn.kernels.matmul import matmul_flops
 from gpulearn.perf import recordings, timing
 from gpulearn.perf.gpus import gpu_spec
@@ -25,11 +25,9 @@ from gpulearn.perf.matmul_times import float32_products, random_matrix
 from gpulearn.perf.roofline import roof
 from gpulearn.perf.series import Provenance
 
-if TYPE_CHECKING:
-    from gpulearn.simt.report.report import Report
-
 __all__ = [
     "LIBRARY",
+    "PEAK",
     "Rate",
     "kernel_roofs",
     "ladder_rates",
@@ -37,9 +35,11 @@ __all__ = [
     "modelled_rates",
     "recorded_rates",
     "recorded_sizes",
+    "whole_of",
 ]
 
 LIBRARY = "torch.matmul"
+PEAK = "peak rate"  # what stands in the library's place where rates are modelled
 LIVE_SIZE = 2048  # large enough for every multiprocessor, small enough for the lowest rung
 SHOWN_SIZE = 4096  # of a recording, as in the published numbers
 
@@ -53,11 +53,11 @@ class Rate:
     limit: str = ""
 
 
-def kernel_roofs(report: Report, gpu: str = "T4") -> dict[str, float]:
+def kernel_roofs(report: Counted, gpu: str = "T4") -> dict[str, float]:
     """The most operations per second that each of three resources of a GPU lets a kernel do.
 
     Args:
-        report: what `gl.xray` returned.
+        report: what `gl.xray` returned, or one of `gl.kernels.ladder_counts`.
         gpu: one of `gpulearn.perf.gpus.GPUS`.
 
     Returns:
@@ -67,9 +67,9 @@ def kernel_roofs(report: Report, gpu: str = "T4") -> dict[str, float]:
     Raises:
         BadInput: the launch did no arithmetic, or the GPU is not known.
 
-    >>> roofs = kernel_roofs(ladder_reports(64)["shared tile"], "T4")
+    >>> roofs = kernel_roofs(ladder_counts(4096)["shared tile"], "T4")
     >>> [f"{name} {rate / 1e9:,.0f}" for name, rate in roofs.items()]
-    ['arithmetic 8,100', 'memory 2,048', 'shared memory 982']
+    ['arithmetic 8,100', 'memory 2,550', 'shared memory 982']
     """
     totals: Any = getattr(report, "totals", None)
     work = getattr(totals, "flops32", 0) + getattr(totals, "flops64", 0)
@@ -86,8 +86,8 @@ def kernel_roofs(report: Report, gpu: str = "T4") -> dict[str, float]:
     return roofs
 
 
-def modelled_rates(reports: Mapping[str, Report], gpu: str = "T4") -> dict[str, Rate]:
-    """Each rung's rate at best, the library's at the peak of the ordinary units."""
+def modelled_rates(reports: Mapping[str, Counted], gpu: str = "T4") -> dict[str, Rate]:
+    """Each rung's rate at best, and the peak of the units that they use."""
     where = Provenance("modelled", f"three roofs of the {gpu}")
     found = {}
     for name, report in reports.items():
@@ -95,18 +95,24 @@ def modelled_rates(reports: Mapping[str, Report], gpu: str = "T4") -> dict[str, 
         limit = min(roofs, key=lambda r: roofs[r])
         found[name] = Rate(roofs[limit], where, limit)
     peak = roof(gpu, units="vector").peak
-    return found | {LIBRARY: Rate(peak, where, "arithmetic")}
+    return found | {PEAK: Rate(peak, where)}
+
+
+def whole_of(rates: Mapping[str, Rate]) -> str:
+    """What the rates of the rungs are held against: the library, or the peak if modelled."""
+    return LIBRARY if LIBRARY in rates else PEAK
 
 
 def ladder_rates(
-    reports: Mapping[str, Report] | None = None, gpu: str | None = None, n: int | None = None
+    reports: Mapping[str, Counted] | None = None, gpu: str | None = None, n: int | None = None
 ) -> dict[str, Rate]:
-    """Each rung's rate and the library's, in true float32.
+    """Each rung's rate, and last the library's in true float32; if modelled, the peak instead.
 
     Live where there is a GPU, else recorded where there is a recording, else modelled for a T4.
 
     Args:
-        reports: what `gl.kernels.ladder_reports` returned; needed for the model alone.
+        reports: what the model takes, such as `gl.kernels.ladder_counts(n)`; by default that of
+            n = 4,096.
         gpu: a GPU to model, whatever is here.
         n: rows and columns of the matrices, of a size that was recorded. Without it, live rates
             are for n = 2,048 and recorded ones for 4,096 or the next smaller size.
@@ -117,7 +123,7 @@ def ladder_rates(
     """
     if reports is not None and not isinstance(reports, Mapping):
         raise BadInput(
-            f"reports is {require.shown(reports)}: give what gl.kernels.ladder_reports() returns."
+            f"reports is {require.shown(reports)}: give what gl.kernels.ladder_counts() returns."
         )
     if n is not None:
         return recorded_rates(n)
@@ -126,7 +132,7 @@ def ladder_rates(
             return live_rates()
         if sizes := recorded_sizes():
             return recorded_rates(max((n for n in sizes if n <= SHOWN_SIZE), default=min(sizes)))
-    return modelled_rates(reports or ladder_reports(), gpu or "T4")
+    return modelled_rates(reports or ladder_counts(SHOWN_SIZE), gpu or "T4")
 
 
 def recorded_sizes() -> list[int]:

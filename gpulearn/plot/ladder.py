@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.kernels.ladder import LADDER, PUBLISHED, PUBLISHED_SOURCE
+from gpulearn.kernels.ladder import (
+    CUBLAS_BY_PEAK,
+    LADDER,
+    PUBLISHED,
+    PUBLISHED_SOURCE,
+    Counted,
+)
 from gpulearn.perf.gpus import GPUS
-from gpulearn.perf.rung_rates import LIBRARY, Rate, ladder_rates, recorded_sizes
+from gpulearn.perf.rung_rates import PEAK, Rate, ladder_rates, recorded_sizes, whole_of
 from gpulearn.plot.controls import Explorer, choices
 from gpulearn.plot.style import figure
 from gpulearn.simt.observers.traffic import WARP
@@ -19,11 +25,10 @@ from gpulearn.tables import Table, table
 
 if TYPE_CHECKING:
     from gpulearn.simt.observers.counters import Counts
-    from gpulearn.simt.report.report import Report
 
 __all__ = ["compare_rungs", "ladder_explorer"]
 
-RATE, SHARE = "rate", "share of torch.matmul"
+RATE, SHARE = "rate", "share"
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,7 @@ class Measure:
 
 
 MEASURES = {
-    SHARE: Measure("share of torch.matmul's rate (%)", "more is better"),
+    SHARE: Measure("share of {whole} (%)", "more is better"),
     RATE: Measure("rate (GFLOP/s)", "more is better"),
     "FLOP per byte": Measure(
         "operations for each byte that is moved", "more is better", lambda t: t.arithmetic_intensity
@@ -60,12 +65,12 @@ MEASURES = {
 
 
 def draw_ladder(
-    reports: Mapping[str, Report], rates: Mapping[str, Rate], measure: str
+    reports: Mapping[str, Counted], rates: Mapping[str, Rate], measure: str
 ) -> tuple[Picture, str]:
     """Draw one measure of every rung, with the published shares beside it.
 
     Args:
-        reports: what `gl.kernels.ladder_reports` returned.
+        reports: what `gl.kernels.ladder_counts` returned.
         rates: what `gl.perf.ladder_rates` returned.
         measure: one of `MEASURES`.
 
@@ -75,38 +80,46 @@ def draw_ladder(
     chosen = MEASURES[measure]
     ours = _values(reports, rates, measure)
     origin = _origin(rates) if chosen.value is None else "counted by the SIMT machine"
-    names = [*reports, LIBRARY]
-    published = {**PUBLISHED, LIBRARY: 1.0}
+    whole = whole_of(rates)
+    label = chosen.label.format(whole="the peak rate" if whole == PEAK else f"{whole}'s rate")
+    names = [*reports, whole]
+    published = {n: 100 * share * _unit(whole) for n, share in PUBLISHED.items()}
+    others = f"% of {'the peak rate' if whole == PEAK else 'cuBLAS'}"
     with figure(9.5, 3.9, columns=2, sharey=True, width_ratios=(3, 2)) as (fig, (left, right)):
         missing = "not counted" if chosen.value else "not timed"
         _bars(left, names, ours, missing, color="C0")
-        shares = {n: 100 * published[n] for n in names if n in published}
-        _bars(right, names, shares, "not published", color="C1", hatch="///")
-        left.set_xlabel(f"{chosen.label}; {chosen.best}", fontsize=9)
+        _bars(right, names, {**published, whole: 100.0}, "not published", color="C1", hatch="///")
+        left.set_xlabel(f"{label}; {chosen.best}", fontsize=9)
         left.set_title(f"these kernels, {origin}", loc="left", fontsize=9)
-        right.set_xlabel("share of cuBLAS's rate (%); more is better", fontsize=9)
+        right.set_xlabel(f"{others}; more is better", fontsize=9)
         right.set_title("published: CUDA C++, RTX A6000", loc="left", fontsize=9)
         left.invert_yaxis()
     said = ", ".join(f"{name} {_number(value)}" for name, value in ours.items())
-    sentence = f"{chosen.label[0].upper()}{chosen.label[1:]}, {origin}: {said}."
-    elsewhere = ", ".join(f"{name} {100 * share:.3g}" for name, share in PUBLISHED.items())
-    alt = f"{sentence} Published shares of cuBLAS in %, {PUBLISHED_SOURCE}: {elsewhere}."
+    sentence = f"{label[0].upper()}{label[1:]}, {origin}: {said}."
+    elsewhere = ", ".join(f"{name} {_number(share)}" for name, share in published.items())
+    alt = f"{sentence} Published, {others}, {PUBLISHED_SOURCE}: {elsewhere}."
     return show(fig, alt), sentence
 
 
 def _values(
-    reports: Mapping[str, Report], rates: Mapping[str, Rate], measure: str
+    reports: Mapping[str, Counted], rates: Mapping[str, Rate], measure: str
 ) -> dict[str, float]:
     value = MEASURES[measure].value
     if value is not None:
         return {name: value(report.totals) for name, report in reports.items()}
-    names = [*(name for name in reports if name in rates), LIBRARY]
-    unit = 1e9 if measure == RATE else rates[LIBRARY].flops_per_second / 100
+    whole = whole_of(rates)
+    names = [*(name for name in reports if name in rates), whole]
+    unit = 1e9 if measure == RATE else rates[whole].flops_per_second / 100
     return {name: rates[name].flops_per_second / unit for name in names}
 
 
 def _origin(rates: Mapping[str, Rate]) -> str:
-    return str(rates[LIBRARY].provenance)
+    return str(rates[whole_of(rates)].provenance)
+
+
+def _unit(whole: str) -> float:
+    """What a published share of cuBLAS is of the same whole: of the library, or of the peak."""
+    return CUBLAS_BY_PEAK if whole == PEAK else 1.0
 
 
 def _number(value: float) -> str:
@@ -125,11 +138,11 @@ def _bars(
     axes.tick_params(axis="both", labelsize=9)
 
 
-def ladder_explorer(reports: Mapping[str, Report]) -> Explorer:
+def ladder_explorer(reports: Mapping[str, Counted]) -> Explorer:
     """The ladder chart: choose what the bars stand for, and a rate's recorded size or modelled GPU.
 
     Args:
-        reports: what `gl.kernels.ladder_reports` returned.
+        reports: what `gl.kernels.ladder_counts` returned.
 
     Raises:
         BadInput: `reports` has other names than the rungs of the ladder.
@@ -137,7 +150,7 @@ def ladder_explorer(reports: Mapping[str, Report]) -> Explorer:
     require.package("ipywidgets", "gl.plot.ladder_explorer")
     _need(reports)
     here = ladder_rates(reports)
-    origin = here[LIBRARY].provenance
+    origin = here[whole_of(here)].provenance
     first: list[tuple[str, str | int]] = [] if origin.kind == "modelled" else [(str(origin), "")]
     others = [n for n in recorded_sizes() if f"n = {n}," not in f"{origin},"]
     recorded: list[tuple[str, str | int]] = [(f"recorded, n = {n}", n) for n in others]
@@ -157,12 +170,12 @@ def ladder_explorer(reports: Mapping[str, Report]) -> Explorer:
 
 
 def compare_rungs(
-    reports: Mapping[str, Report], gpu: str | None = None, n: int | None = None
+    reports: Mapping[str, Counted], gpu: str | None = None, n: int | None = None
 ) -> Table:
     """The ladder as a table: rate, share of the library, what limits it, and the published share.
 
     Args:
-        reports: what `gl.kernels.ladder_reports` returned.
+        reports: what `gl.kernels.ladder_counts` returned.
         gpu: a GPU to model; by default what is live or recorded, else a T4's model.
         n: a recorded size; by default 4,096.
 
@@ -171,24 +184,29 @@ def compare_rungs(
     """
     _need(reports)
     rates = ladder_rates(reports, gpu, n)
-    best = rates[LIBRARY].flops_per_second
+    whole = whole_of(rates)
+    unit, of = (_unit(whole), "peak") if whole == PEAK else (1.0, "cuBLAS")
+    best = rates[whole].flops_per_second
+    published = {name: share * unit for name, share in PUBLISHED.items()}
     rows = [
         {
             "rung": name,
             "GFLOP/s": _number(rates[name].flops_per_second / 1e9),
-            "% of torch.matmul": _number(100 * rates[name].flops_per_second / best),
+            f"% of {whole}": _number(100 * rates[name].flops_per_second / best),
             "limit": rates[name].limit or "–",
-            "published, % of cuBLAS": f"{100 * PUBLISHED[name]:.3g}" if name in PUBLISHED else "–",
+            f"published, % of {of}": _number(100 * published[name]) if name in published else "–",
         }
-        for name in (*reports, LIBRARY)
+        for name in (*reports, whole)
         if name in rates
     ]
     caption = f"GFLOP/s: {_origin(rates)}. Published: {PUBLISHED_SOURCE}."
+    if whole == PEAK:
+        caption += f" cuBLAS reached {CUBLAS_BY_PEAK:.0%} of the peak there."
     return table(rows, caption)
 
 
 def _need(reports: Any) -> None:
     if not isinstance(reports, Mapping) or set(reports) != set(LADDER):
         raise BadInput(
-            f"reports is {require.shown(reports)}: give what gl.kernels.ladder_reports() returns."
+            f"reports is {require.shown(reports)}: give what gl.kernels.ladder_counts() returns."
         )

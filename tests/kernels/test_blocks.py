@@ -5,12 +5,22 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.blocks import BLOCK, BLOCK_SUM, REVERSE_BLOCK, block_sum, reverse_block
+from gpulearn.kernels.blocks import (
+    BLOCK,
+    BLOCK_SUM,
+    REVERSE_BLOCK,
+    SMOOTH_BLOCK,
+    TIMES,
+    block_sum,
+    reverse_block,
+    smooth_block,
+)
 from gpulearn.kernels.specification import poisoned
 
 SIGNATURES = {
     reverse_block: "void(float32[::1])",
     block_sum: "void(float32[::1], float32[::1])",
+    smooth_block: "void(float32[::1], float32[::1])",
 }
 SIZES = [1, 31, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK, 1000]
 WARPS = BLOCK // 32
@@ -48,6 +58,23 @@ def test_each_stretch_is_summed(n):
     np.testing.assert_allclose(out.copy_to_host(), *expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("n", SIZES)
+def test_each_stretch_is_smoothed(n):
+    a = np.random.default_rng(n).normal(size=n).astype(np.float32)
+    expected = [float(x) for x in a]
+    for _ in range(TIMES):  # by a plain loop
+        last = list(expected)
+        for i in range(n):
+            left = last[i - 1] if i % BLOCK else last[i]
+            right = last[i + 1] if i + 1 < n and (i + 1) % BLOCK else last[i]
+            expected[i] = (left + last[i] + right) / 3
+    out = cuda.to_device(poisoned(n))
+    report = gl.xray(smooth_block)[SMOOTH_BLOCK.shape(a, out)](cuda.to_device(a), out)
+    assert not report.findings
+    np.testing.assert_allclose(*SMOOTH_BLOCK.reference(a, None), expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(out.copy_to_host(), expected, rtol=1e-5, atol=1e-6)
+
+
 def test_costs():
     a = cuda.to_device(np.ones(10 * BLOCK, np.float32))
     turned = gl.xray(reverse_block)[10, BLOCK](a).totals
@@ -55,6 +82,8 @@ def test_costs():
     assert turned.barriers == 10 * WARPS
     summed = gl.xray(block_sum)[10, BLOCK](a, cuda.to_device(np.zeros(10, np.float32))).totals
     assert summed.barriers == 10 * WARPS * 7  # log₂ 128
-    for totals in (turned, summed):
+    smoothed = gl.xray(smooth_block)[10, BLOCK](a, cuda.to_device(poisoned(10 * BLOCK))).totals
+    assert smoothed.barriers == 10 * WARPS * 2 * TIMES
+    for totals in (turned, summed, smoothed):
         assert totals.shared_load_conflicts == totals.shared_store_conflicts == 0
         assert totals.flops64 == 0

@@ -8,8 +8,10 @@ from gpulearn import cuda
 from gpulearn.kernels.grid_sum import (
     GRID_SUM_ATOMIC,
     GRID_SUM_COOPERATIVE,
+    GRID_SUM_LAST,
     grid_sum_atomic,
     grid_sum_cooperative,
+    grid_sum_last,
 )
 from gpulearn.kernels.reduction import (
     WARP_SUM,
@@ -34,6 +36,7 @@ SIGNATURES = {
     **dict.fromkeys((*LADDER, sum_blocks, warp_sum), "void(float32[::1], float32[::1])"),
     grid_sum_atomic: "void(float32[::1], float32[::1])",
     grid_sum_cooperative: "void(float32[::1], float32[::1], float32[::1])",
+    grid_sum_last: "void(float32[::1], float32[::1], int32[::1], float32[::1])",
 }
 
 
@@ -111,6 +114,21 @@ def test_one_launch_sums_the_grid(n):
     report = gl.xray(grid_sum_cooperative)[5, 64](cuda.to_device(values(n)), sums, total)
     assert not report.findings
     assert total.copy_to_host()[0] == values(n).sum()
+
+
+@pytest.mark.parametrize("n", [0, 1, 999, 5000])
+def test_the_last_block_sums_the_grid_whoever_it_is_and_again(n):
+    given, ticket = cuda.to_device(values(n)), cuda.to_device(np.zeros(1, np.int32))
+    for number in range(3):
+        sums = cuda.to_device(np.full(7, np.nan, np.float32))
+        total = cuda.to_device(np.full(1, np.nan, np.float32))
+        with gl.block_order(number):
+            report = gl.xray(grid_sum_last)[7, 32](given, sums, ticket, total)
+        assert not report.findings
+        assert total.copy_to_host()[0] == values(n).sum()
+        expected = GRID_SUM_LAST.reference(values(n), np.zeros(7), np.zeros(1, np.int32), total)
+        np.testing.assert_array_equal(sums.copy_to_host(), expected[0])
+        assert ticket.copy_to_host()[0] == 0
 
 
 def test_an_atomic_float_sum_depends_on_the_order_of_the_blocks_and_a_tree_does_not():

@@ -5,7 +5,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.transpose_tiled import TILE, TRANSPOSE_TILED, transpose_tiled
+from gpulearn.kernels.transpose_tiled import TILE, TRANSPOSE_TILED, column_passes, transpose_tiled
 
 SIGNATURES = {
     transpose_tiled: "void(float32[:, ::1], float32[:, ::1])",
@@ -39,3 +39,21 @@ def test_costs():
     assert (totals.sectors_per_load, totals.sectors_per_store) == (4, 4)
     assert totals.barriers == 4 * 2 * TILE
     assert totals.shared_load_conflicts == totals.shared_store_conflicts == 0
+
+
+@pytest.mark.parametrize("side", [8, 16, 32])
+@pytest.mark.parametrize("spare", range(0, 10))
+def test_the_passes_of_a_column_are_those_that_the_machine_counts(side, spare):
+    width = side + spare
+
+    @cuda.jit
+    def turn(out):
+        tile = cuda.shared.array((side, width), np.float32)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        tile[ty, tx] = tx
+        cuda.syncthreads()
+        out[ty, tx] = tile[tx, ty]
+
+    report = gl.xray(turn)[1, (side, side)](cuda.to_device(np.zeros((side, side), np.float32)))
+    warps = side * side // 32
+    assert column_passes(side, width) == report.totals.shared_load_wavefronts / warps

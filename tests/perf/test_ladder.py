@@ -9,14 +9,14 @@ import pytest
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput
-from gpulearn.kernels.ladder import LADDER, PUBLISHED
+from gpulearn.kernels.ladder import LADDER, NOT_ADDITIVE, PUBLISHED, ladder_counts
 from gpulearn.kernels.matmul_registers import matmul_register_patch
-from gpulearn.kernels.matmul_tuning import TILES, register_tiled
+from gpulearn.kernels.matmul_tuning import TILES, register_tiled, tile_intensity
 from gpulearn.kernels.matmul_warp_tiles import HIGH, PATCH, THREADS, WIDE, matmul_warp_tiles
 from gpulearn.perf import recordings
 from gpulearn.perf import rung_rates as rates_module
 from gpulearn.perf.gpus import GPUS, gpu_spec
-from gpulearn.perf.rung_rates import LIBRARY, kernel_roofs, live_rates, modelled_rates
+from gpulearn.perf.rung_rates import LIBRARY, PEAK, Rate, kernel_roofs, live_rates, modelled_rates
 from gpulearn.perf.series import Provenance
 from gpulearn.plot.ladder import MEASURES, draw_ladder
 from gpulearn.plot.tiles import first_patch
@@ -36,7 +36,7 @@ def nothing_here(monkeypatch):
 def test_the_lowest_of_three_roofs_is_the_rate(reports):
     for gpu in GPUS:
         for name, rate in modelled_rates(reports, gpu).items():
-            if name == LIBRARY:
+            if name == PEAK:
                 assert rate.flops_per_second == gpu_spec(gpu).vector["float32"]
                 continue
             roofs = kernel_roofs(reports[name], gpu)
@@ -166,13 +166,43 @@ def test_live_rates_run_every_rung_and_the_library(monkeypatch):
     assert {rate.provenance.kind for rate in found.values()} == {"measured"}
 
 
+@pytest.mark.usefixtures("nothing_here")
+def test_a_rate_that_is_timed_stands_beside_the_librarys_share(reports):
+    rates = {n: Rate(5e11, Provenance("measured", "T4")) for n in (*LADDER, LIBRARY)}
+    picture, _ = draw_ladder(reports, rates, "share")
+    assert "Share of torch.matmul's rate (%)" in picture.alt
+    assert "naive 1.3, coalesced 8.5, shared tile 12.8" in picture.alt
+
+
+def test_counters_of_a_large_product_are_those_of_its_launch(reports):
+    found = ladder_counts(128)
+    for name, report in reports.items():
+        counted = found[name].totals.as_dict()
+        for field, value in report.totals.as_dict().items():
+            if field not in NOT_ADDITIVE:
+                assert counted[field] == value, (name, field)
+    a, b, c = (cuda.to_device(np.ones((256, 256), np.float32)) for _ in "abc")
+    larger = ladder_counts(256)
+    for name in ("shared tile", "warp tiles"):
+        counted, launched = larger[name].totals, LADDER[name].report(a, b, c).totals
+        for field, value in launched.as_dict().items():
+            if field not in NOT_ADDITIVE:
+                assert getattr(counted, field) == value, (name, field)
+
+
+def test_sizes_that_a_tile_does_not_divide_are_not_reckoned():
+    with pytest.raises(BadInput, match="n is 200: give a multiple of 128"):
+        ladder_counts(200)
+
+
 @pytest.mark.parametrize("measure", MEASURES)
 def test_the_chart_says_every_number_and_the_published_ones(reports, measure):
     picture, sentence = draw_ladder(reports, modelled_rates(reports, "T4"), measure)
     assert picture.png.startswith(b"\x89PNG")
     assert all(name in sentence for name in LADDER)
     assert sentence in picture.alt
-    assert "naive 1.3, coalesced 8.5, shared tile 12.8" in picture.alt
+    # the same share of the peak as its 1.3, 8.5 and 12.8 % of what cuBLAS reached, 60 % of it
+    assert "naive 0.78, coalesced 5.11, shared tile 7.69" in picture.alt
     modelled = MEASURES[measure].value is None
     assert ("modelled by three roofs of the T4" in sentence) == modelled
     assert ("counted by the SIMT machine" in sentence) != modelled
@@ -190,15 +220,16 @@ def test_the_explorer_follows_its_controls(reports):
 
 def test_the_table_holds_ours_and_the_published(reports):
     text = repr(gl.plot.compare_rungs(reports, "T4"))
-    assert re.search(r"shared tile +982 +12.1 +shared memory +12.8", text)
-    assert re.search(r"torch.matmul +8,100 +100 +arithmetic +–", text)
+    assert re.search(r"shared tile +982 +12.1 +shared memory +7.69", text)
+    assert re.search(r"peak rate +8,100 +100 +– +–", text)
+    assert "cuBLAS reached 60% of the peak there" in text
     assert "modelled by three roofs of the T4" in text
     assert "RTX A6000" in text
 
 
 @pytest.mark.parametrize("take", [gl.plot.ladder_explorer, gl.plot.compare_rungs])
 def test_other_reports_are_refused(take):
-    with pytest.raises(BadInput, match=r"what gl\.kernels\.ladder_reports\(\) returns"):
+    with pytest.raises(BadInput, match=r"what gl\.kernels\.ladder_counts\(\) returns"):
         take({"naive": None})
     with pytest.raises(BadInput, match="reports is 3: give what"):
         gl.perf.ladder_rates(3)
@@ -214,6 +245,15 @@ def test_the_same_code_with_other_tiles_is_right(tile):
     report = rung.report(*there, c)
     assert report.findings == []
     np.testing.assert_array_equal(c.copy_to_host(), a @ b)
+
+
+@pytest.mark.parametrize(
+    ("tile", "n"), [((32, 32, 8, 4, 4), 64), ((64, 32, 8, 4, 4), 128), ((64, 64, 32, 8, 8), 192)]
+)
+def test_the_intensity_of_a_tile_is_what_the_machine_counts(tile, n):
+    a, b, c = (cuda.to_device(np.ones((n, n), np.float32)) for _ in "abc")
+    counted = register_tiled(*tile).report(a, b, c).totals
+    assert tile_intensity(*tile[:2], n) == counted.arithmetic_intensity
 
 
 def test_other_tiles_leave_the_kernel_itself_alone(reports):

@@ -180,3 +180,20 @@ def test_shares_are_those_of_each_thread_counted_by_hand(block: tuple[int, int])
     for share, all_of_them in zip(report.shares, (threads, warps, blocks), strict=True):
         assert share.most == max(all_of_them)
         assert share.mean == pytest.approx(np.mean(all_of_them))
+
+
+@cuda.jit
+def told(a):
+    """What it does.
+
+    In two paragraphs.
+    """
+    a[cuda.threadIdx.x] = 1
+
+
+def test_a_docstring_costs_nothing_and_is_left_out():
+    report = gl.xray(told)[1, 32](cuda.to_device(np.zeros(32, np.float32)))
+    for shown in (str(report), report._repr_html_()):
+        assert "two paragraphs" not in shown
+        assert "def told(a):" in shown
+        assert "a[cuda.threadIdx.x] = 1" in shown

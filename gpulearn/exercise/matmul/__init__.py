@@ -1,9 +1,11 @@
-"""The exercises of notebook 06: four rungs of the ladder of matrix products."""
+"""The exercises of notebook 06: a ladder of matrix products."""
 
 NOTEBOOK = "06_matmul_ladder"
 EXERCISES = (
     "matmul_naive",
     "matmul_coalesced",
     "matmul_tiled",
+    "tile_intensity",
+    "matmul_register_strip",
     "matmul_register_tiled",
 )

@@ -9,7 +9,14 @@ from gpulearn.checker import budgets
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.budgets import Budget
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
-from gpulearn.exercise.matmul.products import ONE_WRITE, WRITTEN_ONCE, Matrix, launch
+from gpulearn.exercise.matmul.products import (
+    ONE_WRITE,
+    WRITTEN_ONCE,
+    Matrix,
+    barriers_of,
+    launch,
+    loads_per_product,
+)
 from gpulearn.kernels.matmul_registers import (
     ALONG,
     COLUMNS,
@@ -22,10 +29,8 @@ from gpulearn.kernels.matmul_registers import (
     matmul_register_patch,
     matmul_register_tiled,
 )
-from gpulearn.simt.report.report import Report
 
 answers = Answers(matmul_register_tiled)
-WARP = 32
 MEASURED = (64, 24, 128)
 LOADS = 0.5  # from shared memory for each product; HIGH + WIDE for HIGH · WIDE is half of it
 
@@ -76,22 +81,6 @@ def cases() -> list[Launch]:
     """Sizes that no tile divides along each of the three axes first: they tell most apart."""
     sizes = ((33, 9, 70), MEASURED, (65, 8, 20), (64, 16, 64), (1, 8, 1))
     return [launch(MATMUL_REGISTER_TILED, *s, measured=s == MEASURED) for s in sizes]
-
-
-def too_many_loads(report: Report, case: Launch) -> str | None:
-    """Loads from shared memory, as passes over it, for each product that a warp computes."""
-    products = report.totals.flops32 / (2 * WARP)
-    loads = report.totals.shared_load_wavefronts / products
-    if loads <= LOADS:
-        return None
-    return (
-        f"it loads {loads:.3g} times from shared memory for each product, the budget is {LOADS:g}"
-    )
-
-
-def barriers_needed(case: Launch) -> int:
-    """Two for each tile along k."""
-    return 2 * -(-int(case.args[0].shape[1]) // DEPTH)
 
 
 answers.edit(
@@ -245,7 +234,7 @@ EXERCISE = kernel_exercise(
         budgets.sectors_per_request(4, advice=COMB),
         WRITTEN_ONCE,
         budgets.bank_conflicts(0, advice=TEETH),
-        Budget(too_many_loads, KEEP),
-        budgets.barriers(barriers_needed, advice=TWO),
+        Budget(loads_per_product(LOADS), KEEP),
+        budgets.barriers(barriers_of(DEPTH), advice=TWO),
     ),
 )

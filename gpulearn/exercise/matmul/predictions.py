@@ -84,7 +84,7 @@ PREDICTIONS = (
             1.5: "1.5 would be right on an H200, which does 1 for 2.",
             33: "33 would be right if each operation was done in float32 as well as in float64.",
         },
-        came="arithmetic(leak, 'T4') / arithmetic(third, 'T4')",
+        came="longer['T4']",
         within=0.04,
     ),
     Choices(
@@ -157,7 +157,7 @@ PREDICTIONS = (
         "step_to_registers",
         {
             "FLOP per byte": "That would be right if the shared tile waited for memory. It waits "
-            "for shared memory, and this counter not even doubles.",
+            "for shared memory, and this counter only doubles.",
             "passes over shared memory": "",
             "operations": "That would need a kernel that computes less. All rungs make the same "
             "products.",
@@ -179,29 +179,5 @@ PREDICTIONS = (
         },
         came="next(f'{report.totals.shared_load_conflicts:,} conflicts' for rung, report in"
         " tried.items() if ' × 32,' in rung.name)",
-    ),
-    Choices(
-        "error_of_the_mean",
-        {
-            "some 10⁻⁷": "That would be right in float32, for numbers without a 100 in front.",
-            "some 10⁻⁴, as for the first": "That would be right if the error was a part of the "
-            "result. It is a part of A + 100, which is far larger.",
-            "some 10⁻²": "",
-            "some 1: nothing is left": "That would need another 2 decimal digits before the ones "
-            "that matter, A + 10,000.",
-        },
-        came="rows[1]['relative error of (A + 100) − mean']",
-    ),
-    Choices(
-        "beyond_float16",
-        {
-            "65,504": "That would be right if numbers stopped at the largest one. What is larger "
-            "becomes infinite.",
-            "70,000, roughly": "That would be right in bfloat16, whose range is that of float32.",
-            "infinity": "",
-            "an error is raised": "That would be right for integers in some languages. Floating-"
-            "point arithmetic goes on with infinity.",
-        },
-        came="f\"{torch.tensor(numbers['70,000'], dtype=kinds['float16']).item()}\"",
     ),
 )

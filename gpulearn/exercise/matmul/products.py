@@ -1,7 +1,8 @@
-"""Products to launch in the four exercises, and the budgets that they share."""
+"""Products to launch in the exercises, and the budgets that they share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from gpulearn.checker import budgets
 from gpulearn.checker.kernel_exercise import Launch
 from gpulearn.kernels.specification import Shape, Specification
+from gpulearn.simt.report.report import Report
 
 __all__ = [
     "BLOCK_IGNORED",
@@ -26,7 +28,9 @@ __all__ = [
     "SUMS_IN_C",
     "WRITTEN_ONCE",
     "Matrix",
+    "barriers_of",
     "launch",
+    "loads_per_product",
 ]
 
 Matrix = np.ndarray[Any, Any]
@@ -101,3 +105,23 @@ def launch(
     grid = usual if grid is None else grid
     label = f"A of shape ({m}, {n}) and B of shape ({n}, {p}) in {grid} blocks of {block}"
     return Launch.of(specification, label, *args, grid=grid, block=block, measured=measured)
+
+
+def loads_per_product(limit: float) -> Callable[[Report, Launch], str | None]:
+    """At most so many passes of loads over shared memory for each product that a warp computes."""
+
+    def excess(report: Report, case: Launch) -> str | None:
+        loads = report.totals.shared_load_wavefronts / (report.totals.flops32 / (2 * 32))
+        if loads <= limit:
+            return None
+        return (
+            f"it loads {loads:.3g} times from shared memory for each product, "
+            f"the budget is {limit:.4g}"
+        )
+
+    return excess
+
+
+def barriers_of(depth: int) -> Callable[[Launch], int]:
+    """Two barriers for each tile along k, which is so deep."""
+    return lambda case: 2 * -(-int(case.args[0].shape[1]) // depth)

@@ -1,10 +1,12 @@
-"""The exercises of notebook 07: counts, sums, running sums, and a softmax."""
+"""The exercises of notebook 07: threads that agree on one number."""
 
 NOTEBOOK = "07_atomics_reductions_scans"
 EXERCISES = (
     "histogram_shared",
     "sum_blocks",
     "warp_sum",
-    "exclusive_scan",
+    "grid_sum_last",
     "softmax_rows",
+    "exclusive_scan",
+    "compact_warps",
 )

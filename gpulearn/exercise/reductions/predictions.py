@@ -10,14 +10,6 @@ def _faster(told: str) -> str:
     return "3 to 10 times" if times <= 10 else "more than 10 times"
 
 
-def _agreeing(told: str) -> str:
-    ours, numpys = told.split("; NumPy: ")
-    if len(set(ours.split(", "))) > 1:
-        return "not even with each other"
-    same = ours.startswith(numpys)
-    return "with each other and with NumPy's" if same else "with each other, not with NumPy's"
-
-
 PREDICTIONS = (
     Choices(
         "sum_of_counts",
@@ -31,17 +23,6 @@ PREDICTIONS = (
             "updates, it never doubles them.",
         },
         came="int(counts.copy_to_host().sum())",
-    ),
-    Choices(
-        "one_thread_at_a_time",
-        {
-            "none": "",
-            "as many as a GPU": "That would need threads that overlap. Here each has written "
-            "before the next one reads.",
-            "all but one for each bin": "That would need every thread to read before any has "
-            "written, as on the SIMT machine.",
-        },
-        came="f'{pixels.size - one_by_one.sum():,} of {pixels.size:,}'",
     ),
     Choices(
         "crowded_pictures",
@@ -159,20 +140,6 @@ PREDICTIONS = (
         came="f'{total.copy_to_host()[0]:,.0f} of {pixels[:4000].sum():,}'",
     ),
     Choices(
-        "three_means",
-        {
-            "with each other and with NumPy's": "That would need sums that are not rounded. A "
-            "float32 has 24 bits for its digits, and this sum needs more.",
-            "with each other, not with NumPy's": "That would need three orders of additions that "
-            "round to the same float32. They need not.",
-            "not even with each other": "That would be right if the three orders of additions "
-            "had rounded to different numbers. They need not.",
-        },
-        came="', '.join(f'{mean:.6f}' for mean in means.values()) "
-        "+ f'; NumPy: {pixels.mean():.6f}'",
-        pick=_agreeing,
-    ),
-    Choices(
         "same_bits",
         {
             "both": "That would need atomic additions in a fixed order. They are made in the "
@@ -192,19 +159,6 @@ PREDICTIONS = (
             "atomics": "atomics alone",
             "neither": "neither",
         }.get(told, "both"),
-    ),
-    Choices(
-        "worst_sum",
-        {
-            "one after the other": "",
-            "one by two launches": "That would need a value that passes through more additions "
-            "than in the other ways. Here it is some eighty at most.",
-            "one by atomics": "That would need the order of 64 blocks to count for more than a "
-            "million additions to one growing sum.",
-            "all are equally far": "That would be right if the order of additions did not count, "
-            "as for whole numbers.",
-        },
-        came="max(found, key=lambda order: abs(found[order] - exact)).replace('_', ' ')",
     ),
     Number(
         "rows_that_add_up",
@@ -234,29 +188,6 @@ PREDICTIONS = (
         "{below.copy_to_host()[-1]:,} of {pixels.size:,}'",
     ),
     Choices(
-        "shades_apart",
-        {
-            "those next to 0": "That would need the bins next to 0 to hold the most pixels. Here "
-            "they hold few.",
-            "those of the most pixels": "",
-            "those of the fewest pixels": "That would need steps that shrink with the count. "
-            "They grow with it.",
-            "all move equally far": "That would be right if all bins held equally many pixels.",
-        },
-        came="'{}, which most pixels have: {:.2g} shades from the one before it'.format("
-        "histogram.argmax(), 255 * histogram.max() / brighter[photo].size)",
-    ),
-    Number(
-        "end_of_the_scan",
-        "",
-        {
-            31: "31 is the sum of all, the end of an inclusive scan.",
-            6: "6 is the last value itself.",
-            0: "0 is what the root is given. It ends up in the first word.",
-        },
-        came="by_tree[-1]",
-    ),
-    Choices(
         "barriers_of_the_tree",
         {
             "about half as many": "That would be right if barriers went with the additions. They "
@@ -266,5 +197,17 @@ PREDICTIONS = (
             "round. The other plan needs two.",
         },
         came="f'{tree.totals.barriers} by the tree, {rounds.totals.barriers} in rounds'",
+    ),
+    Number(
+        "tickets_of_the_warps",
+        "times",
+        {
+            32: "32 would be right if all 32 lanes of a warp wished, in every warp with a ticket.",
+            1: "1 would be right if each lane still drew a ticket of its own.",
+            256: "256 would be right if a whole block drew one ticket. A warp does.",
+        },
+        came="tickets['ticket_for_each'].arrays['count'].atomics"
+        " / tickets['ticket_for_a_warp'].arrays['count'].atomics",
+        within=0.4,
     ),
 )

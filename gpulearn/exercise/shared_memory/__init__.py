@@ -3,8 +3,10 @@
 NOTEBOOK = "05_shared_memory_and_barriers"
 EXERCISES = (
     "reverse_block",
-    "stencil_1d",
-    "transpose_tiled",
+    "smooth_block",
     "block_sum",
+    "column_passes",
+    "transpose_tiled",
+    "stencil_1d",
     "conv2d_tiled",
 )

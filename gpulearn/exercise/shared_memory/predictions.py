@@ -56,6 +56,20 @@ PREDICTIONS = (
         },
         came="f'nothing: a {waits_first.findings[0].kind} on the same cells'",
     ),
+    Choices(
+        "warp_without_barrier",
+        {
+            "nothing: its lanes run in step": "That would need a promise that they do. Since Volta "
+            "each thread has a program counter of its own.",
+            "a race, and the numbers are wrong": "That may come on a GPU. The machine carries out "
+            "a line for a whole warp before the next one.",
+            "a race, though the numbers are right": "",
+            "a launch that is stopped": "That would need an access out of bounds, or threads that "
+            "wait in vain. Nobody waits here.",
+        },
+        came="f'a {lanes_alone.findings[0].kind}, and the numbers are ' + "
+        "('right' if (reversed_line == np.arange(31, -1, -1)).all() else 'wrong')",
+    ),
     Number(
         "store_from_the_tile",
         "sectors",
@@ -78,7 +92,7 @@ PREDICTIONS = (
             31: "31 is the number of conflicts at a stride of 32.",
             32: "32 would be right for a stride of 32, where all words lie in one bank.",
         },
-        came="banks[2]['passes']",
+        came="banks[2].passes",
     ),
     Choices(
         "one_more_word",
@@ -104,7 +118,7 @@ PREDICTIONS = (
             "cost next to nothing.",
         },
         came="'{:.2g} times the rate by the tile, and {:.2g} times that by the padding'.format("
-        "*(float(b[2]) / float(a[2]) for a, b in zip(rates.rows, rates.rows[1:])))",
+        "*(float(b[1]) / float(a[1]) for a, b in zip(rates.rows, rates.rows[1:])))",
     ),
     Choices(
         "guard_round_everything",
@@ -118,17 +132,6 @@ PREDICTIONS = (
             "threads that wait in vain for others": "",
         },
         came="guarded.findings[0].message.split(';')[0]",
-    ),
-    Choices(
-        "early_return",
-        {
-            "all is well then": "That would need a guard that fits the store too. It was made "
-            "for the load, and it lets other threads through.",
-            "it goes wrong behind the barrier": "",
-            "nothing: it stops at the barrier": "That may be so on a GPU before Volta. Later ones "
-            "wait only for the threads that have not left.",
-        },
-        came="'behind the barrier: ' + ', '.join(f.kind for f in leaves.findings[1:])",
     ),
     Choices(
         "rows_too_many",
@@ -169,18 +172,27 @@ PREDICTIONS = (
         " if 'window[cell] =' in seen.source[step.line]"
         " for t in np.flatnonzero(step.active)][BLOCK:])",
     ),
+    Number(
+        "blocks_of_48_kb",
+        "at a time",
+        {
+            0: "0 would need less than 48 KB for a block. A T4's multiprocessor has 64 KB.",
+            2: "2 would need 96 KB. A T4's multiprocessor has 64 KB.",
+            8: "8 would be right if threads were the limit: 8 blocks of 128 are 1,024.",
+            16: "16 is the most blocks that a T4's multiprocessor holds, however small they are.",
+        },
+        came="held[48].blocks",
+    ),
     Choices(
         "column_that_tells",
         {
-            "sectors/store": "That would need it to store elsewhere. It stores to the right "
+            "sectors per store": "That would need it to store elsewhere. It stores to the right "
             "places, with wrong numbers.",
-            "conflicts": "That would need it to read other cells. They are the same, only not "
-            "filled yet.",
+            "shared load conflicts": "That would need it to read other cells. They are the same, "
+            "not yet filled.",
             "barriers": "That would be right if every kernel needed a barrier. The straight one "
             "has none either, and is right.",
             "findings": "",
-            "GB/s": "That would need it to move other bytes. The model asks how many, not "
-            "whether they are right.",
         },
         came="f'findings: {by_tile.findings[0].kind}'",
     ),

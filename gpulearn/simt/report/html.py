@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from gpulearn.simt.report.text import cost, headline, legend, notes, summary, worst_line
+from gpulearn.simt.report.text import code_lines, cost, headline, legend, notes, summary, worst_line
 
 if TYPE_CHECKING:
     from gpulearn.simt.report.report import Diff, Report
@@ -50,7 +50,7 @@ def _source(report: Report) -> str:
     wrong = {f.other_line: f for f in report.findings if f.other_line is not None}
     wrong.update({f.line: f for f in report.findings if f.line is not None})
     rows = []
-    for number, text in report.source.items():
+    for number, text in code_lines(report).items():
         counts = report.lines.get(number)
         said = ", ".join(notes(counts)) if counts else ""
         bar = ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import textwrap
 from typing import TYPE_CHECKING
 
 from gpulearn.simt.observers.counters import Counts
@@ -17,7 +19,7 @@ BANKS = "A bank conflict makes a warp wait for another pass over shared memory."
 # a warp that reads neighbours asks for 32 · size bytes, in sectors of 32
 NEIGHBOURS = "best: 1 for uint8, 4 for float32, 8 for float64"
 
-__all__ = ["as_text", "diff_text", "legend", "notes", "summary", "worst_line"]
+__all__ = ["as_text", "code_lines", "diff_text", "legend", "notes", "summary", "worst_line"]
 
 _SIGN = {"error": "✗", "warning": "!"}
 
@@ -124,6 +126,21 @@ def headline(report: Report) -> str:
     return f"{report.kernel}{shape}: {verdict}"
 
 
+def code_lines(report: Report) -> dict[int, str]:
+    """The kernel's lines by number, without its docstring, which costs nothing."""
+    lines = dict(report.source)
+    try:
+        (function,) = ast.parse(textwrap.dedent("\n".join(lines.values()))).body
+    except (SyntaxError, ValueError):
+        return lines
+    first = next(iter(lines))
+    if isinstance(function, ast.FunctionDef) and ast.get_docstring(function) is not None:
+        text = function.body[0]
+        for number in range(text.lineno, (text.end_lineno or text.lineno) + 1):
+            lines.pop(first + number - 1, None)
+    return lines
+
+
 def as_text(report: Report) -> str:
     """The whole report, for print."""
     out = [headline(report)]
@@ -137,8 +154,9 @@ def as_text(report: Report) -> str:
             out.append(f"  {r[0]:<{name}}  {r[1]:<{value}}  ({r[2]})")
         out.append("")
         worst = worst_line(report)
-        width = max((len(t) for t in report.source.values()), default=0)
-        for number, text in report.source.items():
+        shown = code_lines(report)
+        width = max((len(t) for t in shown.values()), default=0)
+        for number, text in shown.items():
             counts = report.lines.get(number)
             said = ", ".join(notes(counts)) if counts else ""
             mark = "►" if number == worst else " "

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gpulearn.kernels import reduction
-from gpulearn.kernels.grid_sum import GRID_SUM_ATOMIC, GRID_SUM_COOPERATIVE
+from gpulearn.kernels.compaction import COMPACT_WARPS
+from gpulearn.kernels.grid_sum import GRID_SUM_ATOMIC, GRID_SUM_COOPERATIVE, GRID_SUM_LAST
 from gpulearn.kernels.reduction import SUM_BLOCKS, WARP, WARP_SUM, few_blocks
 from gpulearn.kernels.specification import poisoned
 from tools.gpu.case import Case
@@ -45,6 +46,24 @@ def cooperative(fit: str, size: str) -> Arrays:
     return numbers(n, positive=True), poisoned(min(few_blocks(n, BLOCK), 128)), poisoned(1)
 
 
+def last_block(fit: str, size: str) -> Arrays:
+    # a thread adds up the sums of all blocks
+    n = ELEMENTS[size][fit]
+    sums = poisoned(min(few_blocks(n, WARP), 128))
+    return numbers(n, positive=True), sums, np.zeros(1, np.int32), poisoned(1)
+
+
+def but_the_ticket(*args: Any) -> dict[int, Any]:
+    expected = GRID_SUM_LAST.expected(*args)
+    return {place: expected[place] for place in GRID_SUM_LAST.outputs}  # it is 0 again
+
+
+def half_of_them(fit: str, size: str) -> tuple[Any, ...]:
+    n = ELEMENTS[size][fit]
+    counts = poisoned(-(-n // WARP), dtype=np.int32)
+    return numbers(n, positive=True), np.float32(0.5), np.zeros(n, np.float32), counts
+
+
 TREES = (
     reduction.BLOCK_SUMS_INTERLEAVED,
     reduction.BLOCK_SUMS_PACKED,
@@ -78,4 +97,10 @@ CASES = (
         Case.of(GRID_SUM_COOPERATIVE, fit, "07", partial(cooperative, fit), tolerance=2e-6)
         for fit in ("whole", "odd")
     ),
+    *(
+        Case.of(GRID_SUM_LAST, fit, "07", partial(last_block, fit), tolerance=1e-5,
+                expect=but_the_ticket)
+        for fit in ("whole", "odd")
+    ),
+    *(Case.of(COMPACT_WARPS, fit, "07", partial(half_of_them, fit)) for fit in ("whole", "odd")),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels.blocks import BLOCK, BLOCK_SUM, REVERSE_BLOCK
+from gpulearn.kernels.blocks import BLOCK, BLOCK_SUM, REVERSE_BLOCK, SMOOTH_BLOCK
 from gpulearn.kernels.convolution import CONV2D_NAIVE, CONV2D_TILED, REACH
 from gpulearn.kernels.specification import poisoned
 from gpulearn.kernels.stencil import EDGES, STENCIL_1D, STENCIL_1D_NAIVE
@@ -59,6 +59,7 @@ CASES = tuple(
     for fit in FITS
     for specification, arguments, tolerance in (
         (REVERSE_BLOCK, in_place, 0),
+        (SMOOTH_BLOCK, neighbours, ROUNDING),
         (BLOCK_SUM, summed, ROUNDING),
         (STENCIL_1D_NAIVE, neighbours, ROUNDING),
         (STENCIL_1D, neighbours, ROUNDING),
