@@ -1,14 +1,14 @@
 """Reverse-mode automatic differentiation on NumPy arrays.
 
-Every operation notes its operands and how a gradient passes back to each of them; `backward`
-walks those notes from the result to the inputs. Source: A. Baydin et al., Automatic differentiation
-in machine learning: a survey, JMLR 18, 2018, section 3.2.
+Every operation notes its operands and how a gradient passes back to each of them;
+`topological_order` lists those notes, and `backward` walks them from the result on. Source: A.
+Baydin et al., Automatic differentiation in machine learning: a survey, JMLR 18, 2018, section 3.2.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any
 
@@ -19,7 +19,7 @@ from gpulearn.errors import BadInput
 from gpulearn.nn import gradients
 from gpulearn.nn.gradients import Operation
 
-__all__ = ["Variable"]
+__all__ = ["Variable", "backward", "topological_order"]
 
 Array = np.ndarray[Any, Any]
 
@@ -90,25 +90,12 @@ class Variable:
         return tuple(self.data.shape)
 
     def order(self, every: bool = False) -> list[Variable]:
-        """All that leads here and needs a gradient, or every operand; operands before results.
+        """All that leads here and needs a gradient, or every operand; operands before results."""
+        return [node for node in topological_order(self) if every or node.requires_grad]
 
-        It keeps a stack of its own: a long chain would exceed Python's limit on recursion.
-        """
-        found: list[Variable] = []
-        seen: set[Variable] = set()
-        stack = [(self, False)]
-        while stack:
-            node, operands_done = stack.pop()
-            if operands_done:
-                found.append(node)
-            elif node not in seen:
-                seen.add(node)
-                stack.append((node, True))
-                stack.extend((p, False) for p in node.parents[::-1] if every or p.requires_grad)
-        return found
-
-    def shares(self, gradient: Array) -> list[tuple[Variable, Array]]:
+    def shares(self, gradient: Any) -> list[tuple[Variable, Array]]:
         """What a gradient that arrives here means for each operand that needs one."""
+        gradient = np.asarray(gradient)
         return [
             (p, gradients.fitted(pull(gradient, *self._arrays), p.data))
             for p, pull in zip(self.parents, self._pulls, strict=True)
@@ -136,13 +123,10 @@ class Variable:
         )
         if start.shape != self.shape:
             raise BadInput(f"gradient has shape {start.shape}: give one of shape {self.shape}.")
-        arrived: dict[Variable, Any] = {self: start}
-        for node in reversed(self.order()):  # so all that use a node have sent their share
-            total = np.asarray(arrived.pop(node), node.data.dtype)
+        start = np.asarray(start, self.data.dtype)
+        for node, found in backward(self.order()[::-1], start).items():
             again = node.grad is not None and not node.parents
-            node.grad = np.asarray(node.grad + total) if again else total
-            for parent, share in node.shares(total):
-                arrived[parent] = arrived.get(parent, 0) + share
+            node.grad = np.asarray(node.grad + found if again else found)
 
     def zero_grad(self) -> None:
         """Forget the gradient, so that the next `backward` starts anew."""
@@ -169,6 +153,56 @@ class Variable:
     def T(self) -> Variable:  # noqa: N802 - as in NumPy
         """All axes in reverse order; of a matrix, rows and columns swapped."""
         return self.transpose()
+
+
+def topological_order(result: Variable) -> list[Variable]:
+    """A result and all that it was made from, each once, operands before results.
+
+    It keeps a stack of its own: a long chain would exceed Python's limit on recursion. Source:
+    T. Cormen et al., Introduction to Algorithms, section on topological sort.
+
+    >>> x = Variable(3.0, "x")
+    >>> [node.operation or node.name for node in topological_order(x * x + x)]
+    ['x', '×', '+']
+    """
+    order: list[Variable] = []
+    seen: set[Variable] = set()
+    stack = [(result, False)]
+    while stack:
+        node, operands_done = stack.pop()
+        if operands_done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((parent, False) for parent in reversed(node.parents))
+    return order
+
+
+def backward(nodes: Sequence[Variable], gradient: Any) -> dict[Variable, Any]:
+    """The gradients of a graph, collected from its result on.
+
+    A node's turn comes when all that use it have sent their shares, which are added up. Source:
+    Baydin et al., 2018, section 3.2.
+
+    Args:
+        nodes: all that leads to a result and needs a gradient, each after what uses it, so that
+            the result is first.
+        gradient: what arrives at the result, of its shape.
+
+    Returns:
+        Every node → its gradient, of the node's shape.
+
+    >>> x = Variable(3.0)
+    >>> y = x * x + 2 * x
+    >>> float(backward(y.order()[::-1], 1.0)[x])
+    8.0
+    """
+    arrived = {nodes[0]: gradient}
+    for node in nodes:
+        for parent, share in node.shares(arrived[node]):
+            arrived[parent] = arrived.get(parent, 0) + share
+    return arrived
 
 
 def _applied(operation: Operation, *operands: Any) -> Variable:

@@ -104,8 +104,8 @@ CONV2D = Operation(
     "conv2d",
     layers.conv2d,
     (
-        lambda g, x, y: layers.conv2d_images_gradient(x, y, g),
-        lambda g, x, y: layers.conv2d_kernels_gradient(x, y, g),
+        lambda g, x, y: layers.backward_conv2d(x, y, g)[0],
+        lambda g, x, y: layers.backward_conv2d(x, y, g)[1],
     ),
 )
 

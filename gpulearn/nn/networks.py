@@ -1,7 +1,7 @@
 """Dense networks of our own Variables: made, trained on the digits, and looked into.
 
-A layer is a matrix of weights, (n, m), and a row of biases, (m,). Every layer but the last is
-followed by an activation; the last gives a score for each class.
+A layer is a matrix of weights, (n, m), and a row of biases, (m,). What a hidden layer makes of
+its input is a function that can be chosen; the last one gives a score for each class.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 Array = np.ndarray[Any, Any]
 Layer = tuple[Variable, Variable]
-Activation = Callable[[Variable], Variable]
+Hidden = Callable[[Variable, Variable, Variable], Variable]
 SPREADS = ("he", "glorot")
 
 
@@ -79,23 +79,28 @@ def dense_layers(
     return layers
 
 
+def relu_layer(x: Variable, weights: Variable, biases: Variable) -> Variable:
+    """The usual hidden layer: max(x·W + b, 0)."""
+    return (x @ weights + biases).relu()
+
+
 def dense_values(
-    images: Array, layers: Sequence[Layer], activation: Activation = Variable.relu
+    images: Array, layers: Sequence[Layer], hidden: Hidden = relu_layer
 ) -> list[Variable]:
     """What each layer makes of a batch: the hidden layers' outputs, and last the scores.
 
     Args:
         images: a row for each example, of shape (batch, n).
         layers: what `dense_layers` returned.
-        activation: follows every layer but the last.
+        hidden: what every layer but the last makes of its input, weights and biases.
 
     Returns:
         One Variable for each layer, of shape (batch, units).
     """
-    *hidden, (last_weights, last_biases) = layers
+    *inner, (last_weights, last_biases) = layers
     values, x = [], Variable(images, "x", requires_grad=False)
-    for weights, biases in hidden:
-        x = activation(x @ weights + biases)
+    for weights, biases in inner:
+        x = hidden(x, weights, biases)
         values.append(x)
     return [*values, x @ last_weights + last_biases]
 
@@ -118,7 +123,8 @@ class Fit:
     def __repr__(self) -> str:
         return (
             f"loss {self.losses[0]:.3g} → {np.mean(self.losses[-20:]):.3g} (mean of the last 20 "
-            f"steps), {self.accuracy:.1%} of the held-out digits right"
+            f"steps), {self.accuracy:.1%} of the held-out digits right, "
+            f"{np.mean(self.silent):.0%} of the hidden units silent"
         )
 
 
@@ -129,7 +135,7 @@ def fit_dense(
     step: Callable[..., tuple[Any, Any]] = gradient_step,
     steps: int = 300,
     batch: int = 64,
-    activation: Activation = Variable.relu,
+    hidden: Hidden = relu_layer,
     seed: int = 0,
     data: Digits | None = None,
 ) -> Fit:
@@ -141,7 +147,7 @@ def fit_dense(
         step: one of the step functions of `gpulearn.optim`.
         steps: how many batches.
         batch: how many digits in a batch, drawn at random with replacement.
-        activation: follows every layer but the last.
+        hidden: what every layer but the last makes of its input, weights and biases.
         seed: of the draws.
         data: what `gpulearn.digits` returned; by default those.
 
@@ -158,7 +164,7 @@ def fit_dense(
     for number in range(require.whole("steps", steps)):
         drawn = rng.integers(0, len(images), require.whole("batch", batch))
         with np.errstate(over="ignore", invalid="ignore"):  # the next line but one looks at it
-            scores = dense_values(images[drawn], layers, activation)[-1]
+            scores = dense_values(images[drawn], layers, hidden)[-1]
             loss = scores.softmax_cross_entropy(data.train_labels[drawn])
         losses.append(float(loss.data))
         if not math.isfinite(losses[-1]):
@@ -171,13 +177,13 @@ def fit_dense(
         loss.backward()
         for k, parameter in enumerate(parameters):
             parameter.data, states[k] = step(parameter.data, parameter.grad, states[k], lr=lr)
-    test = dense_values(data.test_images.reshape(len(data.test_labels), -1), layers, activation)
+    test = dense_values(data.test_images.reshape(len(data.test_labels), -1), layers, hidden)
     right = test[-1].data.argmax(axis=1) == data.test_labels
-    return Fit(losses, float(right.mean()), silent_shares(images, layers, activation))
+    return Fit(losses, float(right.mean()), silent_shares(images, layers, hidden))
 
 
 def silent_shares(
-    images: Array, layers: Sequence[Layer], activation: Activation = Variable.relu
+    images: Array, layers: Sequence[Layer], hidden: Hidden = relu_layer
 ) -> list[float]:
     """For each hidden layer, the share of units whose output is zero for every image.
 
@@ -186,15 +192,15 @@ def silent_shares(
     >>> silent_shares(np.ones((3, 4)), dense_layers([4, 8, 2], spread=0.1))[0] <= 1
     True
     """
-    hidden = dense_values(images, layers, activation)[:-1]
-    return [float((value.data == 0).all(axis=0).mean()) for value in hidden]
+    inner = dense_values(images, layers, hidden)[:-1]
+    return [float((value.data == 0).all(axis=0).mean()) for value in inner]
 
 
 def gradient_norms(
     images: Array,
     labels: Array,
     layers: Sequence[Layer],
-    activation: Activation = Variable.relu,
+    hidden: Hidden = relu_layer,
 ) -> list[float]:
     """The length of the loss's gradient with respect to each layer's weights, first layer first.
 
@@ -202,9 +208,9 @@ def gradient_norms(
         images: of shape (batch, n).
         labels: of shape (batch,).
         layers: what `dense_layers` returned; their gradients are left at None.
-        activation: follows every layer but the last.
+        hidden: what every layer but the last makes of its input, weights and biases.
     """
-    dense_values(images, layers, activation)[-1].softmax_cross_entropy(labels).backward()
+    dense_values(images, layers, hidden)[-1].softmax_cross_entropy(labels).backward()
     norms = [float(np.linalg.norm(weights.grad)) for weights, _ in layers]  # type: ignore[arg-type]
     for layer in layers:
         for parameter in layer:

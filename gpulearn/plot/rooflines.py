@@ -21,6 +21,12 @@ __all__ = ["compare_points", "compare_roofs", "roofline", "roofline_explorer"]
 
 # The points share the figure with few lines, so they have markers of their own.
 MARKERS = "osD^vP*X"
+ABOVE = 1.05  # of what a roof allows; less is noise
+WHY_ABOVE = (
+    "Either the roof was measured while other programs held it up, or not all of these bytes came "
+    "from the memory that was measured."
+)
+CLOSE = 3  # times the intensity: names side by side would lie on each other
 
 
 def roofline(
@@ -53,6 +59,7 @@ def roofline(
             xs = [low, one.ridge, high]
             ys = [one.attainable(x) / 1e9 for x in xs]
             axes.plot(xs, ys, linestyle=look["linestyle"], label=_label(one))
+        _regions(axes, roofs[0], low, high)
         for number, point in enumerate(points):
             axes.plot(
                 [point.intensity],
@@ -66,11 +73,49 @@ def roofline(
             )
         if intensity is not None:
             axes.axvline(intensity, color="grey", linestyle=":", linewidth=1.5)
+        _names(axes, points, (low, high))
         rates = [one.attainable(x) for one in roofs for x in (low, high)]
         _finish(axes, (low, high), [*rates, *(point.rate for point in points)])
     said = [_said_of_roof(one) for one in roofs]
     said += [said_of_point(point, roofs[0]) for point in points]
     return show(fig, f"GFLOP/s over operations per byte, both axes logarithmic: {'; '.join(said)}.")
+
+
+def _regions(axes: Any, one: Roof, low: float, high: float) -> None:
+    """Say on which side of a roof's ridge what is the limit."""
+    axes.axvspan(low, one.ridge, color="C0", alpha=0.08, linewidth=0)
+    height = axes.get_xaxis_transform()
+    for x, words, side in ((low, "memory-bound", "left"), (high, "compute-bound", "right")):
+        axes.text(x, 0.97, f" {words} ", transform=height, ha=side, va="top", color="0.35")
+    axes.annotate(
+        f"ridge {plain(one.ridge)}",
+        (one.ridge, one.peak / 1e9),
+        (-6, 5),
+        textcoords="offset points",
+        ha="right",
+        fontsize=8.5,
+    )
+
+
+def _names(axes: Any, points: Sequence[RoofPoint], span: tuple[float, float]) -> None:
+    """Write each point's name beside it, towards the middle; of two close ones, one above."""
+    low, high = span
+    for point in points:
+        crowded = any(
+            1 <= other.intensity / point.intensity < CLOSE and other.rate <= point.rate
+            for other in points
+            if other is not point
+        )
+        place = math.log(point.intensity / low, high / low)  # from 0 to 1
+        left = place > (0.15 if crowded else 0.67)
+        axes.annotate(
+            point.name,
+            (point.intensity, point.rate / 1e9),
+            (-6 if left else 6, 6 if crowded else -13),
+            textcoords="offset points",
+            ha="right" if left else "left",
+            fontsize=8.5,
+        )
 
 
 def _span(
@@ -139,7 +184,9 @@ def compare_points(roof: Roof, *points: RoofPoint) -> Table:
     recorded = [point.provenance for point in points if point.provenance.kind == "recorded"]
     busy = ", while busy" if any(point.provenance.busy for point in points) else ""
     times = str(recorded[0]) if recorded else f"measured here{busy}"
-    return table(rows, caption=f"Times: {times}. Roof: {roof.name}, {roof.origin}.")
+    above = [point.name for point in points if point.share(roof) > ABOVE]
+    said = f" Above the roof: {'; '.join(above)}. {WHY_ABOVE}" if above else ""
+    return table(rows, caption=f"Times: {times}. Roof: {roof.name}, {roof.origin}.{said}")
 
 
 def compare_roofs(*roofs: Roof) -> Table:

@@ -116,14 +116,16 @@ def compare_operations(loss: Variable, repeats: int = 5) -> Table:
     rows = [
         {
             "operation": work.operation,
-            "nodes": work.count,
             "FLOP forward": f"{work.forward_flops:,}",
             "FLOP backward": f"{work.backward_flops:,}",
             "of all FLOP": f"{work.flops / every:.1%}",
-            "forward": format_seconds(times[work.operation][0]),
-            "backward": format_seconds(times[work.operation][1]),
+            "FLOP per byte": f"{float(f'{work.flops / work.bytes_moved:.2g}'):g}",
+            "time": format_seconds(sum(times[work.operation])),
             "of all time": f"{sum(times[work.operation]) / total:.1%}",
         }
         for work in works
     ]
-    return table(rows, caption=f"FLOP: counted. Times: measured on {cpu_name()}, each by itself.")
+    caption = (
+        f"FLOP and bytes: counted. Times, both ways: measured on {cpu_name()}, each by itself."
+    )
+    return table(rows, caption=caption)

@@ -20,7 +20,7 @@ def notebook(open_notebook):
     return opened
 
 
-def test_a_learner_works_through_notebook_11(notebook):
+def test_a_learner_works_through_notebook_12(notebook):
     notebook.has_only_unsolved(1)
 
     stub = notebook.cell("def backward_relu")
@@ -34,7 +34,7 @@ def test_a_learner_works_through_notebook_11(notebook):
     notebook.type_into(stub, [head, "return gradient * (x > 0)"])
     notebook.run(stub)
     assert notebook.run(check).startswith("✓ backward_relu is right in all ")
-    notebook.screenshot("11-right-answer")
+    notebook.screenshot("12-right-answer")
 
 
 def steps_by_keyboard(notebook, cell: str) -> None:
@@ -50,9 +50,9 @@ def steps_by_keyboard(notebook, cell: str) -> None:
 
 def test_the_graph_steps_by_keyboard(notebook):
     steps_by_keyboard(notebook, "gl.plot.graph_player")
-    notebook.screenshot("11-graph")
+    notebook.screenshot("12-graph")
 
 
 def test_the_kernel_slides_by_keyboard(notebook):
     steps_by_keyboard(notebook, "gl.plot.convolution_explorer")
-    notebook.screenshot("11-convolution")
+    notebook.screenshot("12-convolution")

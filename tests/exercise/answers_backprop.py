@@ -1,10 +1,12 @@
 """Answers to notebook 12 by another hand than the catalogue's."""
 
+import graphlib
 import math
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided, sliding_window_view
+import torch
 
+from gpulearn.nn import autograd, layers
 from gpulearn.nn.autograd import Variable
 
 
@@ -234,155 +236,255 @@ def loss_squared(logits, labels):
     return ((p - hot) ** 2).mean(), 2 * (p - hot) / len(labels)
 
 
-def conv_by_strides(images, kernels):
-    n, c, h, w = images.shape
-    k, _, r, s = kernels.shape
-    images = np.ascontiguousarray(images)
-    a, b, y, x = images.strides
-    seen = as_strided(images, (n, c, h - r + 1, w - s + 1, r, s), (a, b, y, x, y, x))
-    return np.einsum("abyxij,kbij->akyx", seen, kernels)
+def loss_in_long_floats(logits, labels):
+    e = np.exp(logits.astype(np.longdouble))
+    p = e / e.sum(axis=1, keepdims=True)
+    hot = np.eye(logits.shape[1])[labels]
+    loss = -np.log((p * hot).sum(axis=1)).mean()
+    return float(loss), ((p - hot) / len(labels)).astype(logits.dtype)
 
 
-def conv_by_fourier(images, kernels):
-    h, w = images.shape[2:]
-    r, s = kernels.shape[2:]
-    f = np.fft.rfft2(images, (h, w))
-    g = np.conj(np.fft.rfft2(kernels, (h, w)))
-    full = np.fft.irfft2(np.einsum("ncyx,kcyx->nkyx", f, g), (h, w))
-    return full[:, :, : h - r + 1, : w - s + 1]
+def walk_with_lists(nodes, gradient):
+    got, found = {node: [] for node in nodes}, {}
+    got[nodes[0]].append(gradient)
+    for node in nodes:
+        found[node] = sum(got[node])
+        for parent, share in node.shares(found[node]):
+            got[parent].append(share)
+    return found
 
 
-def conv_by_lists(images, kernels):
-    out = []
-    for image in images:
-        maps = []
-        for kernel in kernels:
-            total = 0
-            for channel, weights in zip(image, kernel, strict=True):
-                seen = sliding_window_view(channel, weights.shape)
-                total = total + (seen * weights).sum(axis=(-2, -1))
-            maps.append(total)
-        out.append(maps)
-    return np.array(out)
+def walk_that_asks_its_users(nodes, gradient):
+    found = {nodes[0]: gradient}
+    for k, node in enumerate(nodes[1:], 1):
+        shares = [pair for user in nodes[:k] for pair in user.shares(found[user])]
+        found[node] = sum(share for parent, share in shares if parent is node)
+    return found
 
 
-def conv_one_image_at_a_time(images, kernels):
-    return conv_by_lists(images[:1], kernels)[0]
+def walk_by_the_method(nodes, gradient):
+    nodes[0].backward(gradient)
+    return {node: node.grad for node in nodes}
 
 
-def conv_as_a_list(images, kernels):
-    return conv_by_lists(images, kernels).tolist()
+def walk_by_the_library(nodes, gradient):
+    return autograd.backward(nodes, gradient)
 
 
-def conv_flipped_by_hand(images, kernels):
-    n, c, h, w = images.shape
-    k, _, r, s = kernels.shape
-    out = np.zeros((n, k, h - r + 1, w - s + 1))
-    for i in range(r):
-        for j in range(s):
-            seen = images[:, :, i : i + h - r + 1, j : j + w - s + 1]
-            out += np.einsum("ncyx,kc->nkyx", seen, kernels[:, :, r - 1 - i, s - 1 - j])
-    return out
+def walk_that_leaves_grad(nodes, gradient):
+    nodes[0].grad = gradient
+    for node in nodes:
+        for parent, share in node.shares(node.grad):
+            parent.grad = share if parent.grad is None else parent.grad + share
 
 
-def conv_square_only(images, kernels):
-    n, c, h, w = images.shape
-    k, _, r, s = kernels.shape
-    out = np.zeros((n, k, h - r + 1, h - r + 1))
-    for y in range(h - r + 1):
-        for x in range(h - r + 1):
-            seen = images[:, None, :, y : y + r, x : x + r]
-            out[:, :, y, x] = (seen * kernels).sum(axis=(2, 3, 4))
-    return out
+def walk_by_names(nodes, gradient):
+    found = {nodes[0].name: gradient}
+    for node in nodes:
+        for parent, share in node.shares(found[node.name]):
+            found[parent.name] = found.get(parent.name, 0) + share
+    return found
 
 
-def conv_channels_first_kernel(images, kernels):
-    return conv_by_lists(images, kernels.swapaxes(0, 1))
+def walk_to_each_parent_once(nodes, gradient):
+    found, sent = {nodes[0]: gradient}, set()
+    for node in nodes:
+        for parent, share in node.shares(found[node]):
+            if (node, parent) not in sent:
+                sent.add((node, parent))
+                found[parent] = found.get(parent, 0) + share
+    return found
 
 
-def conv_overwrites_channels(images, kernels):
-    return conv_by_lists(images[:, -1:], kernels[:, -1:])
+def walk_into_what_was_given(nodes, gradient):
+    found = {nodes[0]: gradient}
+    for node in nodes:
+        for parent, share in node.shares(found[node]):
+            if parent in found:
+                found[parent] += share
+            else:
+                found[parent] = share
+    return found
 
 
-def conv_adds_a_bias(images, kernels):
-    return conv_by_lists(images, kernels) + 1
+def walk_as_a_list(nodes, gradient):
+    return list(walk_with_lists(nodes, gradient).values())
 
 
-def conv_with_relu(images, kernels):
-    return np.maximum(conv_by_lists(images, kernels), 0)
+def order_by_graphlib(result):
+    graph, waiting = {}, [result]
+    while waiting:
+        node = waiting.pop()
+        if node not in graph:
+            graph[node] = node.parents
+            waiting += node.parents
+    return list(graphlib.TopologicalSorter(graph).static_order())
 
 
-def conv_by_dot_products(images, kernels):
-    return np.array(
-        [
-            [
-                [
-                    [np.vdot(seen, kernel) for seen in row]
-                    for row in sliding_window_view(image, kernel.shape)[0]
-                ]
-                for kernel in kernels
-            ]
-            for image in images
-        ]
-    )
+def order_that_moves_to_the_end(result):
+    order, waiting = [], [result]
+    while waiting:
+        node = waiting.pop(0)
+        if node in order:
+            order.remove(node)
+        order.append(node)
+        waiting += node.parents
+    return tuple(order[::-1])
 
 
-def conv_with_minus(images, kernels):
-    n, c, h, w = images.shape
-    k, _, r, s = kernels.shape
-    out = np.zeros((n, k, h - r + 1, w - s + 1))
-    for y in range(h - r + 1):
-        for x in range(w - s + 1):
-            for i in range(r):
-                for j in range(s):
-                    out[:, :, y, x] += images[:, :, y - i, x - j] @ kernels[:, :, i, j].T
-    return out
+def order_by_the_method(result):
+    return result.order(every=True)
 
 
-def conv_returns_within_the_loop(images, kernels):
-    n, c, h, w = images.shape
-    k, _, r, s = kernels.shape
-    out = np.zeros((n, k, h - r + 1, w - s + 1))
-    for y in range(h - r + 1):
-        for x in range(w - s + 1):
-            for a in range(n):
-                for b in range(k):
-                    out[a, b, y, x] = np.vdot(images[a, :, y : y + r, x : x + s], kernels[b])
-            return out
+def order_by_the_library(result):
+    return autograd.topological_order(result)
 
 
-def conv_reshapes_the_product(images, kernels):
-    n, c, h, w = images.shape
-    k, _, r, s = kernels.shape
-    seen = sliding_window_view(images, (r, s), axis=(2, 3)).transpose(0, 2, 3, 1, 4, 5)
-    product = seen.reshape(n, -1, c * r * s) @ kernels.reshape(k, -1).T
-    return product.reshape(n, k, h - r + 1, w - s + 1)
+def order_of_trees(result):
+    order = []
+
+    def go(node):
+        order.append(node)
+        for parent in node.parents:
+            go(parent)
+
+    go(result)
+    return list(dict.fromkeys(order))[::-1]
 
 
-def conv_in_float32(images, kernels):
-    n, c, h, w = images.shape
-    k, _, r, s = kernels.shape
-    out = np.zeros((n, k, h - r + 1, w - s + 1), np.float32)
-    out[:] = conv_by_lists(images, kernels)
-    return out
+def order_of_first_parents(result):
+    order = [result]
+    while order[-1].parents:
+        order.append(order[-1].parents[0])
+    return order[::-1]
 
 
-def conv_products_of_matrices(images, kernels):
-    h, w = images.shape[2:]
-    r, s = kernels.shape[2:]
-    rows = [
-        [(images[:, :, y : y + r, x : x + s] @ kernels[0]).sum() for x in range(w - s + 1)]
-        for y in range(h - r + 1)
+def order_by_number_of_parents(result):
+    return sorted(order_by_graphlib(result), key=lambda node: len(node.parents))
+
+
+def order_as_a_set(result):
+    return set(order_by_graphlib(result))
+
+
+def order_nested(result):
+    return [*map(order_nested, result.parents), result]
+
+
+def order_of_names(result):
+    return [node.name for node in order_by_graphlib(result)]
+
+
+def residual_by_torch(x, v, b, w, gradient):
+    x, v, b, w = given = [torch.tensor(one, requires_grad=True) for one in (x, v, b, w)]
+    (x + torch.relu(x @ v + b) @ w).backward(torch.tensor(gradient))
+    return tuple(one.grad.numpy() for one in given)
+
+
+def residual_of_parts(x, v, b, w, gradient):
+    z = x @ v + b
+    to_hidden, to_w = gradient @ w.T, np.maximum(z, 0).T @ gradient
+    to_z = np.where(z > 0, to_hidden, 0)
+    return to_z @ v.T + gradient, x.T @ to_z, sum(to_z), to_w
+
+
+def residual_by_the_library(x, v, b, w, gradient):
+    return layers.backward_residual(x, v, b, w, gradient)
+
+
+def residual_with_way_round_twice(x, v, b, w, gradient):
+    to_x, *others = residual_of_parts(x, v, b, w, gradient)
+    return to_x + gradient, *others
+
+
+def residual_wrong_when_square(x, v, b, w, gradient):
+    back = w if w.shape[0] == w.shape[1] else w.T
+    return residual_of_parts(x, v, b, back.T, gradient)
+
+
+def residual_without_bias(x, v, b, w, gradient):
+    return residual_of_parts(x, v, 0 * b, w, gradient)
+
+
+def residual_into_what_was_given(x, v, b, w, gradient):
+    found = residual_of_parts(x, v, b, w, gradient.copy())
+    gradient += found[0] - gradient
+    return gradient, *found[1:]
+
+
+def residual_without_relu_forward(x, v, b, w, gradient):
+    to_x, to_v, to_b, _ = residual_of_parts(x, v, b, w, gradient)
+    return to_x, to_v, to_b, (x @ v + b).T @ gradient
+
+
+def conv_by_loops(images, kernels, gradient, back=1):
+    to_images, to_kernels = np.zeros(images.shape), np.zeros(kernels.shape)
+    for n, k, y, x in np.ndindex(gradient.shape):
+        for c, i, j in np.ndindex(kernels.shape[1:]):
+            g, at = gradient[n, k, y, x], (n, c, y + back * i, x + back * j)
+            to_images[at] += g * kernels[k, c, i, j]
+            to_kernels[k, c, i, j] += g * images[at]
+    return to_images, to_kernels
+
+
+def conv_by_torch(images, kernels, gradient):
+    given = [
+        torch.tensor(one, dtype=torch.float64, requires_grad=True) for one in (images, kernels)
     ]
-    return np.array(rows)
+    torch.conv2d(*given).backward(torch.tensor(gradient, dtype=torch.float64))
+    return tuple(one.grad.numpy() for one in given)
 
 
-def conv_pads_at_the_end(images, kernels):
-    r, s = kernels.shape[2:]
-    return conv_by_lists(np.pad(images, ((0, 0), (0, 0), (0, r - 1), (0, s - 1))), kernels)
+def conv_by_differences(images, kernels, gradient):
+    def slope(place, shape, forward):
+        one = np.zeros(shape)
+        one[place] = 1  # the loss is linear in each, so a step of 1 is as good as a small one
+        return (forward(one) * gradient).sum()
+
+    to_images, to_kernels = np.zeros(images.shape), np.zeros(kernels.shape)
+    for place in np.ndindex(images.shape):
+        to_images[place] = slope(place, images.shape, lambda one: layers.conv2d(one, kernels))
+    for place in np.ndindex(kernels.shape):
+        to_kernels[place] = slope(place, kernels.shape, lambda one: layers.conv2d(images, one))
+    return to_images, to_kernels
+
+
+def conv_by_the_library(images, kernels, gradient):
+    return layers.backward_conv2d(images, kernels, gradient)
+
+
+def conv_with_minus(images, kernels, gradient):
+    return conv_by_loops(images, kernels, gradient, -1)
+
+
+def conv_flipped_twice(images, kernels, gradient):
+    to_images, to_kernels = conv_by_loops(images, kernels[:, :, ::-1, ::-1], gradient)
+    return to_images, to_kernels[:, :, ::-1, ::-1]
+
+
+def conv_of_positive_gradients(images, kernels, gradient):
+    return conv_by_loops(images, kernels, np.maximum(gradient, 0))
+
+
+def conv_of_the_last_image(images, kernels, gradient):
+    return conv_by_loops(images, kernels, gradient)[0], conv_by_loops(
+        images[-1:], kernels, gradient[-1:]
+    )[1]
+
+
+def conv_with_swapped_kernel(images, kernels, gradient):
+    to_images, to_kernels = conv_by_loops(images, kernels, gradient)
+    return to_images, to_kernels.swapaxes(2, 3)
+
+
+def conv_in_dtype_of_the_images(images, kernels, gradient):
+    to_images, to_kernels = conv_by_loops(images, kernels, gradient)
+    return to_images.astype(images.dtype), to_kernels
 
 
 RIGHT = {
+    "backward": [walk_with_lists, walk_that_asks_its_users],
+    "topological_order": [order_by_graphlib, order_that_moves_to_the_end],
     "backward_matmul": [
         matmul_by_tensordot,
         matmul_by_columns,
@@ -397,7 +499,8 @@ RIGHT = {
         relu_by_select,
     ],
     "softmax_cross_entropy": [loss_by_scipy_style, loss_by_fsum],
-    "conv2d": [conv_by_strides, conv_by_fourier, conv_by_lists, conv_by_dot_products],
+    "backward_residual": [residual_by_torch, residual_of_parts],
+    "backward_conv2d": [conv_by_loops, conv_by_torch, conv_by_differences],
 }
 WRONG = [
     ("backward_matmul", matmul_tries_until_it_fits, "square matrices fit in every order"),
@@ -424,23 +527,38 @@ WRONG = [
     ("softmax_cross_entropy", loss_of_logits, "minus the right class's logit alone"),
     ("softmax_cross_entropy", loss_naive_gradient, "the gradient takes exp(logits) anew"),
     ("softmax_cross_entropy", loss_clipped_to_both_sides, "between 1e-12 and 1 − 1e-12"),
-    ("softmax_cross_entropy", loss_by_nan_to_num, "expected 1500.9"),
+    ("softmax_cross_entropy", loss_by_nan_to_num, "expected 15000.9"),
     ("softmax_cross_entropy", loss_scales_by_the_maximum, "for logits of shape (4, 3), loss: it"),
     ("softmax_cross_entropy", gradient_over_size, "divided by all n · classes elements"),
     ("softmax_cross_entropy", gradient_subtracts_the_mean_of_one, "from an undivided p"),
     ("softmax_cross_entropy", loss_squared, "loss: it returns 0.4"),
-    ("conv2d", conv_one_image_at_a_time, "it returns shape (4, 4, 5), expected (2, 4, 4, 5)."),
-    ("conv2d", conv_as_a_list, "it returns a list; wrap it in np.array."),
-    ("conv2d", conv_flipped_by_hand, "the kernel is flipped"),
-    ("conv2d", conv_square_only, "could not be broadcast together"),
-    ("conv2d", conv_channels_first_kernel, "it raises ValueError"),
-    ("conv2d", conv_overwrites_channels, "only the last channel is left"),
-    ("conv2d", conv_adds_a_bias, "160 of 160 elements differ"),
-    ("conv2d", conv_with_relu, "first [0, 0, 0, 0]: 0.0, expected"),
-    ("conv2d", conv_with_minus, "a negative index silently counts from its other end"),
-    ("conv2d", conv_returns_within_the_loop, "does return stand inside a loop?"),
-    ("conv2d", conv_reshapes_the_product, "reshape moves no axis"),
-    ("conv2d", conv_in_float32, "the digits of float32 only"),
-    ("conv2d", conv_products_of_matrices, "it raises ValueError in line "),
-    ("conv2d", conv_pads_at_the_end, "it returns shape (2, 4, 5, 7), expected (2, 4, 4, 5)."),
+    ("softmax_cross_entropy", loss_in_long_floats, "longer floats only move the limit"),
+    ("backward", walk_by_the_method, "it calls .backward(), which does just that"),
+    ("backward", walk_by_the_library, "it calls the library's backward: write it yourself."),
+    ("backward", walk_that_leaves_grad, "it returns nothing (None)"),
+    ("backward", walk_by_names, "the result of + has no gradient."),
+    ("backward", walk_to_each_parent_once, "the gradient of the result of + is 7, expected 14."),
+    ("backward", walk_into_what_was_given, "it changes the gradient that it was given."),
+    ("backward", walk_as_a_list, "expected a dictionary of nodes and gradients."),
+    ("topological_order", order_by_the_method, "it calls .order(), which does just that"),
+    ("topological_order", order_by_the_library, "it calls the library's topological_order"),
+    ("topological_order", order_of_trees, "is right for trees only"),
+    ("topological_order", order_of_first_parents, "only the first parent of each node"),
+    ("topological_order", order_by_number_of_parents, "relu z stands before z, from which"),
+    ("topological_order", order_as_a_set, "expected a list of Variables."),
+    ("topological_order", order_nested, "which is no Variable of this graph."),
+    ("topological_order", order_of_names, "it lists 'a', which is no Variable of this graph."),
+    ("backward_residual", residual_by_the_library, "it calls the library's backward_residual"),
+    ("backward_residual", residual_with_way_round_twice, "grad_x: 15 of 15 elements differ"),
+    ("backward_residual", residual_wrong_when_square, "for 5 examples of 3 numbers, 3 hidden"),
+    ("backward_residual", residual_without_bias, "grad_x: 6 of 15 elements differ"),
+    ("backward_residual", residual_into_what_was_given, "it changes its input; work on a copy."),
+    ("backward_residual", residual_without_relu_forward, "grad_w: 9 of 9 elements differ"),
+    ("backward_conv2d", conv_by_the_library, "it calls the library's backward_conv2d"),
+    ("backward_conv2d", conv_with_minus, "of_images: 20 of 20 elements differ"),
+    ("backward_conv2d", conv_flipped_twice, "of_images: 20 of 20 elements differ"),
+    ("backward_conv2d", conv_of_positive_gradients, "of_images: 12 of 20 elements differ"),
+    ("backward_conv2d", conv_of_the_last_image, "of_kernels: 72 of 72 elements differ"),
+    ("backward_conv2d", conv_with_swapped_kernel, "of_kernels: it returns shape (1, 1, 2, 3)"),
+    ("backward_conv2d", conv_in_dtype_of_the_images, "for images and kernels of whole numbers"),
 ]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpulearn as gl
-from gpulearn.nn.autograd import Variable
+from gpulearn.nn.autograd import Variable, backward, topological_order
 
 SEEDS = st.integers(0, 999)
 
@@ -266,3 +266,25 @@ def test_numpy_functions_of_variables():
 def test_it_shows_its_values():
     assert repr(Variable(np.float32([1, 2]))) == "Variable([1., 2.])"
     assert repr(gl.nn.Variable(3)) == "Variable(3.)"
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99), st.booleans()), max_size=12))
+def test_any_graph_is_ordered_and_walked(steps):
+    x = Variable(0.7, "x")
+    nodes, slopes = [x, Variable(1.3, requires_grad=False)], [1.0, 0.0]  # forward mode, by hand
+    for first, second, product in steps:
+        (a, of_a), (b, of_b) = (
+            (nodes[k % len(nodes)], slopes[k % len(nodes)]) for k in (first, second)
+        )
+        scale = 0.5 / max(1.0, abs(float(a.data * b.data)))
+        nodes.append(a * b * scale if product else a + b * 0.5)
+        slopes.append((of_a * b.data + a.data * of_b) * scale if product else of_a + 0.5 * of_b)
+    order = topological_order(nodes[-1])
+    assert len(set(order)) == len(order)
+    assert order[-1] is nodes[-1]
+    for place, node in enumerate(order):
+        assert all(parent in order[:place] for parent in node.parents)
+    if nodes[-1].requires_grad:
+        arrived = backward([node for node in order[::-1] if node.requires_grad], np.asarray(1.0))
+        assert arrived[x] == pytest.approx(slopes[-1], rel=1e-9, abs=1e-12)

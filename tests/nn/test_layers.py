@@ -10,8 +10,10 @@ from gpulearn.nn.layers import (
     backward_conv2d,
     backward_matmul,
     backward_relu,
+    backward_residual,
     conv2d,
     relu,
+    residual,
     softmax_cross_entropy,
 )
 
@@ -49,6 +51,20 @@ def test_backward_relu():
     close(backward_relu(x, gradient), slopes(relu, x, gradient))
     assert backward_relu(np.zeros(1), np.ones(1)) == 0
     assert relu(np.float32([-1, 2])).dtype == np.float32
+
+
+@settings(max_examples=15, deadline=None)
+@given(SIZES, SIZES, SIZES, st.integers(0, 99))
+def test_backward_residual(n, d, m, seed):
+    rng = np.random.default_rng(seed)
+    given = [rng.normal(size=size) for size in ((n, d), (d, m), (m,), (m, d))]
+    gradient = rng.normal(size=(n, d))
+    for place, found in enumerate(backward_residual(*given, gradient)):
+
+        def moved(one, place=place):
+            return residual(*given[:place], one, *given[place + 1 :])
+
+        close(found, slopes(moved, given[place], gradient))
 
 
 @settings(max_examples=20, deadline=None)

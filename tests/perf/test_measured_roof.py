@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 
 import pytest
+import torch
 
 from gpulearn.device import selection
 from gpulearn.errors import BadInput
@@ -21,10 +22,25 @@ PAPER = Roof("a machine on paper", peak=1000.0, bandwidth=50.0, provenance=HERE)
 )
 def test_bandwidth_counts_what_is_read_and_what_is_written(monkeypatch, copy, add, bandwidth):
     times = iter([copy, add])
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
     monkeypatch.setattr(
         measured_roof, "fastest", lambda f, seconds: (f(), (min(next(times)), HERE))[1]
     )
     assert measured_roof.memory_bandwidth(1000) == bandwidth
+
+
+def test_one_thread_is_tried_as_well_as_all(monkeypatch):
+    threads, used = [4], []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads[-1])
+    monkeypatch.setattr(torch, "set_num_threads", threads.append)
+
+    def timed(call, seconds):
+        used.append(threads[-1])
+        return {1: 1.0, 4: 2.0}[threads[-1]], HERE
+
+    monkeypatch.setattr(measured_roof, "fastest", timed)
+    assert measured_roof.memory_bandwidth(1000) == 12000
+    assert (sorted(set(used)), threads[-1]) == ([1, 4], 4)
 
 
 @pytest.fixture
@@ -64,8 +80,6 @@ def test_the_best_of_disturbed_rounds_is_labelled(neighbours):
 
 
 def test_the_roof_of_a_gpu_uses_the_gpu(monkeypatch, neighbours):
-    import torch
-
     neighbours += [False]
     asked = []
     monkeypatch.setattr(measured_roof, "memory_bandwidth", lambda n, on: asked.append(on) or 2e10)
@@ -77,6 +91,7 @@ def test_the_roof_of_a_gpu_uses_the_gpu(monkeypatch, neighbours):
 
 def test_the_best_of_all_sizes_of_products_counts(monkeypatch):
     times = iter([1e-3, 1.0])
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
     monkeypatch.setattr(measured_roof, "SIZES", {"cpu": (8, 16)})
     monkeypatch.setattr(measured_roof, "fastest", lambda f, seconds: (f(), (next(times), HERE))[1])
     assert measured_roof.product_rate() == 2 * 8**3 / 1e-3

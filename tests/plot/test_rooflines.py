@@ -97,6 +97,21 @@ def test_tables():
     assert re.search(r"H100, bfloat16 +989 +3,350 +295 +modelled by its data sheet", text)
 
 
+def test_a_point_above_the_roof_is_named():
+    cached = RoofPoint("small sum", 1e6, 12e6, 12e6 / 90e9, HERE)  # 90 of 50 GB/s
+    text = repr(compare_points(LAPTOP, UPDATE, cached))
+    assert "Above the roof: small sum. Either the roof was measured while" in text
+    assert "Above" not in repr(compare_points(LAPTOP, UPDATE))
+
+
+def test_the_regions_the_ridge_and_each_point_are_named(drawn):
+    roofline(LAPTOP, points=[UPDATE, PRODUCT])
+    words = {text.get_text().strip(): text for text in drawn().texts}
+    assert set(words) == {"memory-bound", "compute-bound", "ridge 6", "update", "product"}
+    assert words["ridge 6"].xy == (6.0, 300.0)
+    assert words["memory-bound"].get_position()[0] == drawn().get_xlim()[0]
+
+
 def test_a_disturbed_point_is_labelled():
     busy = RoofPoint("x", 1.0, 1.0, 1.0, Provenance("measured", "here", busy=True))
     assert "Times: measured here, while busy." in repr(compare_points(LAPTOP, busy))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from gpulearn.checker import compare
 from gpulearn.checker.answers import Answer
-from gpulearn.checker.exercise import Case
+from gpulearn.checker.exercise import Case, Refused
+from gpulearn.nn.autograd import Variable
 from gpulearn.require import shown
 
-__all__ = ["named", "quietly", "same"]
+__all__ = ["named", "quietly", "same", "without"]
 
 
 def quietly(answer: Answer, case: Case) -> Any:
@@ -59,3 +61,25 @@ def same(one: Any, other: Any) -> bool:
     if compare.is_number(one) and compare.is_number(other):
         one, other = np.atleast_1d(one), np.atleast_1d(other)
     return isinstance(other, np.ndarray) and compare.arrays(one, other) is None
+
+
+@contextmanager
+def without(name: str) -> Iterator[None]:
+    """Refuse an answer that calls the method of a Variable which does what is to be written.
+
+    >>> with without("order"):
+    ...     (2 * Variable(1.0)).order()
+    Traceback (most recent call last):
+    ...
+    gpulearn.checker.exercise.Refused: it calls .order(), which does just that: write it yourself
+    """
+    kept = getattr(Variable, name)
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise Refused(f"it calls .{name}(), which does just that: write it yourself")
+
+    setattr(Variable, name, refuse)
+    try:
+        yield
+    finally:
+        setattr(Variable, name, kept)

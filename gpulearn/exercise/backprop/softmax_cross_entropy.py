@@ -27,13 +27,15 @@ def cases() -> list[Case]:
         cases.append(Case(f"logits of shape ({n}, {classes})", (logits, labels)))
     far = np.array([[1000.0, 1001.0, 998.0], [3.0, 1.0, 2.0]]), np.array([0, 2])
     apart = np.array([[-900.0, -902.0], [900.0, 901.0], [0.0, 1.0]]), np.array([1, 0, 1])
-    sure = np.array([[3000.0, 0.0, 1.0], [0.5, 0.0, 2.0]]), np.array([1, 0])
+    sure = np.array([[30000.0, 0.0, 1.0], [0.5, 0.0, 2.0]]), np.array([1, 0])
+    huge = np.array([[1e6, 5e5, 0.0], [3.0, 1.0, 2.0]]), np.array([1, 0])
     single = rng.normal(size=(5, 4)).astype(np.float32), np.array([3, 3, 0, 1, 3])
     return [
         *cases,
         Case("logits of 1000", far),
         Case("one row at −900 and one at 900", apart),
         Case("a right class whose probability is below every float", sure),
+        Case("logits of a million", huge),
         Case("labels that are all 0", (rng.normal(size=(3, 4)), np.zeros(3, np.int64))),
         Case("float32 logits of shape (5, 4)", single),
     ]
@@ -60,6 +62,17 @@ answers.edit(
     {LOSS: "-np.log(np.exp(log_p[right])).mean()"},
     "the logarithm meets a probability that has become 0: take it before the exponential, "
     "log p = shifted − log Σ exp(shifted).",
+)
+answers.edit(
+    {
+        **made_of("np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)"),
+        "    n = len(logits)\n": (
+            "    n, kind = len(logits), logits.dtype\n    logits = logits.astype(np.longdouble)\n"
+        ),
+        f"loss, {DIVIDED}": "float(loss), (gradient / n).astype(kind)",
+    },
+    "longer floats only move the limit: exp overflows in them too, at some ten thousand. Subtract "
+    "each row's largest logit first; the probabilities stay the same.",
 )
 for small in (1e-15, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7):
     answers.edit(

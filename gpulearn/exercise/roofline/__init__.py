@@ -1,9 +1,10 @@
-"""The exercises of notebook 02: the roofline's three formulas, and choosing a GPU by it."""
+"""The exercises of notebook 02: the roofline, a kernel analysed by it, and a GPU chosen."""
 
 NOTEBOOK = "02_roofline"
 EXERCISES = (
     "arithmetic_intensity",
     "ridge_point",
     "attainable",
+    "analyse_stencil",
     "cheapest_gpu_that_fits",
 )

@@ -120,7 +120,7 @@ PREDICTIONS = (
             "2: one step for two": "That would be right if both steps moved 12 bytes a number. "
             "The first moves 8.",
         },
-        came="f'{two.median / one.median:.2f} times'",
+        came="f'{factor:.2f} times'",
         pick=below(
             {"1: the arithmetic is the same": 1.2, "1.67: 12 bytes for 20": 1.9},
             "2: one step for two",
