@@ -6,7 +6,6 @@ import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from statistics import median
 from typing import Any, NamedTuple
 
 import torch
@@ -17,13 +16,13 @@ from gpulearn.errors import BadInput
 from gpulearn.perf.timing import format_seconds, now
 from gpulearn.train.precision import Precision
 
-__all__ = ["OperatorTime", "StepTimes", "operator_times", "step_times"]
+__all__ = ["OperatorTime", "StepTimes", "find_the_bottleneck", "operator_times", "step_times"]
 
 QUIET = {"KINETO_LOG_LEVEL": "6"}  # the profiler's library logs its own start and stop
 
 
 class StepTimes(NamedTuple):
-    """Seconds of a training step by phase, each the median over the measured steps."""
+    """Seconds of a training step by phase, each the fastest of the measured steps."""
 
     data: float
     forward: float
@@ -48,7 +47,7 @@ class StepTimes(NamedTuple):
             {"phase": name, "time": format_seconds(time), "share": f"{time / self.total:.0%}"}
             for name, time in zip(self._fields, self, strict=True)
         ]
-        return table(rows, "Measured here; the median over the steps.")._repr_html_()
+        return table(rows, "Measured here; the fastest of the steps.")._repr_html_()
 
 
 class OperatorTime(NamedTuple):
@@ -105,7 +104,37 @@ def step_times(
         steps.append([end - begin for begin, end in itertools.pairwise(clock)])
     if len(steps) < 2:
         raise BadInput(f"batches holds {len(steps)}: give two or more, the first warms up.")
-    return StepTimes(*map(median, zip(*steps[1:], strict=True)))
+    # what other programs take of the machine only adds
+    return StepTimes(*map(min, zip(*steps[1:], strict=True)))
+
+
+def find_the_bottleneck(
+    fetch: float, copy: float, compute: float, workers: int
+) -> tuple[str, float, float]:
+    """What a long run waits for, how long its steps take, and how busy its GPU is.
+
+    Without workers one process does all three for a batch, one after the other. With them, each
+    worker fetches a batch of its own, while the link copies an earlier one and the GPU computes
+    on one before that; then the slowest of the three sets the pace.
+
+    Args:
+        fetch: seconds that one worker takes to read and prepare a batch.
+        copy: seconds that a batch takes over the link to the GPU, one at a time.
+        compute: seconds of the GPU for a batch.
+        workers: processes that fetch.
+
+    Returns:
+        "fetch", "copy" or "compute", whichever takes most of a step; seconds a step; and the share
+        of a step in which the GPU computes, 0 to 1.
+
+    >>> find_the_bottleneck(fetch=8.0, copy=1.0, compute=3.0, workers=0)
+    ('fetch', 12.0, 0.25)
+    >>> find_the_bottleneck(fetch=8.0, copy=1.0, compute=3.0, workers=4)
+    ('compute', 3.0, 1.0)
+    """
+    times = {"fetch": fetch / max(workers, 1), "copy": copy, "compute": compute}
+    step = max(times.values()) if workers else sum(times.values())
+    return max(times, key=lambda name: times[name]), step, compute / step
 
 
 def operator_times(step: Callable[[], object], steps: int = 5) -> list[OperatorTime]:

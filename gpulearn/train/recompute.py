@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ from torch.utils.checkpoint import checkpoint
 from gpulearn import require
 from gpulearn.errors import BadInput
 
-__all__ = ["Stages", "in_stages"]
+__all__ = ["Stages", "in_stages", "recompute_peak", "recompute_plan"]
 
 
 class Stages(torch.nn.Sequential):
@@ -70,3 +71,61 @@ def in_stages(layers: torch.nn.Sequential, stages: int) -> Stages:
         found.append(torch.nn.Sequential(*chain[begin:end]))
         begin = end
     return Stages(*found)
+
+
+def recompute_peak(
+    inputs: Sequence[int], inside: Sequence[int], recomputed: Collection[int]
+) -> int:
+    """The most bytes that a chain of stages keeps at once for its backward pass.
+
+    The forward pass keeps the input of each stage; what is inside, of those stages only that are
+    not recomputed. The backward pass begins with the last stage. When it comes to one that is
+    recomputed, what is inside that one is there again, beside all that is kept for the stages
+    before it; the stages behind it are done with, and their memory is free.
+
+    Args:
+        inputs: bytes that each stage is given.
+        inside: bytes that each stage keeps besides.
+        recomputed: the numbers of the stages that are computed again, from 0.
+
+    Returns:
+        Bytes, at the moment at which they are most.
+
+    >>> recompute_peak([10, 10, 10], [50, 50, 50], recomputed=[])
+    180
+    >>> recompute_peak([10, 10, 10], [50, 50, 50], recomputed=[0, 1, 2])
+    80
+    """
+    kept, most = 0, 0
+    for stage, (given, within) in enumerate(zip(inputs, inside, strict=True)):
+        kept += given
+        most = max(most, kept + within)
+        if stage not in recomputed:
+            kept += within
+    return max(most, kept)
+
+
+def recompute_plan(
+    inputs: Sequence[int], inside: Sequence[int], seconds: Sequence[float], limit: int
+) -> set[int] | None:
+    """The stages to recompute so that a chain fits into its memory and loses the least time.
+
+    All 2ⁿ choices are tried, which is quick for up to some 15 stages.
+
+    Args:
+        inputs: bytes that each stage is given.
+        inside: bytes that each stage keeps besides.
+        seconds: of each stage's forward pass; recomputed, it is made once more.
+        limit: bytes that `recompute_peak` may reach.
+
+    Returns:
+        The numbers of the stages, from 0; None where no choice fits.
+
+    >>> recompute_plan([10, 10, 10], [50, 50, 50], [1.0, 2.0, 3.0], limit=130)
+    {0}
+    """
+    choices = [set[int]()]
+    for stage in range(len(inputs)):
+        choices += [some | {stage} for some in choices]
+    fitting = [some for some in choices if recompute_peak(inputs, inside, some) <= limit]
+    return min(fitting, key=lambda some: sum(seconds[s] for s in some), default=None)

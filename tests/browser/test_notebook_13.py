@@ -20,7 +20,7 @@ def notebook(open_notebook):
     return opened
 
 
-def test_a_learner_works_through_notebook_12(notebook):
+def test_a_learner_works_through_notebook_13(notebook):
     notebook.has_only_unsolved(1)
 
     stub = notebook.cell("def train_step")
@@ -42,7 +42,7 @@ def test_a_learner_works_through_notebook_12(notebook):
     notebook.type_into(stub, [*lines[:2], "optimizer.zero_grad()", *lines[2:]])
     notebook.run(stub)
     assert notebook.run(check).startswith("✓ train_step is right in all")
-    notebook.screenshot("12-right-answer")
+    notebook.screenshot("13-right-answer")
 
 
 def test_the_board_stands_in_one_place_with_its_last_picture(notebook):
@@ -50,11 +50,11 @@ def test_the_board_stands_in_one_place_with_its_last_picture(notebook):
     output = cell.locator(".jp-OutputArea")
     expect(output.locator("img")).to_have_count(1)
     alt = output.locator("img").get_attribute("alt")
-    assert alt.startswith("Four curves over the steps of a training run. After 690 steps")
+    assert alt.startswith("Four curves over the steps of a training run. After 216 steps")
     assert "of the held-out digits are right" in output.locator("p[role=status]").inner_text()
-    expect(output.get_by_text("690/690")).to_be_visible()  # the progress bar
+    expect(output.get_by_text("216/216")).to_be_visible()  # the progress bar
     output.scroll_into_view_if_needed()
-    notebook.screenshot("12-board")
+    notebook.screenshot("13-board")
 
 
 def test_the_board_moves_while_the_network_trains(notebook):
@@ -62,8 +62,8 @@ def test_the_board_moves_while_the_network_trains(notebook):
     sentence = cell.locator(".jp-OutputArea p[role=status]")
     cell.locator(".cm-content").click()
     notebook.page.keyboard.press("Control+Enter")
-    expect(sentence).not_to_contain_text("After 690 steps")  # begins anew, under the same cell
-    expect(sentence).to_contain_text("After 690 steps")
+    expect(sentence).not_to_contain_text("After 216 steps")  # begins anew, under the same cell
+    expect(sentence).to_contain_text("After 216 steps")
     notebook.wait_for_idle()
 
 
@@ -78,4 +78,4 @@ def test_the_training_explorer_moves_by_keyboard(notebook):
     # each change trains a network, which takes its time on a busy machine
     expect(sentence).to_contain_text("Rate 0.7, clip none, constant")
     expect(picture).not_to_have_attribute("src", source)
-    notebook.screenshot("12-explorer")
+    notebook.screenshot("13-explorer")

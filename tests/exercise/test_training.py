@@ -1,4 +1,4 @@
-"""The exercises of notebook 13, with answers written by other hands than the catalogue's."""
+"""The exercises of 13 and 14, with answers written by other hands than the catalogue's."""
 
 import math
 import pickle
@@ -398,6 +398,8 @@ NAMES = (
     "clip_by_global_norm",
     "memory_budget",
     "save_and_resume",
+    "train_epochs",
+    "scale_the_loss",
 )
 
 

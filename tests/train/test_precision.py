@@ -11,6 +11,7 @@ from gpulearn.train.precision import (
     PRECISIONS,
     Precision,
     gradient_error,
+    scale_the_loss,
     vanished_gradients,
 )
 from gpulearn.train.step import clip_by_global_norm
@@ -131,3 +132,20 @@ def test_bad_input():
         Precision("bf16")
     with pytest.raises(BadInput, match="scale is 0"):
         Precision("float16", scale=0)
+
+
+@pytest.mark.parametrize(("scale", "max_norm"), [(1024.0, 0.1), (1024.0, 1e3), (2.0**60, 0.1)])
+def test_the_step_written_out_is_the_one_of_the_scaler(network, batch, scale, max_norm):
+    twin = copy.deepcopy(network)
+    optimizers = [torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9) for m in (network, twin)]
+    passes = Precision("float16", scale=scale)
+    for _ in range(3):
+        optimizers[1].zero_grad()
+        passes.backward(loss_of(twin, batch, passes))
+        passes.unscale(optimizers[1])
+        clip_by_global_norm(twin.parameters(), max_norm)
+        passes.step(optimizers[1])
+        scale = scale_the_loss(network, optimizers[0], *batch, scale, max_norm)
+        assert scale == passes.scale
+    for one, other in zip(network.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)

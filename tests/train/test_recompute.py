@@ -4,12 +4,15 @@ import copy
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import nn
 
 from gpulearn.errors import BadInput
+from gpulearn.train.memory import measured_memory
 from gpulearn.train.models import MLP, LeNet
 from gpulearn.train.precision import PRECISIONS, Precision
-from gpulearn.train.recompute import in_stages
+from gpulearn.train.recompute import Stages, in_stages, recompute_peak, recompute_plan
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -63,3 +66,49 @@ def test_bad_input():
         in_stages(nn.Linear(2, 2), 1)
     with pytest.raises(BadInput, match="stages is 3, and there are 2 layers"):
         in_stages(nn.Sequential(nn.ReLU(), nn.ReLU()), 3)
+
+
+def stage(width, hidden, output):
+    return nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, output))
+
+
+@pytest.mark.parametrize("recomputed", [(), (0,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)])
+def test_the_peak_is_what_torch_keeps(recomputed):
+    """Stages that begin and end with a product keep their input and what is hidden inside."""
+    torch.manual_seed(0)
+    widths, hidden, n = (64, 40, 24, 10), (300, 20, 90), 12
+    chain = nn.Sequential(nn.Flatten())
+    for number in range(3):
+        one = Stages(stage(widths[number], hidden[number], widths[number + 1]))
+        one.recompute = number in recomputed
+        chain.append(one)
+    measured = measured_memory(chain, IMAGES, LABELS).activations
+    inputs, inside = ([4 * n * size for size in sizes] for sizes in (widths[:3], hidden))
+    loss = 4 * n * widths[3] + 8 * n + 4  # scores, labels and the sum of their weights
+    last = sum(inputs) + sum(b for s, b in enumerate(inside) if s not in recomputed)
+    # in the backward pass of a stage, the loss is done with; at the end of the forward it is not
+    assert max(recompute_peak(inputs, inside, recomputed), last + loss) == measured
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=6),
+    st.integers(0, 100),
+)
+def test_a_plan_fits_and_none_that_fits_is_quicker(stages, limit):
+    inputs, inside, seconds = (list(part) for part in zip(*stages, strict=True))
+    plan = recompute_plan(inputs, inside, seconds, limit)
+    every = [
+        {s for s in range(len(stages)) if number >> s & 1} for number in range(2 ** len(stages))
+    ]
+    fitting = [some for some in every if recompute_peak(inputs, inside, some) <= limit]
+    if plan is None:
+        assert not fitting
+    else:
+        assert plan in fitting
+        assert sum(seconds[s] for s in plan) == min(
+            sum(seconds[s] for s in some) for some in fitting
+        )
+
+
+def test_to_recompute_the_last_stage_saves_nothing():
+    assert recompute_peak([1, 1], [5, 5], [1]) == recompute_peak([1, 1], [5, 5], [])

@@ -1,10 +1,11 @@
-"""The exercises of notebook 13: a training step, its gradients, its memory, its restart."""
+"""The exercises of notebook 13: a training step, the loop around it, its restart."""
 
 NOTEBOOK = "13_training_loop"
 EXERCISES = (
     "train_step",
-    "accumulate_gradients",
+    "train_epochs",
     "clip_by_global_norm",
-    "memory_budget",
+    "accumulate_gradients",
+    "stop_early",
     "save_and_resume",
 )

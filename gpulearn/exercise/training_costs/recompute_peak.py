@@ -1,0 +1,128 @@
+"""The peak of memory of a chain of stages, some of which are recomputed, told before it runs."""
+
+from __future__ import annotations
+
+from gpulearn.checker.answers import Answers
+from gpulearn.checker.exercise import Case, Exercise
+from gpulearn.train.recompute import recompute_peak
+
+answers = Answers(recompute_peak)
+
+
+def cases() -> list[Case]:
+    """None, all, the first, the last and some; alike and unlike; a peak at each possible moment."""
+    alike = ((10, 10, 10, 10), (50, 50, 50, 50))
+    unlike = ((8, 40, 5, 20), (100, 30, 300, 7))
+    work: tuple[tuple[str, tuple[tuple[int, ...], tuple[int, ...]], tuple[int, ...]], ...] = (
+        ("four stages alike, none recomputed", alike, ()),
+        ("four stages alike, all recomputed", alike, (0, 1, 2, 3)),
+        ("four stages alike, the last recomputed", alike, (3,)),
+        ("four stages alike, the first recomputed", alike, (0,)),
+        ("unlike stages, all recomputed", unlike, (0, 1, 2, 3)),
+        ("unlike stages, the largest recomputed", unlike, (2,)),
+        ("unlike stages, the first and the last recomputed", unlike, (3, 0)),
+        ("a large first stage that is recomputed", ((5, 1, 1), (900, 10, 10)), (0,)),
+        ("one stage, not recomputed", ((7,), (11,)), ()),
+        ("one stage, recomputed", ((7,), (11,)), (0,)),
+        ("a large stage in the middle", ((3, 3, 3, 3, 3), (20, 20, 90, 20, 20)), (1, 2, 3)),
+    )
+    return [
+        Case(label, (list(inputs), list(inside), set(recomputed)))
+        for label, (inputs, inside), recomputed in work
+    ]
+
+
+MOST = "        most = max(most, kept + within)\n"
+END = "max(most, kept)"
+SAVED = "        if stage not in recomputed:\n            kept += within\n"
+ALWAYS = (
+    "that is what is kept when the forward pass ends. When the backward pass comes to a stage that "
+    "is recomputed, what is inside it is there again."
+)
+
+answers.edit({MOST: ""}, ALWAYS)
+answers.edit(
+    {
+        END: "max(kept + max((inside[s] for s in recomputed), default=0), kept)",
+        MOST: "",
+    },
+    "the largest recomputed stage is added to all that is kept for every stage. When the backward "
+    "pass comes to it, what is kept for the stages behind it is free again.",
+)
+answers.edit(
+    {"        kept += given\n": "", "kept + within": "kept + given + within"},
+    "the inputs of the stages are missing: a stage that is to be recomputed starts from its input, "
+    "so each is kept.",
+)
+answers.edit(
+    {SAVED: "        kept += within\n"},
+    "nothing is saved: what is inside a recomputed stage is not kept after the forward pass.",
+)  # fmt: skip
+answers.edit(
+    {"stage not in recomputed": "stage in recomputed"},
+    "the two kinds are swapped: what is inside is kept for the stages that are not recomputed.",
+)
+answers.edit(
+    {SAVED: ""},
+    "every stage is taken for one that is recomputed: the others keep what is inside.",
+)
+answers.edit(
+    {MOST: "        most = max(most, within)\n"},
+    "while a stage is recomputed, all that is kept for the stages before it is still there, and "
+    "its input: add them.",
+)
+answers.edit(
+    {
+        "        if stage not in recomputed:\n            kept += within\n": (
+            "        if stage + 1 not in recomputed:\n            kept += within\n"
+        ),
+    },
+    "the numbers of the stages are off by one: they count from 0.",
+)
+answers.edit(
+    {END: "most + kept"},
+    "the two moments are added up: they come one after the other, so the larger counts.",
+)
+answers.edit(
+    {"enumerate(zip(inputs, inside, strict=True))": (
+        "reversed(list(enumerate(zip(inputs, inside, strict=True))))"
+    )},
+    "the stages are gone through from the last: when one is recomputed, those before it are still "
+    "kept, not those behind it.",
+)  # fmt: skip
+answers.edit(
+    {END: "sum(inputs) + max(inside)"},
+    "that is right where all stages are recomputed and the largest is the last. What a stage that "
+    "is not recomputed keeps is there too.",
+)
+
+
+@answers.right
+def moment_by_moment(inputs: list[int], inside: list[int], recomputed: set[int]) -> int:
+    n = len(inputs)
+    kept = [inputs[s] + (0 if s in recomputed else inside[s]) for s in range(n)]
+    moments = [sum(kept)]
+    for s in recomputed:
+        moments.append(sum(kept[:s]) + inputs[s] + inside[s])
+    return max(moments)
+
+
+@answers.right
+def backwards(inputs: list[int], inside: list[int], recomputed: set[int]) -> int:
+    now = sum(inputs) + sum(b for s, b in enumerate(inside) if s not in recomputed)
+    most = now
+    for s in reversed(range(len(inputs))):
+        if s in recomputed:
+            most = max(most, now + inside[s])
+        else:
+            now -= inside[s]
+        now -= inputs[s]
+    return most
+
+
+EXERCISE = Exercise(
+    task="Tell the most bytes that a chain keeps at once when some of its stages are recomputed.",
+    reference=recompute_peak,
+    cases=cases,
+    answers=answers,
+)

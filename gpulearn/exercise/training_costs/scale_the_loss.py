@@ -1,0 +1,183 @@
+"""A step in float16 with loss scaling, given in the wrong order, to be mended from its symptom."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+from gpulearn.checker.answers import Answer, Answers
+from gpulearn.checker.exercise import Case, Exercise
+from gpulearn.exercise.training.trial import Seen, apart, flat, number, same
+from gpulearn.train.precision import scale_the_loss
+
+UNSCALE = """\
+    for p in model.parameters():
+        if p.grad is not None:
+            p.grad.div_(scale)
+"""
+CLIP = "    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)\n"
+SKIP = "    if not norm.isfinite():\n        return scale / 2\n"
+STEP = "    optimizer.step()\n"
+LATE = {UNSCALE: "", CLIP: CLIP + UNSCALE}
+
+answers = Answers(scale_the_loss)
+answers.give({UNSCALE: "", CLIP: CLIP + UNSCALE, SKIP + STEP: STEP + SKIP})
+
+
+def cases() -> list[Case]:
+    """Scales that fit and that overflow; short and long gradients; momentum; old gradients."""
+    work: tuple[tuple[str, tuple[Any, ...]], ...] = (
+        ("a scale of 1,024 and a limit that is not reached", (1024.0, 100.0, 1.0, 1, False)),
+        ("a scale of 1,024 and a long gradient", (1024.0, 0.05, 1.0, 1, False)),
+        ("three steps with momentum, clipped", (4096.0, 0.1, 1.0, 3, False)),
+        ("a scale of 2 to the 40", (2.0**40, 1.0, 1.0, 1, False)),
+        ("a scale that overflows, after a good step", (1024.0, 1.0, 1.0, 2, True)),
+        ("a parameter that holds an old gradient", (1024.0, 100.0, 1.0, 1, False)),
+        ("a scale of 1", (1.0, 0.1, 1.0, 2, False)),
+        ("an image that holds nan", (1024.0, 1.0, float("nan"), 1, False)),
+    )
+    return [Case(label, plan) for label, plan in work]
+
+
+def network() -> torch.nn.Sequential:
+    return torch.nn.Sequential(torch.nn.Linear(12, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4))
+
+
+def run(answer: Answer, case: Case) -> Seen:
+    """Take the steps, the last one with an overflowing scale where the case says so."""
+    scale, max_norm, size, steps, ends_badly = case.args
+    facts: dict[str, Any] = {}
+    with apart(steps):
+        model = network()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.9)
+        for p in model.parameters():
+            p.grad = torch.randn_like(p) if "old" in case.label else None
+        for step in range(1, steps + 1):
+            if ends_badly and step == steps:
+                scale = 2.0**40
+            images, labels = torch.rand(6, 12) * size, torch.randint(4, (6,))
+            returned = answer(model, optimizer, images, labels, scale, max_norm)
+            where = f"step {step}" if steps > 1 else "the step"
+            facts[f"the parameters after {where}"] = flat(model.parameters())
+            facts[f"the scale that it returns in {where}"] = number(returned)
+        facts["the dtype of the parameters"] = str(next(model.parameters()).dtype)[6:]
+    return Seen(facts)
+
+
+# a right answer may compute the norm in another order, and divides by powers of two
+difference = functools.partial(same, tolerance=2e-5)
+
+LONG = (
+    "the scaled gradient is clipped, and divided by the scale afterwards: what is left of it is "
+    "max_norm / scale long, and the network hardly moves. Unscale first, then clip."
+)
+TAKEN = (
+    "the step is taken though the gradient has overflowed, and every weight becomes nan: look at "
+    "the norm before optimizer.step()."
+)
+BOTH = (
+    "the scaled gradient is clipped, and divided by the scale afterwards; unscale first. And a "
+    "step is taken though the gradient has overflowed: look at the norm before optimizer.step()."
+)
+
+answers.edit({UNSCALE: "", CLIP: CLIP + UNSCALE, SKIP + STEP: STEP + SKIP}, BOTH)
+answers.edit(LATE, LONG)
+answers.edit({SKIP + STEP: STEP + SKIP}, TAKEN)
+answers.edit(
+    {UNSCALE: ""},
+    "the gradients are never divided by the scale: every step that is not clipped is as many times "
+    "too long.",
+)
+answers.edit(
+    {SKIP: ""},
+    "nothing asks whether the gradient is finite: an overflow makes every weight nan, and the "
+    "scale never falls.",
+)
+answers.edit(
+    {"(loss * scale)": "loss"},
+    "the loss is not multiplied by the scale, and its gradients are divided by it all the same.",
+)
+answers.edit(
+    {"(loss * scale)": "loss", UNSCALE: ""},
+    "no scale is used at all: small gradients underflow, and an overflow never shows.",
+)
+answers.edit(
+    {CLIP: "    norm = torch.stack([p.grad.norm() for p in model.parameters()]).norm()\n"},
+    "nothing is clipped: the norm is computed, and the gradients stay as long as they are.",
+)
+answers.edit(
+    {"return scale / 2": "return scale"},
+    "after an overflow it returns the same scale, which overflows again: return half of it.",
+)
+answers.edit(
+    {"return scale / 2": "return scale * 2"},
+    "after an overflow it returns twice the scale, which overflows again: return half of it.",
+)
+answers.edit(
+    {"    optimizer.zero_grad()\n": ""},
+    "old gradients are still there, and the scaled ones are added to them: call "
+    "optimizer.zero_grad() first.",
+)
+answers.edit(
+    {"dtype=torch.float16": "dtype=torch.bfloat16"},
+    "the passes are computed in bfloat16, which rounds to 8 bits and overflows nowhere; asked for "
+    "is float16.",
+)
+answers.edit(
+    {"with torch.autocast(images.device.type, dtype=torch.float16)": "if True"},
+    "the passes are computed in float32: the forward pass belongs under torch.autocast.",
+)
+answers.edit(
+    {
+        "        return scale / 2\n": (
+            "        scale = scale / 2\n        optimizer.zero_grad(set_to_none=False)\n"
+        )
+    },
+    "after an overflow the gradient is set to zero and a step is taken: momentum still moves the "
+    "weights. Leave the step out.",
+)  # fmt: skip
+
+
+@answers.right
+def with_the_scaler(
+    model: Any, optimizer: Any, images: Any, labels: Any, scale: float, max_norm: float
+) -> Any:
+    scaler = torch.amp.GradScaler("cpu", init_scale=scale)
+    model.zero_grad()
+    with torch.amp.autocast("cpu", dtype=torch.float16):
+        loss = torch.nn.functional.cross_entropy(model(images), labels)
+    scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+    return scaler.get_scale()
+
+
+@answers.right
+def by_hand(
+    model: Any, optimizer: Any, images: Any, labels: Any, scale: float, max_norm: float
+) -> Any:
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = torch.nn.CrossEntropyLoss()(model(images), labels) * scale
+    parameters = list(model.parameters())
+    found = [g / scale for g in torch.autograd.grad(loss, parameters)]
+    if not all(g.isfinite().all() for g in found):
+        return 0.5 * scale
+    norm = sum((g**2).sum() for g in found) ** 0.5
+    for p, g in zip(parameters, found, strict=True):
+        p.grad = g * min(1.0, max_norm / float(norm))
+    optimizer.step()
+    return torch.tensor(scale)
+
+
+EXERCISE = Exercise(
+    task="Mend the step: backward, unscale, clip, step, and no step where the gradient overflows.",
+    reference=scale_the_loss,
+    cases=cases,
+    answers=answers,
+    run=run,
+    difference=difference,
+)

@@ -1,0 +1,99 @@
+"""The plain loop of epochs, judged after each on held-out data, and when to end it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gpulearn import require
+
+__all__ = ["stop_early", "train_epochs"]
+
+Batches = Iterable[tuple[Tensor, Tensor]]
+
+
+@require.sizes("epochs")
+def train_epochs(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batches: Batches,
+    held_out: Batches,
+    epochs: int,
+) -> list[tuple[float, float]]:
+    """Train for some epochs; after each, count how many of the held-out images are read rightly.
+
+    Dropout is on while the model trains and off while it is judged. Means go over images, not
+    over batches, since the last batch may be smaller.
+
+    Args:
+        model: maps images (n, …) to scores (n, classes).
+        optimizer: of the model's parameters.
+        batches: pairs of images and labels, gone through once an epoch, such as a `DataLoader`.
+        held_out: the same, of data that the model does not train on.
+        epochs: how often all batches are gone through.
+
+    Returns:
+        For each epoch the mean cross-entropy over the training images, each before the step that
+        it took part in, and the share of the held-out images that is right, 0 to 1.
+
+    Raises:
+        BadInput: epochs is not a whole number above zero.
+
+    >>> model = nn.Linear(2, 2)
+    >>> optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    >>> batch = torch.eye(2), torch.tensor([0, 1])
+    >>> train_epochs(model, optimizer, [batch], [batch], epochs=20)[-1][1]
+    1.0
+    """
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total, seen = 0.0, 0
+        for images, labels in batches:
+            optimizer.zero_grad()
+            loss = functional.cross_entropy(model(images), labels)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(labels)
+            seen += len(labels)
+        model.eval()
+        right, count = 0, 0
+        with torch.no_grad():
+            for images, labels in held_out:
+                right += (model(images).argmax(dim=1) == labels).sum().item()
+                count += len(labels)
+        history.append((total / seen, right / count))
+    return history
+
+
+@require.sizes("patience")
+def stop_early(losses: Iterable[float], patience: int) -> tuple[int, int]:
+    """Train until the validation loss has not fallen below its best for some epochs in a row.
+
+    Args:
+        losses: the validation loss after each epoch. To take the next one trains another epoch,
+            so none is taken that is not needed.
+        patience: so many epochs in a row without a new best loss end the training. A loss that
+            equals the best, or is no number, is no new best.
+
+    Returns:
+        The epoch with the best loss, whose weights are kept, and how many were trained; epochs
+        are counted from 1, and 0 is kept where no loss was a finite number.
+
+    Raises:
+        BadInput: patience is not a whole number above zero.
+
+    >>> stop_early([0.9, 0.5, 0.6, 0.55, 0.7, 0.4], patience=3)
+    (2, 5)
+    """
+    best, kept, done = float("inf"), 0, 0
+    for loss in losses:
+        done += 1
+        if loss < best:
+            best, kept = loss, done
+        elif done - kept >= patience:
+            break
+    return kept, done

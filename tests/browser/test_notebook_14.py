@@ -1,0 +1,46 @@
+"""Notebook 14 in JupyterLab: the bars of memory, and an answer that is told what it forgets."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+LINES = [
+    "def find_the_bottleneck(fetch, copy, compute, workers):",
+    'times = {"fetch": fetch, "copy": copy, "compute": compute}',
+    "step = max(times.values()) if workers else sum(times.values())",
+    "return max(times, key=times.get), step, compute / step",
+]
+
+
+@pytest.fixture(scope="module")
+def notebook(open_notebook):
+    """Notebook 14 with what the tests look at, opened and run."""
+    opened = open_notebook(
+        "14_memory_precision_time",
+        "gl.plot.memory(bars)",
+        "def find_the_bottleneck",
+        'gl.check("find_the_bottleneck"',
+    )
+    opened.run_all()
+    return opened
+
+
+def test_a_learner_says_what_a_run_waits_for(notebook):
+    notebook.has_only_unsolved(1)
+    stub = notebook.cell("def find_the_bottleneck")
+    check = notebook.cell('gl.check("find_the_bottleneck"')
+    notebook.type_into(stub, LINES)
+    notebook.run(stub)
+    said = notebook.run(check)
+    assert said.startswith("WrongAnswer: find_the_bottleneck: with several workers so many")
+    notebook.type_into(stub, [LINES[0], "fetch = fetch / max(workers, 1)", *LINES[1:]])
+    notebook.run(stub)
+    assert notebook.run(check).startswith("✓ find_the_bottleneck is right in all")
+    notebook.screenshot("14-right-answer")
+
+
+def test_the_bars_have_their_sentence(notebook):
+    output = notebook.cell("gl.plot.memory(bars)").locator(".jp-OutputArea")
+    alt = output.locator("img").get_attribute("alt")
+    assert "batch 64, measured 2.05 MB, most of it activations" in alt
+    notebook.screenshot("14-memory")
