@@ -105,7 +105,7 @@ def ring_all_reduce(tensor: Tensor) -> None:
     """
     me, count = rank(), world_size()
     right, left = (me + 1) % count, (me - 1) % count
-    chunks = tensor.tensor_split(count)
+    chunks = list(tensor.tensor_split(count))
     for step in range(count - 1):  # each chunk grows on its way; rank r ends with all of chunk r
         outgoing, mine = chunks[(me - step - 1) % count], chunks[(me - step - 2) % count]
         mine += sendrecv(outgoing, right, torch.empty_like(mine), left)

@@ -51,7 +51,7 @@ def fastest_spans(
         (size in bytes, algorithm), ascending; the first size is `least`.
 
     >>> fastest_spans(1024, "100 Gbit")
-    [(100.0, 'doubling'), (153108.7461682030, 'halving')]
+    [(100.0, 'doubling'), (151356.12484362072, 'halving')]
     """
     found: list[tuple[float, str]] = []
     for size in np.geomspace(least, most, 801):
