@@ -56,7 +56,7 @@ def cases() -> list[Case]:
         "3 ranks and 5 large integers": Work(3, (5,), "int64", kind="wide"),
         "1 rank and 3 numbers": Work(1, (3,)),
     }
-    return [Case(work.label(text), (work,)) for text, work in works.items()]
+    return [Case(label, (work,)) for label, work in works.items()]
 
 
 def real(count: int) -> list[Work]:
@@ -185,6 +185,11 @@ def nothing_sent(tensor: Any) -> Any:
 
 answers.edit(
     {ADD: f"{ADD}.int()"},
+    "what arrives is cut off to whole numbers of 32 bits before it is added: add it as it is, in "
+    "the tensor's own dtype.",
+)
+answers.edit(
+    {ADD: f"{ADD}.long()"},
     "what arrives is cut off to whole numbers before it is added: add it as it is, in the "
     "tensor's own dtype.",
 )

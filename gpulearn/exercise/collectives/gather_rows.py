@@ -110,8 +110,8 @@ answers.give({OUT: "rows[me],", MOVE: TURNS})
 
 answers.edit(
     {OUT: "rows[me],", MOVE: TURNS},
-    "two mistakes are left: each rank sends its own row in every step, where it should pass on the "
-    "row that came in the step before; and in each step the ranks wait for one another.",
+    "the table is wrong from the second step on: which row does a rank send there, and which "
+    "should it? On the clock, see in the drawing how many messages are under way at a time.",
 )
 answers.edit({OUT: "rows[me],"}, OWN)
 answers.edit({MOVE: TURNS}, WAITS)

@@ -49,7 +49,7 @@ def cases() -> list[Case]:
         "3 ranks and 5 large integers": Work(3, (5,), "int64", kind="wide"),
         "1 rank and 5 numbers": Work(1, (5,)),
     }
-    return [Case(work.label(text), (work,)) for text, work in works.items()]
+    return [Case(label, (work,)) for label, work in works.items()]
 
 
 def real(count: int) -> list[Work]:

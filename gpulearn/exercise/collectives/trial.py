@@ -78,12 +78,6 @@ class Work:
             return random.integers(1, 100, self.shape).astype(self.dtype)
         return (random.integers(1, 200, self.shape) / 2).astype(self.dtype)
 
-    def label(self, text: str) -> str:
-        """How to speak of it, with the numbers where they are so simple."""
-        if self.kind != "digits":
-            return text
-        return f"{text} (rank r holds 10^r times 1, 2, 3 …)"
-
     def end(self, rank: int) -> np.ndarray:
         """What a rank is to end with: the sum over all."""
         total = np.sum([self.numbers(one) for one in range(self.ranks)], axis=0)
@@ -178,7 +172,8 @@ def results(got: RanCollective, wanted: RanCollective) -> str | None:
     if got.ending:
         return got.ending.said
     if got.called:
-        names = " and ".join(sorted(got.called))
+        inner = {"gather_rows"} if "all_gather" in got.called else set()  # it calls that one
+        names = " and ".join(sorted(got.called - inner))
         return f"it calls the library's {names}: write it from send, recv and sendrecv"
     if sentence := _numbers(got, wanted):
         return sentence
@@ -203,8 +198,12 @@ def _numbers(got: RanCollective, wanted: RanCollective) -> str | None:
         numbers = (
             f"{one[first]:{'d' if one.dtype.kind == 'i' else '.12g'}}" for one in (found, total)
         )
-        sentence = "on rank {}, {} of {} numbers are wrong, first [{}]: {}, expected {}".format(
-            rank_, len(wrong), total.size, where, *numbers
+        start = "with 10^r times 1, 2, 3 … on rank r: " if got.work.kind == "digits" else ""
+        sentence = (
+            start
+            + "on rank {}, {} of {} numbers are wrong, first [{}]: {}, expected {}".format(
+                rank_, len(wrong), total.size, where, *numbers
+            )
         )
         return sentence + _whose(got.work, found[first], total[first])
     return None
@@ -228,7 +227,7 @@ def _whose(work: Work, found: Any, total: Any) -> str:
 def slow(got: RanCollective, rounds: int, size: int) -> str | None:
     """One sentence if it took longer than so many messages of a size one after another, or None."""
     needed = rounds * as_link(LINK).seconds(size)
-    if got.seconds <= needed * (1 + 1e-9):
+    if got.seconds <= 1.05 * needed:
         return None
     return (
         f"the numbers are right, but it takes {format_seconds(got.seconds)} on the simulated "
