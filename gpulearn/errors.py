@@ -139,9 +139,17 @@ class MachineFault(KernelError):  # noqa: N818 - whose fault it is says all
 
 
 class RankError(GpulearnError, RuntimeError):
-    """A rank failed; `rank` is the first that did."""
+    """A rank failed.
+
+    Attributes:
+        rank: the first that did.
+        traceback: what Python said there, in full, with the causes; empty if it raised nothing.
+        messages: in a deadlock of simulated ranks, how many messages had gone before.
+    """
 
     rank: int = -1
+    traceback: str = ""
+    messages: int = 0
 
 
 class NotSolvedYet(GpulearnError):  # noqa: N818 - a learner's word

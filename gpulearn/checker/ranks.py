@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -162,17 +162,19 @@ def watched(answer: Answer, files: Collection[str], names: Collection[str]) -> I
 
 @dataclass(frozen=True)
 class Ending:
-    """How it ended; two are equal when they are of one kind and the same ranks wait.
+    """How it ended; two are equal when they are of one kind and the same ranks wait, after as much.
 
     Attributes:
         kind: "deadlock", "endless", the name of an exception, or what it is about.
         said: one sentence without its full stop.
         waits: in a deadlock, who sends to or receives from whom.
+        messages: in a deadlock of simulated ranks, how many messages had gone before.
     """
 
     kind: str
     said: str = field(compare=False)
     waits: frozenset[tuple[int, str, int]] = frozenset()
+    messages: int = 0
 
 
 def ending(error: RankError, answer: Answer) -> Ending:
@@ -180,7 +182,7 @@ def ending(error: RankError, answer: Answer) -> Ending:
     text = str(error)
     first = text.partition("\n")[0]
     if text.startswith("deadlock"):
-        return _deadlock(text)
+        return replace(_deadlock(text), messages=error.messages)
     line = _line(text, answer)
     where = f" in line {line} of your function" if line else ""
     if NOT_ENDED in first or ECHO.search(first):

@@ -1,5 +1,6 @@
 from .allreduce import all_reduce as all_reduce
 from .allreduce import all_reduce_via_root as all_reduce_via_root
+from .allreduce import halving_doubling_all_reduce as halving_doubling_all_reduce
 from .allreduce import recursive_doubling_all_reduce as recursive_doubling_all_reduce
 from .allreduce import ring_all_reduce as ring_all_reduce
 from .allreduce import tree_all_reduce as tree_all_reduce
@@ -9,6 +10,7 @@ from .averaging import bucket_gradients as bucket_gradients
 from .collectives import all_gather as all_gather
 from .collectives import all_to_all as all_to_all
 from .collectives import broadcast as broadcast
+from .collectives import gather_rows as gather_rows
 from .collectives import reduce as reduce
 from .collectives import reduce_scatter as reduce_scatter
 from .communicator import barrier as barrier
@@ -26,6 +28,7 @@ from .costs import all_reduce_cost as all_reduce_cost
 from .costs import all_reduce_seconds as all_reduce_seconds
 from .costs import fit_alpha_beta as fit_alpha_beta
 from .costs import fit_link as fit_link
+from .costs import halving_doubling_cost as halving_doubling_cost
 from .costs import ring_bytes_per_rank as ring_bytes_per_rank
 from .data_parallel import BucketedDataParallel as BucketedDataParallel
 from .data_parallel import NaiveDataParallel as NaiveDataParallel

@@ -31,6 +31,7 @@ __all__ = [
     "all_gather",
     "all_to_all",
     "broadcast",
+    "gather_rows",
     "reduce",
     "reduce_scatter",
 ]
@@ -181,13 +182,33 @@ def all_gather(tensor: Tensor) -> Tensor:
     [[0, 1, 2], [0, 1, 2], [0, 1, 2]]
     """
     need_tensor(tensor)
-    me, count = rank(), world_size()
-    rows = torch.empty((count, *tensor.shape), dtype=tensor.dtype, device=tensor.device)
-    rows[me] = tensor.detach()
-    for step in range(count - 1):
-        outgoing, arriving = rows[(me - step) % count], rows[(me - step - 1) % count]
-        sendrecv(outgoing, (me + 1) % count, arriving, (me - 1) % count)
+    rows = torch.empty((world_size(), *tensor.shape), dtype=tensor.dtype, device=tensor.device)
+    rows[rank()] = tensor.detach()
+    gather_rows(rows)
     return rows
+
+
+def gather_rows(rows: Tensor) -> None:
+    """Fill a table of which each rank has its own row: (N−1)(α + Sβ) for rows of S bytes.
+
+    Args:
+        rows: of shape (N, …), the same on all ranks; row r of rank r is set, and all rows of all
+            ranks are at the end.
+
+    >>> import gpulearn as gl
+    >>> def table():
+    ...     rows = torch.zeros(3, dtype=int)
+    ...     rows[rank()] = 10 + rank()
+    ...     gather_rows(rows)
+    ...     return rows.tolist()
+    >>> gl.simulate(table, 3).results
+    [[10, 11, 12], [10, 11, 12], [10, 11, 12]]
+    """
+    me, count = rank(), world_size()
+    right, left = (me + 1) % count, (me - 1) % count
+    for step in range(count - 1):
+        outgoing, incoming = rows[(me - step) % count], rows[(me - step - 1) % count]
+        sendrecv(outgoing, right, incoming, left)
 
 
 def reduce_scatter(tensor: Tensor, op: str = "sum") -> Tensor:

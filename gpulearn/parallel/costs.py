@@ -26,6 +26,7 @@ __all__ = [
     "all_reduce_seconds",
     "fit_alpha_beta",
     "fit_link",
+    "halving_doubling_cost",
     "ring_bytes_per_rank",
 ]
 
@@ -46,6 +47,36 @@ def ring_bytes_per_rank(ranks: int, size: float) -> float:
     1500.0
     """
     return 2 * (ranks - 1) / ranks * size
+
+
+@require.sizes("ranks")
+@require.positive(or_zero=("size",))
+def halving_doubling_cost(ranks: int, size: float, link: Link) -> tuple[int, float, float]:
+    """What recursive halving and doubling costs, for a power of two of ranks.
+
+    log₂N exchanges of S/2, S/4 … S/N bytes with which the sums are made, and as many with which
+    they are handed back.
+
+    Args:
+        ranks: N, a power of two.
+        size: S, the tensor's size in bytes.
+        link: the link between any two ranks.
+
+    Returns:
+        Rounds one after another, 2·log₂N; bytes that each rank sends, 2(N−1)/N · S; and seconds,
+        rounds · α + bytes · β.
+
+    Raises:
+        BadInput: `ranks` is no power of two, or `size` is below zero.
+
+    >>> halving_doubling_cost(4, 1000, Link(latency=1e-6, bandwidth=1e9))
+    (4, 1500.0, 5.5e-06)
+    """
+    if ranks & (ranks - 1):
+        raise BadInput(f"ranks is {ranks}: give a power of two.")
+    rounds = 2 * (ranks.bit_length() - 1)
+    sent = 2 * (ranks - 1) / ranks * size
+    return rounds, sent, rounds * link.latency + sent / link.bandwidth
 
 
 @dataclass(frozen=True)
@@ -72,12 +103,13 @@ class Cost:
 
 
 def all_reduce_cost(algorithm: str, ranks: int, size: float) -> Cost:
-    """The cost of one of our four all-reduces.
+    """The cost of one of our all-reduces.
 
     Args:
-        algorithm: "root", "tree", "doubling" or "ring".
+        algorithm: "root", "tree", "doubling", "ring" or "halving".
         ranks: N, the number of ranks; any, not powers of two alone.
-        size: S, the tensor's size in bytes; for the ring a multiple of N elements, or large.
+        size: S, the tensor's size in bytes; for "ring" and "halving" a multiple of N elements, or
+            large.
 
     Raises:
         BadInput: the algorithm is not known, or a number is out of range.
@@ -96,10 +128,12 @@ def all_reduce_seconds(algorithm: str, ranks: int, size: float, link: Link | str
     """Seconds of an all-reduce in the α–β model, for ranks that need not be here.
 
     Via one root 2(N−1)(α + Sβ); tree 2⌈log₂N⌉(α + Sβ); recursive doubling log₂N(α + Sβ), with
-    two more rounds where N is no power of two; ring 2(N−1)α + 2(N−1)/N · Sβ.
+    two more rounds where N is no power of two; ring 2(N−1)α + 2(N−1)/N · Sβ; recursive halving
+    and doubling as `halving_doubling_cost`, with two more rounds of S bytes where N is no power
+    of two.
 
     Args:
-        algorithm: "root", "tree", "doubling" or "ring".
+        algorithm: "root", "tree", "doubling", "ring" or "halving".
         ranks: N, the number of ranks.
         size: S, the tensor's size in bytes.
         link: the link between any two of them, or its name.
@@ -141,7 +175,24 @@ def _ring(ranks: int, size: float) -> Cost:
     return Cost(steps, each, ranks * steps, ranks * each, each)
 
 
-_COSTS = {"root": _root, "tree": _tree, "doubling": _doubling, "ring": _ring}
+def _halving(ranks: int, size: float) -> Cost:
+    depth = ranks.bit_length() - 1
+    core = 1 << depth
+    beyond = ranks - core
+    each = ring_bytes_per_rank(core, size)
+    whole = 2 * size if beyond else 0  # there and back
+    return Cost(
+        2 * depth + (2 if beyond else 0),
+        each + whole,
+        core * 2 * depth + 2 * beyond,
+        core * each + 2 * beyond * size,
+        each + whole / 2,
+    )
+
+
+_COSTS = {
+    "root": _root, "tree": _tree, "doubling": _doubling, "ring": _ring, "halving": _halving,
+}  # fmt: skip
 
 
 def _need_sizes(sizes: object) -> None:
@@ -208,7 +259,7 @@ def fit_link(
     all measurements at once; neither α nor β can come out below zero.
 
     Args:
-        algorithm: "root", "tree", "doubling" or "ring".
+        algorithm: "root", "tree", "doubling", "ring" or "halving".
         ranks: how many ranks took part in each measurement, at least 2.
         sizes: bytes of the tensor in each.
         seconds: the time that each took.

@@ -18,9 +18,15 @@ from gpulearn.require import shown
 
 __all__ = ["all_reduce", "all_reduce_explorer"]
 
-NAMES = {"root": "via one root", "tree": "tree", "doubling": "doubling", "ring": "ring"}
+NAMES = {
+    "root": "via one root",
+    "tree": "tree",
+    "doubling": "doubling",
+    "ring": "ring",
+    "halving": "halving and doubling",
+}
 LIBRARY = "library"
-COLOURS = (0, 1, 2, 4, 3)  # of the cycle, in order of NAMES and LIBRARY: grey is for the last
+COLOURS = (0, 1, 2, 4, 5, 3)  # of the cycle, in order of NAMES and LIBRARY: grey is for the last
 LEAST, MOST = 1e2, 1e10  # bytes, of the explorer
 RANKS = tuple(2**k for k in range(1, 11))
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (0.0, "bytes"))
@@ -45,7 +51,7 @@ def fastest_spans(
         (size in bytes, algorithm), ascending; the first size is `least`.
 
     >>> fastest_spans(1024, "100 Gbit")
-    [(100.0, 'doubling'), (30902954.32513592, 'ring')]
+    [(100.0, 'doubling'), (151356.12484362072, 'halving')]
     """
     found: list[tuple[float, str]] = []
     for size in np.geomspace(least, most, 801):
@@ -66,8 +72,8 @@ def all_reduce(
     """Draw the times of all-reduces over the tensor's size: points measured, lines modelled.
 
     Args:
-        measured: algorithm ("root", "tree", "doubling", "ring" or "library") → size in bytes →
-            seconds; may be empty if there is a link.
+        measured: algorithm ("root", "tree", "doubling", "ring", "halving" or "library") → size in
+            bytes → seconds; may be empty if there is a link.
         links: the link of the model's lines, or one for each algorithm; no lines if None.
         ranks: how many ranks took part.
 

@@ -105,10 +105,16 @@ def _legend(made: Any, named: Mapping[str, Simulation[Any]]) -> None:
 def _said(name: str, run: Simulation[Any], unit: str) -> str:
     parts = {kind: f"{100 * run.share(kind):.0f} %" for kind in LOOKS}
     what = f"Timeline of {name}, " if name else "Timeline of "
+    computes, hidden = "", ""
+    if any(i.kind == "compute" for i in run.timeline):
+        computes = f"computes for {parts['compute']} of the time, "
+        hidden = (
+            f"; {100 * run.overlap:.0f} % of the time with messages under way is hidden behind "
+            f"computing"
+        )
     return (
         f"{what}{len(run.clocks)} rank{'s' if len(run.clocks) > 1 else ''} over "
-        f"{run.seconds * SCALES[unit]:.3g} {unit}, modelled: on average a rank computes for "
-        f"{parts['compute']} of the time, sends for {parts['send']}, receives for "
-        f"{parts['receive']} and waits for {parts['wait']}; {100 * run.overlap:.0f} % of the "
-        f"time with messages under way is hidden behind computing."
+        f"{run.seconds * SCALES[unit]:.3g} {unit}, modelled: on average a rank {computes}"
+        f"sends for {parts['send']}{'' if computes else ' of the time'}, receives for "
+        f"{parts['receive']} and waits for {parts['wait']}{hidden}."
     )

@@ -26,7 +26,7 @@ def notebook(open_notebook):
     return opened
 
 
-def test_a_learner_works_through_notebook_13(notebook):
+def test_a_learner_works_through_notebook_15(notebook):
     notebook.has_only_unsolved(1)
 
     stub = notebook.cell("def all_reduce_via_root")
@@ -44,7 +44,7 @@ def test_a_learner_works_through_notebook_13(notebook):
     assert said.startswith("WrongAnswer: all_reduce_via_root:")
     assert "only rank 0 has the sum" in said
     assert "Traceback" not in said
-    notebook.screenshot("13-wrong-answer")
+    notebook.screenshot("15-wrong-answer")
     right = [
         *(lines[0], "if rank() > 0: send(tensor, 0); recv(tensor, 0)"),
         *lines[2:],
@@ -53,7 +53,7 @@ def test_a_learner_works_through_notebook_13(notebook):
     notebook.type_into(stub, right)
     notebook.run(stub)
     assert notebook.run(check).startswith("✓ all_reduce_via_root is right in all")
-    notebook.screenshot("13-right-answer")
+    notebook.screenshot("15-right-answer")
 
 
 def test_ranks_print_and_a_deadlock_is_told(notebook):
@@ -63,7 +63,7 @@ def test_ranks_print_and_a_deadlock_is_told(notebook):
     cell = notebook.cell("def attempt")
     assert "Timed out waiting 2000ms" in cell.locator(".jp-OutputArea").inner_text()
     cell.scroll_into_view_if_needed()
-    notebook.screenshot("13-deadlock")
+    notebook.screenshot("15-deadlock")
 
 
 def test_the_ring_moves_by_keyboard(notebook):
@@ -77,7 +77,7 @@ def test_the_ring_moves_by_keyboard(notebook):
         expect(sentence).to_contain_text(f"Step {step} of 6")
     expect(sentence).to_contain_text("rank r holds chunk r of the sum")
     expect(picture).not_to_have_attribute("src", source)
-    notebook.screenshot("13-ring")
+    notebook.screenshot("15-ring")
 
 
 def test_the_explorer_of_all_reduces_moves_by_keyboard(notebook):
@@ -87,7 +87,7 @@ def test_the_explorer_of_all_reduces_moves_by_keyboard(notebook):
     output.get_by_role("slider").focus()
     notebook.page.keyboard.press("ArrowLeft")
     expect(sentence).to_contain_text("512 ranks, 100 Gbit")
-    notebook.screenshot("13-explorer")
+    notebook.screenshot("15-explorer")
 
 
 def test_interrupt_ends_the_ranks_and_the_next_launch_works(notebook):
@@ -109,6 +109,6 @@ def test_interrupt_ends_the_ranks_and_the_next_launch_works(notebook):
     expect(output).to_contain_text("Interrupted: you ended it: none of the 2 ranks is left.")
     assert len(output.inner_text().split("\n\n")[-1].splitlines()) == 1  # and no stack trace
     assert not any(psutil.pid_exists(pid) for pid in pids)
-    notebook.screenshot("13-interrupted")
+    notebook.screenshot("15-interrupted")
     notebook.type_into(cell, ["import os, time", "gl.launch(gl.parallel.rank, 2)"])
     assert notebook.run(notebook.cell("import os, time")) == "[0, 1]"

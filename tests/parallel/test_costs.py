@@ -90,12 +90,21 @@ def test_no_latency_below_zero_comes_out():
 
 
 def test_the_crossover_of_latency_and_bandwidth():
-    """Small tensors are fastest by recursive doubling, large ones by the ring."""
+    """Small tensors are fastest by recursive doubling, large ones by halving or the ring."""
     best = [
-        min(ALGORITHMS, key=lambda name: gl.parallel.all_reduce_seconds(name, 64, size, "100 Gbit"))
-        for size in (1e3, 1e9)
+        min(ALGORITHMS, key=lambda name: gl.parallel.all_reduce_seconds(name, n, size, "100 Gbit"))
+        for n, size in ((64, 1e3), (64, 1e9), (96, 1e9))
     ]
-    assert best == ["doubling", "ring"]
+    assert best == ["doubling", "halving", "ring"]
+
+
+def test_halving_and_doubling_has_the_rings_bytes_in_few_rounds():
+    link = gl.parallel.link("400 Gbit")
+    rounds, sent, seconds = gl.parallel.halving_doubling_cost(1024, 2e9, link)
+    assert (rounds, sent) == (20, gl.parallel.ring_bytes_per_rank(1024, 2e9))
+    assert seconds == gl.parallel.all_reduce_seconds("halving", 1024, 2e9, link)
+    assert seconds == pytest.approx(80.1e-3, rel=1e-3)
+    assert gl.parallel.all_reduce_seconds("ring", 1024, 2e9, link) == pytest.approx(99.6e-3, 1e-3)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +134,7 @@ def test_the_crossover_of_latency_and_bandwidth():
         ),
         (lambda: gl.parallel.fit_link("rign", [2, 2], [8, 9], [1.0, 2.0]), "did you mean 'ring'"),
         (lambda: gl.parallel.all_reduce_cost("ring", 0, 8), "ranks is 0"),
+        (lambda: gl.parallel.halving_doubling_cost(6, 8, LINKS["NVLink 4"]), "a power of two"),
         (lambda: gl.parallel.all_reduce_cost("ring", 2, -8), "size is -8"),
         (lambda: gl.parallel.all_reduce_seconds("ring", 2, 8, 5), "link is 5"),
         (lambda: gl.parallel.ring_bytes_per_rank(2.5, 8), "ranks is 2.5"),

@@ -1,9 +1,11 @@
-"""The exercises of notebook 15: two all-reduces, what a ring sends, and what a link costs."""
+"""The exercises of notebook 15: all-reduces, what they send, and what a link costs."""
 
 NOTEBOOK = "15_collectives"
 EXERCISES = (
     "all_reduce_via_root",
     "ring_all_reduce",
     "ring_bytes_per_rank",
+    "gather_rows",
+    "halving_doubling_cost",
     "fit_alpha_beta",
 )

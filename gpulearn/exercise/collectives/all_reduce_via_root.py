@@ -40,7 +40,8 @@ def cases() -> list[Case]:
     One rank comes last: an endless loop is noticed within 2 seconds where another rank waits.
     """
     works = {
-        "2 ranks and 4 numbers": Work(2, (4,)),
+        "2 ranks and 4 numbers": Work(2, (4,), kind="digits"),
+        "3 ranks and 2 numbers": Work(3, (2,), kind="digits"),
         "3 ranks and 1 number": Work(3, (1,)),
         "4 ranks and 5 numbers": Work(4, (5,)),
         "5 ranks and 2 numbers": Work(5, (2,)),
@@ -50,6 +51,9 @@ def cases() -> list[Case]:
         "3 ranks and 4 numbers with gaps between them": Work(3, (4,), layout="gaps"),
         "2 ranks and a matrix of shape (2, 3)": Work(2, (2, 3)),
         "4 ranks and a transposed matrix": Work(4, (3, 2), layout="turned"),
+        "3 ranks and 5 large numbers": Work(3, (5,), kind="wide"),
+        "3 ranks and 5 large numbers of 32 bits": Work(3, (5,), "float32", kind="wide"),
+        "3 ranks and 5 large integers": Work(3, (5,), "int64", kind="wide"),
         "1 rank and 3 numbers": Work(1, (3,)),
     }
     return [Case(label, (work,)) for label, work in works.items()]
@@ -149,6 +153,28 @@ answers.edit(
 )
 
 
+for _kind in ("float32", "float16", "int16"):
+    answers.edit(
+        {
+            BUFFER: f"arrived = torch.empty_like(tensor, dtype=torch.{_kind})",
+            ASK: f"send(tensor.to(torch.{_kind}), to=0)",
+        },
+        f"what travels to rank 0 is {_kind}, which holds fewer digits than the tensor, or smaller "
+        f"numbers: send the tensor as it is.",
+    )
+
+
+answers.edit(
+    {
+        f"for {SOURCES}:\n            {ADD}": (
+            f"source = 1\n        while source < world_size():\n            {ADD}"
+        )
+    },
+    "a deadlock: rank 0 receives from rank 1 again and again, and rank 1 sends once. The number of "
+    "the source has to grow in the loop: for source in range(1, world_size()).",
+)
+
+
 @answers.wrong(
     "no message is sent, and every rank keeps what it had: the others send to rank 0, and rank 0 "
     "sends them the sum."
@@ -159,6 +185,11 @@ def nothing_sent(tensor: Any) -> Any:
 
 answers.edit(
     {ADD: f"{ADD}.int()"},
+    "what arrives is cut off to whole numbers of 32 bits before it is added: add it as it is, in "
+    "the tensor's own dtype.",
+)
+answers.edit(
+    {ADD: f"{ADD}.long()"},
     "what arrives is cut off to whole numbers before it is added: add it as it is, in the "
     "tensor's own dtype.",
 )

@@ -13,7 +13,10 @@ BYTES = "2 * (ranks - 1) / ranks * size"
 
 def cases() -> list[Case]:
     """One rank to many; sizes that N divides and that it does not, zero, large ones."""
-    pairs = [(4, 1000), (2, 8), (1, 512), (3, 1000), (8, 64_000_000), (5, 0), (1024, 3e9), (7, 12)]
+    pairs = [
+        (4, 1000), (2, 8), (1, 512), (3, 1000), (8, 64_000_000), (5, 0), (1024, 3e9), (7, 12),
+        (4, 1002), (3, 7), (6, 1_000_003),
+    ]  # fmt: skip
     return [Case(f"{n:,} ranks and {size:,.0f} bytes", (n, size)) for n, size in pairs]
 
 

@@ -15,6 +15,8 @@ from gpulearn.checker.exercise import Case
 from gpulearn.checker.ranks import Ending, demand_on_real_ranks, on_simulated_ranks, plain, watched
 from gpulearn.parallel import allreduce, collectives
 from gpulearn.parallel.communicator import rank
+from gpulearn.parallel.links import as_link
+from gpulearn.perf.timing import format_seconds
 
 __all__ = [
     "KINSHIPS",
@@ -24,8 +26,10 @@ __all__ = [
     "on_real_ranks",
     "results",
     "simulated",
+    "slow",
 ]
 
+LINK = "100 Gbit"  # between simulated ranks
 BESIDE = -77.0  # numbers beside the tensor, which nobody may touch
 LIBRARY = (allreduce.__file__, collectives.__file__)
 NAMES = {*allreduce.__all__, *collectives.__all__}
@@ -40,12 +44,16 @@ class Work:
         shape: the shape of each rank's tensor.
         dtype: its dtype.
         layout: "plain"; "gaps", every second number of a longer row; "turned", a transpose.
+        kind: "few", whole numbers or halves below 100; "wide", numbers that fit in no smaller
+            dtype; "digits", 10^r times 1, 2, 3 … on rank r, so that a wrong sum says whose
+            numbers are missing or there twice.
     """
 
     ranks: int
     shape: tuple[int, ...]
     dtype: str = "float64"
     layout: str = "plain"
+    kind: str = "few"
 
     @property
     def size(self) -> int:
@@ -53,11 +61,27 @@ class Work:
         return int(np.prod(self.shape)) * np.dtype(self.dtype).itemsize
 
     def numbers(self, rank: int) -> np.ndarray:
-        """What a rank starts with: whole numbers or halves, so that every sum is exact."""
+        """What a rank starts with; every sum is exact in the dtype."""
+        if self.kind == "digits":
+            places = np.arange(1, 1 + np.prod(self.shape)).reshape(self.shape)
+            return (10**rank * places).astype(self.dtype)
         random = np.random.default_rng(1000 * self.ranks + rank)
+        if self.kind == "wide":
+            numbers = random.integers(1, 100, self.shape).astype(self.dtype)
+            if self.dtype == "float32":
+                return numbers * np.float32(2.0**90)
+            numbers *= 2**40 + 1
+            if self.dtype == "float64":
+                numbers.flat[::2] = np.round(numbers.flat[::2] / (2**40 + 1)) * 2.0**100
+            return numbers
         if self.dtype.startswith("int"):
             return random.integers(1, 100, self.shape).astype(self.dtype)
         return (random.integers(1, 200, self.shape) / 2).astype(self.dtype)
+
+    def end(self, rank: int) -> np.ndarray:
+        """What a rank is to end with: the sum over all."""
+        total = np.sum([self.numbers(one) for one in range(self.ranks)], axis=0)
+        return np.asarray(total.astype(self.dtype))
 
     def lay(self, rank: int) -> tuple[Tensor, Tensor]:
         """A rank's tensor, and the one in whose memory it lies."""
@@ -88,6 +112,7 @@ class RanCollective:
         pairs: messages by (sender, receiver).
         messages: messages that each rank sent.
         bytes: bytes that each rank sent.
+        seconds: on the simulated clock, until the last rank had ended.
     """
 
     work: Work
@@ -99,6 +124,7 @@ class RanCollective:
     pairs: tuple[tuple[tuple[int, int], int], ...] = ()
     messages: tuple[int, ...] = ()
     bytes: tuple[int, ...] = ()
+    seconds: float = 0.0
 
 
 def act(answer: Answer, work: Work) -> tuple[np.ndarray, Any, bool, frozenset[str]]:
@@ -131,14 +157,14 @@ def simulated(answer: Answer, case: Case) -> RanCollective:
         tuple(sorted(run.messages.items())),
         tuple(run.messages_sent),
         tuple(run.bytes_sent),
+        run.seconds,
     )
 
 
 def expected(case: Case) -> RanCollective:
     """What should come out of a case; what it may cost is for each exercise to say."""
     work: Work = case.args[0]
-    total = np.sum([work.numbers(rank) for rank in range(work.ranks)], axis=0)
-    return RanCollective(work, after=[total.astype(work.dtype)] * work.ranks)
+    return RanCollective(work, after=[work.end(rank) for rank in range(work.ranks)])
 
 
 def results(got: RanCollective, wanted: RanCollective) -> str | None:
@@ -146,7 +172,8 @@ def results(got: RanCollective, wanted: RanCollective) -> str | None:
     if got.ending:
         return got.ending.said
     if got.called:
-        names = " and ".join(sorted(got.called))
+        inner = {"gather_rows"} if "all_gather" in got.called else set()  # it calls that one
+        names = " and ".join(sorted(got.called - inner))
         return f"it calls the library's {names}: write it from send, recv and sendrecv"
     if sentence := _numbers(got, wanted):
         return sentence
@@ -168,11 +195,45 @@ def _numbers(got: RanCollective, wanted: RanCollective) -> str | None:
             return "it returns the sums in a new tensor: write them into the one that it is given"
         first = tuple(int(i) for i in wrong[0])
         where = ", ".join(map(str, first))
-        return (
-            f"on rank {rank_}, {len(wrong)} of {total.size} numbers are wrong, first [{where}]: "
-            f"{found[first]:g}, expected {total[first]:g}"
+        numbers = (
+            f"{one[first]:{'d' if one.dtype.kind == 'i' else '.12g'}}" for one in (found, total)
         )
+        start = "with 10^r times 1, 2, 3 … on rank r: " if got.work.kind == "digits" else ""
+        sentence = (
+            start
+            + "on rank {}, {} of {} numbers are wrong, first [{}]: {}, expected {}".format(
+                rank_, len(wrong), total.size, where, *numbers
+            )
+        )
+        return sentence + _whose(got.work, found[first], total[first])
     return None
+
+
+def _whose(work: Work, found: Any, total: Any) -> str:
+    """Whose numbers are missing in a sum or there too often, where the digits say it."""
+    place, rest = divmod(float(total), sum(10**r for r in range(work.ranks)))
+    if work.kind != "digits" or rest or not np.isfinite(found) or found % place or found < 0:
+        return ""
+    counts = [int(found // place) // 10**r % 10 for r in range(work.ranks)]
+    if sum(10**r * count for r, count in enumerate(counts)) * place != found:
+        return ""
+    missing = [str(r) for r, count in enumerate(counts) if not count]
+    often = [str(r) for r, count in enumerate(counts) if count > 1]
+    told = ((missing, "missing"), (often, "in it more than once"))
+    parts = [f"of rank {' and '.join(ranks)} are {what}" for ranks, what in told if ranks]
+    return f" (the numbers {', '.join(parts)})" if parts else ""
+
+
+def slow(got: RanCollective, rounds: int, size: int) -> str | None:
+    """One sentence if it took longer than so many messages of a size one after another, or None."""
+    needed = rounds * as_link(LINK).seconds(size)
+    if got.seconds <= 1.05 * needed:
+        return None
+    return (
+        f"the numbers are right, but it takes {format_seconds(got.seconds)} on the simulated "
+        f"clock, where {format_seconds(needed)} are enough: ranks wait for one another that could "
+        f"send at the same time"
+    )
 
 
 def on_real_ranks(counts: Sequence[int], works: Callable[[int], Sequence[Work]]) -> Any:
@@ -186,8 +247,8 @@ def _judge(work: Work, runs: list[Any]) -> str | None:
 
 
 def same_way(one: Any, other: Any) -> bool:
-    """Whether two outcomes are the same, down to each rank's messages and bytes."""
-    ways = [(ran.pairs, ran.messages, ran.bytes) for ran in (one, other)]
+    """Whether two outcomes are the same, down to each rank's messages and bytes, and the clock."""
+    ways = [(ran.pairs, ran.messages, ran.bytes, f"{ran.seconds:.6e}") for ran in (one, other)]
     return ways[0] == ways[1] and same_numbers(one, other)
 
 

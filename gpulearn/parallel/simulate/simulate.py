@@ -259,7 +259,11 @@ class _Run(Generic[R]):
         """What went wrong, while all ranks still stand where they were."""
         waiting = self._network.waiting
         if not self._failures:
-            return deadlock(waiting, self._threads) if waiting else None
+            if not waiting:
+                return None
+            stuck = deadlock(waiting, self._threads)
+            stuck.messages = self._network.count
+            return stuck
         outcomes: list[Result | Failure] = [Result(b"")] * self._size
         for rank in sorted(waiting)[:MOST_RANKS]:
             frames = frames_of_thread(self._threads[rank])
