@@ -30,7 +30,7 @@ from gpulearn.train.step import train_step
 __all__ = ["RULES", "BatchStudy", "batch_size_study"]
 
 
-class Rule(NamedTuple):
+class RateRule(NamedTuple):
     """How the rate follows the batch, and what makes the steps."""
 
     power: float  # of the batch's factor, that the rate grows with
@@ -40,12 +40,12 @@ class Rule(NamedTuple):
 
 
 RULES = {
-    "kept": Rule(0.0),
-    "linear": Rule(1.0),
-    "linear, warm-up": Rule(1.0, slowly=True),
-    "square root": Rule(0.5),
-    "LARS": Rule(1.0, step=functools.partial(lars_step, momentum=0.0, trust=0.02)),
-    "LAMB": Rule(0.5, step=lamb_step, share=0.1),
+    "kept": RateRule(0.0),
+    "linear": RateRule(1.0),
+    "linear, warm-up": RateRule(1.0, slowly=True),
+    "square root": RateRule(0.5),
+    "LARS": RateRule(1.0, step=functools.partial(lars_step, momentum=0.0, trust=0.02)),
+    "LAMB": RateRule(0.5, step=lamb_step, share=0.1),
 }
 PLAIN = tuple(RULES)[:4]
 WARM_UP = 5  # one part in so many of all steps

@@ -27,7 +27,7 @@ TOLERANCE = 1e-9  # relative; all is in float64
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReplicaRun:
     """What the ranks train.
 
     Attributes:
@@ -62,7 +62,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedReplicas:
     """What came of it.
 
     Attributes:
@@ -81,17 +81,19 @@ class Trained:
 def cases() -> list[Case]:
     """A rate of 0, equal parts and unequal ones, one rank to four."""
     plans = {
-        "2 ranks and a rate of 0, which leaves all weights where they start": Plan(2, (4,), 0.0),
-        "2 ranks and one batch of 8 rows": Plan(2, (8,), 0.3),
-        "2 ranks and three batches of 8, 8 and 5 rows": Plan(2, (8, 8, 5), 0.2),
-        "3 ranks and batches of 9, 9 and 4 rows": Plan(3, (9, 9, 4), 0.2),
-        "4 ranks and batches of 6 and 5 rows": Plan(4, (6, 5), 0.1),
-        "1 rank": Plan(1, (4, 3), 0.2),
+        "2 ranks and a rate of 0, which leaves all weights where they start": ReplicaRun(
+            2, (4,), 0.0
+        ),
+        "2 ranks and one batch of 8 rows": ReplicaRun(2, (8,), 0.3),
+        "2 ranks and three batches of 8, 8 and 5 rows": ReplicaRun(2, (8, 8, 5), 0.2),
+        "3 ranks and batches of 9, 9 and 4 rows": ReplicaRun(3, (9, 9, 4), 0.2),
+        "4 ranks and batches of 6 and 5 rows": ReplicaRun(4, (6, 5), 0.1),
+        "1 rank": ReplicaRun(1, (4, 3), 0.2),
     }
     return [Case(label, (plan,)) for label, plan in plans.items()]
 
 
-def act(answer: Answer, plan: Plan) -> tuple[Any, Any, int]:
+def act(answer: Answer, plan: ReplicaRun) -> tuple[Any, Any, int]:
     """Be one rank, with weights of its own at the start."""
     model, rows = plan.model(100 + rank()), []
     model[0].register_forward_hook(lambda layer, given, out: rows.append(len(given[0])))
@@ -113,20 +115,20 @@ def numbers(losses: Any) -> Any:
         return shown(losses)
 
 
-def run(answer: Answer, case: Case) -> Trained:
+def run(answer: Answer, case: Case) -> TrainedReplicas:
     """Train on simulated ranks."""
-    plan: Plan = case.args[0]
+    plan: ReplicaRun = case.args[0]
     with torch_on_simulated_ranks():
         ran = on_simulated_ranks(act, plan.ranks, answer, plan)
     if isinstance(ran, Ending):
-        return Trained(ran)
+        return TrainedReplicas(ran)
     weights, losses, rows = zip(*ran.results, strict=True)
-    return Trained(None, list(weights), list(losses), sum(rows))
+    return TrainedReplicas(None, list(weights), list(losses), sum(rows))
 
 
-def expected(case: Case) -> Trained:
+def expected(case: Case) -> TrainedReplicas:
     """One process with the whole batches."""
-    plan: Plan = case.args[0]
+    plan: ReplicaRun = case.args[0]
     model = plan.model(100)
     optimizer = torch.optim.SGD(model.parameters(), lr=plan.lr, momentum=0.9)
     losses = []
@@ -136,10 +138,10 @@ def expected(case: Case) -> Trained:
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    return Trained(None, [flat(model)] * plan.ranks, [losses] * plan.ranks, sum(plan.rows))
+    return TrainedReplicas(None, [flat(model)] * plan.ranks, [losses] * plan.ranks, sum(plan.rows))
 
 
-def difference(got: Trained, wanted: Trained) -> str | None:
+def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
     """One sentence on the replicas, then on what they report, or None."""
     if got.ending:
         return got.ending.said
@@ -175,7 +177,7 @@ def difference(got: Trained, wanted: Trained) -> str | None:
     return None
 
 
-def same(one: Trained, other: Trained) -> bool:
+def same(one: TrainedReplicas, other: TrainedReplicas) -> bool:
     """Whether two outcomes are the same numbers, or the same failure."""
     if one.ending or other.ending:
         return bool(one.ending and other.ending and one.ending.kind == other.ending.kind)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.parallel.hooks import send_when_full
+from gpulearn.parallel.data_parallel import send_when_full
 from gpulearn.require import shown
 
 answers = Answers(send_when_full)
@@ -75,7 +75,7 @@ def cases() -> list[Case]:
 def run(answer: Answer, case: Case) -> SeenBackwards:
     """Put the hooks on, go backward three times, take them off, and go once more."""
     build, groups, to_none = case.args
-    model, log = numbered(build()), Log()
+    model, log = numbered(build()), BackwardLog()
     parameters = list(model.parameters())
     for number, parameter in enumerate(parameters):
         parameter.register_post_accumulate_grad_hook(partial(log.gradient, number))
@@ -97,7 +97,7 @@ def run(answer: Answer, case: Case) -> SeenBackwards:
     return SeenBackwards(groups, seen.ready, seen.begun, stays=bool(log.begun[-1]))
 
 
-class Log:
+class BackwardLog:
     """What happens during each `backward`."""
 
     def __init__(self) -> None:
@@ -200,8 +200,8 @@ answers.edit(
 )
 answers.edit(
     {RESET: ""},
-    "in the second backward nothing begins: when all buckets have begun, set the counts back to the "
-    "buckets' lengths, and the number of begun buckets to 0.",
+    "in the second backward nothing begins: when all buckets have begun, set the counts back to "
+    "the buckets' lengths, and the number of begun buckets to 0.",
 )
 answers.edit(
     {AGAIN: ""},
