@@ -43,6 +43,8 @@ def drift(
     if tree is None or stub is None:
         return f"the stub does not define {name}"
     takes, has = (ast.unparse(without_hints(t.args)) for t in (tree, stub))
+    for inner in _inner(tree):
+        inner.args, inner.returns = without_hints(inner.args), None
     if takes != has:
         return f"the stub takes ({has}), the solution ({takes})"
     known = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.stmt)}
@@ -77,6 +79,11 @@ def without_hints(args: ast.arguments) -> ast.arguments:
         if arg is not None:
             arg.annotation = None
     return args
+
+
+def _inner(tree: Function) -> list[Function]:
+    """The functions that a function defines."""
+    return [node for node in ast.walk(tree) if isinstance(node, Function) and node is not tree]
 
 
 def _definition(function: Callable[..., Any]) -> Function | None:
@@ -146,7 +153,12 @@ def notebook_source(function: Any, decorators: bool = True) -> str:
         lineno=1,
     )
     *head, _ = ast.unparse(bare).splitlines()
-    body = source.splitlines()[(first.end_lineno or 0) if has_docstring else first.lineno - 1 :]
+    lines = source.splitlines()
+    for inner in reversed(_inner(node)):
+        begin, end = inner.lineno - 1, inner.body[0].lineno - 1
+        said = f"def {inner.name}({ast.unparse(without_hints(inner.args))}):"
+        lines[begin:end] = [" " * inner.col_offset + said] * (begin < end)
+    body = lines[(first.end_lineno or 0) if has_docstring else first.lineno - 1 :]
     while body and not body[0].strip():
         del body[0]
     return "\n".join([*head, *body]).rstrip()

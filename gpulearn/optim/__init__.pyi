@@ -1,5 +1,7 @@
 from .landscapes import quadratic as quadratic
 from .landscapes import surface as surface
+from .layerwise import lamb_step as lamb_step
+from .layerwise import lars_step as lars_step
 from .numerical import largest_stable_step as largest_stable_step
 from .numerical import numerical_gradient as numerical_gradient
 from .optimizers import OPTIMIZERS as OPTIMIZERS

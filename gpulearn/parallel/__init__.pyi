@@ -33,6 +33,7 @@ from .costs import ring_bytes_per_rank as ring_bytes_per_rank
 from .data_parallel import BucketedDataParallel as BucketedDataParallel
 from .data_parallel import NaiveDataParallel as NaiveDataParallel
 from .data_parallel import OverlappingDataParallel as OverlappingDataParallel
+from .data_parallel import send_when_full as send_when_full
 from .links import Link as Link
 from .links import link as link
 from .process_group import gather_results as gather_results

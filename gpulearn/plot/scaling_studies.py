@@ -32,8 +32,8 @@ def scaling(runs: Scaling | Mapping[str, Scaling]) -> Picture:
     """Draw speed-up and efficiency over ranks: medians, and bars from least to most.
 
     The dotted line is ideal scaling. A measured strong scaling also gets Amdahl's law, fitted
-    to the ranks that have a core each, and a vertical line where the cores end: ranks beyond it
-    share cores.
+    to the ranks that have a core each where these are three numbers of ranks or more, and a
+    vertical line where the cores end: ranks beyond it share cores.
 
     Args:
         runs: what `gl.scaling.measure_scaling` or `gl.scaling.modelled_scaling` returned, or
@@ -90,7 +90,8 @@ def scaling(runs: Scaling | Mapping[str, Scaling]) -> Picture:
 
 
 def _has_law(run: Scaling) -> bool:
-    return run.kind == "strong" and run.source == "measured" and len(run.fitted) > 1
+    # two numbers of ranks fit its two unknowns exactly, and prove nothing
+    return run.kind == "strong" and run.source == "measured" and len(run.fitted) > 2
 
 
 def _bars(

@@ -6,4 +6,5 @@ from .laws import fit_amdahl as fit_amdahl
 from .laws import scaling_efficiency as scaling_efficiency
 from .measured import measure_scaling as measure_scaling
 from .modelled import data_parallel_seconds as data_parallel_seconds
+from .modelled import how_many_gpus as how_many_gpus
 from .modelled import modelled_scaling as modelled_scaling

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from torch import nn
 from gpulearn import require
 from gpulearn.data.digits import digits
 from gpulearn.errors import BadInput
+from gpulearn.optim.layerwise import lamb_step, lars_step
 from gpulearn.optim.schedules import scaled_learning_rate
 from gpulearn.parallel.sharding import shard_indices
 from gpulearn.require import shown
@@ -27,13 +29,25 @@ from gpulearn.train.step import train_step
 
 __all__ = ["RULES", "BatchStudy", "batch_size_study"]
 
-# rule -> (the power of the batch's factor that the rate grows with, whether it grows slowly)
+
+class RateRule(NamedTuple):
+    """How the rate follows the batch, and what makes the steps."""
+
+    power: float  # of the batch's factor, that the rate grows with
+    slowly: bool = False  # whether it grows over the first steps
+    step: Callable[..., Any] | None = None  # of each layer; plain SGD's if None
+    share: float = 1.0  # of the study's rate, which is one of plain SGD
+
+
 RULES = {
-    "kept": (0.0, False),
-    "linear": (1.0, False),
-    "linear, warm-up": (1.0, True),
-    "square root": (0.5, False),
+    "kept": RateRule(0.0),
+    "linear": RateRule(1.0),
+    "linear, warm-up": RateRule(1.0, slowly=True),
+    "square root": RateRule(0.5),
+    "LARS": RateRule(1.0, step=functools.partial(lars_step, momentum=0.0, trust=0.02)),
+    "LAMB": RateRule(0.5, step=lamb_step, share=0.1),
 }
+PLAIN = tuple(RULES)[:4]
 WARM_UP = 5  # one part in so many of all steps
 
 
@@ -97,17 +111,17 @@ def _percent(found: Spread) -> str:
 
 
 def rate_of(rule: str, batch: int, first: int, lr: float) -> float:
-    """The learning rate of a batch: η · (batch / first)^p, with the rule's power p.
+    """The learning rate of a batch: η · (batch / first)^p, with the rule's power p and its share.
 
     >>> rate_of("linear", 64, 16, 0.1), rate_of("square root", 64, 16, 0.1)
     (0.4, 0.2)
     """
-    return lr * float((batch / first) ** RULES[rule][0])
+    return lr * RULES[rule].share * float((batch / first) ** RULES[rule].power)
 
 
 def batch_size_study(
     batches: Sequence[int] = (32, 128, 256, 512),
-    rules: Sequence[str] = tuple(RULES),
+    rules: Sequence[str] = PLAIN,
     *,
     seeds: Sequence[int] = (0, 1, 2),
     epochs: int = 12,
@@ -122,15 +136,17 @@ def batch_size_study(
     for N of them. All trainings see the same images in the same order, equally often: with a
     batch N times as large there are N times fewer steps.
 
-    The optimiser is plain SGD. "linear" and "square root" multiply the rate by the batch's
-    factor or its root; "linear, warm-up" lets it grow over the first fifth of the steps
+    The optimiser is plain SGD, but for "LARS" (the linear rule, trust 0.02, no momentum) and "LAMB"
+    (the root, from a tenth of `lr` on, as it counts in parts of a layer's length), whose steps
+    are `gl.optim.lars_step` and `lamb_step`. "linear" and "square root" multiply the rate by the
+    batch's factor or its root; "linear, warm-up" lets it grow over the first fifth of the steps
     (`gl.optim.scaled_learning_rate`, with its source). The root keeps the variance of one step's
     update as it was: Krizhevsky, "One weird trick for parallelizing convolutional neural networks",
     arXiv 1404.5997, 2014.
 
     Args:
         batches: batch sizes, ascending; the rate is that of the first.
-        rules: any of "kept", "linear", "linear, warm-up", "square root".
+        rules: any of "kept", "linear", "linear, warm-up", "square root", "LARS", "LAMB".
         seeds: of weights and order; one training for each.
         epochs: passes over the data.
         lr: learning rate of the first batch size.
@@ -155,15 +171,16 @@ def batch_size_study(
     accuracies: dict[tuple[str, int], tuple[float, ...]] = {}
     losses: dict[tuple[str, int], tuple[float, ...]] = {}
     for batch in sizes:
-        done: dict[tuple[float, bool], list[tuple[float, float]]] = {}
+        done: dict[Any, list[tuple[float, float]]] = {}
         for rule in names:
-            reached, slowly = rate_of(rule, batch, sizes[0], lr), RULES[rule][1]
-            key = reached, slowly and reached != lr  # under all rules the first batch is alike
+            reached, by = rate_of(rule, batch, sizes[0], lr), RULES[rule]
+            # under all rules of plain SGD the first batch is alike
+            key = reached, by.slowly and reached != lr, by.step
             if key not in done:
                 steps = math.ceil(len(tensors.train_labels) / batch) * epochs
                 grown = Growth(lr, reached / lr, steps // WARM_UP if key[1] else 0)
                 done[key] = [
-                    _train(model(seed=seed), tensors, batch, epochs, seed, grown)
+                    _train(model(seed=seed), tensors, batch, epochs, seed, grown, by.step)
                     for seed in numbers
                 ]
             losses[rule, batch] = tuple(loss for loss, _ in done[key])
@@ -191,10 +208,18 @@ class Growth(NamedTuple):
 
 
 def _train(
-    model: nn.Module, data: TrainingData, batch: int, epochs: int, seed: int, grown: Growth
+    model: nn.Module,
+    data: TrainingData,
+    batch: int,
+    epochs: int,
+    seed: int,
+    grown: Growth,
+    by_layer: Callable[..., Any] | None = None,
 ) -> tuple[float, float]:
-    """Loss over the training data and held-out accuracy after a training with plain SGD."""
-    optimizer = torch.optim.SGD(model.parameters(), lr=grown.lr)
+    """Loss over the training data and held-out accuracy, with plain SGD or steps of layers."""
+    optimizer: Any = torch.optim.SGD(model.parameters(), lr=grown.lr)
+    if by_layer is not None:
+        optimizer = LayerSteps(list(model.parameters()), by_layer)
     step = 0
     with seeded(seed), _one_thread():
         for epoch in range(epochs):
@@ -206,3 +231,23 @@ def _train(
     loss, _ = evaluate(model, data.train_images, data.train_labels)
     _, right = evaluate(model, data.test_images, data.test_labels)
     return (loss if math.isfinite(loss) else math.inf), right
+
+
+class LayerSteps(torch.optim.Optimizer):
+    """A step function of `gl.optim` as torch's optimizer, for each parameter by itself."""
+
+    def __init__(self, parameters: list[nn.Parameter], step: Callable[..., Any]) -> None:
+        super().__init__(parameters, {"lr": 0.0})
+        self._step = step
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """One step of every layer."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                slope, before = parameter.grad.cpu().numpy(), self.state[parameter].get("kept")
+                theta = parameter.cpu().numpy()
+                moved, self.state[parameter]["kept"] = self._step(
+                    theta, slope, before, lr=group["lr"]
+                )
+                parameter.copy_(torch.as_tensor(moved))

@@ -79,6 +79,7 @@ def measure_drift(
     lr: float = 0.3,
     batch: int = 32,
     seed: int = 0,
+    by_digit: bool = False,
     model: Callable[..., nn.Module] = MLP,
 ) -> dict[str, Drift]:
     """Train replicas on real ranks, each on its shard of the digits, and watch them part.
@@ -97,6 +98,8 @@ def measure_drift(
         lr: learning rate.
         batch: images of one rank's step.
         seed: of the data's order, and of the weights; an own start has seed + rank.
+        by_digit: whether each rank has digits of its own, rank 0 the zeros and so on, as where data
+            stay on the machine on which they arise; otherwise all are shuffled and dealt out.
         model: called as `model(seed=…)`.
 
     Raises:
@@ -119,7 +122,7 @@ def measure_drift(
     ]
     require.above_zero("lr", lr)
     seed = checked_seed(seed)
-    runs = launch(_replica, numbers[0], names, *numbers[1:], float(lr), seed, model)
+    runs = launch(_replica, numbers[0], names, *numbers[1:], float(lr), seed, by_digit, model)
     return {name: _drift([run[name] for run in runs], model(seed=seed)) for name in names}
 
 
@@ -130,6 +133,7 @@ def _replica(
     batch: int,
     lr: float,
     seed: int,
+    by_digit: bool,
     build: Callable[..., nn.Module],
 ) -> dict[str, Tensor]:
     """Be one rank: its parameters before the first step and after each, for each policy."""
@@ -142,6 +146,8 @@ def _replica(
         model = build(seed=seed if policy.same_start else seed + rank()).to(place).train()
         optimizer = torch.optim.SGD(model.parameters(), lr=lr)
         order = _own_order(len(labels), steps * batch, seed)
+        if by_digit:
+            order = _own_digits(labels, order)
         torch.manual_seed(seed + rank())  # of dropout
         trail = [_parameters(model)]
         for step in range(steps):
@@ -171,6 +177,12 @@ def _own_order(count: int, needed: int, seed: int) -> Tensor:
         epoch = len(order) * world_size() // count
         order += shard_indices(count, rank(), world_size(), seed=seed, epoch=epoch)
     return torch.tensor(order)
+
+
+def _own_digits(labels: Tensor, order: Tensor) -> Tensor:
+    """As many of this rank's samples, if its digits are those of a part of the sorted list."""
+    mine = labels.cpu().argsort(stable=True).tensor_split(world_size())[rank()]
+    return mine[order % len(mine)]
 
 
 def _drift(trails: Sequence[Tensor], model: nn.Module) -> Drift:

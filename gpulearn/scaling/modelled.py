@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpulearn import require
+from gpulearn.errors import BadInput
 from gpulearn.parallel.costs import all_reduce_seconds
 from gpulearn.parallel.links import Link
 from gpulearn.scaling.laws import KINDS, Scaling
 
-__all__ = ["data_parallel_seconds", "modelled_scaling"]
+__all__ = ["data_parallel_seconds", "how_many_gpus", "modelled_scaling"]
 
 BACKWARD = 2 / 3  # of a step's computing: it takes two products where forward takes one
 POWERS = tuple(2**k for k in range(11))
@@ -74,6 +75,45 @@ def data_parallel_seconds(
         return share + buckets * each
     backward = BACKWARD * share
     return share - backward + max(backward + each, backward / buckets + buckets * each)
+
+
+def _part(value: object) -> None:
+    require.above_zero("least", value)
+    if value > 1:  # type: ignore[operator]
+        raise BadInput(f"least is {require.shown(value)}: give a part, above 0 and at most 1.")
+
+
+@require.checked(least=_part)
+@require.positive("compute", or_zero=("size",))
+@require.sizes("batch")
+def how_many_gpus(compute: float, size: float, link: Link, batch: int, least: float = 0.5) -> int:
+    """The largest number of GPUs that share one batch and still compute for a part of the time.
+
+    On N GPUs a step takes C/N seconds of computing, and then a ring all-reduce of 2(N−1)·(α +
+    S/(N·β)) seconds, with the link's latency α and β bytes per second; nothing overlaps. The part
+    that is computing falls as N grows. No GPU is without an image, so N is at most `batch`.
+
+    Args:
+        compute: C, seconds in which one GPU computes the whole batch.
+        size: S, bytes of all gradients.
+        link: between any two GPUs: `link.latency` in seconds, `link.bandwidth` in bytes per second.
+        batch: images in a step, on all GPUs together.
+        least: the part of a step that must be computing; 1 GPU computes all the time.
+
+    Raises:
+        BadInput: a number is out of range.
+
+    >>> how_many_gpus(compute=0.9, size=1e8, link=Link(latency=0.0, bandwidth=1e9), batch=256)
+    5
+    """
+    gpus = 1
+    while gpus < batch:
+        share = compute / (gpus + 1)
+        exchange = 2 * gpus * (link.latency + size / (gpus + 1) / link.bandwidth)
+        if share < least * (share + exchange):
+            break
+        gpus += 1
+    return gpus
 
 
 def modelled_scaling(

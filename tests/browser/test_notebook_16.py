@@ -17,7 +17,7 @@ def notebook(open_notebook):
     return opened
 
 
-def test_a_learner_works_through_notebook_14(notebook):
+def test_a_learner_works_through_notebook_16(notebook):
     notebook.has_only_unsolved(1)
 
     stub = notebook.cell("def average_gradients")
@@ -35,8 +35,8 @@ def test_a_learner_works_through_notebook_14(notebook):
     assert said.startswith("WrongAnswer: average_gradients:")
     assert "that is the sum of the ranks' gradients" in said
     assert "Traceback" not in said
-    notebook.screenshot("14-wrong-answer")
+    notebook.screenshot("16-wrong-answer")
     notebook.type_into(stub, [*lines[:-1], "sum_over_ranks(p.grad.mul_(samples / total))"])
     notebook.run(stub)
     assert notebook.run(check).startswith("✓ average_gradients is right in all")
-    notebook.screenshot("14-right-answer")
+    notebook.screenshot("16-right-answer")

@@ -3,7 +3,7 @@
 import pytest
 
 from gpulearn.checker.answers import edited
-from gpulearn.checker.stubs import drift, is_stub, same_code
+from gpulearn.checker.stubs import drift, is_stub, notebook_source, same_code
 
 
 def stub_empty(m): ...
@@ -49,6 +49,27 @@ def total(values, start=0):
     for value in values:
         result += value
     return result
+
+
+def adder(start: int) -> object:
+    """The solution."""
+
+    def add(
+        value: "Unknown",  # noqa: F821 - nobody imports what only a hint says
+    ) -> "Unknown":  # noqa: F821
+        return start + value
+
+    return add
+
+
+def test_hints_of_inner_functions_are_left_out_too():
+    shown = notebook_source(adder)
+    assert shown == (
+        "def adder(start):\n    def add(value):\n        return start + value\n\n    return add"
+    )
+    stub = "def adder(start):\n    def add(value):\n        ...\n\n    return add"
+    assert drift(stub, adder) is None
+    assert "def add(other):" in drift(stub.replace("add(value)", "add(other)"), adder)
 
 
 def test_a_stub_of_the_solution_has_not_drifted():

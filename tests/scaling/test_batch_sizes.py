@@ -1,5 +1,6 @@
 """The study of batch sizes: its steps are plain SGD, and those of N real ranks."""
 
+import functools
 import math
 import re
 
@@ -74,7 +75,8 @@ def test_a_factor_of_one_is_plain_training_and_a_larger_one_is_not():
 def test_each_rule_gives_its_rate_and_the_first_batch_is_trained_once(monkeypatch):
     seen = []
 
-    def note(model, data, batch, epochs, seed, grown):
+    def note(model, data, batch, epochs, seed, grown, by_layer):
+        assert by_layer is None
         seen.append((batch, seed, grown))
         return 1.0 / batch, 0.01 * seed
 
@@ -109,6 +111,30 @@ def test_the_picture_says_the_medians(study):
     alt = gl.plot.batch_sizes(study).alt
     assert "over batch sizes 32, 256, 512, median of 2 seeds: kept 93%" in alt
     assert "Loss on the training digits" in gl.plot.batch_sizes(study, "loss").alt
+
+
+def test_layers_with_rates_of_their_own_stand_a_batch_that_the_linear_rule_does_not():
+    rules = ("linear", "LARS", "LAMB")
+    study = batch_size_study((32, 512), rules, seeds=(0, 1), epochs=8)
+    assert study.rate_of("LAMB", 512) == pytest.approx(0.1 * 0.1 * 4)
+    for seed in (0, 1):
+        right = {key: values[seed] for key, values in study.accuracies.items()}
+        assert right["linear", 512] + 0.3 < min(right["LARS", 512], right["LAMB", 512])
+        assert right["LARS", 32] < right["linear", 32]
+
+
+def test_a_step_of_layers_is_the_step_function_on_each():
+    model = gl.train.MLP((64, 16, 10), seed=3)
+    data = training_data(few(), model)
+    step = functools.partial(gl.optim.lars_step, momentum=0.0, trust=0.02)
+    _train(model, data, 600, 1, 5, Growth(RATE, 1.0, 0), step)
+    by_hand = gl.train.MLP((64, 16, 10), seed=3)
+    order = torch.tensor(gl.parallel.shard_indices(600, 0, 1, seed=5))
+    images, labels = (torch.from_numpy(array) for array in few()[:2])
+    functional.cross_entropy(by_hand(images[order]), labels[order]).backward()
+    for one, other in zip(model.parameters(), by_hand.parameters(), strict=True):
+        moved = (one - other).norm() / other.norm()
+        assert moved.item() == pytest.approx(RATE * 0.02, rel=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
-"""The exercises of notebook 16: gradients averaged, data dealt out, buckets, rates, efficiency."""
+"""The exercises of notebook 16: data dealt out, gradients averaged, buckets, silent replicas."""
 
 NOTEBOOK = "16_data_parallel"
 EXERCISES = (
-    "average_gradients",
     "shard_indices",
+    "average_gradients",
     "bucket_gradients",
-    "scaled_learning_rate",
-    "scaling_efficiency",
+    "send_when_full",
+    "mend_the_replicas",
 )

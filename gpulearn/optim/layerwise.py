@@ -1,0 +1,82 @@
+"""Layer-wise rates, LARS and LAMB: how far a layer moves is measured by its own weights.
+
+A step function here takes one layer's weights, or one layer's biases, and not all at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn.optim.optimizers import adam_step
+from gpulearn.optim.step_checks import Array, step_rule
+
+__all__ = ["lamb_step", "lars_step"]
+
+
+@step_rule
+def lars_step(
+    theta: Array,
+    gradient: Array,
+    state: Any = None,
+    *,
+    lr: float,
+    momentum: float = 0.9,
+    trust: float = 0.001,
+) -> tuple[Array, Array]:
+    """One step of LARS for one layer: r = trust·‖θ‖/‖g‖, v ← μ·v + r·g, θ ← θ − η·v.
+
+    Without momentum a step is η·trust times as long as θ, however long the gradient is. Where θ or
+    g is all zeros, r is 1, as in NVIDIA's apex (`apex/parallel/LARC.py`). You, Gitman, Ginsburg,
+    "Large batch training of convolutional networks", arXiv 1708.03888, 2017, algorithm 1, which
+    has η in v: the same while η stays.
+
+    Args:
+        theta: one layer's parameters, of any shape.
+        gradient: the slope along each of them, same shape.
+        state: the velocity v that the last step returned; None before the first.
+        lr: η, the learning rate.
+        momentum: μ, the part of the velocity that is kept, 0 <= μ < 1.
+        trust: the part of its length that the layer moves for η = 1.
+        weight_decay: λ, adds λ·θ to the gradient.
+
+    Raises:
+        BadInput: shapes differ, or a number is out of its range.
+
+    >>> theta, velocity = lars_step(np.array([3.0, 4.0]), np.array([0.0, 0.01]), lr=1.0, trust=0.1)
+    >>> theta.round(6), velocity.round(6)
+    (array([3. , 3.5]), array([0. , 0.5]))
+    """
+    length, slope = np.linalg.norm(theta), np.linalg.norm(gradient)
+    ratio = trust * length / slope if length > 0 and slope > 0 else 1.0
+    velocity = 0.0 if state is None else state
+    velocity = momentum * velocity + ratio * gradient
+    return theta - lr * velocity, velocity
+
+
+@step_rule
+def lamb_step(theta: Array, gradient: Array, state: Any = None, *, lr: float) -> tuple[Array, Any]:
+    """One step of LAMB for one layer: θ ← θ − η·(‖θ‖/‖d‖)·d, where d is Adam's step for η = 1.
+
+    Where θ or d is all zeros, the quotient is 1. You et al., "Large batch optimization for deep
+    learning: training BERT in 76 minutes", arXiv 1904.00962, 2019, algorithm 2 with φ(z) = z.
+
+    Args:
+        theta: one layer's parameters, of any shape.
+        gradient: the slope along each of them, same shape.
+        state: what the last step returned; None before the first.
+        lr: η, the part of its length that the layer moves.
+        weight_decay: λ, adds λ·θ to the gradient.
+
+    Raises:
+        BadInput: shapes differ, or a number is out of its range.
+
+    >>> lamb_step(np.array([3.0, 4.0]), np.array([0.0, 0.01]), lr=0.1)[0].round(4)
+    array([3. , 3.5])
+    """
+    moved, state = adam_step(theta, gradient, state, lr=1.0)
+    direction = theta - moved
+    length, step = np.linalg.norm(theta), np.linalg.norm(direction)
+    ratio = length / step if length > 0 and step > 0 else 1.0
+    return theta - lr * ratio * direction, state
