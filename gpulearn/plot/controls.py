@@ -32,7 +32,9 @@ class Explorer:
         self.faults = widgets.Output()
         for control in controls.values():
             control.observe(self._redraw, names="value")
-        box = widgets.HBox(list(controls.values()), layout={"flex_flow": "row wrap"})
+        self.busy = widgets.Label()
+        row = [*controls.values(), self.busy]
+        box = widgets.HBox(row, layout={"flex_flow": "row wrap"})
         self.widget = widgets.VBox([box, self.picture, self.faults])
 
     def __repr__(self) -> str:
@@ -45,8 +47,10 @@ class Explorer:
 
     def _redraw(self, change: Any) -> None:
         self.faults.clear_output()
+        self.busy.value = "computing …"
         with self.faults:
             self.picture.value = self._html()
+        self.busy.value = ""
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         return bundle(self.widget, self._static, repr(self))

@@ -15,7 +15,7 @@ from gpulearn.optim.optimizers import OPTIMIZERS
 from gpulearn.optim.trajectories import Trajectory, descend
 from gpulearn.plot.controls import Explorer, choices, dropdown
 from gpulearn.plot.line_charts import curves
-from gpulearn.plot.style import LINES, figure, legend_beside
+from gpulearn.plot.style import LINES, figure, legend_beside, looks
 
 __all__ = ["METHODS", "descent", "descent_explorer", "losses", "need_paths"]
 
@@ -75,7 +75,7 @@ def draw_paths(
     x, y, heights = heights_over(landscape, window)
     levels = contour_levels(heights)
     axes.contour(x, y, heights, levels=levels, cmap="Greys_r", linewidths=0.8, alpha=0.8)
-    for (label, path), look in zip(paths.items(), LINES, strict=False):
+    for (label, path), look in zip(paths.items(), looks(list(paths)), strict=True):
         every = max(1, path.steps // 25)
         axes.plot(
             *path.points.T, label=label, markersize=4.5, markevery=every, linewidth=1.6, **look

@@ -10,7 +10,7 @@ import numpy as np
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
-from gpulearn.plot.style import LINES, figure, legend_beside
+from gpulearn.plot.style import LINES, figure, legend_beside, looks
 from gpulearn.require import shown
 
 __all__ = ["curves"]
@@ -73,7 +73,7 @@ def curves(
     require.choice("choice of logarithmic axes", log, AXES)
     found = {label: curve(label, given) for label, given in curves.items()}
     with figure(7.6, 4.0) as (made, axes):
-        for (label, (xs, ys)), look in zip(found.items(), LINES, strict=False):
+        for (label, (xs, ys)), look in zip(found.items(), looks(list(found)), strict=True):
             every = 1 if xs.size <= FEW else max(1, xs.size // 10)
             ys = np.where(np.isfinite(ys), ys, np.nan)
             if label in dots:

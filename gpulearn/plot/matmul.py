@@ -17,7 +17,7 @@ from gpulearn.perf.roofline import plain
 from gpulearn.perf.series import Series, crossover
 from gpulearn.perf.timing import format_seconds
 from gpulearn.plot.controls import Explorer, choices, dtypes, gpu_and_dtype
-from gpulearn.plot.style import LINES, doublings, figure
+from gpulearn.plot.style import LINES, doublings, figure, looks
 from gpulearn.require import above_zero
 from gpulearn.tables import Table, table
 
@@ -71,7 +71,8 @@ def times(
     base = series[0]
     crossings = [_crossover(base, other) for other in series[1:]]
     with figure(height=5.2) as (fig, axes):
-        for one, size, look in zip(series, [None, *crossings], LINES, strict=False):
+        colours = looks([one.name for one in series])
+        for one, size, look in zip(series, [None, *crossings], colours, strict=True):
             lead = f"ahead from n = {size}; " if size else ""
             axes.plot(one.sizes, one.seconds, label=_label(one, lead), **look)
             if size:
@@ -95,7 +96,7 @@ def rates(*series: Series, peak: float | None = None) -> Picture:
     if peak is not None:
         above_zero("peak", peak)
     with figure(height=5.2) as (fig, axes):
-        for one, look in zip(series, LINES, strict=False):
+        for one, look in zip(series, looks([one.name for one in series]), strict=True):
             axes.plot(
                 one.sizes, [r / 1e9 for r in matmul_times.rates(one)], label=_label(one), **look
             )

@@ -14,7 +14,7 @@ from gpulearn.perf.measured_roof import RoofPoint
 from gpulearn.perf.roofline import Roof, plain, roof
 from gpulearn.perf.timing import format_seconds
 from gpulearn.plot.controls import Explorer, choices, gpu_and_dtype
-from gpulearn.plot.style import LINES, figure, legend_beside
+from gpulearn.plot.style import LINES, figure, legend_beside, looks
 from gpulearn.tables import Table, table
 
 __all__ = ["compare_points", "compare_roofs", "roofline", "roofline_explorer"]
@@ -55,10 +55,11 @@ def roofline(
         raise BadInput(f"That is too much to tell apart: give {len(LINES)} of a kind at most.")
     low, high = _span(roofs, points, intensity)
     with figure(7.6, 4.6) as (fig, axes):
-        for one, look in zip(roofs, LINES, strict=False):
+        found = looks([one.name for one in (*roofs, *points)])
+        for one, look in zip(roofs, found, strict=False):
             xs = [low, one.ridge, high]
             ys = [one.attainable(x) / 1e9 for x in xs]
-            axes.plot(xs, ys, linestyle=look["linestyle"], label=_label(one))
+            axes.plot(xs, ys, linestyle=look["linestyle"], color=look["color"], label=_label(one))
         _regions(axes, roofs[0], low, high)
         for number, point in enumerate(points):
             axes.plot(
@@ -67,7 +68,7 @@ def roofline(
                 linestyle="none",
                 marker=MARKERS[number],
                 markersize=8,
-                color=f"C{(len(roofs) + number) % 10}",
+                color=found[len(roofs) + number]["color"],
                 markeredgecolor="black",
                 label=f"{point.name} ({point.share(roofs[0]):.0%} of its roof)",
             )

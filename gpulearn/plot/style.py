@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from gpulearn import require
 
-__all__ = ["LINES", "box", "centred", "doublings", "figure", "legend_beside", "plain_decades"]
+__all__ = [
+    "LINES",
+    "box",
+    "centred",
+    "doublings",
+    "figure",
+    "legend_beside",
+    "looks",
+    "plain_decades",
+]
 
 # one line style and marker for each curve of a figure, beside the cycle's colour
 LINES = tuple(
     {"marker": marker, "linestyle": line}
     for marker, line in zip("osD^vP*X", ("-", "--", "-.", ":") * 2, strict=True)
 )
+# what stands in several figures of the course, with its colour of the cycle; the first that a
+# label names counts
+SUBJECTS = {
+    **{"NumPy": 0, "GPU": 1, "torch": 2, "loops": 7},
+    **{"T4": 1, "A100": 3, "H100": 4, "H200": 5, "V100": 6, "RTX": 8, "CPU": 0},
+    **{"gradient descent": 0, "plain": 0, "momentum": 1, "Nesterov": 2, "RMSProp": 3},
+    **{"Adam": 4, "AdamW": 5, "Adagrad": 6},
+    **{"constant": 0, "exponential": 2, "cosine": 3, "warm-up": 4},
+    **{"sigmoid": 0, "tanh": 1, "ReLU": 2, "strong": 0, "weak": 1},
+    **{"float32": 0, "float16": 1, "bfloat16": 2, "TF32": 3},
+}
+CYCLE = 10
 
 
 @contextmanager
@@ -46,6 +69,27 @@ def figure(
     with style.context(["default", "petroff10", extra]):
         made = Figure(figsize=(width, height), layout="constrained")
         yield made, made.subplots(rows, columns, **grid)
+
+
+def looks(labels: Sequence[str]) -> list[dict[str, Any]]:
+    """How the curves of a figure are drawn: marker and line by their place, colour by their label.
+
+    A label that names one of SUBJECTS gets its colour, in every figure, unless an earlier label
+    has it; all others get what is left of the cycle.
+
+    >>> [look["color"] for look in looks(["a", "Adam, rate 0.1", "Adam, rate 0.2", "ReLU"])]
+    ['C0', 'C4', 'C1', 'C2']
+    """
+    colours: dict[int, int] = {}
+    for place, label in enumerate(labels):
+        named = (c for name, c in SUBJECTS.items() if re.search(rf"\b{name}\b", label))
+        colour = next(named, None)
+        if colour is not None and colour not in colours.values():
+            colours[place] = colour
+    free = itertools.cycle(c for c in range(CYCLE) if c not in colours.values())
+    places = range(len(labels))
+    drawn = [colours[place] if place in colours else next(free) for place in places]
+    return [{**LINES[place % len(LINES)], "color": f"C{drawn[place]}"} for place in places]
 
 
 def box(axes: Any, x: float, y: float, width: float, height: float, **look: Any) -> None:

@@ -13,7 +13,7 @@ from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput, TrainingError
 from gpulearn.perf.timing import format_seconds
 from gpulearn.plot.controls import Explorer, choices, dropdown
-from gpulearn.plot.style import LINES, figure, plain_decades
+from gpulearn.plot.style import figure, looks, plain_decades
 from gpulearn.require import shown
 from gpulearn.tables import Table, table
 
@@ -128,7 +128,7 @@ def compare_runs(runs: Mapping[str, History], curve: str = "loss") -> Picture:
     label, form = CURVES[curve]
     ends, every = [], []
     with figure() as (made, axes):
-        for (name, run), line in zip(runs.items(), LINES, strict=False):
+        for (name, run), line in zip(runs.items(), looks(list(runs)), strict=True):
             at, values = _points(run, curve)
             axes.plot(at, values, label=name, markevery=max(1, len(at) // 8), **line)
             every += values

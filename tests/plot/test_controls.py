@@ -26,6 +26,19 @@ def test_an_error_in_a_redraw_stands_under_the_picture(picture):
         made.controls["k"].value = 4
 
 
+def test_a_sign_stands_beside_the_controls_while_something_is_drawn(picture):
+    signs = []
+
+    def draw(k):
+        signs.append(made.busy.value if k > 3 else "")
+        return picture, "fine"
+
+    made = Explorer(draw, {"k": slider("k", 3, 0, 9)})
+    made.controls["k"].value = 4
+    assert signs == ["", "computing …"]
+    assert made.busy.value == ""
+
+
 def test_a_player_moves_its_slider_and_starts_anew_where_the_steps_change(picture):
     seen = []
 

@@ -5,6 +5,7 @@ import pytest
 import gpulearn as gl
 from gpulearn import show
 from gpulearn.errors import BadInput
+from gpulearn.plot import style
 from gpulearn.plot.style import figure
 
 
@@ -40,3 +41,21 @@ def test_a_legend_on_a_curve_stays_legible():
     assert legend.get_frame_on()
     assert ground.get_alpha() > 0.8
     assert ground.get_facecolor()[:3] == (1, 1, 1)
+
+
+def test_what_stands_in_several_figures_has_one_colour():
+    alone = style.looks(["Adam, rate 0.1"])[0]["color"]
+    among = style.looks(["gradient descent", "ReLU", "Adam"])
+    assert among[2]["color"] == alone
+    colours = [look["color"] for look in style.looks([*"abc", "Adam", "Adam again", "NumPy"])]
+    assert len(set(colours)) == 6
+
+
+def test_markers_and_lines_follow_the_place():
+    assert [look["marker"] for look in style.looks(["Adam", "torch"])] == ["o", "s"]
+    assert style.looks(["x"] * 9)[8]["marker"] == "o"
+
+
+def test_every_subject_is_found_as_a_word_in_a_label():
+    for name, colour in style.SUBJECTS.items():
+        assert style.looks([name])[0]["color"] == f"C{colour}"
