@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import types
 from collections.abc import Sequence
@@ -66,7 +67,7 @@ def _close(got: Any, expected: Any, relative: float) -> bool:
             bool(int(got) == expected) if np.isfinite(got) else False
         )  # too coarse for a tolerance
     try:
-        return abs(float(got) - float(expected)) <= relative * abs(float(expected))
+        return _near(float(got), float(expected), relative)
     except OverflowError:  # an integer beyond the largest float
         return False
 
@@ -138,7 +139,7 @@ def relation(got: Sequence[Any], expected: Sequence[Any]) -> str | None:
             "in every case it is nearly right: a number of fewer digits, such as a float32, or "
             "rounding, has lost the rest"
         )
-    if factor and all(_near(g, factor * e, EQUAL) for g, e in known):
+    if factor and math.isfinite(factor) and all(_near(g, factor * e, EQUAL) for g, e in known):
         return f"in every case it is {factor:.4g} times what it should be"
     if all(_near(g * e, 1.0, EQUAL) for g, e in known):
         return "in every case it is upside down, 1 divided by what it should be"
@@ -147,10 +148,12 @@ def relation(got: Sequence[Any], expected: Sequence[Any]) -> str | None:
 
 def _distance(pairs: Sequence[tuple[float, float]]) -> str | None:
     more = pairs[0][0] - pairs[0][1]
-    if not more or not all(_near(g, e + more, EQUAL) for g, e in pairs):
+    if not more or not math.isfinite(more) or not all(_near(g, e + more, EQUAL) for g, e in pairs):
         return None
     return f"in every case it is too {'large' if more > 0 else 'small'} by {abs(more):.4g}"
 
 
 def _near(one: float, other: float, relative: float) -> bool:
+    if one == other or not math.isfinite(other):
+        return one == other  # what is finite is not near infinity
     return abs(one - other) <= relative * abs(other)

@@ -1,1 +1,2 @@
 from .digits import Digits as Digits
+from .measurements import spring as spring

@@ -23,12 +23,14 @@ from gpulearn.kernels.specification import Specification, blocks_along
 
 __all__ = [
     "DESCEND_ALL",
+    "DESCEND_ON_GPU",
     "ESCAPED",
     "MINIMA",
     "UNSETTLED",
     "basins",
     "descend_all",
     "descend_all_numpy",
+    "descend_on_gpu",
 ]
 
 Vector = np.ndarray[Any, Any]
@@ -208,4 +210,62 @@ DESCEND_ALL = Specification(
     grid=lambda xs, *more, block: blocks_along(xs.size, block),
     block=BLOCK,
     outputs=(5, 6),
+)
+
+
+@cuda.jit
+def descend_on_gpu(
+    xs: Vector, ys: Vector, rate: float, steps: int, end_x: Vector, end_y: Vector
+) -> None:
+    """Walk a number of steps downhill from each start: where does each walk end?
+
+    Launch: one thread for each start, so at least n threads in one dimension, such as
+    `[blocks_for(n, 128), 128]`. Pass `rate` as `np.float32`. The walk is kept in registers: a
+    thread loads its start once and stores its end once, 16 bytes whatever the number of steps.
+
+    Args:
+        xs: first coordinates of the starts, float32, shape (n,).
+        ys: second coordinates, float32, shape (n,).
+        rate: the learning rate, float32.
+        steps: the number of steps of each walk.
+        end_x: float32, shape (n,), overwritten: where the walks end.
+        end_y: float32, shape (n,), overwritten.
+
+    >>> end_x, end_y = np.zeros((2, 2), np.float32)
+    >>> xs, ys = np.array([[3, -4], [2, 4]], np.float32)
+    >>> descend_on_gpu[1, 32](xs, ys, np.float32(0.01), 100, end_x, end_y)
+    >>> end_x.round(3), end_y.round(3)
+    (array([ 3.   , -2.805], dtype=float32), array([2.   , 3.131], dtype=float32))
+    """
+    i = cuda.grid(1)
+    if i < xs.size:
+        x, y = xs[i], ys[i]
+        for _ in range(steps):
+            a = x * x + y - ELEVEN
+            b = x + y * y - SEVEN
+            x, y = x - rate * (FOUR * x * a + TWO * b), y - rate * (TWO * a + FOUR * y * b)
+        end_x[i] = x
+        end_y[i] = y
+
+
+def ends(
+    xs: Vector, ys: Vector, rate: Any, steps: int, end_x: Vector, end_y: Vector
+) -> tuple[Vector, Vector]:
+    """What `descend_on_gpu` must leave in `end_x` and `end_y`."""
+    eta = np.float32(rate)
+    x: Vector = xs.astype(np.float32)
+    y: Vector = ys.astype(np.float32)
+    for _ in range(steps):
+        a = x * x + y - ELEVEN
+        b = x + y * y - SEVEN
+        x, y = x - eta * (FOUR * x * a + TWO * b), y - eta * (TWO * a + FOUR * y * b)
+    return x, y
+
+
+DESCEND_ON_GPU = Specification(
+    descend_on_gpu,
+    ends,
+    grid=lambda xs, *more, block: blocks_along(xs.size, block),
+    block=BLOCK,
+    outputs=(4, 5),
 )

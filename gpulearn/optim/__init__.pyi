@@ -1,9 +1,13 @@
+from .landscapes import LineFit as LineFit
 from .landscapes import quadratic as quadratic
 from .landscapes import surface as surface
 from .layerwise import lamb_step as lamb_step
 from .layerwise import lars_step as lars_step
+from .numerical import escape_saddle as escape_saddle
 from .numerical import largest_stable_step as largest_stable_step
+from .numerical import momentum_factor as momentum_factor
 from .numerical import numerical_gradient as numerical_gradient
+from .numerical import steps_needed as steps_needed
 from .optimizers import OPTIMIZERS as OPTIMIZERS
 from .optimizers import adagrad_step as adagrad_step
 from .optimizers import adam_step as adam_step
@@ -21,4 +25,4 @@ from .schedules import step_rate as step_rate
 from .schedules import warm_up_cosine_rate as warm_up_cosine_rate
 from .schedules import warm_up_rate as warm_up_rate
 from .trajectories import descend as descend
-from .trajectories import rate_range_test as rate_range_test
+from .trajectories import range_test as range_test

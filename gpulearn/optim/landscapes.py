@@ -17,7 +17,7 @@ from gpulearn.errors import BadInput
 from gpulearn.optim.numerical import largest_stable_step
 from gpulearn.optim.step_checks import Array
 
-__all__ = ["SURFACES", "Landscape", "Surface", "quadratic", "surface"]
+__all__ = ["SURFACES", "Landscape", "LineFit", "Surface", "quadratic", "surface"]
 
 
 class Landscape(Protocol):
@@ -92,6 +92,54 @@ class Surface:
                 f"(…, {size})."
             )
         return found
+
+
+class LineFit:
+    """The mean squared error of a line θ₀ + θ₁·x through measurements, as a landscape of θ.
+
+    Args:
+        x: where was measured, (n,).
+        y: what was measured there, (n,).
+
+    Raises:
+        BadInput: x and y are no lists of numbers of the same length.
+
+    >>> fit = LineFit([0.0, 1.0], [1.0, 3.0])
+    >>> fit.value([1.0, 2.0]), fit.gradient([0.0, 0.0]), fit.minimum.round(6)
+    (np.float64(0.0), array([-4., -3.]), array([1., 2.]))
+    """
+
+    def __init__(self, x: Any, y: Any) -> None:
+        self.x, self.y = require.real_array("x", x), require.real_array("y", y)
+        if self.x.ndim != 1 or self.x.shape != self.y.shape or not self.x.size:
+            raise BadInput(
+                f"x has shape {self.x.shape}, and y {self.y.shape}: give two lists of one length."
+            )
+
+    def errors(self, theta: Any) -> Array:
+        """How far the line is off at each measurement, (n,), with parameters of shape (2,)."""
+        return np.asarray(theta[0] + theta[1] * self.x - self.y)
+
+    def value(self, theta: Any) -> Any:
+        """The mean of the squared errors."""
+        return np.mean(self.errors(theta) ** 2)
+
+    def gradient(self, theta: Any) -> Array:
+        """The slope of the loss along θ₀ and θ₁, (2,)."""
+        errors = self.errors(theta)
+        return 2 * np.array([np.mean(errors), np.mean(errors * self.x)])
+
+    @property
+    def hessian_at_minimum(self) -> Array:
+        """The second derivatives, (2, 2): for this loss the same everywhere."""
+        mean = np.mean(self.x)
+        return 2 * np.array([[1.0, mean], [mean, np.mean(self.x**2)]])
+
+    @property
+    def minimum(self) -> Array:
+        """The parameters of the best line, (2,)."""
+        columns = np.stack([np.ones_like(self.x), self.x], axis=1)
+        return np.asarray(np.linalg.lstsq(columns, self.y)[0])
 
 
 def quadratic(*curvatures: float) -> Surface:

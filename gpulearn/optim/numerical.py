@@ -1,4 +1,4 @@
-"""What can be learned of a loss from its values and curvatures alone."""
+"""What can be told of a descent before it is walked, from a loss's values and curvatures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from gpulearn.errors import BadInput
 from gpulearn.optim.step_checks import Array
 from gpulearn.require import shown
 
-__all__ = ["largest_stable_step", "numerical_gradient"]
+__all__ = [
+    "escape_saddle",
+    "largest_stable_step",
+    "momentum_factor",
+    "numerical_gradient",
+    "steps_needed",
+]
 
 
 def _numbers_in_and_out(function: Callable[..., Array]) -> Callable[..., Any]:
@@ -111,3 +117,111 @@ def largest_stable_step(hessian: Array) -> float:
     """
     steepest = np.linalg.eigvalsh(hessian).max()
     return 2 / steepest if steepest > 0 else np.inf
+
+
+def _shrinking(function: Callable[..., float]) -> Callable[..., float]:
+    """Check the curvatures, the rate and the share of `steps_needed`."""
+
+    @functools.wraps(function)
+    def checked(curvatures: Any, lr: float, share: float) -> float:
+        found = require.real_array("curvatures", curvatures)
+        if found.ndim != 1 or not found.size or not np.isfinite(found).all():
+            raise BadInput(
+                f"curvatures is {shown(curvatures)}: give one finite number for each direction."
+            )
+        require.above_zero("lr", lr)
+        require.above_zero("share", share)
+        if share >= 1:
+            raise BadInput(f"share is {shown(share)}: give a number between 0 and 1.")
+        return function(found, lr, share)
+
+    return checked
+
+
+@_shrinking
+def steps_needed(curvatures: Array, lr: float, share: float) -> float:
+    """The steps of gradient descent until each direction's distance is a share of what it was.
+
+    On a parabola of curvature λ a step multiplies the distance from the bottom by 1 − η·λ. The
+    direction whose factor is largest in size is the last to arrive: the smallest k with
+    max|1 − η·λ|ᵏ ≤ share. With a factor of 1 or more in size no number of steps is enough.
+
+    Args:
+        curvatures: λ of each direction, the eigenvalues of the Hessian, (n,).
+        lr: η, the learning rate.
+        share: the part of the distance that may be left, between 0 and 1.
+
+    Returns:
+        A whole number, or infinity.
+
+    Raises:
+        BadInput: a number is out of its range.
+
+    >>> steps_needed([1.0, 25.0], lr=0.07, share=0.01)
+    64
+    >>> steps_needed([1.0, 25.0], lr=0.09, share=0.01)
+    inf
+    """
+    slowest = np.abs(1 - lr * curvatures).max()
+    if slowest >= 1:
+        return np.inf
+    if slowest == 0:
+        return 1
+    return int(np.ceil(np.log(share) / np.log(slowest)))
+
+
+def momentum_factor(share: Any, momentum: Any) -> Any:
+    """The factor for each step, after many, of the distance along a direction with momentum.
+
+    With v ← μ·v + λ·d, d ← d − η·v the distances obey dₖ₊₁ = (1 + μ − η·λ)·dₖ − μ·dₖ₋₁. The
+    larger root, in size, of z² − (1 + μ − η·λ)·z + μ decides: √μ as long as the roots are complex,
+    for (1 − √μ)² ≤ η·λ ≤ (1 + √μ)²; it reaches 1 at η·λ = 2·(1 + μ). Polyak, "Introduction to
+    optimization", 1987, section 3.2.
+
+    Args:
+        share: η·λ, the rate times the curvature, of any shape.
+        momentum: μ, 0 <= μ < 1, or an array that fits.
+
+    >>> momentum_factor(np.array([0.1, 1.0, 3.62]), 0.81).round(6)
+    array([0.9, 0.9, 1. ])
+    """
+    middle = (1 + np.asarray(momentum) - np.asarray(share)) / 2
+    inside = middle**2 - momentum
+    factor = np.where(
+        inside > 0,
+        np.abs(middle) + np.sqrt(np.maximum(inside, 0)),
+        np.sqrt(np.broadcast_to(momentum, np.shape(inside))),
+    )
+    return factor[()]
+
+
+@require.positive("lr", "far", or_zero=("distance",))
+def escape_saddle(distance: float, curvature: float, lr: float, far: float) -> float:
+    """The steps of gradient descent until a walk that starts beside a ridge is far away from it.
+
+    Along a direction of curvature λ below zero a step multiplies the distance from the ridge by
+    1 − η·λ, which is above one: the smallest k with distance·(1 − η·λ)ᵏ ≥ far. From the ridge
+    itself, or where the direction does not bend down, it never leaves.
+
+    Args:
+        distance: from the ridge at the start, 0 or more.
+        curvature: λ of the direction, the Hessian's least eigenvalue.
+        lr: η, the learning rate.
+        far: the distance that is to be reached.
+
+    Returns:
+        A whole number, or infinity.
+
+    Raises:
+        BadInput: a number is out of its range.
+
+    >>> escape_saddle(1e-6, -1.0, lr=0.1, far=0.5)
+    138
+    >>> escape_saddle(0.0, -1.0, lr=0.1, far=0.5)
+    inf
+    """
+    if distance >= far:
+        return 0
+    if distance == 0 or curvature >= 0:
+        return np.inf
+    return int(np.ceil(np.log(far / distance) / np.log(1 - lr * curvature)))

@@ -1,9 +1,9 @@
 """Optimisers: one step function each, and the registry of all of them.
 
-θ: parameters, g: gradient of the loss there, η: `lr`, μ: `momentum`, v: velocity, ε:
-`epsilon`, a small number against division by zero. g², √ and / work element by element. Every
-step function takes (theta, gradient, state) and returns the new (theta, state); `state=None`
-begins a descent. None changes its input.
+θ: parameters, g: gradient of the loss there, η: `lr`, μ: `momentum`, u: velocity, v: mean of
+squared gradients, δ: `weight_decay`, ε: `epsilon`, a small number against division by zero. g², √
+and / work element by element. Every step function takes (theta, gradient, state) and returns the
+new (theta, state); `state=None` begins a descent. None changes its input.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def gradient_step(
         gradient: the slope along each parameter, same shape.
         state: nothing is remembered between steps; it comes back as it is.
         lr: η, the learning rate.
-        weight_decay: λ, adds λ·θ to the gradient.
+        weight_decay: δ, adds δ·θ to the gradient.
 
     Raises:
         BadInput: shapes differ, or a number is below zero.
@@ -58,19 +58,19 @@ def gradient_step(
 def momentum_step(
     theta: Array, gradient: Array, state: Any = None, *, lr: float, momentum: float = 0.9
 ) -> tuple[Array, Array]:
-    """One step of a heavy ball, which keeps a part of its velocity: v ← μ·v + g, θ ← θ − η·v.
+    """One step of a heavy ball, which keeps a part of its velocity: u ← μ·u + g, θ ← θ − η·u.
 
     Polyak, "Some methods of speeding up the convergence of iteration methods", USSR
     Computational Mathematics and Mathematical Physics 4(5), 1964. Equals `torch.optim.SGD`
-    with `momentum`: the gradient goes into v whole, without a factor (1 − μ).
+    with `momentum`: the gradient goes into u whole, without a factor (1 − μ).
 
     Args:
         theta: parameters, of any shape.
         gradient: the slope along each parameter, same shape.
-        state: the velocity v that the last step returned; None before the first.
+        state: the velocity u that the last step returned; None before the first.
         lr: η, the learning rate.
         momentum: μ, the part of the velocity that is kept, 0 <= μ < 1.
-        weight_decay: λ, adds λ·θ to the gradient.
+        weight_decay: δ, adds δ·θ to the gradient.
 
     Raises:
         BadInput: shapes differ, or a number is out of its range.
@@ -88,7 +88,7 @@ def momentum_step(
 def nesterov_step(
     theta: Array, gradient: Array, state: Any = None, *, lr: float, momentum: float = 0.9
 ) -> tuple[Array, Array]:
-    """One step with a look ahead: v ← μ·v + g, θ ← θ − η·(g + μ·v).
+    """One step with a look ahead: u ← μ·u + g, θ ← θ − η·(g + μ·u).
 
     Nesterov, "A method of solving a convex programming problem with convergence rate
     O(1/k²)", Soviet Mathematics Doklady 27, 1983, in the form of Sutskever et al., "On the
@@ -99,10 +99,10 @@ def nesterov_step(
     Args:
         theta: parameters, of any shape.
         gradient: the slope along each parameter, same shape.
-        state: the velocity v that the last step returned; None before the first.
+        state: the velocity u that the last step returned; None before the first.
         lr: η, the learning rate.
         momentum: μ, the part of the velocity that is kept, 0 <= μ < 1.
-        weight_decay: λ, adds λ·θ to the gradient.
+        weight_decay: δ, adds δ·θ to the gradient.
 
     Raises:
         BadInput: shapes differ, or a number is out of its range.
@@ -130,7 +130,7 @@ def adagrad_step(
         state: the sum s that the last step returned; None before the first.
         lr: η, the learning rate.
         epsilon: ε, added outside the root.
-        weight_decay: λ, adds λ·θ to the gradient.
+        weight_decay: δ, adds δ·θ to the gradient.
 
     Raises:
         BadInput: shapes differ, or a number is out of its range.
@@ -156,7 +156,7 @@ def rmsprop_step(
 ) -> tuple[Array, Array]:
     """One step of RMSProp, which divides by recent gradients.
 
-    s ← α·s + (1 − α)·g², θ ← θ − η·g/(√s + ε).
+    v ← α·v + (1 − α)·g², θ ← θ − η·g/(√v + ε).
 
     Tieleman, Hinton, lecture 6.5 of "Neural networks for machine learning", Coursera, 2012.
     Equals `torch.optim.RMSprop`.
@@ -164,11 +164,11 @@ def rmsprop_step(
     Args:
         theta: parameters, of any shape.
         gradient: the slope along each parameter, same shape.
-        state: the mean s of the squares that the last step returned; None before the first.
+        state: the mean v of the squares that the last step returned; None before the first.
         lr: η, the learning rate.
         alpha: α, the part of the mean that is kept, 0 <= α < 1.
         epsilon: ε, added outside the root.
-        weight_decay: λ, adds λ·θ to the gradient.
+        weight_decay: δ, adds δ·θ to the gradient.
 
     Raises:
         BadInput: shapes differ, or a number is out of its range.
@@ -211,7 +211,7 @@ def adam_step(
         beta1: β₁, the part of m that is kept, 0 <= β₁ < 1.
         beta2: β₂, the part of v that is kept, 0 <= β₂ < 1.
         epsilon: ε, added outside the root.
-        weight_decay: λ, adds λ·θ to the gradient.
+        weight_decay: δ, adds δ·θ to the gradient.
 
     Raises:
         BadInput: shapes differ, or a number is out of its range.
@@ -243,7 +243,7 @@ def adamw_step(
 ) -> tuple[Array, tuple[int, Array, Array]]:
     """One step of AdamW: Adam, with a weight decay that Adam does not divide.
 
-    θ ← θ − η·λ·θ, then θ ← θ − η·m̂/(√v̂ + ε) as in `adam_step`. The decay is decoupled: it
+    θ ← θ − η·δ·θ, then θ ← θ − η·m̂/(√v̂ + ε) as in `adam_step`. The decay is decoupled: it
     goes to the parameters directly, and not through m and v.
 
     Loshchilov, Hutter, "Decoupled weight decay regularization", arXiv 1711.05101, 2017.
@@ -257,7 +257,7 @@ def adamw_step(
         beta1: β₁, the part of m that is kept, 0 <= β₁ < 1.
         beta2: β₂, the part of v that is kept, 0 <= β₂ < 1.
         epsilon: ε, added outside the root.
-        weight_decay: λ, the decay of the parameters themselves.
+        weight_decay: δ, the decay of the parameters themselves.
 
     Raises:
         BadInput: shapes differ, or a number is out of its range.

@@ -7,6 +7,7 @@ Those from the number, which counts from 0, are plain functions of numbers.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from functools import partial
@@ -124,9 +125,22 @@ def warm_up_rate(step: int, lr: float, warm_up: int) -> float:
     return lr * min(1.0, (step + 1) / warm_up)
 
 
+def _steps_left(function: F) -> F:
+    """Check that a warm-up ends before the last step."""
+
+    @functools.wraps(function)
+    def checked(step: int, lr: float, warm_up: int, steps: int, lowest: float = 0.0) -> float:
+        if warm_up >= steps:
+            raise BadInput(f"warm_up is {warm_up} of {steps} steps: leave some for the way down.")
+        return function(step, lr, warm_up, steps, lowest)
+
+    return checked  # type: ignore[return-value]
+
+
 @require.positive(or_zero=("lowest",))
 @require.sizes("warm_up", "steps")
 @_schedule
+@_steps_left
 def warm_up_cosine_rate(
     step: int, lr: float, warm_up: int, steps: int, lowest: float = 0.0
 ) -> float:
@@ -140,11 +154,10 @@ def warm_up_cosine_rate(
     >>> [round(warm_up_cosine_rate(step, 1.0, warm_up=2, steps=6), 3) for step in range(7)]
     [0.5, 1.0, 1.0, 0.854, 0.5, 0.146, 0.0]
     """
-    if warm_up >= steps:
-        raise BadInput(f"warm_up is {warm_up} of {steps} steps: leave some for the way down.")
     if step < warm_up:
-        return warm_up_rate(step, lr, warm_up)
-    return cosine_rate(step - warm_up, lr, steps - warm_up, lowest)
+        return lr * (step + 1) / warm_up
+    done = min((step - warm_up) / (steps - warm_up), 1.0)
+    return lowest + (lr - lowest) * (1 + math.cos(math.pi * done)) / 2
 
 
 @require.positive("factor")

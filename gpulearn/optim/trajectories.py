@@ -1,7 +1,9 @@
-"""A descent as data: where each step led, and which learning rates a surface bears."""
+"""A descent as data: where each step led, and which learning rates a landscape bears."""
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +13,9 @@ import numpy as np
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.optim.landscapes import Landscape
-from gpulearn.optim.schedules import exponential_rate
 from gpulearn.optim.step_checks import Array, StepRule
 
-__all__ = ["RangeTest", "Trajectory", "descend", "rate_range_test"]
+__all__ = ["Trajectory", "descend", "range_test"]
 
 DIVERGED = 1e12  # a loss above this, on surfaces whose losses are about one, does not come back
 
@@ -118,88 +119,69 @@ def descend(
     )
 
 
-BLOWN_UP = 4.0  # times the loss at the start
-CAUTION = 10.0  # the suggestion is this much below the rate at which the loss was lowest
+def _range(function: Callable[..., tuple[Array, Array]]) -> Callable[..., tuple[Array, Array]]:
+    """Check what `range_test` is given."""
 
+    @functools.wraps(function)
+    def checked(
+        landscape: Landscape, start: Any, lowest: float, highest: float, steps: int
+    ) -> tuple[Array, Array]:
+        theta = require.real_array("start", start)
+        if steps < 2 or lowest >= highest:
+            raise BadInput(
+                f"lowest is {lowest:g}, highest {highest:g}, steps {steps}: give two or more "
+                f"steps that go up."
+            )
+        if not 0 < landscape.value(theta) < math.inf:
+            raise BadInput(
+                f"the loss at the start is {landscape.value(theta):g}: it must be above zero and "
+                f"finite, so that four times as much says something."
+            )
+        with np.errstate(all="ignore"):  # it is to blow up
+            return function(landscape, theta, lowest, highest, steps)
 
-@dataclass(frozen=True)
-class RangeTest:
-    """What a range test saw.
-
-    Attributes:
-        rates: the rates that were tried, ascending, (T,).
-        losses: the loss after each step, (T,).
-        blew_up: whether the loss rose beyond bounds; if not, the test did not go far enough.
-    """
-
-    rates: Array
-    losses: Array
-    blew_up: bool
-
-    @property
-    def suggested(self) -> float:
-        """A tenth of the rate at which the loss was lowest."""
-        return float(self.rates[self.losses.argmin()]) / CAUTION
+    return checked
 
 
 @require.positive("lowest", "highest")
 @require.sizes("steps")
-def rate_range_test(
-    landscape: Landscape,
-    start: Any,
-    step: StepRule,
-    *,
-    lowest: float = 1e-4,
-    highest: float = 10.0,
-    steps: int = 100,
-    **options: float,
-) -> RangeTest:
-    """Descend once while the rate grows from `lowest` to `highest`, until the loss blows up.
+@_range
+def range_test(
+    landscape: Landscape, start: Array, lowest: float, highest: float, steps: int
+) -> tuple[Array, Array]:
+    """Walk down once while the rate grows from `lowest` to `highest`, until the loss blows up.
 
-    The rate grows by the same factor each step. The loss falls as long as the rate suits, and
-    blows up a little after it does not: the test ends where the loss is more than four times
-    that at the start.
+    The rate grows by the same factor in each step. The walk ends with the step after which the
+    loss is more than four times that at the start, or no number.
 
     Smith, "Cyclical learning rates for training neural networks", arXiv 1506.01186, 2015,
     section 3.3, where the rate grows by equal amounts.
 
     Args:
-        landscape: has `value` and `gradient`, such as a `Surface`.
+        landscape: has `value` and `gradient`, such as a `Surface`; its values are above zero.
         start: the first point, (n,).
-        step: a step function, such as `momentum_step`.
-        lowest: the first rate.
+        lowest: the rate of the first step.
         highest: the rate of the last step, if it comes to that.
         steps: how many rates to try, 2 or more.
-        options: more arguments of the step function.
+
+    Returns:
+        The rate of each step that was made, and the loss after it, (T,) each.
 
     Raises:
-        BadInput: a number is out of its range, or the very first step blows up.
+        BadInput: a number is out of its range.
 
-    >>> from gpulearn.optim.optimizers import gradient_step
     >>> from gpulearn.optim.landscapes import surface
-    >>> test = rate_range_test(surface("ravine"), [-4.0, 1.0], gradient_step)
-    >>> test.blew_up, 0.01 < test.suggested < surface("ravine").largest_stable_step
-    (True, True)
+    >>> rates, losses = range_test(surface("bowl"), [2.0, 0.0], 0.01, 100.0, steps=6)
+    >>> rates.round(2).tolist(), losses.round(1).tolist()
+    ([0.01, 0.06, 0.4, 2.51, 15.85], [2.0, 1.7, 0.6, 1.4, 314.2])
     """
-    if steps < 2 or lowest >= highest:
-        raise BadInput(
-            f"lowest is {lowest:g}, highest {highest:g}, steps {steps}: give two or more steps "
-            f"that go up."
-        )
     factor = (highest / lowest) ** (1 / (steps - 1))
-    path = descend(
-        landscape,
-        start,
-        step,
-        lr=lambda number: exponential_rate(number, lowest, factor),
-        steps=steps,
-        **options,
-    )
-    first, losses = path.values[0], path.values[1:]
-    too_high = losses > first + (BLOWN_UP - 1) * abs(first)
-    tried = int(too_high.argmax()) if too_high.any() else path.steps
-    if tried == 0:
-        raise BadInput(f"the loss blows up at once, with a rate of {lowest:g}: begin lower.")
-    # the loss that is too high is kept, so that a picture shows the rise
-    kept = min(tried + 1, path.steps)
-    return RangeTest(path.rates[:kept], losses[:kept], bool(path.diverged or too_high.any()))
+    theta, first = start, landscape.value(start)
+    rates, losses = [], []
+    for k in range(steps):
+        rates.append(lowest * factor**k)
+        theta = theta - rates[-1] * landscape.gradient(theta)
+        losses.append(landscape.value(theta))
+        if not losses[-1] <= 4 * first:
+            break
+    return np.array(rates), np.array(losses)

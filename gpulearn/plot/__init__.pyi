@@ -42,6 +42,9 @@ from .scaling_studies import compression_table as compression_table
 from .scaling_studies import drift as drift
 from .scaling_studies import scaling as scaling
 from .simt_player import kernel_player as kernel_player
+from .step_limits import directions as directions
+from .step_limits import momentum_plane as momentum_plane
+from .step_limits import rate_explorer as rate_explorer
 from .thread_grids import thread_explorer as thread_explorer
 from .tiles import halo as halo
 from .tiles import product_scheme as product_scheme

@@ -33,7 +33,7 @@ from gpulearn.exercise import catalogue as catalogue_module
 from gpulearn.exercise import progress
 from gpulearn.exercise.catalogue import catalogue, find
 
-from ..exercise.answers_gradient_descent import slopes_by_unit_vectors
+from ..exercise.answers_noise_and_schedules import slopes_by_unit_vectors
 
 EXERCISES = list(catalogue().values())
 WRONG = [
@@ -452,7 +452,7 @@ def test_solution_stands_alone_in_a_notebook(exercise):
     assert source.startswith(f"{decorator}def {exercise.name}(")
     if is_kernel(exercise):
         return  # it needs the notebook's constants: the solution form of the notebook runs it
-    space = {"np": np, "perf_counter": time.perf_counter, **torch_names(exercise)}
+    space = {"np": np, "math": math, "perf_counter": time.perf_counter, **torch_names(exercise)}
     exec(source, space)
     assert diagnose(exercise, space[exercise.name]) is None
 

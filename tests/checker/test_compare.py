@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpulearn.checker.compare import relation
+from gpulearn.checker.compare import numbers_or_none, relation
 from gpulearn.checker.diagnosis import diagnose
 from gpulearn.exercise.catalogue import find
 
@@ -41,6 +41,14 @@ def test_nothing_is_expected_of_zero():
     assert relation([0, 4, 10], [0, 2, 5]).startswith("in every case it is 2 times")
     assert relation([1, 4, 10], [0, 2, 5]) is None
     assert relation([1, 3, 6], [0, 2, 5]).startswith("in every case it is too large by 1")
+
+
+def test_infinity_is_itself_and_nothing_finite_is_near_it():
+    assert numbers_or_none(np.inf, np.inf) is None
+    assert numbers_or_none(1e300, np.inf) == "it returns 1e+300, expected inf"
+    assert numbers_or_none(-np.inf, np.inf) is not None
+    assert numbers_or_none(np.inf, 3.0) is not None
+    assert relation([1.0, 2.0, 1e9], [1.0, 2.0, np.inf]) is None
 
 
 def test_a_diagnosis_of_numbers_ends_with_their_relation():

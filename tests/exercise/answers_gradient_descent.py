@@ -243,86 +243,6 @@ adamw_as_adam = named(
 )
 
 
-def slopes_by_unit_vectors(function, x):
-    slopes = np.zeros_like(x)
-    for k, unit in enumerate(np.eye(x.size, dtype=x.dtype)):
-        h = x.dtype.type(np.finfo(x.dtype).eps ** (1 / 3) * (1 + abs(x.flat[k])))
-        move = (h * unit).reshape(x.shape)
-        slopes.flat[k] = (function(x + move) - function(x - move)) / (2 * h)
-    return slopes
-
-
-def slopes_by_nditer(function, x):
-    slopes = np.empty_like(x)
-    walk = np.nditer(x, flags=["multi_index"])
-    for value in walk:
-        h = {4: 4e-3, 8: 4e-6}[x.itemsize] * max(abs(float(value)), 1)
-        sides = []
-        for sign in (1, -1):
-            moved = np.array(x)
-            moved[walk.multi_index] += sign * h
-            sides.append(function(moved))
-        slopes[walk.multi_index] = (sides[0] - sides[1]) / h / 2
-    return slopes
-
-
-def slopes_with(width):
-    """Central differences with width(x, i) for h."""
-
-    def numerical_gradient(function, x):
-        slopes = np.zeros_like(x)
-        for i in np.ndindex(x.shape):
-            h = width(x, i)
-            ahead, behind = x.copy(), x.copy()
-            ahead[i] += h
-            behind[i] -= h
-            slopes[i] = (function(ahead) - function(behind)) / (2 * h)
-        return slopes
-
-    return numerical_gradient
-
-
-slopes_one_h = named("slopes_one_h", slopes_with(lambda x, i: np.cbrt(np.finfo(x.dtype).eps)))
-slopes_h_of_float64 = named(
-    "slopes_h_of_float64", slopes_with(lambda x, i: 1e-5 * max(1.0, abs(x[i])))
-)
-slopes_h_of_zero = named("slopes_h_of_zero", slopes_with(lambda x, i: 1e-5 * abs(x[i])))
-
-
-def slopes_one_copy(function, x):
-    slopes = np.zeros_like(x)
-    for i in np.ndindex(x.shape):
-        h = np.cbrt(np.finfo(x.dtype).eps) * max(1.0, abs(x[i]))
-        ahead = x.copy()
-        ahead[i] += h
-        behind = ahead
-        behind[i] -= 2 * h
-        slopes[i] = (function(ahead) - function(behind)) / (2 * h)
-    return slopes
-
-
-def slopes_in_a_list(function, x):
-    slopes = []
-    for i in np.ndindex(x.shape):
-        h = np.cbrt(np.finfo(x.dtype).eps) * max(1.0, abs(x[i]))
-        ahead, behind = x.copy(), x.copy()
-        ahead[i] += h
-        behind[i] -= h
-        slopes.append((function(ahead) - function(behind)) / (2 * h))
-    return slopes
-
-
-def slopes_without_brackets(function, x):
-    slopes = np.zeros_like(x)
-    for i in np.ndindex(x.shape):
-        h = np.cbrt(np.finfo(x.dtype).eps) * max(1.0, abs(x[i]))
-        ahead, behind = x.copy(), x.copy()
-        ahead[i] += h
-        behind[i] -= h
-        slopes[i] = (function(ahead) - function(behind)) / 2 * h
-    return slopes
-
-
 def limit_by_eigh(hessian):
     curvatures, _ = np.linalg.eigh(hessian)
     return 2 / curvatures[-1] if curvatures[-1] > 0 else math.inf
@@ -360,13 +280,87 @@ def limit_by_svd(hessian):
     return 2 / np.linalg.svd(hessian).S[0] if hessian.any() else np.inf
 
 
+def steps_by_powers(curvatures, lr, share):
+    factor, steps = float(max(abs(1 - lr * curvatures))), 0
+    if factor >= 1:
+        return float("inf")
+    while factor**steps > share:
+        steps += 1
+    return steps
+
+
+def steps_of_each_direction(curvatures, lr, share):
+    def one(curvature):
+        factor = abs(1 - lr * curvature)
+        if factor >= 1:
+            return math.inf
+        return 1 if factor < 1e-15 else math.ceil(math.log(share, factor))
+
+    return max(one(curvature) for curvature in curvatures)
+
+
+def steps_of_the_first_and_last(curvatures, lr, share):
+    return steps_by_powers(curvatures[[0, -1]], lr, share)
+
+
+def steps_of_the_whole_distance(curvatures, lr, share):
+    left, steps = np.ones(len(curvatures)), 0
+    if np.abs(1 - lr * curvatures).max() >= 1:
+        return np.inf
+    while np.linalg.norm(left) > share * np.sqrt(left.size):
+        left = left * (1 - lr * curvatures)
+        steps += 1
+    return steps
+
+
+def steps_at_most_ten_thousand(curvatures, lr, share):
+    return min(steps_by_powers(curvatures, lr, share), 10_000)
+
+
+def steps_asking_for_the_limit(curvatures, lr, share):
+    factor = np.abs(1 - lr * curvatures).max()
+    if lr >= 2 / curvatures.max():
+        return np.inf
+    return math.ceil(math.log(share) / math.log(factor)) if factor not in (0, 1) else 1
+
+
+def momentum_of_at_most_95_percent(theta, gradient, state=None, *, lr, momentum=0.9):
+    return momentum_first_step_apart(theta, gradient, state, lr=lr, momentum=min(momentum, 0.95))
+
+
+def momentum_of_a_clipped_velocity(theta, gradient, state=None, *, lr, momentum=0.9):
+    velocity = np.zeros_like(theta) if state is None else state
+    velocity = np.clip(momentum * velocity + gradient, -10, 10)
+    return theta - lr * velocity, velocity
+
+
+def limit_of_at_most_ten(hessian):
+    return min(limit_by_eigh(hessian), 10.0)
+
+
+def limit_of_largest_float(hessian):
+    steepest = np.linalg.eigvalsh(hessian).max()
+    return 2 / steepest if steepest > 0 else np.finfo(float).max
+
+
+def adamw_corrects_with_the_other_beta(
+    theta, gradient, state=None, *, lr, beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.01
+):
+    t, m, v = (0, 0.0, 0.0) if state is None else state
+    t = t + 1
+    m = beta1 * m + (1 - beta1) * gradient
+    v = beta2 * v + (1 - beta2) * gradient * gradient
+    theta = (1 - lr * weight_decay) * theta
+    return theta - lr * m / (1 - beta1**t) / (np.sqrt(v / (1 - beta1**t)) + epsilon), (t, m, v)
+
+
 RIGHT = {
     "gradient_step": [gradient_by_ufuncs, gradient_by_list],
+    "largest_stable_step": [limit_by_eigh, limit_of_those_that_rise],
+    "steps_needed": [steps_by_powers, steps_of_each_direction],
     "momentum_step": [momentum_first_step_apart, momentum_keeps_all_slopes],
     "adam_step": [adam_by_increments, adam_paper_form],
     "adamw_step": [adamw_decay_after, adamw_one_bracket],
-    "numerical_gradient": [slopes_by_unit_vectors, slopes_by_nditer],
-    "largest_stable_step": [limit_by_eigh, limit_of_those_that_rise],
 }
 
 WRONG = [
@@ -395,16 +389,19 @@ WRONG = [
     ("adamw_step", adamw_without_theta, "the decay lacks theta"),
     ("adamw_step", adamw_decay_of_its_own, "use the argument, weight_decay."),
     ("adamw_step", adamw_keeps_the_decay, "that is the part that is taken off."),
-    ("numerical_gradient", slopes_one_h, "h is the same for all x: next to 1e8"),
-    ("numerical_gradient", slopes_h_of_float64, "h is the same for all dtypes"),
-    ("numerical_gradient", slopes_h_of_zero, "the same part of x for all dtypes"),
-    ("numerical_gradient", slopes_one_copy, "ahead and behind are one and the same array"),
-    ("numerical_gradient", slopes_in_a_list, "it returns a list; wrap it in np.array."),
-    ("numerical_gradient", slopes_without_brackets, "divide by it, in brackets"),
     ("largest_stable_step", limit_of_smallest, "the smallest eigenvalue, and below zero too"),
     ("largest_stable_step", limit_least_of_all, "only the eigenvalues above zero set a limit."),
     ("largest_stable_step", limit_of_an_empty_list, "none is left to take the smallest limit of"),
     ("largest_stable_step", limit_but_for_zero, "where no eigenvalue is above zero"),
     ("largest_stable_step", limit_says_nothing, "np.inf, a number, and not None."),
     ("largest_stable_step", limit_by_svd, "the eigenvalue of largest size"),
+    ("steps_needed", steps_of_the_first_and_last, "for curvatures 4, 25, 1 and 9, near the limit"),
+    ("steps_needed", steps_of_the_whole_distance, "for curvatures 1 and 25, a small rate"),
+    ("steps_needed", steps_at_most_ten_thousand, "it returns 10000, expected inf."),
+    ("steps_needed", steps_asking_for_the_limit, "expected inf."),
+    ("momentum_step", momentum_of_at_most_95_percent, "for a momentum of 0.99, "),
+    ("momentum_step", momentum_of_a_clipped_velocity, "for steep slopes, "),
+    ("adamw_step", adamw_corrects_with_the_other_beta, "its own is beta2."),
+    ("largest_stable_step", limit_of_at_most_ten, "it returns 10, expected inf."),
+    ("largest_stable_step", limit_of_largest_float, "expected inf."),
 ]

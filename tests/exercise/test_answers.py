@@ -14,6 +14,7 @@ from . import (
     answers_coalescing,
     answers_gradient_descent,
     answers_matmul,
+    answers_noise_and_schedules,
     answers_reductions,
     answers_shared_memory,
     answers_threads,
@@ -26,6 +27,7 @@ NOTEBOOKS = {
     "06": answers_matmul,
     "07": answers_reductions,
     "10": answers_gradient_descent,
+    "11": answers_noise_and_schedules,
     "12": answers_backprop,
 }
 RIGHT = [

@@ -10,16 +10,21 @@ from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn.kernels.descent import (
     DESCEND_ALL,
+    DESCEND_ON_GPU,
     ESCAPED,
     MINIMA,
     UNSETTLED,
     basins,
     descend_all,
     descend_all_numpy,
+    descend_on_gpu,
 )
 
 SIGNATURES = {
-    descend_all: "void(float32[::1], float32[::1], float32, float32, int64, int32[::1], int32[::1])"
+    descend_all: (
+        "void(float32[::1], float32[::1], float32, float32, int64, int32[::1], int32[::1])"
+    ),
+    descend_on_gpu: "void(float32[::1], float32[::1], float32, int64, float32[::1], float32[::1])",
 }
 # below every minimum's limit; above one's; above two's; with momentum; too large for momentum
 SETTINGS = [(0.01, 0.0), (0.016, 0.0), (0.02, 0.0), (0.005, 0.9), (0.03, 0.3)]
@@ -137,3 +142,26 @@ def test_bad_input_is_told_in_a_sentence():
         descend_all_numpy([1.0, 2.0], [1.0], 0.1)
     with pytest.raises(BadInput, match="most is 0: give a whole number above zero"):
         descend_all_numpy([1.0], [1.0], 0.1, 0.5, 0)
+
+
+@pytest.mark.parametrize(("n", "steps"), [(1, 5), (97, 0), (250, 40)])
+def test_walks_to_an_end_load_their_start_and_store_their_end_once(n, steps):
+    xs, ys = grid(n, reach=3.0)
+    end_x, end_y = (cuda.to_device(np.full(n, np.nan, np.float32)) for _ in range(2))
+    there = cuda.to_device(xs), cuda.to_device(ys)
+    report = gl.xray(descend_on_gpu)[gl.blocks_for(n, 96), 96](
+        *there, np.float32(0.01), steps, end_x, end_y
+    )
+    assert not report.findings, report
+    assert report.totals.flops64 == 0
+    warps = -(-n // 32)
+    assert report.totals.global_load_requests == report.totals.global_store_requests == 2 * warps
+    expected = DESCEND_ON_GPU.reference(xs, ys, 0.01, steps, None, None)
+    np.testing.assert_array_equal(end_x.copy_to_host(), expected[0])
+    np.testing.assert_array_equal(end_y.copy_to_host(), expected[1])
+
+
+def test_the_ends_of_long_walks_are_minima():
+    x, y = DESCEND_ON_GPU.reference(*grid(100, reach=2.5), 0.01, 400, None, None)
+    near = np.abs(np.stack([x, y], axis=1)[:, None] - np.array(MINIMA)).max(axis=2)
+    assert near.min(axis=1).max() < 1e-3

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gpulearn as gl
+from gpulearn.data import spring
 from gpulearn.errors import BadInput
 
 
@@ -75,3 +76,82 @@ def test_what_is_no_hessian(hessian, said):
     with pytest.raises(BadInput) as caught:
         gl.optim.largest_stable_step(hessian)
     assert said in str(caught.value)
+
+
+def walked(curvatures, lr, steps):
+    """The largest share of its distance that a direction has left after each step, by a descent."""
+    path = gl.optim.descend(
+        gl.optim.quadratic(*curvatures), np.ones(len(curvatures)), gl.optim.gradient_step,
+        lr=lr, steps=steps,
+    )  # fmt: skip
+    return np.abs(path.points).max(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("curvatures", "lr", "share"),
+    [((1.0, 25.0), 0.07, 0.01), ((3.0,), 0.1, 0.5), ((0.3, 2, 7), 0.28, 1e-4), ((4, 4), 0.25, 0.1)],
+)
+def test_steps_needed_are_those_of_a_walk(curvatures, lr, share):
+    steps = gl.optim.steps_needed(curvatures, lr, share)
+    left = walked(curvatures, lr, steps)
+    assert left[steps] <= share < left[steps - 1]
+
+
+def test_no_number_of_steps_is_enough_at_the_limit_or_on_level_ground():
+    assert gl.optim.steps_needed([1.0, 25.0], 0.08, 0.5) == np.inf
+    assert gl.optim.steps_needed([1.0, 0.0], 0.1, 0.5) == np.inf
+    assert gl.optim.steps_needed([1.0, -2.0], 0.1, 0.5) == np.inf
+
+
+@pytest.mark.parametrize(("distance", "lr", "far"), [(1e-6, 0.1, 0.02), (0.01, 0.3, 0.05)])
+def test_a_saddle_is_left_after_the_steps_that_were_foreseen(distance, lr, far):
+    steps = gl.optim.escape_saddle(distance, -1.0, lr, far)
+    saddle = gl.optim.surface("saddle")  # along y it curves by −1, as long as y is small
+    path = gl.optim.descend(saddle, [0.0, distance], gl.optim.gradient_step, lr=lr, steps=steps)
+    assert path.points[steps, 1] == pytest.approx(distance * (1 + lr) ** steps, rel=2e-3)
+    assert distance * (1 + lr) ** steps >= far > distance * (1 + lr) ** (steps - 1)
+
+
+def test_a_saddle_that_is_not_left():
+    assert gl.optim.escape_saddle(0.0, -1.0, 0.1, 1.0) == np.inf
+    assert gl.optim.escape_saddle(0.1, 2.0, 0.1, 1.0) == np.inf
+    assert gl.optim.escape_saddle(2.0, 2.0, 0.1, 1.0) == 0
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("share", [0.05, 0.4, 1.0, 1.9, 2.6])
+def test_momentum_shrinks_by_the_larger_root(momentum, share):
+    step = np.array([[1 + momentum - share, -momentum], [1, 0]])
+    expected = np.abs(np.linalg.eigvals(step)).max()
+    assert gl.optim.momentum_factor(share, momentum) == pytest.approx(expected)
+
+
+def test_the_momentum_of_the_best_factor_is_that_of_polyak():
+    low, high = np.sqrt([1.0, 30.0])
+    best, momentum = 4 / (low + high) ** 2, ((high - low) / (high + low)) ** 2
+    factors = gl.optim.momentum_factor(best * np.array([1.0, 7.0, 30.0]), momentum)
+    assert factors == pytest.approx(np.sqrt(momentum), rel=1e-6)
+
+
+def test_bad_numbers_are_told():
+    for call, said in (
+        (lambda: gl.optim.steps_needed([], 0.1, 0.5), "give one finite number for each direction"),
+        (lambda: gl.optim.steps_needed([1.0], 0.1, 1.0), "share is 1.0: give a number between"),
+        (lambda: gl.optim.steps_needed([1.0], 0.0, 0.1), "lr is 0.0"),
+        (lambda: gl.optim.escape_saddle(-1.0, -1.0, 0.1, 1.0), "distance is -1.0"),
+        (lambda: gl.optim.LineFit([1.0], [1.0, 2.0]), "give two lists of one length"),
+    ):
+        with pytest.raises(BadInput) as caught:
+            call()
+        assert said in str(caught.value)
+
+
+def test_the_fit_of_a_line_has_the_gradient_and_curvature_of_its_values():
+    load, length = spring()
+    fit = gl.optim.LineFit(load, length)
+    here = np.array([3.0, 1.0])
+    assert gl.optim.numerical_gradient(fit.value, here) == pytest.approx(fit.gradient(here))
+    rows = [gl.optim.numerical_gradient(lambda t, i=i: fit.gradient(t)[i], here) for i in (0, 1)]
+    assert np.array(rows) == pytest.approx(fit.hessian_at_minimum)
+    assert fit.gradient(fit.minimum) == pytest.approx(0, abs=1e-9)
+    assert fit.minimum == pytest.approx(np.polyfit(load, length, 1)[::-1])

@@ -50,16 +50,12 @@ def test_a_warm_up_meets_what_follows_without_a_jump():
         (lambda: gl.optim.plateau_step(1.0, 1.0, 0.1, patience=-1), "patience is -1"),
         (lambda: gl.optim.plateau_step(1.0, 1.0, 0.1, factor=1.0), "factor is 1.0"),
         (
-            lambda: gl.optim.rate_range_test(
-                gl.optim.surface("bowl"), [1, 1], gl.optim.gradient_step, lowest=20
-            ),
+            lambda: gl.optim.range_test(gl.optim.surface("bowl"), [1, 1], 20, 10, 9),
             "lowest is 20, highest 10",
         ),
         (
-            lambda: gl.optim.rate_range_test(
-                gl.optim.surface("ravine"), [1, 1], gl.optim.gradient_step, lowest=9
-            ),
-            "the loss blows up at once, with a rate of 9",
+            lambda: gl.optim.range_test(gl.optim.surface("bowl"), [0, 0], 1, 10, 9),
+            "the loss at the start is 0: it must be above zero",
         ),
     ],
 )
@@ -115,25 +111,24 @@ def test_a_plateau_tames_a_rate_that_is_too_high():
     assert surface.value(theta) < 1e-9
 
 
-@pytest.mark.parametrize("surface", SURFACES.values(), ids=lambda s: s.name)
-def test_a_range_test_suggests_a_rate_that_works(surface):
-    test = gl.optim.rate_range_test(surface, surface.start, gl.optim.gradient_step, highest=100)
-    assert test.blew_up
-    assert test.losses[-1] > 2 * np.abs(surface.value(np.array(surface.start)))
-    assert np.diff(np.log(test.rates)) == pytest.approx(np.log(1e6) / 99)
-    assert test.rates[-1] > surface.largest_stable_step
-    assert surface.largest_stable_step / 20 < test.suggested < surface.largest_stable_step
-    path = gl.optim.descend(
-        surface, surface.start, gl.optim.gradient_step, lr=test.suggested, steps=200
-    )
-    assert path.values[-1] < path.values[0] / 4
-    assert not path.diverged
+RAISED = [one for one in SURFACES.values() if one.value(np.array(one.start)) > 0]
 
 
-def test_a_range_that_ends_too_early_says_so():
-    test = gl.optim.rate_range_test(
-        gl.optim.surface("bowl"), [1, 1], gl.optim.gradient_step, highest=1.0
+@pytest.mark.parametrize("surface", RAISED, ids=lambda s: s.name)
+def test_a_range_test_ends_where_the_loss_blows_up(surface):
+    start = np.array(surface.start)
+    rates, losses = gl.optim.range_test(surface, start, 1e-4, 100.0, 100)
+    assert losses[-1] > 4 * surface.value(start) >= losses[:-1].max()
+    assert np.diff(np.log(rates)) == pytest.approx(np.log(1e6) / 99)
+    assert rates[-1] > surface.largest_stable_step
+    walked = gl.optim.descend(
+        surface, start, gl.optim.gradient_step, lr=lambda k: rates[k], steps=len(rates) - 1
     )
-    assert not test.blew_up
-    assert len(test.rates) == len(test.losses) == 100
-    assert test.rates[[0, -1]] == pytest.approx([1e-4, 1.0])
+    assert losses[:-1] == pytest.approx(walked.values[1:])
+
+
+def test_a_range_that_ends_too_early_is_walked_to_its_end():
+    rates, losses = gl.optim.range_test(gl.optim.surface("bowl"), [1, 1], 1e-4, 1.0, 100)
+    assert len(rates) == len(losses) == 100
+    assert rates[[0, -1]] == pytest.approx([1e-4, 1.0])
+    assert losses.argmin() == 99

@@ -9,7 +9,7 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.gradient_descent import descents
 from gpulearn.optim.optimizers import adam_step
 
-__all__ = ["COUNT", "DIVISOR", "EXERCISE", "FORMULA", "MEAN", "RETURNED", "SQUARE"]
+__all__ = ["COUNT", "DIVISOR", "EXERCISE", "FORMULA", "MEAN", "RETURNED", "SQUARE", "V_HAT"]
 
 answers = Answers(adam_step)
 
@@ -48,6 +48,8 @@ FORMULA = (
     ),
     ({V_HAT: "v"}, "v is not corrected: divide it by 1 − beta2**t, as m by 1 − beta1**t."),
     ({M_HAT: "m"}, "m is not corrected: divide it by 1 − beta1**t, as v by 1 − beta2**t."),
+    ({V_HAT: "v / (1 - beta1**t)"}, "v is corrected with beta1: its own is beta2."),
+    ({M_HAT: "m / (1 - beta2**t)"}, "m is corrected with beta2: its own is beta1."),
     (
         {DIVISOR: "np.sqrt(v_hat + epsilon)"},
         "ε stands inside the root: it is added to the root, √v̂ + ε.",

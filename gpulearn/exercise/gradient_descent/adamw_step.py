@@ -1,4 +1,4 @@
-"""One step of AdamW: Adam with a decoupled weight decay."""
+"""One step of AdamW, given with two mistakes, to be mended from what its runs show."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gpulearn.exercise.gradient_descent.adam_step import (
     MEAN,
     RETURNED,
     SQUARE,
+    V_HAT,
 )
 from gpulearn.optim.optimizers import adamw_step
 
@@ -22,6 +23,9 @@ answers = Answers(adamw_step)
 DECAYED = "theta - lr * weight_decay * theta"
 DECAY = f"    theta = {DECAYED}\n"
 COUPLED = f"gradient = gradient + weight_decay * theta\n    {COUNT}"
+GIVEN = {COUNT: COUPLED, DECAY: "", V_HAT: "v / (1 - beta1**t)"}
+
+answers.give(GIVEN)
 
 
 def cases() -> list[Case]:
@@ -53,6 +57,11 @@ def cases() -> list[Case]:
     ]
 
 
+answers.edit(
+    GIVEN,
+    "its first step is ten times as long as lr, and a parameter with small gradients shrinks far "
+    "more than one with large ones: one mistake is in a correction, one in the decay.",
+)
 answers.edit(
     {COUNT: COUPLED, DECAY: ""},
     "the decay is coupled: weight_decay · theta is added to the gradient, goes through m and v, "
@@ -139,7 +148,7 @@ answers.variant(
 )
 
 EXERCISE = Exercise(
-    task="Make one step of AdamW: Adam's, from a θ that has decayed by η·λ·θ.",
+    task="Mend AdamW: Adam's step, from a θ that has decayed by η·δ·θ.",
     reference=adamw_step,
     cases=cases,
     run=descents.run,

@@ -12,7 +12,7 @@ from gpulearn.checker import compare
 from gpulearn.checker.exercise import Case, Refused
 from gpulearn.require import shown
 
-__all__ = ["Array", "descent", "difference", "run"]
+__all__ = ["Array", "descent", "difference", "quietly", "run"]
 
 Array = np.ndarray[Any, Any]
 
@@ -110,3 +110,9 @@ def difference(got: Any, expected: Any) -> str | None:
         if sentence:
             return f"step {step}: {sentence}"
     return None
+
+
+def quietly(answer: Callable[..., Any], case: Case) -> Any:
+    """Call an answer; where it divides by zero, the result says so."""
+    with np.errstate(all="ignore"):
+        return answer(*case.args)

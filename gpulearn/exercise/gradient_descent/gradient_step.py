@@ -28,6 +28,7 @@ def cases() -> list[Case]:
     return [
         descents.descent("three parameters", (3,), seed=1, rates=[0.3] * 3),
         descents.descent("a matrix of parameters", (2, 3), seed=2, rates=[0.1] * 2),
+        descents.descent("parameters of three axes", (2, 1, 3), seed=7, rates=[0.2] * 2),
         descents.descent("a rate that changes", (2,), seed=3, rates=[0.5, 0.05, 2.0]),
         descents.descent("a slope of zero", (2,), seed=4, rates=[0.3] * 2, zero=True),
         descents.descent("steep slopes", (4,), seed=5, rates=[0.01] * 3, size=1e3),

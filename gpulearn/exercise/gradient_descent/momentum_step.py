@@ -23,13 +23,15 @@ def cases() -> list[Case]:
         descents.descent("a momentum of 0.4", (2, 2), seed=2, rates=[0.2] * 4, momentum=0.4),
         descents.descent("no momentum", (2,), seed=3, rates=[0.3] * 3, momentum=0.0),
         descents.descent("a rate that changes", (2,), seed=4, rates=[0.5, 0.05, 2.0, 0.1]),
+        descents.descent("a momentum of 0.99", (2, 1, 2), seed=6, rates=[0.2] * 4, momentum=0.99),
+        descents.descent("steep slopes", (3,), seed=7, rates=[0.01] * 4, size=1e4),
         descents.descent("float32 parameters", (3,), seed=5, rates=[0.2] * 3, dtype=np.float32),
     ]
 
 
 answers.edit(
     {"+ gradient": "+ (1 - momentum) * gradient"},
-    "the gradient is scaled by (1 − momentum), which makes v a mean of the gradients: here, as "
+    "the gradient is scaled by (1 − momentum), which makes the velocity a mean of them: here, as "
     "in torch.optim.SGD, it goes in whole.",
 )
 answers.edit(
@@ -39,7 +41,7 @@ answers.edit(
 )
 answers.edit(
     {"- lr": "+ lr"},
-    "that walks uphill: with v = momentum · v + gradient, it is lr · v that is subtracted.",
+    "that walks uphill: with u = momentum · u + gradient, it is lr · u that is subtracted.",
 )
 answers.edit(
     {VELOCITY: "gradient - momentum * velocity"},
@@ -60,7 +62,7 @@ answers.edit(
 answers.edit(
     {VELOCITY: "(1 - momentum) * velocity + momentum * gradient"},
     "momentum and 1 − momentum are swapped, and the gradient needs no factor: "
-    "v = momentum · v + gradient.",
+    "u = momentum · u + gradient.",
 )
 answers.edit(
     {"momentum * ": "(1 - momentum) * "},
@@ -68,12 +70,12 @@ answers.edit(
 )
 answers.edit(
     {STEP: "lr * (gradient + momentum * velocity)"},
-    "that looks one step ahead, which is Nesterov's form: here the step is lr · v.",
+    "that looks one step ahead, which is Nesterov's form: here the step is lr · u, the velocity.",
 )
 answers.edit(
     {"+ gradient": "+ lr * gradient", STEP: "velocity"},
     "the rate is part of the velocity, so that old steps keep their old rate when it changes: "
-    "v collects gradients, and the rate multiplies v.",
+    "u collects gradients, and the rate multiplies u.",
 )
 answers.edit(
     {"momentum * ": "0.9 * "},
@@ -155,7 +157,7 @@ answers.variant(
 )
 
 EXERCISE = Exercise(
-    task="Make one step with momentum: v ← μ·v + g, then θ ← θ − η·v, and return θ and v.",
+    task="Make one step with momentum: u ← μ·u + g, then θ ← θ − η·u, and return θ and u.",
     reference=momentum_step,
     cases=cases,
     run=descents.run,

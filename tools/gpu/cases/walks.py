@@ -1,4 +1,4 @@
-"""Gradient descent from many starts: notebook 10."""
+"""Gradient descent from many starts: notebook 11."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.kernels.descent import DESCEND_ALL, MINIMA
-from gpulearn.kernels.specification import poisoned
+from gpulearn.kernels.descent import DESCEND_ALL, DESCEND_ON_GPU, MINIMA
+from gpulearn.kernels.specification import Specification, poisoned
 from tools.gpu.case import Case
 from tools.gpu.cases.arrays import PERIOD, repeated
 
@@ -41,17 +41,27 @@ def walk(rate: float, momentum: float, size: str) -> tuple[Any, ...]:
     return x, y, *settings, basin, taken
 
 
-def repeating(x: Array, y: Array, *more: Any) -> tuple[Array, ...]:
-    """The reference, which walks from each start once: after PERIOD of them they come again."""
-    found = DESCEND_ALL.reference(x[:PERIOD], y[:PERIOD], *more)
-    return tuple(repeated(part, x.size) for part in found)
+def walk_to_an_end(size: str) -> tuple[Any, ...]:
+    n = STARTS[size]
+    return *starts(n), np.float32(0.01), 100, poisoned(n), poisoned(n)
+
+
+def once(walks: Specification) -> Specification:
+    """With a reference that walks from each start once: after PERIOD of them they come again."""
+
+    def repeating(x: Array, y: Array, *more: Any) -> tuple[Array, ...]:
+        found = walks.reference(x[:PERIOD], y[:PERIOD], *more)
+        return tuple(repeated(part, x.size) for part in found)
+
+    return replace(walks, reference=repeating)
 
 
 # The number of the basin is exact within it: one of 0 to 3. The number of steps may differ by
 # the step in which a height falls below the limit.
 STEPS = 0.05
-WALK = replace(DESCEND_ALL, reference=repeating)
+WALK = once(DESCEND_ALL)
 CASES = (
-    Case.of(WALK, "plain", "10", partial(walk, 0.01, 0.0), STEPS),
-    Case.of(WALK, "momentum", "10", partial(walk, 0.003, 0.8), STEPS),
+    Case.of(WALK, "plain", "11", partial(walk, 0.01, 0.0), STEPS),
+    Case.of(WALK, "momentum", "11", partial(walk, 0.003, 0.8), STEPS),
+    Case.of(once(DESCEND_ON_GPU), "to an end", "11", walk_to_an_end, 1e-5),
 )

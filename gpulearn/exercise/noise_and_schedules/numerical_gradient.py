@@ -89,6 +89,8 @@ def cases() -> list[Case]:
         ("entries near 1e8", far, np.array([1e8, -3e8])),
         ("one entry near 1e8 and two near 1", far_and_near, np.array([1e8, 1.5, 0.7])),
         ("a float32 vector", bent, place(3).astype(np.float32)),
+        ("an array of three axes", bent, place(2, 1, 2)),
+        ("a transposed matrix", bent, place(2, 3).T),
     )
     return [Case(label, (function, x)) for label, function, x in tries]
 

@@ -1,0 +1,347 @@
+"""Answers to notebook 11 by another hand than the catalogue's."""
+
+import math
+
+import numpy as np
+
+from gpulearn import cuda
+from gpulearn.kernels.descent import ELEVEN, FOUR, SEVEN, TWO
+
+
+def named(name, answer):
+    answer.__name__ = name
+    return answer
+
+
+def slopes_by_unit_vectors(function, x):
+    slopes = np.zeros_like(x)
+    for k, unit in enumerate(np.eye(x.size, dtype=x.dtype)):
+        h = x.dtype.type(np.finfo(x.dtype).eps ** (1 / 3) * (1 + abs(x.flat[k])))
+        move = (h * unit).reshape(x.shape)
+        slopes.flat[k] = (function(x + move) - function(x - move)) / (2 * h)
+    return slopes
+
+
+def slopes_by_nditer(function, x):
+    slopes = np.empty_like(x)
+    walk = np.nditer(x, flags=["multi_index"])
+    for value in walk:
+        h = {4: 4e-3, 8: 4e-6}[x.itemsize] * max(abs(float(value)), 1)
+        sides = []
+        for sign in (1, -1):
+            moved = np.array(x)
+            moved[walk.multi_index] += sign * h
+            sides.append(function(moved))
+        slopes[walk.multi_index] = (sides[0] - sides[1]) / h / 2
+    return slopes
+
+
+def slopes_with(width):
+    """Central differences with width(x, i) for h."""
+
+    def numerical_gradient(function, x):
+        slopes = np.zeros_like(x)
+        for i in np.ndindex(x.shape):
+            h = width(x, i)
+            ahead, behind = x.copy(), x.copy()
+            ahead[i] += h
+            behind[i] -= h
+            slopes[i] = (function(ahead) - function(behind)) / (2 * h)
+        return slopes
+
+    return numerical_gradient
+
+
+slopes_one_h = named("slopes_one_h", slopes_with(lambda x, i: np.cbrt(np.finfo(x.dtype).eps)))
+slopes_h_of_float64 = named(
+    "slopes_h_of_float64", slopes_with(lambda x, i: 1e-5 * max(1.0, abs(x[i])))
+)
+slopes_h_of_zero = named("slopes_h_of_zero", slopes_with(lambda x, i: 1e-5 * abs(x[i])))
+
+
+def slopes_one_copy(function, x):
+    slopes = np.zeros_like(x)
+    for i in np.ndindex(x.shape):
+        h = np.cbrt(np.finfo(x.dtype).eps) * max(1.0, abs(x[i]))
+        ahead = x.copy()
+        ahead[i] += h
+        behind = ahead
+        behind[i] -= 2 * h
+        slopes[i] = (function(ahead) - function(behind)) / (2 * h)
+    return slopes
+
+
+def slopes_in_a_list(function, x):
+    slopes = []
+    for i in np.ndindex(x.shape):
+        h = np.cbrt(np.finfo(x.dtype).eps) * max(1.0, abs(x[i]))
+        ahead, behind = x.copy(), x.copy()
+        ahead[i] += h
+        behind[i] -= h
+        slopes.append((function(ahead) - function(behind)) / (2 * h))
+    return slopes
+
+
+def slopes_without_brackets(function, x):
+    slopes = np.zeros_like(x)
+    for i in np.ndindex(x.shape):
+        h = np.cbrt(np.finfo(x.dtype).eps) * max(1.0, abs(x[i]))
+        ahead, behind = x.copy(), x.copy()
+        ahead[i] += h
+        behind[i] -= h
+        slopes[i] = (function(ahead) - function(behind)) / 2 * h
+    return slopes
+
+
+def escape_by_walking(distance, curvature, lr, far):
+    steps = 0
+    if distance < far and (not distance or curvature >= 0):
+        return float("inf")
+    while distance < far:
+        distance -= lr * curvature * distance
+        steps += 1
+    return steps
+
+
+def escape_by_log1p(distance, curvature, lr, far):
+    if distance >= far:
+        return 0
+    if distance <= 0 or curvature >= 0:
+        return math.inf
+    return np.ceil((math.log(far) - math.log(distance)) / math.log1p(-lr * curvature))
+
+
+def escape_with_the_size_of_the_curvature(distance, curvature, lr, far):
+    if distance >= far:
+        return 0
+    if distance == 0 or curvature == 0:
+        return np.inf
+    return math.ceil(math.log(far / distance) / math.log(1 + lr * abs(curvature)))
+
+
+def escape_after_a_round_number(distance, curvature, lr, far):
+    steps = 0
+    while distance < far and steps < 500:
+        distance *= 1 - lr * curvature
+        steps += 1
+    return steps if distance >= far else np.inf
+
+
+def escape_asks_last_whether_it_is_far(distance, curvature, lr, far):
+    if distance == 0 or curvature >= 0:
+        return np.inf
+    return max(0, math.ceil(math.log(far / distance) / math.log(1 - lr * curvature)))
+
+
+def schedule(warm, fall):
+    """A schedule whose warm-up and fall are given; the fall counts its own steps."""
+
+    def warm_up_cosine_rate(step, lr, warm_up, steps, lowest=0.0):
+        if step < warm_up:
+            return warm(step, lr, warm_up, lowest)
+        return fall(step - warm_up, lr, steps - warm_up, lowest)
+
+    return warm_up_cosine_rate
+
+
+def grows(k, lr, warm_up, lowest):
+    return lr / warm_up * (1 + k)
+
+
+def falls(k, lr, steps, lowest):
+    return (lr + lowest) / 2 + (lr - lowest) / 2 * math.cos(math.pi * min(k / steps, 1))
+
+
+schedule_by_parts = named("schedule_by_parts", schedule(grows, falls))
+schedule_by_numpy = named(
+    "schedule_by_numpy",
+    schedule(
+        lambda k, lr, warm_up, lowest: np.linspace(lr / warm_up, lr, warm_up)[k],
+        lambda k, lr, steps, lowest: (
+            np.cos(np.pi / 2 * min(k / steps, 1)) ** 2 * (lr - lowest) + lowest
+        ),
+    ),
+)
+schedule_never_below = named(
+    "schedule_never_below",
+    schedule(lambda k, lr, warm_up, lowest: max(lowest, grows(k, lr, warm_up, 0)), falls),
+)
+schedule_one_late = named(
+    "schedule_one_late",
+    schedule(grows, lambda k, lr, steps, lowest: falls(k + 1, lr, steps, lowest)),
+)
+schedule_straight = named(
+    "schedule_straight",
+    schedule(grows, lambda k, lr, steps, lowest: lr + (lowest - lr) * min(k / steps, 1)),
+)
+
+
+def ranges(stop, momentum=0.0, returned=lambda rates, losses: (np.array(rates), np.array(losses))):
+    """A range test that stops where stop(loss, first) says so."""
+
+    def range_test(landscape, start, lowest, highest, steps):
+        theta, first, velocity = start * 1.0, landscape.value(start), 0.0
+        rates, losses = [], []
+        for k in range(steps):
+            rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+            velocity = momentum * velocity + landscape.gradient(theta)
+            theta = theta - rates[-1] * velocity
+            losses.append(landscape.value(theta))
+            if stop(losses[-1], first):
+                break
+        return returned(rates, losses)
+
+    return range_test
+
+
+def too_high(loss, first):
+    return np.isnan(loss) or loss > 4 * first
+
+
+range_as_lists = named("range_as_lists", ranges(too_high, returned=lambda r, l: [r, l]))
+range_with_powers = named("range_with_powers", ranges(too_high))
+range_with_momentum = named("range_with_momentum", ranges(too_high, momentum=0.9))
+range_up_to_five = named("range_up_to_five", ranges(lambda loss, first: not loss <= 5 * first))
+range_in_pairs = named(
+    "range_in_pairs", ranges(too_high, returned=lambda r, l: list(zip(r, l, strict=True)))
+)
+
+
+def slopes_of_rows_and_columns(function, x):
+    if x.ndim == 1:
+        return slopes_by_unit_vectors(function, x)
+    slopes = np.zeros_like(x)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            h = np.cbrt(np.finfo(x.dtype).eps) * max(1.0, abs(x[i, j]))
+            ahead, behind = x.copy(), x.copy()
+            ahead[i, j] += h
+            behind[i, j] -= h
+            slopes[i, j] = (function(ahead) - function(behind)) / (2 * h)
+    return slopes
+
+
+def slopes_by_views_of_copies(function, x):
+    slopes = np.zeros_like(x)
+    for k in range(x.size):
+        h = np.cbrt(np.finfo(x.dtype).eps) * max(1.0, abs(x.flat[k]))
+        ahead, behind = x.copy(order="K"), x.copy(order="K")
+        ahead.ravel()[k] += h
+        behind.ravel()[k] -= h
+        slopes.flat[k] = (function(ahead) - function(behind)) / (2 * h)
+    return slopes
+
+
+def walk_with_early_return(xs, ys, rate, steps, end_x, end_y):
+    i = cuda.grid(1)
+    if i >= xs.shape[0]:
+        return
+    x = xs[i]
+    y = ys[i]
+    k = 0
+    while k < steps:
+        a = x * x + (y - ELEVEN)
+        b = (x - SEVEN) + y * y
+        across = FOUR * x * a + TWO * b
+        up = FOUR * y * b + TWO * a
+        x = x - rate * across
+        y = y - rate * up
+        k += 1
+    end_y[i] = y
+    end_x[i] = x
+
+
+def walk_in_local_memory(xs, ys, rate, steps, end_x, end_y):
+    i = cuda.grid(1)
+    place = cuda.local.array(2, np.float32)
+    if i < xs.size:
+        place[0] = xs[i]
+        place[1] = ys[i]
+        for _ in range(steps):
+            a = place[0] * place[0] + place[1] - np.float32(11)
+            b = place[0] + place[1] * place[1] - np.float32(7)
+            place[0] -= rate * (FOUR * place[0] * a + TWO * b)
+            place[1] -= rate * (TWO * a + FOUR * place[1] * b)
+        end_x[i], end_y[i] = place[0], place[1]
+
+
+def walks_of_one_block(xs, ys, rate, steps, end_x, end_y):
+    if cuda.blockIdx.x == 0:
+        for i in range(cuda.threadIdx.x, xs.size, cuda.blockDim.x):
+            x, y = xs[i], ys[i]
+            for _ in range(steps):
+                a = x * x + y - ELEVEN
+                b = x + y * y - SEVEN
+                x, y = x - rate * (FOUR * x * a + TWO * b), y - rate * (TWO * a + FOUR * y * b)
+            end_x[i], end_y[i] = x, y
+
+
+def walks_four_in_a_row(xs, ys, rate, steps, end_x, end_y):
+    first = 4 * cuda.grid(1)
+    for i in range(first, min(first + 4, xs.size)):
+        x, y = xs[i], ys[i]
+        for _ in range(steps):
+            a = x * x + y - ELEVEN
+            b = x + y * y - SEVEN
+            x, y = x - rate * (FOUR * x * a + TWO * b), y - rate * (TWO * a + FOUR * y * b)
+        end_x[i], end_y[i] = x, y
+
+
+def walk_in_a_tile_of_128(xs, ys, rate, steps, end_x, end_y):
+    tile = cuda.shared.array((2, 128), np.float32)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    if i < xs.size:
+        tile[0, t], tile[1, t] = xs[i], ys[i]
+        for _ in range(steps):
+            x, y = tile[0, t], tile[1, t]
+            a = x * x + y - ELEVEN
+            b = x + y * y - SEVEN
+            tile[0, t] = x - rate * (FOUR * x * a + TWO * b)
+            tile[1, t] = y - rate * (TWO * a + FOUR * y * b)
+        end_x[i], end_y[i] = tile[0, t], tile[1, t]
+
+
+def walk_that_stops_early(xs, ys, rate, steps, end_x, end_y):
+    i = cuda.grid(1)
+    if i < xs.size:
+        x, y = xs[i], ys[i]
+        for _ in range(steps):
+            a = x * x + y - ELEVEN
+            b = x + y * y - SEVEN
+            if a * a + b * b < np.float32(0.01):
+                break
+            x, y = x - rate * (FOUR * x * a + TWO * b), y - rate * (TWO * a + FOUR * y * b)
+        end_x[i], end_y[i] = x, y
+
+
+RIGHT = {
+    "escape_saddle": [escape_by_walking, escape_by_log1p],
+    "warm_up_cosine_rate": [schedule_by_parts, schedule_by_numpy],
+    "range_test": [range_as_lists, range_with_powers],
+    "numerical_gradient": [slopes_by_unit_vectors, slopes_by_nditer],
+    "descend_on_gpu": [walk_with_early_return, walk_in_local_memory],
+}
+
+WRONG = [
+    ("escape_saddle", escape_with_the_size_of_the_curvature, "it returns 9, expected inf."),
+    ("escape_saddle", escape_after_a_round_number, "it returns inf, expected 533."),
+    ("escape_saddle", escape_asks_last_whether_it_is_far, "ask that first."),
+    ("warm_up_cosine_rate", schedule_never_below, "step 0 of 30, down to 0.2, it returns 0.2"),
+    ("warm_up_cosine_rate", schedule_one_late, "step 10 of 110, 10 of them warm-up, it returns"),
+    ("warm_up_cosine_rate", schedule_straight, "take half a cosine."),
+    ("range_test", range_with_momentum, "it returns 46 rates, expected 52."),
+    ("range_test", range_up_to_five, "for a loss that grows slowly, it returns"),
+    ("range_test", range_in_pairs, "expected two things: the rates and the losses."),
+    ("numerical_gradient", slopes_of_rows_and_columns, "for an array of three axes, "),
+    ("numerical_gradient", slopes_by_views_of_copies, "for a transposed matrix, "),
+    ("descend_on_gpu", walks_of_one_block, "find its own share by its number."),
+    ("descend_on_gpu", walks_four_in_a_row, "neighbouring threads side by side"),
+    ("descend_on_gpu", walk_in_a_tile_of_128, "out of bounds"),
+    ("descend_on_gpu", walk_that_stops_early, "elements of end_x differ"),
+    ("numerical_gradient", slopes_one_h, "h is the same for all x: next to 1e8"),
+    ("numerical_gradient", slopes_h_of_float64, "h is the same for all dtypes"),
+    ("numerical_gradient", slopes_h_of_zero, "the same part of x for all dtypes"),
+    ("numerical_gradient", slopes_one_copy, "ahead and behind are one and the same array"),
+    ("numerical_gradient", slopes_in_a_list, "it returns a list; wrap it in np.array."),
+    ("numerical_gradient", slopes_without_brackets, "divide by it, in brackets"),
+]
