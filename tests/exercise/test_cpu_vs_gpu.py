@@ -174,7 +174,7 @@ def time_constant(launch, wait, now, count):
         ("matmul_loops", loops_reset_in_the_wrong_place, "the sum is never set back"),
         ("matmul_loops", loops_stop_early, "the sum stops one early"),
         ("matmul_loops", loops_write_into_a, "it changes its input; work on a copy"),
-        ("matmul_loops", loops_around_arrays_of_its_own, "something without a loop did the work"),
+        ("matmul_loops", loops_around_arrays_of_its_own, "do not take n³ steps"),
         ("matmul_loops", loops_over_rows_only, "NumPy's matmul (@) did the work"),
         ("matmul_loops", loops_too_coarse, "an array of float32, which is too coarse for float64"),
         ("matmul_loops", loops_yield, "with yield in it, a call runs nothing yet"),
@@ -241,6 +241,26 @@ def loops_by_conversion(a, b):
 
 def loops_by_broadcasting(a, b):
     return (a[:, :, None] * b[None]).sum(axis=1)
+
+
+def loops_of_vector_products(a, b):
+    return np.array([[a[i] @ b[:, j] for j in range(b.shape[1])] for i in range(a.shape[0])])
+
+
+def loops_of_sums(a, b):
+    c = np.zeros((a.shape[0], b.shape[1]))
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            c[i, j] = np.sum(a[i] * b[:, j])
+    return c
+
+
+def loops_of_whole_rows(a, b):
+    c = np.zeros((a.shape[0], b.shape[1]))
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            c[i] += a[i, k] * b[k]
+    return c
 
 
 def loops_as_masked(a, b):
@@ -323,8 +343,11 @@ def time_on_the_wall(run, synchronize, clock, repeats):
     [
         ("crossover", crossover_destroys_its_input, "it changes its input; work on a copy"),
         ("time_correctly", time_clock_before_wait, "still runs when the first clock() is read"),
-        ("matmul_loops", loops_by_conversion, "something without a loop did the work"),
-        ("matmul_loops", loops_by_broadcasting, "something without a loop did the work"),
+        ("matmul_loops", loops_by_conversion, "do not take n³ steps"),
+        ("matmul_loops", loops_by_broadcasting, "do not take n³ steps"),
+        ("matmul_loops", loops_of_vector_products, "do not take n³ steps"),
+        ("matmul_loops", loops_of_sums, "do not take n³ steps"),
+        ("matmul_loops", loops_of_whole_rows, "do not take n³ steps"),
         ("matmul_loops", loops_as_masked, "(MaskedArray), expected a plain NumPy array"),
         ("matmul_flops", lambda m, n, p: m * n**p, "expected"),
         ("matmul_flops", lambda m, n, p: 10**400, "expected 2"),
@@ -346,7 +369,8 @@ def loops_like_the_input(a, b):
     c = np.zeros_like(a, shape=(a.shape[0], b.shape[1]), dtype=float)
     for i in range(a.shape[0]):
         for k in range(a.shape[1]):
-            c[i] += a[i, k] * b[k]
+            for j in range(b.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
     return c
 
 
@@ -356,12 +380,9 @@ def loops_in_place(a, b):
         for j in range(b.shape[1]):
             v = a[i].astype(float)
             v *= b[:, j]
-            c[i, j] = v.sum()
+            for one in v:
+                c[i, j] += one
     return c
-
-
-def loops_of_vector_products(a, b):
-    return np.array([[a[i] @ b[:, j] for j in range(b.shape[1])] for i in range(a.shape[0])])
 
 
 def loops_that_ask_for_the_type(a, b):
@@ -391,7 +412,6 @@ def time_warming_up_each_time(run, synchronize, clock, repeats):
     [
         ("matmul_loops", loops_like_the_input),
         ("matmul_loops", loops_in_place),
-        ("matmul_loops", loops_of_vector_products),
         ("matmul_loops", loops_that_ask_for_the_type),
         ("matmul_flops", flops_with_a_leftover),
         ("matmul_flops", functools.partial(lambda c, m, n, p: c * m * n * p, 2)),

@@ -16,7 +16,9 @@ def gpu_by_first_that_fits(gpus, need, work, traffic):
 
 
 def gpu_cheapest_ignoring_traffic(gpus, need, work, traffic):
-    found = [(g.price * work / g.peak, g.name) for g in gpus if g.price and g.memory >= need]
+    found = [
+        (g.price * work / g.peak, g.name) for g in gpus if g.price is not None and g.memory >= need
+    ]
     return min(found)[1] if found else None
 
 

@@ -18,6 +18,11 @@ Matrix = np.ndarray[Any, Any]
 answers = Answers(matmul_loops)
 
 PRODUCT = "a[i, k] * b[k, j]"
+NOT_THREE = (
+    "the result is right, but your own lines do not take n³ steps: something else goes through k, "
+    "such as np.dot, np.sum or a whole row at a time. Write that loop too: three loops are what "
+    "everything else is compared with."
+)
 CARRIED = {f"c[i, j] += {PRODUCT}": f"total += {PRODUCT}\n            c[i, j] = total"}
 
 
@@ -30,6 +35,10 @@ def cases() -> list[Case]:
         cases.append(Case(f"A of shape ({m}, {n}) and B of shape ({n}, {p})", (a, b)))
     whole = [rng.integers(-9, 9, size=s) for s in ((3, 4), (4, 2))]
     cases.append(Case("A and B of whole numbers, (3, 4) and (4, 2)", tuple(whole)))
+    whole_a = rng.integers(-9, 9, size=(2, 3)), rng.normal(size=(3, 4))
+    cases.append(Case("A of whole numbers (2, 3) and B with fractions (3, 4)", whole_a))
+    whole_b = rng.normal(size=(4, 2)), rng.integers(-9, 9, size=(2, 3))
+    cases.append(Case("A with fractions (4, 2) and B of whole numbers (2, 3)", whole_b))
     single = [rng.normal(size=s).astype(np.float32) for s in ((3, 7), (7, 2))]
     cases.append(Case("float32 A (3, 7) and B (7, 2)", tuple(single)))
     return cases
@@ -70,8 +79,8 @@ def hidden_loops(answer: Callable[..., Any], outcomes: Sequence[Any]) -> str | N
         answer((np.eye(3) + 1.0).view(Spy), np.arange(6.0).reshape(3, 2).view(Spy))
     except Exception:
         products.clear()  # an answer that does not take this kind of array has nothing to hide
-    if not products and not repeats(answer):
-        products.append("something without a loop")
+    if not products and not loops_thrice(answer):
+        return NOT_THREE
     if products:
         return (
             f"the result is right, but {products[0]} did the work. "
@@ -85,8 +94,8 @@ def same_mistake(one: Any, other: Any) -> bool:
     return compare.arrays(one.astype(np.float32), other.astype(np.float32)) is None
 
 
-def repeats(answer: Callable[..., Any]) -> bool:
-    """Whether an answer takes more steps for larger matrices, in Python and in its own lines.
+def loops_thrice(answer: Callable[..., Any]) -> bool:
+    """Whether an answer's own lines take a number of steps that grows with n³.
 
     What it calls counts where it stands beside it, such as a helper of the same notebook.
     """
@@ -95,8 +104,8 @@ def repeats(answer: Callable[..., Any]) -> bool:
     compiled = [hasattr(space.get(name), "py_func") for name in getattr(code, "co_names", ())]
     if code is None or any(compiled):
         return True  # its steps cannot be counted
-    counts = [steps(function, np.ones((size, size))) for size in (2, 4)]
-    return counts[0] < counts[1]
+    counts = [steps(function, np.ones((size, size))) for size in (2, 4, 6, 8)]
+    return bool(np.diff(counts, 3)[0] > 0)  # 0 for whatever grows with n² or less
 
 
 def steps(function: Callable[..., Any], matrix: Matrix) -> int:
@@ -152,6 +161,16 @@ answers.edit(
 answers.edit(
     {"np.result_type(a, b)": "int", PRODUCT: f"int({PRODUCT})"},
     "the products lose their fractions: let C have the dtype of the inputs.",
+)
+answers.edit(
+    {"np.result_type(a, b)": "a.dtype"},
+    "C has the dtype of A: where that holds whole numbers, each sum loses its fraction. Leave "
+    "dtype out, or take np.result_type(a, b).",
+)
+answers.edit(
+    {"np.result_type(a, b)": "b.dtype"},
+    "C has the dtype of B: where that holds whole numbers, each sum loses its fraction. Leave "
+    "dtype out, or take np.result_type(a, b).",
 )
 answers.edit(
     {"    for i": "    total = 0.0\n    for i", **CARRIED},
@@ -224,12 +243,11 @@ def by_a_helper(a: Matrix, b: Matrix) -> Matrix:
 
 
 @answers.right
-def by_dot_products(a: Matrix, b: Matrix) -> Matrix:
-    c = np.empty((a.shape[0], b.shape[1]))
-    for i in range(a.shape[0]):
-        for j in range(b.shape[1]):
-            c[i, j] = np.sum(a[i, :] * b[:, j])
-    return c
+def by_generators(a: Matrix, b: Matrix) -> Matrix:
+    columns = b.T
+    return np.array(
+        [[sum(x * y for x, y in zip(row, c, strict=True)) for c in columns] for row in a]
+    )
 
 
 EXERCISE = Exercise(

@@ -11,6 +11,18 @@ def _move_of_the_crossover(came: str) -> str:
 
 
 PREDICTIONS = (
+    Choices(
+        "first_kernel",
+        {
+            "the first number is tripled": "That would be right if one thread ran, or if all of "
+            "them had the same i. There are 8, each with its own.",
+            "all eight numbers are tripled": "",
+            "each number is tripled eight times": "That would need a loop over all numbers in "
+            "every thread. Each does one number, its own.",
+            "nothing changes: a kernel returns nothing": "That would be right if the kernel had a "
+            "copy of its own. It writes into the array that it is given.",
+        },
+    ),
     Number(
         "flops_of_64",
         "operations",
@@ -135,20 +147,6 @@ PREDICTIONS = (
         },
         came="f'{1 - gpu_resident.seconds[-1] / gpu_copied.seconds[-1]:.0%} of it'",
         pick=below({"hardly any": 5, "less than half": 50}, "half or more"),
-    ),
-    Choices(
-        "pinned_memory",
-        {
-            "yes, at small n": "That would need a detour with a price for each copy. It costs "
-            "time for each byte.",
-            "yes, at large n": "That would be right for times of a GPU. The model divides bytes "
-            "by the link's bandwidth, and knows of no detour.",
-            "no, they lie on each other": "That would be right for the model, which knows of no "
-            "detour. These are times of a GPU.",
-        },
-        came="f'{gpu_copied.seconds[-1] / gpu_pinned.seconds[-1]:.2f} times as long from pageable "
-        "memory, at n = {sizes[-1]:,}'",
-        pick=below({"no, they lie on each other": 1.03}, "yes, at large n"),
     ),
     Choices(
         "float64_on_a_t4",

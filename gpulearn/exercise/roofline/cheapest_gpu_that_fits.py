@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpulearn.checker.answers import Answers
-from gpulearn.checker.compare import NOTHING
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.perf.choosing import Offer, cheapest_gpu_that_fits
 from gpulearn.require import shown
@@ -55,6 +54,8 @@ def cases() -> list[Case]:
     found.append(Case("two GPUs, the faster one also cheaper", (both, 1e9, 1e15, 1e9)))
     even = [gpu("even", 16, 10, 1000, 1.0), gpu("lopsided", 16, 6.5, 10_000, 0.9)]
     found.append(Case("a job that is balanced on one of two GPUs", (even, 1e9, 1e13, 1e12)))
+    gift = [gpu("paid", 16, 40, 600, 0.10), gpu("free", 16, 5, 300, 0.0)]
+    found.append(Case("a GPU that costs nothing", (gift, 1e9, 1e15, 1e9)))
     found.append(Case("only GPUs that are not for hire", ([market()[1]], 1e9, 1e15, 1e12)))
     return found
 
@@ -62,7 +63,7 @@ def cases() -> list[Case]:
 def difference(got: Any, expected: Any) -> str | None:
     """Compare two names, or None with None."""
     if got is None and expected is not None:
-        return NOTHING
+        return f"it returns nothing (None), expected {expected!r}"
     if isinstance(got, Offer) and got != expected:
         return f"it returns the whole offer of {got.name!r}, expected a name"
     if got != expected:
@@ -104,6 +105,26 @@ answers.edit(
     {"offer.price is not None and ": ""},
     "a GPU whose price is None is not for hire: leave it out before you compute.",
 )
+answers.edit(
+    {"offer.price is not None": "offer.price"},
+    "a price of 0 is a price, and the best one: only None means that a GPU is not for hire.",
+)
+
+
+@answers.wrong(
+    "the least cost so far begins at 0, and nothing costs less: begin at float('inf'), or with the "
+    "first GPU that holds the job."
+)
+def begins_at_zero(offers: Offers, memory: float, flops: float, bytes_moved: float) -> str | None:
+    least, best = 0.0, None
+    for offer in offers:
+        if offer.price is not None and offer.memory >= memory:
+            cost = offer.price * max(flops / offer.peak, bytes_moved / offer.bandwidth)
+            if cost < least:
+                least, best = cost, offer.name
+    return best
+
+
 answers.edit(
     {", default=None": ""},
     "where no GPU holds the job, return None; min of nothing raises an error.",
