@@ -65,14 +65,34 @@ class Replica(nn.Module):
         self.module = module
         self._exchanges = True
         self._samples: int | None = None
+        self._waiting: int | None = None  # the weights' version, from backward to average()
         broadcast_weights(module)
 
     def forward(self, *inputs: Any, **options: Any) -> Any:
-        """Run the model; in training, buffers such as batch statistics are first made alike."""
+        """Run the model; in training, buffers such as batch statistics are first made alike.
+
+        Raises:
+            TrainingError: the weights have changed since `backward`, without `average()`.
+        """
+        if self._waiting is not None and self._waiting != self._version():
+            raise TrainingError(
+                "The weights were changed after backward() without average() between them, so "
+                "that each rank goes its own way: call average() on every rank before the step."
+            )
         if self.training and self._exchanges:
             for buffer in self.module.buffers():
                 copy_from(0, buffer)
-        return self.module(*inputs, **options)
+        outcome = self.module(*inputs, **options)
+        if isinstance(outcome, Tensor) and outcome.requires_grad:
+            outcome.register_hook(self._went_back)
+        return outcome
+
+    def _version(self) -> int:
+        """A number that grows whenever a weight is written to, by an optimiser for one."""
+        return sum(parameter._version for parameter in self.module.parameters())
+
+    def _went_back(self, gradient: Tensor) -> None:
+        self._waiting = self._version()
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -109,7 +129,7 @@ class Replica(nn.Module):
         try:
             self._average()
         finally:
-            self._samples = None
+            self._samples = self._waiting = None
 
     def _average(self) -> None:
         raise NotImplementedError

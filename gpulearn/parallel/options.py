@@ -80,7 +80,7 @@ class Options:
         if self.lr_batch is not None:
             require.whole("lr_batch", self.lr_batch)
         if self.warm_up != 0:
-            require.whole("warm_up", self.warm_up)
+            require.from_zero("warm_up", self.warm_up)
             if self.lr_batch is None:
                 raise BadInput(
                     f"warm_up is {self.warm_up}, but the rate does not grow: give lr_batch too."

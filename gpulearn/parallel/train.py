@@ -19,6 +19,7 @@ import csv
 import dataclasses
 import json
 import math
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +33,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset
 
 from gpulearn.data.digits import digits
-from gpulearn.errors import BadInput, CheckpointError, GpulearnError, TrainingError
+from gpulearn.errors import BadInput, CheckpointError, GpulearnError, RankError, TrainingError
 from gpulearn.optim.schedules import scaled_learning_rate
 from gpulearn.parallel.data_parallel import (
     BucketedDataParallel,
@@ -280,10 +281,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         train(options)
     except GpulearnError as error:
-        sys.stderr.write(f"{type(error).__name__}: {error}\n")  # whole, though ranks share it
+        if isinstance(error, RankError) or os.environ.get("RANK", "0") == "0":
+            # once where all say the same, and whole, though ranks share the stream
+            sys.stderr.write(f"{type(error).__name__}: {error}\n")
         return 2
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # without the interpreter's farewell: a group that is torn down half-way can abort in it
+    os._exit(status) if status else sys.exit()

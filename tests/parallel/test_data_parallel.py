@@ -415,3 +415,35 @@ def test_a_replica_of_a_replica_is_refused(backend):
         gl.errors.RankError, match=r"holds a replica \(Overl.* the model itself, its .mod"
     ):
         gl.launch(twice, 2, backend=backend)
+
+
+@pytest.mark.parametrize("wrapper", OURS.values(), ids=OURS)
+def test_a_step_without_average_is_told(wrapper):
+    def forgets():
+        replica = wrapper(new_model("MLP", torch.float32))
+        optimizer = sgd(replica)
+        for step in range(2):
+            images, labels = batch(step)
+            optimizer.zero_grad()
+            functional.cross_entropy(replica(images), labels).backward()
+            optimizer.step()
+
+    with pytest.raises(gl.errors.RankError, match=r"changed after backward\(\) without average"):
+        gl.simulate(forgets, 2)
+
+
+def test_several_backward_passes_before_one_average_are_right():
+    def accumulates():
+        replica = gl.parallel.NaiveDataParallel(new_model("MLP", torch.float32))
+        optimizer = sgd(replica)
+        for _ in range(2):
+            for step in range(2):
+                images, labels = batch(step)
+                functional.cross_entropy(replica(images), labels).backward()
+            replica.average()
+            optimizer.step()
+            optimizer.zero_grad()
+        return flat(replica.parameters())
+
+    one, other = gl.simulate(accumulates, 2).results
+    assert torch.equal(one, other)

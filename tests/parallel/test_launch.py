@@ -1,6 +1,7 @@
 """Ranks are real processes: what they return comes back, and whatever they do, they end."""
 
 import contextlib
+import functools
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -343,3 +345,59 @@ def test_with_debug_a_rank_that_does_not_come_is_the_one_that_is_named(sleeps, c
     else:
         assert "of 3 waited in vain: rank 1 had ended. Every rank must take part." in said
     assert capfd.readouterr().err == ""  # torch's own log says no more
+
+
+lock = threading.Lock()
+
+
+class Holder:
+    def __init__(self):
+        self.kept = {"locks": [3, threading.Lock()]}
+
+
+@pytest.mark.parametrize(
+    ("fn", "args", "said"),
+    [
+        (len, ([1, (n for n in range(3))],), r"argument 1\[1\] is an object of type generator"),
+        (lambda: lock, (), "lock, which fn uses, is <unlocked|lock, which fn uses, is an object"),
+        (id, (Holder(),), r"argument 1\.kept\['locks'\]\[1\] is "),
+        (functools.partial(id, threading.Lock()), (), r"fn\[0\] is "),
+        (Holder().__init__, (), r"the object of fn\.kept\['locks'\]\[1\] is "),
+        (id, (threading.Lock(),), r"object\): make it inside the function"),
+    ],
+)
+def test_what_cannot_travel_is_named_where_it_is(fn, args, said):
+    with pytest.raises(gl.errors.BadInput, match=said):
+        launch(fn, 2, *args)
+
+
+def raises_from_another():
+    try:
+        {}["digit"]
+    except KeyError as error:
+        raise ValueError("no such digit") from error
+
+
+@pytest.mark.parametrize("backend", ["gloo", "simulated"])
+def test_the_cause_of_an_exception_is_told_and_all_that_python_says_is_kept(backend):
+    with pytest.raises(gl.errors.RankError) as e:
+        launch(raises_from_another, 2, backend=backend)
+    first, second, *_ = str(e.value).splitlines()
+    assert first.endswith("raised ValueError: no such digit")
+    assert second == "  raised from KeyError: 'digit'"
+    assert "direct cause of the following exception" in e.value.traceback
+    assert e.value.traceback.endswith("ValueError: no such digit\n")
+
+
+def test_a_warning_that_all_ranks_give_is_shown_once(capfd):
+    def warns():
+        for text in ("old", "older"):
+            warnings.warn(text, UserWarning, stacklevel=1)
+        print("done", file=sys.stderr)
+
+    launch(warns, 3)
+    lines = [line.partition("] ")[2] for line in capfd.readouterr().err.splitlines()]
+    assert sum(line.endswith("UserWarning: old") for line in lines) == 1
+    assert sum(line.endswith("UserWarning: older") for line in lines) == 1
+    assert sum("warnings.warn" in line for line in lines) == 2
+    assert lines.count("done") == 3

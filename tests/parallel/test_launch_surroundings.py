@@ -4,13 +4,17 @@ import contextlib
 import io
 import multiprocessing
 import os
+import random
+import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
 import threading
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
@@ -220,3 +224,50 @@ def test_a_message_with_half_a_character_can_be_printed(backend):
     with pytest.raises(gl.errors.RankError, match=r"ValueError: half: \\ud83d") as caught:
         launch(fails, 1, backend=backend, timeout=20)
     assert str(caught.value).encode()
+
+
+def test_an_interrupt_spares_the_server_and_a_killed_launcher_leaves_nothing(tmp_path):
+    """As Jupyter interrupts: the whole process group, while the server loads torch."""
+    code = """
+        import os, time
+        from gpulearn.parallel.launch.launch import launch
+        if __name__ == "__main__":
+            print("begun", flush=True)
+            for _ in range(2):
+                try:
+                    print(len(launch(os.getpid, 2)), flush=True)
+                except KeyboardInterrupt as error:
+                    print(error, flush=True)
+            time.sleep(100)
+    """
+    environment = {"TMPDIR": str(tmp_path), "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "compiler")}
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout.readline() == "begun\n"
+    time.sleep(0.7)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.stdout.readline() == "you ended it: none of the 2 ranks is left.\n"
+    assert process.stdout.readline() == "2\n"
+    assert [one for one in tmp_path.iterdir() if one.name.startswith("gpulearn-")]
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    until = time.monotonic() + 20
+    while left := [one.name for one in tmp_path.iterdir() if one.name != "compiler"]:
+        assert time.monotonic() < until, left
+        time.sleep(0.1)
+
+
+def drawn():
+    return random.random(), np.random.rand(), torch.rand(1).item()  # noqa: NPY002
+
+
+def test_random_numbers_are_those_of_fresh_processes():
+    each = [*launch(drawn, 2), *launch(drawn, 2)]
+    for numbers in zip(*each, strict=True):
+        assert len(set(numbers)) == 4

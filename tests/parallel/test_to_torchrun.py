@@ -11,6 +11,7 @@ import sys
 import textwrap
 import types
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -226,6 +227,9 @@ REFUSED = [
     ("class A:\n    def f(self):\n        return 1\nf = A().f", "fn is <bound method A.f"),
     ("f = partial(int, 3)", "give a function that is defined with def, and its arguments after"),
     ("f = 3", "fn is 3"),
+    ("def f():\n    yield 1", "fn is f, whose call only makes a generator and runs nothing of it"),
+    ("async def f():\n    return 1", "whose call only makes a coroutine"),
+    ("import dataclasses\n@dataclasses.dataclass\nclass f:\n    x: int = 3", "fn is the class f"),
 ]  # fmt: skip
 
 
@@ -287,3 +291,15 @@ def test_a_value_comes_back_from_its_text(value):
 def test_a_long_value_is_written_over_several_lines():
     value = {"sizes": list(range(100)), "names": ("a" * 50, "b" * 50)}
     assert all(len(line) <= 88 for line in written(value, lambda part: None).splitlines())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [np.float64(2), np.float32(0.1), np.int16(-3), np.bool_(True), np.str_("it's"),
+     np.float64("inf"), [np.float64(2.5), {"a": np.uint8(7)}]],
+)  # fmt: skip
+def test_single_numbers_of_numpy_are_arguments(notebook, tmp_path, capsys, value):
+    names = notebook(IMPORTS, "def f(value):\n    return value")
+    script = gl.to_torchrun(names["f"], tmp_path / "f.py", value)
+    runpy.run_path(str(script), run_name="__main__")
+    assert capsys.readouterr().out.endswith(f"rank 0 returned {value}\n")

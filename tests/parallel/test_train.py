@@ -135,6 +135,7 @@ def test_the_command_line_trains_prints_and_writes(tmp_path, capsys):
         (["--wrapper", "ddp"], "There is no wrapper 'ddp'"),
         (["--momentum", "1"], "momentum is 1.0"),
         (["--warm-up", "5"], "give lr_batch too"),
+        (["--warm-up", "-1"], "warm_up is -1: give a whole number from 0"),
         (["--seed", "-1"], "seed is -1"),
         (["--output", "losses.txt"], "let it end in .json or .csv"),
         (["--checkpoint", "/nowhere/run.pt"], "no folder '/nowhere'"),
@@ -147,6 +148,18 @@ def test_a_bad_option_is_told_in_a_sentence(arguments, said, capsys):
         main(arguments)
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
+
+
+def test_ranks_that_refuse_alike_say_it_once(capsys, monkeypatch):
+    for rank, said in (("0", "batch is 2000"), ("1", "")):
+        monkeypatch.setenv("RANK", rank)
+        monkeypatch.setitem(main.__globals__, "train", refuses)
+        assert main([]) == 2
+        assert said in capsys.readouterr().err if said else not capsys.readouterr().err
+
+
+def refuses(options):
+    raise gl.errors.BadInput("batch is 2000")
 
 
 def test_what_cannot_be_trained_is_told(capsys):

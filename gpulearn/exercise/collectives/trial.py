@@ -69,7 +69,7 @@ class Work:
         if self.kind == "wide":
             numbers = random.integers(1, 100, self.shape).astype(self.dtype)
             if self.dtype == "float32":
-                return numbers * np.float32(2.0**90)
+                return np.asarray(numbers * np.float32(2.0**90))
             numbers *= 2**40 + 1
             if self.dtype == "float64":
                 numbers.flat[::2] = np.round(numbers.flat[::2] / (2**40 + 1)) * 2.0**100

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpulearn import require
 from gpulearn.errors import BadInput
+from gpulearn.parallel.export.imports import of_notebook
 from gpulearn.parallel.export.parts import Parts
 from gpulearn.parallel.export.source import returns_something, source_of, unwrapped
 from gpulearn.parallel.process_group import gather_results, init_process_group
@@ -67,6 +68,14 @@ def to_torchrun(
         raise BadInput(
             f"fn is {shown(fn)}: give a function that is defined with def, and its arguments after "
             f"the path."
+        )
+    if isinstance(fn, type) and of_notebook(fn):
+        raise BadInput(f"fn is the class {fn.__name__}: give a function that makes and uses one.")
+    if inspect.isgeneratorfunction(fn) or inspect.iscoroutinefunction(fn):
+        kind = "generator" if inspect.isgeneratorfunction(fn) else "coroutine"
+        raise BadInput(
+            f"fn is {fn.__name__}, whose call only makes a {kind} and runs nothing of it: give a "
+            f"function that runs it to its end."
         )
     file = _file(path, overwrite)
     text = _script(fn, args, file.name, timeout)

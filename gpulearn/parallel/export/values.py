@@ -87,6 +87,8 @@ def _text(value: Any, name_of: Callable[[Any], str | None], inner: Callable[[Any
         return "..."
     if kind is float:
         return repr(value) if math.isfinite(value) else f"float('{value}')"
+    if isinstance(value, np.generic):
+        return _of_numpy(value, name_of)
     if kind is torch.dtype:
         return f"{name_of(torch)}.{str(value)[6:]}"
     if kind is torch.device:
@@ -100,6 +102,17 @@ def _text(value: Any, name_of: Callable[[Any], str | None], inner: Callable[[Any
     if (name := name_of(value)) is not None:
         return name
     raise NotPlain(value)
+
+
+def _of_numpy(value: np.generic, name_of: Callable[[Any], str | None]) -> str:
+    """A single number of NumPy's, of its own type: float64(2.0)."""
+    plain = value.item()
+    if isinstance(value, np.bool_ | np.str_ | np.bytes_):
+        return repr(plain)
+    name = name_of(type(value))
+    if name is None or not isinstance(plain, int | float | complex) or name == "longdouble":
+        raise NotPlain(value)
+    return f"{name}({_text(plain, name_of, repr)})"
 
 
 STARTERS = {"launch", "simulate"}  # a script must not start ranks of its own

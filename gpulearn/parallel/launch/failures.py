@@ -141,12 +141,14 @@ def error_of(outcomes: Sequence[Result | Failure]) -> RankError | None:
     count = len(outcomes)
     ended = [rank for rank, one in enumerate(outcomes) if isinstance(one, Result)]
     happened = _left_waiting(ended) if ended and _lost(cause) else _happened(cause)
-    lines = [f"rank {first} of {count} {happened}", *_stack(cause.frames)]
+    lines = [f"rank {first} of {count} {happened}"]
+    lines += [f"  raised from {one}" for one in cause.causes]
+    lines += _stack(cause.frames)
     for rank, other in failed:
         if rank != first:
             lines.append(f"rank {rank} then {_echo(other, cause)}")
     error = RankError("\n".join(lines))
-    error.rank = first
+    error.rank, error.traceback = first, cause.traceback
     return error
 
 

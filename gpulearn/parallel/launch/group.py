@@ -19,6 +19,7 @@ import time
 import types
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from gpulearn.parallel.launch import rank
@@ -26,7 +27,7 @@ from gpulearn.parallel.launch.failures import LOG, too_much
 from gpulearn.parallel.launch.messages import STUCK, Failure, Job, Result, TraceFrame
 from gpulearn.parallel.launch.streams import RankLines
 
-__all__ = ["Group", "context", "surroundings"]
+__all__ = ["Group", "context", "meeting_place", "surroundings"]
 
 # _dynamo: the first optimizer of a process imports it, which takes a second and 120 MB
 PRELOADED = [
@@ -41,6 +42,7 @@ MOST_BYTES = 71
 # two threads that launch at once would each take the other's stand-in for the main module
 _one_at_a_time = threading.Lock()
 _launcher = os.getpid()
+_folder: str | None = None  # the server's
 
 
 def context() -> Any:
@@ -62,12 +64,12 @@ def context() -> Any:
 
 def _forget_anothers_server() -> None:
     """In a copy of the process that launched before: the server is that one's child, not ours."""
-    global _launcher
+    global _launcher, _folder
     if os.getpid() == _launcher:
         return
     from multiprocessing import forkserver
 
-    _launcher = os.getpid()
+    _launcher, _folder = os.getpid(), None
     known: Any = forkserver._forkserver
     if getattr(known, "_forkserver_alive_fd", None) is not None:
         os.close(known._forkserver_alive_fd)  # or that server would outlive its own process
@@ -93,6 +95,53 @@ def surroundings() -> Iterator[None]:
             sys.modules["__main__"], tempfile.tempdir = main, folder
 
 
+@contextlib.contextmanager
+def meeting_place() -> Iterator[Path]:
+    """A folder for the files of one launch; what is left in it goes when the server goes.
+
+    The server is started here if there is none. It outlives an interrupt, and a launcher that is
+    killed: then it takes its own folder away, with all that lies in it.
+    """
+    chosen = context()
+    folder = _start_server() if chosen.get_start_method() == "forkserver" else None
+    with tempfile.TemporaryDirectory(prefix="gpulearn-", dir=folder) as inner:
+        yield Path(inner)
+
+
+def _start_server() -> str:
+    """See that the server runs; the folder in which its socket lies.
+
+    An interrupt while it loads torch would end it, so it is born with interrupts blocked.
+    """
+    global _folder
+    from multiprocessing import forkserver, process, resource_tracker
+
+    known: Any = forkserver._forkserver
+    here: Any = process.current_process()
+    with surroundings():
+        if known._forkserver_pid is None or _folder is None or not Path(_folder).is_dir():
+            _say_starting()
+            _folder = tempfile.mkdtemp(prefix="gpulearn-")
+        before = here._config.get("tempdir")
+        resource_tracker.ensure_running()  # it would unblock what is blocked here
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        os.environ[rank.FOLDER] = here._config["tempdir"] = _folder
+        try:
+            forkserver.ensure_running()
+        finally:
+            os.environ.pop(rank.FOLDER, None)
+            here._config["tempdir"] = before
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    return _folder
+
+
+def _say_starting() -> None:
+    """Tell a notebook why its first launch takes long."""
+    ipython = sys.modules.get("IPython")
+    if ipython and ipython.get_ipython():
+        print("Starting: PyTorch is loaded once more, for all ranks.")
+
+
 def _need_files(number: int, duplicated: int) -> None:
     """Raise OSError unless so many more files can be opened.
 
@@ -105,6 +154,7 @@ def _need_files(number: int, duplicated: int) -> None:
 
 
 ASKING = 5  # files that are opened to ask the server for a process: a socket and two pipes
+PATIENCE = (0.1, 0.5, 2.0, None)  # seconds until a server that ends is known to have ended
 GRACE_SECONDS = 1.0  # for the others to end by themselves once a rank has failed
 STACK_SECONDS = 0.5  # for a stuck rank to say where it is
 PIECE = 1 << 20
@@ -116,7 +166,7 @@ STACK_LINE = re.compile(r'File "(.*)", line (\d+) in (\S+)')
 class _Member:
     """One rank as the launcher sees it."""
 
-    def __init__(self, job: Job, chosen: Any) -> None:
+    def __init__(self, job: Job, chosen: Any, known: set[str]) -> None:
         self.rank = job.rank
         self.answer = bytearray()
         self.stack = bytearray()
@@ -126,13 +176,28 @@ class _Member:
         life, self.life = chosen.Pipe(duplex=False)
         self.pipes: list[Connection] = [reader for reader, _ in ends]
         writers = [writer for _, writer in ends]
-        self.lines = [RankLines(job.rank, sys.stdout), RankLines(job.rank, sys.stderr, but=LOG)]
+        self.lines = [
+            RankLines(job.rank, sys.stdout),
+            RankLines(job.rank, sys.stderr, but=LOG, known=known),
+        ]
         self.process = chosen.Process(target=rank.run, args=(job, *writers, life), daemon=True)
-        with surroundings():
-            _need_files(ASKING, life.fileno())
-            self.process.start()
+        self._start(life)
         for connection in (*writers, life):
             connection.close()
+
+    def _start(self, life: Connection) -> None:
+        """Start the process; where the server has just ended, with another one."""
+        for seconds in PATIENCE:
+            with surroundings():
+                _need_files(ASKING, life.fileno())
+                try:
+                    self.process.start()
+                    break
+                except (EOFError, ConnectionError):
+                    if seconds is None:
+                        raise
+            time.sleep(seconds)
+            _start_server()
 
     def take(self, number: int, piece: bytes) -> None:
         """Take what came through pipe `number`: output, errors, the answer, a stack."""
@@ -170,10 +235,10 @@ class Group:
         self._selector = selectors.DefaultSelector()
 
     def __enter__(self) -> Group:
-        chosen = context()
+        chosen, known = context(), set[str]()
         try:
             for job in self._jobs:
-                self._members.append(_Member(job, chosen))
+                self._members.append(_Member(job, chosen, known))
         except BaseException:
             self.__exit__()
             raise

@@ -6,16 +6,14 @@ import errno
 import functools
 import os
 import sys
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 from gpulearn import require
 from gpulearn.device import selection
 from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.launch.failures import Interrupted, error_of
-from gpulearn.parallel.launch.group import Group
+from gpulearn.parallel.launch.group import Group, meeting_place
 from gpulearn.parallel.launch.messages import Job, Result, results_of, travelling_call
 from gpulearn.parallel.links import Link
 from gpulearn.parallel.simulate.simulate import simulate
@@ -44,6 +42,9 @@ def launch(
     rank in front. The function, its arguments and what it uses of the notebook travel to the
     ranks as copies; what it changes there stays there, and what it returns comes back.
 
+    Random numbers are those of fresh processes, as under torchrun: torch's, NumPy's and Python's
+    global ones differ from rank to rank and from launch to launch. Seed what is to be the same.
+
     Args:
         fn: what every rank runs; it may be defined in a notebook's cell.
         nprocs: how many ranks.
@@ -60,7 +61,8 @@ def launch(
 
     Raises:
         BadInput: there is no such number of ranks, or something cannot travel to them.
-        RankError: a rank failed; the first to fail is named, with its own traceback.
+        RankError: a rank failed; the first to fail is named, with its line and its causes. What
+            Python said there in full is the error's `traceback`.
 
     >>> launch(pow, 2, 7, 2)
     [49, 49]
@@ -77,14 +79,14 @@ def launch(
         raise BadInput("Ranks start on Linux and macOS; on Windows run the notebook in WSL.")
     payload = travelling_call(fn, args)
     chosen = _backend(backend, ranks)
-    with tempfile.TemporaryDirectory(prefix="gpulearn-") as folder:
+    with meeting_place() as folder:
         jobs = [
             Job(
                 payload=payload,
                 rank=rank,
                 size=ranks,
                 backend=chosen,
-                rendezvous=str(Path(folder) / "rendezvous"),
+                rendezvous=str(folder / "rendezvous"),
                 timeout=min(float(timeout), LONGEST),
                 threads=max(1, selection.cores() // ranks),
                 debug=debug,

@@ -6,11 +6,13 @@ It is plain data that needs no notebook to load; the notebook's own classes stay
 from __future__ import annotations
 
 import functools
+import inspect
 import io
 import pickle
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,14 +30,17 @@ __all__ = [
     "Job",
     "Result",
     "TraceFrame",
+    "causes_of",
     "frames_of",
     "own_copy",
     "packed",
     "results_of",
+    "traceback_of",
     "travelling_call",
 ]
 
 RANK = str(Path(__file__).with_name("rank.py"))
+MOST_CAUSES = 5
 STUCK = "stuck"  # the kind of failure of a rank that had to be ended
 
 
@@ -111,6 +116,8 @@ class Failure:
         said: its message.
         frames: its stack, outermost first, without the launcher's own frames.
         calls: the collectives that it called.
+        causes: "KeyError: 'a'" and so on, where it was raised from another exception.
+        traceback: what Python says of it, in full.
         moment: when, on the clock that all processes of a machine share.
     """
 
@@ -118,6 +125,8 @@ class Failure:
     said: str
     frames: tuple[TraceFrame, ...] = ()
     calls: Calls = field(default_factory=dict)
+    causes: tuple[str, ...] = ()
+    traceback: str = ""
     moment: float = field(default_factory=time.monotonic)
 
 
@@ -129,6 +138,29 @@ def frames_of(error: BaseException) -> tuple[TraceFrame, ...]:
     ]
     own = [n for n, frame in enumerate(found) if frame.file == RANK]
     return tuple(found[own[-1] + 1 :] if own else found)
+
+
+def causes_of(error: BaseException) -> tuple[str, ...]:
+    """The exceptions that it was raised from (`raise … from …`), the nearest first.
+
+    >>> error = ValueError("no such digit")
+    >>> error.__cause__ = KeyError("a")
+    >>> causes_of(error)
+    ("KeyError: 'a'",)
+    """
+    found: list[str] = []
+    while (error := error.__cause__) is not None and len(found) < MOST_CAUSES:  # type: ignore[assignment]
+        found.append(traceback.format_exception_only(error)[-1].strip())
+    return tuple(found)
+
+
+def traceback_of(error: BaseException) -> str:
+    """What Python says of an exception, with its causes; empty if even that fails."""
+    try:
+        text = "".join(traceback.format_exception(error))
+    except Exception:  # an exception of the reader's own that cannot be printed
+        return ""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def packed(value: Any) -> bytes:
@@ -143,14 +175,52 @@ def travelling_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
         BadInput: one of them cannot become bytes.
     """
     for value, name in ((fn, "fn"), *((arg, f"argument {n}") for n, arg in enumerate(args, 1))):
-        try:
-            packed(value)
-        except Exception as error:
+        if (error := _refusal(value)) is not None:
+            where, part = _culprit(name, value, set())
+            inside = "" if part is value else f": {where} is {shown(part)}"
             raise BadInput(
-                f"{name}, {shown(value)}, cannot travel to another process ({error}): make it "
-                f"inside the function, or pass what it is made from."
-            ) from None
+                f"{name}, {shown(value)}, cannot travel to another process ({error}){inside}: make "
+                f"it inside the function, or pass what it is made from."
+            )
     return packed((fn, args))
+
+
+def _refusal(value: Any) -> Exception | None:
+    """Why a value cannot become bytes, or None if it can."""
+    try:
+        packed(value)
+    except Exception as error:
+        return error
+    return None
+
+
+def _culprit(name: str, value: Any, seen: set[int]) -> tuple[str, Any]:
+    """The innermost part of a value that keeps it from becoming bytes, and where it is."""
+    seen.add(id(value))
+    for where, part in _parts(name, value):
+        if id(part) not in seen and _refusal(part) is not None:
+            return _culprit(where, part, seen)
+    return name, value
+
+
+def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        yield from ((f"{name}[{shown(key)}]", part) for key, part in value.items())
+    elif isinstance(value, list | tuple):
+        yield from ((f"{name}[{n}]", part) for n, part in enumerate(value))
+    elif isinstance(value, set | frozenset):
+        yield from ((f"an entry of {name}", part) for part in value)
+    elif isinstance(value, functools.partial):
+        yield from ((name, part) for part in (value.func, value.args, value.keywords))
+    elif isinstance(value, types.MethodType):
+        yield from ((f"the object of {name}", value.__self__), (name, value.__func__))
+    elif isinstance(value, types.FunctionType):
+        used = inspect.getclosurevars(value)
+        around = {**used.globals, **used.nonlocals}
+        yield from ((f"{part}, which {name} uses,", around[part]) for part in around)
+        yield from ((f"a default of {name}", part) for part in value.__defaults__ or ())
+    elif not isinstance(value, type | types.ModuleType):
+        yield from ((f"{name}.{part}", one) for part, one in getattr(value, "__dict__", {}).items())
 
 
 MAKERS = ("_make_skeleton_class", "_make_skeleton_enum")

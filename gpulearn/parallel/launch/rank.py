@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import datetime
@@ -9,19 +10,37 @@ import faulthandler
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import sys
 import threading
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import torch.distributed as dist
 
 from gpulearn.parallel.launch.flight_recorder import recorded
-from gpulearn.parallel.launch.messages import Calls, Failure, Job, Result, frames_of, packed
+from gpulearn.parallel.launch.messages import (
+    Calls,
+    Failure,
+    Job,
+    Result,
+    TraceFrame,
+    causes_of,
+    frames_of,
+    packed,
+    traceback_of,
+)
 
-__all__ = ["run", "said", "travelling"]
+__all__ = ["FOLDER", "failure", "run", "said", "travelling"]
+
+FOLDER = "GPULEARN_SERVER_FOLDER"  # the environment variable that names it
+# the server, from which ranks are copied, takes its folder away when the launcher is gone
+if folder := os.environ.pop(FOLDER, None):
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of mallopt(3)
 
@@ -49,7 +68,7 @@ def run(
     try:
         message: Result | Failure = Result(_call(job), _called(job))
     except BaseException as error:
-        message = Failure(type(error).__name__, said(error), frames_of(error), _called(job))
+        message = failure(error, frames_of(error), _called(job))
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
@@ -66,6 +85,11 @@ def _settle(
 ) -> None:
     if hasattr(os, "setsid"):
         os.setsid()  # an interrupt in the notebook reaches the launcher alone
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the server is shielded from it
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    # as in a fresh process: the server's would be one sequence for all ranks
+    np.random.seed()  # noqa: NPY002 - the reader's code may draw from it
+    torch.seed()
     os.dup2(out.fileno(), 1)
     os.dup2(err.fileno(), 2)
     for number, name in ((1, "stdout"), (2, "stderr")):
@@ -115,6 +139,10 @@ def _call(job: Job) -> bytes:
     function, args = pickle.loads(job.payload)
     if job.backend == "nccl":
         torch.cuda.set_device(job.rank)
+    if not Path(job.rendezvous).parent.is_dir():
+        # the launch was interrupted before this process had a number: FileStore would wait for
+        # the folder, and hold the interpreter's lock, so that nobody could end this process
+        os._exit(1)
     store = dist.FileStore(job.rendezvous, job.size)  # type: ignore[attr-defined]
     store.set_timeout(datetime.timedelta(seconds=job.timeout))
     dist.init_process_group(
@@ -146,6 +174,14 @@ def travelling(result: Any) -> bytes:
             f"the result, of type {type(result).__name__}, cannot travel back to the notebook "
             f"({error}): return numbers, arrays, tensors or lists of them"
         ) from None
+
+
+def failure(
+    error: BaseException, frames: tuple[TraceFrame, ...], calls: Calls | None = None
+) -> Failure:
+    """What a rank has to say of an exception."""
+    told = causes_of(error), traceback_of(error)
+    return Failure(type(error).__name__, said(error), frames, calls or {}, *told)
 
 
 def said(error: BaseException) -> str:

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 __all__ = ["RankLines", "prefixed_output"]
 
+WARNING = re.compile(r"\S.*:\d+: \w*Warning: ")  # as Python writes it
 BAR_SECONDS = 1.0  # how often a progress bar, which overwrites its line, is shown
 
 
@@ -19,15 +20,22 @@ class RankLines:
     """Joins pieces of a rank's output into lines and writes each at once.
 
     A progress bar returns to the start of its line again and again. Bars of several ranks
-    would overwrite one another, so a bar is shown once a second, and when it ends. A line that
-    begins like `but` is left out. Without a target, as under `redirect_stdout(None)`, nothing is
-    written.
+    would overwrite one another, so a bar is shown once a second, and when it ends. Left out are
+    a line that begins like `but`, and a warning that is in `known`, which it joins, with the line
+    that it quotes: each rank gives the same ones. Without a target, as under
+    `redirect_stdout(None)`, nothing is written.
     """
 
     def __init__(
-        self, rank: int, target: TextIO | None, but: re.Pattern[str] | None = None
+        self,
+        rank: int,
+        target: TextIO | None,
+        but: re.Pattern[str] | None = None,
+        known: set[str] | None = None,
     ) -> None:
         self._but = but
+        self._known = known
+        self._quoted = False  # whether the line before was a warning that is left out
         self._prefix = f"[rank {rank}] "
         self._target = target
         self._decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
@@ -57,9 +65,23 @@ class RankLines:
                     self._shown = time.monotonic()
                     yield self._bar
 
+    def _again(self, line: str) -> bool:
+        """Whether a line is of a warning that another rank, or this one, has given already."""
+        if self._known is None:
+            return False
+        if self._quoted and line.startswith("  "):
+            self._quoted = False
+            return True
+        self._quoted = line in self._known
+        if WARNING.match(line):
+            self._known.add(line)
+        return self._quoted
+
     def _write(self, lines: Iterator[str] | list[str]) -> None:
         text = "".join(
-            f"{self._prefix}{line}\n" for line in lines if not (self._but and self._but.match(line))
+            f"{self._prefix}{line}\n"
+            for line in lines
+            if not (self._but and self._but.match(line)) and not self._again(line)
         )
         if text and self._target is not None:
             try:

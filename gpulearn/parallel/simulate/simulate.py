@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import torch
@@ -18,7 +19,7 @@ from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.communicator import rank_of_this_thread, simulation, using_channel
 from gpulearn.parallel.launch.failures import Interrupted, error_of
 from gpulearn.parallel.launch.messages import Failure, Result, own_copy, results_of, travelling_call
-from gpulearn.parallel.launch.rank import said, travelling
+from gpulearn.parallel.launch.rank import failure, travelling
 from gpulearn.parallel.launch.streams import prefixed_output
 from gpulearn.parallel.links import Link, as_link
 from gpulearn.parallel.simulate.deadlock import (
@@ -220,9 +221,8 @@ class _Run(Generic[R]):
         except Ended:
             return
         except BaseException as error:
-            self._failures[rank] = Failure(
-                type(error).__name__, _explained(said(error)), frames_of_error(error)
-            )
+            raised = failure(error, frames_of_error(error))
+            self._failures[rank] = replace(raised, said=_explained(raised.said))
             self._scheduler.leave(rank, failed=True)
         else:
             self._scheduler.leave(rank, failed=False)
@@ -268,12 +268,12 @@ class _Run(Generic[R]):
         for rank in sorted(waiting)[:MOST_RANKS]:
             frames = frames_of_thread(self._threads[rank])
             outcomes[rank] = Failure("", f"was ended where it {waiting[rank]}", frames)
-        for rank, failure in self._failures.items():
-            outcomes[rank] = Failure(failure.kind, failure.said, failure.frames, moment=0.0)
+        for rank, raised in self._failures.items():
+            outcomes[rank] = replace(raised, moment=0.0)
         error = error_of(outcomes)
         if error and len(waiting) > MOST_RANKS:
             more = RankError(f"{error}\nand {len(waiting) - MOST_RANKS} more waited")
-            more.rank = error.rank
+            more.rank, more.traceback = error.rank, error.traceback
             return more
         return error
 
