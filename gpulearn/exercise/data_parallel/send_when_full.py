@@ -163,10 +163,10 @@ def difference(got: SeenBackwards, wanted: SeenBackwards) -> str | None:
                 size = len(wanted.groups[other])
                 have = len(set(ready[:there]) & set(wanted.groups[other]))
                 return (
-                    f"{where}bucket {other} begins when {there} gradients are there, {have} of its "
-                    f"own {size}, expected {when}"
+                    f"{where}bucket {other} begins when the number of gradients is {there}, with "
+                    f"{have} of its own {size}; expected {when}"
                 )
-        return f"{where}{len(found)} buckets begin, expected {len(right)}"
+        return f"{where}the number of buckets that begin is {len(found)}, expected {len(right)}"
     if got.said:
         return got.said
     if got.stays:
