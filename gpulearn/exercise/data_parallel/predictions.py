@@ -41,7 +41,7 @@ PREDICTIONS = (
         pick=below({"about a quarter as many": 40, "about half as many": 75}, "nearly as many"),
     ),
     Choices(
-        "silent_with_own_digits",
+        "own_digits",
         {
             "a quarter to two fifths of all": "",
             "about half of all": "That would need digits that look like those that it has seen. "

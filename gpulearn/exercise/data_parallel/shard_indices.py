@@ -232,17 +232,17 @@ def _shuffling(got: SeenShards) -> str | None:
                 )
     if got.other == got.shards[0]:
         return "another seed gives the same order: is seed used?"
-    more = _rewoven(got.wider)
-    if any(map(operator.ne, orders[0], more)):
-        return (
-            f"{got.size} ranks and {got.size + 1} deal from lists in different orders, with one "
-            f"seed and epoch: the number of ranks must make no difference to the order"
-        )
     cut = [frozenset(range(got.count)).difference(order) for order in orders]
     if cut[0] and len(set(cut)) == 1:
         return (
             f"samples {_said(sorted(cut[0]))} are dropped in every epoch, so that no rank ever "
             f"sees them: shuffle first, then cut off the end"
+        )
+    more = _rewoven(got.wider)
+    if any(map(operator.ne, orders[0], more)):
+        return (
+            f"{got.size} ranks and {got.size + 1} deal from lists in different orders, with one "
+            f"seed and epoch: the number of ranks must make no difference to the order"
         )
     if got.reseeds:
         return (
