@@ -95,7 +95,8 @@ def cases() -> list[Case]:
 
 def act(answer: Answer, plan: ReplicaRun) -> tuple[Any, Any, int]:
     """Be one rank, with weights of its own at the start."""
-    model, rows = plan.model(100 + rank()), []
+    model: Any = plan.model(100 + rank())
+    rows: list[int] = []
     model[0].register_forward_hook(lambda layer, given, out: rows.append(len(given[0])))
     losses = answer(model, plan.batches(), plan.lr)
     return flat(model), numbers(losses), sum(rows)
@@ -135,7 +136,7 @@ def expected(case: Case) -> TrainedReplicas:
     rows = [sum(len(range(r, n, plan.ranks)) for n in plan.rows) for r in range(plan.ranks)]
     for inputs, targets in plan.batches():
         optimizer.zero_grad()
-        loss = functional.cross_entropy(model(inputs), targets)
+        loss: Any = functional.cross_entropy(model(inputs), targets)
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
@@ -318,7 +319,7 @@ def by_a_wrapper(model: Any, batches: Any, lr: float = 0.1) -> list[float]:
         x, y = inputs[rank() :: world_size()], targets[rank() :: world_size()]
         optimizer.zero_grad()
         replica.weigh(len(y))
-        total = functional.cross_entropy(replica(x), y, reduction="sum")
+        total: Any = functional.cross_entropy(replica(x), y, reduction="sum")
         (total / len(y)).backward()
         replica.average()
         optimizer.step()

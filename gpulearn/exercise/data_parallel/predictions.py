@@ -66,7 +66,7 @@ PREDICTIONS = (
         "{away(added, one[1])[-1]:.0e} from rate 0.05'",
     ),
     Choices(
-        "weights_after_the_step",
+        "average_weights",
         {
             "for none": "That would need steps that depend on a gradient in a way that is not "
             "linear. Descent and momentum are sums of gradients times constants.",
@@ -119,7 +119,7 @@ PREDICTIONS = (
         within=0.1,
     ),
     Choices(
-        "dropout_on_four_ranks",
+        "dropout_on_ranks",
         {
             "others on each rank": "That would need random numbers of their own. With one seed "
             "all four draw the same.",

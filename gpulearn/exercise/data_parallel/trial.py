@@ -56,8 +56,9 @@ def convolution() -> nn.Module:
 
 def channels_last() -> nn.Module:
     """Two parameters, of 54 and 3 numbers; the filter's channels lie side by side in memory."""
-    model = nn.Sequential(nn.Conv2d(2, 3, 3), nn.ReLU())
-    return model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    model: Any = nn.Sequential(nn.Conv2d(2, 3, 3), nn.ReLU())
+    model.to(memory_format=torch.channels_last)
+    return nn.Sequential(*model)
 
 
 def tied() -> nn.Module:

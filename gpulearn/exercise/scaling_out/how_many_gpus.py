@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
@@ -127,7 +126,7 @@ answers.edit(
 
 
 @answers.right
-def by_bisection(compute: float, size: float, link: Any, batch: int, least: float = 0.5) -> int:
+def by_bisection(compute: float, size: float, link: Link, batch: int, least: float = 0.5) -> int:
     def computing(n: int) -> float:
         sending = 2 * (n - 1) * link.latency + 2 * (n - 1) / n * size / link.bandwidth
         return compute / n / (compute / n + sending)
@@ -143,7 +142,7 @@ def by_bisection(compute: float, size: float, link: Any, batch: int, least: floa
 
 
 @answers.right
-def all_that_do(compute: float, size: float, link: Any, batch: int, least: float = 0.5) -> int:
+def all_that_do(compute: float, size: float, link: Link, batch: int, least: float = 0.5) -> int:
     good = [
         n
         for n in range(1, batch + 1)
@@ -154,7 +153,7 @@ def all_that_do(compute: float, size: float, link: Any, batch: int, least: float
 
 
 @answers.right
-def by_a_quadratic(compute: float, size: float, link: Any, batch: int, least: float = 0.5) -> int:
+def by_a_quadratic(compute: float, size: float, link: Link, batch: int, least: float = 0.5) -> int:
     # N(N − 1)·2α + (N − 1)·2S/β <= C·(1/least − 1)
     a, b = 2 * link.latency, 2 * size / link.bandwidth - 2 * link.latency
     c = -2 * size / link.bandwidth - compute * (1 / least - 1)
