@@ -150,7 +150,7 @@ PREDICTIONS = (
     ),
     Number(
         "how_many_losses",
-        "losses",
+        "",
         {
             2: "2 would be right if 5 ranks made other batches, or if a script started from "
             "other weights.",
