@@ -1,5 +1,6 @@
 """The exercises of notebook 16, with answers written by other hands than the catalogue's."""
 
+import functools
 import itertools
 import multiprocessing
 import os
@@ -39,8 +40,8 @@ def mean_by_torch(model, samples=1):
 
 
 def mean_through_a_ring(model, samples=1):
-    whole = nn.utils.parameters_to_vector(
-        [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
+    whole = torch.cat(
+        [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in model.parameters()]
     )
     whole = gl.parallel.ring_all_reduce(torch.cat([whole * samples, whole.new_tensor([samples])]))
     for p, g in zip(
@@ -489,43 +490,116 @@ def flat_buckets(parameters, most_bytes):
     return [p for bucket in buckets(parameters, most_bytes) for p in bucket]
 
 
-def rate_by_numpy(step, rate, factor, warm_up=0):
-    return np.interp(step, [0, warm_up], [rate, rate * factor]) if warm_up else rate * factor
+def shards_by_a_generator_of_the_size(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    own = None if seed is None else seed + size
+    return shards(count, rank, size, uneven=uneven, seed=own, epoch=epoch)
 
 
-def rate_by_root(step, rate, factor, warm_up=0):
-    return rate * (1 + (np.sqrt(factor) - 1) * (min(step / warm_up, 1) if warm_up else 1))
+def shards_sorted_once_they_are_cut(count, rank, size, *, uneven="pad", seed=None, epoch=0):
+    order = shards(count, 0, 1, seed=seed, epoch=epoch)
+    if uneven == "drop":
+        order = sorted(order[: count // size * size])
+    return shards_in_order(order, rank, size, uneven)
 
 
-def rate_from_nothing(step, rate, factor, warm_up=0):
-    return min(1, step / max(warm_up, 1) + (warm_up == 0)) * rate * factor
+def hooks(buckets, ready, how="register_post_accumulate_grad_hook"):
+    return [getattr(p, how)(functools.partial(ready, n)) for n, b in enumerate(buckets) for p in b]
 
 
-def rate_without_end(step, rate, factor, warm_up=0):
-    if warm_up == 0:
-        return rate * factor
-    return rate + (rate * factor - rate) / warm_up * step
+def begins_by_a_generator(buckets, begin):
+    def run():
+        while True:
+            missing = [len(bucket) for bucket in buckets]
+            for number in range(len(buckets)):
+                while missing[number]:
+                    missing[(yield)] -= 1
+                begin(number)
+
+    running = run()
+    if buckets:
+        next(running)
+    return hooks(buckets, lambda n, p: running.send(n))
 
 
-def efficiency(t1, tn, n, kind="strong"):
-    return {"strong": t1 / tn / n, "weak": t1 / tn}[kind]
+def begins_out_of_order(buckets, begin):
+    seen = [0] * len(buckets)
+
+    def ready(n, p):
+        seen[n] += 1
+        if seen[n] == len(buckets[n]):
+            begin(n)
+            seen[n] = 0
+
+    return hooks(buckets, ready)
 
 
-def efficiency_in_percent(t1, tn, n, kind="strong"):
-    return efficiency(t1, tn, n, kind) * 100
+def begins_what_has_no_zero_gradient(buckets, begin):
+    def ready(n, p):
+        if all(q.grad is not None and q.grad.abs().sum() > 0 for q in buckets[n]):
+            begin(n)
+
+    return hooks(buckets, ready)
 
 
-def efficiency_at_most_1(t1, tn, n, kind="strong"):
-    e = t1 / (n * tn) if kind == "strong" else t1 / tn
-    return e if e < 1 else 1.0
+def begins_at_once(buckets, begin):
+    for number in range(len(buckets)):
+        begin(number)
+    return hooks(buckets, lambda n, p: None)
 
 
-def efficiency_of_strong_alone(t1, tn, n, kind="strong"):
-    return t1 / (n * tn)
+def begins_and_keeps_its_hooks(buckets, begin):
+    begins_by_a_generator(buckets, begin)
+    return hooks(buckets, lambda n, p: None)
 
 
-def slowdown(t1, tn, n, kind="strong"):
-    return tn * n / t1 if kind == "strong" else tn / t1
+def begins_for_each_parameter(buckets, begin):
+    return hooks(buckets, lambda n, p: begin(n))
+
+
+def trained(model, batches, lr=0.1, *, own_start=False, rows=None, momentum=0.9, exchange=mean):
+    if not own_start:
+        gl.parallel.broadcast_weights(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum)
+    losses = []
+    for inputs, targets in batches:
+        mine = (rows or (lambda n: list(range(rank(), n, world_size()))))(len(targets))
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(inputs[mine]), targets[mine])
+        loss.backward()
+        exchange(model, len(mine))
+        optimizer.step()
+        losses.append(sum_over_ranks(loss.detach() * len(mine)).item() / len(targets))
+    return losses
+
+
+def trained_from_own_starts(model, batches, lr=0.1):
+    return trained(model, batches, lr, own_start=True)
+
+
+def trained_by_rank_0(model, batches, lr=0.1):
+    losses, optimizer = [], torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
+    for inputs, targets in batches:
+        loss = torch.zeros((), dtype=torch.float64)
+        if rank() == 0:
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(inputs), targets)
+            loss.backward()
+            optimizer.step()
+        losses.append(sum_over_ranks(loss.detach().clone()).item())
+    gl.parallel.broadcast_weights(model)
+    return losses
+
+
+def trained_on_everything(model, batches, lr=0.1):
+    return trained(model, batches, lr, rows=lambda n: list(range(n)))
+
+
+def trained_without_momentum(model, batches, lr=0.1):
+    return trained(model, batches, lr, momentum=0.0)
+
+
+def trained_on_a_gradient_of_rank_0(model, batches, lr=0.1):
+    return trained(model, batches, lr, exchange=of_the_root)
 
 
 @pytest.mark.parametrize(
@@ -552,6 +626,36 @@ def slowdown(t1, tn, n, kind="strong"):
         ("shard_indices", shards_of_a_process, "another process makes another order of the same s"),
         ("shard_indices", shards_of_the_library, "it calls the library's shard_indices: write it"),
         ("shard_indices", by_place, "uneven, seed, epoch by name"),
+        (
+            "shard_indices",
+            shards_by_a_generator_of_the_size,
+            "must make no difference to the order",
+        ),
+        ("shard_indices", shards_sorted_once_they_are_cut, "runs up or down nearly all the way"),
+        ("send_when_full", begins_by_a_generator, None),
+        ("send_when_full", begins_out_of_order, "as soon as it is full, also where one before"),
+        ("send_when_full", begins_what_has_no_zero_gradient, "as soon as it is full, also where"),
+        ("send_when_full", begins_at_once, "bucket 0 begins when the number of gradients is 0,"),
+        (
+            "send_when_full",
+            begins_and_keeps_its_hooks,
+            "buckets begin after handle.remove() of all",
+        ),
+        ("send_when_full", begins_for_each_parameter, "a bucket begins with each of its gradients"),
+        ("mend_the_replicas", trained, None),
+        ("mend_the_replicas", trained_from_own_starts, "the replicas do not begin alike"),
+        (
+            "mend_the_replicas",
+            trained_by_rank_0,
+            "rank 0 computes everything, and the others nothing",
+        ),
+        (
+            "mend_the_replicas",
+            trained_on_everything,
+            "rank 0 computes 4 of the 4 rows, and its own",
+        ),
+        ("mend_the_replicas", trained_without_momentum, "the momentum is gone: mend what is wrong"),
+        ("mend_the_replicas", trained_on_a_gradient_of_rank_0, "away from one process with the w"),
         ("bucket_gradients", buckets, None),
         ("bucket_gradients", buckets_by_reversal, "it changes the list that it is given: work o"),
         ("bucket_gradients", buckets_of_one_kind_of_gpu, "a bucket mixes two GPUs: cuda:0 and"),
@@ -565,16 +669,6 @@ def slowdown(t1, tn, n, kind="strong"):
         ("bucket_gradients", buckets_that_freeze, "it changes what needs a gradient: only look"),
         ("bucket_gradients", flat_buckets, "expected a list of lists of parameters"),
         ("bucket_gradients", lambda parameters, most: None, "it returns nothing"),
-        ("scaled_learning_rate", rate_by_numpy, None),
-        ("scaled_learning_rate", rate_by_root, "that is the square-root rule: "),
-        ("scaled_learning_rate", rate_from_nothing, "the warm-up begins at 0: "),
-        ("scaled_learning_rate", rate_without_end, "the rate goes on growing after the warm-up: "),
-        ("scaled_learning_rate", lambda step, rate, factor: 1, "it takes (step, rate, factor), "),
-        ("scaling_efficiency", efficiency, None),
-        ("scaling_efficiency", efficiency_in_percent, "that is in percent: "),
-        ("scaling_efficiency", efficiency_at_most_1, "it is cut off at 1, "),
-        ("scaling_efficiency", efficiency_of_strong_alone, "it is divided by N as well: "),
-        ("scaling_efficiency", slowdown, "the efficiency is upside down: "),
     ],
 )
 def test_each_is_told_what_it_does(name, answer, said):
@@ -584,7 +678,7 @@ def test_each_is_told_what_it_does(name, answer, said):
 
 
 def test_a_solution_is_what_a_learner_could_write():
-    for name in ("average_gradients", "shard_indices", "bucket_gradients", "scaled_learning_rate"):
+    for name in ("average_gradients", "shard_indices", "bucket_gradients", "send_when_full"):
         source = gl.solution(name).source
         assert 4 <= len(source.splitlines()) <= 20
         # names of the library that a notebook has not got would be a riddle there

@@ -53,7 +53,7 @@ def data_parallel(executed: NotebookNode) -> None:
 
 def scaling_out(executed: NotebookNode) -> None:
     """Figures say where they are from, and one loss is the same from ranks and from a script."""
-    for begins, states in {"strong, weak = ": "measured here", "cluster = ": "modelled"}.items():
+    for begins, states in {"strong = ": "measured here", "cluster = ": "modelled"}.items():
         assert states in said(executed, begins)
     cells = [said(executed, begins) for begins in ("from_cells = ", "script = ")]
     losses = [re.findall(r"loss (\d\.\d+)", one) for one in cells]

@@ -16,6 +16,7 @@ from gpulearn.exercise.data_parallel.trial import (
     KINSHIPS,
     ReplicaStep,
     act,
+    channels_last,
     convolution,
     difference,
     expected,
@@ -50,6 +51,7 @@ def cases() -> list[Case]:
         "2 ranks and a parameter that none has used": ReplicaStep((3, 2), unused=((0, 3), (1, 3))),
         "2 ranks and a first layer that is frozen": ReplicaStep((2, 3), frozen=(0, 1)),
         "2 ranks and a weight that two layers share": ReplicaStep((1, 3), tied),
+        "2 ranks and a filter whose channels lie side by side": ReplicaStep((3, 1), channels_last),
         "2 ranks with 70000 samples and 3": ReplicaStep((70_000, 3)),
         "2 ranks and large gradients in float64": ReplicaStep(
             (7, 2), dtype=torch.float64, scale=1e60
@@ -303,6 +305,16 @@ answers.edit(
         SUM: f"{SUM}\n        return",
     },
     "only the first parameter is averaged: is the return inside of the loop?",
+)
+
+answers.edit(
+    {
+        WEIGH: "        flat = parameter.grad.flatten()\n        flat *= share\n",
+        SUM: "sum_over_ranks(flat)",
+    },
+    "flatten() gives the gradient itself where its numbers lie in order, and a copy elsewhere, as "
+    "for a filter with its channels side by side: then the mean is in the copy. Change "
+    "parameter.grad, or assign to it.",
 )
 
 

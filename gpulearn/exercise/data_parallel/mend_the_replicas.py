@@ -69,13 +69,13 @@ class TrainedReplicas:
         ending: how it ended, if not as it should.
         weights: of each rank, afterwards.
         losses: of each rank, as it returned them; described if they are no list of numbers.
-        rows: that all ranks together put through their models.
+        rows: that each rank puts through its model.
     """
 
     ending: Ending | None = None
     weights: list[Any] = field(default_factory=list)
     losses: list[Any] = field(default_factory=list)
-    rows: int = 0
+    rows: list[int] = field(default_factory=list)
 
 
 def cases() -> list[Case]:
@@ -95,7 +95,8 @@ def cases() -> list[Case]:
 
 def act(answer: Answer, plan: ReplicaRun) -> tuple[Any, Any, int]:
     """Be one rank, with weights of its own at the start."""
-    model, rows = plan.model(100 + rank()), []
+    model: Any = plan.model(100 + rank())
+    rows: list[int] = []
     model[0].register_forward_hook(lambda layer, given, out: rows.append(len(given[0])))
     losses = answer(model, plan.batches(), plan.lr)
     return flat(model), numbers(losses), sum(rows)
@@ -123,7 +124,7 @@ def run(answer: Answer, case: Case) -> TrainedReplicas:
     if isinstance(ran, Ending):
         return TrainedReplicas(ran)
     weights, losses, rows = zip(*ran.results, strict=True)
-    return TrainedReplicas(None, list(weights), list(losses), sum(rows))
+    return TrainedReplicas(None, list(weights), list(losses), list(rows))
 
 
 def expected(case: Case) -> TrainedReplicas:
@@ -132,13 +133,14 @@ def expected(case: Case) -> TrainedReplicas:
     model = plan.model(100)
     optimizer = torch.optim.SGD(model.parameters(), lr=plan.lr, momentum=0.9)
     losses = []
+    rows = [sum(len(range(r, n, plan.ranks)) for n in plan.rows) for r in range(plan.ranks)]
     for inputs, targets in plan.batches():
         optimizer.zero_grad()
-        loss = functional.cross_entropy(model(inputs), targets)
+        loss: Any = functional.cross_entropy(model(inputs), targets)
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    return TrainedReplicas(None, [flat(model)] * plan.ranks, [losses] * plan.ranks, sum(plan.rows))
+    return TrainedReplicas(None, [flat(model)] * plan.ranks, [losses] * plan.ranks, rows)
 
 
 def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
@@ -158,11 +160,12 @@ def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
             f"the replicas are equal, and {away:.2g} away from one process with the whole batches, "
             f"relative to its weights"
         )
-    if got.rows > wanted.rows:
-        return (
-            f"the ranks compute {got.rows} rows in all, and the batches have {wanted.rows}: each "
-            f"rank is to take its own"
-        )
+    for number, (rows, own) in enumerate(zip(got.rows, wanted.rows, strict=True)):
+        if rows != own:
+            return (
+                f"rank {number} computes {rows} of the {sum(wanted.rows)} rows, and its own are "
+                f"{own}: r, r + N, r + 2·N, … of every batch"
+            )
     for number, (said, right) in enumerate(zip(got.losses, wanted.losses, strict=True)):
         if isinstance(said, str):
             return f"it returns {said}, expected a list of losses, one for each batch"
@@ -210,20 +213,20 @@ OWN_STEPS = (
     "step. (A product such as parameter.grad * share is a new tensor, and the sum goes there.)"
 )
 NEVER_ALIKE = (
-    "the replicas do not begin alike: a seed that is set when the model is there comes too late. "
-    "Broadcast rank 0's weights before the first step."
+    "the replicas do not begin alike. (A seed that is set when the model is there changes "
+    "nothing.) Broadcast rank 0's weights before the first step."
 )
 OF_ONE_RANK = (
     "the replicas are right, and what each reports is the loss of its own rows: add up share · "
     "loss over the ranks."
 )
 
-answers.edit({**SEEDED, **LOST, **OWN}, f"there is more than one mistake. {OWN_STEPS}")
-answers.edit({**SEEDED, **LOST}, f"there is more than one mistake. {NEVER_ALIKE}")
+answers.edit({**SEEDED, **LOST, **OWN}, f"there is more than one mistake: {OWN_STEPS}")
+answers.edit({**SEEDED, **LOST}, f"there are two mistakes: {NEVER_ALIKE}")
 answers.edit({**LOST, **OWN}, OWN_STEPS)
-answers.edit(LOST, f"the report is right. {OWN_STEPS}")
+answers.edit(LOST, f"what is reported is right, and {OWN_STEPS}")
 answers.edit({**SEEDED, **OWN}, NEVER_ALIKE)
-answers.edit(SEEDED, f"the exchange is right. {NEVER_ALIKE}")
+answers.edit(SEEDED, f"the exchange is right, and {NEVER_ALIKE}")
 answers.edit(OWN, OF_ONE_RANK)
 answers.edit(
     {WEIGH: ""},
@@ -261,6 +264,16 @@ answers.edit(
 answers.edit(
     {START: "broadcast_weights(model, root=world_size() - 1)"},
     "all begin with the last rank's weights: rank 0's are those that count.",
+)
+answers.edit(
+    {
+        MINE: "range(len(targets)) if rank() == 0 else []",
+        "        loss = functional": (
+            "        loss = sum(0 * parameter.sum() for parameter in model.parameters())\n"
+            "        if mine:\n            loss = functional"
+        ),
+    },
+    "rank 0 computes everything, and the others nothing: rank r takes rows r, r + N, r + 2·N, …",
 )
 answers.edit(
     {REPORT: "sum_over_ranks(loss.detach()).item()"},
@@ -306,7 +319,7 @@ def by_a_wrapper(model: Any, batches: Any, lr: float = 0.1) -> list[float]:
         x, y = inputs[rank() :: world_size()], targets[rank() :: world_size()]
         optimizer.zero_grad()
         replica.weigh(len(y))
-        total = functional.cross_entropy(replica(x), y, reduction="sum")
+        total: Any = functional.cross_entropy(replica(x), y, reduction="sum")
         (total / len(y)).backward()
         replica.average()
         optimizer.step()

@@ -1,6 +1,6 @@
 """What notebook 16 asks beforehand."""
 
-from gpulearn.exercise.prediction import Choices, Number
+from gpulearn.exercise.prediction import Choices, Number, below
 
 PREDICTIONS = (
     Choices(
@@ -36,18 +36,12 @@ PREDICTIONS = (
             "nearly as many": "That would need images so much alike that a quarter of them "
             "teaches nearly as much as all.",
         },
-        came="sum(drifts['equal seeds only'].accuracies) / 4 / "
-        "drifts['gradients averaged'].accuracies[0]",
-        pick=lambda share: (
-            "about a quarter as many"
-            if share < 0.4
-            else "about half as many"
-            if share < 0.75
-            else "nearly as many"
-        ),
+        came="'{:.0%} as many'.format(sum(drifts['equal seeds only'].accuracies) / 4 "
+        "/ drifts['gradients averaged'].accuracies[0])",
+        pick=below({"about a quarter as many": 40, "about half as many": 75}, "nearly as many"),
     ),
     Choices(
-        "silent_with_own_digits",
+        "own_digits",
         {
             "a quarter to two fifths of all": "",
             "about half of all": "That would need digits that look like those that it has seen. "
@@ -72,7 +66,7 @@ PREDICTIONS = (
         "{away(added, one[1])[-1]:.0e} from rate 0.05'",
     ),
     Choices(
-        "weights_after_the_step",
+        "average_weights",
         {
             "for none": "That would need steps that depend on a gradient in a way that is not "
             "linear. Descent and momentum are sums of gradients times constants.",
@@ -109,7 +103,7 @@ PREDICTIONS = (
             "counts nothing: one digit is in both sums twice.",
             "the sums of right answers and of samples, unpadded": "",
         },
-        came="f\"{found['keep'][1]:.4%}, as one process finds, by sums without padding\"",
+        came="f\"{evaluated['keep'][1]:.4%}, as one process finds, by sums without padding\"",
     ),
     Number(
         "seen_by_nobody",
@@ -125,7 +119,7 @@ PREDICTIONS = (
         within=0.1,
     ),
     Choices(
-        "dropout_on_four_ranks",
+        "dropout_on_ranks",
         {
             "others on each rank": "That would need random numbers of their own. With one seed "
             "all four draw the same.",
@@ -155,7 +149,7 @@ PREDICTIONS = (
             "one. What each adds later, it alone has.",
             "gradients that differ from rank to rank": "",
         },
-        came="f\"ranks {apart['first']:.2g} apart\"",
+        came="f\"ranks {parted['first']:.2g} apart\"",
     ),
     Choices(
         "hidden_sending",

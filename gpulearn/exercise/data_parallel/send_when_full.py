@@ -76,7 +76,7 @@ def run(answer: Answer, case: Case) -> SeenBackwards:
     """Put the hooks on, go backward three times, take them off, and go once more."""
     build, groups, to_none = case.args
     model, log = numbered(build()), BackwardLog()
-    parameters = list(model.parameters())
+    parameters: list[Any] = list(model.parameters())
     for number, parameter in enumerate(parameters):
         parameter.register_post_accumulate_grad_hook(partial(log.gradient, number))
     buckets = [[parameters[number] for number in group] for group in groups]
@@ -163,10 +163,10 @@ def difference(got: SeenBackwards, wanted: SeenBackwards) -> str | None:
                 size = len(wanted.groups[other])
                 have = len(set(ready[:there]) & set(wanted.groups[other]))
                 return (
-                    f"{where}bucket {other} begins when {there} gradients are there, {have} of its "
-                    f"own {size}, expected {when}"
+                    f"{where}bucket {other} begins when the number of gradients is {there}, with "
+                    f"{have} of its own {size}; expected {when}"
                 )
-        return f"{where}{len(found)} buckets begin, expected {len(right)}"
+        return f"{where}the number of buckets that begin is {len(found)}, expected {len(right)}"
     if got.said:
         return got.said
     if got.stays:
@@ -278,7 +278,7 @@ answers.variant(
 
 
 @answers.right
-def with_sets(buckets: Sequence[Sequence[nn.Parameter]], begin: Callable[[int], object]) -> Any:
+def with_sets(buckets: Sequence[Sequence[Any]], begin: Callable[[int], object]) -> Any:
     waiting = [{id(parameter) for parameter in bucket} for bucket in buckets]
     queue = list(range(len(buckets)))
 
@@ -300,9 +300,7 @@ def with_sets(buckets: Sequence[Sequence[nn.Parameter]], begin: Callable[[int], 
 
 
 @answers.right
-def by_counting_up(
-    buckets: Sequence[Sequence[nn.Parameter]], begin: Callable[[int], object]
-) -> Any:
+def by_counting_up(buckets: Sequence[Sequence[Any]], begin: Callable[[int], object]) -> Any:
     calls = dict.fromkeys(range(len(buckets)), 0)
     turn = {"next": 0}
 

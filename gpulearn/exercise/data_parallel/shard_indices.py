@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import os
 import random
@@ -63,6 +64,7 @@ class SeenShards:
         shards: for each epoch, each rank's.
         again: of epoch 0 once more.
         other: of epoch 0 with another seed.
+        wider: of epoch 0 with one rank more, the rest kept.
         reseeds: whose own generator was seeded, which all else uses; "" if nobody's.
     """
 
@@ -73,6 +75,7 @@ class SeenShards:
     shards: tuple[Shards, ...]
     again: Shards
     other: Shards
+    wider: Shards
     reseeds: str
 
 
@@ -101,18 +104,20 @@ def run(answer: Answer, case: Case) -> SeenShards:
     """Ask for each rank's shard of three epochs, and of the first one again."""
     count, size, uneven, seed = case.args
 
-    def shards(epoch: int, seed: int | None) -> Shards:
+    def shards(epoch: int, seed: int | None, ranks: int = size, rest: str = uneven) -> Shards:
         found = []
-        for rank in range(size):
+        for rank in range(ranks):
             seed_all(rank)  # ranks share no random numbers
-            found.append(answer(count, rank, size, uneven=uneven, seed=seed, epoch=epoch))
+            found.append(answer(count, rank, ranks, uneven=rest, seed=seed, epoch=epoch))
         return tuple(map(listed, found))
 
     with undisturbed():
         all_shards = tuple(shards(epoch, seed) for epoch in EPOCHS)
         reseeds = reseeded(size - 1)
         other = () if seed is None else shards(0, seed + 70)
-        return SeenShards(count, size, uneven, seed, all_shards, shards(0, seed), other, reseeds)
+        wider = () if seed is None else shards(0, seed, size + 1, "keep")
+        again = shards(0, seed)
+        return SeenShards(count, size, uneven, seed, all_shards, again, other, wider, reseeds)
 
 
 def seed_all(rank: int) -> None:
@@ -211,6 +216,9 @@ def _shuffling(got: SeenShards) -> str | None:
             return (
                 f"in epoch {epoch}, half of the samples and more are where they were: shuffle all"
             )
+        steps = [one < other for one, other in itertools.pairwise(order)]
+        if not 0.1 <= sum(steps) / len(steps) <= 0.9:
+            return f"in epoch {epoch}, the list runs up or down nearly all the way: shuffle it"
     if got.again != got.shards[0]:
         return "epoch 0 has another order when it is asked for again"
     if len(set(map(str, orders))) < len(EPOCHS):
@@ -229,6 +237,12 @@ def _shuffling(got: SeenShards) -> str | None:
         return (
             f"samples {_said(sorted(cut[0]))} are dropped in every epoch, so that no rank ever "
             f"sees them: shuffle first, then cut off the end"
+        )
+    more = _rewoven(got.wider)
+    if any(map(operator.ne, orders[0], more)):
+        return (
+            f"{got.size} ranks and {got.size + 1} deal from lists in different orders, with one "
+            f"seed and epoch: the number of ranks must make no difference to the order"
         )
     if got.reseeds:
         return (
@@ -281,6 +295,17 @@ def _woven(got: SeenShards, shards: Shards) -> list[int]:
     """The list from which rank r took every size-th entry, from r on."""
     length = sum(map(len, shards))
     return [shards[place % got.size][place // got.size] for place in range(length)]
+
+
+def _rewoven(shards: Shards) -> list[int]:
+    """The list that was dealt out to these ranks, as far as all are lists."""
+    rounds = max((len(shard) for shard in shards if isinstance(shard, list)), default=0)
+    return [
+        shard[turn]
+        for turn in range(rounds)
+        for shard in shards
+        if isinstance(shard, list) and turn < len(shard)
+    ]
 
 
 def dealt(got: SeenShards, epoch: int) -> list[int]:
@@ -409,6 +434,11 @@ answers.edit(
     {SEEDS: "seed + rank + epoch"},
     "each rank shuffles in a way of its own, by seed + rank, so that shards overlap and samples "
     "are lost: all ranks make the same list, and each takes its part of it.",
+)
+answers.edit(
+    {SEEDS: "seed * size + epoch"},
+    "the order depends on the number of ranks: 2 ranks and 4 would not make the steps of the same "
+    "one process. Seed the generator with seed + epoch.",
 )
 answers.edit(
     {", generator=generator": ""},

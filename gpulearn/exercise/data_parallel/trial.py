@@ -29,6 +29,7 @@ __all__ = [
     "Ran",
     "ReplicaStep",
     "act",
+    "channels_last",
     "convolution",
     "difference",
     "expected",
@@ -51,6 +52,13 @@ def convolution() -> nn.Module:
     model = nn.Sequential(nn.Conv2d(1, 2, 3, bias=False), nn.ReLU(), head)
     model.register_parameter("temperature", nn.Parameter(torch.zeros(())))
     return model
+
+
+def channels_last() -> nn.Module:
+    """Two parameters, of 54 and 3 numbers; the filter's channels lie side by side in memory."""
+    model: Any = nn.Sequential(nn.Conv2d(2, 3, 3), nn.ReLU())
+    model.to(memory_format=torch.channels_last)
+    return nn.Sequential(*model)
 
 
 def tied() -> nn.Module:
@@ -93,7 +101,8 @@ class ReplicaStep:
             with torch.no_grad():
                 parameter.fill_(1 + number + rank / 4)
             gradient = self.gradient(rank, number, parameter)
-            parameter.grad = None if gradient is None else torch.from_numpy(gradient)
+            if gradient is not None:  # in the order in which the parameter lies in memory
+                parameter.grad = torch.empty_like(parameter).copy_(torch.from_numpy(gradient))
         return model
 
     def gradient(self, rank: int, number: int, parameter: Tensor) -> np.ndarray | None:

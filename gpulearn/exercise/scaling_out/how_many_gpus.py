@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
@@ -33,6 +32,7 @@ def cases() -> list[Case]:
         "20 s, 1 MB, 100 Gbit/s and 24 images only": (20.0, 1e6, fast, 24, 0.5),
         "0.001 s, 400 MB, 10 Gbit/s: one GPU alone": (0.001, 400e6, slow, 256, 0.5),
         "1 image": (3.0, 1e6, fast, 1, 0.5),
+        "0.2 s, 10 MB, 10 Gbit/s, 20 images that N need not divide": (0.2, 1e7, slow, 20, 0.5),
         "0.9 s, 60 MB, 1 GB/s without latency": (0.9, 60e6, Link(0, 1e9), 4096, 0.7),
         "2 s, 50 MB, a third of the time": (2.0, 50e6, Link(2e-3, 0.5e9), 300, 1 / 3),
     }
@@ -67,6 +67,11 @@ answers.edit(
 answers.edit(
     {BANDWIDTH: " / (link.bandwidth / 8)"},
     "the bytes count eightfold: size is in bytes, and link.bandwidth in bytes per second already.",
+)
+answers.edit(
+    {SHARE: "compute * math.ceil(batch / (gpus + 1)) / batch"},
+    "it counts whole images on the busiest GPU: here the computing is divided evenly, compute / N.",
+    math=math,
 )
 answers.edit(
     {BANDWIDTH: " * link.bandwidth"},
@@ -121,7 +126,7 @@ answers.edit(
 
 
 @answers.right
-def by_bisection(compute: float, size: float, link: Any, batch: int, least: float = 0.5) -> int:
+def by_bisection(compute: float, size: float, link: Link, batch: int, least: float = 0.5) -> int:
     def computing(n: int) -> float:
         sending = 2 * (n - 1) * link.latency + 2 * (n - 1) / n * size / link.bandwidth
         return compute / n / (compute / n + sending)
@@ -137,7 +142,7 @@ def by_bisection(compute: float, size: float, link: Any, batch: int, least: floa
 
 
 @answers.right
-def all_that_do(compute: float, size: float, link: Any, batch: int, least: float = 0.5) -> int:
+def all_that_do(compute: float, size: float, link: Link, batch: int, least: float = 0.5) -> int:
     good = [
         n
         for n in range(1, batch + 1)
@@ -148,7 +153,7 @@ def all_that_do(compute: float, size: float, link: Any, batch: int, least: float
 
 
 @answers.right
-def by_a_quadratic(compute: float, size: float, link: Any, batch: int, least: float = 0.5) -> int:
+def by_a_quadratic(compute: float, size: float, link: Link, batch: int, least: float = 0.5) -> int:
     # N(N − 1)·2α + (N − 1)·2S/β <= C·(1/least − 1)
     a, b = 2 * link.latency, 2 * size / link.bandwidth - 2 * link.latency
     c = -2 * size / link.bandwidth - compute * (1 / least - 1)

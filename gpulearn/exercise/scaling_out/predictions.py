@@ -21,8 +21,8 @@ PREDICTIONS = (
         "times",
         {
             64: "64 would need a step that can be shared as a whole.",
-            57.6: "57.6 is nine tenths of 64: the shared part is not done 0.9 times as fast, "
-            "it is gone but for a 64th, and the tenth stays.",
+            57.6: "57.6 is 0.9 · 64. The shared part takes a 64th of its time, and the tenth takes "
+            "as long as before.",
             10: "10 is the limit, with however many ranks.",
             6.4: "6.4 would be a tenth of 64.",
         },
@@ -112,11 +112,9 @@ PREDICTIONS = (
             "far more": "That would need ten steps of one rank to be worth more than ten steps "
             "of the mean.",
         },
-        came="often['parameters averaged'].mean_accuracy "
-        "- often['gradients averaged'].mean_accuracy",
-        pick=lambda more: (
-            "far fewer" if more < -0.1 else "about as many" if more < 0.1 else "far more"
-        ),
+        came="'{:+.0f} of 100'.format(100 * (often['parameters averaged'].mean_accuracy "
+        "- often['gradients averaged'].mean_accuracy))",
+        pick=below({"far fewer": -10, "about as many": 10}, "far more"),
     ),
     Choices(
         "rare_means",
@@ -152,14 +150,15 @@ PREDICTIONS = (
     ),
     Number(
         "how_many_losses",
-        "losses",
+        "",
         {
             2: "2 would be right if 5 ranks made other batches, or if a script started from "
             "other weights.",
             3: "3 would be right if each number of ranks made batches of its own.",
             4: "4 would need runs that differ in more than rounding.",
         },
-        came="len({*from_cells, *finished.stdout.split(chr(10))} - {''})",
+        came="len(set(__import__('re').findall('[0-9][.][0-9]+', "
+        "' '.join([*from_cells, finished.stdout]))))",
     ),
     Choices(
         "price_of_64",

@@ -17,8 +17,8 @@ GROWING = "lr + (target - lr) * step / warm_up"
 def cases() -> list[Case]:
     """Every step of a warm-up and after it; no warm-up; factors below and above 1; small rates."""
     works = [
-        *((step, 0.1, 8, 4) for step in (0, 1, 2, 3, 4, 5, 9, 100)),
-        *((step, 0.3, 2.5, 0) for step in (0, 1, 7)),
+        *((step, 0.1, 8, 4) for step in (0, 1, 2, 3, 4, 5, 9, 100, 50_000)),
+        *((step, 0.3, 2.5, 0) for step in (0, 1, 7, 10_000)),
         *((step, 0.02, 4, 1) for step in (0, 1, 2)),
         *((step, 0.5, 1, 10) for step in (0, 5, 20)),
         *((step, 1.6, 0.25, 5) for step in (0, 2, 5, 6)),
