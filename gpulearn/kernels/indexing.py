@@ -41,11 +41,11 @@ def blocks_for(n: int, block_size: int) -> int:
 
 @require.sizes("n", "block_size")
 def guard_cost(n: int, block_size: int) -> tuple[int, int, int]:
-    """What a guard costs: blocks, threads without an element, warps whose lanes part at it.
+    """What a guard costs: blocks, threads without an element, warps that diverge at it.
 
     Of a launch with no more blocks than n elements need, guarded by `if i < n`. At most one warp
-    parts: the one that holds both the last element and a thread beyond it. Each block begins with
-    a new warp (CUDA C++ Programming Guide, "SIMT Architecture").
+    diverges: the one that holds both the last element and a thread beyond it. Each block begins
+    with a new warp (CUDA C++ Programming Guide, "SIMT Architecture").
 
     Raises:
         BadInput: an argument is not a whole number above zero.

@@ -78,7 +78,8 @@ def stretch_points(points: Array, factors: Array, out: Array) -> None:
     """
     for k in range(cuda.grid(1), points.size, cuda.gridsize(1)):
         i, axis = k // 3, k % 3
-        out[i, axis] = factors[axis] * points[i, axis]
+        part = points[i, axis]
+        out[i, axis] = factors[axis] * part
 
 
 def stretched(points: Array, factors: Array, out: Array) -> tuple[Array]:

@@ -43,7 +43,7 @@ def test_a_learner_writes_a_kernel(notebook):
     notebook.screenshot("03-wrong-answer")
     notebook.type_into(stub, GUARDED)
     notebook.run(stub)
-    assert notebook.run(check).startswith("✓ vector_add is right in all 5 cases")
+    assert notebook.run(check).startswith("✓ vector_add is right in all 6 cases")
     notebook.screenshot("03-right-answer")
 
 

@@ -47,7 +47,7 @@ def test_a_learner_works_through_notebook_04(notebook):
         [*head, "for i in range(start, source.size, cuda.gridsize(1)):", "target[i] = source[i]"],
     )
     notebook.run(stub)
-    assert notebook.run(check).startswith("✓ copy_coalesced is right in all 5 cases")
+    assert notebook.run(check).startswith("✓ copy_coalesced is right in all 8 cases")
     notebook.screenshot("04-right")
 
 

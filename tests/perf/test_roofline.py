@@ -113,6 +113,18 @@ def test_the_gpus_that_the_course_names_are_there():
     assert wanted | {"RTX 3090", "RTX 4090", "RTX 4060 Laptop"} == set(GPUS)
 
 
+def test_the_memories_of_a_gpu_stand_in_one_row():
+    assert gpu_spec("T4").memories == {
+        "GPU": "T4",
+        "multiprocessors": "40",
+        "registers of each": "256 KB",
+        "L1 and shared memory of each": "96 KB",
+        "L2 of all": "4 MB",
+        "memory": "16 GB",
+        "bandwidth of memory": "320 GB/s",
+    }
+
+
 def test_data_sheets_agree_with_counts_of_units():
     # 2 operations for each unit and tick: units · clock (white papers)
     for name, units, clock in (

@@ -4,17 +4,18 @@ from gpulearn.exercise.prediction import Choices, Number
 
 PREDICTIONS = (
     Choices(
-        "two_copies",
+        "two_small_pictures",
         {
-            "one of them is wrong": "That would need a pixel that is left out or put elsewhere. "
-            "In both, each thread copies one pixel to its own place.",
-            "nothing": "That would be right if memory was delivered number by number, whoever "
-            "asks for them together.",
-            "one asks for twice as many bytes": "That would be right for numbers of 16 bytes, "
-            "two of which share a sector; a float32 has 4.",
-            "one asks for eight times as many bytes": "",
+            "both for the same: one pixel for each thread": "That would be right if memory was "
+            "delivered number by number.",
+            "every_eighth for an eighth of the bytes": "That would be right if it made fewer "
+            "pixels. Both small pictures have as many.",
+            "every_eighth for eight times as many bytes": "",
+            "every_eighth for 64 times as many bytes": "That would need rows in between to be "
+            "read as well. Memory comes in pieces of a row, and whole rows are left out.",
         },
-        came="f'{slow.totals.bytes_moved / fast.totals.bytes_moved:g} times as many bytes'",
+        came="'{:g} times as many bytes'.format(*(eighth.arrays['image'].bytes_moved / "
+        "cut.arrays['image'].bytes_moved,))",
     ),
     Number(
         "warps_of_a_block",
@@ -27,17 +28,6 @@ PREDICTIONS = (
         came="int(warp.copy_to_host().max()) + 1",
     ),
     Choices(
-        "block_of_33",
-        {
-            "as much as a block of 32": "That would need room for 33 threads in a warp.",
-            "a little more than a block of 32": "That would need a warp that costs as little as "
-            "the threads in it. A warp costs the same with one thread as with 32.",
-            "as much as a block of 64": "",
-        },
-        came="'{} instructions, as many as 64 threads: {}'.format("
-        "*(launches[f'{n} threads'].totals.instructions for n in (33, 64)))",
-    ),
-    Choices(
         "odd_lanes",
         {
             "they invert their pixels at the same time": "That would need two instructions at "
@@ -46,16 +36,6 @@ PREDICTIONS = (
             "they darken theirs too, for nothing": "That would need lanes that write what is "
             "wrong. A lane that is switched off reads and writes nothing.",
         },
-    ),
-    Number(
-        "warps_that_diverge",
-        "warps",
-        {
-            8640: "8,640 are all of them, as with stripes of one column.",
-            4320: "4,320 is half of all: as many take the one branch as the other, but each "
-            "takes one of them only.",
-        },
-        came="striped[32][0].totals.divergent_branches",
     ),
     Number(
         "sectors_of_neighbours",
@@ -92,16 +72,6 @@ PREDICTIONS = (
         came="f\"one for all, {gathered['one for all'].arrays['source'].sectors_per_load:g}\"",
     ),
     Number(
-        "stride_3",
-        "sectors",
-        {
-            8: "8 belongs to stride 2.",
-            16: "16 belongs to stride 4.",
-            11: "32 elements that are 3 apart span 94 elements, which is more than 11 sectors.",
-        },
-        came="found[2]['sectors']",
-    ),
-    Number(
         "factor_for_bytes",
         "times",
         {
@@ -109,7 +79,7 @@ PREDICTIONS = (
             4: "4 belongs to float64.",
             8: "8 would be right if a byte took the room of a float32.",
         },
-        came="float(found[0]['factor'])",
+        came="factors['uint8']",
     ),
     Number(
         "stride_8_falls_behind",
@@ -122,6 +92,19 @@ PREDICTIONS = (
         came="(walks[8].totals.sectors_per_load + walks[8].totals.sectors_per_store)"
         " / (walks[1].totals.sectors_per_load + walks[1].totals.sectors_per_store)",
     ),
+    Choices(
+        "two_copies",
+        {
+            "one of them is wrong": "That would need a pixel that is left out or put elsewhere. "
+            "In both, each thread copies one pixel to its own place.",
+            "nothing": "That would be right if neighbours in a column lay as close together in "
+            "memory as neighbours in a row.",
+            "the first asks for half as many bytes": "That would need lanes that share sectors "
+            "better when they stand below each other. Below each other they share none.",
+            "the first asks for eight times as many bytes": "",
+        },
+        came="f'{slow.totals.bytes_moved / fast.totals.bytes_moved:g} times as many bytes'",
+    ),
     Number(
         "square_blocks",
         "sectors",
@@ -132,7 +115,31 @@ PREDICTIONS = (
             4: "4 would be right for a warp that covers 8 columns or more.",
             2: "2 is the number of columns that a warp covers.",
         },
-        came="float(shapes[1]['x is the row'])",
+        came="shapes['16 × 16, x is the row'].totals.sectors_per_load",
+    ),
+    Choices(
+        "spared_by_caches",
+        {
+            "none: too many bytes are asked for": "That would be right if each request was for "
+            "new bytes. Seven of eight are for bytes that another warp of the block wants too.",
+            "L2 alone": "That would need blocks that touch more than an L1 holds.",
+            "both, L1 for a block and L2 for all": "",
+            "L1 alone": "That would need a picture and a copy that are larger than an L2 of 4 MB.",
+        },
+        came="gl.estimate(slow, 'T4').caches",
+    ),
+    Number(
+        "requests_on_the_way",
+        "requests",
+        {
+            1: "1 would be right if memory answered before the next request can be made.",
+            32: "32 would be right with twice the latency or twice the bandwidth.",
+            400: "400 would be one request in each cycle: 128 bytes in a cycle, for each of 40 "
+            "multiprocessors, are 25 times what memory delivers.",
+            632: "632 is for the whole GPU: 40 multiprocessors share them.",
+        },
+        came="each / 128",
+        within=0.3,
     ),
     Choices(
         "walk_on_a_gpu",
@@ -157,15 +164,6 @@ PREDICTIONS = (
         came="interleaved.totals.sectors_per_load",
     ),
     Number(
-        "planes",
-        "sectors",
-        {
-            12: "12 would be right if red, green and blue still lay side by side.",
-            1: "1 holds 8 numbers; the lanes want 32.",
-        },
-        came="planes.totals.sectors_per_load",
-    ),
-    Number(
         "transpose_read",
         "sectors",
         {
@@ -173,14 +171,5 @@ PREDICTIONS = (
             8: "8 would be right at 8 bytes from lane to lane; it is a whole row.",
         },
         came="to_rows.totals.sectors_per_load",
-    ),
-    Number(
-        "transpose_write",
-        "sectors",
-        {
-            4: "4 would need a lane to write another element than the one it has read.",
-            16: "16 would share the loss between both sides, as blocks of 16 × 16 do.",
-        },
-        came="naive.totals.sectors_per_store",
     ),
 )

@@ -12,21 +12,20 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.points import STRETCH_POINTS, stretch_points
 
-NUMBERS = (
-    "Every number of points is needed, and they lie one behind the other: let the lanes of a warp "
-    "take 32 numbers that are neighbours, whichever point these belong to."
-)
+NUMBERS = "Let 32 lanes take 32 numbers that lie side by side."
 ONCE = "Each number is to be done once: go on by the number of threads in the whole grid."
 FLOAT32 = "Points and factors are float32: multiply them as they are."
 ROUNDS = "for k in range(cuda.grid(1), points.size, cuda.gridsize(1)):"
 PLACE = "i, axis = k // 3, k % 3"
-BODY = "        out[i, axis] = factors[axis] * points[i, axis]"
+PART = "        part = points[i, axis]"
+BODY = "        out[i, axis] = factors[axis] * part"
 
 answers = Answers(stretch_points)
 answers.give(
     {
         ROUNDS: "i = cuda.grid(1)\n    if i < points.shape[0]:",
         PLACE: "for axis in range(3):",
+        PART: f"    {PART}",
         BODY: f"    {BODY}",
     }
 )
@@ -62,6 +61,13 @@ def read_as_rows(points: Any, factors: Any, out: Any) -> None:
         out[i, 0] = factors[0] * x
         out[i, 1] = factors[1] * y
         out[i, 2] = factors[2] * z
+
+
+@answers.wrong(NUMBERS)
+def two_neighbours(points: Any, factors: Any, out: Any) -> None:
+    for first in range(2 * cuda.grid(1), points.size, 2 * cuda.gridsize(1)):
+        for k in range(first, min(first + 2, points.size)):
+            out[k // 3, k % 3] = points[k // 3, k % 3] * factors[k % 3]
 
 
 @answers.wrong(NUMBERS)
@@ -143,5 +149,7 @@ EXERCISE = kernel_exercise(
         budgets.sectors_per_request(4, advice=NUMBERS),
         budgets.float64(advice=FLOAT32),
         budgets.operations(lambda launch: 6 * launch.args[0].size // 5, advice=ONCE),
+        budgets.bytes_moved(lambda launch: launch.args[0].nbytes * 9 // 8, of=0, advice=NUMBERS),
+        budgets.bytes_moved(lambda launch: launch.args[2].nbytes * 9 // 8, of=2, advice=NUMBERS),
     ),
 )

@@ -1,4 +1,4 @@
-"""What a guard costs, foreseen: blocks, idle threads, warps that part."""
+"""What a guard costs, foreseen: blocks, idle threads, warps that diverge."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpulearn.require import shown
 
 answers = Answers(guard_cost)
 
-PARTS = ("blocks", "idle threads", "warps that part")
+PARTS = ("blocks", "idle threads", "warps that diverge")
 PARTING = "idle > 0 and last % 32 > 0"
 
 
@@ -43,8 +43,8 @@ answers.edit(
 )
 answers.edit(
     {PARTING: "idle > 0"},
-    "threads without an element need not part a warp: where the end lies between two warps, each "
-    "warp is of one mind.",
+    "threads without an element need not make a warp diverge: where the end lies between two "
+    "warps, all lanes of each agree.",
 )
 answers.edit(
     {PARTING: "n % 32 > 0"},
@@ -53,7 +53,7 @@ answers.edit(
 )
 answers.edit(
     {PARTING: "last % 32 > 0"},
-    "where every thread of the last block has an element, no warp parts, not even one of fewer "
+    "where every thread of the last block has an element, no warp diverges, not even one of fewer "
     "than 32 lanes: lanes that do not exist do not disagree.",
 )
 answers.edit(
@@ -62,7 +62,7 @@ answers.edit(
 )
 answers.edit(
     {"int(parting)": "-(-idle // 32)"},
-    "that is how many warps hold the idle threads: a warp in which all are idle does not part.",
+    "that is how many warps hold the idle threads: a warp in which all are idle does not diverge.",
 )
 answers.edit(
     {"int(parting)": "blocks * parting"},
@@ -113,7 +113,7 @@ def difference(got: Any, expected: Any) -> str | None:
 
 
 EXERCISE = Exercise(
-    task="Say how many blocks a launch needs, how many threads idle, how many warps part.",
+    task="Say how many blocks a launch needs, how many threads idle, how many warps diverge.",
     reference=guard_cost,
     cases=cases,
     difference=difference,

@@ -25,7 +25,7 @@ PREDICTIONS = (
             258: "258 would be right if pixels were counted from 1.",
             28: "28 is 7 blocks of 4: 125 is the number of threads in a block.",
         },
-        came="2 * 125 + 7",
+        came="pixel",
     ),
     Choices(
         "what_crosses_the_link",
@@ -60,16 +60,6 @@ PREDICTIONS = (
             "the launch is refused": "That would need the launch to know how many pixels there "
             "are. It knows only blocks and threads.",
         },
-    ),
-    Number(
-        "past_the_guard",
-        "of 512 threads",
-        {
-            512: "512 would be right without the guard.",
-            499: "499 is the last index; with index 0 that makes one more.",
-            12: "12 is how many do not.",
-        },
-        came="out_there.size",
     ),
     Choices(
         "three_blocks",
@@ -134,28 +124,40 @@ PREDICTIONS = (
         },
     ),
     Choices(
-        "right_shapes",
+        "busy_with_one_warp",
         {
-            "those whose width and height divide the picture": "That would need a kernel without "
-            "a guard.",
-            "those with a multiple of 32 threads": "That is about speed: a warp that is not full "
-            "still does what it has to do.",
-            "all but (1, 1)": "Blocks of one thread waste 31 of 32 lanes, and every pixel still "
-            "has a thread.",
-            "all of them": "",
+            "nearly always": "That would need waits that are short beside the work. They are 20 "
+            "times as long.",
+            "about half of the time": "That would need waits as long as the work: 20 cycles each, "
+            "not 400.",
+            "about a twentieth of the time": "",
+            "never": "That would need a warp that only waits. This one has 20 instructions "
+            "between two waits.",
         },
+        came="f'{alone:.1%} of the cycles'",
     ),
     Number(
-        "pixels_of_few_threads",
-        "pixels",
+        "warps_that_hide",
+        "warps",
         {
-            128: "128 would be one block. There are 8.",
-            1023: "1,023 is the last index; with index 0 that makes one more.",
-            300000: "300,000 would need threads that go on after their first pixel.",
-            8: "8 would be one thread for each block.",
+            4: "4 is the number of schedulers; the question is about one of them.",
+            32: "32 is the number of lanes of a warp, and of the warps that a T4 holds in all.",
+            400: "400 would be right if a warp had one instruction between two waits, not 20.",
+            10: "10 would hide half of the wait: 10 · 20 cycles of work in 420.",
         },
-        came="np.count_nonzero(out_there.copy_to_host())",
-        within=0.001,
+        came="next(warps for warps in shares if shares[warps] > 0.99)",
+        within=0.05,
+    ),
+    Number(
+        "warps_of_large_blocks",
+        "warps",
+        {
+            48: "48 would need one block and a half. A block is held whole or not at all.",
+            64: "64 would be two blocks, 2,048 threads: there is room for 1,536.",
+            1: "1 is the number of blocks; each has 32 warps.",
+            16: "16 would be what is left empty.",
+        },
+        came="large.warps",
     ),
     Choices(
         "strides_of_thread_3",
