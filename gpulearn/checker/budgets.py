@@ -25,6 +25,7 @@ __all__ = [
     "contention",
     "divergence",
     "float64",
+    "instructions",
     "lanes",
     "operations",
     "requests",
@@ -84,7 +85,7 @@ def bank_conflicts(limit: float, *, advice: str) -> Budget:
         if means.get(worst, 0) <= limit + SLACK:
             return None
         return (
-            f"{_line(report, worst)} meets {means[worst]:.3g} bank conflicts per request, "
+            f"{_line(report, worst)} meets {_many(means[worst], 'bank conflict')} per request, "
             f"the budget is {limit:g}"
         )
 
@@ -98,7 +99,7 @@ def _conflicts(counts: Counts) -> float:
 
 
 def barriers(limit: int | Callable[[Launch], int], *, advice: str) -> Budget:
-    """At most so many barriers that each block passes."""
+    """At most so many barriers that each warp passes."""
 
     def excess(report: Report, launch: Launch) -> str | None:
         blocks, threads = (x * y * z for x, y, z in (report.grid, report.block))
@@ -106,7 +107,7 @@ def barriers(limit: int | Callable[[Launch], int], *, advice: str) -> Budget:
         allowed = limit(launch) if callable(limit) else limit
         if count <= allowed + SLACK:
             return None
-        return f"each block passes {count:.3g} barriers, the budget is {allowed}"
+        return f"each warp passes {_many(count, 'barrier')}, the budget is {allowed}"
 
     return Budget(excess, advice)
 
@@ -217,6 +218,19 @@ def shared_passes(limit: int, *, advice: str) -> Budget:
     return Budget(excess, advice)
 
 
+def instructions(limit: float, *, advice: str) -> Budget:
+    """At most so many statements that each warp carries out, on average."""
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        blocks, threads = (x * y * z for x, y, z in (report.grid, report.block))
+        mean = report.totals.instructions / (blocks * -(-threads // WARP))
+        if mean <= limit:
+            return None
+        return f"each warp carries out {mean:.0f} statements, the budget is {limit:g}"
+
+    return Budget(excess, advice)
+
+
 def lanes(*, advice: str) -> Budget:
     """More than a lane or two of each warp have to work, on average over the launch."""
 
@@ -254,6 +268,10 @@ def operations(limit: Callable[[Launch], int], *, advice: str) -> Budget:
         return f"it does {count:,} floating-point operations, the budget is {allowed:,}"
 
     return Budget(excess, advice)
+
+
+def _many(count: float, what: str) -> str:
+    return f"{count:.3g} {what}{'s' * (f'{count:.3g}' != '1')}"
 
 
 def _line(report: Report, number: int) -> str:

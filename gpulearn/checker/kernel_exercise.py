@@ -17,6 +17,7 @@ from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.budgets import ALONE, Budget, lanes
 from gpulearn.checker.exercise import Case, Exercise, Refused
 from gpulearn.checker.launches import Launch
+from gpulearn.checker.stubs import uncalled
 from gpulearn.device import selection
 from gpulearn.errors import MachineFault
 from gpulearn.kernels.specification import Specification, poison
@@ -177,6 +178,8 @@ def no_kernel(answer: Answer) -> str | None:
     """
     decorator = f"write @cuda.jit over def {getattr(answer, '__name__', 'kernel')}(…)"
     options = getattr(answer, "targetoptions", {})
+    if named := uncalled(answer):
+        return f"{named} is named and not called: write {named}() with parentheses."
     if getattr(answer, "device", False) is True or options.get("device"):
         return "it is a device function, which only kernels can call: leave out device=True."
     if hasattr(answer, "griddim") or isinstance(answer, Configured):

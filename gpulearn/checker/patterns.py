@@ -114,10 +114,13 @@ def _steady(got: Array, expected: Array, name: str) -> str | None:
         return None
     most = np.unravel_index(np.abs(expected).argmax(), expected.shape)
     factor = float(got[most]) / float(expected[most])
-    if factor and _close((got / factor).astype(expected.dtype), expected):
-        return f"every element of {name} is {factor:.4g} times what it should be"
     more = float(got.flat[0]) - float(expected.flat[0])
-    if _close((got - more).astype(expected.dtype), expected):
+    with np.errstate(invalid="ignore"):  # a whole number that is out of range is not close
+        scaled = (got / factor).astype(expected.dtype) if factor else got
+        moved = (got - more).astype(expected.dtype)
+    if factor and _close(scaled, expected):
+        return f"every element of {name} is {factor:.4g} times what it should be"
+    if _close(moved, expected):
         way = "large" if more > 0 else "small"
         return f"every element of {name} is too {way} by {abs(more):.4g}"
     return None

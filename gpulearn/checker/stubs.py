@@ -12,9 +12,10 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["drift", "is_stub", "notebook_source", "same_code", "unwrapped"]
+__all__ = ["drift", "is_stub", "notebook_source", "same_code", "uncalled", "unwrapped"]
 
 Function = ast.FunctionDef
+WAITING = ("syncthreads", "syncwarp", "threadfence")
 
 
 def is_stub(answer: Callable[..., Any]) -> bool:
@@ -115,6 +116,15 @@ def unwrapped(function: Callable[..., Any]) -> Any:
         return inspect.unwrap(function)
     except ValueError:  # a wrapper of itself
         return function
+
+
+def uncalled(function: Callable[..., Any]) -> str | None:
+    """A barrier or fence of `cuda` that stands alone on a line without being called."""
+    for node in ast.walk(_definition(function) or ast.Pass()):
+        match node:
+            case ast.Expr(value=ast.Attribute(attr=name)) if name.startswith(WAITING):
+                return ast.unparse(node)
+    return None
 
 
 def _head(node: ast.stmt) -> str:

@@ -379,7 +379,7 @@ def test_other_budgets():
         budgets.bank_conflicts, 0
     )
     assert said(budgets.bank_conflicts, 31) is None
-    assert "each block passes 1 barriers, the budget is 0" in said(budgets.barriers, 0)
+    assert "each warp passes 1 barrier, the budget is 0" in said(budgets.barriers, 0)
     assert said(budgets.barriers, 1) is None
     assert "does 512 atomic operations on out, the budget is 3" in said(
         budgets.atomics, lambda launch: 3, of=1

@@ -6,10 +6,11 @@ from numba import float32
 
 from gpulearn import cuda
 from gpulearn.kernels.matmul_ladder import TILE
-from gpulearn.kernels.matmul_registers import ALONG, COLUMNS, DEPTH, DOWN, HIGH, ROWS, WIDE
+from gpulearn.kernels.matmul_registers import ALONG, COLUMNS, DEPTH, DOWN, HIGH, ROWS, STRIP, WIDE
 
 EDGE = TILE + 1
 SUMS = HIGH * WIDE
+ELEMENTS = ROWS * DEPTH
 
 
 @cuda.jit(device=True)
@@ -209,10 +210,44 @@ def registers_row_by_row(a, b, c):
                 c[i, j] = sums[r, s]
 
 
+def intensity_of_a_block(rows, columns, n):
+    flops, moved = 0, 4 * rows * columns
+    for _ in range(n):
+        flops += 2 * rows * columns
+        moved += 4 * (rows + columns)
+    return flops / moved
+
+
+def strip_by_halves(a, b, c):
+    tiles = cuda.shared.array((2, ELEMENTS), np.float32)
+    sums = cuda.local.array(STRIP, np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    me = y * COLUMNS + x
+    row, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
+    for r in range(STRIP):
+        sums[r] = 0
+    for k in range(0, a.shape[1], DEPTH):
+        i, q = row + me // DEPTH, k + me % DEPTH
+        tiles[0, me] = a[i, q] if i < a.shape[0] and q < a.shape[1] else np.float32(0)
+        q, j = k + y, left + x
+        tiles[1, me] = b[q, j] if q < b.shape[0] and j < b.shape[1] else np.float32(0)
+        cuda.syncthreads()
+        for q in range(DEPTH):
+            above = tiles[1, q * COLUMNS + x]
+            for r in range(STRIP):
+                sums[r] += tiles[0, (y * STRIP + r) * DEPTH + q] * above
+        cuda.syncthreads()
+    for r in range(STRIP):
+        if row + y * STRIP + r < c.shape[0] and left + x < c.shape[1]:
+            c[row + y * STRIP + r, left + x] = sums[r]
+
+
 RIGHT = {
     "matmul_naive": (naive_by_helper, naive_backwards),
     "matmul_coalesced": (coalesced_strided, coalesced_numba, coalesced_by_fma),
     "matmul_tiled": (tiled_by_number, tiled_while_padded, tiled_one_array),
+    "tile_intensity": (intensity_of_a_block,),
+    "matmul_register_strip": (strip_by_halves,),
     "matmul_register_tiled": (registers_flat_sums, registers_row_by_row),
 }
 

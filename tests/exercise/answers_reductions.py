@@ -261,12 +261,47 @@ def softmax_rows_in_strides(scores, out):
         row += warps
 
 
+def last_by_turned_ticket(values, sums, ticket, total):
+    part = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        part += values[i]
+    part = warp_total(part)
+    if cuda.laneid > 0:
+        return
+    sums[cuda.blockIdx.x] = part
+    cuda.threadfence()
+    before = cuda.atomic.add(ticket, 0, 1)
+    if before + 1 < cuda.gridDim.x:
+        return
+    cuda.threadfence()
+    whole = np.float32(0)
+    b = sums.size
+    while b > 0:
+        b -= 1
+        whole += sums[b]
+    total[0] = whole
+    cuda.atomic.sub(ticket, 0, before + 1)
+
+
+def compacted_bit_by_bit(values, limit, kept, counts):
+    i = cuda.grid(1)
+    mine = values[i] if i < values.size else limit
+    votes = cuda.ballot_sync(ALL, mine > limit)
+    first = i - cuda.laneid
+    if mine > limit:
+        kept[first + cuda.popc(votes << (32 - cuda.laneid) & ALL)] = mine
+    if i == first and first < values.size:
+        counts[first // 32] = cuda.popc(votes)
+
+
 RIGHT = {
     "histogram_shared": (counted_in_turns, counted_runs_of_blocks),
     "sum_blocks": (summed_by_warps, summed_tree_down),
     "warp_sum": (warp_butterfly, warp_up, warp_whole_warps_leave),
-    "exclusive_scan": (scanned_two_buffers, scanned_minus_own, scanned_by_warps),
+    "grid_sum_last": (last_by_turned_ticket,),
     "softmax_rows": (softmax_by_helpers, softmax_online, softmax_rows_in_strides),
+    "exclusive_scan": (scanned_two_buffers, scanned_minus_own, scanned_by_warps),
+    "compact_warps": (compacted_bit_by_bit,),
 }
 
 

@@ -15,6 +15,7 @@ CELLS = TILE * PADDED
 HALVES = (64, 32, 16, 8, 4, 2, 1)
 WIDE = 40
 POWERS = 2 * BLOCK
+FRAMED = BLOCK + 2
 
 
 @cuda.jit(device=True)
@@ -200,11 +201,51 @@ def reverse_numba(a):
         a[start + t] = s[n - t - 1]
 
 
+def smooth_padded(a, out):
+    cells = cuda.shared.array(FRAMED, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    length = min(BLOCK, a.size - i + t)
+    mine = a[i] if t < length else np.float32(0)
+    for _ in range(3):
+        if t < length:
+            cells[t + 1] = mine
+            if t == 0:
+                cells[0] = mine
+            if t == length - 1:
+                cells[length + 1] = mine
+        sync()
+        if t < length:
+            mine = (cells[t] + mine + cells[t + 2]) / np.float32(3)
+        sync()
+    if t < length:
+        out[i] = mine
+
+
+def passes_by_numpy(side, width):
+    lane = np.arange(32)
+    words = np.unique(lane % side * width + lane // side)
+    return np.bincount(words % 32).max()
+
+
+def passes_by_bank(side, width):
+    most = 0
+    for bank in range(32):
+        found = set()
+        for lane in range(32):
+            word = (lane % side) * width + lane // side
+            if word % 32 == bank:
+                found.add(word)
+        most = max(most, len(found))
+    return most
+
+
 RIGHT = {
     "reverse_block": (reverse_aliases, reverse_by_registers, reverse_numba),
-    "stencil_1d": (stencil_centre_and_ends, stencil_padding_first),
-    "transpose_tiled": (turned_by_column_tile, turned_flat_tile, turned_rotated),
+    "smooth_block": (smooth_padded,),
     "block_sum": (sum_by_tuple, sum_first_pair_from_global),
+    "column_passes": (passes_by_numpy, passes_by_bank),
+    "transpose_tiled": (turned_by_column_tile, turned_flat_tile, turned_rotated),
+    "stencil_1d": (stencil_centre_and_ends, stencil_padding_first),
     "conv2d_tiled": (blur_numbered, blur_zero_then_fill),
 }
 
@@ -415,7 +456,61 @@ def sum_everybody_clears(a, out):
         out[cuda.blockIdx.x] = partial[0]
 
 
+def smooth_waits_for_its_warp(a, out):
+    cells = cuda.shared.array(BLOCK, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    last = min(BLOCK, a.size - i + t) - 1
+    if t <= last:
+        cells[t] = a[i]
+    sync()
+    for _ in range(3):
+        mean = np.float32(0)
+        if t <= last:
+            mean = cells[max(t - 1, 0)] + cells[t] + cells[min(t + 1, last)]
+        cuda.syncwarp()
+        if t <= last:
+            cells[t] = mean / np.float32(3)
+        sync()
+    if t <= last:
+        out[i] = cells[t]
+
+
+def stencil_halo_to_registers(a, out):
+    window = cuda.shared.array(BLOCK, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    window[t] = a[i] if i < a.size else np.float32(0)
+    total = np.float32(0)
+    for k in range(-RADIUS, RADIUS + 1):
+        if not 0 <= t + k < BLOCK and 0 <= i + k < a.size:
+            total += a[i + k]
+    cuda.syncthreads()
+    if i < out.size:
+        for k in range(-RADIUS, RADIUS + 1):
+            if 0 <= t + k < BLOCK:
+                total += window[t + k]
+        out[i] = total
+
+
+def reverse_names_the_barrier(a):
+    cells = cuda.shared.array(BLOCK, np.float32)
+    t, start = cuda.threadIdx.x, cuda.blockIdx.x * BLOCK
+    length = min(BLOCK, a.size - start)
+    if t < length:
+        cells[t] = a[start + t]
+    cuda.syncthreads  # noqa: B018
+    if t < length:
+        a[start + t] = cells[length - 1 - t]
+
+
+def passes_of_rows(side, width):
+    return -(-32 // width)
+
+
 WRONG = [
+    ("smooth_block", smooth_waits_for_its_warp, "race on cells["),
+    ("stencil_1d", stencil_halo_to_registers, "from the shared window alone"),
+    ("reverse_block", reverse_names_the_barrier, "write cuda.syncthreads() with parentheses."),
+    ("column_passes", passes_of_rows, "for side, width = 32, 32, it returns 1, expected 32"),
     ("stencil_1d", stencil_nan_beyond, "(only at the edges), first out[0] is nan, expected"),
     ("block_sum", sum_half_mask, "the bit of lane 16 must be set."),
     ("block_sum", sum_everybody_clears, "no barrier between them."),

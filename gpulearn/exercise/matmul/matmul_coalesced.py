@@ -30,7 +30,7 @@ from gpulearn.kernels.matmul_ladder import MATMUL_COALESCED, matmul_coalesced
 from gpulearn.kernels.specification import blocks_along
 
 answers = Answers(matmul_coalesced)
-BLOCK = (32, 4)
+BLOCKS = ((32, 4), (32, 8), (64, 2))  # each in turn
 NEIGHBOURS = "Lanes of a warp differ in x: let x be the column, the last index of B and of C."
 ONE_EACH = "Let each thread add up one element of C, that of its own row and column."
 
@@ -39,11 +39,13 @@ def cases() -> list[Launch]:
     """Odd sizes for the results; rows that begin with a sector for the budget."""
     measured = (64, 24, 64)
     made = []
-    for m, n, p in ((35, 20, 35), (33, 5, 20), (10, 40, 61), (1, 9, 30), measured):
+    sizes = ((35, 20, 35), (33, 5, 20), (10, 40, 61), (1, 9, 30), measured)
+    for number, (m, n, p) in enumerate(sizes, start=2):
+        block = BLOCKS[number % len(BLOCKS)]
         # blocks enough for either axis to count rows: the mapping must not fail for want of them
-        grid = blocks_along((max(m, p), max(m, p)), BLOCK)
+        grid = blocks_along((max(m, p), max(m, p)), block)
         chosen = (m, n, p) == measured
-        made.append(launch(MATMUL_COALESCED, m, n, p, grid, BLOCK, measured=chosen))
+        made.append(launch(MATMUL_COALESCED, m, n, p, grid, block, measured=chosen))
     return made
 
 
@@ -96,6 +98,15 @@ answers.edit(*LAST_PRODUCT)
 answers.edit(*NEVER_ADDED)
 answers.edit({"c[i, j] = total": "pass"}, "nothing is ever written to c.")
 answers.edit({"np.float32(0)": "0.0"}, FLOAT64)
+
+
+answers.edit(
+    {
+        "cuda.grid(2)": "cuda.blockIdx.x * 32 + cuda.threadIdx.x, "
+        "cuda.blockIdx.y * 4 + cuda.threadIdx.y"
+    },
+    "a block has not always 32 × 4 threads: cuda.grid(2), or cuda.blockDim.x and cuda.blockDim.y.",
+)
 
 
 @answers.right

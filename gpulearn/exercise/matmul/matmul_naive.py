@@ -25,13 +25,15 @@ from gpulearn.exercise.matmul.products import (
 from gpulearn.kernels.matmul_ladder import MATMUL_NAIVE, matmul_naive
 
 answers = Answers(matmul_naive)
-BLOCK = (16, 8)
 
 
 def cases() -> list[Launch]:
     """Square, wide, high, with threads left over, and with a single row or column."""
-    sizes = ((32, 32, 32), (33, 5, 20), (17, 40, 61), (1, 9, 30), (30, 3, 1))
-    return [launch(MATMUL_NAIVE, *s, block=BLOCK) for s in sizes]
+    sizes = (
+        *((32, 32, 32, (16, 8)), (33, 5, 20, (8, 16)), (17, 40, 61, (16, 8))),
+        *((1, 9, 30, (4, 32)), (30, 3, 1, (12, 5))),
+    )
+    return [launch(MATMUL_NAIVE, *s[:3], block=s[3]) for s in sizes]
 
 
 answers.edit(*BLOCK_IGNORED)
@@ -62,6 +64,15 @@ answers.edit(
 answers.edit({"np.float32(0)": "0.0"}, FLOAT64)
 
 answers.variant(SUMS_IN_C)
+
+
+answers.edit(
+    {
+        "cuda.grid(2)": "cuda.blockIdx.x * 16 + cuda.threadIdx.x, "
+        "cuda.blockIdx.y * 8 + cuda.threadIdx.y"
+    },
+    "a block has not always 16 × 8 threads: cuda.grid(2), or cuda.blockDim.x and cuda.blockDim.y.",
+)
 
 
 @answers.right

@@ -141,6 +141,22 @@ def by_shared_memory(values: Any, limit: Any, kept: Any, counts: Any) -> None:
         counts[i // WARP] = together
 
 
+@answers.wrong(VOTE)
+def lane_by_lane(values: Any, limit: Any, kept: Any, counts: Any) -> None:
+    i, lane = cuda.grid(1), cuda.laneid
+    mine = values[i] if i < values.size else limit
+    wish = 1 if mine > limit else 0
+    before, together = 0, 0
+    for k in range(WARP):
+        other = cuda.shfl_sync(FULL_WARP, wish, k)
+        together += other
+        before += other if k < lane else 0
+    if wish:
+        kept[i - lane + before] = mine
+    if lane == 0 and i < values.size:
+        counts[i // WARP] = together
+
+
 # a vote asks nobody who has left
 answers.variant({"    wanted = i": "    if i >= values.size:\n        return\n    wanted = i"})
 answers.variant(
@@ -185,5 +201,6 @@ EXERCISE = kernel_exercise(
         budgets.shared_passes(0, advice=REGISTERS),
         budgets.barriers(0, advice=REGISTERS),
         budgets.requests(requests, advice=VOTE),
+        budgets.instructions(60, advice=VOTE),  # a scan by five shuffles takes 33
     ),
 )

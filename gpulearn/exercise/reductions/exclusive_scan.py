@@ -13,8 +13,8 @@ from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.scan import EXCLUSIVE_SCAN, SCAN_THREADS, exclusive_scan
 
 ONE_BY_ONE = (
-    "One thread goes along while the others wait: let all threads add at once, in rounds with "
-    "a step that doubles."
+    "Let all threads add at once, in rounds with a step that doubles: each round needs few passes "
+    "over shared memory."
 )
 READ_ONCE = (
     "Read each value once, into shared memory, and let the threads use each other's sums in rounds."

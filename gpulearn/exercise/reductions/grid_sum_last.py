@@ -9,9 +9,11 @@ import numpy as np
 from gpulearn import cuda
 from gpulearn.checker import budgets
 from gpulearn.checker.answers import Answers
+from gpulearn.checker.budgets import Budget
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.grid_sum import GRID_SUM_LAST, grid_sum_last
 from gpulearn.kernels.reduction import FULL_WARP
+from gpulearn.simt.report.report import Report
 
 FLOAT32 = "A literal such as 0.0 is float64: start sums with np.float32(0)."
 ONCE = "Each value is needed by one thread alone: those one grid apart, from cuda.grid(1) on."
@@ -53,6 +55,14 @@ def cases() -> list[Launch]:
         )
         for n, grid in shapes
     ]
+
+
+def undrawn(report: Report, launch: Launch) -> str | None:
+    """Whether there are blocks that draw no ticket."""
+    drawn = report.arrays[launch.names(report)[2]].atomics
+    if drawn >= launch.args[1].size:
+        return None
+    return f"{drawn} tickets are drawn by {launch.args[1].size} blocks, the budget is one for each"
 
 
 answers.edit(GIVEN, "a block's ticket may be seen before its sum: a fence belongs between the two.")
@@ -121,6 +131,24 @@ def without_the_sums(values: Any, sums: Any, ticket: Any, total: Any) -> None:
             cuda.atomic.exch(ticket, 0, 0)
 
 
+@answers.wrong(ALONE)
+def by_a_grid_barrier(values: Any, sums: Any, ticket: Any, total: Any) -> None:
+    everybody = cuda.cg.this_grid()
+    part = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        part += values[i]
+    for step in (16, 8, 4, 2, 1):
+        part += cuda.shfl_down_sync(FULL_WARP, part, step)
+    if cuda.threadIdx.x == 0:
+        sums[cuda.blockIdx.x] = part
+    everybody.sync()
+    if cuda.grid(1) == 0:
+        whole = np.float32(0)
+        for b in range(sums.size):
+            whole += sums[b]
+        total[0] = whole
+
+
 @answers.right
 def by_butterfly_and_wrapping_ticket(values: Any, sums: Any, ticket: Any, total: Any) -> None:
     me = cuda.threadIdx.x
@@ -154,6 +182,7 @@ EXERCISE = kernel_exercise(
     alone=ALONE,
     budgets=(
         budgets.float64(advice=FLOAT32),
+        Budget(undrawn, ALONE),
         budgets.atomics(lambda launch: int(launch.grid) + 1, of=2, advice=ONE_TICKET),  # type: ignore[arg-type]
         budgets.bytes_moved(lambda launch: 2 * launch.args[0].nbytes, of=0, advice=ONCE),
     ),

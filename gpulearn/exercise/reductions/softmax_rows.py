@@ -14,7 +14,7 @@ from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.reduction import FULL_WARP, WARP
 from gpulearn.kernels.softmax import SOFTMAX_ROWS, softmax_rows
 
-FLOAT32 = "A literal such as 0.0 is float64: start sums with np.float32(0)."
+FLOAT32 = "A literal such as 0.0, and math.inf too, is a float64: write np.float32(…) around it."
 SHARE_OUT = (
     "Each lane goes along its own part of the row, every 32nd score, and shuffles bring the lanes' "
     "results together."
@@ -59,6 +59,8 @@ def cases() -> list[Launch]:
     ]
     # neither another score of the row nor the largest of another row will do for its maximum
     far_apart = 400 * np.arange(-2, 3)[:, None] + rng.uniform(-150, 150, (5, 40))
+    lowest = -1e35 * rng.integers(1, 4, (3, 40))
+    made.append(launch("3 rows of 40 scores below −1e35, one block of 96", lowest, 96))
     return [*made, launch("5 rows of 40 scores from −950 to 950, 2 blocks of 96", far_apart, 96)]
 
 
@@ -90,12 +92,12 @@ answers.edit({" / total": ""}, "the rows do not add up to 1: divide by the sum."
 answers.edit(
     {"-math.inf": "0"},
     "the search for the largest score starts at 0, so far below 0 every exp becomes 0: start at "
-    "-math.inf, or at one of the row's scores.",
+    "np.float32(-math.inf), or at one of the row's scores.",
 )
 answers.edit(
-    {"-math.inf": "-1000"},
+    {"-math.inf": "-1e30"},
     "the search for the largest score starts at a number that a row's scores may lie below: start "
-    "at -math.inf, or at one of the row's scores.",
+    "at np.float32(-math.inf), or at one of the row's scores.",
 )
 answers.edit(
     {"xor_sync(FULL_WARP, total": "down_sync(FULL_WARP, total"},
@@ -198,7 +200,7 @@ def maximum_and_sum_in_one_pass(scores: Any, out: Any) -> None:
     row = cuda.grid(1) // WARP
     if row >= scores.shape[0]:
         return
-    largest = np.float32(-1e30)
+    largest = np.float32(-3.4e38)  # the least that a float32 can be, nearly
     total = np.float32(0)
     for j in range(cuda.laneid, scores.shape[1], WARP):
         higher = max(largest, scores[row, j])

@@ -13,7 +13,7 @@ from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.reduction import FULL_WARP, SUM_BLOCKS, THREADS, sum_blocks
 
 FLOAT32 = "A literal such as 0.0 is float64: start the sum with np.float32(0)."
-TREE = "One thread adds while the others wait: halve the number of sums in each round."
+TREE = "Halve the number of sums in each round, with a thread for each pair, until one is left."
 WHOLE_WARPS = (
     "Give the additions of a round to neighbouring threads, the first half of those that are "
     "left, so that whole warps are active or idle."

@@ -10,12 +10,17 @@ from gpulearn import cuda
 from gpulearn.checker import budgets
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
-from gpulearn.kernels.reduction import WARP, WARP_SUM, warp_sum
+from gpulearn.kernels.reduction import FULL_WARP, WARP, WARP_SUM, warp_sum
 
 FLOAT32 = "A literal such as 0.0 is float64: start the sum with np.float32(0)."
 REGISTERS = "The values can go from register to register: use cuda.shfl_down_sync."
 TOGETHER = "The lanes of a warp shuffle together, and need no barrier for it."
 ONCE = "Let each lane read one value, its own, and get the others' sums by shuffles."
+
+FIVE = (
+    "Add what a shuffle returns to a sum that grows: five shuffles, 16, 8, 4, 2 and 1 lanes far, "
+    "reach all 32 values."
+)
 
 answers = Answers(warp_sum)
 
@@ -148,6 +153,17 @@ answers.edit(
 )
 
 
+@answers.wrong(FIVE)
+def lane_by_lane(values: Any, sums: Any) -> None:
+    i = cuda.grid(1)
+    mine = values[i] if i < values.size else np.float32(0)
+    total = np.float32(0)
+    for lane in range(WARP):
+        total += cuda.shfl_sync(FULL_WARP, mine, lane)
+    if cuda.laneid == 0 and i < values.size:
+        sums[i // WARP] = total
+
+
 @answers.right
 def butterfly(data: Any, totals: Any) -> None:
     me = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
@@ -185,6 +201,7 @@ EXERCISE = kernel_exercise(
         budgets.shared_passes(0, advice=REGISTERS),
         budgets.atomics(lambda launch: 0, of=1, advice=REGISTERS),
         budgets.barriers(0, advice=TOGETHER),
+        budgets.instructions(40, advice=FIVE),  # five rounds of a while loop take 23
         budgets.bytes_moved(
             lambda launch: 32 * (-(-launch.args[0].size // 8) + launch.args[1].size), advice=ONCE
         ),

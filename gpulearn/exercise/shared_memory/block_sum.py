@@ -28,6 +28,10 @@ BARRIERS = (
     "the last round none is: thread 0 reads what it wrote itself."
 )
 SINGLE = "Values of a float32 vector are added in float32: make the shared array float32 too."
+NEIGHBOURS = (
+    "Let the first half of the threads that are left add in each round, so that whole warps add or "
+    "rest: t < half, and not every second thread, every fourth and so on."
+)
 CONFLICTS = (
     "Lanes that read every second word or more share banks: let neighbouring threads add "
     "neighbouring words."
@@ -236,6 +240,20 @@ answers.edit(
     CONFLICTS,
 )
 
+answers.edit(
+    {
+        TREE_OF_SUMS: """\
+    step = 1
+    while step < BLOCK:
+        cuda.syncthreads()
+        if t % (2 * step) == 0:
+            partial[t] += partial[t + step]
+        step *= 2
+"""
+    },
+    NEIGHBOURS,
+)
+
 answers.variant(
     {
         "    if i < a.size": "    partial[t] = 0\n    if i < a.size",
@@ -277,6 +295,8 @@ EXERCISE = kernel_exercise(
     budgets=(
         budgets.Budget(one_after_the_other, TREE),
         budgets.float64(advice=SINGLE),
+        # the last five rounds, the store, and the guard of a last stretch
+        budgets.divergence(lambda launch: 8 * launch.args[1].size, advice=NEIGHBOURS),
         budgets.bank_conflicts(0, advice=CONFLICTS),
         budgets.barriers(ROUNDS, advice=BARRIERS),
     ),

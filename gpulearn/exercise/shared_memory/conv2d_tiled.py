@@ -20,8 +20,8 @@ answers = Answers(conv2d_tiled)
 FILTER = 2 * REACH + 1
 
 ONCE = (
-    "Neighbouring outputs need almost the same pixels: let the block bring each of them to a "
-    "shared tile once, the halo too."
+    "Neighbouring outputs need almost the same pixels: load each of them once for the whole block, "
+    "halo included, and weigh them from the shared tile alone."
 )
 COALESCED = (
     "Neighbouring lanes differ in threadIdx.x: let it run along the rows of the image, of the "

@@ -17,6 +17,8 @@ from gpulearn.simt.report.report import Report
 Vector = np.ndarray[tuple[int], Any]
 answers = Answers(reverse_block)
 
+CONFLICTS = "Let neighbouring threads use neighbouring words of a one-dimensional shared array."
+
 WARP = 32
 
 NO_TILE = (
@@ -185,6 +187,15 @@ answers.edit(
 )
 answers.edit({STORE: f"{STORE}\n{BARRIER}"}, BARRIERS)
 
+answers.edit(
+    {
+        "cuda.shared.array(BLOCK,": "cuda.shared.array((BLOCK, 32),",
+        "stretch[t]": "stretch[t, 0]",
+        MIRRORED: "stretch[length - 1 - t, 0]",
+    },
+    CONFLICTS,
+)
+
 answers.variant({"= a[start + t]": "= a[start + length - 1 - t]", MIRRORED: "stretch[t]"})
 answers.variant({"stretch[t] = ": f"{MIRRORED} = ", f"= {MIRRORED}": "= stretch[t]"})
 
@@ -198,6 +209,7 @@ EXERCISE = kernel_exercise(
         budgets.shared_memory(advice=NO_TILE, read=False),
         budgets.Budget(never_read, FOR_SHOW),
         budgets.Budget(one_by_one, ALONE),
+        budgets.bank_conflicts(0, advice=CONFLICTS),
         budgets.barriers(1, advice=BARRIERS),
     ),
 )

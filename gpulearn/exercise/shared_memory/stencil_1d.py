@@ -12,14 +12,14 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.blocks import BLOCK
 from gpulearn.kernels.specification import blocks_along
-from gpulearn.kernels.stencil import STENCIL_1D, stencil_1d, stencil_1d_naive
+from gpulearn.kernels.stencil import RADIUS, STENCIL_1D, stencil_1d, stencil_1d_naive
 
 Vector = np.ndarray[tuple[int], Any]
 answers = Answers(stencil_1d)
 
 ONCE = (
-    "Neighbouring outputs need almost the same inputs: let the block bring each input to a "
-    "shared window once, add up from there in a variable, and write each output once."
+    "Neighbouring outputs need almost the same inputs: load each input once for the whole block, "
+    "halo included, add up from the shared window alone, in a variable, and write each output once."
 )
 SINGLE = (
     "A sum that starts from 0.0 is a float64: start it from np.float32(0), so that float32 stays "
@@ -74,7 +74,31 @@ def limit(launch: Launch) -> int:
     return 32 * blocks * sectors
 
 
+def requests(launch: Launch) -> int:
+    """Loads and stores of warps: a block's stretch, the halo on either side, and its outputs."""
+    blocks = int(launch.grid) if isinstance(launch.grid, int) else launch.grid[0]
+    return blocks * (2 * BLOCK // 32 + 2)
+
+
 answers.wrong(ONCE)(stencil_1d_naive)
+
+
+@answers.wrong(ONCE)
+def halo_from_global_memory(a: Vector, out: Vector) -> None:
+    window = cuda.shared.array(BLOCK, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    window[t] = a[i] if i < a.size else np.float32(0)
+    cuda.syncthreads()
+    if i < out.size:
+        total = np.float32(0)
+        for k in range(-RADIUS, RADIUS + 1):
+            if 0 <= t + k < BLOCK:
+                total += window[t + k]
+            elif 0 <= i + k < a.size:
+                total += a[i + k]
+        out[i] = total
+
+
 answers.edit(
     {BARRIER: ""},
     "between the lines that fill the window and the line that reads it there must be a barrier: "
@@ -241,6 +265,7 @@ EXERCISE = kernel_exercise(
     budgets=(
         budgets.sectors_per_request(5, advice=COALESCED),
         budgets.bytes_moved(limit, advice=ONCE),
+        budgets.requests(requests, advice=ONCE),
         budgets.barriers(1, advice=BARRIERS),
         budgets.float64(advice=SINGLE),
     ),
