@@ -38,12 +38,12 @@ def one_thread() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`-m compiler` chooses the tests that need Numba's CUDA compiler; whole notebooks go first.
+    """`-m compiler` chooses the tests that need a CUDA compiler; whole notebooks go first.
 
     What takes longest must not begin last, when the other workers have nothing left to do.
     """
     for item in items:
-        if "_compiler" in getattr(item, "fixturenames", ()):
+        if {"_compiler", "_nvrtc"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("compiler")
     items.sort(key=lambda item: item.get_closest_marker("notebook") is None)
 
@@ -52,6 +52,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _compiler() -> None:
     """Numba's CUDA compiler; a run that requires it fails without, a person's run skips."""
     from tools.gpu.codegen import compiler_fault
+
+    fault = compiler_fault()
+    if fault is None:
+        return
+    if os.environ.get("GPULEARN_REQUIRE_PTX"):
+        pytest.fail(fault)
+    pytest.skip(fault)
+
+
+@pytest.fixture
+def _nvrtc() -> None:
+    """NVIDIA's compiler of CUDA C++; a run that requires it fails without, a person's run skips."""
+    from gpulearn.cpp.compiler import compiler_fault
 
     fault = compiler_fault()
     if fault is None:

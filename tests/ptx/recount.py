@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from gpulearn.simt.observers.traffic import AWAY
 
-from .tally import Tally
+from .run import Run
 
 MOST = 150  # requests of a launch that are counted again
 
@@ -36,10 +36,10 @@ def passes(row: list[int], size: int, load: bool) -> tuple[int, int]:
     return total, total - least
 
 
-def recount(tally: Tally) -> None:
+def recount(ran: Run) -> None:
     """Hold the sectors or wavefronts of a launch's first requests against the definition."""
     taken = 0
-    for kind, rows, size, found in tally.requests or []:
+    for kind, rows, size, found in ran.requests:
         for row, got in zip(rows.tolist(), found.tolist(), strict=True):
             if taken == MOST:
                 return

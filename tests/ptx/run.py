@@ -1,44 +1,64 @@
-"""A launch of PTX on the CPU: all threads, warp by warp in step, barrier by barrier.
-
-The lanes of a warp part and meet as `flow` says. All warps that stand at the same instruction
-go on in one step: what they do is independent, save for what a barrier orders.
-"""
+"""A launch of a Numba kernel's PTX by the package: what it left, what it cost."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from gpulearn.ptx.launch import PtxListing, carry_out
+from gpulearn.ptx.parse import Instruction, parse
+from gpulearn.ptx.program import PtxProgram
+from gpulearn.simt.core.findings import Finding
+from gpulearn.simt.core.limits import check_shape
+from gpulearn.simt.core.memory import Allocation, View
+from gpulearn.simt.observers.counters import Counters, Counts
+from gpulearn.simt.observers.traffic import bank_passes, sectors
 from tools.gpu.codegen import linked_ptx
 
-from .flow import ENDS, Graph, Warp, warps_of
-from .instructions import Executor
-from .memory import Memory
-from .parse import NotCovered, Program, parse
-from .tally import Tally
-from .values import Array, Threads
-
-GRID_BARRIER = "cudaCGSynchronize"
 CAPABILITY = (9, 0)
-STEPS = 2_000_000
+COUNTERS = (
+    "global_load_requests", "global_load_sectors", "global_store_requests",
+    "global_store_sectors", "shared_load_wavefronts", "shared_load_conflicts",
+    "shared_store_wavefronts", "shared_store_conflicts", "atomics", "atomic_contention",
+    "bytes_requested", "barriers", "flops32", "flops64",
+)  # fmt: skip
 
 
 @dataclass
 class Run:
-    """What a launch left in its arguments, and what it cost."""
+    """What a launch left in its arguments, what it cost, what was found."""
 
     results: tuple[Any, ...]
-    tally: Tally
-    program: Program
+    totals: Counts
+    findings: list[Finding]
+    instructions: list[Instruction]
+    # (what, addresses, bytes, sectors or passes and conflicts) of each request
+    requests: list[tuple[str, np.ndarray, int, np.ndarray]] = field(default_factory=list)
 
 
-def triple(shape: int | tuple[int, ...]) -> tuple[int, int, int]:
-    x, y, z = (*(shape if isinstance(shape, tuple) else (shape,)), 1, 1)[:3]
-    return int(x), int(y), int(z)
+class _Requests(Counters):
+    """Counters that keep the addresses of every request."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[tuple[str, np.ndarray, int, np.ndarray]] = []
+
+    def access(self, m: Any, view: View, slot: Any, index: Any, kind: str) -> None:
+        super().access(m, view, slot, index, kind)
+        if kind == "atomic" or view.space not in ("global", "shared"):
+            return
+        size = view.dtype.itemsize
+        rows, _ = self.rows(m, np.multiply(slot, size))
+        if view.space == "global":
+            found: tuple[np.ndarray, ...] = (sectors(rows, size),)
+        else:
+            passes, ideal = bank_passes(rows, size, kind == "load")
+            found = passes, passes - ideal
+        self.kept.append((f"{view.space}_{kind}", rows, size, np.stack(found, axis=1)))
 
 
 @functools.cache
@@ -53,154 +73,53 @@ def compiled(kernel: Callable[..., Any], args: tuple[Any, ...]) -> str:
     return _linked(kernel, tuple(typeof(a) for a in args))
 
 
-def parameters(args: tuple[Any, ...], memory: Memory) -> list[Any]:
-    """The arguments as Numba hands them over: an array is seven or more of them.
+class _Copies:
+    """Copies of host arrays in memory of the machine's; views of one array share it."""
 
-    These are meminfo and parent (both null), the number of elements, the bytes of each, the
-    address, then a length and a stride for each axis.
+    def __init__(self) -> None:
+        self._roots: dict[int, tuple[Any, Allocation]] = {}
+
+    def _place(self, array: np.ndarray) -> tuple[Allocation, int]:
+        root = array
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        if id(root) not in self._roots:
+            data = np.ascontiguousarray(root).reshape(-1).view(np.uint8).copy()
+            self._roots[id(root)] = root, Allocation("global", data)
+        return self._roots[id(root)][1], array.ctypes.data - root.ctypes.data
+
+    def view(self, array: np.ndarray, name: str) -> View:
+        allocation, offset = self._place(array)
+        return View(allocation, array.dtype, array.shape, array.strides, offset, name)
+
+    def result(self, array: np.ndarray) -> np.ndarray:
+        allocation, offset = self._place(array)
+        data: Any = allocation.data
+        made = np.ndarray(array.shape, array.dtype, data, offset, array.strides)
+        return made.copy()
+
+
+def run(text: str, grid: Any, block: Any, args: tuple[Any, ...], dynamic: int = 0) -> Run:
+    """Carry PTX out for every thread of a launch, with everything on.
+
+    Numba hands an array over as seven or more parameters: meminfo and parent (both null), the
+    number of elements, the bytes of each, the address, then a length and a stride for each axis.
     """
-    found: list[Any] = []
-    for value in args:
+    copies = _Copies()
+    values: list[Any] = []
+    for k, value in enumerate(args):
         if isinstance(value, np.ndarray):
-            found += [0, 0, value.size, value.itemsize, memory.address(value)]
-            found += [*value.shape, *value.strides]
+            view = copies.view(value, f"a{k}")
+            values += [0, 0, value.size, value.itemsize, view, *value.shape, *value.strides]
         else:
-            found.append(value)
-    return found
-
-
-def run(
-    text: str,
-    grid: Any,
-    block: Any,
-    args: tuple[Any, ...],
-    *,
-    keep_requests: bool = False,
-    alone: bool = False,
-) -> Run:
-    """Carry PTX out for every thread of a launch.
-
-    Args:
-        text: what `compiled` gave.
-        grid: as a launch takes it.
-        block: likewise.
-        args: host arrays, which stay as they are, and numbers.
-        keep_requests: whether the tally keeps the addresses of every request.
-        alone: whether one warp goes as far as it can before the next one starts. Then what no
-            barrier orders comes in another order than where all warps go in step.
-
-    Raises:
-        NotCovered: an instruction that the executor does not know.
-        MemoryFault: an address that belongs to no argument.
-    """
-    program = parse(text)
-    threads = Threads(program, triple(grid), triple(block))
-    memory = Memory(program, threads)
-    params = parameters(args, memory)
-    if len(params) != len(program.params):
-        raise NotCovered(f"{len(params)} parameters for a kernel with {len(program.params)}")
-    memory.start()
-    tally = Tally(threads.count // 32)
-    tally.requests = [] if keep_requests else None
-    with np.errstate(all="ignore"):
-        _Launch(program, threads, Executor(threads, memory, tally, params), tally).go(alone)
-    results = tuple(memory.result(a) if isinstance(a, np.ndarray) else a for a in args)
-    return Run(results, tally, program)
-
-
-class _Launch:
-    """The warps of a launch on their way through the program, and who waits at a barrier."""
-
-    def __init__(
-        self, program: Program, threads: Threads, executor: Executor, tally: Tally
-    ) -> None:
-        self._code, self._graph = program.instructions, Graph(program)
-        self._threads, self._executor, self._tally = threads, executor, tally
-        self._alive = threads.exists.copy()
-        self._waits = np.zeros(threads.count, bool)
-        self._whole_grid = False
-        self._warps = list(warps_of(threads.exists))
-
-    def go(self, alone: bool) -> None:
-        """All warps that are at the same place go on together: nothing orders them."""
-        for _ in range(STEPS):
-            self._warps = [warp for warp in self._warps if warp.settle(self._alive)]
-            if not self._warps:
-                return
-            ready = [warp for warp in self._warps if not warp.waits]
-            ready = ready[-1:] if alone else ready
-            if ready:
-                first = min(warp.ways[-1].at for warp in ready)
-                self._block(first, [warp for warp in ready if warp.ways[-1].at == first])
-            else:
-                self._release()
-        raise RuntimeError(f"not done after {STEPS:,} steps")
-
-    def _block(self, first: int, warps: list[Warp]) -> None:
-        """Carry out one basic block in the top ways of some warps."""
-        lanes = np.concatenate([warp.ways[-1].lanes for warp in warps])
-        stop = self._graph.stops[first]
-        for pc in range(first, stop):
-            instruction = self._code[pc]
-            acting = lanes
-            if instruction.guard:
-                yes = self._threads.read(instruction.guard, "pred", lanes)
-                acting = lanes[yes != instruction.negated]
-            if instruction.op[0] in ENDS:
-                self._turn(first, pc, warps, lanes, acting)
-                return
-            if len(acting):
-                self._executor.step(pc, instruction, acting)
-        for warp in warps:
-            warp.ways[-1].at = self._graph.place(stop)
-
-    def _turn(self, first: int, pc: int, warps: list[Warp], lanes: Array, acting: Array) -> None:
-        """The instruction that ends a block: a jump, an end, a barrier or a call."""
-        instruction = self._code[pc]
-        after = self._graph.place(pc + 1)
-        name = instruction.op[0]
-        if name == "bra":
-            self._jump(
-                self._graph.target(instruction), after, self._graph.meets[first], warps, acting
-            )
-            return
-        for warp in warps:
-            warp.ways[-1].at = after
-        if name in ("ret", "exit"):
-            self._alive[acting] = False
-        elif name == "bar" and instruction.op[1] == "sync" and instruction.operands == ("0",):
-            self._tally.barrier(pc, acting)
-            self._wait(warps)
-        elif name == "call" and GRID_BARRIER in instruction.operands:
-            self._whole_grid = True
-            self._wait(warps)
-        elif "cudaCGGetIntrinsicHandle" not in instruction.operands and instruction.op[1] != "warp":
-            raise NotCovered(str(instruction))
-
-    def _jump(self, target: int, after: int, meet: int, warps: list[Warp], acting: Array) -> None:
-        jumps = np.zeros(self._threads.count, bool)
-        jumps[acting] = True
-        for warp in warps:
-            warp.branch(jumps[warp.ways[-1].lanes], target, after, meet)
-        if self._graph.dies(target):
-            self._alive[acting] = False
-
-    def _wait(self, warps: list[Warp]) -> None:
-        for warp in warps:
-            warp.waits = True
-            self._waits[warp.ways[-1].lanes] = True
-
-    def _release(self) -> None:
-        """All warps wait: those go on whose block is there, or the grid if they wait for it."""
-        of = self._threads.block_of
-        missing = np.zeros(self._threads.blocks, bool)
-        missing[of[self._alive & ~self._waits]] = True
-        if self._whole_grid and missing.any():
-            raise RuntimeError("the grid waits for threads that wait for each other")
-        free = [warp for warp in self._warps if not missing[of[warp.ways[-1].lanes[0]]]]
-        if not free:
-            raise RuntimeError("the threads of a block wait for each other")
-        for warp in free:
-            warp.waits = False
-            self._waits[warp.ways[-1].lanes] = False
-        self._whole_grid = False
+            values.append(value)
+    module = parse(text)
+    names = [f"p{k}" for k in range(len(values))]
+    kernel = module.kernels[0].name
+    program = PtxProgram(module, kernel, PtxListing(kernel, names))
+    counters = _Requests()
+    shape = check_shape(grid, block, dynamic)
+    result = carry_out(program, *shape, tuple(values), dynamic=dynamic, counters=counters)
+    results = tuple(copies.result(a) if isinstance(a, np.ndarray) else a for a in args)
+    instructions = program.function.instructions
+    return Run(results, counters.totals(), result.findings, instructions, counters.kept)

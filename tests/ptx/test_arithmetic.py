@@ -9,7 +9,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from .arithmetic import compare, compute, convert, fused
+from gpulearn.ptx.arithmetic import compare, convert, fused, operation
+
+
+def compute(op: tuple[str, ...], given_: list[np.ndarray]) -> np.ndarray:
+    return operation(op)(*given_)
+
 
 floats = st.floats(-(2.0**60), 2.0**60, width=32)
 
@@ -71,12 +76,12 @@ def test_comparisons_beside_a_nan_and_conversions_beyond_the_ends() -> None:
         "ne": [1, 0],
         "num": [1, 0],
     }.items():
-        assert compare(("setp", word, "f32"), a, b).tolist() == said
+        assert compare(("setp", word, "f32"))(a, b).tolist() == said
     far = np.array([1e20, -1e20, math.nan, -1.7, 2.5])
     with np.errstate(all="ignore"):
-        cut = convert(("cvt", "rzi", "s32", "f64"), far, "s32").tolist()
-        even = convert(("cvt", "rni", "s32", "f64"), far, "s32").tolist()
-        narrow = convert(("cvt", "rzi", "u32", "f32"), far.astype(np.float32), "u32").tolist()
+        cut = convert(("cvt", "rzi", "s32", "f64"))(far).tolist()
+        even = convert(("cvt", "rni", "s32", "f64"))(far).tolist()
+        narrow = convert(("cvt", "rzi", "u32", "f32"))(far.astype(np.float32)).tolist()
     assert cut == [2**31 - 1, -(2**31), -(2**31), -1, 2]
     assert even[-1] == 2
     assert narrow == [2**32 - 1, 0, 0, 0, 2]

@@ -20,8 +20,7 @@ from tools.gpu.cases import CASES
 
 from .explained import EXPLAINED, explained
 from .recount import recount
-from .run import Run, compiled, run
-from .tally import COUNTERS
+from .run import COUNTERS, Run, compiled, run
 
 pytestmark = pytest.mark.usefixtures("_compiler")
 
@@ -34,7 +33,7 @@ def both(name: str) -> tuple[Case, Any, Run, Report, tuple[Any, ...]]:
     case = CASES[name]
     shot = case.shot("small")
     ptx = compiled(case.kernel, shot.args)
-    ran = run(ptx, shot.grid, shot.block, shot.args, keep_requests=True)
+    ran = run(ptx, shot.grid, shot.block, shot.args)
     there = shot.on_device()
     report = gl.xray(case.kernel)[shot.grid, shot.block](*there)
     return case, shot, ran, report, there
@@ -43,16 +42,20 @@ def both(name: str) -> tuple[Case, Any, Run, Report, tuple[Any, ...]]:
 def differences(name: str) -> dict[str, tuple[int, int]]:
     """The counters that differ: on the SIMT machine, in the PTX."""
     _, _, ran, report, _ = both(name)
-    totals = ran.tally.totals()
-    pairs = {c: (getattr(report.totals, c), totals[c]) for c in COUNTERS}
+    pairs = {c: (getattr(report.totals, c), getattr(ran.totals, c)) for c in COUNTERS}
     return {c: pair for c, pair in pairs.items() if pair[0] != pair[1]}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_compilers_code_computes_and_costs_what_numpy_and_the_machine_say(name: str) -> None:
     # one test for all of it: a second one, in another process, would compile the kernel again
-    case, shot, ran, _, there = both(name)
+    case, shot, ran, report, there = both(name)
     case.check(shot, ran.results)
+    errors = [
+        {f.kind for f in found if f.severity == "error"}
+        for found in (ran.findings, report.findings)
+    ]
+    assert errors[0] == errors[1]
     if not case.finding:
         for place, given in enumerate(shot.args):
             if isinstance(given, np.ndarray):
@@ -62,7 +65,7 @@ def test_the_compilers_code_computes_and_costs_what_numpy_and_the_machine_say(na
         key = (case.kernel.__name__, counter)
         assert key in known, f"{counter}: {machine:,} counted, {ptx:,} in the PTX"
         assert (ptx > machine) == known[key].more, (counter, machine, ptx)
-    recount(ran.tally)
+    recount(ran)
 
 
 def same_as_the_machine(case: Case, place: int, got: np.ndarray, there: Any) -> None:
@@ -72,26 +75,9 @@ def same_as_the_machine(case: Case, place: int, got: np.ndarray, there: Any) -> 
     case.compare(place, got, wanted, "the SIMT machine has")
 
 
-BARRIERS = [
-    "transpose_tiled, odd", "stencil_1d, odd", "block_sums_shuffle, odd, blocks of 64",
-    "block_sums_packed, odd, blocks of 64", "matmul_register_tiled, odd", "reverse_block, odd",
-    "grid_sum_cooperative, odd", "histogram_shared, skewed",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BARRIERS)
-def test_the_result_is_the_same_where_each_warp_hurries_from_barrier_to_barrier(name: str) -> None:
-    case, shot, ran, _, _ = both(name)
-    ptx = compiled(case.kernel, shot.args)
-    hurried = run(ptx, shot.grid, shot.block, shot.args, alone=True)
-    case.check(shot, hurried.results)
-    assert hurried.tally.totals() == ran.tally.totals()
-
-
-def test_a_missing_barrier_is_seen_where_warps_hurry() -> None:
-    case, shot, _, _, _ = both("transpose_by_tile, whole")
-    ptx = compiled(case.kernel, shot.args)
-    torn = run(ptx, shot.grid, shot.block, shot.args, alone=True)
+def test_a_missing_barrier_is_a_race_and_tears_the_result() -> None:
+    _, shot, torn, _, _ = both("transpose_by_tile, whole")
+    assert "race" in {f.kind for f in torn.findings}
     assert not np.array_equal(torn.results[1], shot.args[0].T)
 
 
@@ -101,6 +87,6 @@ def test_each_explained_difference_exists_and_the_ptx_shows_its_reason(differenc
     seen = {counter for name in names for counter in differences(name)}
     assert set(difference.counters) <= seen
     for name in names:
-        code = [i.name for i in both(name)[2].program.instructions]
+        code = [i.name for i in both(name)[2].instructions]
         found = {start: sum(op.startswith(start) for op in code) for start in difference.shows}
         assert found == difference.shows

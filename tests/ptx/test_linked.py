@@ -8,10 +8,10 @@ from typing import Any
 import numba
 import pytest
 
+from gpulearn.ptx.parse import parse
 from tools.gpu.cases import CASES
 from tools.gpu.codegen import compile_to_ptx, linked_machine_code, linked_ptx
 
-from .parse import parse
 from .run import CAPABILITY
 
 pytestmark = pytest.mark.usefixtures("_compiler")
@@ -29,7 +29,7 @@ def types(name: str) -> tuple[Any, ...]:
 
 
 def accesses(text: str) -> Counter[str]:
-    return Counter(i.name for i in parse(text).instructions if SPACES & set(i.op[1:2]))
+    return Counter(i.name for i in parse(text).kernels[0].instructions if SPACES & set(i.op[1:2]))
 
 
 @pytest.mark.parametrize("name", READ)

@@ -13,7 +13,7 @@ import numpy as np
 from gpulearn.simt.core.findings import Finding, FindingLog, Stop
 from gpulearn.simt.core.masks import EMPTY, Mask
 from gpulearn.simt.core.memory import View, full_slots, scatter
-from gpulearn.simt.core.source import KernelSource, unit
+from gpulearn.simt.core.source import Listing, unit
 from gpulearn.simt.core.values import INT64, Value
 
 __all__ = ["Chunk", "Dim3", "Write"]
@@ -82,7 +82,7 @@ class Chunk:
 
     def __init__(
         self,
-        source: KernelSource,
+        source: Listing,
         grid: Triple,
         block: Triple,
         numbers: Lanes,

@@ -18,6 +18,7 @@ KINDS = {
     "barrier-divergence": "error",
     "left-before-barrier": "warning",
     "uninitialised-read": "error",
+    "misaligned": "error",
     "float64-leak": "warning",
     "no-progress": "error",
     "not-a-kernel": "error",

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.registry import DeviceFunction
-from gpulearn.simt.core.source import KernelSource
+from gpulearn.simt.core.source import Listing
 
 __all__ = ["MachineProgram", "Translation"]
 
@@ -17,8 +17,11 @@ Translation = Callable[..., Any]  # run(machine, *arguments)
 class MachineProgram(Protocol):
     """A kernel as the machine sees it."""
 
-    source: KernelSource
     debug: bool  # exceptions reach the host
+
+    @property
+    def source(self) -> Listing:
+        """The kernel's text."""
 
     def kernel(self, *, counting: bool) -> Translation:
         """The kernel itself, with or without the calls that tell of each statement."""

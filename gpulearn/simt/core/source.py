@@ -26,24 +26,56 @@ from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.match import without_match
 from gpulearn.simt.core.registry import is_namespace
 
-__all__ = ["LINE_BITS", "MISSING", "KernelSource", "read", "remember_texts", "unit"]
+__all__ = [
+    "LINE_BITS", "MISSING", "KernelSource", "Listing", "read", "remember_texts", "unit",
+]  # fmt: skip
 
 MISSING = object()
 
 # A running kernel says where it is by one number: which function, and which line of its
 # file. Cells of a notebook all begin at line 1, so that a line alone would be ambiguous.
 LINE_BITS = 24
-_UNITS: WeakValueDictionary[int, KernelSource] = WeakValueDictionary()
+_UNITS: WeakValueDictionary[int, Listing] = WeakValueDictionary()
 _serial = itertools.count(1)
 
 
-def unit(place: int) -> tuple[KernelSource, int]:
+def unit(place: int) -> tuple[Listing, int]:
     """The function and the line for which a place stands."""
     return _UNITS[place >> LINE_BITS], place & ((1 << LINE_BITS) - 1)
 
 
+class Listing:
+    """A text whose lines a place can name: its file, the name of what it defines, its lines."""
+
+    unit: int
+
+    def __init__(self) -> None:
+        self.unit = next(_serial)
+        _UNITS[self.unit] = self
+
+    @property
+    def file(self) -> str:
+        """The file, or the notebook cell, that the text stands in."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        """The name of the kernel or function."""
+        raise NotImplementedError
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the parameters, in order."""
+        raise NotImplementedError
+
+    @property
+    def lines(self) -> dict[int, str]:
+        """The text by line."""
+        raise NotImplementedError
+
+
 @dataclass
-class KernelSource:
+class KernelSource(Listing):
     """A function's text, its tree with the line numbers of the file, and its names."""
 
     function: Callable[..., Any]
@@ -51,11 +83,9 @@ class KernelSource:
     first_line: int
     text: str
     frozen: dict[str, Any] = field(default_factory=dict)  # what names stood for when first used
-    unit: int = 0
 
     def __post_init__(self) -> None:
-        self.unit = next(_serial)
-        _UNITS[self.unit] = self
+        super().__init__()
 
     @property
     def file(self) -> str:

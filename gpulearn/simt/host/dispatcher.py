@@ -34,7 +34,7 @@ from gpulearn.simt.observers.races import Races
 from gpulearn.simt.observers.trace import Recorder, block_number
 from gpulearn.simt.report.report import Report, make_report
 
-__all__ = ["Configured", "Kernel", "jit", "run"]
+__all__ = ["Configured", "Kernel", "jit", "run", "tell"]
 
 
 class Configured:
@@ -74,16 +74,21 @@ class Configured:
             one.hear(function, report)
         if stopped is not None:
             raise error_for(stopped, report) from None
-        said = set()
-        for finding in report.findings:
-            if finding.kind == "no-type-check":  # said when it happened
-                continue
-            # `bins[k] += 1` races twice, by its read and by its write: one sentence is enough
-            lines = frozenset((finding.line, finding.other_line or finding.line))
-            mistake = (finding.kind, finding.array, lines, finding.function)
-            if mistake not in said:
-                said.add(mistake)
-                warnings.warn(str(finding), SimtWarning, stacklevel=2)
+        tell(report)
+
+
+def tell(report: Report) -> None:
+    """Warns of what was found in a launch that came to its end: each mistake in one sentence."""
+    said = set()
+    for finding in report.findings:
+        if finding.kind == "no-type-check":  # said when it happened
+            continue
+        # `bins[k] += 1` races twice, by its read and by its write: one sentence is enough
+        lines = frozenset((finding.line, finding.other_line or finding.line))
+        mistake = (finding.kind, finding.array, lines, finding.function)
+        if mistake not in said:
+            said.add(mistake)
+            warnings.warn(str(finding), SimtWarning, stacklevel=3)
 
 
 def run(

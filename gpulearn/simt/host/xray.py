@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from gpulearn.errors import BadInput, BadLaunch
 from gpulearn.simt.core.registry import python_function
@@ -13,13 +13,26 @@ from gpulearn.simt.host.reduction import Reduce
 from gpulearn.simt.host.ufuncs import Ufunc
 from gpulearn.simt.report.report import Report
 
-__all__ = ["XRay", "xray"]
+__all__ = ["Launchable", "XRay", "xray"]
+
+
+@runtime_checkable
+class Launchable(Protocol):
+    """A kernel of another front end, which carries its launches out itself."""
+
+    __name__: str
+
+    def launch(
+        self, grid: Any, block: Any, args: tuple[Any, ...], sharedmem: int = 0, *,
+        xray: bool = False, watch: int | tuple[int, ...] = 0,
+    ) -> tuple[Report, Any]:  # fmt: skip
+        """One launch: its report, and the finding that stopped it if any did."""
 
 
 class XRay:
     """A kernel that waits for its launch configuration."""
 
-    def __init__(self, kernel: Kernel, block: int | tuple[int, ...]) -> None:
+    def __init__(self, kernel: Kernel | Launchable, block: int | tuple[int, ...]) -> None:
         self._kernel = kernel
         self._block = block
 
@@ -33,9 +46,15 @@ class XRay:
         raise BadLaunch(f"a launch needs a shape: write gl.xray({name})[blocks, threads](...)")
 
     def __getitem__(self, configuration: Any) -> Callable[..., Report]:
-        configured = Configured(self._kernel, configuration)
+        given: Any = self._kernel
+        configured = Configured(given, configuration)
 
         def launch(*args: Any, **named: Any) -> Report:
+            if not isinstance(self._kernel, Kernel):
+                return self._kernel.launch(
+                    configured.grid, configured.block, args, configured.sharedmem,
+                    xray=True, watch=self._block,
+                )[0]  # fmt: skip
             report, _ = run(
                 self._kernel, configured.grid, configured.block, args, configured.sharedmem,
                 xray=True, watch=self._block, named=named,
@@ -48,7 +67,8 @@ class XRay:
 def xray(kernel: Any, *, block: int | tuple[int, ...] = 0) -> XRay:
     """Prepares a launch with everything on: findings, counters, addresses.
 
-    `kernel` may come from `gpulearn.cuda.jit`, from `numba.cuda.jit`, or be a plain function.
+    `kernel` may come from `gpulearn.cuda.jit`, from `numba.cuda.jit`, from CUDA C++, or be a plain
+    function.
     The launch returns a `Report` whatever happened; `block` is the one that `report.step` and
     `gl.plot.kernel_player` show.
 
@@ -67,7 +87,7 @@ def xray(kernel: Any, *, block: int | tuple[int, ...] = 0) -> XRay:
         >>> report.ok, report.totals.divergent_branches, report.arrays["a"].global_load_sectors
         (True, 1, 10)
     """
-    if isinstance(kernel, Kernel):
+    if isinstance(kernel, Kernel | Launchable):
         return XRay(kernel, block)
     if isinstance(kernel, Ufunc | Gufunc | Reduce):
         raise BadInput(

@@ -20,7 +20,7 @@ from gpulearn.simt.machine.indexing import Beyond, locate
 from gpulearn.simt.machine.machine import Machine
 from gpulearn.simt.machine.per_thread import Choice
 
-__all__: list[str] = []
+__all__ = ["update_slots"]
 
 Lanes = np.ndarray[Any, Any]
 Update = Callable[[Lanes, Lanes], Lanes]
@@ -88,6 +88,18 @@ def _atomic(
         raise m.stop("not-a-kernel", message)
     if m.mask is EMPTY:
         return 0
+    return update_slots(m, array, place, slot, values, update, used, steady)
+
+
+def update_slots(
+    m: Machine, array: View, place: tuple[Value, ...], slot: Value, values: tuple[Value, ...],
+    update: Any, used: bool = True, steady: bool = False,
+) -> Value:  # fmt: skip
+    """An atomic at one slot for each active thread: what each has found, if that is `used`.
+
+    `update` makes of what is there, and of the values, what shall be there; with `steady` a NaN
+    changes nothing.
+    """
     for told in m.events.access:
         told(m, array, slot, place, "atomic")
     write = Write(m, array, slot, None)

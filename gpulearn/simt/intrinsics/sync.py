@@ -14,7 +14,7 @@ from gpulearn.simt.core.source import unit
 from gpulearn.simt.core.values import Value, truth
 from gpulearn.simt.machine.machine import Machine
 
-__all__ = ["returned"]
+__all__ = ["GridGroup", "barrier", "returned"]
 
 
 def barrier(m: Machine) -> None:

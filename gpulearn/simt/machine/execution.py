@@ -19,7 +19,7 @@ from gpulearn.simt.core.findings import Finding, FindingLog, Stop
 from gpulearn.simt.core.limits import check_together
 from gpulearn.simt.core.memory import Allocation, views
 from gpulearn.simt.core.program import MachineProgram, Translation
-from gpulearn.simt.core.source import KernelSource
+from gpulearn.simt.core.source import Listing
 from gpulearn.simt.machine.machine import Machine
 from gpulearn.simt.machine.spaces import TooLarge
 from gpulearn.simt.observers.observer import Events, Observer
@@ -40,7 +40,7 @@ class Abandoned(Exception):  # noqa: N818 - control flow inside the package, nev
 class LaunchResult:
     """What a launch left behind: its findings, and the one that stopped it if any did."""
 
-    source: KernelSource | None
+    source: Listing | None
     findings: list[Finding]
     stopped: Finding | None = None
     shared_bytes: int = 0  # of a block's static arrays
@@ -58,12 +58,14 @@ def launch(
     only: Lanes | None = None,
     keep_going: bool = False,
     tired: Callable[[], None] | None = None,
+    machine: Callable[..., Any] = Machine,
 ) -> LaunchResult:
     """Runs a kernel over views and numbers (see `arguments` for what makes them).
 
     `grid` and `block` are what `check_shape` gives.
     `only` are the numbers of the blocks to run, ascending, if not all. With `keep_going`,
     accesses out of bounds are skipped. `tired` is called now and then, and may abandon the launch.
+    `machine` makes what carries out a chunk of blocks, from what `Machine` is made of.
 
     Raises:
         Abandoned: `tired` has raised it.
@@ -71,7 +73,9 @@ def launch(
     log = FindingLog(keep_going=keep_going)
     result = LaunchResult(program.source, [])
     try:
-        started = _Launch(program, grid, block, args, log, observers, dynamic, seed, only, tired)
+        started = _Launch(
+            program, grid, block, args, log, observers, dynamic, seed, only, tired, machine
+        )
         started.run()
         result.shared_bytes = started.shared_bytes
     except Stop as stop:
@@ -95,6 +99,7 @@ class _Launch:
     seed: int
     only: Lanes | None
     tired: Callable[[], None] | None
+    make: Callable[..., Any]
     saved: dict[Allocation, Lanes] = field(default_factory=dict)
     shared_bytes: int = 0
 
@@ -143,7 +148,7 @@ class _Launch:
         events = Events(observers)
         telling = bool(events.statement or events.operation)
         translation = self.program.kernel(counting=telling)
-        machine: Machine | None = None
+        machine: Any = None
         for numbers in self._chunks(size):
             if self.tired is not None:
                 self.tired()
@@ -151,7 +156,7 @@ class _Launch:
             if self.seed:
                 rng = np.random.default_rng((self.seed, int(numbers[0])))
                 order = rng.permutation(len(numbers) * self.threads)
-            last, machine = machine, Machine(
+            last, machine = machine, self.make(
                 self.program, self.grid, self.block, numbers, findings=self.log, events=events,
                 dynamic=self.dynamic, order=order, tired=self.tired,
             )  # fmt: skip

@@ -63,10 +63,6 @@ BY_PTX = (
     Difference("grid_sum_cooperative", ("global_load_sectors",), True, UNROLLED,
                {"ld.global": 10}),
     Difference("histogram_shared", ("global_load_sectors",), True, UNROLLED, {"ld.global": 5}),
-    Difference("grid_sum_cooperative", ("barriers",), False,
-               "the grid's barrier is a call into CUDA's library, and no barrier instruction of "
-               "the kernel; the library's own barriers and loads come on top",
-               {"bar.sync": 2, "call": 2}),
     Difference("stripes", LOADS, False,
                "both branches load the same element: one load before the branch serves both",
                {"ld.global": 1}),

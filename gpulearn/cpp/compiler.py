@@ -1,0 +1,136 @@
+"""NVRTC, NVIDIA's run-time compiler of CUDA C++: source to PTX, on machines without a GPU too."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import re
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gpulearn.errors import KernelError, MissingPackage
+from gpulearn.require import install_command
+
+__all__ = ["ARCHITECTURE", "compile_to_ptx", "compiler_fault"]
+
+ARCHITECTURE = "compute_80"
+CELL = "cell.cu"  # what the compiler takes the source's file to be called
+PATTERNS = {"win32": ("bin/**/nvrtc64_*.dll",)}
+LIBRARY = ("lib/libnvrtc.so*", "lib64/libnvrtc.so*")
+
+
+def _roots() -> list[Path]:
+    """The folders of the `nvidia` packages that are installed."""
+    spec = importlib.util.find_spec("nvidia")
+    places = [Path(p) for p in spec.submodule_search_locations or []] if spec else []
+    return [folder for place in places for folder in sorted(place.iterdir()) if folder.is_dir()]
+
+
+@cache
+def _library() -> Any:
+    """The compiler, or None if it is not installed."""
+    for pattern in PATTERNS.get(sys.platform, LIBRARY):
+        for root in _roots():
+            for file in sorted(root.glob(pattern)):
+                if "builtins" not in file.name and ".alt." not in file.name:
+                    return ctypes.CDLL(str(file))
+    for name in ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"):
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    return None
+
+
+@cache
+def _headers() -> tuple[str, ...]:
+    """The folders of headers that come in packages."""
+    found = [root / "include" for root in _roots()]
+    found += [folder / "cccl" for folder in found]
+    return tuple(str(folder) for folder in found if folder.is_dir())
+
+
+def compiler_fault() -> str | None:
+    """What is missing to compile CUDA C++, in one sentence; None if nothing is."""
+    if _library() is not None:
+        return None
+    if sys.platform == "darwin":
+        return (
+            "CUDA C++ needs NVIDIA's compiler NVRTC, which does not exist for macOS: "
+            "open the notebook on Linux, on Windows or in Colab"
+        )
+    return f"CUDA C++ needs NVIDIA's compiler NVRTC, no GPU: {install_command('cpp')}"
+
+
+def compile_to_ptx(
+    source: str, options: Sequence[str] = (), names: Sequence[str] = ()
+) -> tuple[str, dict[str, str]]:
+    """The PTX of a CUDA C++ source, and what each name expression is called in it.
+
+    Raises:
+        MissingPackage: there is no compiler here.
+        KernelError: the compiler refuses the source; the message has its line and caret.
+    """
+    fault = compiler_fault()
+    if fault is not None:
+        raise MissingPackage(fault)
+    library = _library()
+    program = ctypes.c_void_p()
+    cell, text = CELL.encode(), source.encode()
+    library.nvrtcCreateProgram(ctypes.byref(program), text, cell, 0, None, None)
+    try:
+        for name in names:
+            library.nvrtcAddNameExpression(program, name.encode())
+        given = [f"--gpu-architecture={ARCHITECTURE}", "--generate-line-info"]
+        given = [g for g in given if not _overridden(g, options)]
+        given += [*options, *(f"--include-path={folder}" for folder in _headers())]
+        array = (ctypes.c_char_p * len(given))(*(one.encode() for one in given))
+        status = library.nvrtcCompileProgram(program, len(given), array)
+        if status:
+            raise KernelError(_message(_read(library, program, "ProgramLog"), source, status))
+        lowered = {}
+        for name in names:
+            found = ctypes.c_char_p()
+            library.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(found))
+            lowered[name] = (found.value or b"").decode()
+        return _read(library, program, "PTX"), lowered
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _overridden(option: str, options: Sequence[str]) -> bool:
+    if option.startswith("--gpu-architecture"):
+        return any(o.startswith(("--gpu-architecture", "-arch")) for o in options)
+    return any(o in ("-lineinfo", "--generate-line-info", "-G") for o in options)
+
+
+def _read(library: Any, program: Any, what: str) -> str:
+    size = ctypes.c_size_t()
+    getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+    buffer = ctypes.create_string_buffer(size.value)
+    getattr(library, f"nvrtcGet{what}")(program, buffer)
+    return buffer.value.decode(errors="replace")
+
+
+def _message(log: str, source: str, status: int) -> str:
+    """The compiler's errors: the line of the cell, what is wrong, the text with its caret."""
+    errors = []
+    pattern = rf"^{re.escape(CELL)}\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: "
+    lines = log.splitlines()
+    for at, line in enumerate(lines):
+        found = re.match(pattern, line)
+        if not found:
+            continue
+        said = [line[found.end() :]]
+        for more in lines[at + 1 :]:
+            if not more.strip() or re.match(rf"^{re.escape(CELL)}\(\d+\)", more):
+                break
+            said.append(more)
+        errors.append("\n".join([f"line {found[1]}: {said[0]}", *said[1:]]))
+    if errors:
+        return "\n".join(errors)
+    first = next((line for line in lines if line.strip()), f"NVRTC failed with status {status}")
+    return f"the compiler refuses the source: {first.strip()}"

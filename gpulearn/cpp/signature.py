@@ -1,0 +1,161 @@
+"""The kernels of a CUDA C++ source: their names, the names and types of their parameters."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Parameter", "Signature", "find_kernels", "short_name"]
+
+ELEMENTS: dict[str, str] = {
+    "float": "f4", "double": "f8", "half": "f2", "__half": "f2", "bool": "?",
+    "char": "i1", "signed char": "i1", "unsigned char": "u1", "int8_t": "i1", "uint8_t": "u1",
+    "short": "i2", "unsigned short": "u2", "int16_t": "i2", "uint16_t": "u2",
+    "int": "i4", "signed": "i4", "signed int": "i4", "unsigned": "u4", "unsigned int": "u4",
+    "int32_t": "i4", "uint32_t": "u4", "uint": "u4", "uchar": "u1", "ushort": "u2",
+    "long": "i8", "unsigned long": "u8", "long long": "i8", "unsigned long long": "u8",
+    "long int": "i8", "long long int": "i8", "unsigned long long int": "u8",
+    "int64_t": "i8", "uint64_t": "u8", "size_t": "u8", "ptrdiff_t": "i8",
+}  # fmt: skip
+VECTOR = re.compile(r"(u?)(char|short|int|long|longlong|float|double)([1-4])")
+VECTORS = {
+    "char": "i1", "short": "i2", "int": "i4", "long": "i8", "longlong": "i8", "float": "f4",
+    "double": "f8",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel, as C++ writes it."""
+
+    name: str
+    type: str  # without `const`, `__restrict__` and the star
+    pointer: bool
+    constant: bool  # what it points to
+
+    @property
+    def element(self) -> np.dtype[np.generic] | None:
+        """The type of the numbers that it holds or points to; None if that is not known."""
+        if self.type in ELEMENTS:
+            return np.dtype(ELEMENTS[self.type])
+        vector = VECTOR.fullmatch(self.type)
+        if vector is None:
+            return None
+        kind = VECTORS[vector[2]]
+        return np.dtype(kind.replace("i", "u") if vector[1] else kind)
+
+    @property
+    def vector(self) -> int:
+        """How many numbers there are in an element."""
+        found = VECTOR.fullmatch(self.type)
+        return int(found[3]) if found else 1
+
+    def __str__(self) -> str:
+        return f"{'const ' * self.constant}{self.type}{'*' * self.pointer}"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A kernel: its name, its parameters, its template parameters, its first and last line."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    template: tuple[str, ...]
+    first: int
+    last: int
+
+    def with_types(self, given: list[str]) -> Signature:
+        """The kernel with its template parameters filled in."""
+        types = dict(zip(self.template, given, strict=False))
+        made = tuple(
+            Parameter(p.name, types.get(p.type, p.type), p.pointer, p.constant)
+            for p in self.parameters
+        )
+        return Signature(self.name, made, (), self.first, self.last)
+
+
+KERNEL = re.compile(
+    r"(?P<template>template\s*<(?P<types>[^<>]*)>\s*)?"
+    r"(?:extern\s*\"\s*\"\s*)?(?:static\s+|inline\s+)*__global__\s+"
+    r"(?:__launch_bounds__\s*\([^)]*\)\s*)?(?:static\s+)?void\s+"
+    r"(?:__launch_bounds__\s*\([^)]*\)\s*)?(?P<name>\w+)\s*\((?P<params>[^()]*)\)\s*\{"
+)
+
+
+def _blank(found: re.Match[str]) -> str:
+    """A comment or string as blanks, with its line breaks."""
+    text = found[0]
+    if text.startswith('"'):
+        return '"' + " " * (len(text) - 2) + '"'
+    return re.sub(r"[^\n]", " ", text)
+
+
+def find_kernels(source: str) -> dict[str, Signature]:
+    """The kernels of a source by name."""
+    text = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', _blank, source, flags=re.DOTALL)
+    found = {}
+    for match in KERNEL.finditer(text):
+        start = match.start("template") if match["template"] else match.start()
+        end = _closing(text, match.end())
+        parameters = tuple(
+            _parameter(one, k) for k, one in enumerate(_parted(match["params"])) if one != "void"
+        )
+        template = tuple(
+            one.split()[-1] for one in (match["types"] or "").split(",") if one.split()
+        )
+        first = 1 + text.count("\n", 0, start + len(text[start:]) - len(text[start:].lstrip()))
+        found[match["name"]] = Signature(
+            match["name"], parameters, template, first, 1 + text.count("\n", 0, end)
+        )
+    return found
+
+
+def _closing(text: str, at: int) -> int:
+    depth = 1
+    for found in re.finditer(r"[{}]", text[at:]):
+        depth += 1 if found[0] == "{" else -1
+        if depth == 0:
+            return at + found.start()
+    return len(text)
+
+
+def _parted(text: str) -> list[str]:
+    """The parameters of a list, at the commas that stand in no angle bracket."""
+    parts = re.split(r",(?![^<>]*>)", text)
+    return [" ".join(part.split()) for part in parts if part.strip()]
+
+
+def _parameter(text: str, number: int) -> Parameter:
+    text = re.sub(r"\s*=.*$", "", text)
+    text = re.sub(r"\b(__restrict__|__restrict|restrict|volatile|struct)\b", " ", text)
+    constant = bool(re.search(r"\bconst\b[^*]*\*", text))
+    text = re.sub(r"\bconst\b", " ", text)
+    array = re.search(r"(\w+)\s*\[\d*\]\s*$", text)
+    if array:
+        text = text[: array.start()] + f"* {array[1]}"
+    pointer = "*" in text
+    words = text.replace("*", " * ").split()
+    name = (
+        words[-1]
+        if len(words) > 1 and re.fullmatch(r"\w+", words[-1])
+        else f"argument {number + 1}"
+    )
+    kind = [w for w in words if w not in ("*", name)]
+    return Parameter(name, " ".join(kind).removeprefix("std::"), pointer, constant)
+
+
+def short_name(symbol: str) -> str:
+    """The C++ name at the end of a mangled one: `_ZZ4tilePfE1s` is `s`.
+
+    >>> short_name("_ZZ6matmulPKfS0_PfiE4tile"), short_name("_Z5saxpyifPKfPf"), short_name("axpy")
+    ('tile', 'saxpy', 'axpy')
+    """
+    if not symbol.startswith("_Z"):
+        return symbol
+    nested = re.search(r"E(?:L?)(\d+)(\w+)$", symbol)
+    if symbol.startswith("_ZZ") and nested:
+        return nested[2][: int(nested[1])]
+    found = re.match(r"_ZN?(?:\d+_GLOBAL__N__\w+?)?(\d+)(\w+)", symbol)
+    return found[2][: int(found[1])] if found else symbol

@@ -1,0 +1,169 @@
+"""Integer arithmetic on arrays of one element for each thread: quotients, shifts, bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "absolute_difference",
+    "bit_field_extract",
+    "bit_field_insert",
+    "count_bits",
+    "divide",
+    "funnel",
+    "high_half",
+    "highest_bit",
+    "leading_zeros",
+    "lookup",
+    "permuted",
+    "quotient",
+    "remainder",
+    "reversed_bits",
+    "shift_left",
+    "shift_right",
+    "wide",
+]
+
+Array = Any  # of NumPy
+
+
+def quotient(a: Array, b: Array) -> Array:
+    """Towards zero, as C divides; what a division by zero gives is anybody's guess."""
+    b = np.where(b == 0, np.ones_like(b), b)
+    q, r = np.divmod(a, b)
+    return q + ((r != 0) & ((a < 0) != (b < 0))).astype(q.dtype)
+
+
+def divide(a: Array, b: Array) -> Array:
+    """A quotient, of integers towards zero."""
+    return a / b if a.dtype.kind == "f" else quotient(a, b)
+
+
+def remainder(a: Array, b: Array) -> Array:
+    """The remainder of `quotient`, with the sign of a."""
+    return a - quotient(a, b) * b
+
+
+def wide(a: Array) -> Array:
+    """The same numbers in twice the bits."""
+    return a.astype(f"{a.dtype.kind}{2 * a.dtype.itemsize}")
+
+
+def high_half(a: Array, b: Array) -> Array:
+    """The upper half of a product of two numbers."""
+    bits = 8 * a.dtype.itemsize
+    if bits == 64:
+        product = a.astype(object) * b.astype(object)
+        return np.asarray((product >> 64) % (1 << 64), dtype=np.uint64).view(a.dtype)
+    return (wide(a) * wide(b) >> bits).astype(a.dtype)
+
+
+def shift_left(a: Array, amount: Array) -> Array:
+    """Bits moved up; all gone if they are moved by their number or more."""
+    bits = a.dtype.itemsize * 8
+    n = np.minimum(amount, bits - 1).astype(a.dtype)
+    return np.where(amount >= bits, a.dtype.type(0), a << n)
+
+
+def shift_right(a: Array, amount: Array) -> Array:
+    """Bits moved down, of signed numbers with copies of the sign."""
+    bits = a.dtype.itemsize * 8
+    n = np.minimum(amount, bits - 1).astype(a.dtype)
+    if a.dtype.kind == "i":  # the sign comes in from the left
+        return a >> n
+    return np.where(amount >= bits, a.dtype.type(0), a >> n)
+
+
+def bit_field_insert(a: Array, b: Array, start: Array, length: Array) -> Array:
+    """The lowest `length` bits of a, put into b from bit `start` on."""
+    kind = a.dtype.type
+    bits = 8 * a.dtype.itemsize
+    ones = np.where(
+        length >= bits, ~kind(0), (kind(1) << np.minimum(length, bits - 1).astype(kind)) - kind(1)
+    )
+    mask = shift_left(ones, start)
+    return (b & ~mask) | (shift_left(a, start) & mask)
+
+
+def bit_field_extract(a: Array, start: Array, length: Array) -> Array:
+    """So many bits of a from `start` on, of signed numbers with their sign."""
+    bits = 8 * a.dtype.itemsize
+    up = np.maximum(bits - start.astype(np.int64) - length, 0).astype(np.uint32)
+    down = (bits - length).astype(np.uint32)
+    return shift_right(shift_left(a, up), down)
+
+
+def count_bits(a: Array) -> Array:
+    """How many bits are set."""
+    parts = a[..., None] >> np.arange(8 * a.dtype.itemsize, dtype=a.dtype)
+    return (parts & a.dtype.type(1)).sum(axis=-1).astype(np.uint32)
+
+
+def leading_zeros(a: Array) -> Array:
+    """How many bits stand above the highest that is set."""
+    bits = 8 * a.dtype.itemsize
+    halves = [a >> a.dtype.type(32), a & a.dtype.type(0xFFFFFFFF)] if bits == 64 else [a]
+    top, *low = (32 - np.frexp(half.astype(np.float64))[1] for half in halves)
+    found = np.where(top == 32, 32 + low[0], top) if low else top
+    return found.astype(np.uint32)
+
+
+def reversed_bits(a: Array) -> Array:
+    """The bits in reverse order."""
+    found = np.zeros_like(a)
+    one = a.dtype.type(1)
+    for _ in range(8 * a.dtype.itemsize):
+        found = (found << one) | (a & one)
+        a = a >> one
+    return found
+
+
+def highest_bit(a: Array) -> Array:
+    """The place of the highest bit that differs from the sign; all ones if there is none."""
+    if a.dtype.kind == "i":
+        a = np.where(a < 0, ~a, a)
+    bits = 8 * a.dtype.itemsize
+    zeros = leading_zeros(a.view(f"u{a.dtype.itemsize}"))
+    return np.where(zeros == bits, 0xFFFFFFFF, bits - 1 - zeros.astype(np.int64)).astype(np.uint32)
+
+
+def permuted(a: Array, b: Array, choice: Array) -> Array:
+    """`prmt`: four of the eight bytes of b:a, each with its own number or its sign."""
+    both = (b.astype(np.uint64) << np.uint64(32)) | a.astype(np.uint64)
+    found = np.zeros(np.broadcast_shapes(both.shape, choice.shape), np.uint32)
+    for k in range(4):
+        pick = (choice >> np.uint32(4 * k)) & np.uint32(15)
+        byte = (both >> (8 * (pick & 7)).astype(np.uint64)).astype(np.uint32) & np.uint32(255)
+        sign = np.where(byte >= 128, np.uint32(255), np.uint32(0))
+        byte = np.where(pick >= 8, sign, byte)
+        found |= byte << np.uint32(8 * k)
+    return found
+
+
+def lookup(a: Array, b: Array, c: Array, table: Array) -> Array:
+    """`lop3`: bit by bit, what a table of eight bits says."""
+    found = np.zeros_like(a)
+    for k in range(8):
+        if int(table.flat[0]) >> k & 1:
+            parts = (x if k >> n & 1 else ~x for x, n in ((a, 2), (b, 1), (c, 0)))
+            x, y, z = parts
+            found = found | (x & y & z)
+    return found
+
+
+def funnel(left: bool, low: Array, high: Array, amount: Array, wrap: bool) -> Array:
+    """`shf`: 32 bits out of 64, from high:low shifted."""
+    count = (amount & np.uint32(31)) if wrap else np.minimum(amount, np.uint32(32))
+    whole = (high.astype(np.uint64) << np.uint64(32)) | low.astype(np.uint64)
+    count = count.astype(np.uint64)
+    if left:
+        return (whole << count >> np.uint64(32)).astype(np.uint32)
+    return (whole >> count).astype(np.uint32)
+
+
+def absolute_difference(a: Array, b: Array, *c: Array) -> Array:
+    """The distance of two numbers, plus c."""
+    found = np.where(a > b, a - b, b - a)
+    return found + c[0] if c else found

@@ -1,0 +1,319 @@
+"""The executor of PTX: a chunk of blocks, all of whose threads go on in step under a mask.
+
+A branch narrows the mask to one side, then to the other; where both meet (see `flow`) it is what
+it was before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from gpulearn.ptx.flow import END
+from gpulearn.ptx.lanes import WarpOperations
+from gpulearn.ptx.program import PtxProgram
+from gpulearn.ptx.translate import Block, Code
+from gpulearn.simt.core import limits
+from gpulearn.simt.core.findings import FindingLog
+from gpulearn.simt.core.masks import EMPTY, Mask, split, union
+from gpulearn.simt.core.memory import Allocation
+from gpulearn.simt.machine.spaces import Spaces
+from gpulearn.simt.observers.observer import Events
+
+__all__ = ["PtxMachine"]
+
+Triple = tuple[int, int, int]
+Lanes = Any
+STEPS = 4_000_000  # basic blocks in one chunk; beyond, the clock decides
+DEPTH = 64  # functions inside functions
+
+
+class Leavers:
+    """Who has left the kernel, by the place where they did."""
+
+    def __init__(self) -> None:
+        self.exits: dict[int, Mask] = {}
+
+    @property
+    def left(self) -> Mask:
+        """All of them."""
+        return reduce(union, self.exits.values(), EMPTY)
+
+
+class PtxMachine(WarpOperations):
+    """Executes one chunk of blocks."""
+
+    def __init__(
+        self,
+        program: PtxProgram,
+        grid: Triple,
+        block: Triple,
+        numbers: Lanes,
+        *,
+        findings: FindingLog,
+        events: Events,
+        dynamic: int,
+        order: Lanes | None = None,
+        tired: Callable[[], None] | None = None,
+    ) -> None:
+        super().__init__(program.source, grid, block, numbers, findings)
+        self.program, self.events, self.order = program, events, order
+        self.spaces = Spaces(dynamic, whole_grid=program.cooperative)
+        self.dynamic = dynamic
+        self.tired = tired
+        self.frames = [Leavers()]
+        self.merge: Mask = None  # the threads that keep what others of them do not write
+        self.steps, self.depth = 0, 0
+        self.begun = time.monotonic()
+        self.params: list[dict[str, dict[int, Any]]] = []  # of each call
+        self.codes: dict[str, Code] = {}
+        self._special: dict[str, Lanes] = {}
+
+    def start(self, codes: dict[str, Code], values: dict[str, bytes], given: Any) -> None:
+        """Carries the kernel out: `values` are its parameters as bytes, `given` its arrays."""
+        self.codes, self._values = codes, values
+        tables: dict[str, dict[int, Allocation]] = {"shared": {}, "local": {}, **given.tables}
+        self.limits = {}
+        self.prepare(tables, dict(given.names))
+        for number, array in self.program.own_arrays:
+            self.own_array(array, number, columns=self.program.columns[array.space])
+            if array.space == "shared":
+                allocation = self.tables["shared"][number]
+                self.limits[allocation.number] = array.size or self.dynamic
+        self.line = self.source.unit << 24
+        self.call(self.program.kernel_name, [], [])
+
+    # --- progress
+
+    def at(self, place: int) -> None:
+        """The line whose instructions come next."""
+        self.line = place
+        for told in self.events.statement:
+            told(self)
+
+    def flop(self, value: Lanes) -> None:
+        """Tells of a floating-point operation."""
+        for told in self.events.operation:
+            told(self, value)
+
+    def _step(self) -> None:
+        self.steps += 1
+        late = self.steps > STEPS and self.steps % 1024 == 0
+        if late and time.monotonic() - self.begun > limits.SECONDS:
+            message = limits.slow(f"still running after {self.steps:,} steps")
+            raise self.stop("no-progress", message, *self.who(self.mask))
+
+    # --- functions
+
+    def call(self, name: str, results: list[str], given: list[str]) -> None:
+        """A function for the active threads; what it takes and gives stands in parameters."""
+        code = self.codes.get(name)
+        if code is None:
+            self.system(name, results, given)
+            return
+        if self.depth >= DEPTH:
+            message = f"calls nest deeper than {DEPTH}: {name} never stops calling itself"
+            raise self.stop("no-progress", message)
+        place, merge = self.line, self.merge
+        mine = self.params[-1] if self.params else {}
+        own = (
+            {p.name: mine[g] for p, g in zip(code.function.params, given, strict=True)}
+            if given
+            else {}
+        )
+        self.params.append(own)
+        self.depth += 1
+        self._run(code)
+        self.depth -= 1
+        self.params.pop()
+        for theirs, ours in zip(code.function.results, results, strict=False):
+            mine[ours] = own.get(theirs, {})
+        self.line, self.merge = place, merge
+
+    def _run(self, code: Code) -> None:
+        """Carries a function out for the active threads, until all have come to its end."""
+        registers = list(code.registers)
+        entered, seen = self.mask, 0
+        gone: Mask = EMPTY
+        leavers = self.frames[0]
+        stack: list[list[Any]] = [[0, END, entered, 0]]  # where, until where, who, what they know
+        blocks, dies = code.blocks, code.graph.dies
+        kernel = code.function.entry
+        while stack:
+            top = stack[-1]
+            at, meet, mask, known = top
+            if at in (meet, END):
+                stack.pop()
+                continue
+            if known != seen:
+                mask, top[3] = split(mask, ~gone)[0] if gone is not None else EMPTY, seen
+                top[2] = mask
+                if mask is EMPTY:
+                    stack.pop()
+                    continue
+            self.mask = mask
+            self.merge = None if len(stack) == 1 else mask
+            self._step()
+            block = blocks[at]
+            condition = block.run(self, registers)
+            end = block.end
+            if not end:
+                top[0] = block.after
+            elif end == "bra" and not block.guarded:
+                top[0] = block.targets[0]
+                if dies(top[0]):
+                    continue
+            elif end in ("bra", "brx"):
+                ended = self._branch(stack, block, condition, dies)
+                if ended is not EMPTY:
+                    gone, seen = _with(gone, ended, self), seen + 1
+                    if kernel:
+                        self._leave(ended, block.place, falls=True)
+            else:  # ret, exit
+                ended = split(mask, condition)[0] if block.guarded else mask
+                top[0] = block.after
+                if ended is not EMPTY:
+                    gone, seen = _with(gone, ended, self), seen + 1
+                    if end == "trap":
+                        raise self.stop(
+                            "exception", "a thread ends the kernel by a trap", *self.who(ended)
+                        )
+                    if kernel or end == "exit":
+                        self._leave(ended, block.place, falls=False)
+        self.mask = entered
+        left = leavers.left
+        if not kernel and left is not EMPTY:
+            self.mask = EMPTY if left is None else split(entered, ~left)[0]
+
+    def _leave(self, who: Mask, place: int, *, falls: bool) -> None:
+        """Notes who left the kernel; whoever only comes to its end has not left it early."""
+        if falls and not self.program.returns:
+            return
+        leavers = self.frames[0].exits
+        leavers[place] = union(leavers.get(place, EMPTY), who)
+
+    def _branch(
+        self, stack: list[list[Any]], block: Block, condition: Lanes, dies: Callable[[int], bool]
+    ) -> Mask:
+        """The top way's threads part; those who have nothing left to do are given back."""
+        top = stack[-1]
+        self.line = block.place
+        if block.end == "brx":
+            return self._switch(stack, block, condition)
+        target, after = block.targets[0], block.after
+        taken, other = split(self.mask, condition)
+        for told in self.events.branch:
+            told(self, taken, other)
+        if other is EMPTY or taken is EMPTY:
+            top[0] = target if other is EMPTY else after
+            return EMPTY
+        ended = EMPTY
+        if dies(target) or dies(after):
+            ended = taken if dies(target) else other
+            top[0] = after if dies(target) else target
+            return ended
+        meet = block.meet
+        if meet == END:  # they part for good, but those before them still wait for them
+            meet = top[1]
+        seen = top[3]
+        top[0] = meet
+        if meet == top[1]:
+            stack.pop()
+        for at, who in ((after, other), (target, taken)):
+            if at != meet:
+                stack.append([at, meet, who, seen])
+        return EMPTY
+
+    def _switch(self, stack: list[list[Any]], block: Block, index: Lanes) -> Mask:
+        top = stack[-1]
+        meet = top[1] if block.meet == END else block.meet
+        before, seen = self.mask, top[3]
+        top[0] = meet
+        if meet == top[1]:
+            stack.pop()
+        for k, at in enumerate(block.targets):
+            who, _ = split(before, np.asarray(index == k))
+            if who is not EMPTY and at != meet:
+                stack.append([at, meet, who, seen])
+        return EMPTY
+
+    # --- parameters and special registers
+
+    def param(self, name: str, offset: int, dtype: np.dtype[Any]) -> Lanes:
+        """A parameter of the kernel, or of the function that is called."""
+        content = self._values.get(name)
+        if content is not None:
+            return np.frombuffer(content, dtype, 1, offset).reshape(1, 1)
+        held = self.params[-1].get(name, {})
+        value = held.get(offset)
+        if value is None:
+            return self._part(held, offset, dtype)
+        if value.dtype == dtype:
+            return value
+        if value.dtype.itemsize == dtype.itemsize:
+            return value.view(dtype)
+        bits = value.view(f"u{value.dtype.itemsize}")
+        return bits.astype(f"u{dtype.itemsize}").view(dtype)
+
+    def _part(self, held: dict[int, Any], offset: int, dtype: np.dtype[Any]) -> Lanes:
+        """A part of a wider value that was handed over, or something wider than its parts."""
+        for start, value in held.items():
+            if start < offset < start + value.dtype.itemsize:
+                bits = value.view(f"u{value.dtype.itemsize}")
+                shifted = bits >> bits.dtype.type(8 * (offset - start))
+                return shifted.astype(f"u{dtype.itemsize}").view(dtype)
+        return np.zeros((1, 1), dtype)
+
+    def set_param(self, name: str, offset: int, value: Lanes) -> None:
+        """Hands over a value to a function that is called next, or back from it."""
+        held = self.params[-1].setdefault(name, {})
+        old = held.get(offset)
+        if (
+            old is not None
+            and self.mask is not None
+            and old.dtype == value.dtype
+            and self.mask is not EMPTY
+        ):
+            value = np.where(self.mask, value, old)
+        held[offset] = value
+
+    def special(self, name: str) -> Lanes:
+        """A special register, as uint32 or uint64."""
+        if name.startswith(("%clock", "%globaltimer")):
+            return np.full(
+                (1, 1), self.steps, np.uint64 if "64" in name or "timer" in name else np.uint32
+            )
+        found = self._special.get(name)
+        if found is None:
+            found = self._special[name] = self._made_special(name)
+        return found
+
+    def _made_special(self, name: str) -> Lanes:
+        word, _, axis = name[1:].partition(".")
+        places = {"tid": self.threadIdx, "ntid": self.blockDim, "ctaid": self.blockIdx,
+                  "nctaid": self.gridDim}  # fmt: skip
+        if word in places:
+            value = getattr(places[word], axis)
+        else:
+            lane = np.arange(self.threads).reshape(1, -1) % 32
+            bit = np.int64(1) << lane
+            value = {
+                "laneid": lane, "warpid": np.arange(self.threads).reshape(1, -1) // 32,
+                "nwarpid": 32, "ARP_SZ": 32, "smid": 0, "nsmid": 1, "gridid": 0,
+                "lanemask_lt": bit - 1, "lanemask_eq": bit, "lanemask_le": 2 * bit - 1,
+                "lanemask_gt": 0xFFFFFFFF - (2 * bit - 1), "lanemask_ge": 0xFFFFFFFF - (bit - 1),
+                "dynamic_smem_size": self.dynamic,
+                "total_smem_size": self.dynamic + self.spaces.static_bytes,
+            }[word]  # fmt: skip
+        made = np.asarray(value)
+        return made.reshape((1, 1) if made.ndim == 0 else made.shape).astype(np.uint32)
+
+
+def _with(gone: Mask, ended: Mask, m: PtxMachine) -> Mask:
+    """Who has come to the end of a function, with some more; None if that is everybody."""
+    both = union(gone, ended)
+    return None if isinstance(both, np.ndarray) and bool(m.spread(both).all()) else both
