@@ -55,7 +55,7 @@ def roofline(
         raise BadInput(f"That is too much to tell apart: give {len(LINES)} of a kind at most.")
     low, high = _span(roofs, points, intensity)
     with figure(7.6, 4.6) as (fig, axes):
-        found = looks([one.name for one in (*roofs, *points)])
+        found = looks([*(one.name for one in roofs), *(point.name for point in points)])
         for one, look in zip(roofs, found, strict=False):
             xs = [low, one.ridge, high]
             ys = [one.attainable(x) / 1e9 for x in xs]

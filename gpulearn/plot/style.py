@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gpulearn import require
+from gpulearn.perf.gpus import GPUS
 
 __all__ = [
     "LINES",
@@ -26,18 +27,18 @@ LINES = tuple(
     {"marker": marker, "linestyle": line}
     for marker, line in zip("osD^vP*X", ("-", "--", "-.", ":") * 2, strict=True)
 )
+CYCLE = 10  # colours
 # what stands in several figures of the course, with its colour of the cycle; the first that a
 # label names counts
 SUBJECTS = {
-    **{"NumPy": 0, "GPU": 1, "torch": 2, "loops": 7},
-    **{"T4": 1, "A100": 3, "H100": 4, "H200": 5, "V100": 6, "RTX": 8, "CPU": 0},
+    **{"CPU": 0, "NumPy": 0, "torch": 2, "loops": 7},
+    **{name: 1 + place % (CYCLE - 1) for place, name in enumerate(GPUS)},
     **{"gradient descent": 0, "plain": 0, "momentum": 1, "Nesterov": 2, "RMSProp": 3},
     **{"Adam": 4, "AdamW": 5, "Adagrad": 6},
     **{"constant": 0, "exponential": 2, "cosine": 3, "warm-up": 4},
     **{"sigmoid": 0, "tanh": 1, "ReLU": 2, "strong": 0, "weak": 1},
     **{"float32": 0, "float16": 1, "bfloat16": 2, "TF32": 3},
 }
-CYCLE = 10
 
 
 @contextmanager

@@ -182,9 +182,11 @@ def test_every_module_is_reached_from_a_notebook_a_check_or_a_command():
             found for found in re.findall(r"gpulearn(?:\.\w+)+", text) if found in graph.modules
         }
         for package, names in re.findall(r"from (gpulearn(?:\.\w+)*) import ([\w, ]+)", text):
-            roots |= {
-                m for n in names.split(",") if (m := f"{package}.{n.strip()}") in graph.modules
-            }
+            namespace = package.rpartition(".")[2]
+            listed = public(getattr(gl, namespace)) if namespace in namespaces() else {}
+            for name in map(str.strip, names.split(",")):
+                roots |= {f"{package}.{name}"} & graph.modules
+                roots |= {listed[name][0]} if name in listed else set()
         for name, inner in re.findall(r"\bgl\.(\w+)(?:\.(\w+))?", text):
             if name in namespaces():
                 roots |= {public(getattr(gl, name))[inner][0]} if inner else set()

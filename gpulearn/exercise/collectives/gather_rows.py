@@ -248,6 +248,7 @@ EXERCISE = Exercise(
     cases=cases,
     answers=answers,
     run=simulated,
+    by_hand=False,
     expect=expected,
     difference=difference,
     demand=on_real_ranks((3,), real),

@@ -60,7 +60,7 @@ class Work:
         """Bytes of one tensor."""
         return int(np.prod(self.shape)) * np.dtype(self.dtype).itemsize
 
-    def numbers(self, rank: int) -> np.ndarray:
+    def numbers(self, rank: int) -> Any:
         """What a rank starts with; every sum is exact in the dtype."""
         if self.kind == "digits":
             places = np.arange(1, 1 + np.prod(self.shape)).reshape(self.shape)

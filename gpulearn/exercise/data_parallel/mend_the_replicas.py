@@ -333,6 +333,7 @@ EXERCISE = Exercise(
     cases=cases,
     answers=answers,
     run=run,
+    by_hand=False,
     expect=expected,
     difference=difference,
     kinships=(same,),
