@@ -17,6 +17,7 @@ __all__ = ["curves"]
 
 Numbers = np.ndarray[Any, Any]
 AXES = ("", "x", "y", "xy")
+ROUNDING = 1e-9  # of the largest number: a curve that moves by less stays where it is
 FEW = 40  # so many points or fewer each get their marker; more get ten in all
 
 
@@ -101,6 +102,8 @@ def said_of_curve(label: str, x: Numbers, y: Numbers, dots: bool = False) -> str
     'loss: from 8 at 0 to 3 at 3, lowest 1 at 2'
     >>> said_of_curve("rate", np.arange(3), np.array([0.5, 0.4, 0.1]))
     'rate: falls from 0.5 at 0 to 0.1 at 2'
+    >>> said_of_curve("height", np.arange(3), np.array([0.3, 0.1 + 0.2, 0.3]))
+    'height: stays at 0.3'
     """
     good = np.isfinite(y)
     if not good.any():
@@ -110,7 +113,7 @@ def said_of_curve(label: str, x: Numbers, y: Numbers, dots: bool = False) -> str
         return f"{label}: {y.size} points from {y.min():.3g} to {y.max():.3g}"
     first, last = f"{y[0]:.3g} at {x[0]:.3g}", f"{y[-1]:.3g} at {x[-1]:.3g}"
     steps = np.diff(y)
-    if not steps.any():
+    if np.ptp(y) <= ROUNDING * np.abs(y).max():
         return f"{label}: stays at {y[0]:.3g}"
     if (steps <= 0).all() or (steps >= 0).all():
         return f"{label}: {'falls' if y[-1] < y[0] else 'rises'} from {first} to {last}"

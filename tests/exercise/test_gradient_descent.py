@@ -276,3 +276,15 @@ def test_stubs_that_a_learner_gets(stub, name):
 )
 def test_other_limits(answer, said):
     assert said in told("largest_stable_step", answer)
+
+
+def test_what_is_to_be_mended_shows_the_symptoms_that_the_notebook_names():
+    given = find("adamw_step").answers.given
+    theta = np.array([1.0, 1.0])
+    after, _ = given(theta, np.array([1.0, -3.0]), None, lr=0.01)
+    assert np.abs(after - theta) == pytest.approx(10 * 0.01, rel=1e-3)
+    state = None
+    for number in range(500):
+        gradient = np.array([1.0, 0.01]) * (-1) ** number
+        theta, state = given(theta, gradient, state, lr=0.002, weight_decay=0.1)
+    assert theta[1] < 0.5 < 0.7 < theta[0]
