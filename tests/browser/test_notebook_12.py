@@ -14,7 +14,7 @@ def notebook(open_notebook):
         "def backward_relu",
         'gl.check("backward_relu"',
         "gl.plot.graph_player",
-        "gl.plot.convolution_explorer",
+        "digit = data.train_images",
     )
     opened.run_all()
     return opened
@@ -54,5 +54,5 @@ def test_the_graph_steps_by_keyboard(notebook):
 
 
 def test_the_kernel_slides_by_keyboard(notebook):
-    steps_by_keyboard(notebook, "gl.plot.convolution_explorer")
+    steps_by_keyboard(notebook, "digit = data.train_images")
     notebook.screenshot("12-convolution")

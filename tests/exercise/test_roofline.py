@@ -31,6 +31,47 @@ def gpu_that_empties_its_list(gpus, need, work, traffic):
         gpus.pop()
 
 
+def stencil(rows, columns, peak, bandwidth):
+    flops, moved = 4 * (rows - 2) * (columns - 2), 8 * rows * columns
+    limit = "memory" if flops / moved < peak / bandwidth else "arithmetic"
+    return flops, moved, limit, max(flops / peak, moved / bandwidth)
+
+
+def stencil_with_a_capital(*machine):
+    flops, moved, limit, seconds = stencil(*machine)
+    return flops, moved, limit.title(), seconds
+
+
+def stencil_in_the_wrong_order(*machine):
+    flops, moved, limit, seconds = stencil(*machine)
+    return moved, flops, limit, seconds
+
+
+def stencil_without_seconds(*machine):
+    return stencil(*machine)[:3]
+
+
+def stencil_on_squares(rows, columns, peak, bandwidth):
+    return stencil(rows, rows, peak, bandwidth)
+
+
+def stencil_with_a_launch(*machine):
+    flops, moved, limit, seconds = stencil(*machine)
+    return flops, moved, limit, seconds + 5e-6
+
+
+def stencil_memory_at_the_ridge(rows, columns, peak, bandwidth):
+    flops, moved, _, seconds = stencil(rows, columns, peak, bandwidth)
+    limit = "memory" if flops / peak <= moved / bandwidth else "arithmetic"
+    return flops, moved, limit, seconds
+
+
+def gpu_that_costs_nothing_left_out(gpus, need, work, traffic):
+    found = [g for g in gpus if g.price and g.memory >= need]
+    cost = [g.price * max(work / g.peak, traffic / g.bandwidth) for g in found]
+    return found[cost.index(min(cost))].name if found else None
+
+
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
@@ -48,6 +89,13 @@ def gpu_that_empties_its_list(gpus, need, work, traffic):
         ("attainable", lambda i, p, b: i / 0, "it raises ZeroDivisionError"),
         ("cheapest_gpu_that_fits", gpu_by_first_that_fits, "compare the cost on all that do"),
         ("cheapest_gpu_that_fits", gpu_cheapest_ignoring_traffic, "counts the arithmetic only"),
+        ("cheapest_gpu_that_fits", gpu_that_costs_nothing_left_out, "a price of 0 is a price"),
+        ("analyse_stencil", stencil_with_a_capital, "the limit is 'Memory', expected 'memory'"),
+        ("analyse_stencil", stencil_in_the_wrong_order, "the operations: it returns 6400000"),
+        ("analyse_stencil", stencil_without_seconds, "expected four things: operations, bytes"),
+        ("analyse_stencil", stencil_on_squares, "the operations: it returns 3984016"),
+        ("analyse_stencil", stencil_with_a_launch, "the seconds: it returns 2.5e-05"),
+        ("analyse_stencil", stencil_memory_at_the_ridge, "for a grid that needs the same time"),
         ("cheapest_gpu_that_fits", gpu_all_that_fit, "expected 'strong'"),
         ("cheapest_gpu_that_fits", gpu_that_empties_its_list, "it changes its input"),
         ("cheapest_gpu_that_fits", lambda g, m, f, b: "huge", "it returns 'huge', expected"),

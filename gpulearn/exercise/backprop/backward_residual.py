@@ -128,7 +128,8 @@ answers.edit(
 )
 answers.edit(
     {BACK: "gradient @ w.reshape(w.shape[::-1])"},
-    "reshape is no transpose: it leaves the numbers of w in their order. Take w.T.",
+    "w has the shape of Wᵀ, but its numbers have kept their order, as reshape leaves them: take "
+    "w.T.",
 )
 answers.edit(
     {"return grad_x, grad_v, grad_b, grad_w": "return grad_x, grad_v, grad_w, grad_b"},

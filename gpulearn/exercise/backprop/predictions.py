@@ -150,17 +150,16 @@ PREDICTIONS = (
         came="f'{around[-1] / around[0]:,.0f} times'",
     ),
     Number(
-        "shares_of_a_kernel",
+        "shares_of_a_pixel",
         "shares",
         {
-            1: "1 would be right for a dense layer, where each weight belongs to one pixel.",
-            9: "9 is the number of weights in the kernel.",
-            64: "64 would need a border of zeros around the image, so that the kernel fits at "
-            "every pixel. Here it stays inside.",
-            25: "25 would be right for a kernel of 4 × 4.",
-            49: "49 would be right for a kernel of 2 × 2.",
+            1: "1 is right for a pixel in a corner, over which only one weight passes.",
+            3: "3 would be right for a kernel that slides in one direction only.",
+            4: "4 would be right if the kernel moved on by more than a pixel at a time.",
+            36: "36 is what each weight of the kernel collects, one from each place.",
+            64: "64 would be right in a dense layer with 64 outputs.",
         },
-        came="out[0, 0].size",
+        came="int(uses[0, 0, 4, 4])",
     ),
     Choices(
         "products_of_all_work",

@@ -246,8 +246,8 @@ answers.edit(
 
 
 @answers.wrong(
-    "it goes level by level and takes a node when it is first met: a node that is met early may "
-    "be needed by one that is met later. Append a node after its parents."
+    "the list goes level by level, and each node stands where it was first met: one that is met "
+    "early may be needed by one that is met later. Append a node after its parents."
 )
 def by_levels(result: Variable) -> Nodes:
     order, waiting = [], deque([result])
@@ -267,8 +267,8 @@ def one_level(result: Variable) -> Nodes:
 
 
 @answers.wrong(
-    "it takes nodes from a stack and reverses the list: where two ways lead to a node, it may be "
-    "taken too soon. Append a node only after all of its parents."
+    "the list is made on the way down, the last parent first, and reversed: where two ways lead to "
+    "a node, it may come too late. Append a node only after all of its parents."
 )
 def by_a_stack(result: Variable) -> Nodes:
     order, waiting = [], [result]
