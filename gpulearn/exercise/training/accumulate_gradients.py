@@ -153,7 +153,7 @@ answers.edit(
         "return mean": "mean.backward()\n    return mean.item()",
     },
     "the gradients are right, but the activations of all parts are kept to the end, as many as for "
-    "the large batch: call backward for each part, and without retain_graph.",
+    "the large batch: call backward for each part, and without retain_graph or create_graph.",
 )
 answers.edit(
     {"loss.backward()": "loss.backward(retain_graph=True)"},

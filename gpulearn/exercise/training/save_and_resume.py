@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import numpy as np
 import torch
 from torch.nn import functional
 
@@ -60,6 +62,7 @@ def cases() -> list[Case]:
         "a run of 6 steps with Adam, killed twice": RunPlan(((6, 3), (6, 2), (6, 0)), adam=True),
         "a run of 5 steps on a cosine, killed": RunPlan(((5, 4), (5, 0)), schedule="cosine"),
         "a run of 6 steps on one cycle, killed": RunPlan(((6, 3), (6, 0)), schedule="one cycle"),
+        "a run of 6 steps with restarts, killed": RunPlan(((6, 4), (6, 0)), schedule="restarts"),
         "a run of 3 steps that nobody stops": RunPlan(((3, 0),)),
         "a run that is done, and called again": RunPlan(((2, 0), (2, 0))),
         "a run of 3 steps that is asked for 5": RunPlan(((3, 0), (5, 0))),
@@ -71,6 +74,8 @@ schedules = torch.optim.lr_scheduler
 SCHEDULES: Mapping[str, Callable[[Any], Any]] = {
     "steps": lambda optimizer: schedules.StepLR(optimizer, step_size=3, gamma=0.5),
     "cosine": lambda optimizer: schedules.CosineAnnealingLR(optimizer, T_max=7, eta_min=0.01),
+    # it counts from the last restart
+    "restarts": lambda optimizer: schedules.CosineAnnealingWarmRestarts(optimizer, 2, 2),
     # it moves the momentum as well
     "one cycle": lambda optimizer: schedules.OneCycleLR(optimizer, max_lr=0.3, total_steps=8),
 }
@@ -206,36 +211,53 @@ def killed_in_save(number: int) -> Iterator[None]:
             Path(file).write_bytes(half)
         raise Killed
 
-    torch.save = save
-    try:
+    with patch.object(torch, "save", save):
         yield
-    finally:
-        torch.save = real
 
 
 def losing(answer: Answer) -> str | None:
     """Whether a kill while a right answer saves costs it the checkpoint that was there."""
-    steps, ends = 4, []
     with apart(0), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.pt"
-        processes = [Process(RunPlan(()), 0, number) for number in (0, 1)]
-        torch.default_generator.manual_seed(0)
-        with killed_in_save(3), contextlib.suppress(Killed):
-            processes[0].go(answer, path, steps)
+        with killed_in_save(3):
+            after(answer, path, 4, number=0)
         there = path.exists()
-        torch.default_generator.manual_seed(1)
-        with contextlib.suppress(Exception):  # a file cut short is refused in many ways
-            processes[1].go(answer, path, steps)
-        ends.append(flat(processes[1].model.parameters()))
-    with apart(0):
-        undisturbed = Process(RunPlan(()), 0, 0)
-        torch.default_generator.manual_seed(0)
-        for _ in range(steps):
-            undisturbed.one_step()
-        ends.append(flat(undisturbed.model.parameters()))
-    if (ends[0] == ends[1]).all():
-        return None
-    return WHOLE if there else REMOVED
+        if not (after(answer, path, 4, number=1) == undisturbed_after(4)).all():
+            return WHOLE if there else REMOVED
+    with apart(0), tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.pt"
+        files: list[int] = []
+        after(answer, path, 4, number=0, look=lambda: files.append(path.stat().st_ino))
+        if all(one != next_one for one, next_one in itertools.pairwise(files)):
+            return None  # each save brings another file to the place
+        path.write_bytes(path.read_bytes()[:100])  # one that is written over may be cut short
+        lost = not (after(answer, path, 6, number=1) == undisturbed_after(6)).all()
+        return WHOLE if lost else None
+
+
+def after(
+    answer: Answer, path: Path, steps: int, number: int, look: Callable[[], object] | None = None
+) -> np.ndarray[Any, Any]:
+    """The parameters of a new process after a call; `look` is called before each step but one."""
+    process = Process(RunPlan(()), 0, number)
+    plain = process.one_step
+
+    def one_step() -> None:
+        if look is not None and path.exists():
+            look()
+        plain()
+
+    with contextlib.suppress(Exception, Killed):  # a file cut short is refused in many ways
+        answer(path, process.model, process.optimizer, process.schedule, one_step, steps)
+    return flat(process.model.parameters())
+
+
+def undisturbed_after(steps: int) -> np.ndarray[Any, Any]:
+    """The parameters after steps that nothing disturbs."""
+    process = Process(RunPlan(()), 0, 0)
+    for _ in range(steps):
+        process.one_step()
+    return flat(process.model.parameters())
 
 
 def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
@@ -404,8 +426,8 @@ answers.edit(
         'torch.set_rng_state(saved["random"])': 'torch.manual_seed(saved["random"])',
         "torch.get_rng_state()": "torch.initial_seed()",
     },
-    "the seed is saved, and torch.manual_seed begins its numbers anew: after a stop those come "
-    "again that came first. Save the state, torch.get_rng_state().",
+    "torch.manual_seed begins its numbers anew: after a stop those come again that came first. "
+    "Save the state, torch.get_rng_state().",
 )
 answers.edit(
     {
