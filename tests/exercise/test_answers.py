@@ -17,6 +17,8 @@ from . import (
     answers_reductions,
     answers_shared_memory,
     answers_threads,
+    answers_training,
+    answers_training_costs,
 )
 
 NOTEBOOKS = {
@@ -27,6 +29,8 @@ NOTEBOOKS = {
     "07": answers_reductions,
     "10": answers_gradient_descent,
     "12": answers_backprop,
+    "13": answers_training,
+    "14": answers_training_costs,
 }
 RIGHT = [
     pytest.param(name, answer, id=f"{name}-{answer.__name__}")
