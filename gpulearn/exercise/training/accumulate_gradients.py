@@ -31,7 +31,7 @@ def cases() -> list[Case]:
     return [*cases, Case("8 images of large numbers in parts of 3", (8, 3, 100.0))]
 
 
-class Kept:
+class Counted:
     """A tensor that torch keeps for the backward pass of one part; counted while it is there."""
 
     def __init__(self, tensor: torch.Tensor, part: int, parts: Counter[int]) -> None:
@@ -56,7 +56,7 @@ class Watched:
     def keeping(self) -> AbstractContextManager[Any]:
         """The context in which what torch keeps is counted."""
         return torch.autograd.graph.saved_tensors_hooks(
-            lambda tensor: Kept(tensor, len(self.sizes), self.parts), lambda kept: kept.tensor
+            lambda tensor: Counted(tensor, len(self.sizes), self.parts), lambda kept: kept.tensor
         )
 
     def forward(self, module: Any, inputs: Any, output: torch.Tensor) -> None:
