@@ -199,9 +199,8 @@ def save_and_resume(
     After each step everything that the next one needs is written: the parameters, what the
     optimiser and the schedule remember, the state of the random numbers (they choose the batches
     and what dropout hides), and how many steps are done. So a run that dies is started again by
-    the same call and ends with the same bits. `gl.fit` does this too, and besides writes to a new
-    file first, which then takes the old one's place: here a run that dies while it writes has
-    lost its checkpoint.
+    the same call and ends with the same bits. It is written under another name first and then
+    takes the old one's place at once, so that a run that dies while it writes has lost a step.
 
     Args:
         path: the checkpoint; it need not be there yet.
@@ -241,4 +240,5 @@ def save_and_resume(
         saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
         saved |= {"schedule": schedule.state_dict(), "random": torch.get_rng_state()}
         saved["random on GPUs"] = torch.cuda.get_rng_state_all()  # none without a GPU
-        torch.save(saved | {"done": done}, path)
+        torch.save(saved | {"done": done}, path.with_suffix(".new"))
+        path.with_suffix(".new").replace(path)

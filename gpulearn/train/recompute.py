@@ -102,7 +102,7 @@ def recompute_peak(
         most = max(most, kept + within)
         if stage not in recomputed:
             kept += within
-    return max(most, kept)
+    return most
 
 
 def recompute_plan(

@@ -17,7 +17,7 @@ def notebook(open_notebook):
     """Notebook 14 with what the tests look at, opened and run."""
     opened = open_notebook(
         "14_memory_precision_time",
-        "gl.plot.memory(bars)",
+        'device = "cuda"',
         "def find_the_bottleneck",
         'gl.check("find_the_bottleneck"',
     )
@@ -40,7 +40,7 @@ def test_a_learner_says_what_a_run_waits_for(notebook):
 
 
 def test_the_bars_have_their_sentence(notebook):
-    output = notebook.cell("gl.plot.memory(bars)").locator(".jp-OutputArea")
+    output = notebook.cell('device = "cuda"').locator(".jp-OutputArea")
     alt = output.locator("img").get_attribute("alt")
     assert "batch 64, measured 2.05 MB, most of it activations" in alt
     notebook.screenshot("14-memory")

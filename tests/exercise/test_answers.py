@@ -18,6 +18,8 @@ from . import (
     answers_reductions,
     answers_shared_memory,
     answers_threads,
+    answers_training,
+    answers_training_costs,
 )
 
 NOTEBOOKS = {
@@ -29,6 +31,8 @@ NOTEBOOKS = {
     "10": answers_gradient_descent,
     "11": answers_noise_and_schedules,
     "12": answers_backprop,
+    "13": answers_training,
+    "14": answers_training_costs,
 }
 RIGHT = [
     pytest.param(name, answer, id=f"{name}-{answer.__name__}")

@@ -303,7 +303,81 @@ def resume_by_schedule(path, model, optimizer, schedule, one_step, steps):
         torch.set_rng_state(numbers)
     while schedule.last_epoch < steps:
         one_step()
-        torch.save([*(part.state_dict() for part in parts), torch.get_rng_state()], path)
+        save_aside([*(part.state_dict() for part in parts), torch.get_rng_state()], path)
+
+
+def save_aside(states, path):
+    torch.save(states, beside := path.parent / "half")
+    beside.rename(path)
+
+
+def resume_in_place(path, model, optimizer, schedule, one_step, steps):
+    parts = model, optimizer, schedule
+    resume_with(path, parts, one_step, steps, torch.load, torch.save)
+
+
+def resume_by_a_pair_of_moves(path, model, optimizer, schedule, one_step, steps):
+    def save(states, path):
+        if path.exists():
+            path.rename(path.with_suffix(".old"))
+        torch.save(states, path.with_suffix(".new"))
+        path.with_suffix(".new").rename(path)
+
+    resume_with(path, (model, optimizer, schedule), one_step, steps, torch.load, save)
+
+
+def resume_by_a_copy(path, model, optimizer, schedule, one_step, steps):
+    def save(states, path):
+        torch.save(states, path.with_suffix(".new"))
+        path.write_bytes(path.with_suffix(".new").read_bytes())
+
+    resume_with(path, (model, optimizer, schedule), one_step, steps, torch.load, save)
+
+
+def resume_from_the_one_before(path, model, optimizer, schedule, one_step, steps):
+    """Writes over its file, but has a copy of the one before, and reads that if it must."""
+    spare = path.with_suffix(".spare")
+
+    def save(states, path):
+        if path.exists():
+            spare.write_bytes(path.read_bytes())
+        torch.save(states, path)
+
+    def load(path):
+        try:
+            return torch.load(path)
+        except Exception:
+            return torch.load(spare)
+
+    resume_with(path, (model, optimizer, schedule), one_step, steps, load, save)
+
+
+def clip_by_one_axis(parameters, max_norm):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norm = sum(sum(x * x for x in g) for g in grads) ** 0.5
+    if max_norm < norm < math.inf:
+        for g in grads:
+            g *= max_norm / norm
+    return float(norm)
+
+
+def parts_kept_in_a_list(model, images, labels, micro_batch):
+    losses = []
+    for x, y in zip(images.split(micro_batch), labels.split(micro_batch), strict=True):
+        losses.append(functional.cross_entropy(model(x), y) * len(y) / len(labels))
+        losses[-1].backward(retain_graph=True)
+    return sum(losses).item()
+
+
+def parts_by_grad(model, images, labels, micro_batch):
+    parameters = list(model.parameters())
+    mean = 0.0
+    for x, y in zip(images.split(micro_batch), labels.split(micro_batch), strict=True):
+        loss = functional.cross_entropy(model(x), y) * len(y) / len(labels)
+        for p, g in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
+            p.grad = g
+        mean += loss.item()
+    return mean
 
 
 def resume_from_the_very_start(path, model, optimizer, schedule, one_step, steps):
@@ -312,7 +386,7 @@ def resume_from_the_very_start(path, model, optimizer, schedule, one_step, steps
 
     def save(done):
         states = {name: part.state_dict() for name, part in parts.items()}
-        torch.save({**states, "done": done, "random": torch.get_rng_state()}, path)
+        save_aside({**states, "done": done, "random": torch.get_rng_state()}, path)
 
     if not path.exists():
         save(0)
@@ -355,6 +429,16 @@ def resume_from_the_very_start(path, model, optimizer, schedule, one_step, steps
         ("save_and_resume", resume_by_pickle, "run any code while it is loaded"),
         ("save_and_resume", resume_with_random_numbers_in_a_variable, "is kept in a variable, w"),
         ("save_and_resume", resume_with_whole_model, "expected"),
+        ("save_and_resume", resume_by_a_copy, "a kill that comes while it saves leaves no whole"),
+        ("save_and_resume", resume_in_place, "a kill that comes while it saves leaves no whole"),
+        ("save_and_resume", resume_by_a_pair_of_moves, "is taken from its place before the next"),
+        ("clip_by_global_norm", clip_by_one_axis, "gradients of 4, 2, 0 and 1 axes"),
+        (
+            "accumulate_gradients",
+            parts_kept_in_a_list,
+            "the activations of all parts are kept to the end",
+        ),
+        ("accumulate_gradients", parts_by_grad, "a zero_grad or an assignment inside the loop"),
         ("save_and_resume", resume_but_seeds, "the parameters at the end"),
         ("save_and_resume", resume_and_swallow, "number of steps in call 1 is 6, expected 3"),
         ("save_and_resume", lambda *a: None, "the number of steps in call 1 is 0, expected 3"),
@@ -371,6 +455,7 @@ def test_other_hands_make_the_same_mistakes(name, answer, said):
         ("clip_by_global_norm", clip_makes_a_list),
         ("accumulate_gradients", parts_no_larger_than_half),
         ("save_and_resume", resume_by_schedule),
+        ("save_and_resume", resume_from_the_one_before),
         ("save_and_resume", resume_from_the_very_start),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -29,25 +31,39 @@ def cases() -> list[Case]:
     return [*cases, Case("8 images of large numbers in parts of 3", (8, 3, 100.0))]
 
 
+class Counted:
+    """A tensor that torch keeps for the backward pass of one part; counted while it is there."""
+
+    def __init__(self, tensor: torch.Tensor, part: int, parts: Counter[int]) -> None:
+        # detached: an output would hold its node, and the node what is kept
+        self.tensor, self.part, self.parts = tensor.detach(), part, parts
+        parts[part] += 1
+
+    def __del__(self) -> None:
+        self.parts[self.part] -= 1
+
+
 class Watched:
-    """Notes which batches go through a model, and how many graphs wait for `backward`."""
+    """Notes which batches go through a model, and for how many parts activations are kept."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         self.sizes: list[int] = []  # of all batches, and of those whose graph is kept
         self.learned: list[int] = []
-        self.waiting = self.most = 0
+        self.parts: Counter[int] = Counter()
+        self.most = 0
         model.register_forward_hook(self.forward)
+
+    def keeping(self) -> AbstractContextManager[Any]:
+        """The context in which what torch keeps is counted."""
+        return torch.autograd.graph.saved_tensors_hooks(
+            lambda tensor: Counted(tensor, len(self.sizes), self.parts), lambda kept: kept.tensor
+        )
 
     def forward(self, module: Any, inputs: Any, output: torch.Tensor) -> None:
         self.sizes.append(len(output))
         if output.requires_grad:
             self.learned.append(len(output))
-            self.waiting += 1
-            self.most = max(self.most, self.waiting)
-            output.register_hook(self.backward)
-
-    def backward(self, gradient: torch.Tensor) -> None:
-        self.waiting -= 1
+        self.most = max(self.most, sum(count > 0 for count in self.parts.values()))
 
 
 def run(answer: Answer, case: Case) -> Seen:
@@ -59,7 +75,8 @@ def run(answer: Answer, case: Case) -> Seen:
         labels = torch.randint(4, (count,))
         before = flat(model.parameters())
         watched = Watched(model)
-        returned = number(answer(model, images, labels, part))
+        with watched.keeping():
+            returned = number(answer(model, images, labels, part))
     most = max(watched.sizes, default=0)
     facts: dict[str, Any] = {
         "the most images that go through the model at once": most
@@ -111,7 +128,8 @@ answers.edit(
 )
 answers.edit(
     {LOSS: f"        model.zero_grad()\n{LOSS}"},
-    "zero_grad stands inside the loop: only the last part's gradient is left. Add them up.",
+    "only the last part's gradient is left: what stands in .grad from the parts before is thrown "
+    "away, by a zero_grad or an assignment inside the loop. Add them up.",
 )
 answers.edit(SKIPS_THE_LAST, "the last part is left out where it is smaller than the others.")
 answers.edit(
@@ -134,8 +152,13 @@ answers.edit(
         "loss.item()": "loss",
         "return mean": "mean.backward()\n    return mean.item()",
     },
-    "the gradients are right, but one backward at the end means that the activations of all "
-    "parts are kept until then, as many as for the large batch: call backward for each part.",
+    "the gradients are right, but the activations of all parts are kept to the end, as many as for "
+    "the large batch: call backward for each part, and without retain_graph or create_graph.",
+)
+answers.edit(
+    {"loss.backward()": "loss.backward(retain_graph=True)"},
+    "the gradients are right, but the activations of a part are still kept when the next one goes "
+    "through the model, as retain_graph=True says: leave it out.",
 )
 answers.edit(
     {"    mean = 0.0\n": "    mean = 0.0\n    model.eval()\n"},

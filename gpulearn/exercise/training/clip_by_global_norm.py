@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,6 +16,8 @@ from gpulearn.train.step import clip_by_global_norm
 
 answers = Answers(clip_by_global_norm)
 Gradients = tuple[tuple[float, ...] | None, ...]
+JOINED = "Take each gradient's norm, or flatten it first, whatever its axes."
+SHAPES = ((2, 1, 3, 2), (2, 3), (), (4,))  # of a convolution, a linear layer, a scale, a bias
 
 
 def cases() -> list[Case]:
@@ -35,15 +38,32 @@ def cases() -> list[Case]:
     return [Case(label, (gradients, most)) for label, gradients, most in work]
 
 
+def many_axes(answer: Answer, outcomes: Sequence[Any]) -> str | None:
+    """What a right answer does with gradients of 4, 2, no and 1 axes, above and below the limit."""
+    numbers = tuple(tuple(0.5 * k - 2.0 for k in range(math.prod(one))) for one in SHAPES)
+    for most in (3.0, 300.0):
+        case = Case(
+            f"gradients of 4, 2, 0 and 1 axes and a limit of {most:g}", (numbers, most, SHAPES)
+        )
+        try:
+            seen = run(answer, case)
+        except Exception as error:  # as many ways as there are to join what cannot be joined
+            said = str(error).strip().partition("\n")[0]
+            return f"for {case.label}, it raises {type(error).__name__}: {said}. {JOINED}"
+        if sentence := difference(seen, run(clip_by_global_norm, case)):
+            return f"for {case.label}, {sentence}. {JOINED}"
+    return None
+
+
 def run(answer: Answer, case: Case) -> Seen:
     """Clip once; the parameters come as a generator, as model.parameters() gives them."""
-    gradients, most = case.args
+    gradients, most, *rest = case.args
+    shapes = rest[0] if rest else [(len(one) if one else 2,) for one in gradients]
     parameters = []
-    for number_of, gradient in enumerate(gradients):
-        size = len(gradient) if gradient else 2
-        parameter = torch.nn.Parameter(torch.full((size,), 1.0 + number_of, dtype=torch.float64))
+    for number_of, (gradient, shape) in enumerate(zip(gradients, shapes, strict=True)):
+        parameter = torch.nn.Parameter(torch.full(shape, 1.0 + number_of, dtype=torch.float64))
         if gradient is not None:
-            parameter.grad = torch.tensor(gradient, dtype=torch.float64)
+            parameter.grad = torch.tensor(gradient, dtype=torch.float64).reshape(shape)
         parameters.append(parameter)
     before = flat(parameters)
     returned = answer((p for p in parameters), most)
@@ -120,7 +140,7 @@ answers.edit(
     "that is the sum of the elements' magnitudes: square them, add up, take the root.",
 )
 answers.edit(
-    {NORM: "torch.cat(gradients).square().mean().sqrt()"},
+    {NORM: "torch.cat([g.flatten() for g in gradients]).square().mean().sqrt()"},
     "that is the root of the mean of the squares, not of their sum.",
 )
 answers.edit(
@@ -141,8 +161,8 @@ answers.edit(
 )
 answers.edit(
     {"in gradients:": "in [p.grad for p in parameters]:"},
-    "the norm is right, and no gradient has changed. model.parameters() is a generator, which a "
-    "second loop finds empty: make a list first. And change the gradients in place, with mul_.",
+    "the norm is right, and no gradient has changed: scale each in place, with mul_. (A second "
+    "loop over `parameters` finds nothing: model.parameters() is a generator. Make a list first.)",
 )
 answers.edit(
     {
@@ -211,5 +231,6 @@ EXERCISE = Exercise(
     answers=answers,
     run=run,
     difference=difference,
+    demand=many_axes,
     kinships=(alike, alike_where_finite),
 )

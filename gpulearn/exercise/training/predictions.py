@@ -113,7 +113,8 @@ PREDICTIONS = (
         {
             "not at all": "That would be right if the first weights, the order of the images and "
             "dropout made no difference in the end.",
-            "less than half a point": "That would be a single digit of 287.",
+            "less than half a point": "That would be right if the runs differed by a single digit "
+            "of 287, which is 0.35 points, or by none.",
             "from half a point to 5 points": "That would be right if runs from different starts "
             "came to about equally good ends.",
             "more than 5 points": "That would be right if some starts led nowhere.",
@@ -159,8 +160,8 @@ PREDICTIONS = (
         {
             "nothing: one pixel is too few": "That would need sums in which nan gets lost. Every "
             "sum with nan in it is nan.",
-            "clipping brings it back to size": "That would need a norm. The norm of a gradient "
-            "with nan in it is nan.",
+            "clipping brings it back to size": "That would need a norm that is a number. With nan "
+            "in the gradient it is nan.",
             "that one image is left out": "That would need somebody to look for it and go on. "
             "gl.fit looks for it and stops.",
             "training stops and names the image": "",

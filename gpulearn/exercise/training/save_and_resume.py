@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
+import itertools
 import pickle
+import shutil
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import numpy as np
 import torch
 from torch.nn import functional
 
@@ -39,10 +44,12 @@ class RunPlan:
         calls: for each call of the answer, how many steps it is asked for, and in which of its
             steps it is killed, halfway: the 2nd or later, 0 for never.
         adam: the optimiser, Adam or momentum.
+        schedule: one of `SCHEDULES`.
     """
 
     calls: tuple[tuple[int, int], ...]
     adam: bool = False
+    schedule: str = "steps"
 
     def name(self, number: int) -> str:
         return "call" if len(self.calls) == 1 else f"call {number + 1}"
@@ -53,11 +60,25 @@ def cases() -> list[Case]:
     plans = {
         "a run of 5 steps, killed in its 3rd": RunPlan(((5, 3), (5, 0))),
         "a run of 6 steps with Adam, killed twice": RunPlan(((6, 3), (6, 2), (6, 0)), adam=True),
+        "a run of 5 steps on a cosine, killed": RunPlan(((5, 4), (5, 0)), schedule="cosine"),
+        "a run of 6 steps on one cycle, killed": RunPlan(((6, 3), (6, 0)), schedule="one cycle"),
+        "a run of 6 steps with restarts, killed": RunPlan(((6, 4), (6, 0)), schedule="restarts"),
         "a run of 3 steps that nobody stops": RunPlan(((3, 0),)),
         "a run that is done, and called again": RunPlan(((2, 0), (2, 0))),
         "a run of 3 steps that is asked for 5": RunPlan(((3, 0), (5, 0))),
     }
     return [Case(label, (plan,)) for label, plan in plans.items()]
+
+
+schedules = torch.optim.lr_scheduler
+SCHEDULES: Mapping[str, Callable[[Any], Any]] = {
+    "steps": lambda optimizer: schedules.StepLR(optimizer, step_size=3, gamma=0.5),
+    "cosine": lambda optimizer: schedules.CosineAnnealingLR(optimizer, T_max=7, eta_min=0.01),
+    # it counts from the last restart
+    "restarts": lambda optimizer: schedules.CosineAnnealingWarmRestarts(optimizer, 2, 2),
+    # it moves the momentum as well
+    "one cycle": lambda optimizer: schedules.OneCycleLR(optimizer, max_lr=0.3, total_steps=8),
+}
 
 
 class Process:
@@ -70,7 +91,7 @@ class Process:
             self.optimizer: torch.optim.Optimizer = torch.optim.Adam(self.model.parameters(), 0.02)
         else:
             self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.2, momentum=0.9)
-        self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, step_size=3, gamma=0.5)
+        self.schedule: Any = SCHEDULES[plan.schedule](self.optimizer)
         self.dies_in, self.steps = dies_in, 0
 
     def go(self, answer: Answer, path: Path, steps: int) -> None:
@@ -160,6 +181,90 @@ def trusting(answer: Answer, outcomes: Sequence[Any]) -> str | None:
     return TRUSTS if found else None
 
 
+WHOLE = (
+    "it goes on to the same bits, but a kill that comes while it saves leaves no whole checkpoint "
+    "at `path`, and all steps are lost. Save under another name, such as "
+    "path.with_suffix('.new'), and then bring it to its place at once: .replace(path)."
+)
+REMOVED = (
+    "it goes on to the same bits, but the last checkpoint is taken from its place before the next "
+    "one is there: a kill between the two loses all steps. Path.replace puts the new one in the "
+    "old one's place at once."
+)
+
+
+@contextlib.contextmanager
+def killed_in_save(number: int) -> Iterator[None]:
+    """A process that dies halfway through its nth torch.save."""
+    real, saves = torch.save, itertools.count(1)
+
+    def save(thing: Any, file: Any, *args: Any, **options: Any) -> None:
+        if next(saves) != number:
+            real(thing, file, *args, **options)
+            return
+        whole = io.BytesIO()
+        real(thing, whole)
+        half = whole.getvalue()[: whole.tell() // 2]
+        if hasattr(file, "write"):
+            file.write(half)
+        else:
+            Path(file).write_bytes(half)
+        raise Killed
+
+    with patch.object(torch, "save", save):
+        yield
+
+
+def losing(answer: Answer) -> str | None:
+    """Whether a kill while a right answer saves costs it the checkpoint that was there."""
+    with apart(0), tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.pt"
+        with killed_in_save(3):
+            after(answer, path, 4, number=0)
+        there = path.exists()
+        if not (after(answer, path, 4, number=1) == undisturbed_after(4)).all():
+            return WHOLE if there else REMOVED
+    with apart(0), tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.pt"
+        files: list[int] = []
+        after(answer, path, 4, number=0, look=lambda: files.append(path.stat().st_ino))
+        if all(one != next_one for one, next_one in itertools.pairwise(files)):
+            return None  # each save brings another file to the place
+        path.write_bytes(path.read_bytes()[:100])  # one that is written over may be cut short
+        lost = not (after(answer, path, 6, number=1) == undisturbed_after(6)).all()
+        return WHOLE if lost else None
+
+
+def after(
+    answer: Answer, path: Path, steps: int, number: int, look: Callable[[], object] | None = None
+) -> np.ndarray[Any, Any]:
+    """The parameters of a new process after a call; `look` is called before each step but one."""
+    process = Process(RunPlan(()), 0, number)
+    plain = process.one_step
+
+    def one_step() -> None:
+        if look is not None and path.exists():
+            look()
+        plain()
+
+    with contextlib.suppress(Exception, Killed):  # a file cut short is refused in many ways
+        answer(path, process.model, process.optimizer, process.schedule, one_step, steps)
+    return flat(process.model.parameters())
+
+
+def undisturbed_after(steps: int) -> np.ndarray[Any, Any]:
+    """The parameters after steps that nothing disturbs."""
+    process = Process(RunPlan(()), 0, 0)
+    for _ in range(steps):
+        process.one_step()
+    return flat(process.model.parameters())
+
+
+def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
+    """What else is asked of a right answer: files without code, and whole ones."""
+    return trusting(answer, outcomes) or losing(answer)
+
+
 def expect(case: Case) -> Seen:
     """What the same steps give in one process that nobody kills."""
     plan: RunPlan = case.args[0]
@@ -189,7 +294,12 @@ COLLECTS = """\
         saved |= {"schedule": schedule.state_dict(), "random": torch.get_rng_state()}
         saved["random on GPUs"] = torch.cuda.get_rng_state_all()  # none without a GPU
 """
-SAVES = '        torch.save(saved | {"done": done}, path)'
+SAVES = """\
+        torch.save(saved | {"done": done}, path.with_suffix(".new"))
+        path.with_suffix(".new").replace(path)"""
+SAVES_AFTER = """\
+    torch.save(saved | {"done": done}, path.with_suffix(".new"))
+    path.with_suffix(".new").replace(path)"""
 
 
 def forgetting(*parts: str) -> dict[str, str]:
@@ -254,7 +364,7 @@ answers.edit(
     "Save what is true after it.",
 )
 answers.edit(
-    {SAVES: SAVES.removeprefix("    ")},
+    {SAVES: SAVES_AFTER},
     "it saves once, after the last step: a run that is killed before has saved nothing. Save after "
     "each step.",
 )
@@ -316,8 +426,8 @@ answers.edit(
         'torch.set_rng_state(saved["random"])': 'torch.manual_seed(saved["random"])',
         "torch.get_rng_state()": "torch.initial_seed()",
     },
-    "the seed is saved, and torch.manual_seed begins its numbers anew: after a stop those come "
-    "again that came first. Save the state, torch.get_rng_state().",
+    "torch.manual_seed begins its numbers anew: after a stop those come again that came first. "
+    "Save the state, torch.get_rng_state().",
 )
 answers.edit(
     {
@@ -337,7 +447,7 @@ answers.edit(
     "the first step.",
 )
 answers.edit(
-    {SAVES: f"        if done % 2 == 0:\n    {SAVES}"},
+    {SAVES: "        if done % 2:\n            continue\n" + SAVES},
     "it saves after every second step only: after a stop, or at its end, the last one may be lost.",
 )
 answers.variant(
@@ -345,10 +455,15 @@ answers.variant(
         "path.exists()": "path.is_file()",
         "torch.load(path, ": 'torch.load(str(path), map_location="cpu", ',
         SAVES: """\
-        torch.save(saved | {"done": done}, path.with_suffix(".new"))
-        path.with_suffix(".new").replace(path)""",
+        with open(f"{path}.half", "wb") as file:
+            torch.save(saved | {"done": done}, file)
+        Path(f"{path}.half").rename(path)""",
     }
 )
+
+
+answers.edit({SAVES: '        torch.save(saved | {"done": done}, path)'}, WHOLE)
+answers.edit({SAVES: "        path.unlink(missing_ok=True)\n" + SAVES}, REMOVED)
 
 
 @answers.right
@@ -367,7 +482,9 @@ def with_try(
     for done in range(saved[4] if saved else 0, steps):
         one_step()
         everything = (model, optimizer, schedule)
-        torch.save([*(x.state_dict() for x in everything), torch.get_rng_state(), done + 1], path)
+        kept = [*(x.state_dict() for x in everything), torch.get_rng_state(), done + 1]
+        torch.save(kept, str(path) + "~")
+        shutil.move(str(path) + "~", path)
 
 
 EXERCISE = Exercise(
@@ -378,5 +495,5 @@ EXERCISE = Exercise(
     run=run,
     expect=expect,
     difference=functools.partial(same, tolerance=0.0),  # the bits must be the same
-    demand=trusting,
+    demand=demand,
 )

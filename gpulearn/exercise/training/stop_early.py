@@ -30,7 +30,8 @@ def cases() -> list[Case]:
         ("bad epochs with good ones between", (1.0, 1.1, 0.9, 1.0, 0.8, 0.9, 0.7), 2),
         ("a loss that is nan at first", (nan, 1.0, 0.9, 1.2, 1.3, 0.1), 2),
         ("a loss that becomes nan", (1.0, 0.9, nan, nan, nan, 0.1), 3),
-        ("losses that are no numbers", (nan, inf, nan), 3),
+        ("losses that are no numbers", (nan, inf, nan, 0.5), 3),
+        ("bests by a hair", (1.0, 0.999, 0.9985, 0.9984, 0.99841, 0.99842, 0.5), 2),
         ("patience longer than the training", (1.0, 2.0, 3.0), 5),
         ("losses far above 1", (9e9, 8e9, 8.5e9, 8.6e9, 1.0), 2),
     )

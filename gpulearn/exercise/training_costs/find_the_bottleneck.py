@@ -22,6 +22,7 @@ def cases() -> list[Case]:
         "a fetch of 8 ms, one worker": (8e-3, 1e-3, 3e-3, 1),
         "a fetch of 8 ms, two workers": (8e-3, 1e-3, 3e-3, 2),
         "a fetch of 8 ms, four workers": (8e-3, 1e-3, 3e-3, 4),
+        "a fetch of 100 ms, twelve workers": (100e-3, 1e-3, 5e-3, 12),
         "a slow link, no worker": (1e-3, 9e-3, 2e-3, 0),
         "a slow link, eight workers": (4e-3, 9e-3, 2e-3, 8),
         "a large network, no worker": (2e-3, 1e-3, 250e-3, 0),

@@ -27,8 +27,16 @@ def partly_frozen() -> nn.Sequential:
         return nn.Sequential(nn.Flatten(), first, nn.ReLU(), nn.Linear(32, 10))
 
 
+def with_one_layer_twice() -> nn.Sequential:
+    """A network in which one ReLU stands in two places, and keeps two tensors of one shape."""
+    with apart(0):
+        relu = nn.ReLU()
+        layers = nn.Flatten(), nn.Linear(64, 16), relu, nn.Linear(16, 16), relu, nn.Linear(16, 10)
+        return nn.Sequential(*layers)
+
+
 def cases() -> list[Case]:
-    """Several networks, batches, optimisers and precisions; one network partly frozen."""
+    """Several networks, batches, optimisers and precisions; one partly frozen, one layer twice."""
     small, frozen = MLP((64, 16, 10)), partly_frozen()
     work: tuple[tuple[str, nn.Module, int, str, str], ...] = (
         ("an MLP, 32 images, Adam", small, 32, "adam", "float32"),
@@ -37,6 +45,7 @@ def cases() -> list[Case]:
         ("LeNet, 8 images, AdamW", LeNet(width=4), 8, "adamw", "float32"),
         ("LeNet, 8 images, RMSProp, float16", LeNet(width=4), 8, "rmsprop", "float16"),
         ("a network partly frozen, 20 images, Adam", frozen, 20, "adam", "float32"),
+        ("a ReLU in two places, 9 images", with_one_layer_twice(), 9, "momentum", "float32"),
     )
     return [
         Case(label, (model, (images, 1, 8, 8), optimizer, precision))

@@ -131,7 +131,8 @@ PREDICTIONS = (
             "all weights become nan": "That would be right without a look at the gradients before "
             "the step.",
             "the step is left out": "",
-            "the step is clipped": "That would need a norm. That of a gradient with inf is inf.",
+            "the step is clipped": "That would need a finite norm. That of a gradient with inf is "
+            "inf or nan.",
         },
         came="'the step is left out' if not tried[0][1] else 'it is taken'",
     ),

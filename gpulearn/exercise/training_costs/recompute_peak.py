@@ -33,18 +33,17 @@ def cases() -> list[Case]:
 
 
 MOST = "        most = max(most, kept + within)\n"
-END = "max(most, kept)"
+END = "return most"
 SAVED = "        if stage not in recomputed:\n            kept += within\n"
 ALWAYS = (
     "that is what is kept when the forward pass ends. When the backward pass comes to a stage that "
     "is recomputed, what is inside it is there again."
 )
 
-answers.edit({MOST: ""}, ALWAYS)
+answers.edit({END: "return kept"}, ALWAYS)
 answers.edit(
     {
-        END: "max(kept + max((inside[s] for s in recomputed), default=0), kept)",
-        MOST: "",
+        END: "return kept + max((inside[s] for s in recomputed), default=0)",
     },
     "the largest recomputed stage is added to all that is kept for every stage. When the backward "
     "pass comes to it, what is kept for the stages behind it is free again.",
@@ -80,7 +79,7 @@ answers.edit(
     "the numbers of the stages are off by one: they count from 0.",
 )
 answers.edit(
-    {END: "most + kept"},
+    {END: "return most + kept"},
     "the two moments are added up: they come one after the other, so the larger counts.",
 )
 answers.edit(
@@ -91,7 +90,7 @@ answers.edit(
     "kept, not those behind it.",
 )  # fmt: skip
 answers.edit(
-    {END: "sum(inputs) + max(inside)"},
+    {END: "return sum(inputs) + max(inside)"},
     "that is right where all stages are recomputed and the largest is the last. What a stage that "
     "is not recomputed keeps is there too.",
 )

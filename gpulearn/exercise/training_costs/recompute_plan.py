@@ -34,6 +34,7 @@ def cases() -> list[Case]:
         ("one stage", (5,), (10,), (1,), 15),
         ("six stages", (4, 4, 4, 4, 4, 4), (31, 57, 23, 64, 12, 40), (7, 8, 3, 11, 2, 6), 150),
         ("a recomputed stage larger than the rest", (5, 5, 5), (20, 99, 20), (1, 5, 1), 112),
+        ("two quick stages or one", (2, 2, 2, 2), (70, 30, 30, 5), (5, 4, 4, 1), 110),
         ("a large last stage", (2, 2, 2), (30, 30, 90), (3, 4, 5), 130),
     )  # fmt: skip
     return [Case(label, (list(a), list(b), list(c), limit)) for label, a, b, c, limit in work]
@@ -93,6 +94,14 @@ answers.edit(
     )},
     "it takes the plan with the least memory: whatever fits is good enough, and the quickest wins.",
 )  # fmt: skip
+answers.edit(
+    {"sum(seconds[s] for s in some)": "sum(inside[s] for s in some)"},
+    "it takes the plan that recomputes the fewest bytes; asked for are the fewest seconds.",
+)
+answers.edit(
+    {"sum(seconds[s] for s in some)": "max((seconds[s] for s in some), default=0)"},
+    "it looks at the slowest of the recomputed stages alone: their seconds add up.",
+)
 answers.edit(
     {", default=None": ""},
     "where no plan fits, min() of nothing raises ValueError: return None there.",

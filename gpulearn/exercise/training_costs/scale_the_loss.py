@@ -36,12 +36,18 @@ def cases() -> list[Case]:
         ("a scale that overflows, after a good step", (1024.0, 1.0, 1.0, 2, True)),
         ("a parameter that holds an old gradient", (1024.0, 100.0, 1.0, 1, False)),
         ("a scale of 1", (1.0, 0.1, 1.0, 2, False)),
+        (
+            "a single layer, a single image and a scale of 2 to the 30",
+            (2.0**30, 1.0, 1.0, 1, False),
+        ),
         ("an image that holds nan", (1024.0, 1.0, float("nan"), 1, False)),
     )
     return [Case(label, plan) for label, plan in work]
 
 
-def network() -> torch.nn.Sequential:
+def network(layers: int) -> torch.nn.Sequential:
+    if layers == 1:  # its gradients overflow to inf, without a nan from inf − inf
+        return torch.nn.Sequential(torch.nn.Linear(12, 4))
     return torch.nn.Sequential(torch.nn.Linear(12, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4))
 
 
@@ -50,14 +56,16 @@ def run(answer: Answer, case: Case) -> Seen:
     scale, max_norm, size, steps, ends_badly = case.args
     facts: dict[str, Any] = {}
     with apart(steps):
-        model = network()
+        alone = "single" in case.label
+        model = network(1 if alone else 2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.9)
         for p in model.parameters():
             p.grad = torch.randn_like(p) if "old" in case.label else None
         for step in range(1, steps + 1):
             if ends_badly and step == steps:
                 scale = 2.0**40
-            images, labels = torch.rand(6, 12) * size, torch.randint(4, (6,))
+            count = 1 if alone else 6
+            images, labels = torch.rand(count, 12) * size, torch.randint(4, (count,))
             returned = answer(model, optimizer, images, labels, scale, max_norm)
             where = f"step {step}" if steps > 1 else "the step"
             facts[f"the parameters after {where}"] = flat(model.parameters())
@@ -87,8 +95,7 @@ answers.edit(LATE, LONG)
 answers.edit({SKIP + STEP: STEP + SKIP}, TAKEN)
 answers.edit(
     {UNSCALE: ""},
-    "the gradients are never divided by the scale: every step that is not clipped is as many times "
-    "too long.",
+    "the gradients are not divided by the scale: a step that need not be clipped is far too long.",
 )
 answers.edit(
     {SKIP: ""},
@@ -106,6 +113,14 @@ answers.edit(
 answers.edit(
     {CLIP: "    norm = torch.stack([p.grad.norm() for p in model.parameters()]).norm()\n"},
     "nothing is clipped: the norm is computed, and the gradients stay as long as they are.",
+)
+answers.edit(
+    {"not norm.isfinite()": "norm.isnan()"},
+    "a norm that is inf is let through: an overflow gives inf or nan, so ask for isfinite().",
+)
+answers.edit(
+    {"not norm.isfinite()": "norm.isinf()"},
+    "a norm that is nan is let through: an overflow gives inf or nan, so ask for isfinite().",
 )
 answers.edit(
     {"return scale / 2": "return scale"},

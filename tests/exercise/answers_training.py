@@ -1,0 +1,227 @@
+"""Answers to the exercises of notebook 13 by another hand than the catalogue's."""
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+def step_by_logsumexp(model, optimizer, images, labels):
+    model.train()
+    scores = model(images)
+    loss = (torch.logsumexp(scores, 1) - scores.gather(1, labels[:, None])[:, 0]).mean()
+    parameters = list(model.parameters())
+    for p, g in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
+        p.grad = g
+    optimizer.step()
+    return loss.detach().numpy().item()
+
+
+def step_that_smooths(model, optimizer, images, labels):
+    model.train()
+    optimizer.zero_grad()
+    loss = functional.cross_entropy(model(images), labels, label_smoothing=0.1)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def epochs_with_modes_switched_inside(model, optimizer, batches, held_out, epochs):
+    pairs = []
+    for _ in range(epochs):
+        losses = torch.zeros(0, dtype=torch.float64)
+        for images, labels in batches:
+            model.train()
+            each = functional.cross_entropy(model(images), labels, reduction="none")
+            optimizer.zero_grad()
+            each.mean().backward()
+            optimizer.step()
+            losses = torch.cat([losses, each.detach()])
+        with torch.no_grad():
+            hits = [
+                (model.eval()(images).argmax(1) == labels).double() for images, labels in held_out
+            ]
+        pairs.append((losses.mean().item(), torch.cat(hits).mean().item()))
+    return pairs
+
+
+def epochs_that_clear_once(model, optimizer, batches, held_out, epochs):
+    history = []
+    for _ in range(epochs):
+        model.train()
+        optimizer.zero_grad()
+        total = seen = 0
+        for images, labels in batches:
+            loss = functional.cross_entropy(model(images), labels)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(labels)
+            seen += len(labels)
+        history.append((total / seen, judged(model, held_out)))
+    return history
+
+
+def epochs_with_a_new_optimiser(model, optimizer, batches, held_out, epochs):
+    history = []
+    for _ in range(epochs):
+        model.train()
+        fresh = type(optimizer)(model.parameters(), **optimizer.defaults)
+        total = seen = 0
+        for images, labels in batches:
+            fresh.zero_grad()
+            loss = functional.cross_entropy(model(images), labels)
+            loss.backward()
+            fresh.step()
+            total += loss.item() * len(labels)
+            seen += len(labels)
+        history.append((total / seen, judged(model, held_out)))
+    return history
+
+
+def epochs_without_the_last_batch(model, optimizer, batches, held_out, epochs):
+    return epochs_with_modes_switched_inside(model, optimizer, batches[:-1], held_out, epochs)
+
+
+def judged(model, held_out):
+    model.eval()
+    with torch.no_grad():
+        right = sum((model(x).argmax(1) == y).sum().item() for x, y in held_out)
+    return right / sum(len(y) for _, y in held_out)
+
+
+def clip_by_squares(parameters, max_norm):
+    known = [p for p in parameters if p.grad is not None]
+    norm = math.sqrt(sum(float(p.grad.square().sum()) for p in known))
+    for p in known:
+        if max_norm < norm < math.inf:
+            p.grad.copy_(p.grad * (max_norm / norm))
+    return norm
+
+
+def clip_flat_ones_only(parameters, max_norm):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norm = float(torch.cat(grads).norm())
+    if max_norm < norm < math.inf:
+        for g in grads:
+            g *= max_norm / norm
+    return norm
+
+
+def parts_that_drop_their_graphs(model, images, labels, micro_batch):
+    losses = []
+    for x, y in zip(images.split(micro_batch), labels.split(micro_batch), strict=True):
+        loss = nn.CrossEntropyLoss(reduction="sum")(model(x), y) / len(images)
+        loss.backward()
+        losses.append(loss)
+    return sum(losses).item()
+
+
+def parts_with_a_graph_of_gradients(model, images, labels, micro_batch):
+    mean = 0.0
+    for x, y in zip(images.split(micro_batch), labels.split(micro_batch), strict=True):
+        loss = functional.cross_entropy(model(x), y) * len(y) / len(labels)
+        loss.backward(retain_graph=True)
+        mean += loss.item()
+    return mean
+
+
+def stop_by_an_iterator(losses, patience):
+    waiting, best, seen = iter(losses), (math.inf, 0), 0
+    while seen - best[1] < patience:
+        try:
+            loss = next(waiting)
+        except StopIteration:
+            break
+        seen += 1
+        if loss < best[0]:
+            best = loss, seen
+    return best[1], seen
+
+
+def stop_with_a_margin(losses, patience):
+    best, kept, done = math.inf, 0, 0
+    for loss in losses:
+        done += 1
+        if loss < best - 0.01:
+            best, kept = loss, done
+        elif done - kept >= patience:
+            break
+    return kept, done
+
+
+def stop_only_after_a_best(losses, patience):
+    best, kept, done = math.inf, 0, 0
+    for loss in losses:
+        done += 1
+        if loss < best:
+            best, kept = loss, done
+        elif kept and done - kept >= patience:
+            break
+    return kept, done
+
+
+def stop_by_the_last_few(losses, patience):
+    seen = []
+    for loss in losses:
+        seen.append(loss)
+        if len(seen) > patience and min(seen[-patience:]) > min(seen[:-patience]):
+            break
+    return seen.index(min(seen)) + 1, len(seen)
+
+
+def resume_in_a_dictionary(path, model, optimizer, schedule, one_step, steps):
+    parts = {"m": model, "o": optimizer, "s": schedule}
+    done = 0
+    if path.is_file():
+        saved = torch.load(path)
+        done = saved.pop("done")
+        torch.set_rng_state(saved.pop("random"))
+        for name, state in saved.items():
+            parts[name].load_state_dict(state)
+    for number in range(done + 1, steps + 1):
+        one_step()
+        saved = {name: part.state_dict() for name, part in parts.items()}
+        beside = path.parent / "unfinished"
+        torch.save(saved | {"done": number, "random": torch.random.get_rng_state()}, beside)
+        beside.replace(path)
+
+
+def resume_with_a_counted_schedule(path, model, optimizer, schedule, one_step, steps):
+    done = 0
+    if path.exists():
+        weights, state, numbers, done = torch.load(path)
+        model.load_state_dict(weights)
+        optimizer.load_state_dict(state)
+        schedule.last_epoch = done
+        torch.set_rng_state(numbers)
+    while done < steps:
+        one_step()
+        done += 1
+        beside = path.with_suffix(".new")
+        saved = model.state_dict(), optimizer.state_dict(), torch.get_rng_state(), done
+        torch.save(saved, beside)
+        beside.replace(path)
+
+
+RIGHT = {
+    "train_step": [step_by_logsumexp],
+    "train_epochs": [epochs_with_modes_switched_inside],
+    "clip_by_global_norm": [clip_by_squares],
+    "accumulate_gradients": [parts_that_drop_their_graphs],
+    "stop_early": [stop_by_an_iterator],
+    "save_and_resume": [resume_in_a_dictionary],
+}
+
+WRONG = [
+    ("train_step", step_that_smooths, "what it returns in step 1 is"),
+    ("train_epochs", epochs_that_clear_once, "the parameters at the end"),
+    ("train_epochs", epochs_with_a_new_optimiser, "the parameters at the end"),
+    ("train_epochs", epochs_without_the_last_batch, "how many images it trains on"),
+    ("clip_by_global_norm", clip_flat_ones_only, "for gradients of 4, 2, 0 and 1 axes"),
+    ("accumulate_gradients", parts_with_a_graph_of_gradients, "as retain_graph=True says"),
+    ("stop_early", stop_with_a_margin, "for bests by a hair"),
+    ("stop_early", stop_only_after_a_best, "for losses that are no numbers"),
+    ("stop_early", stop_by_the_last_few, "for a loss that equals the best one"),
+    ("save_and_resume", resume_with_a_counted_schedule, "for a run of 6 steps with restarts"),
+]

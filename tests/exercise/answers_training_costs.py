@@ -1,0 +1,143 @@
+"""Answers to the exercises of notebook 14 by another hand than the catalogue's."""
+
+import itertools
+
+import torch
+from torch import nn
+
+from gpulearn.train.activation_memory import saved_for_backward
+from gpulearn.train.memory import STATES
+from gpulearn.train.recompute import recompute_peak
+
+
+def budget_by_modules(model, batch, optimizer, precision):
+    own = [p for module in model.modules() for p in module.parameters(recurse=False)]
+    trained = sum(p.nbytes for p in own if p.requires_grad)
+    kept = [
+        saved.elements * saved.dtype.itemsize
+        for saved in saved_for_backward(model, batch, precision)
+    ]
+    return [sum(p.nbytes for p in own), trained, STATES[optimizer] * trained, sum(kept)]
+
+
+def budget_of_different_tensors(model, batch, optimizer, precision):
+    *three, _ = budget_by_modules(model, batch, optimizer, precision)
+    kept = {*saved_for_backward(model, batch, precision)}
+    return [*three, sum(saved.elements * saved.dtype.itemsize for saved in kept)]
+
+
+def peak_of_all_moments(inputs, inside, recomputed):
+    n = len(inputs)
+    kept = [inputs[s] + inside[s] * (s not in recomputed) for s in range(n)]
+    return max(sum(kept), *(sum(kept[:s]) + inputs[s] + inside[s] for s in range(n)))
+
+
+def peak_without_inputs_of_plain_stages(inputs, inside, recomputed):
+    kept = [inputs[s] if s in recomputed else inside[s] for s in range(len(inputs))]
+    return max([sum(kept), *(sum(kept[:s]) + inputs[s] + inside[s] for s in recomputed)])
+
+
+def peak_with_the_largest_inside(inputs, inside, recomputed):
+    kept = sum(inputs) + sum(b for s, b in enumerate(inside) if s not in recomputed)
+    return max(kept, sum(inputs) + max(inside))
+
+
+def plan_in_order_of_time(inputs, inside, seconds, limit):
+    stages = range(len(inputs))
+    plans = [p for k in range(len(inputs) + 1) for p in itertools.combinations(stages, k)]
+    for plan in sorted(plans, key=lambda p: sum(seconds[s] for s in p)):
+        if recompute_peak(inputs, inside, plan) <= limit:
+            return frozenset(plan)
+    return None
+
+
+def plan_by_bytes_a_second(inputs, inside, seconds, limit):
+    plan = []
+    rest = sorted(range(len(inputs) - 1), key=lambda s: seconds[s] / inside[s])
+    while recompute_peak(inputs, inside, plan) > limit:
+        if not rest:
+            return None
+        plan.append(rest.pop(0))
+    return plan
+
+
+def plan_of_the_first_stages(inputs, inside, seconds, limit):
+    plans = (range(k) for k in range(len(inputs) + 1))
+    return next((p for p in plans if recompute_peak(inputs, inside, p) <= limit), None)
+
+
+def scale_and_copy(model, optimizer, images, labels, scale, max_norm):
+    parameters = list(model.parameters())
+    with torch.autocast("cpu", torch.float16):
+        loss = nn.CrossEntropyLoss()(model(images), labels)
+    found = torch.autograd.grad(loss * scale, parameters)
+    norm = torch.cat([g.flatten() / scale for g in found]).norm().item()
+    if norm != norm or norm == float("inf"):
+        return scale * 0.5
+    for p, g in zip(parameters, found, strict=True):
+        p.grad = g / scale * min(1.0, max_norm / norm)
+    optimizer.step()
+    return scale
+
+
+def scale_with_the_limit_scaled(model, optimizer, images, labels, scale, max_norm):
+    optimizer.zero_grad()
+    with torch.autocast("cpu", torch.float16):
+        loss = nn.CrossEntropyLoss()(model(images), labels)
+    (loss * scale).backward()
+    norm = nn.utils.clip_grad_norm_(model.parameters(), max_norm * scale)
+    if not norm.isfinite():
+        return scale / 2
+    optimizer.step()
+    return scale
+
+
+def scale_that_looks_at_the_loss(model, optimizer, images, labels, scale, max_norm):
+    optimizer.zero_grad()
+    with torch.autocast("cpu", torch.float16):
+        loss = nn.CrossEntropyLoss()(model(images), labels)
+    (loss * scale).backward()
+    for p in model.parameters():
+        p.grad /= scale
+    nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    if not loss.isfinite():
+        return scale / 2
+    optimizer.step()
+    return scale
+
+
+def bottleneck_by_sorting(fetch, copy, compute, workers):
+    parts = [(fetch / (workers or 1), "fetch"), (copy, "copy"), (compute, "compute")]
+    slowest = sorted(parts)[-1]
+    step = slowest[0] if workers else fetch + copy + compute
+    return slowest[1], step, compute / step
+
+
+def bottleneck_for_few_workers(fetch, copy, compute, workers):
+    return bottleneck_by_sorting(fetch, copy, compute, min(workers, 4))
+
+
+def bottleneck_of_one_batch(fetch, copy, compute, workers):
+    name, step, _ = bottleneck_by_sorting(fetch, copy, compute, workers)
+    return name, step, compute / (fetch + copy + compute)
+
+
+RIGHT = {
+    "memory_budget": [budget_by_modules],
+    "recompute_peak": [peak_of_all_moments],
+    "recompute_plan": [plan_in_order_of_time],
+    "scale_the_loss": [scale_and_copy],
+    "find_the_bottleneck": [bottleneck_by_sorting],
+}
+
+WRONG = [
+    ("memory_budget", budget_of_different_tensors, "for a ReLU in two places"),
+    ("recompute_peak", peak_without_inputs_of_plain_stages, "expected 240"),
+    ("recompute_peak", peak_with_the_largest_inside, "expected"),
+    ("recompute_plan", plan_by_bytes_a_second, "the seconds that are computed again"),
+    ("recompute_plan", plan_of_the_first_stages, "one after the other, the first one first"),
+    ("scale_the_loss", scale_with_the_limit_scaled, "the parameters after the step"),
+    ("scale_the_loss", scale_that_looks_at_the_loss, "first nan"),
+    ("find_the_bottleneck", bottleneck_for_few_workers, "twelve workers"),
+    ("find_the_bottleneck", bottleneck_of_one_batch, "the share of the GPU"),
+]
