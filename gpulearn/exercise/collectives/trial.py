@@ -286,4 +286,5 @@ def _close(one: Any, other: Any) -> bool:
         return one is other
     if one.shape != other.shape:
         return False
-    return bool(np.allclose(one, other, rtol=1e-9, atol=1e-6, equal_nan=True))
+    digits = 1e-9 if one.dtype.itemsize == 8 else 1e-6
+    return bool(np.allclose(one, other, rtol=digits, atol=1e-6, equal_nan=True))
