@@ -103,8 +103,8 @@ OWN = (
     "step on a rank passes on the row that came in the step before, rows[(me - step) % count]."
 )
 WAITS = (
-    "the rows are right, but in each step rank 0 sends first and every other rank waits for its "
-    "left neighbour: one message at a time. sendrecv lets all send and receive at once."
+    "the rows are right, but in each step the ranks wait for one another in a row, and one message "
+    "is under way at a time. sendrecv lets all send and receive at once."
 )
 answers.give({OUT: "rows[me],", MOVE: TURNS})
 

@@ -47,7 +47,7 @@ def difference(got: Any, wanted: Any) -> str | None:
         return f"it returns {shown(got)}, expected three numbers: rounds, bytes, seconds"
     for (name, unit), found, right in zip(NAMES, three, wanted, strict=True):
         if not math.isclose(found, right, rel_tol=1e-9, abs_tol=1e-15):
-            return f"{name} are {found:.6g}{unit}, expected {right:.6g}{unit}"
+            return f"{name} are {found:.12g}{unit}, expected {right:.12g}{unit}"
     return None
 
 
