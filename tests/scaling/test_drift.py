@@ -8,7 +8,7 @@ import torch
 
 import gpulearn as gl
 from gpulearn.plot import scaling_studies as drift_figure
-from gpulearn.scaling.drift import POLICIES, Drift, _drift
+from gpulearn.scaling.drift import POLICIES, Drift, _drift, _own_digits
 
 STEPS, EVERY = 12, 4
 
@@ -43,6 +43,22 @@ def test_own_starts_stay_apart_though_gradients_are_averaged(drifts):
     assert averaged[-1] > 1
     # the same gradient for both: the difference of the weights does not change, their norm does
     assert averaged[-1] == pytest.approx(averaged[0], rel=0.05)
+
+
+def test_with_digits_of_its_own_a_silent_replica_reads_those_alone():
+    names = ["gradients averaged", "equal seeds only"]
+    own = gl.scaling.measure_drift(names, steps=40, by_digit=True)
+    silent = own["equal seeds only"].accuracies
+    assert max(silent) < 0.62  # half of the ten digits, and a little luck
+    assert own["gradients averaged"].accuracies[0] > max(silent) + 0.05
+    labels = torch.tensor([3, 1, 0, 2, 1, 0])
+
+    def mine():
+        return _own_digits(labels, torch.arange(8)).tolist()
+
+    found = gl.launch(mine, 2, backend="simulated")
+    assert [sorted({labels[n].item() for n in rank}) for rank in found] == [[0, 1], [1, 2, 3]]
+    assert [len(rank) for rank in found] == [8, 8]
 
 
 def test_distances_are_the_definition():
