@@ -129,8 +129,10 @@ class Occupancy:
             "multiprocessor",
             "registers": f"{self.registers} of a thread, {one.registers:,} of a multiprocessor",
         }
+        article = "an" if self.gpu[0] in "AHLR" else "a"  # as their names are said
+        held = f"{self.blocks} block{'s' * (self.blocks != 1)}"
         lines = [
-            f"{self.kernel} on a {self.gpu}: {self.blocks} blocks, {self.warps} of "
+            f"{self.kernel} on {article} {self.gpu}: {held}, {self.warps} of "
             f"{one.threads // WARP} warps ({self.share:.0%}) on a multiprocessor; "
             f"the limit is {' and '.join(self.limits)}."
         ]

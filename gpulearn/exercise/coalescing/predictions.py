@@ -38,16 +38,16 @@ PREDICTIONS = (
         },
     ),
     Number(
-        "sectors_of_neighbours",
+        "stride_2",
         "sectors",
         {
-            1: "1 would hold 8 of them: a sector has 32 bytes, a float32 has 4.",
-            8: "8 is how many float32 share a sector.",
-            16: "16 would be right for float64, 4 of which share a sector, if 2 did.",
+            2: "2 is the stride.",
+            4: "4 would be right if only the number of elements counted, not where they lie.",
+            16: "16 would be right if two lanes shared a sector. Four do: it spans 8 float32.",
             32: "32 would be right if each lane was delivered to by itself.",
-            128: "128 is the number of bytes.",
+            64: "64 is how many elements the request spans.",
         },
-        came="walks[1].totals.sectors_per_load",
+        came="walks[2].totals.sectors_per_load",
     ),
     Number(
         "stride_16",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gpulearn.checker import compare
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
@@ -103,11 +105,14 @@ def by_remainder(n: int, block_size: int) -> tuple[int, int, int]:
 
 def difference(got: Any, expected: Any) -> str | None:
     """How three numbers differ, by the name of the first that does."""
+    if got is None:
+        return compare.NOTHING
+    if isinstance(got, np.ndarray) and got.ndim == 1:
+        got = got.tolist()
     if not isinstance(got, tuple | list) or len(got) != len(PARTS):
-        said = compare.NOTHING if got is None else f"it returns {shown(got)}"
-        return f"{said}: return three numbers, {', '.join(PARTS)}"
+        return f"it returns {shown(got)}: return three numbers, {', '.join(PARTS)}"
     for name, one, wanted in zip(PARTS, got, expected, strict=True):
-        if compare.numbers_or_none(one, wanted):
+        if compare.numbers_or_none(int(one) if isinstance(one, bool) else one, wanted):
             return f"it returns {shown(one)} for the {name}, expected {wanted}"
     return None
 

@@ -18,7 +18,9 @@ def cases() -> list[Case]:
     for gpu in ("T4", "RTX 4090", "H100"):
         one = GPUS[gpu].multiprocessor
         for size in (32, 33, 96, 100, 256, 512, 1024):
-            label = f"blocks of {size} on a {gpu}, {one.threads:,} threads and {one.blocks} blocks"
+            label = (
+                f"blocks of {size} on the {gpu}, {one.threads:,} threads and {one.blocks} blocks"
+            )
             found.append(Case(label, (size, one.threads, one.blocks)))
     return [*found, Case("one block of 7 threads", (7, 1024, 1))]
 
