@@ -1,6 +1,6 @@
 """The steps from `transpose_naive` to `transpose_tiled` that are right where tiles fill the matrix.
 
-Both take `image` (rows, columns) and `out`
+All take `image` (rows, columns) and `out`
 (columns, rows), float32, and are launched with blocks of (TILE, TILE) threads and a grid of
 (ceil(columns / TILE), ceil(rows / TILE)).
 """
@@ -17,8 +17,10 @@ from gpulearn.kernels.transpose_tiled import PADDED, TILE, TRANSPOSE_TILED
 
 __all__ = [
     "TRANSPOSE_PADDED",
+    "TRANSPOSE_SWIZZLED",
     "TRANSPOSE_WHOLE",
     "transpose_padded",
+    "transpose_swizzled",
     "transpose_whole",
 ]
 
@@ -56,5 +58,21 @@ def transpose_padded(image: Matrix, out: Matrix) -> None:
     out[x0 + ty, y0 + tx] = tile[tx, ty]
 
 
+@cuda.jit
+def transpose_swizzled(image: Matrix, out: Matrix) -> None:
+    """As `transpose_whole`, each row of the tile in another order: no conflict, and no padding.
+
+    The word of row r and column c lies in place c XOR r of its row, so that the words of a column
+    lie in 32 banks, as those of a row do.
+    """
+    tile = cuda.shared.array((TILE, TILE), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+    tile[ty, tx ^ ty] = image[y0 + ty, x0 + tx]
+    cuda.syncthreads()
+    out[x0 + ty, y0 + tx] = tile[tx, ty ^ tx]
+
+
 TRANSPOSE_WHOLE = replace(TRANSPOSE_TILED, kernel=transpose_whole)
 TRANSPOSE_PADDED = replace(TRANSPOSE_TILED, kernel=transpose_padded)
+TRANSPOSE_SWIZZLED = replace(TRANSPOSE_TILED, kernel=transpose_swizzled)

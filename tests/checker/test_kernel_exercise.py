@@ -381,6 +381,8 @@ def test_other_budgets():
     assert said(budgets.bank_conflicts, 31) is None
     assert "each warp passes 1 barrier, the budget is 0" in said(budgets.barriers, 0)
     assert said(budgets.barriers, 1) is None
+    assert said(budgets.instructions, 1).endswith("statements, the budget is 1")
+    assert said(budgets.instructions, 99) is None
     assert "does 512 atomic operations on out, the budget is 3" in said(
         budgets.atomics, lambda launch: 3, of=1
     )

@@ -5,7 +5,11 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.kernels.transpose_steps import TRANSPOSE_PADDED, TRANSPOSE_WHOLE
+from gpulearn.kernels.transpose_steps import (
+    TRANSPOSE_PADDED,
+    TRANSPOSE_SWIZZLED,
+    TRANSPOSE_WHOLE,
+)
 from gpulearn.kernels.transpose_tiled import TILE
 from tools.gpu.cases.lesson_kernels import (
     TRANSPOSE_BY_TILE,
@@ -13,6 +17,8 @@ from tools.gpu.cases.lesson_kernels import (
     TRANSPOSE_LEAVES,
     TRANSPOSE_OVERFLOWS,
     TRANSPOSE_WAITS_FIRST,
+    reverse_hastily,
+    reverse_in_warp,
 )
 
 STEPS = (
@@ -20,11 +26,13 @@ STEPS = (
     TRANSPOSE_WAITS_FIRST,
     TRANSPOSE_WHOLE,
     TRANSPOSE_PADDED,
+    TRANSPOSE_SWIZZLED,
     TRANSPOSE_GUARDED,
     TRANSPOSE_LEAVES,
     TRANSPOSE_OVERFLOWS,
 )
 SIGNATURES = dict.fromkeys([s.kernel for s in STEPS], "void(float32[:, ::1], float32[:, ::1])")
+SIGNATURES |= dict.fromkeys((reverse_hastily, reverse_in_warp), "void(float32[::1])")
 
 
 def launch(step, shape, room=None):
@@ -44,7 +52,9 @@ def test_without_a_barrier_between_only_the_diagonals_come_through(step):
     assert np.isnan(out[~tiles]).all()
 
 
-@pytest.mark.parametrize(("step", "conflicts"), [(TRANSPOSE_WHOLE, 31), (TRANSPOSE_PADDED, 0)])
+@pytest.mark.parametrize(
+    ("step", "conflicts"), [(TRANSPOSE_WHOLE, 31), (TRANSPOSE_PADDED, 0), (TRANSPOSE_SWIZZLED, 0)]
+)
 def test_with_it_the_picture_is_whole(step, conflicts):
     image, out, report = launch(step, (2 * TILE, 3 * TILE))
     np.testing.assert_array_equal(out, image.T)

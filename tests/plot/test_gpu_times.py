@@ -332,6 +332,6 @@ def test_the_published_rates_are_those_that_notebook_05_discusses():
     from tests.notebooks.harness import NOTEBOOKS
 
     text = (NOTEBOOKS / "05_shared_memory_and_barriers.ipynb").read_text(encoding="utf-8")
-    assert "389 GB/s" in text
+    assert "Tesla K20c" in text
     factors = [float(f) for f in re.findall(r"factor of (1\.\d)|another (1\.\d)", text)[0] if f]
-    assert factors[0] == pytest.approx(220 / 124, abs=0.05)
+    assert factors[0] == pytest.approx(97.6 / 55.3, abs=0.05)

@@ -52,7 +52,39 @@ WRITE = f"""\
         {GUARD}:
             c[i, j] = total[r]"""
 
-answers.give({USED: "    for r", FACTOR: "", ADDED: "* tile_b[q, x]"})
+PLACES = """\
+    zero = np.float32(0)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    top, left = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS
+    j = left + x
+    # 512 threads, numbered through: each fetches one element of either tile
+    row, column = (y * COLUMNS + x) // DEPTH, (y * COLUMNS + x) % DEPTH
+"""
+FETCHED = """\
+        inside = top + row < a.shape[0] and k + column < a.shape[1]
+        tile_a[row, column] = a[top + row, k + column] if inside else zero
+"""
+
+answers.give(
+    {
+        USED: "    for r",
+        FACTOR: "",
+        ADDED: "* tile_b[q, x]",
+        # shorter, so that a learner sees it in one piece
+        PLACES: """\
+    x, y, zero = cuda.threadIdx.x, cuda.threadIdx.y, np.float32(0)
+    top, j = cuda.blockIdx.y * ROWS, cuda.blockIdx.x * COLUMNS + x
+    i, n = (y * COLUMNS + x) // DEPTH, (y * COLUMNS + x) % DEPTH
+""",
+        FETCHED: """\
+        tile_a[i, n] = a[top + i, k + n] if top + i < a.shape[0] and k + n < a.shape[1] else zero
+""",
+        f"        i = top + y * STRIP + r\n        {GUARD}:\n            c[i, j]": (
+            "        if top + y * STRIP + r < c.shape[0] and j < c.shape[1]:\n"
+            "            c[top + y * STRIP + r, j]"
+        ),
+    }
+)
 
 
 def cases() -> list[Launch]:

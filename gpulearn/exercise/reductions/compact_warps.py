@@ -66,7 +66,7 @@ def cases() -> list[Launch]:
 
 def requests(launch: Launch) -> int:
     """Of each warp: its values, perhaps once more for those that are kept, and two stores."""
-    return int(5 * -(-launch.args[0].size // WARP))
+    return 5 * -(-int(launch.args[0].size) // WARP)
 
 
 answers.edit({BODY: SLOW}, VOTE)

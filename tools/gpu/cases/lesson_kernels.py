@@ -27,6 +27,8 @@ __all__ = [
     "COPY_GATHER",
     "GREY_INTERLEAVED",
     "GREY_PLANES",
+    "REVERSE_HASTILY",
+    "REVERSE_IN_WARP",
     "ROW_MAXIMA",
     "SOFTMAX_UNSAFE",
     "TRANSPOSE_BY_TILE",
@@ -40,6 +42,8 @@ __all__ = [
     "copy_gather",
     "grey_interleaved",
     "grey_planes",
+    "reverse_hastily",
+    "reverse_in_warp",
     "row_maxima",
     "softmax_unsafe",
     "transpose_by_tile",
@@ -188,6 +192,25 @@ def aos_norms(points: Array, out: Array) -> None:
         y = points[i, 1]
         z = points[i, 2]
         out[i] = math.sqrt(x * x + y * y + z * z)
+
+
+@cuda.jit
+def reverse_hastily(a: Array) -> None:
+    """Reverse 32 numbers in a warp with no barrier: a race, though lanes mostly run in step."""
+    cells = cuda.shared.array(32, np.float32)
+    t = cuda.threadIdx.x
+    cells[t] = a[t]
+    a[t] = cells[31 - t]
+
+
+@cuda.jit
+def reverse_in_warp(a: Array) -> None:
+    """Reverse 32 numbers in a warp, with the barrier of a warp."""
+    cells = cuda.shared.array(32, np.float32)
+    t = cuda.threadIdx.x
+    cells[t] = a[t]
+    cuda.syncwarp()
+    a[t] = cells[31 - t]
 
 
 @cuda.jit
@@ -357,3 +380,7 @@ TRANSPOSE_GUARDED = replace(TRANSPOSE_TILED, kernel=transpose_guarded)
 TRANSPOSE_LEAVES = replace(TRANSPOSE_TILED, kernel=transpose_leaves)
 TRANSPOSE_OVERFLOWS = replace(TRANSPOSE_TILED, kernel=transpose_overflows)
 SOFTMAX_UNSAFE = replace(ARGMAX_ROWS, kernel=softmax_unsafe, reference=softmax_formula)
+REVERSE_IN_WARP = Specification(
+    reverse_in_warp, lambda a: (a[::-1],), grid=lambda a, block: 1, block=32, updated=(0,)
+)
+REVERSE_HASTILY = replace(REVERSE_IN_WARP, kernel=reverse_hastily)

@@ -72,6 +72,7 @@ OUTSIDE: dict[str, Any] = {
 FILLED = (
     steps.TRANSPOSE_WHOLE,
     steps.TRANSPOSE_PADDED,
+    steps.TRANSPOSE_SWIZZLED,
     lessons.TRANSPOSE_GUARDED,
     lessons.TRANSPOSE_LEAVES,
     lessons.TRANSPOSE_OVERFLOWS,

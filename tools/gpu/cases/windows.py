@@ -13,6 +13,7 @@ from gpulearn.kernels.specification import poisoned
 from gpulearn.kernels.stencil import EDGES, STENCIL_1D, STENCIL_1D_NAIVE
 from tools.gpu.case import Case
 from tools.gpu.cases.arrays import numbers
+from tools.gpu.cases.lesson_kernels import REVERSE_HASTILY, REVERSE_IN_WARP
 
 __all__ = ["CASES"]
 
@@ -54,17 +55,34 @@ def image_and_filter(fit: str, size: str) -> tuple[Array, ...]:
     return (numbers(rows, columns), weights, poisoned(rows, columns))
 
 
-CASES = tuple(
-    Case.of(specification, fit, "05", partial(arguments, fit), tolerance)
-    for fit in FITS
-    for specification, arguments, tolerance in (
-        (REVERSE_BLOCK, in_place, 0),
-        (SMOOTH_BLOCK, neighbours, ROUNDING),
-        (BLOCK_SUM, summed, ROUNDING),
-        (STENCIL_1D_NAIVE, neighbours, ROUNDING),
-        (STENCIL_1D, neighbours, ROUNDING),
-        (EDGES, image, 0),
-        (CONV2D_NAIVE, image_and_filter, 3 * ROUNDING),
-        (CONV2D_TILED, image_and_filter, 3 * ROUNDING),
-    )
+def of_a_warp(size: str) -> tuple[Array, ...]:
+    return (numbers(32),)
+
+
+CASES = (
+    Case.of(REVERSE_IN_WARP, "a warp", "05", of_a_warp, sizes=("small",)),
+    # lanes mostly run in step, so that it may come out right
+    Case.of(
+        REVERSE_HASTILY,
+        "a warp",
+        "05",
+        of_a_warp,
+        sizes=("small",),
+        finding="race",
+        expect=lambda a: {},
+    ),
+    *(
+        Case.of(specification, fit, "05", partial(arguments, fit), tolerance)
+        for fit in FITS
+        for specification, arguments, tolerance in (
+            (REVERSE_BLOCK, in_place, 0),
+            (SMOOTH_BLOCK, neighbours, ROUNDING),
+            (BLOCK_SUM, summed, ROUNDING),
+            (STENCIL_1D_NAIVE, neighbours, ROUNDING),
+            (STENCIL_1D, neighbours, ROUNDING),
+            (EDGES, image, 0),
+            (CONV2D_NAIVE, image_and_filter, 3 * ROUNDING),
+            (CONV2D_TILED, image_and_filter, 3 * ROUNDING),
+        )
+    ),
 )
