@@ -168,10 +168,12 @@ def test_memory_handed_from_block_to_block() -> None:
          "  __pipeline_memcpy_async(&s[threadIdx.x], &y[threadIdx.x], 4);\n  __pipeline_commit();\n"
          "  y[threadIdx.x] = s[threadIdx.x] + 1;\n}", "uninitialised-read", 6, "s[0]"),
         (K + "  __shared__ float s[64];\n"
-         "  if (threadIdx.x < 32) s[threadIdx.x] = 1;\n  __syncthreads();\n  y[threadIdx.x] = s[63 - threadIdx.x];\n}",
+         "  if (threadIdx.x < 32) s[threadIdx.x] = 1;\n  __syncthreads();\n"
+         "  y[threadIdx.x] = s[63 - threadIdx.x];\n}",
          "uninitialised-read", 5, "s[63]"),
         (K + "  if (threadIdx.x < 32) y[threadIdx.x] =\n"
-         "    __shfl_down_sync(~0u, y[threadIdx.x], 1);\n  else\n    y[0] = 1;\n}", "race", 5, "on y[0]"),
+         "    __shfl_down_sync(~0u, y[threadIdx.x], 1);\n  else\n    y[0] = 1;\n}",
+         "race", 5, "on y[0]"),
         (K + "  if (threadIdx.x < 20)\n    y[threadIdx.x] +="
          " __shfl_xor_sync(~0u, y[threadIdx.x], 1);\n}", "barrier-divergence", 3, "names lane 20"),
         (K + "  double* d = (double*)(y + 1);\n  d[threadIdx.x % 8] = 1;\n}",
@@ -183,7 +185,8 @@ def test_memory_handed_from_block_to_block() -> None:
         (K + '  if (threadIdx.x < 32)\n    asm volatile("bar.arrive 1, 64;");\n}',
          "unsupported", 3, "bar.arrive"),
         (K + "  __shared__ float s[20000];\n  s[threadIdx.x] = y[0];\n"
-         "  __syncthreads();\n  y[threadIdx.x] = s[63 - threadIdx.x];\n}", "launch-limit", None, "48 KB"),
+         "  __syncthreads();\n  y[threadIdx.x] = s[63 - threadIdx.x];\n}",
+         "launch-limit", None, "48 KB"),
     ],
 )  # fmt: skip
 def test_what_goes_wrong_is_named_with_its_line(
