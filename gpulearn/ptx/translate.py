@@ -318,6 +318,8 @@ class _Translator:
             return _viewed(f"v{self._number(operand)}", self._homes.get(operand, kind), kind)
         if SPECIAL.fullmatch(operand):
             return _viewed(f"m.special({operand!r})", "u64" if "64" in operand else "u32", kind)
+        if operand.startswith("%envreg"):
+            raise not_covered("cooperative groups' barrier of the whole grid")
         address = self._symbols(operand)
         if address is not None:
             return self._constant(np.uint64(address % (1 << 64)).astype(TYPES[kind]), kind)
@@ -668,7 +670,7 @@ def _number(text: str, kind: str) -> Any:
     if text[:2] in ("0d", "0D"):
         return np.array([int(text[2:], 16)], np.uint64).view(np.float64).astype(wanted)[0]
     if not re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)U?", text):
-        raise not_covered(f"the operand {text}")
+        raise not_covered(f"the address of {text}")
     number = int(text.rstrip("U"), 0)
     if kind == "pred":
         return bool(number)
