@@ -19,6 +19,54 @@ __all__ = ["ARCHITECTURE", "compile_to_ptx", "compiler_fault"]
 ARCHITECTURE = "compute_80"
 CELL = "cell.cu"  # what the compiler takes the source's file to be called
 PATTERNS = {"win32": ("bin/**/nvrtc64_*.dll",)}
+PRELUDE = """#pragma once
+#include "stdint.h"
+#include "float.h"
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
+#ifndef NULL
+#define NULL 0
+#endif
+#define M_PI 3.14159265358979323846
+#define M_PI_2 1.57079632679489661923
+#define M_E 2.7182818284590452354
+#define M_SQRT2 1.41421356237309504880
+#define INT_MAX 2147483647
+#define INT_MIN (-INT_MAX - 1)
+#define UINT_MAX 4294967295u
+#define LLONG_MAX 9223372036854775807ll
+"""
+STDINT = """#pragma once
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+"""
+FLOAT = """#pragma once
+#define FLT_MAX 3.402823466e+38f
+#define FLT_MIN 1.175494351e-38f
+#define FLT_EPSILON 1.192092896e-7f
+#define DBL_MAX 1.7976931348623158e+308
+#define DBL_MIN 2.2250738585072014e-308
+#define DBL_EPSILON 2.2204460492503131e-16
+"""
+# what nvcc takes from the host's compiler, which NVRTC does without
+ASSERT = """#pragma once
+extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, size_t);
+#define assert(e) ((e) ? (void)0 : __assertfail(#e, __FILE__, __LINE__, __func__, sizeof(char)))
+"""
+NONE = ("stdio.h", "cstdio", "stdlib.h", "cstdlib", "cuda_runtime.h", "iostream", "vector",
+        "device_launch_parameters.h", "string.h", "cstring")  # fmt: skip
+ALL = ("gpulearn.h", "math.h", "cmath", "limits.h", "climits")
+OWN_HEADERS = {
+    "assert.h": ASSERT, "cassert": ASSERT, "stdint.h": STDINT, "cstdint": STDINT,
+    "float.h": FLOAT, "cfloat": FLOAT,
+    **dict.fromkeys(NONE, "#pragma once\n"), **dict.fromkeys(ALL, PRELUDE),
+}  # fmt: skip
 LIBRARY = ("lib/libnvrtc.so*", "lib64/libnvrtc.so*")
 
 
@@ -80,11 +128,18 @@ def compile_to_ptx(
     library = _library()
     program = ctypes.c_void_p()
     cell, text = CELL.encode(), source.encode()
-    library.nvrtcCreateProgram(ctypes.byref(program), text, cell, 0, None, None)
+    count = len(OWN_HEADERS)
+    headers = (ctypes.c_char_p * count)(*(content.encode() for content in OWN_HEADERS.values()))
+    include = (ctypes.c_char_p * count)(*(name.encode() for name in OWN_HEADERS))
+    library.nvrtcCreateProgram(ctypes.byref(program), text, cell, count, headers, include)
     try:
         for name in names:
             library.nvrtcAddNameExpression(program, name.encode())
-        given = [f"--gpu-architecture={ARCHITECTURE}", "--generate-line-info"]
+        given = [
+            f"--gpu-architecture={ARCHITECTURE}",
+            "--generate-line-info",
+            "--pre-include=gpulearn.h",
+        ]
         given = [g for g in given if not _overridden(g, options)]
         given += [*options, *(f"--include-path={folder}" for folder in _headers())]
         array = (ctypes.c_char_p * len(given))(*(one.encode() for one in given))

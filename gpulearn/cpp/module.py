@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 
 from gpulearn.cpp.compiler import compile_to_ptx
 from gpulearn.cpp.signature import Parameter, Signature, find_kernels, short_name
+from gpulearn.cpp.wording import in_words, shapes
 from gpulearn.errors import BadInput, BadLaunch, KernelError
 from gpulearn.ptx.launch import PtxListing, carry_out
 from gpulearn.ptx.parse import Function, Module, parse
@@ -66,7 +66,7 @@ class CppModule:
 
     def __init__(self, source: str, options: tuple[str, ...] = (), ptx: str | None = None) -> None:
         self.source, self.options = source, options
-        self.signatures = find_kernels(source)
+        self.signatures, self.shapes = find_kernels(source), shapes(source)
         self.ptx = compile_to_ptx(source, options)[0] if ptx is None else ptx
         self._kernels: dict[str, CppKernel] = {}
         self._module = parse_module(self.ptx)
@@ -209,7 +209,7 @@ class CppKernel:
             marshalled.copy_back()
         except Stop as stop:
             result = LaunchResult(self.listing, [stop.finding], stopped=stop.finding)
-        result.findings = [_in_words(f) for f in result.findings]
+        result.findings = [in_words(f, self.module.shapes) for f in result.findings]
         if marshalled is not None and xray:
             result.findings += marshalled.copies()
         report = make_report(
@@ -309,14 +309,6 @@ _C_TYPES = {
     "float": "f4", "double": "f8", "int": "i4", "unsigned int": "u4", "long long": "i8",
     "unsigned long long": "u8", "char": "i1", "unsigned char": "u1", "short": "i2",
 }  # fmt: skip
-
-
-def _in_words(finding: Finding) -> Finding:
-    """A finding with the C++ names of what the compiler has renamed."""
-    message = re.sub(r"_Z\w+", lambda found: short_name(found[0]), finding.message)
-    array = short_name(finding.array) if finding.array else finding.array
-    finding.message, finding.array = message, array
-    return finding
 
 
 class CppLaunch(Configured):

@@ -31,8 +31,10 @@ from gpulearn.ptx.integers import (
     reversed_bits,
     shift_left,
     shift_right,
+    shift_to_highest,
     wide,
 )
+from gpulearn.ptx.narrow import by_halves, from_bfloat16, in_bfloat16, to_bfloat16
 from gpulearn.ptx.parse import not_covered
 
 __all__ = ["TYPES", "compare", "convert", "operand_kinds", "operation"]
@@ -194,8 +196,12 @@ def operation(op: tuple[str, ...]) -> Operation:
     """
     name, words = op[0], set(op[1:])
     kind = op[-1]
-    if kind not in TYPES or kind.endswith("x2") or kind == "bf16":
+    if kind not in TYPES:
         raise not_covered(".".join(op))
+    if kind.endswith("x2"):
+        return partial(by_halves, operation((*op[:-1], kind[:-2])))
+    if kind == "bf16":
+        return partial(in_bfloat16, operation((*op[:-1], "f32")))
     floats = np.dtype(TYPES[kind]).kind == "f"
     modes = words & {"rm", "rp", "rz"}
     if floats and modes and "approx" not in words:
@@ -206,6 +212,8 @@ def operation(op: tuple[str, ...]) -> Operation:
         found = whole(name, words)
     elif name == "mul24" or name == "mad24":
         found = None
+    elif name == "bfind" and "shiftamt" in words:
+        found = shift_to_highest
     elif name == "shf":
         found = partial(funnel, "l" in words, wrap="wrap" in words)
     else:
@@ -271,22 +279,17 @@ ROUND: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def from_bfloat16(x: Array) -> Array:
-    return (x.astype(np.uint32) << np.uint32(16)).view(np.float32)
-
-
-def to_bfloat16(x: Array, mode: str = "rn") -> Array:
-    """float32 to the bits of a bfloat16, to the nearest even one or towards zero."""
-    bits = np.ascontiguousarray(x).view(np.uint32)
-    if mode == "rn":
-        near = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
-        bits = np.where(np.isnan(x), np.uint32(0x7FFF0000), near)
-    return (bits >> np.uint32(16)).astype(np.uint16)
-
-
 def convert(op: tuple[str, ...]) -> Operation:
     """`cvt`: between integers the lower bits, from a float the nearest that there is."""
+    if op[-2].endswith("x2"):
+        return partial(_two_halves, (*op[:-2], op[-2][:-2], op[-1]))
     return partial(_converted, op)
+
+
+def _two_halves(op: tuple[str, ...], high: Array, low: Array) -> Array:
+    """Two numbers as the halves of a register."""
+    above, below = (_converted(op, x).view(np.uint16).astype(np.uint32) for x in (high, low))
+    return above << np.uint32(16) | below
 
 
 def _converted(op: tuple[str, ...], value: Array) -> Array:

@@ -23,7 +23,9 @@ __all__ = [
     "reversed_bits",
     "shift_left",
     "shift_right",
+    "shift_to_highest",
     "wide",
+    "with_carry",
 ]
 
 Array = Any  # of NumPy
@@ -58,6 +60,26 @@ def high_half(a: Array, b: Array) -> Array:
         product = a.astype(object) * b.astype(object)
         return np.asarray((product >> 64) % (1 << 64), dtype=np.uint64).view(a.dtype)
     return (wide(a) * wide(b) >> bits).astype(a.dtype)
+
+
+def with_carry(op: tuple[str, ...], *given: Array) -> tuple[Array, Array]:
+    """`add.cc`, `madc.hi` and their kin: the result, and what is carried on; a carry comes last."""
+    *numbers, carry = (x.view(f"u{x.dtype.itemsize}") for x in given)
+    if op[0].startswith("mad"):
+        a, b, y = numbers
+        x = high_half(a, b) if "hi" in op else a * b
+    else:
+        x, y = numbers
+    carry = carry.astype(x.dtype)
+    if op[0].startswith("sub"):
+        first = x - y
+        found = first - carry
+        over = (x < y) | (first < carry)
+    else:
+        first = x + y
+        found = first + carry
+        over = (first < x) | (found < first)
+    return found.view(given[0].dtype), over.astype(np.uint8)
 
 
 def shift_left(a: Array, amount: Array) -> Array:
@@ -127,6 +149,13 @@ def highest_bit(a: Array) -> Array:
     bits = 8 * a.dtype.itemsize
     zeros = leading_zeros(a.view(f"u{a.dtype.itemsize}"))
     return np.where(zeros == bits, 0xFFFFFFFF, bits - 1 - zeros.astype(np.int64)).astype(np.uint32)
+
+
+def shift_to_highest(a: Array) -> Array:
+    """How far to shift up for the highest bit of interest to come to the top."""
+    highest = highest_bit(a)
+    top = np.uint32(8 * a.dtype.itemsize - 1)
+    return np.where(highest == 0xFFFFFFFF, highest, top - highest).astype(np.uint32)
 
 
 def permuted(a: Array, b: Array, choice: Array) -> Array:

@@ -57,6 +57,23 @@ class WarpOperations(MemoryAccess):
         found = found.reshape(-1, 1)
         return found.astype(np.uint32) if mode == "popc" else found.astype(bool)
 
+    def sync_some(self, count: Lanes) -> None:
+        """`bar.sync a, count`: a barrier of so many threads of the block."""
+        if self.mask is EMPTY:
+            return
+        here = self.spread(True if self.mask is None else self.mask).sum(axis=1)
+        wanted = int(count.flat[0])
+        wrong = np.flatnonzero((here != 0) & (here != wanted))
+        if len(wrong):
+            who = self.who(self.mask)
+            message = (
+                f"{here[wrong[0]]} threads of a block come together to a barrier of {wanted}; the "
+                "SIMT machine does not carry out barriers at which others come from elsewhere"
+            )
+            raise self.stop("unsupported", message, *who)
+        for told in self.events.barrier:
+            told(self, None if (here != 0).all() else (here != 0).reshape(-1, 1), False)
+
     def sync_warp(self, mask: Lanes) -> None:
         """`bar.warp.sync`, C++'s `__syncwarp()`."""
         intrinsics()["syncwarp"].run(self, _plain(mask))

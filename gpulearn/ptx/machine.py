@@ -21,6 +21,7 @@ from gpulearn.simt.core import limits
 from gpulearn.simt.core.findings import FindingLog
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
 from gpulearn.simt.core.memory import Allocation
+from gpulearn.simt.core.source import LINE_BITS
 from gpulearn.simt.machine.spaces import Spaces
 from gpulearn.simt.observers.observer import Events
 
@@ -75,6 +76,7 @@ class PtxMachine(WarpOperations):
 
     def start(self, codes: dict[str, Code], values: dict[str, bytes], given: Any) -> None:
         """Carries the kernel out: `values` are its parameters as bytes, `given` its arrays."""
+        self.line = self.source.unit << LINE_BITS
         self.codes, self._values = codes, values
         tables: dict[str, dict[int, Allocation]] = {"shared": {}, "local": {}, **given.tables}
         self.limits = {}
@@ -84,7 +86,6 @@ class PtxMachine(WarpOperations):
             if array.space == "shared":
                 allocation = self.tables["shared"][number]
                 self.limits[allocation.number] = array.size or self.dynamic
-        self.line = self.source.unit << 24
         self.call(self.program.kernel_name, [], [])
 
     # --- progress

@@ -55,6 +55,8 @@ class MemoryAccess(Chunk):
         self.tables = tables
         self.names = names  # by the number of an allocation
         self.written = 0
+        self.copies: list[tuple[int, Any, Lanes, int, Any]] = []  # since the last group
+        self.groups: list[list[tuple[int, Any, Lanes, int, Any]]] = []  # under way
         self._known: dict[int, _Addresses] = {}
         self._views: dict[tuple[int, Any], View] = {}
 
@@ -304,6 +306,37 @@ class MemoryAccess(Chunk):
 
         if self.mask is not EMPTY:
             self._each(space, array, offset, dtype, write)
+
+    # --- copies that go on by themselves
+
+    def copy_later(
+        self, to: Lanes, start: int, of: Lanes, begin: int, size: int, given: Any
+    ) -> None:  # fmt: skip
+        """`cp.async`: reads now, writes when it is waited for; beyond `given` bytes zeros."""
+        if self.mask is EMPTY:
+            return
+        word = np.dtype(np.uint32)
+        value = self.load("global", of, begin, word, size // 4)
+        parts = [value] if size == 4 else [value[..., k] for k in range(size // 4)]
+        if given is not None and bool((given != size).any()):
+            parts = [np.where(given > 4 * k, part, word.type(0)) for k, part in enumerate(parts)]
+        many = parts[0] if size == 4 else tuple(parts)
+        self.copies.append((self.line, self.mask, to, start, many))
+
+    def commit_copies(self) -> None:
+        """Makes one group of all copies that have begun since the last."""
+        if self.mask is not EMPTY:
+            self.groups.append(self.copies)
+            self.copies = []
+
+    def wait_for_copies(self, left: int) -> None:
+        """Waits until at most so many groups of copies are under way."""
+        before, line = self.mask, self.line
+        while len(self.groups) > left and before is not EMPTY:
+            for place, mask, to, start, many in self.groups.pop(0):
+                self.line, self.mask = place, mask
+                self.store("shared", to, start, np.dtype(np.uint32), many)
+        self.mask, self.line = before, line
 
     def _writable(self, view: View) -> None:
         if view.space == "const" or view.allocation.frozen:

@@ -131,6 +131,8 @@ class PtxProgram:
         found = set()
         for function in self.used:
             for i in function.instructions:
+                if i.op[0] == "cp" and len(i.operands) > 2:
+                    found.add(int(i.operands[2]))
                 if i.op[0] in ("ld", "st", "atom", "red") and "param" not in i.op:
                     spaces = {"global", "shared", "local", "const"} & {
                         w.partition("::")[0] for w in i.op

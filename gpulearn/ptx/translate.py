@@ -10,13 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gpulearn.ptx.arithmetic import INLINE, TYPES, compare, convert, operand_kinds, operation
 from gpulearn.ptx.flow import ENDS, Graph
+from gpulearn.ptx.integers import with_carry
 from gpulearn.ptx.parse import Function, Instruction, is_register, not_covered
+from gpulearn.simt.core.findings import Stop
 from gpulearn.simt.core.masks import EMPTY, Mask, split
 
 __all__ = ["WINDOWS", "Block", "Code", "translated"]
@@ -26,6 +29,7 @@ SPECIAL = re.compile(
     r"%(n?tid|n?ctaid)\.[xyz]|%laneid|%n?warpid|%lanemask_\w\w|%clock\w*|%globaltimer\w*"
     r"|%smid|%nsmid|%gridid|%dynamic_smem_size|%total_smem_size|WARP_SZ"
 )
+SILENT = (*ENDS, "st", "red", "membar", "fence", "nanosleep", "cp")  # they write no register
 SPACES = ("global", "shared", "local", "const", "param")
 UNSIGNED = {0: "pred", 8: "u8", 16: "u16", 32: "u32", 64: "u64"}
 PACKED = {"b16": 2, "b32": 4, "b64": 8, "b128": 16}
@@ -95,8 +99,7 @@ def names(operand: str) -> list[str]:
 
 def _written(function: Function, i: Instruction) -> list[str]:
     """The registers that an instruction writes."""
-    silent = ("st", "red", "bra", "brx", "ret", "exit", "trap", "membar", "fence", "nanosleep")
-    if i.op[0] in silent or not i.operands or i.op[0] == "call":
+    if i.op[0] in SILENT or not i.operands or i.op[0] == "call":
         return []
     if i.op[0] in ("bar", "barrier") and "red" not in i.op:
         return []
@@ -205,8 +208,11 @@ class _Translator:
                 break
             try:
                 self._instruction(i)
-            except KeyError as error:
-                raise not_covered(f"{i} ({error})", i.line) from None
+            except (KeyError, ValueError):
+                raise not_covered(str(i), i.line) from None
+            except Stop as fault:
+                fault.finding.line = fault.finding.line or i.line or None
+                raise
         self._emit(f"return {condition}")
         last = self._function.instructions[stop - 1]
         targets = self._graph.targets(last) if end in ("bra", "brx") else []
@@ -246,6 +252,9 @@ class _Translator:
         self._emit("m.mask, k = o, j")
 
     def _carry_out(self, i: Instruction) -> None:
+        if i.op[0] in ("addc", "subc", "madc") or "cc" in i.op:
+            self._with_carry(i)
+            return
         special = getattr(self, f"_do_{i.op[0]}", None)
         if special is not None:
             special(i)
@@ -263,6 +272,15 @@ class _Translator:
         else:
             value = f"{self._given(function)}({', '.join(given)})"
         self.write(i.operands[0], value, _result_kind(i), flops=self._flops(i))
+
+    def _with_carry(self, i: Instruction) -> None:
+        """Numbers of several registers: one instruction carries into the next."""
+        kind = i.op[-1]
+        given = [self.read(o, kind) for o in i.operands[1:]]
+        given.append("cc" if i.op[0].endswith("c") else self._constant(0, "u8"))
+        function = self._given(partial(with_carry, i.op))
+        self._emit(f"p, cc = {function}({', '.join(given)})")
+        self.write(i.operands[0], "p", kind)
 
     def _flops(self, i: Instruction) -> int:
         if i.op[-1] not in ("f32", "f64", "f16"):
@@ -300,6 +318,8 @@ class _Translator:
             return _viewed(f"v{self._number(operand)}", self._homes.get(operand, kind), kind)
         if SPECIAL.fullmatch(operand):
             return _viewed(f"m.special({operand!r})", "u64" if "64" in operand else "u32", kind)
+        if operand.startswith("%envreg"):
+            raise not_covered("cooperative groups' barrier of the whole grid")
         address = self._symbols(operand)
         if address is not None:
             return self._constant(np.uint64(address % (1 << 64)).astype(TYPES[kind]), kind)
@@ -376,9 +396,13 @@ class _Translator:
         self.write(i.operands[0], value, "s64")
 
     def _do_cvt(self, i: Instruction) -> None:
-        if any(word.endswith("x2") for word in i.op) or len(i.operands) > 2:
-            raise not_covered(str(i), i.line)
         to, of = i.op[-2:]
+        if to.endswith("x2") and of == "f32" and len(i.operands) == 3:
+            both = ", ".join(self.read(o, of) for o in i.operands[1:])
+            self.write(i.operands[0], f"{self._given(convert(i.op))}({both})", to)
+            return
+        if to.endswith("x2") or len(i.operands) > 2:
+            raise not_covered(str(i), i.line)
         value = self.read(i.operands[1], of)
         plain = len(i.op) == 3 and to[0] in "su" and of[0] in "sub"
         near = i.op[1] == "rn" and of[0] in "sf" and len(i.op) == 4 and "bf16" not in i.op
@@ -426,10 +450,13 @@ class _Translator:
             self._emit(f"m.sync_warp({self.read(i.operands[0], 'u32')})")
             return
         operands = i.operands[1:] if "red" in words else i.operands
-        number = operands[0]
-        count = operands[1] if len(operands) > 1 and "red" not in words else ""
-        if number not in ("0",) or count or "arrive" in words:
+        counted = len(operands) > (2 if "red" in words else 1)
+        count = operands[1] if counted else ""
+        if "arrive" in words or (count and "red" in words):
             raise not_covered(f"the barrier {i}", i.line)
+        if count:
+            self._emit(f"m.sync_some({self.read(count, 'u32')})")
+            return
         if "red" in words:
             predicate = self.read(operands[-1], "pred")
             mode = next(w for w in words if w in ("popc", "and", "or"))
@@ -444,6 +471,22 @@ class _Translator:
         self._emit(f"m.fence({'cta' in i.op})")
 
     _do_fence = _do_membar
+
+    def _do_cp(self, i: Instruction) -> None:
+        """`cp.async`: global memory to shared memory, there when it has been waited for."""
+        if "bulk" in i.op or "mbarrier" in i.op or i.op[1] != "async":
+            raise not_covered(str(i), i.line)
+        if "commit_group" in i.op or "wait_all" in i.op or "wait_group" in i.op:
+            left = int(i.operands[0]) if "wait_group" in i.op else 0
+            self._emit("m.commit_copies()" if "wait_group" not in i.op else "pass")
+            if "commit_group" not in i.op:
+                self._emit(f"m.wait_for_copies({left})")
+            return
+        to, start = self.address(i.operands[0])
+        of, begin = self.address(i.operands[1])
+        size = int(i.operands[2])
+        given = self.read(i.operands[3], "u32") if len(i.operands) > 3 else "None"
+        self._emit(f"m.copy_later({to}, {start}, {of}, {begin}, {size}, {given})")
 
     def _do_nanosleep(self, i: Instruction) -> None:
         self._emit("pass")
@@ -627,7 +670,7 @@ def _number(text: str, kind: str) -> Any:
     if text[:2] in ("0d", "0D"):
         return np.array([int(text[2:], 16)], np.uint64).view(np.float64).astype(wanted)[0]
     if not re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)U?", text):
-        raise not_covered(f"the operand {text}")
+        raise not_covered(f"the address of {text}")
     number = int(text.rstrip("U"), 0)
     if kind == "pred":
         return bool(number)

@@ -1,0 +1,429 @@
+"""Classic CUDA C++ kernels, written for these tests, each with a launch and NumPy's result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Classic:
+    """A kernel, what it is launched with, and what must come out of its last argument."""
+
+    source: str
+    launch: tuple[Any, ...]
+    arguments: Callable[[], tuple[Any, ...]]
+    result: Callable[..., Array]
+    rtol: float = 0.0
+
+
+CLASSICS: dict[str, Classic] = {}
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def floats(*shape: int) -> Array:
+    return rng().standard_normal(shape).astype(np.float32)
+
+
+def whole(*shape: int) -> Array:
+    return rng().integers(-9, 9, shape).astype(np.int32)
+
+
+def zeros(*shape: int, dtype: Any = np.float32) -> Array:
+    return np.zeros(shape, dtype)
+
+
+def add(name: str, source: str, *rest: Any, **named: Any) -> None:
+    CLASSICS[name] = Classic(source.strip("\n"), *rest, **named)
+
+
+add("saxpy", r"""
+__global__ void saxpy(int n, float a, const float* x, float* y) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        y[i] = a * x[i] + y[i];
+}
+""", (4, 128), lambda: (1000, 2.0, floats(1000), floats(1000)[::-1].copy()),
+    lambda n, a, x, y: (2 * x.astype(float) + y).astype(np.float32), rtol=1e-6)  # fmt: skip
+
+add("matmul_tiled", r"""
+#define TILE 16
+__global__ void matmul_tiled(int m, int n, int p, const float* a, const float* b, float* c) {
+    __shared__ float s[TILE][TILE];
+    __shared__ float t[TILE][TILE];
+    int row = blockIdx.y * TILE + threadIdx.y;
+    int col = blockIdx.x * TILE + threadIdx.x;
+    float sum = 0.0f;
+    for (int k = 0; k < n; k += TILE) {
+        int x = k + threadIdx.x, y = k + threadIdx.y;
+        s[threadIdx.y][threadIdx.x] = row < m && x < n ? a[row * n + x] : 0.0f;
+        t[threadIdx.y][threadIdx.x] = y < n && col < p ? b[y * p + col] : 0.0f;
+        __syncthreads();
+        for (int i = 0; i < TILE; ++i)
+            sum += s[threadIdx.y][i] * t[i][threadIdx.x];
+        __syncthreads();  // before the next tile
+    }
+    if (row < m && col < p) c[row * p + col] = sum;
+}
+""", ((3, 3), (16, 16)), lambda: (35, 21, 40, floats(35, 21), floats(21, 40), zeros(35, 40)),
+    lambda m, n, p, a, b, c: a @ b, rtol=1e-4)  # fmt: skip
+
+add("transpose", r"""
+__global__ void transpose(int rows, int cols, const float* in, float* out) {
+    __shared__ float tile[32][33];
+    int x = blockIdx.x * 32 + threadIdx.x;
+    for (int k = 0; k < 32; k += 8) {
+        int y = blockIdx.y * 32 + threadIdx.y + k;
+        if (x < cols && y < rows) tile[threadIdx.y + k][threadIdx.x] = in[y * cols + x];
+    }
+    __syncthreads();
+    x = blockIdx.y * 32 + threadIdx.x;
+    for (int k = 0; k < 32; k += 8) {
+        int y = blockIdx.x * 32 + threadIdx.y + k;
+        if (x < rows && y < cols) out[y * rows + x] = tile[threadIdx.x][threadIdx.y + k];
+    }
+}
+""", ((3, 2), (32, 8)), lambda: (50, 70, floats(50, 70), zeros(70, 50)),
+    lambda rows, cols, a, out: a.T)  # fmt: skip
+
+add("reduce", r"""
+__device__ float warp_sum(float v) {
+    for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffff, v, d);
+    return v;
+}
+__global__ void reduce(int n, const float* x, float* sum) {
+    __shared__ float parts[32];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float v = i < n ? x[i] : 0.0f;
+    v = warp_sum(v);
+    if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = v;
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        v = threadIdx.x < blockDim.x / 32 ? parts[threadIdx.x] : 0.0f;
+        v = warp_sum(v);
+        if (threadIdx.x == 0) atomicAdd(sum, v);
+    }
+}
+""", (5, 256), lambda: (1234, floats(1234), zeros(1)),
+    lambda n, x, s: np.array([x.sum(dtype=float)]), rtol=1e-3)  # fmt: skip
+
+add("histogram", r"""
+#define BINS 64
+__global__ void histogram(int n, const unsigned char* data, unsigned int* bins) {
+    __shared__ unsigned int mine[BINS];
+    for (int b = threadIdx.x; b < BINS; b += blockDim.x) mine[b] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        atomicAdd(&mine[data[i] >> 2], 1u);
+    __syncthreads();
+    for (int b = threadIdx.x; b < BINS; b += blockDim.x) atomicAdd(&bins[b], mine[b]);
+}
+""", (3, 96), lambda: (5000, rng().integers(0, 256, 5000).astype(np.uint8), zeros(64, dtype="u4")),
+    lambda n, d, b: np.bincount(d >> 2, minlength=64))  # fmt: skip
+
+add("scan", r"""
+__global__ void scan(int n, const int* in, int* out) {
+    extern __shared__ int s[];
+    int t = threadIdx.x;
+    s[t] = t < n ? in[t] : 0;
+    __syncthreads();
+    for (int d = 1; d < blockDim.x; d *= 2) {
+        int v = t >= d ? s[t - d] : 0;
+        __syncthreads();
+        s[t] += v;
+        __syncthreads();
+    }
+    if (t < n) out[t] = s[t];
+}
+""", (1, 256, 0, 1024), lambda: (200, whole(200), zeros(200, dtype="i4")),
+    lambda n, x, out: np.cumsum(x))  # fmt: skip
+
+add("stencil", r"""
+#define R 3
+__constant__ float weight[2 * R + 1] = {1, 2, 3, 4, 3, 2, 1};
+__global__ void stencil(int n, const float* in, float* out) {
+    __shared__ float s[128 + 2 * R];
+    int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x + R;
+    s[t] = i < n ? in[i] : 0.0f;
+    if (threadIdx.x < R) {
+        s[t - R] = i >= R ? in[i - R] : 0.0f;
+        s[t + blockDim.x] = i + blockDim.x < n ? in[i + blockDim.x] : 0.0f;
+    }
+    __syncthreads();
+    float sum = 0.0f;
+    for (int k = -R; k <= R; ++k) sum += weight[k + R] * s[t + k];
+    if (i < n) out[i] = sum;
+}
+""", (3, 128), lambda: (300, floats(300), zeros(300)),
+    lambda n, x, out: np.convolve(x, [1, 2, 3, 4, 3, 2, 1], "same"), rtol=1e-4)  # fmt: skip
+
+add("heat", r"""
+__global__ void heat(int nx, int ny, int nz, const float* a, float* b) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    int z = blockIdx.z * blockDim.z + threadIdx.z;
+    if (x >= nx || y >= ny || z >= nz) return;
+    int i = (z * ny + y) * nx + x;
+    if (x == 0 || y == 0 || z == 0 || x == nx - 1 || y == ny - 1 || z == nz - 1) {
+        b[i] = a[i];
+        return;
+    }
+    b[i] = (a[i - 1] + a[i + 1] + a[i - nx] + a[i + nx] + a[i - nx * ny] + a[i + nx * ny]) / 6;
+}
+""", ((2, 2, 2), (8, 4, 4)), lambda: (12, 7, 6, floats(6, 7, 12), zeros(6, 7, 12)),
+    lambda nx, ny, nz, a, b: _heated(a), rtol=1e-4)  # fmt: skip
+
+
+def _heated(a: Array) -> Array:
+    b = a.copy()
+    inner = slice(1, -1)
+    b[inner, inner, inner] = (
+        a[inner, inner, :-2] + a[inner, inner, 2:] + a[inner, :-2, inner] + a[inner, 2:, inner]
+        + a[:-2, inner, inner] + a[2:, inner, inner]
+    ) / 6  # fmt: skip
+    return b
+
+
+add("softmax", r"""
+__global__ void softmax(int cols, const float* in, float* out) {
+    __shared__ float s[128];
+    const float* row = in + blockIdx.x * cols;
+    float most = -INFINITY;
+    for (int c = threadIdx.x; c < cols; c += blockDim.x) most = fmaxf(most, row[c]);
+    s[threadIdx.x] = most;
+    __syncthreads();
+    for (int d = blockDim.x / 2; d > 0; d /= 2) {
+        if (threadIdx.x < d) s[threadIdx.x] = fmaxf(s[threadIdx.x], s[threadIdx.x + d]);
+        __syncthreads();
+    }
+    most = s[0];
+    __syncthreads();
+    float sum = 0.0f;
+    for (int c = threadIdx.x; c < cols; c += blockDim.x) sum += expf(row[c] - most);
+    s[threadIdx.x] = sum;
+    __syncthreads();
+    for (int d = blockDim.x / 2; d > 0; d /= 2) {
+        if (threadIdx.x < d) s[threadIdx.x] += s[threadIdx.x + d];
+        __syncthreads();
+    }
+    for (int c = threadIdx.x; c < cols; c += blockDim.x)
+        out[blockIdx.x * cols + c] = expf(row[c] - most) / s[0];
+}
+""", (5, 128), lambda: (300, floats(5, 300), zeros(5, 300)),
+    lambda n, x, out: np.exp(x) / np.exp(x).sum(axis=1, keepdims=True), rtol=1e-4)  # fmt: skip
+
+add("mandelbrot", r"""
+__global__ void mandelbrot(int width, int height, int most, int* out) {
+    int px = blockIdx.x * blockDim.x + threadIdx.x, py = blockIdx.y * blockDim.y + threadIdx.y;
+    if (px >= width || py >= height) return;
+    double cx = -2.0 + 3.0 * px / width, cy = -1.0 + 2.0 * py / height, x = 0, y = 0;
+    int k = 0;
+    while (k < most && x * x + y * y <= 4.0) {
+        double next = x * x - y * y + cx;
+        y = 2 * x * y + cy;
+        x = next;
+        ++k;
+    }
+    out[py * width + px] = k;
+}
+""", ((2, 2), (32, 8)), lambda: (40, 12, 50, zeros(12, 40, dtype="i4")),
+    lambda w, h, most, out: _mandelbrot(w, h, most))  # fmt: skip
+
+
+def _mandelbrot(width: int, height: int, most: int) -> Array:
+    out = np.zeros((height, width), np.int32)
+    for py in range(height):
+        for px in range(width):
+            c = complex(-2.0 + 3.0 * px / width, -1.0 + 2.0 * py / height)
+            z, k = 0j, 0
+            while k < most and z.real**2 + z.imag**2 <= 4:
+                z, k = complex(z.real**2 - z.imag**2, 2 * z.real * z.imag) + c, k + 1
+            out[py, px] = k
+    return out
+
+
+add("nbody", r"""
+__global__ void nbody(int n, const float4* body, float4* force) {
+    __shared__ float4 s[64];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float4 me = i < n ? body[i] : make_float4(0, 0, 0, 0);
+    float3 f = {0, 0, 0};
+    for (int start = 0; start < n; start += blockDim.x) {
+        int j = start + threadIdx.x;
+        s[threadIdx.x] = j < n ? body[j] : make_float4(0, 0, 0, 0);
+        __syncthreads();
+        for (int k = 0; k < blockDim.x; ++k) {
+            float dx = s[k].x - me.x, dy = s[k].y - me.y, dz = s[k].z - me.z;
+            float r = rsqrtf(dx * dx + dy * dy + dz * dz + 0.01f);
+            float w = s[k].w * r * r * r;
+            f.x += w * dx; f.y += w * dy; f.z += w * dz;
+        }
+        __syncthreads();
+    }
+    if (i < n) force[i] = make_float4(f.x, f.y, f.z, 0);
+}
+""", (2, 64), lambda: (100, floats(100, 4), zeros(100, 4)),
+    lambda n, b, f: _forces(b), rtol=2e-3)  # fmt: skip
+
+
+def _forces(b: Array) -> Array:
+    b = b.astype(float)
+    d = b[None, :, :3] - b[:, None, :3]
+    w = b[None, :, 3] / ((d**2).sum(axis=2) + 0.01) ** 1.5
+    return np.concatenate([(w[:, :, None] * d).sum(axis=1), np.zeros((len(b), 1))], axis=1)
+
+
+add("bitonic", r"""
+__global__ void bitonic(int* x) {
+    __shared__ int s[256];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    __syncthreads();
+    for (int k = 2; k <= 256; k *= 2)
+        for (int j = k / 2; j > 0; j /= 2) {
+            int other = t ^ j;
+            if (other > t) {
+                bool up = (t & k) == 0;
+                int a = s[t], b = s[other];
+                if ((a > b) == up) { s[t] = b; s[other] = a; }
+            }
+            __syncthreads();
+        }
+    x[t] = s[t];
+}
+""", (1, 256), lambda: (rng().integers(-999, 999, 256).astype("i4"),),
+    lambda x: np.sort(x))  # fmt: skip
+
+add("spmv", r"""
+__global__ void spmv(int rows, const int* start, const int* col, const double* val,
+                     const double* x, double* y) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows) {
+        double sum = 0;
+        for (int k = start[row]; k < start[row + 1]; ++k) sum += val[k] * x[col[k]];
+        y[row] = sum;
+    }
+}
+""", (2, 32), lambda: _sparse(), lambda rows, start, col, val, x, y: _dense(start, col, val) @ x,
+    rtol=1e-12)  # fmt: skip
+
+
+def _sparse() -> tuple[Any, ...]:
+    counts = rng().integers(0, 6, 50)
+    start = np.concatenate([[0], np.cumsum(counts)]).astype("i4")
+    col = np.concatenate([rng().permutation(50)[:c] for c in counts]).astype("i4")
+    return 50, start, col, rng().random(len(col)), rng().random(50), np.zeros(50)
+
+
+def _dense(start: Array, col: Array, val: Array) -> Array:
+    dense = np.zeros((50, 50))
+    for row in range(50):
+        for k in range(start[row], start[row + 1]):
+            dense[row, col[k]] += val[k]
+    return dense
+
+
+add("black_scholes", r"""
+__device__ __noinline__ float normal(float d) { return 0.5f * erfcf(-d * 0.70710678f); }
+__global__ void black_scholes(int n, float r, float v, const float* s, const float* k,
+                              const float* t, float* call) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float root = v * sqrtf(t[i]);
+    float d = (logf(s[i] / k[i]) + (r + 0.5f * v * v) * t[i]) / root;
+    call[i] = s[i] * normal(d) - k[i] * expf(-r * t[i]) * normal(d - root);
+}
+""", (2, 64), lambda: (100, 0.02, 0.3, *(1 + rng().random((3, 100), np.float32)), zeros(100)),
+    lambda n, r, v, s, k, t, c: _call(r, v, s, k, t), rtol=1e-3)  # fmt: skip
+
+
+def _call(r: float, v: float, s: Array, k: Array, t: Array) -> Array:
+    from math import erf
+
+    normal = np.vectorize(lambda d: 0.5 * (1 + erf(d / 2**0.5)))
+    d = (np.log(s / k) + (r + v * v / 2) * t) / (v * np.sqrt(t))
+    return s * normal(d) - k * np.exp(-r * t) * normal(d - v * np.sqrt(t))
+
+
+add("compact", r"""
+__global__ void compact(int n, const int* in, int* count, int* out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x & 31;
+    bool keep = i < n && in[i] > 0;
+    unsigned mask = __ballot_sync(~0u, keep);
+    int base = 0;
+    if (lane == 0) base = atomicAdd(count, __popc(mask));
+    base = __shfl_sync(~0u, base, 0);
+    if (keep) out[base + __popc(mask & ((1u << lane) - 1))] = in[i];
+}
+""", (3, 64), lambda: (150, whole(150), zeros(1, dtype="i4"), zeros(150, dtype="i4")),
+    lambda n, x, c, out: np.pad(x[x > 0], (0, (x <= 0).sum())))  # fmt: skip
+
+add("game_of_life", r"""
+template <int W> __device__ int around(const unsigned char (&s)[W][W], int y, int x) {
+    int sum = 0;
+    for (int dy = -1; dy <= 1; ++dy)
+        for (int dx = -1; dx <= 1; ++dx)
+            if (dy || dx) sum += s[y + dy][x + dx];
+    return sum;
+}
+__global__ void game_of_life(int n, const unsigned char* in, unsigned char* out) {
+    __shared__ unsigned char s[18][18];
+    for (int k = threadIdx.y * 16 + threadIdx.x; k < 18 * 18; k += 256) {
+        int y = (blockIdx.y * 16 + k / 18 + n - 1) % n, x = (blockIdx.x * 16 + k % 18 + n - 1) % n;
+        s[k / 18][k % 18] = in[y * n + x];
+    }
+    __syncthreads();
+    int near = around<18>(s, threadIdx.y + 1, threadIdx.x + 1);
+    int y = blockIdx.y * 16 + threadIdx.y, x = blockIdx.x * 16 + threadIdx.x;
+    out[y * n + x] = near == 3 || (near == 2 && s[threadIdx.y + 1][threadIdx.x + 1]);
+}
+""", ((2, 2), (16, 16)), lambda: (32, (whole(32, 32) > 0).astype("u1"), zeros(32, 32, dtype="u1")),
+    lambda n, a, out: _lives(a))  # fmt: skip
+
+
+def _lives(a: Array) -> Array:
+    near = sum(np.roll(a, (y, x), (0, 1)) for y in (-1, 0, 1) for x in (-1, 0, 1)) - a
+    return (near == 3) | ((near == 2) & (a == 1))
+
+
+add("hash_and_bits", r"""
+__global__ void hash_and_bits(int n, const unsigned* in, unsigned long long* out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    unsigned long long h = 14695981039346656037ull;
+    for (int k = 0; k < 4; ++k) {
+        h ^= (in[i] >> (8 * k)) & 0xff;
+        h *= 1099511628211ull;
+    }
+    h += __popc(in[i]) + __clz(in[i]) + (__brev(in[i]) >> 28) + __ffs(in[i]);
+    h += in[i] / 7 + in[i] % 13;
+    h ^= __umulhi(in[i], 0x9e3779b9u) ^ (unsigned long long)__byte_perm(in[i], 0, 0x0123);
+    out[i] = h;
+}
+""", (2, 64), lambda: (100, 1 + floats(100).view("u4") // 2, zeros(100, dtype="u8")),
+    lambda n, x, out: np.array([_hash(int(v)) for v in x], np.uint64))  # fmt: skip
+
+
+def _hash(v: int) -> int:
+    h = 14695981039346656037
+    for k in range(4):
+        h = (h ^ (v >> 8 * k & 255)) * 1099511628211 % 2**64
+    brev = int(f"{v:032b}"[::-1], 2)
+    h += (
+        bin(v).count("1")
+        + 32
+        - v.bit_length()
+        + (brev >> 28)
+        + (v & -v).bit_length()
+        + v // 7
+        + v % 13
+    )
+    swapped = int.from_bytes(v.to_bytes(4, "little"), "big")
+    return h % 2**64 ^ (v * 0x9E3779B9 >> 32) ^ swapped

@@ -1,0 +1,201 @@
+"""What C++ kernels may use: 16-bit floats, groups, warps, copies that go on by themselves, …"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn.cpp import cpp
+from gpulearn.simt.report.report import Report
+
+pytestmark = pytest.mark.usefixtures("_nvrtc")
+
+x = np.random.default_rng(1).random(64, np.float32)
+numbers = np.arange(64, dtype=np.int32)
+
+
+def carried_out(source: str, *args: Any, block: int = 64, grid: int = 1) -> Report:
+    """The report of the kernel `k`; the last argument is what it fills."""
+    return gl.xray(cpp(source)["k"])[grid, block](*args)
+
+
+def findings(report: Report) -> list[str]:
+    return [str(f) for f in report.findings if f.kind != "implicit-copy"]
+
+
+def of_floats(body: str, before: str = "") -> np.ndarray:
+    """What a kernel makes of `v`, an element of `x`."""
+    y = np.zeros(64, np.float32)
+    source = f"""{before}
+    __global__ void k(const float* x, float* y) {{ int t = threadIdx.x; float v = x[t]; {body} }}"""
+    assert findings(carried_out(source, x, y)) == []
+    return y
+
+
+K = "__global__ void k(float* y) {\n"
+HALF, BF = "#include <cuda_fp16.h>\n", "#include <cuda_bf16.h>\n"
+GROUPS = "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
+GROUPS += "namespace cg = cooperative_groups;\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "before", "wanted", "rtol"),
+    [
+        ("__half a = __float2half(v); y[t] = __half2float(__hmul(__hadd(a, a), a));", HALF,
+         2 * x.astype("f2") * x.astype("f2"), 0),
+        ("__half2 a = __floats2half2_rn(v, 1.0f); a = __hfma2(a, a, a);"
+         "y[t] = __low2float(a) + __high2float(a);", HALF, x * x + x + 2, 2e-3),
+        ("__nv_bfloat16 a = __float2bfloat16(v); y[t] = __bfloat162float(a * a + a);", BF,
+         x * x + x, 2e-2),
+        ("auto b = cg::this_thread_block(); auto w = cg::tiled_partition<32>(b);"
+         "float s = cg::reduce(w, v, cg::plus<float>()); b.sync(); y[b.thread_rank()] = s;",
+         GROUPS, np.repeat(x.reshape(2, 32).sum(axis=1), 32), 1e-5),
+        ("auto w = cg::tiled_partition<8>(cg::this_thread_block());"
+         "for (int d = 4; d; d /= 2) v += w.shfl_down(v, d); y[t] = w.shfl(v, 0);",
+         GROUPS, np.repeat(x.reshape(8, 8).sum(axis=1), 8), 1e-5),
+        ("y[t] = sinf(v) + powf(v, 2.5f) + tanhf(v) + log2f(v + 1) + cbrtf(v);", "",
+         np.sin(x) + x**2.5 + np.tanh(x) + np.log2(x + 1) + np.cbrt(x), 1e-5),
+        ("y[t] = fmodf(v * 10, 3) + roundf(v * 7) + floorf(v * 9) + truncf(v * 5);", "",
+         np.fmod(x * 10, 3) + np.round(x * 7) + np.floor(x * 9) + np.trunc(x * 5), 1e-5),
+        ("__shared__ float s[64]; __pipeline_memcpy_async(&s[t], &x[t], 4); __pipeline_commit();"
+         "__pipeline_wait_prior(0); __syncthreads(); y[t] = s[63 - t];",
+         "#include <cuda_pipeline.h>\n", x[::-1], 0),
+        ('__shared__ float s[64]; s[t] = v; asm volatile("bar.sync 1, 64;" ::: "memory");'
+         "y[t] = s[63 - t];", "", x[::-1], 0),
+        ("volatile __shared__ float s[64]; s[t] = v; __syncwarp(); y[t] = s[t ^ 1];", "",
+         x.reshape(32, 2)[:, ::-1].ravel(), 0),
+        ("y[t] = 0; each(64, [=](int i) { if (i == t) y[i] = 2 * x[i]; });",
+         "template <class F> __device__ void each(int n, F f) {"
+         "for (int i = 0; i < n; i++) f(i); }",
+         2 * x, 0),
+        ("float a[16]; for (int i = 0; i < 16; i++) a[i] = i * v; y[t] = a[t * 7 % 16];", "",
+         np.arange(64) * 7 % 16 * x, 1e-6),
+        ("float* p = t % 2 ? (float*)s : y; p[t] = v; __syncthreads(); y[t] = t % 2 ? s[t] : y[t];",
+         "__shared__ float s[64];", x, 0),
+    ],
+)  # fmt: skip
+def test_on_floats(body: str, before: str, wanted: np.ndarray, rtol: float) -> None:
+    np.testing.assert_allclose(of_floats(body, before), wanted, rtol=rtol)
+
+
+@pytest.mark.parametrize(
+    ("expression", "wanted"),
+    [
+        ("__reduce_add_sync(~0u, x[t])", np.repeat(numbers.reshape(2, 32).sum(axis=1), 32)),
+        ("__reduce_max_sync(~0u, -x[t])", np.repeat([0, -32], 32)),
+        ("__popc(__match_any_sync(~0u, x[t] % 4))", np.full(64, 8)),
+        ("__syncthreads_count(x[t] > 5)", np.full(64, 58)),
+        ("__syncthreads_or(x[t] > 62) + __syncthreads_and(x[t] > 0)", np.full(64, 1)),
+        ("fib(x[t] % 12)", [[0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89][k % 12] for k in range(64)]),
+        ("pick(x[t])", [[5, 11, 34, -1, 99, 3, 3, 3][k % 8] * (1 + k % 3) for k in range(64)]),
+        ("(int)(clock64() >= 0) + __ffs(x[t])", [1 + (k & -k).bit_length() for k in range(64)]),
+        ("(int)((long long)x[t] * 3000000000ll % 1000007)",
+         [k * 3000000000 % 1000007 for k in range(64)]),
+        ("-x[t] / 7 * 100 + -x[t] % 7", [-(k // 7) * 100 - k % 7 for k in range(64)]),
+        ("__shfl_up_sync(~0u, x[t], 3, 16) + __shfl_xor_sync(~0u, x[t], 5)",
+         [(k - 3 if k % 16 >= 3 else k) + (k ^ 5) for k in range(64)]),
+        ("__any_sync(~0u, x[t] == 40) + 2 * __all_sync(~0u, x[t] < 32)", np.repeat([2, 1], 32)),
+    ],
+)  # fmt: skip
+def test_on_integers(expression: str, wanted: Any) -> None:
+    y = np.zeros(64, np.int32)
+    source = f"""
+    __device__ int fib(int n) {{ return n < 2 ? n : fib(n - 1) + fib(n - 2); }}
+    __device__ int pick(int n) {{
+        int v = 3;
+        switch (n % 8) {{
+            case 0: v = 5; break; case 1: v = 11; break; case 2: v = 34; break;
+            case 3: v = -1; break; case 4: v = 99; break;
+        }}
+        return v * (1 + n % 3);
+    }}
+    __global__ void k(const int* x, int* y) {{ int t = threadIdx.x; y[t] = {expression}; }}"""
+    assert findings(carried_out(source, numbers, y)) == []
+    np.testing.assert_array_equal(y, wanted)
+
+
+def test_float64_functions_and_atomics_of_every_kind() -> None:
+    v, y = x.astype(float), np.zeros(64)
+    source = """__global__ void k(const double* x, double* y) {
+        double v = x[threadIdx.x];
+        y[threadIdx.x] = sin(v) + exp(v) + log(v + 1) + pow(v, 1.5) + sqrt(v) + atan(v) / 3
+                       + fma(v, v, v) + floor(v * 10);
+    }"""
+    assert findings(carried_out(source, v, y)) == []
+    wanted = np.sin(v) + np.exp(v) + np.log(v + 1) + v**1.5 + np.sqrt(v) + np.arctan(v) / 3
+    np.testing.assert_allclose(y, wanted + v * v + v + np.floor(v * 10), rtol=1e-14)
+    source = """__global__ void k(const int* x, int* y) {
+        int v = x[threadIdx.x];
+        atomicAdd(&y[0], v); atomicMax(&y[1], v); atomicMin(&y[2], -v); atomicOr(&y[3], v);
+        atomicXor(&y[4], v); atomicInc((unsigned*)&y[5], 9); atomicSub(&y[6], 1);
+        if (v == 7) { atomicExch(&y[7], 70); atomicCAS(&y[7], 70, 71); }
+    }"""
+    counts = np.zeros(8, np.int32)
+    assert findings(carried_out(source, numbers, counts)) == []
+    assert counts.tolist() == [2016, 63, -63, 63, 0, 4, -64, 71]
+
+
+def test_memory_handed_from_block_to_block() -> None:
+    source = """__device__ int done;
+    __global__ void k(const float* x, float* part, float* y) {
+        __shared__ bool last;
+        if (threadIdx.x == 0) {
+            part[blockIdx.x] = x[blockIdx.x];
+            __threadfence();
+            last = atomicAdd(&done, 1) == gridDim.x - 1;
+        }
+        __syncthreads();
+        if (last && threadIdx.x == 0)
+            for (int i = 0; i < gridDim.x; i++) y[0] += ((volatile float*)part)[i];
+    }"""
+    y = np.zeros(1, np.float32)
+    assert findings(carried_out(source, x, np.zeros(8, np.float32), y, grid=8, block=32)) == []
+    np.testing.assert_allclose(y, x[:8].sum(), rtol=1e-6)
+    torn = source.replace("__threadfence();", "")
+    report = carried_out(torn, x, np.zeros(8, np.float32), y, grid=8, block=32)
+    assert "race" in {f.kind for f in report.findings}
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "line", "says"),
+    [
+        ("#include <cassert>\n__global__ void k(float* y) {\n  assert(threadIdx.x < 40);\n}",
+         "exception", 3, "thread 40 of block 0 fails the assertion `threadIdx.x < 40`"),
+        ("#include <cuda_pipeline.h>\n__global__ void k(float* y) {\n  __shared__ float s[64];\n"
+         "  __pipeline_memcpy_async(&s[threadIdx.x], &y[threadIdx.x], 4);\n  __pipeline_commit();\n"
+         "  y[threadIdx.x] = s[threadIdx.x] + 1;\n}", "uninitialised-read", 6, "s[0]"),
+        (K + "  __shared__ float s[64];\n"
+         "  if (threadIdx.x < 32) s[threadIdx.x] = 1;\n  __syncthreads();\n"
+         "  y[threadIdx.x] = s[63 - threadIdx.x];\n}",
+         "uninitialised-read", 5, "s[63]"),
+        (K + "  if (threadIdx.x < 32) y[threadIdx.x] =\n"
+         "    __shfl_down_sync(~0u, y[threadIdx.x], 1);\n  else\n    y[0] = 1;\n}",
+         "race", 5, "on y[0]"),
+        (K + "  if (threadIdx.x < 20)\n    y[threadIdx.x] +="
+         " __shfl_xor_sync(~0u, y[threadIdx.x], 1);\n}", "barrier-divergence", 3, "names lane 20"),
+        (K + "  double* d = (double*)(y + 1);\n  d[threadIdx.x % 8] = 1;\n}",
+         "misaligned", 3, "only at multiples of 8"),
+        ("__constant__ float c[4];\n__global__ void k(float* y) {\n  y[0] = c[threadIdx.x];\n}",
+         "out-of-bounds", 3, "c has length 4"),
+        (K + "  volatile float* v = y;\n  while (v[0] == 0);\n}", "no-progress", 3,
+         "still running"),
+        (K + '  if (threadIdx.x < 32)\n    asm volatile("bar.arrive 1, 64;");\n}',
+         "unsupported", 3, "bar.arrive"),
+        (K + "  __shared__ float s[20000];\n  s[threadIdx.x] = y[0];\n"
+         "  __syncthreads();\n  y[threadIdx.x] = s[63 - threadIdx.x];\n}",
+         "launch-limit", None, "48 KB"),
+    ],
+)  # fmt: skip
+def test_what_goes_wrong_is_named_with_its_line(
+    source: str, kind: str, line: int | None, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpulearn.simt.core.limits.SECONDS", 0.2)
+    monkeypatch.setattr("gpulearn.ptx.machine.STEPS", 2000)
+    report = carried_out(source, np.zeros(64, np.float32))
+    found = [f for f in report.findings if f.kind == kind]
+    assert found, str(report).splitlines()[:5]
+    assert says in found[0].message
+    assert line is None or found[0].line == line
