@@ -24,7 +24,7 @@ __all__ = [
     "LADDER",
     "PUBLISHED",
     "PUBLISHED_SOURCE",
-    "Counted",
+    "CountedReport",
     "Product",
     "Rung",
     "ladder_counts",
@@ -35,7 +35,7 @@ Matrix = np.ndarray[tuple[int, int], Any]
 Pair = tuple[int, int]
 
 
-class Counted(Protocol):
+class CountedReport(Protocol):
     """What has the counters of a launch: its report, or a `Product`."""
 
     @property
