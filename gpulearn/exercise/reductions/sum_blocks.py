@@ -47,14 +47,14 @@ STORE = """    if t == 0:
 def cases() -> list[Launch]:
     """More values than threads, fewer, none; quarters, whose sums are exact."""
     rng = np.random.default_rng(7)
-    shapes = ((2_000, 3), (512, 2), (100, 1), (70, 2), (0, 1))
+    shapes = ((2_000, 3), (1_024, 4), (100, 1), (70, 2), (0, 1))
     return [
         Launch.of(
             SUM_BLOCKS,
             f"{n:,} values in {grid} block{'s' * (grid > 1)} of {THREADS}",
             (rng.integers(-200, 200, n) / 4).astype(np.float32),
             np.empty(grid, np.float32),
-            measured=n == 512,
+            measured=n == 1_024,
         )
         for n, grid in shapes
     ]

@@ -38,7 +38,7 @@ STORING = "if i % WARP == 0 and i < values.size"
 def cases() -> list[Launch]:
     """A last warp in part, warps with nothing to do, one value, several blocks."""
     rng = np.random.default_rng(7)
-    shapes = ((200, 2, 128), (256, 2, 128), (33, 3, 32), (64, 1, 128), (1, 1, 32))
+    shapes = ((200, 2, 128), (512, 4, 128), (33, 3, 32), (64, 1, 128), (1, 1, 32))
     return [
         Launch.of(
             WARP_SUM,
@@ -47,7 +47,7 @@ def cases() -> list[Launch]:
             np.empty(-(-n // WARP), np.float32),
             grid=grid,
             block=block,
-            measured=n == 256,
+            measured=n == 512,
         )
         for n, grid, block in shapes
     ]
