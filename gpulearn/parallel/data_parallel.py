@@ -68,7 +68,7 @@ class Replica(nn.Module):
         Raises:
             TrainingError: the weights have changed since `backward`, without `average()`.
         """
-        if self._waiting is not None and self._waiting != self._version():
+        if self._waiting is not None and self._waiting != self._written():
             raise TrainingError(
                 "The weights were changed after backward() without average() between them, so "
                 "that each rank goes its own way: call average() on every rank before the step."
@@ -81,12 +81,12 @@ class Replica(nn.Module):
             outcome.register_hook(self._went_back)
         return outcome
 
-    def _version(self) -> int:
+    def _written(self) -> int:
         """A number that grows whenever a weight is written to, by an optimiser for one."""
         return sum(parameter._version for parameter in self.module.parameters())
 
     def _went_back(self, gradient: Tensor) -> None:
-        self._waiting = self._version()
+        self._waiting = self._written()
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
