@@ -65,7 +65,7 @@ class Work:
         """What a rank starts with; every sum is exact in the dtype."""
         if self.kind == "digits":
             places = np.arange(1, 1 + np.prod(self.shape)).reshape(self.shape)
-            return (10**rank * places).astype(self.dtype)
+            return np.asarray((10**rank * places).astype(self.dtype))
         random = np.random.default_rng(1000 * self.ranks + rank)
         if self.kind == "wide":
             numbers = random.integers(1, 100, self.shape).astype(self.dtype)
@@ -74,7 +74,7 @@ class Work:
             numbers *= 2**40 + 1
             if self.dtype == "float64":
                 numbers.flat[::2] = np.round(numbers.flat[::2] / (2**40 + 1)) * 2.0**100
-            return numbers
+            return np.asarray(numbers)
         signs = random.choice([-1, 1], self.shape)
         if self.dtype.startswith("int"):
             return np.asarray((signs * random.integers(1, 100, self.shape)).astype(self.dtype))
