@@ -185,6 +185,8 @@ class PtxMachine(WarpOperations):
                         )
                     if kernel or end == "exit":
                         self._leave(ended, block.place, falls=False)
+            if stack and END < stack[-1][0] <= at:
+                _take_turns(stack)
         self.mask = entered
         left = leavers.left
         if not kernel and left is not EMPTY:
@@ -312,6 +314,25 @@ class PtxMachine(WarpOperations):
             }[word]  # fmt: skip
         made = np.asarray(value)
         return made.reshape((1, 1) if made.ndim == 0 else made.shape).astype(np.uint32)
+
+
+def _take_turns(stack: list[list[Any]]) -> None:
+    """Who comes back to the head of a loop waits there for those who part from it on the way.
+
+    A `break` in a loop makes all threads meet behind it only; without this, threads that took
+    different ways through one turn would never go on together.
+    """
+    top = stack.pop()
+    first = len(stack)
+    while first and stack[first - 1][1] == top[1] and stack[first - 1][0] != top[1]:
+        first -= 1
+        other = stack[first]
+        if other[0] == top[0]:
+            both = union(other[2], top[2])
+            other[2] = None if isinstance(both, np.ndarray) and both.all() else both
+            other[3] = min(other[3], top[3])
+            return
+    stack.insert(first, top)
 
 
 def _with(gone: Mask, ended: Mask, m: PtxMachine) -> Mask:

@@ -199,3 +199,30 @@ def test_what_goes_wrong_is_named_with_its_line(
     assert found, str(report).splitlines()[:5]
     assert says in found[0].message
     assert line is None or found[0].line == line
+
+
+def test_threads_go_on_together_in_a_loop_that_is_also_left_by_a_break() -> None:
+    source = """__global__ void k(int n, int* y) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= n) return;
+        long long v = i + 1;
+        int steps = 0;
+        while (v != 1) {
+            if (v & 1) { v = 3 * v + 1; if (v > 1000000000000ll) break; }
+            else v /= 2;
+            ++steps;
+        }
+        y[i] = steps;
+    }"""
+    y = np.zeros(300, np.int32)
+    report = carried_out(source, 300, y, grid=2, block=256)
+    assert findings(report) == []
+    wanted = []
+    for v in range(1, 301):
+        steps = 0
+        while v != 1:
+            v, steps = 3 * v + 1 if v & 1 else v // 2, steps + 1
+        wanted.append(steps)
+    assert y.tolist() == wanted
+    turns = report.lines[7].instructions / 10  # of each of the 10 warps
+    assert turns < 3 * max(wanted)
