@@ -12,7 +12,7 @@ Each wraps this rank's replica of a model. The same loop serves all three:
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,7 +32,13 @@ from gpulearn.parallel.communicator import world_size
 from gpulearn.parallel.torch_collectives import copy_from, sum_over_ranks
 from gpulearn.require import shown
 
-__all__ = ["BucketedDataParallel", "NaiveDataParallel", "OverlappingDataParallel", "Replica"]
+__all__ = [
+    "BucketedDataParallel",
+    "NaiveDataParallel",
+    "OverlappingDataParallel",
+    "Replica",
+    "send_when_full",
+]
 
 
 class Replica(nn.Module):
@@ -68,7 +74,7 @@ class Replica(nn.Module):
         Raises:
             TrainingError: the weights have changed since `backward`, without `average()`.
         """
-        if self._waiting is not None and self._waiting != self._written():
+        if self._waiting is not None and self._waiting != self._changes():
             raise TrainingError(
                 "The weights were changed after backward() without average() between them, so "
                 "that each rank goes its own way: call average() on every rank before the step."
@@ -81,12 +87,12 @@ class Replica(nn.Module):
             outcome.register_hook(self._went_back)
         return outcome
 
-    def _written(self) -> int:
+    def _changes(self) -> int:
         """A number that grows whenever a weight is written to, by an optimiser for one."""
         return sum(parameter._version for parameter in self.module.parameters())
 
     def _went_back(self, gradient: Tensor) -> None:
-        self._waiting = self._written()
+        self._waiting = self._changes()
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -127,6 +133,53 @@ class Replica(nn.Module):
 
     def _average(self) -> None:
         raise NotImplementedError
+
+
+def send_when_full(
+    buckets: Sequence[Sequence[nn.Parameter]], begin: Callable[[int], object]
+) -> list[Any]:
+    """Call `begin(number)` during `backward`, as soon as all gradients of a bucket are there.
+
+    Buckets begin in their order: one that is full early waits for those before it, since every
+    rank must send them in the same order. When all have begun, the counts start anew, for the
+    next `backward`; each must bring a gradient for every parameter.
+
+    Li et al., "PyTorch Distributed: experiences on accelerating data parallel training", arXiv
+    2006.15704, 2020, section 3.2.3.
+
+    Args:
+        buckets: lists of parameters, such as `bucket_gradients` returns.
+        begin: what is done with a full bucket; it is given the bucket's number, from 0.
+
+    Returns:
+        The hooks' handles: `handle.remove()` of each takes the hooks off again.
+
+    >>> import torch
+    >>> model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+    >>> first, second = list(model[1].parameters()), list(model[0].parameters())
+    >>> hooks = send_when_full([first, second], lambda number: print("bucket", number))
+    >>> model(torch.ones(1, 2)).sum().backward()
+    bucket 0
+    bucket 1
+    """
+    missing = [len(bucket) for bucket in buckets]
+    begun = 0
+
+    def ready(number: int, parameter: nn.Parameter) -> None:
+        nonlocal begun
+        missing[number] -= 1
+        while begun < len(buckets) and missing[begun] == 0:
+            begin(begun)
+            begun += 1
+        if begun == len(buckets):
+            begun = 0
+            missing[:] = [len(bucket) for bucket in buckets]
+
+    return [
+        parameter.register_post_accumulate_grad_hook(partial(ready, number))
+        for number, bucket in enumerate(buckets)
+        for parameter in bucket
+    ]
 
 
 class NaiveDataParallel(Replica):

@@ -17,7 +17,7 @@ from typing import Any
 from gpulearn import cuda, require
 from gpulearn.device import selection
 from gpulearn.errors import BadInput
-from gpulearn.kernels.ladder import LADDER, Counted, ladder_counts
+from gpulearn.kernels.ladder import LADDER, CountedReport, ladder_counts
 from gpulearn.kernels.matmul import matmul_flops
 from gpulearn.perf import recordings, timing
 from gpulearn.perf.gpus import gpu_spec
@@ -53,7 +53,7 @@ class Rate:
     limit: str = ""
 
 
-def kernel_roofs(report: Counted, gpu: str = "T4") -> dict[str, float]:
+def kernel_roofs(report: CountedReport, gpu: str = "T4") -> dict[str, float]:
     """The most operations per second that each of three resources of a GPU lets a kernel do.
 
     Args:
@@ -86,7 +86,7 @@ def kernel_roofs(report: Counted, gpu: str = "T4") -> dict[str, float]:
     return roofs
 
 
-def modelled_rates(reports: Mapping[str, Counted], gpu: str = "T4") -> dict[str, Rate]:
+def modelled_rates(reports: Mapping[str, CountedReport], gpu: str = "T4") -> dict[str, Rate]:
     """Each rung's rate at best, and the peak of the units that they use."""
     where = Provenance("modelled", f"three roofs of the {gpu}")
     found = {}
@@ -104,7 +104,7 @@ def whole_of(rates: Mapping[str, Rate]) -> str:
 
 
 def ladder_rates(
-    reports: Mapping[str, Counted] | None = None, gpu: str | None = None, n: int | None = None
+    reports: Mapping[str, CountedReport] | None = None, gpu: str | None = None, n: int | None = None
 ) -> dict[str, Rate]:
     """Each rung's rate, and last the library's in true float32; if modelled, the peak instead.
 

@@ -19,7 +19,6 @@ from .gpu_times import strides as strides
 from .gpu_times import training_rates as training_rates
 from .graphs import graph as graph
 from .graphs import graph_player as graph_player
-from .images import filters as filters
 from .ladder import compare_rungs as compare_rungs
 from .ladder import ladder_explorer as ladder_explorer
 from .line_charts import curves as curves

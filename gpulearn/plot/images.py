@@ -1,4 +1,4 @@
-"""Photographs, pictures side by side, and the filters of a convolution as small pictures."""
+"""Photographs, and pictures side by side."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.plot.style import figure
 
-__all__ = ["filters", "photo", "show_images"]
+__all__ = ["photo", "show_images"]
 
 HEIGHT, WIDTH = 600, 512
 FACE = (0.5, 0.2)  # where a crop is centred, as shares of width and height
@@ -134,107 +134,3 @@ def _draw_image(axes: Any, title: str, image: np.ndarray[Any, Any]) -> None:
         axes.patch.set(hatch="///", edgecolor="0.5")
         image = np.where(np.isfinite(image), image, math.nan)
     axes.imshow(image, cmap="gray", vmin=0, vmax=top, interpolation="nearest")
-
-
-COLUMNS = 16
-ENLARGED = 7  # pixels of the picture for one weight, each way
-GAP = 2  # pixels between two filters
-
-
-def filters(weights: Any, before: Any = None) -> Picture:
-    """Show the filters of a first layer, all in one scale; black is negative, white positive.
-
-    Args:
-        weights: shape (filters, 1, height, width), an array or a tensor.
-        before: the same filters at another time, drawn above them.
-
-    Raises:
-        BadInput: the weights have another shape, or the two differ in theirs.
-    """
-    rows = {"after training": as_filters(weights)}
-    if before is not None:
-        rows = {"before training": as_filters(before), **rows}
-        if as_filters(before).shape != as_filters(weights).shape:
-            raise BadInput(
-                f"before has shape {np.shape(before)}, weights {np.shape(weights)}: "
-                f"give the same filters."
-            )
-    count, height, width = next(iter(rows.values())).shape
-    top = max(float(np.abs(filters).max()) for filters in rows.values()) or 1.0
-    columns = min(COLUMNS, count)
-    lines = -(-count // columns)
-    with figure(9.5, len(rows) * (lines * 9.5 / columns * height / width + 0.2)) as (made, first):
-        first.remove()
-        parts = np.atleast_1d(made.subfigures(len(rows), 1))
-        for part, (title, filters) in zip(parts, rows.items(), strict=True):
-            if len(rows) > 1:
-                found = f"{edges(filters)} of {count} rise mostly from one side to the other"
-                part.suptitle(f"{title}: {found}", x=0.02, ha="left")
-            axes = part.subplots()
-            axes.set_axis_off()
-            image = axes.imshow(mosaic(filters, columns), cmap="gray", vmin=-top, vmax=top)
-            part.colorbar(image, ax=axes, label="weight", shrink=0.9)
-    return show(made, said_of_filters(rows))
-
-
-def mosaic(filters: np.ndarray[Any, Any], columns: int) -> np.ndarray[Any, Any]:
-    """All filters in one image, row by row, with NaN between them: faster than an axes for each.
-
-    >>> mosaic(np.array([[[1.0]], [[2.0]]]), columns=2).shape
-    (9, 18)
-    """
-    count, height, width = filters.shape
-    lines = -(-count // columns)
-    tall, wide = height * ENLARGED + GAP, width * ENLARGED + GAP
-    whole = np.full((lines * tall, columns * wide), np.nan)
-    for place, weights in enumerate(filters):
-        top, left = place // columns * tall, place % columns * wide
-        whole[top : top + tall - GAP, left : left + wide - GAP] = np.kron(
-            weights, np.ones((ENLARGED, ENLARGED))
-        )
-    return whole
-
-
-def as_filters(weights: Any) -> np.ndarray[Any, Any]:
-    """The filters as an array of shape (filters, height, width)."""
-    if hasattr(weights, "detach"):  # a tensor, on whichever device
-        weights = weights.detach().cpu().float().numpy()
-    array = np.asarray(weights)
-    if array.ndim != 4 or array.shape[1] != 1 or array.dtype.kind != "f" or not array.size:
-        raise BadInput(
-            f"weights has shape {array.shape}: give the first layer's, of shape "
-            f"(filters, 1, height, width)."
-        )
-    return array[:, 0]
-
-
-def edges(filters: np.ndarray[Any, Any]) -> int:
-    """How many filters rise mostly from one side to the other: they answer to edges.
-
-    Such a filter has more than half of its energy, the sum of its squares, in two ramps, one
-    across and one down. A random filter of 3 × 3 has 2/9 there on average.
-
-    >>> edges(np.array([[[-1.0, 0, 1], [-1, 0, 1], [-1, 0, 1]], np.ones((3, 3))]))
-    1
-    """
-    _, height, width = filters.shape
-    down, across = np.mgrid[:height, :width].astype(float)
-    energy = (filters**2).sum(axis=(1, 2))
-    in_ramps = np.zeros(len(filters))
-    for ramp in (down - down.mean(), across - across.mean()):
-        if (size := (ramp**2).sum()) > 0:  # a single row has no ramp down
-            in_ramps += (filters * ramp).sum(axis=(1, 2)) ** 2 / size
-    return int((in_ramps > energy / 2).sum())
-
-
-def said_of_filters(rows: dict[str, np.ndarray[Any, Any]]) -> str:
-    """The finding: how large the weights are, and how many filters answer to edges."""
-    filters = next(iter(rows.values()))
-    parts = [
-        f"{title}, weights reach {np.abs(some).max():.2g}, and {edges(some)} filters rise mostly "
-        f"from one side to the other, as edge detectors do"
-        for title, some in rows.items()
-    ]
-    text = "; ".join(parts)
-    size = f"{len(filters)} filters of {filters.shape[1]} × {filters.shape[2]}"
-    return f"{size}. {text[0].upper()}{text[1:]}."

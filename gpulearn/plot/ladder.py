@@ -14,7 +14,7 @@ from gpulearn.kernels.ladder import (
     LADDER,
     PUBLISHED,
     PUBLISHED_SOURCE,
-    Counted,
+    CountedReport,
 )
 from gpulearn.perf.gpus import GPUS
 from gpulearn.perf.rung_rates import PEAK, Rate, ladder_rates, recorded_sizes, whole_of
@@ -65,7 +65,7 @@ MEASURES = {
 
 
 def draw_ladder(
-    reports: Mapping[str, Counted], rates: Mapping[str, Rate], measure: str
+    reports: Mapping[str, CountedReport], rates: Mapping[str, Rate], measure: str
 ) -> tuple[Picture, str]:
     """Draw one measure of every rung, with the published shares beside it.
 
@@ -102,7 +102,7 @@ def draw_ladder(
 
 
 def _values(
-    reports: Mapping[str, Counted], rates: Mapping[str, Rate], measure: str
+    reports: Mapping[str, CountedReport], rates: Mapping[str, Rate], measure: str
 ) -> dict[str, float]:
     value = MEASURES[measure].value
     if value is not None:
@@ -138,7 +138,7 @@ def _bars(
     axes.tick_params(axis="both", labelsize=9)
 
 
-def ladder_explorer(reports: Mapping[str, Counted]) -> Explorer:
+def ladder_explorer(reports: Mapping[str, CountedReport]) -> Explorer:
     """The ladder chart: choose what the bars stand for, and a rate's recorded size or modelled GPU.
 
     Args:
@@ -170,7 +170,7 @@ def ladder_explorer(reports: Mapping[str, Counted]) -> Explorer:
 
 
 def compare_rungs(
-    reports: Mapping[str, Counted], gpu: str | None = None, n: int | None = None
+    reports: Mapping[str, CountedReport], gpu: str | None = None, n: int | None = None
 ) -> Table:
     """The ladder as a table: rate, share of the library, what limits it, and the published share.
 

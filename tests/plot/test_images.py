@@ -1,15 +1,12 @@
-"""The photograph, pictures side by side, and the filters of a convolution."""
+"""The photograph, and pictures side by side."""
 
 import re
 
 import numpy as np
 import pytest
-import torch
 
-import gpulearn as gl
 from gpulearn import photo, show_images
 from gpulearn.errors import BadInput
-from gpulearn.plot.images import ENLARGED, edges, mosaic
 
 
 def test_a_photograph_has_the_size_asked_for():
@@ -64,43 +61,3 @@ def test_a_picture_is_held_against_the_first():
 def test_what_is_no_picture_is_refused(images):
     with pytest.raises(BadInput):
         show_images(images)
-
-
-def test_edges_are_told_from_blobs_and_noise():
-    ramp = np.array([[-1.0, 0, 1]] * 3)
-    blob = np.array([[0.0, 1, 0], [1, 4, 1], [0, 1, 0]])
-    assert [edges(f[np.newaxis]) for f in (ramp, ramp.T, ramp + 3 * ramp.T, blob, blob * 0)] == [
-        1, 1, 1, 0, 0
-    ]  # fmt: skip
-    noise = np.random.default_rng(0).normal(size=(2000, 3, 3))
-    assert edges(noise) < 300
-
-
-def test_filters_are_shown_before_and_after():
-    model = gl.train.LeNet(width=4, seed=1)
-    picture = gl.plot.filters(model.stage1.conv1.weight, before=torch.zeros(4, 1, 3, 3))
-    assert picture.alt.startswith("4 filters of 3 × 3. Before training, weights reach 0, and 0 ")
-    reach = model.stage1.conv1.weight.abs().max().item()
-    assert f"after training, weights reach {reach:.2g}, and" in picture.alt
-    assert gl.plot.filters(np.ones((1, 1, 1, 1))).alt.startswith("1 filters of 1 × 1. After")
-
-
-def test_each_filter_stands_in_its_place_of_the_picture():
-    filters = np.arange(3 * 6.0).reshape(3, 2, 3)
-    whole = mosaic(filters, columns=2)
-    tall, wide = (side // 2 for side in whole.shape)
-    for place, weights in enumerate(filters):
-        row, column = divmod(place, 2)
-        tile = whole[row * tall : (row + 1) * tall, column * wide : (column + 1) * wide]
-        drawn = tile[: 2 * ENLARGED, : 3 * ENLARGED]
-        assert np.array_equal(drawn[::ENLARGED, ::ENLARGED], weights)
-        assert np.isfinite(drawn).all()
-        assert np.isnan(tile).sum() == tile.size - drawn.size
-    assert np.isnan(whole[tall:, wide:]).all()
-
-
-def test_what_are_no_filters_is_refused():
-    with pytest.raises(BadInput, match="weights has shape"):
-        gl.plot.filters(gl.train.LeNet().stage2.conv2.weight)
-    with pytest.raises(BadInput, match="give the same filters"):
-        gl.plot.filters(np.ones((2, 1, 3, 3)), before=np.ones((2, 1, 5, 5)))
