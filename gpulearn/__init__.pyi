@@ -10,6 +10,7 @@ from . import plot as plot
 from . import recorders as recorders
 from . import scaling as scaling
 from . import train as train
+from .cuda_cpp.module import cpp as cpp
 from .data.digits import digits as digits
 from .device.accelerators import accelerator as accelerator
 from .device.selection import banner as banner
@@ -23,7 +24,6 @@ from .exercise.predict import predict as predict
 from .kernels.indexing import blocks_for as blocks_for
 from .kernels.matmul import matmul_flops as matmul_flops
 from .kernels.precision import relative_error as relative_error
-from .kernels.precision import round_mantissa as round_mantissa
 from .parallel.export.to_torchrun import to_torchrun as to_torchrun
 from .parallel.launch.launch import launch as launch
 from .parallel.simulate.simulate import simulate as simulate

@@ -64,7 +64,7 @@ def _compiler() -> None:
 @pytest.fixture
 def _nvrtc() -> None:
     """NVIDIA's compiler of CUDA C++; a run that requires it fails without, a person's run skips."""
-    from gpulearn.cpp.compiler import compiler_fault
+    from gpulearn.cuda_cpp.compiler import compiler_fault
 
     fault = compiler_fault()
     if fault is None:

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gpulearn import relative_error, round_mantissa
+from gpulearn import relative_error
+from gpulearn.kernels import round_mantissa
 
 FLOATS = arrays(np.float32, st.integers(1, 50), elements=st.floats(width=32))
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.cpp.compiler import compile_to_ptx
-from gpulearn.cpp.signature import Parameter, Signature, find_kernels, short_name
-from gpulearn.cpp.wording import in_words, shapes
+from gpulearn.cuda_cpp.compiler import compile_to_ptx
+from gpulearn.cuda_cpp.signature import Parameter, Signature, find_kernels, short_name
+from gpulearn.cuda_cpp.wording import in_words, shapes
 from gpulearn.errors import BadInput, BadLaunch, KernelError
 from gpulearn.ptx.launch import PtxListing, carry_out
 from gpulearn.ptx.parse import Function, Module, parse

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import gpulearn as gl
-from gpulearn.cpp import CppModule, cpp
-from gpulearn.cpp.compiler import compile_to_ptx
-from gpulearn.cpp.signature import find_kernels, short_name
+from gpulearn.cuda_cpp import CppModule, cpp
+from gpulearn.cuda_cpp.compiler import compile_to_ptx
+from gpulearn.cuda_cpp.signature import find_kernels, short_name
 from gpulearn.errors import BadInput, BadLaunch, KernelError
 from gpulearn.simt.core.findings import SimtWarning
 from gpulearn.simt.host.device_array import device_copy

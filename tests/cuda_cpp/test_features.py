@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpulearn as gl
-from gpulearn.cpp import cpp
+from gpulearn.cuda_cpp import cpp
 from gpulearn.simt.report.report import Report
 
 pytestmark = pytest.mark.usefixtures("_nvrtc")

@@ -10,7 +10,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn import cuda
-from gpulearn.cpp import cpp
+from gpulearn.cuda_cpp import cpp
 from gpulearn.simt.observers.counters import Counts
 
 from .classics import CLASSICS

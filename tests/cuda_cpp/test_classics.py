@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpulearn as gl
-from gpulearn.cpp import CppModule, cpp
+from gpulearn.cuda_cpp import CppModule, cpp
 
 from .classics import CLASSICS
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gpulearn as gl
-from gpulearn.cpp import CppModule, cpp
-from gpulearn.cpp import compiler as nvrtc
+from gpulearn.cuda_cpp import CppModule, cpp
+from gpulearn.cuda_cpp import compiler as nvrtc
 from gpulearn.errors import MissingPackage
 
 from .classics import CLASSICS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from gpulearn.cpp.signature import short_name
+from gpulearn.cuda_cpp.signature import short_name
 from gpulearn.simt.core.findings import Finding
 
 __all__ = ["in_dimensions", "in_words", "shapes"]
