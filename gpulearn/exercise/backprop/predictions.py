@@ -47,19 +47,19 @@ PREDICTIONS = (
         {
             2: "2 would be right if all numbers were moved at once. Then nobody could say which "
             "of them changed the loss.",
-            4810: "4,810 would be right if each number was moved up only, and the loss in between "
-            "was known without a pass.",
+            4810: "4,810 would be right if each number was moved up only, and the loss with none "
+            "moved was known without a pass.",
             4811: "4,811 would be right if each number was moved up only, and held against one "
             "pass in which none is moved.",
-            307840: "That would be a pass for each digit as well; all 64 go through at once.",
+            615680: "That would be a pass for each digit as well; all 64 go through at once.",
         },
         came="passes",
     ),
     Choices(
         "price_of_backward",
         {
-            "as long as the forward pass": "That would need a backward pass for nothing. It has "
-            "a product or two for each product of the forward pass.",
+            "as long as the forward pass": "That would need a backward pass that costs nothing. "
+            "It has a product or two for each product of the forward pass.",
             "2 to 5 times as long": "That holds where each rule costs about as much as its "
             "operation, and nothing else on the machine was in the way.",
             "5 to 100 times as long": "That would need rules that cost many times their "
@@ -124,8 +124,8 @@ PREDICTIONS = (
             "it learns faster": "That would need steps that stay where the slope is a good guide. "
             "These are four times as large as one that works well.",
             "the loss explodes": "That would need a slope that grows with the distance, as on a "
-            "parabola. ReLU's slope is 0 or 1, however far off.",
-            "the loss stops near ln 10 ≈ 2.3": "",
+            "parabola. That of cross-entropy, for a score, is never larger than 1.",
+            "the loss stops, and stays where it is": "",
         },
     ),
     Choices(

@@ -23,7 +23,7 @@ PREDICTIONS = (
             "step is the rate times the slope.",
             "they grow, as when one runs downhill": "That would need a ground that gets steeper, "
             "or a walk that keeps its speed. This one forgets it.",
-            "they become shorter": "",
+            "they become shorter, as the slope does": "",
         },
         came="f'the slope goes from {slope(0):.1f} to {slope(theta):.1f}, and the step with it'",
     ),
@@ -32,8 +32,8 @@ PREDICTIONS = (
         {
             "it arrives in a twentieth of the steps": "That would need steps that stop at the "
             "bottom. A step does not know where that is.",
-            "it jumps across, and comes nearer each time": "That would be right for rates below "
-            "the limit, such as 0.025.",
+            "it jumps across, and comes nearer each time": "That would be right for smaller "
+            "rates, such as 0.025.",
             "each step lands farther away": "",
         },
         came="f'θ = {walk(0.1)[1]:.0f}, {walk(0.1)[2]:.0f}, {walk(0.1)[3]:.0f}, …'",
@@ -103,7 +103,7 @@ PREDICTIONS = (
         {
             "about 50: its steps are ten times as long": "That would be right along a slope that "
             "stays. Here the ball has to be slowed down at the bottom, too.",
-            "between 100 and 150": "",
+            "100 to 150, about a quarter": "",
             "about 260, half as many": "That would be right if the steps were twice as long on "
             "average.",
             "more than 500: it overshoots": "It does overshoot. But across the ravine the zigzag "

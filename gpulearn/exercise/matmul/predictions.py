@@ -119,7 +119,7 @@ PREDICTIONS = (
             "its lanes read. Different words of one bank need a pass each.",
             "the patch: a thread keeps neighbours together": "That would be right on a CPU core. "
             "Here those count that 32 lanes touch in the same step.",
-            "the comb": "",
+            "the comb: a warp keeps neighbours together": "",
         },
         came="f'{patch.totals.shared_load_conflicts:,} conflicts with patches, "
         "{fifth.totals.shared_load_conflicts:,} with combs'",

@@ -147,7 +147,7 @@ PREDICTIONS = (
             "atomics alone": "That would need two launches in which the order varies. There it "
             "is fixed who adds what to whom.",
             "two launches alone": "That would need atomic sums that round differently from run "
-            "to run. They may, and need not.",
+            "to run. They may, but need not.",
             "neither": "That would need an order that varies in both ways. In the two launches "
             "the program fixes it.",
         },
