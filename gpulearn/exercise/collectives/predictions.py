@@ -124,8 +124,8 @@ PREDICTIONS = (
             1: "1 would be right if only the number of messages in a row counted: both have 6.",
             2: "2 would be right for 2 ranks, where a chunk is half of the tensor.",
             6: "6 would be right if the ring took the time of one whole tensor.",
-            12: "12 would be right if all messages of the ring went at once; its steps wait for "
-            "one another.",
+            12: "12 would be right if all messages of a lap went at once; its steps wait for one "
+            "another.",
         },
         came="large['root'].seconds / large['ring'].seconds",
         within=0.15,
@@ -165,7 +165,7 @@ PREDICTIONS = (
         "ring_for_one_number",
         "times",
         {
-            1: "1 would be right if only bytes took time. Here nearly all the time is latency.",
+            1: "1 would need as many rounds in both. For one number nearly all is latency.",
             2: "2 would count the ring's two laps, but a lap has 1,023 rounds.",
             102: "102 would be right for one lap; there are two.",
             1024: "1,024 would be right if doubling took 2 rounds; it takes 10.",

@@ -43,9 +43,9 @@ PREDICTIONS = (
     Choices(
         "own_digits",
         {
-            "a quarter to two fifths of all": "",
+            "at most two fifths of all": "",
             "about half of all": "That would need digits that look like those that it has seen. "
-            "It says nothing but the two to four that it knows.",
+            "It says nothing but the three or four that it knows.",
             "nearly as many as before": "That would need ten digits on every rank, as when they "
             "were shuffled. Now each has its own.",
         },
@@ -111,9 +111,8 @@ PREDICTIONS = (
         {
             0: "0 would need packs that fit together. Each rank shuffles for itself.",
             360: "360 is a quarter: what one rank sees, not what all four miss.",
-            1078: "1,078 is what one rank leaves out; the others see some of it.",
-            719: "719, a half, would be right for one chance in two, of two ranks with a quarter "
-            "and a third, say. Four ranks miss a digit with (3/4)⁴.",
+            1078: "About 1,078 are left out by one rank; the others see more than half of those.",
+            719: "719 is a half. All four miss a digit with a chance of (3/4)⁴, which is 0.32.",
         },
         came="times[0]",
         within=0.1,
@@ -136,7 +135,7 @@ PREDICTIONS = (
             2: "2 is the mean of the four numbers. Each rank counts a half, however many it has.",
             6: "6 is the sum of the two means.",
             8: "8 is the sum of all four numbers.",
-            4: "4 would need the 5 to count three times as much as one of the ones, and more.",
+            4: "4 would need the 5 to count nine times as much as each of the ones.",
         },
         came="plain[0]",
     ),
@@ -154,9 +153,11 @@ PREDICTIONS = (
     Choices(
         "hidden_sending",
         {
-            "nothing: the same bytes travel": "That would need a rank that cannot send while it "
-            "computes. The bytes are the same, the time is used twice.",
-            "more than half, and not all": "",
+            "nothing": "That would need a rank that cannot send while it computes. The bytes are "
+            "the same, the time is used twice.",
+            "about a quarter": "That would need a first bucket that is full late. It is full after "
+            "a quarter of backward, and its sending begins there.",
+            "more than half": "",
             "all of it": "That would need a last bucket that is full before backward ends, and "
             "a link that is as fast as the arithmetic.",
         },

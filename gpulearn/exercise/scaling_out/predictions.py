@@ -59,10 +59,10 @@ PREDICTIONS = (
         {
             "overlapping": "That would need enough computing to hide the sending behind. Here "
             "the sending takes three times as long.",
-            "half the bytes": "That would need a cure by more than two. It halves the sending, "
-            "and the others do more.",
-            "4 times the batch, or 4 micro-batches": "That would need a factor above ten. It "
-            "makes the computing four times as long.",
+            "half the bytes": "It halves the sending, and ten times the bandwidth leaves only a "
+            "tenth of it.",
+            "4 times the batch, or 4 micro-batches": "That would need ten times the batch or "
+            "more. It makes the computing four times as long.",
             "10 times the bandwidth": "",
         },
         came="max(cures, key=cures.get)",

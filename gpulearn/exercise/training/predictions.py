@@ -84,8 +84,8 @@ PREDICTIONS = (
         {
             "below 20 %": "That would be right if learning by heart helped with no other digit. "
             "But other sevens look like those it knows.",
-            "from 20 to 60 %": "That would need digits that differ more from one another than "
-            "those of 13 people do.",
+            "from 20 to 60 %": "That would need digits of the same number to differ more from "
+            "one person to the next than these do.",
             "from 60 to 90 %": "That would be right if a hundred digits showed the usual ways to "
             "write, and not the rarer ones.",
             "above 90 %": "That would need a hundred digits to show nearly all the ways in which "
@@ -134,10 +134,10 @@ PREDICTIONS = (
         {
             "inf or nan": "That would be right if the weights went on growing. A network that is "
             "dead has no gradient left to grow by.",
-            "large, and rising": "That would be right on a parabola. Here ReLUs die, and with them "
-            "the gradient.",
-            "about 2.3, with small ups and downs": "",
-            "small, the steps are just larger": "That would need every step to stay within what "
+            "above 10, and rising": "That would be right on a parabola. Here ReLUs die, and with "
+            "them the gradient.",
+            "about 2.3, as at the start": "",
+            "below 0.5, as with smaller steps": "That would need every step to stay within what "
             "the gradient can foresee.",
         },
         came="f'{exploded.steps[-1].loss:.2f} in the last step'",
@@ -173,10 +173,10 @@ PREDICTIONS = (
         {
             "by 1": "That would be right if each part's loss was a sum, already divided by 256.",
             "by 1/5": "That would be right if all parts had as many images.",
-            "by its part of the 256 images": "",
+            "by 60/256, the last by 16/256": "",
             "by 1/256": "That would be right if each part's loss was the sum over its images.",
         },
-        came="f'by its part of the 256 images: difference {away:.0e}'",
+        came="f'by 60/256, the last by 16/256: difference {away:.0e}'",
     ),
     Choices(
         "loss_goes_on",
