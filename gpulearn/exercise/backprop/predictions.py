@@ -18,7 +18,7 @@ PREDICTIONS = (
         within=0.02,
     ),
     Number(
-        "walk_that_overwrites",
+        "shares_on_the_way",
         "",
         {
             12: "12 would need both shares that e is sent, 2 and 2. Look at what the innermost "

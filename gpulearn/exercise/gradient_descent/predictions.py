@@ -122,7 +122,7 @@ PREDICTIONS = (
         came="f'about {highest:.1f}/λ'",
     ),
     Choices(
-        "adagrad_first_step",
+        "first_of_three_methods",
         {
             "2 and 12.5": "That is the plain step, 0.5 times the slope: it would need a divisor "
             "of 1.",
@@ -161,7 +161,7 @@ PREDICTIONS = (
         "key=lambda row: int(row[2].split()[0]))[0]",
     ),
     Choices(
-        "coupled_decay",
+        "decay_through_adam",
         {
             "that with large gradients": "That would need a decay that grows with the gradient. "
             "It is divided by √v, which is large here.",

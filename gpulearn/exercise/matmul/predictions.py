@@ -60,7 +60,7 @@ PREDICTIONS = (
         came="f'{report.totals.flops32 / useful - 1:.0%} more'",
     ),
     Choices(
-        "begins_with_float64",
+        "type_of_the_total",
         {
             "nothing": "That would need a total that becomes a float32. A Python float has 64 "
             "bits, and Numba keeps them.",

@@ -102,7 +102,7 @@ PREDICTIONS = (
         came="max((name for name in valley if name != 'constant'), key=lambda name: valley[name])",
     ),
     Choices(
-        "range_test_blows_up",
+        "end_of_the_range_test",
         {
             "well below 2/λmax": "That would need noise, or a second trouble. Below the limit "
             "every step shrinks the distance.",
