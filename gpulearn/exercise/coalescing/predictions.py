@@ -63,7 +63,7 @@ PREDICTIONS = (
     Choices(
         "better_than_4",
         {
-            "shifted by 8": "8 float32 are one whole sector: 4 sectors again, each one later.",
+            "shifted by 8": "8 float32 are one whole sector: 4 sectors again, the next ones.",
             "backwards": "That would need a sector less. The same 4 are touched, in other order.",
             "each 32 shuffled": "The 32 elements of a warp stay the same, and so do their 4 "
             "sectors.",
@@ -86,7 +86,7 @@ PREDICTIONS = (
         "times",
         {
             8: "8 counts the load alone. The store keeps its 4 sectors.",
-            9: "9 holds 36 sectors against 4; a copy without stride moves 8.",
+            9: "9 compares 36 sectors with 4. A copy with stride 1 moves 8: 4 read, 4 written.",
             5: "5 would need 40 sectors; it is 32 + 4.",
         },
         came="(walks[8].totals.sectors_per_load + walks[8].totals.sectors_per_store)"
@@ -111,7 +111,7 @@ PREDICTIONS = (
         {
             32: "32 would be right if all lanes had rows of their own. A warp has 16 threads in "
             "x now, and 2 in y.",
-            8: "8 would be right for a warp of 8 rows, as in a block of 8 × 32 with 4 columns.",
+            8: "8 would be right for a warp of 8 rows and 4 columns, as in a block of 8 × 32.",
             4: "4 would be right for a warp that covers 8 columns or more.",
             2: "2 is the number of columns that a warp covers.",
         },

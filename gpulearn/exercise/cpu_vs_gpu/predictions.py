@@ -14,7 +14,7 @@ PREDICTIONS = (
     Choices(
         "first_kernel",
         {
-            "the first number is tripled": "That would be right if one thread ran, or if all of "
+            "one of the numbers is tripled": "That would be right if one thread ran, or if all of "
             "them had the same i. There are 8, each with its own.",
             "all eight numbers are tripled": "",
             "each number is tripled eight times": "That would need a loop over all numbers in "
@@ -54,8 +54,8 @@ PREDICTIONS = (
         {
             "about 10": "That would be right for loops in a compiled language, which multiply one "
             "number at a time.",
-            "about 100": "That would need a pass of Python's inner loop to cost no more than some "
-            "ten machine instructions.",
+            "about 100": "That would need a pass of Python's inner loop to cost no more than a few "
+            "dozen machine instructions.",
             "about 1,000": "That would need a Python that handles a number in a tenth of a "
             "microsecond or less, or a NumPy that is held up.",
             "about 10,000 or more": "That would need a processor that does more with one "
@@ -114,7 +114,7 @@ PREDICTIONS = (
             "it is at its peak from the start": "That would need launches that cost nothing. At "
             "small n the launch is most of the time.",
             "it climbs, and levels off": "",
-            "it climbs without an end": "That would need a GPU whose arithmetic has no limit.",
+            "it climbs without end": "That would need a GPU whose arithmetic has no limit.",
             "it falls: large products take longer": "That would be right if the time grew faster "
             "than the work. A rate is work divided by time.",
         },
@@ -211,8 +211,8 @@ PREDICTIONS = (
     Choices(
         "bfloat16_on_this_cpu",
         {
-            "yes, it is faster": "That would need a CPU with units for bfloat16 that are not held "
-            "up, as some recent ones have.",
+            "yes, it is faster": "That would need units for bfloat16, as some recent CPUs have, "
+            "and nothing that holds them up.",
             "no, about as fast": "That would need a CPU that does as many operations a second "
             "with 16 bits as with 32.",
             "no, it is slower": "That would need a CPU without units for bfloat16, which has to "

@@ -147,6 +147,8 @@ PREDICTIONS = (
             "to the right": "That would need arithmetic to grow faster than bandwidth each time. "
             "To the A100 it grew more slowly.",
             "first left, then right": "",
+            "first right, then left": "That would need arithmetic to grow faster than bandwidth to "
+            "the A100, and more slowly to the H100. It was the other way round.",
             "it stays": "That would need both to grow by the same factor each time.",
         },
         came="' → '.join(f'{gl.roof(name).ridge:.3g}' for name in ('V100', 'A100 80GB', 'H100'))",

@@ -36,8 +36,8 @@ PREDICTIONS = (
         {
             "a transpose leaves the diagonal where it is": "It does, but these pixels too must "
             "be put into the tile before they are taken out of it.",
-            "its threads ran first": "That would need whole rows to come through: the 32 threads "
-            "of a warp run together, and they load a row.",
+            "its threads ran first": "That would need single threads that run ahead. Those of a "
+            "warp run together, and only one in 32 is on the diagonal.",
             "its cells were filled before the launch": "That would need a shared memory that "
             "begins with the picture in it. Only the threads fill it.",
             "its threads read what they have loaded themselves": "",
@@ -59,8 +59,8 @@ PREDICTIONS = (
     Choices(
         "warp_without_barrier",
         {
-            "nothing: its lanes run in step": "That would need a promise that they do. Since Volta "
-            "each thread has a program counter of its own.",
+            "nothing: its lanes run in step": "That would need a promise that they do. Since the "
+            "V100 each thread keeps its own place in the program.",
             "a race, and the numbers are wrong": "That may come on a GPU. The machine carries out "
             "a line for a whole warp before the next one.",
             "a race, though the numbers are right": "",

@@ -141,9 +141,9 @@ PREDICTIONS = (
         "warps",
         {
             4: "4 is the number of schedulers; the question is about one of them.",
-            32: "32 is the number of lanes of a warp, and of the warps that a T4 holds in all.",
-            400: "400 would be right if a warp had one instruction between two waits, not 20.",
-            10: "10 would hide half of the wait: 10 · 20 cycles of work in 420.",
+            32: "32 is the number of lanes of a warp. 32 warps would hide a wait of 620 cycles.",
+            400: "About 400 would be right if a warp had one instruction between waits, not 20.",
+            10: "10 would fill about half of the cycles: 10 · 20 of 420.",
         },
         came="next(warps for warps in shares if shares[warps] > 0.99)",
         within=0.05,
