@@ -334,7 +334,7 @@ WRONG = [
     ("range_test", range_in_pairs, "expected two things: the rates and the losses."),
     ("numerical_gradient", slopes_of_rows_and_columns, "for an array of three axes, "),
     ("numerical_gradient", slopes_by_views_of_copies, "for a transposed matrix, "),
-    ("descend_on_gpu", walks_of_one_block, "find its own share by its number."),
+    ("descend_on_gpu", walks_of_one_block, "so that none does that of others."),
     ("descend_on_gpu", walks_four_in_a_row, "neighbouring threads side by side"),
     ("descend_on_gpu", walk_in_a_tile_of_128, "out of bounds"),
     ("descend_on_gpu", walk_that_stops_early, "elements of end_x differ"),

@@ -438,7 +438,7 @@ def resume_from_the_very_start(path, model, optimizer, schedule, one_step, steps
             parts_kept_in_a_list,
             "the activations of all parts are kept to the end",
         ),
-        ("accumulate_gradients", parts_by_grad, "a zero_grad or an assignment inside the loop"),
+        ("accumulate_gradients", parts_by_grad, "the loop throws away"),
         ("save_and_resume", resume_but_seeds, "the parameters at the end"),
         ("save_and_resume", resume_and_swallow, "number of steps in call 1 is 6, expected 3"),
         ("save_and_resume", lambda *a: None, "the number of steps in call 1 is 0, expected 3"),

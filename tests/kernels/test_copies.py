@@ -20,8 +20,12 @@ from gpulearn.kernels.specification import blocks_along
 from tools.gpu.cases.lesson_kernels import (
     COPY_BY_COLUMNS,
     COPY_GATHER,
+    CUT_OUT,
+    EVERY_EIGHTH,
     copy_by_columns,
     copy_gather,
+    cut_out,
+    every_eighth,
 )
 
 VECTORS = "float32[::1], float32[::1]"
@@ -31,6 +35,8 @@ SIGNATURES = {
     copy_gather: "void(float32[::1], int64[::1], float32[::1])",
     copy_by_columns: f"void({PICTURES})",
     copy_by_rows: f"void({PICTURES})",
+    cut_out: f"void({PICTURES})",
+    every_eighth: f"void({PICTURES})",
     copy_in_runs: f"void({VECTORS})",
     copy_coalesced: f"void({VECTORS})",
 }
@@ -90,6 +96,17 @@ def test_fewer_or_more_threads_than_elements(copy, n, grid, block):
 def test_pictures(copy, shape, block):
     grid = blocks_along((max(shape), max(shape)), block)
     launched(copy, numbers(*shape), empty(*shape), grid=grid, block=block)
+
+
+def test_parts_of_a_picture():
+    """Held against a loop: the references are slices, as the kernels' indices are sums."""
+    image = numbers(135, 230)
+    there = launched(CUT_OUT, image, empty(27, 46))
+    assert there.totals.sectors_per_load == pytest.approx(4, abs=1)
+    assert CUT_OUT.reference(image, empty(3, 2))[0][2, 1] == image[110, 185]
+    image = numbers(64, 512)
+    assert launched(EVERY_EIGHTH, image, empty(8, 64)).totals.sectors_per_load == 32
+    assert EVERY_EIGHTH.reference(image, empty(3, 2))[0][2, 1] == image[16, 8]
 
 
 # --- what they cost -------------------------------------------------------------------

@@ -26,7 +26,7 @@ from tools.gpu.cases import lesson_kernels, warp_kernels
 TAKEN = {
     "04_memory_coalescing": (
         (copies, warp_kernels, columns, points, transpose, lesson_kernels),
-        11,
+        13,
     ),
     "05_shared_memory_and_barriers": (
         (blocks, convolution, stencil, transpose_steps, transpose_tiled, lesson_kernels),

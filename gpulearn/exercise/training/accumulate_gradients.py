@@ -128,8 +128,8 @@ answers.edit(
 )
 answers.edit(
     {LOSS: f"        model.zero_grad()\n{LOSS}"},
-    "only the last part's gradient is left: what stands in .grad from the parts before is thrown "
-    "away, by a zero_grad or an assignment inside the loop. Add them up.",
+    "only the last part's gradient is left: the loop throws away what stands in .grad from the "
+    "parts before. Add them up.",
 )
 answers.edit(SKIPS_THE_LAST, "the last part is left out where it is smaller than the others.")
 answers.edit(

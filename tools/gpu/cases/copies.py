@@ -12,7 +12,12 @@ from gpulearn.kernels.copies import COPY_BY_ROWS, COPY_COALESCED, COPY_IN_RUNS, 
 from gpulearn.kernels.specification import poisoned
 from tools.gpu.case import Case, Shot
 from tools.gpu.cases.arrays import numbers, repeated
-from tools.gpu.cases.lesson_kernels import COPY_BY_COLUMNS, COPY_GATHER
+from tools.gpu.cases.lesson_kernels import (
+    COPY_BY_COLUMNS,
+    COPY_GATHER,
+    CUT_OUT,
+    EVERY_EIGHTH,
+)
 
 __all__ = ["CASES"]
 
@@ -62,6 +67,16 @@ def picture(fit: str, size: str) -> tuple[Array, ...]:
     return (numbers(*shape), poisoned(*shape))
 
 
+def part(fit: str, size: str) -> tuple[Array, ...]:
+    rows, columns = SHAPES[size][fit]
+    return (numbers(rows + 108, columns + 184), poisoned(rows, columns))
+
+
+def eighth(fit: str, size: str) -> tuple[Array, ...]:
+    rows, columns = SHAPES[size][fit]
+    return (numbers(rows, columns), poisoned(rows // 8, columns // 8))
+
+
 def by_few(dtype: str, size: str) -> Shot:
     n = ELEMENTS[size]
     if size == "large":
@@ -82,6 +97,10 @@ CASES = (
     *(
         Case.of(copy, f"{fit}, blocks of {b[0]} × {b[1]}", "04", partial(picture, fit), block=b)
         for copy in (COPY_BY_COLUMNS, COPY_BY_ROWS) for b in BLOCKS for fit in FITS
+    ),
+    *(
+        Case.of(copy, fit, "04", partial(made, fit))
+        for copy, made in ((CUT_OUT, part), (EVERY_EIGHTH, eighth)) for fit in FITS
     ),
     *(
         Case(f"{copy.name}, {dtype}", "04", copy.kernel, partial(by_few, dtype), copy.expected)

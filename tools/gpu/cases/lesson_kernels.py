@@ -25,6 +25,8 @@ __all__ = [
     "COLUMN_MAXIMA",
     "COPY_BY_COLUMNS",
     "COPY_GATHER",
+    "CUT_OUT",
+    "EVERY_EIGHTH",
     "GREY_INTERLEAVED",
     "GREY_PLANES",
     "REVERSE_HASTILY",
@@ -40,6 +42,8 @@ __all__ = [
     "column_maxima",
     "copy_by_columns",
     "copy_gather",
+    "cut_out",
+    "every_eighth",
     "grey_interleaved",
     "grey_planes",
     "reverse_hastily",
@@ -132,6 +136,40 @@ def copy_by_columns(image: Array, out: Array) -> None:
     i, j = cuda.grid(2)
     if i < out.shape[0] and j < out.shape[1]:
         out[i, j] = image[i, j]
+
+
+@cuda.jit
+def cut_out(image: Array, out: Array) -> None:
+    """A part of a picture at full size: `out` (rows, columns), from row 108, column 184 on.
+
+    Launch: x covers the columns of `out`, y the rows. Neighbouring lanes read neighbours: 4
+    sectors per request of float32.
+
+    >>> a, b = np.ones((110, 190), np.float32), np.zeros((2, 6), np.float32)
+    >>> cut_out[1, (32, 8)](cuda.to_device(a), d := cuda.to_device(b))
+    >>> bool((d.copy_to_host() == 1).all())
+    True
+    """
+    column, row = cuda.grid(2)
+    if row < out.shape[0] and column < out.shape[1]:
+        out[row, column] = image[row + 108, column + 184]
+
+
+@cuda.jit
+def every_eighth(image: Array, out: Array) -> None:
+    """A picture made small: every eighth pixel of every eighth row; `out` (rows, columns).
+
+    Launch: x covers the columns of `out`, y the rows. Neighbouring lanes read 8 elements apart,
+    each float32 from a sector of its own: 32 sectors per request.
+
+    >>> a, b = np.ones((16, 24), np.float32), np.zeros((2, 3), np.float32)
+    >>> every_eighth[1, (32, 8)](cuda.to_device(a), d := cuda.to_device(b))
+    >>> bool((d.copy_to_host() == 1).all())
+    True
+    """
+    column, row = cuda.grid(2)
+    if row < out.shape[0] and column < out.shape[1]:
+        out[row, column] = image[8 * row, 8 * column]
 
 
 @cuda.jit
@@ -358,6 +396,16 @@ COPY_BY_COLUMNS = replace(
     COPY_BY_ROWS,
     kernel=copy_by_columns,
     grid=lambda image, out, block: blocks_along(out.shape, block),
+)
+CUT_OUT = replace(
+    COPY_BY_ROWS,
+    kernel=cut_out,
+    reference=lambda image, out: (image[108:, 184:][: out.shape[0], : out.shape[1]],),
+)
+EVERY_EIGHTH = replace(
+    COPY_BY_ROWS,
+    kernel=every_eighth,
+    reference=lambda image, out: (image[::8, ::8][: out.shape[0], : out.shape[1]],),
 )
 GREY_INTERLEAVED = Specification(
     grey_interleaved,
