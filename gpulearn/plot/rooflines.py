@@ -60,7 +60,8 @@ def roofline(
             xs = [low, one.ridge, high]
             ys = [one.attainable(x) / 1e9 for x in xs]
             axes.plot(xs, ys, linestyle=look["linestyle"], color=look["color"], label=_label(one))
-        _regions(axes, roofs[0], low, high)
+        if len(roofs) == 1:  # with several, a place belongs to one side for one and not for others
+            _regions(axes, roofs[0], low, high)
         for number, point in enumerate(points):
             axes.plot(
                 [point.intensity],
