@@ -6,7 +6,6 @@ it was before.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import reduce
 from typing import Any
@@ -17,19 +16,14 @@ from gpulearn.ptx.flow import END
 from gpulearn.ptx.lanes import WarpOperations
 from gpulearn.ptx.program import PtxProgram
 from gpulearn.ptx.translate import Block, Code
-from gpulearn.simt.core import limits
-from gpulearn.simt.core.findings import FindingLog
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
 from gpulearn.simt.core.memory import Allocation
 from gpulearn.simt.core.source import LINE_BITS
-from gpulearn.simt.machine.spaces import Spaces
-from gpulearn.simt.observers.observer import Events
 
 __all__ = ["PtxMachine"]
 
 Triple = tuple[int, int, int]
 Lanes = Any
-STEPS = 4_000_000  # basic blocks in one chunk; beyond, the clock decides
 DEPTH = 64  # functions inside functions
 
 
@@ -48,28 +42,14 @@ class Leavers:
 class PtxMachine(WarpOperations):
     """Executes one chunk of blocks."""
 
-    def __init__(
-        self,
-        program: PtxProgram,
-        grid: Triple,
-        block: Triple,
-        numbers: Lanes,
-        *,
-        findings: FindingLog,
-        events: Events,
-        dynamic: int,
-        order: Lanes | None = None,
-        tired: Callable[[], None] | None = None,
-    ) -> None:
-        super().__init__(program.source, grid, block, numbers, findings)
-        self.program, self.events, self.order = program, events, order
-        self.spaces = Spaces(dynamic, whole_grid=program.cooperative)
+    STEPS = "steps"
+
+    def __init__(self, program: PtxProgram, *where: Any, dynamic: int, **options: Any) -> None:
+        super().__init__(program, *where, dynamic=dynamic, **options)
         self.dynamic = dynamic
-        self.tired = tired
         self.frames = [Leavers()]
         self.merge: Mask = None  # the threads that keep what others of them do not write
-        self.steps, self.depth = 0, 0
-        self.begun = time.monotonic()
+        self.depth = 0
         self.params: list[dict[str, dict[int, Any]]] = []  # of each call
         self.codes: dict[str, Code] = {}
         self._special: dict[str, Lanes] = {}
@@ -90,23 +70,10 @@ class PtxMachine(WarpOperations):
 
     # --- progress
 
-    def at(self, place: int) -> None:
-        """The line whose instructions come next."""
-        self.line = place
-        for told in self.events.statement:
-            told(self)
-
     def flop(self, value: Lanes) -> None:
         """Tells of a floating-point operation."""
         for told in self.events.operation:
             told(self, value)
-
-    def _step(self) -> None:
-        self.steps += 1
-        late = self.steps > STEPS and self.steps % 1024 == 0
-        if late and time.monotonic() - self.begun > limits.SECONDS:
-            message = limits.slow(f"still running after {self.steps:,} steps")
-            raise self.stop("no-progress", message, *self.who(self.mask))
 
     # --- functions
 
@@ -158,7 +125,7 @@ class PtxMachine(WarpOperations):
                     continue
             self.mask = mask
             self.merge = None if len(stack) == 1 else mask
-            self._step()
+            self.step()
             block = blocks[at]
             condition = block.run(self, registers)
             end = block.end

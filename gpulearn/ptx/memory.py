@@ -14,13 +14,12 @@ import numpy as np
 
 from gpulearn.ptx.parse import Array
 from gpulearn.ptx.translate import WINDOWS
-from gpulearn.simt.core.chunk import Chunk, Write
+from gpulearn.simt.core.chunk import Write
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY, split
 from gpulearn.simt.core.memory import Allocation, View, gather
 from gpulearn.simt.intrinsics.atomics import update_slots
-from gpulearn.simt.machine.spaces import Spaces
-from gpulearn.simt.observers.observer import Events
+from gpulearn.simt.machine.lockstep import Lockstep
 
 __all__ = ["LOCAL_BITS", "MemoryAccess"]
 
@@ -44,11 +43,8 @@ class _Addresses:
         self.words: dict[tuple[int, int], Lanes] = {}
 
 
-class MemoryAccess(Chunk):
+class MemoryAccess(Lockstep):
     """Loads, stores and atomics of a chunk of blocks at addresses."""
-
-    events: Events
-    spaces: Spaces
 
     def prepare(self, tables: dict[str, dict[int, Allocation]], names: dict[int, str]) -> None:
         """Begins: `tables` are the allocations of each space by the upper bits of addresses."""

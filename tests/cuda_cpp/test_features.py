@@ -193,7 +193,7 @@ def test_what_goes_wrong_is_named_with_its_line(
     source: str, kind: str, line: int | None, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gpulearn.simt.core.limits.SECONDS", 0.2)
-    monkeypatch.setattr("gpulearn.ptx.machine.STEPS", 2000)
+    monkeypatch.setattr("gpulearn.simt.machine.lockstep.STEP_LIMIT", 2000)
     report = carried_out(source, np.zeros(64, np.float32))
     found = [f for f in report.findings if f.kind == kind]
     assert found, str(report).splitlines()[:5]

@@ -20,7 +20,7 @@ from numba import float32
 import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.simt.core import limits
-from gpulearn.simt.machine import machine
+from gpulearn.simt.machine import lockstep, machine
 
 from .harness import launch, to_device
 
@@ -107,7 +107,7 @@ def many_steps(out, n):
 
 
 def test_for_loops_of_many_steps_end_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "STEP_LIMIT", 100_000)
+    monkeypatch.setattr(lockstep, "STEP_LIMIT", 100_000)
     out = np.zeros(1, np.int64)
     launch(many_steps, 1, 1, out, 300)
     assert out[0] == 1

@@ -8,17 +8,15 @@ store touches memory for them alone.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.core import limits
 from gpulearn.simt.core.arithmetic import BINARY, COMPARE
-from gpulearn.simt.core.chunk import Chunk, Write
-from gpulearn.simt.core.findings import Finding, FindingLog, Stop
+from gpulearn.simt.core.chunk import Write
+from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
 from gpulearn.simt.core.memory import Record, View, gather
 from gpulearn.simt.core.program import MachineProgram
@@ -43,15 +41,12 @@ from gpulearn.simt.core.values import (
     where,
 )
 from gpulearn.simt.machine.indexing import Beyond, locate, whole_number
+from gpulearn.simt.machine.lockstep import Lockstep
 from gpulearn.simt.machine.per_thread import Choice, choose_view
-from gpulearn.simt.machine.spaces import Spaces
 from gpulearn.simt.machine.views import elements, in_place, reshaped
-from gpulearn.simt.observers.observer import Events
 
 __all__ = ["Frame", "Machine"]
 
-STEP_LIMIT = 4_000_000  # iterations of all loops in one chunk; beyond, the clock decides
-LOOK = 64  # iterations between two questions whether to go on
 DEPTH_LIMIT = 64  # device functions inside device functions
 Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
@@ -79,53 +74,15 @@ class Frame:
         return reduce(union, self.exits.values(), EMPTY)
 
 
-class Machine(Chunk):
+class Machine(Lockstep):
     """Executes one chunk of blocks; see `translate` for how it is driven."""
 
-    def __init__(
-        self,
-        program: MachineProgram,
-        grid: Triple,
-        block: Triple,
-        numbers: Lanes,
-        *,
-        findings: FindingLog,
-        events: Events,
-        dynamic: int,
-        order: Lanes | None = None,
-        tired: Callable[[], None] | None = None,
-    ) -> None:
-        super().__init__(program.source, grid, block, numbers, findings)
-        self.program = program
-        self.events = events
-        self.spaces = Spaces(dynamic, whole_grid=program.cooperative)
-        self.order = order  # in which the threads of a statement write, if not in their own
+    def __init__(self, program: MachineProgram, *where: Any, **options: Any) -> None:
+        super().__init__(program, *where, **options)
         self.frames: list[Frame] = []
         self.given: tuple[Any, ...] = ()  # to the function that is entered next
-        self.tired = tired  # asked now and then whether to go on
-        self.steps = 0
-        self.begun = time.monotonic()
         self.written = 0  # stores so far; while a loop is watched, those that changed something
         self.watching = False
-
-    # --- progress
-
-    def at(self, place: int) -> None:
-        """The statement that is carried out now."""
-        self.line = place
-        for told in self.events.statement:
-            told(self)
-
-    def step(self) -> None:
-        """Counts an iteration, so that no launch goes on for ever."""
-        self.steps += 1
-        if self.tired is not None and self.steps % LOOK == 0:
-            self.tired()
-        if self.steps > STEP_LIMIT and self.steps % 1024 == 0:
-            if time.monotonic() - self.begun < limits.SECONDS:
-                return
-            message = limits.slow(f"still running after {self.steps:,} loop iterations")
-            raise self.stop("no-progress", message, *self.who(self.mask))
 
     # --- functions
 
