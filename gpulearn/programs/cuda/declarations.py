@@ -257,32 +257,32 @@ class Declarations:
             k += 1
         return names
 
+    def _opening(self, at: int) -> int:
+        """The number of the bracket that the one at `at` closes, angle brackets among them."""
+        angle, depth, k = self.text(at) in (">", ">>>"), 0, at
+        while k > 0:
+            word = self.text(k)
+            if word in (")", "]", "}") and (angle or k < at):
+                k = self._opening(k)
+            elif angle:
+                depth += len(word) if word in (">", ">>>") else -(word == "<")
+                if depth == 0:
+                    break
+            elif k < at and word in OPENING:
+                break
+            k -= 1
+        return k
+
     def callee(self, at: int) -> int:
         """Where what is launched begins: a name with namespaces and arguments, or a pointer."""
         k = at - 1
         if self.text(k) in (")", "]"):
-            pairs = {")": "(", "]": "["}
-            waiting = [self.text(k)]
-            while waiting and k > 0:
-                k -= 1
-                if self.text(k) in pairs:
-                    waiting.append(self.text(k))
-                elif self.text(k) == pairs[waiting[-1]]:
-                    waiting.pop()
+            k = self._opening(k)
             return self.callee(k) if self.is_word(k - 1) else k
         if self.text(k) in (">", ">>>"):
-            depth = 0
-            while k > 0:
-                word = self.text(k)
-                depth += len(word) if word in (">", ">>>") else -(word == "<")
-                if depth == 0:
-                    break
-                k -= 1
-            k -= 1
+            k = self._opening(k) - 1
         while self.text(k - 1) == "::":
-            k -= 1
-            if self.is_word(k - 1):
-                k -= 1
+            k -= 1 + self.is_word(k - 2)
         return k
 
     def parted(self, begin: int, end: int) -> list[tuple[int, int]]:

@@ -189,6 +189,10 @@ class HostPart:
         tokens = code.tokens[code.places[begin] : code.places[at]]
         callee = " ".join("".join(t.text for t in tokens if t.kind != "comment").split())
         self._drop(begin, at, kept)
+        for place in range(code.places[begin], code.places[at]):
+            if code.tokens[place].text == " ":
+                kept.add(place)
+                instead[place] = ""
         kept.add(code.places[begin])
         instead[code.places[begin]] = "(::gpulearn::configure("
         instead[code.places[at]] = ""

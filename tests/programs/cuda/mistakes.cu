@@ -16,7 +16,7 @@ __global__ void fill(float* out, int count, float value) {
 
 __global__ void no_guard(float* out) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    out[i] = i;  // [out of bounds] [host pointer] [freed]
+    out[i] = i;  // [out of bounds]
 }
 
 __global__ void twice(const float* in, float* out) {
@@ -30,8 +30,8 @@ __global__ void racy(float* sum) {
 
 __global__ void reverse(float* x) {
     __shared__ float s[n];
-    s[threadIdx.x] = x[threadIdx.x];  // [no barrier]
-    x[threadIdx.x] = s[n - 1 - threadIdx.x];
+    s[threadIdx.x] = x[threadIdx.x];
+    x[threadIdx.x] = s[n - 1 - threadIdx.x];  // [no barrier read]
 }
 
 __global__ void checks(int limit) {
