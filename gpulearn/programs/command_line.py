@@ -84,6 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except GpulearnError as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
 
 
 def carry_out(options: argparse.Namespace, run: Callable[[Launches], int]) -> int:

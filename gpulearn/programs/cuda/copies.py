@@ -78,12 +78,13 @@ class Copies(State):
         if origin is None:
             assert target is not None
             if not sent:
-                if not later:
-                    self.queue.wait()
                 return Answer(1)
             content = np.frombuffer(payload, np.uint8)
             start, into = to - target.address, target
-            self.queue.add(stream, lambda: written(into, start, content))
+            use = Use(target, True, f"the copy of line {line}")
+            self.queue.add(stream, lambda: written(into, start, content), (use,))
+            if not later:
+                self.queue.wait()
             return Answer()
         start = of - origin.address
         self.came_back |= origin.kind != "pinned" and not (target and target.kind == "device")

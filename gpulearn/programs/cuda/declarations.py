@@ -67,17 +67,20 @@ class Declarations:
         self.source, self.tokens = source, source.tokens
         self.places = [k for k, t in enumerate(self.tokens) if t.counts]
         self._words = [self.tokens[k].text for k in self.places]
-        self.macros = dict(self._macros())
+        self.macros = self._macros()
         self.frame: set[int] = set()  # tokens of namespaces, which every part needs
         self.declarations = list(self._declarations(0, len(self._words), (), False))
 
-    def _macros(self) -> Iterator[tuple[str, set[str]]]:
-        """The words in the body of each macro."""
+    def _macros(self) -> dict[str, set[str]]:
+        """The words in the bodies of each macro: one may be defined in several ways."""
+        found: dict[str, set[str]] = {}
         for token in self.tokens:
             if token.kind == "directive":
-                found = re.match(r"\s*#\s*define\s+(\w+)(.*)", token.text, re.DOTALL)
-                if found:
-                    yield found[1], set(re.findall(r"[A-Za-z_]\w*", found[2]))
+                made = re.match(r"\s*#\s*define\s+(\w+)(.*)", token.text, re.DOTALL)
+                if made:
+                    words = re.findall(r"[A-Za-z_]\w*", made[2])
+                    found.setdefault(made[1], set()).update(words)
+        return found
 
     def token(self, at: int) -> Token:
         """The token with a number among those that count."""

@@ -108,10 +108,11 @@ class DevicePart:
         code = self.code
         inside = set(range(d.first, d.last))
         for inner in d.inner:
-            if inner.kind == "function" and not inner.for_device and "constexpr" not in inner.marks:
-                inside -= set(range(inner.first, inner.last))
-            elif inner.kind == "function" and not inner.for_device:
-                self._for_both(inner, instead)
+            if inner.kind == "function" and not inner.for_device:
+                if "constexpr" in inner.marks:
+                    self._for_both(inner, instead)
+                elif code.text(inner.last - 2) not in ("default", "delete"):
+                    inside -= set(range(inner.first, inner.last))
             elif inner.inner:
                 inside -= set(range(inner.first, inner.last))
                 self._keep_for_device(inner, kept, instead)

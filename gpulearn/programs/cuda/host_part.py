@@ -141,11 +141,9 @@ class HostPart:
             words = [code.text(k) for k in range(first, last)]
             if words == ["void"]:
                 continue
-            end = last
-            for k in range(first, last):
-                if code.text(k) in ("=", "["):
-                    end = k
-                    break
+            end = next((k for k in range(first, last) if code.text(k) in ("=", "[")), last)
+            if "(" in words:  # `float (*rows)[4]`
+                end = first + words.index("(") + 3
             name = code.text(end - 1)
             named = code.is_word(end - 1) and name not in BUILT_IN | {"__restrict__"}
             if not named or end - first < 2:

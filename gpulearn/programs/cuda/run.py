@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 from types import TracebackType
@@ -35,8 +36,8 @@ class CudaProgram:
 
     def __init__(self, file: Path, text: str | None = None) -> None:
         self.file, self.source = file, read(file, text)
-        code = Declarations(self.source)
-        self._device, self._host = DevicePart(code), HostPart(code)
+        self._declared = Declarations(self.source)
+        self._device, self._host = DevicePart(self._declared), HostPart(self._declared)
         self._first: DeviceCode | None = self._code(DeviceMemory(Path()))  # before the host's part
         self._folder = tempfile.TemporaryDirectory(prefix="gpulearn-")
         try:
@@ -62,7 +63,16 @@ class CudaProgram:
         try:
             return DeviceCode(self._device, self._host, memory, str(self.file))
         except KernelError as error:
-            raise KernelError(f"{self.file.name}, {self.source.in_words(str(error))}") from None
+            said = f"{self.file.name}, {self.source.in_words(str(error))}"
+            raise KernelError(said + self._hint(said)) from None
+
+    def _hint(self, said: str) -> str:
+        """What to do where a kernel calls a function of the host's, which NVRTC does not know."""
+        missing = re.search(r'identifier "(\w+)" is undefined', said)
+        for d in self._declared.declarations:
+            if missing and d.kind == "function" and d.name == missing[1] and not d.for_device:
+                return f"\n{d.name} is a function of the host: write __host__ __device__ before it"
+        return ""
 
     def run(self, arguments: list[str], launches: Launches, *, captured: bool = False) -> int:
         """Runs it to its end and gives its exit status; see `serve` for `captured`.

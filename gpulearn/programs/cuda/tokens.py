@@ -90,6 +90,24 @@ def tokens_of(text: str, first: int = 1) -> list[Token]:
     return found
 
 
+def _without_dead(tokens: list[Token]) -> list[Token]:
+    """What stands between `#if 0` and its end, which may be anything, becomes comment."""
+    made, depth = [], 0
+    for token in tokens:
+        if token.kind == "directive":
+            word = re.sub(r"\s*#\s*", "", token.text)
+            if depth and word.startswith("if"):
+                depth += 1
+            elif word.startswith("endif") or (depth == 1 and word.startswith("el")):
+                depth = max(depth - 1, 0)
+            elif re.match(r"if\s+0\s*$", word):
+                depth = 1
+        elif depth and token.kind != "space":
+            token = token._replace(kind="comment")
+        made.append(token)
+    return made
+
+
 def included(directive: str) -> str | None:
     """The name of the file that a directive includes; None if it is another one."""
     found = INCLUDE.match(directive)
@@ -122,7 +140,7 @@ def _read(
     if re.search(r"^\s*#\s*(pragma\s+once|ifndef)\b", text, re.MULTILINE) and number:
         done.add(file.resolve())
     made: list[Token] = []
-    for token in tokens_of(text, number * FILE + 1):
+    for token in _without_dead(tokens_of(text, number * FILE + 1)):
         if token.kind == "directive" and ONCE.match(token.text):
             continue
         made.append(token)

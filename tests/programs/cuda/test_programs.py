@@ -206,3 +206,13 @@ def test_what_a_compiler_refuses_is_named_with_file_and_line(tmp_path):
     program.write_text("__global__ void k(int* x) {}\n\nint main() {\n  k<<<1, 1>>>(1.5);\n}\n")
     with pytest.raises(KernelError, match=r"p\.cu:4:\d+: error: "):
         CudaProgram(program)
+
+
+def test_a_function_of_the_host_that_a_kernel_calls_is_named(tmp_path):
+    program = tmp_path / "p.cu"
+    program.write_text(
+        "int f() { return 1; }\n__global__ void k(int* x) { *x = f(); }\nint main() {}\n"
+    )
+    said = 'line 2: identifier "f" is undefined(.|\n)*\nf is a function of the host: write __host__'
+    with pytest.raises(KernelError, match=said):
+        CudaProgram(program)

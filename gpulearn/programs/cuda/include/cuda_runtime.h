@@ -19,6 +19,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000  // Linux 4.17; the C library may be older
+#endif
+
 #define CUDART_VERSION 12000
 #define CUDART_CB
 #define __host__
