@@ -5,10 +5,11 @@
 #define RADIUS 2
 __constant__ float weights[2 * RADIUS + 1];
 
-__global__ void convolve(const float* in, float* out, int n) {
+template <typename T>
+__global__ void convolve(const T* in, T* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
-    float sum = 0;
+    T sum = 0;
     for (int k = -RADIUS; k <= RADIUS; ++k) sum += weights[k + RADIUS] * clamped(in, i + k, n);
     out[i] = sum;
 }

@@ -20,7 +20,7 @@ int main() {
            properties.minor, properties.warpSize, properties.maxThreadsPerBlock, blocks);
     std::cout << "before ";
     hello<<<2, 32>>>(1);
-    std::cout << "the kernel" << std::endl;
+    std::cout << "the kernel\n";  // not flushed yet
     CHECK(cudaDeviceSynchronize());
     std::cout << "after" << std::endl;
     exit(3);

@@ -103,10 +103,13 @@ int no_wait() {
     printf("%g\n", x[0]);  // [reads too early]
     cudaDeviceSynchronize();
     printf("%g\n", x[0]);
-    twice<<<1, n / 2>>>(x, x + n / 2);
+    float* y = device();
+    twice<<<1, n>>>(x, y);  // which only reads x, as the host may do
+    printf("%g\n", x[1]);
     x[1] = 4;  // [writes too early]
     cudaDeviceSynchronize();
     cudaFree(x);
+    cudaFree(y);
     return 0;
 }
 

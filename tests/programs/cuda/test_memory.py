@@ -1,9 +1,10 @@
 """Memory of a CUDA program: what there is of it, and what an address is."""
 
+import numpy as np
 import pytest
 
 from gpulearn.programs.cuda.errors import ERRORS, ApiError, number_of
-from gpulearn.programs.cuda.memory import SHARED, DeviceMemory
+from gpulearn.programs.cuda.memory import SHARED, DeviceMemory, written
 
 
 def test_memory_ends_and_comes_back_when_it_is_freed(tmp_path):
@@ -41,3 +42,11 @@ def test_an_address_in_words(tmp_path):
     assert memory.of_pointer(piece.address + 100) == "device memory (8 bytes from line 3)"
     assert memory.of_pointer(1 << 60) == "no memory of the device's"
     assert number_of("cudaErrorIllegalAddress") == 700
+
+
+def test_only_what_is_copied_counts_as_written(tmp_path):
+    piece = DeviceMemory(tmp_path).take(10, 3)
+    assert np.isnan(piece.allocation.data[:8].view(np.float32)).all()
+    written(piece, 4, np.arange(3, dtype=np.uint8))
+    assert piece.allocation.data[4:7].tolist() == [0, 1, 2]
+    assert np.flatnonzero(piece.allocation.written.done).tolist() == [4, 5, 6]

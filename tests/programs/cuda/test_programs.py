@@ -84,15 +84,15 @@ WRONG = {
         },
     ),
     "no_wait": (
-        ["1", "3"],
+        ["1", "3", "3"],
         {
-            "reads too early": "the host reads out (1,024 bytes from line 100) while fill",
-            "writes too early": "the host writes out (1,024 bytes from line 100) while twice",
+            "reads too early": "while fill, launched in line 102, may still write it",
+            "writes too early": "while twice, launched in line 107, may still read it",
         },
     ),
     "early_result": (
         ["5", "3"],
-        {"pinned too early": "the host reads pinned memory (1,024 bytes from line 115) while the"},
+        {"pinned too early": "the host reads pinned memory (1,024 bytes from line 118) while the"},
     ),
     "bad_launch": (
         [
@@ -125,7 +125,7 @@ WRONG = {
         ["free: cudaErrorInvalidValue", "wait: cudaErrorIllegalAddress"],
         {
             "second": "cudaFree is given device memory (1,024 bytes from line 51), freed in line",
-            "out of bounds": "(1,024 bytes from line 51), freed in line 188",
+            "out of bounds": "(1,024 bytes from line 51), freed in line 191",
         },
     ),
     "leak": ([], {"leak": "1,024 bytes of memory are asked for here and never freed"}),
