@@ -54,8 +54,11 @@ class Copies(State):
         self.queue.wait()
         block = self.memory.at(pointer)
         if block is None or block.kind not in kinds or block.address != pointer:
-            what = self.memory.of_pointer(pointer)
-            raise ApiError("cudaErrorInvalidValue", f"{name} is given {what}")
+            what, hint = self.memory.of_pointer(pointer), ""
+            if block is not None and block.kind in ("device", "managed", "pinned"):
+                other = "cudaFreeHost" if block.kind == "pinned" else "cudaFree"
+                hint = f", which is {block.kind} memory: give its first address to {other}"
+            raise ApiError("cudaErrorInvalidValue", f"{name} is given {what}{hint}")
         self.memory.free(block, line)
         return Answer(max(block.size, 1) if block.shared else 0)
 

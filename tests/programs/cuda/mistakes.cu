@@ -241,6 +241,7 @@ int odd_calls() {
     say("stream", cudaStreamSynchronize((cudaStream_t)77));  // [stream]
     say("memory", cudaMalloc(&x, (size_t)1 << 40));  // [memory]
     say("free", cudaFree(&ms));  // [host free]
+    say("free", cudaFreeHost(x = device()));  // [wrong free]
     size_t unused = 0, total = 0;
     cudaMemGetInfo(&unused, &total);
     printf("%zu used\n", total - unused);

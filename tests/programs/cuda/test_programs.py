@@ -147,7 +147,8 @@ WRONG = {
             "stream: cudaErrorInvalidResourceHandle",
             "memory: cudaErrorMemoryAllocation",
             "free: cudaErrorInvalidValue",
-            "1024 used",
+            "free: cudaErrorInvalidValue",
+            "2048 used",
         ],
         {
             "never recorded": "an event that was never recorded is asked for its time",
@@ -155,6 +156,7 @@ WRONG = {
             "stream": "there is no such stream",
             "memory": "1,099,511,627,776 bytes are asked for",
             "host free": "cudaFree is given memory of the host",
+            "wrong free": "which is device memory: give its first address to cudaFree",
         },
     ),
 }

@@ -120,11 +120,6 @@ struct cudaDeviceProp {
         managedMemory, concurrentManagedAccess, cooperativeLaunch, maxBlocksPerMultiProcessor;
 };
 
-struct cudaFuncAttributes {
-    size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
-    int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, maxDynamicSharedSizeBytes;
-};
-
 enum cudaFuncAttribute {
     cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
     cudaFuncAttributePreferredSharedMemoryCarveout = 9
