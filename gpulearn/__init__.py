@@ -5,7 +5,16 @@ neither torch nor numba nor matplotlib is imported here. `__init__.pyi` lists th
 names and the namespaces (`gl.plot`, `gl.parallel`, …), which have such a list each.
 """
 
+from importlib import import_module
+from typing import Any
+
 from gpulearn.lazy import attach
 
 __version__ = "0.1.0"
 __getattr__, __dir__ = attach(__name__, __file__)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext gpulearn`: from then on a cell that begins with `%%cuda` is a CUDA program."""
+    magic = import_module("gpulearn.programs.magic")  # loaded when it is used, as all names are
+    shell.register_magic_function(magic.run_cell, "cell", "cuda")

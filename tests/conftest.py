@@ -72,3 +72,16 @@ def _nvrtc() -> None:
     if os.environ.get("GPULEARN_REQUIRE_PTX"):
         pytest.fail(fault)
     pytest.skip(fault)
+
+
+@pytest.fixture
+def _host_compiler(_nvrtc: None) -> None:
+    """What whole CUDA programs need: NVRTC, and a C++ compiler for their host part."""
+    from gpulearn.programs.cuda.host_compiler import host_fault
+
+    fault = host_fault()
+    if fault is None:
+        return
+    if os.environ.get("GPULEARN_REQUIRE_PTX"):
+        pytest.fail(fault)
+    pytest.skip(fault)

@@ -14,7 +14,7 @@ from typing import Any
 from gpulearn.errors import KernelError, MissingPackage
 from gpulearn.require import install_command
 
-__all__ = ["ARCHITECTURE", "compile_to_ptx", "compiler_fault"]
+__all__ = ["ARCHITECTURE", "compile_to_ptx", "compiler_fault", "knows_header"]
 
 ARCHITECTURE = "compute_80"
 CELL = "cell.cu"  # what the compiler takes the source's file to be called
@@ -99,6 +99,11 @@ def _headers() -> tuple[str, ...]:
     found = [root / "include" for root in _roots()]
     found += [folder / "cccl" for folder in found]
     return tuple(str(folder) for folder in found if folder.is_dir())
+
+
+def knows_header(name: str) -> bool:
+    """Whether a source can include a header of this name."""
+    return name in OWN_HEADERS or any((Path(folder) / name).is_file() for folder in _headers())
 
 
 def compiler_fault() -> str | None:

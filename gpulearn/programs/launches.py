@@ -20,21 +20,30 @@ class Launches:
     def __init__(self, in_detail: bool) -> None:
         self.in_detail = in_detail
         self._findings: dict[tuple[Any, ...], tuple[str, Finding]] = {}
-        self._reports: dict[Callable[..., Any], Report] = {}
+        self._reports: dict[Any, Report] = {}
+        self.notes: list[str] = []  # what is no mistake, and worth a sentence
 
-    def wants_detail(self, kernel: Callable[..., Any]) -> bool:
+    def wants_detail(self, kernel: Any) -> bool:
         """Whether the next launch of a kernel is to be counted."""
         return self.in_detail and kernel not in self._reports
 
     def hear(self, kernel: Callable[..., Any], report: Report) -> None:
         """A kernel was launched."""
+        self.keep(kernel, report)
+        file = getattr(getattr(kernel, "__code__", None), "co_filename", "")
+        for finding in report.findings:
+            self.add(file, finding)
+
+    def keep(self, kernel: Any, report: Report) -> None:
+        """The report of a launch, of which there is one for each kernel."""
         known = self._reports.setdefault(kernel, report)
         if known.ok and not report.ok and not self.in_detail:
             self._reports[kernel] = report
-        file = getattr(getattr(kernel, "__code__", None), "co_filename", "")
-        for finding in report.findings:
-            key = (file, finding.kind, finding.line, finding.function, finding.array)
-            self._findings.setdefault(key, (file, finding))
+
+    def add(self, file: str, finding: Finding) -> None:
+        """Something wrong in a file."""
+        key = (file, finding.kind, finding.line, finding.function, finding.array)
+        self._findings.setdefault(key, (file, finding))
 
     @property
     def errors(self) -> int:
@@ -51,7 +60,7 @@ class Launches:
             else:
                 line = f":{finding.line}" if finding.line else ""
                 said.append(f"{place}{line}: {finding.message}")
-        return said
+        return said + self.notes
 
     def write(self, target: Path) -> None:
         """The report of each kernel: a page each in a folder, or all on one page."""

@@ -21,7 +21,7 @@ from gpulearn.simt.core.memory import Allocation, View, gather
 from gpulearn.simt.intrinsics.atomics import update_slots
 from gpulearn.simt.machine.lockstep import Lockstep
 
-__all__ = ["LOCAL_BITS", "MemoryAccess"]
+__all__ = ["GLOBAL_BITS", "LOCAL_BITS", "POISON", "MemoryAccess"]
 
 GLOBAL_BITS, LOCAL_BITS = 40, 18
 KNOWN = 64  # arrays of addresses of which something is known

@@ -82,6 +82,7 @@ class PtxProgram:
         }
         self.cooperative = "cudaCGSynchronize" in calls
         self.written_parameters = self._written()
+        self.reached: dict[str, Allocation] = {}  # through pointers that lie in memory
         self._codes: dict[bool, dict[str, Code]] = {}
 
     @property
@@ -89,7 +90,7 @@ class PtxProgram:
         """The global variables that the kernel may write."""
         return [
             View(a, np.dtype(np.uint8), (len(a.data),), (1,), 0, name)
-            for name, a in self.memory.allocations.items()
+            for name, a in (self.memory.allocations | self.reached).items()
             if a.space == "global"
         ]
 
@@ -133,6 +134,8 @@ class PtxProgram:
             for i in function.instructions:
                 if i.op[0] == "cp" and len(i.operands) > 2:
                     found.add(int(i.operands[2]))
+                if space == "local" and "vprintf" in i.operands:
+                    found |= {4, 8}  # what it prints, by its format
                 if i.op[0] in ("ld", "st", "atom", "red") and "param" not in i.op:
                     spaces = {"global", "shared", "local", "const"} & {
                         w.partition("::")[0] for w in i.op
@@ -171,7 +174,7 @@ class PtxProgram:
     def given(self, values: tuple[Any, ...]) -> Given:
         """The memory that a launch with these arguments reaches."""
         made = Given({"global": {}, "const": {}})
-        for name, allocation in self.memory.allocations.items():
+        for name, allocation in (self.memory.allocations | self.reached).items():
             made.tables[allocation.space][allocation.address >> 40] = allocation
             made.names[allocation.number] = name
         for value in values:

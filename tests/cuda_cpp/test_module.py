@@ -61,6 +61,8 @@ __global__ void dynamic(float* x) {
 __global__ void hello(int n) {
     if (threadIdx.x < n) printf("%d of %s: %.2f %5u|\n", threadIdx.x, "block", 1.5, 7u);
 }
+
+__global__ void pairs() { printf("%d of %d\n", threadIdx.x, blockIdx.x); }
 """
 
 
@@ -153,6 +155,8 @@ def test_shared_memory_by_the_launch_and_printing(capsys: pytest.CaptureFixture[
         module()["dynamic"][1, 64](x)
     module()["hello"][1, 32](2)
     assert capsys.readouterr().out == "0 of block: 1.50     7|\n1 of block: 1.50     7|\n"
+    module()["pairs"][2, 2]()  # two numbers, which are stored as one
+    assert capsys.readouterr().out == "0 of 0\n1 of 0\n0 of 1\n1 of 1\n"
 
 
 @pytest.mark.parametrize(
@@ -218,7 +222,7 @@ def test_what_a_plain_launch_finds_is_a_warning_with_its_line() -> None:
 def test_signatures() -> None:
     found = find_kernels(SOURCE)
     assert list(found) == [
-        "saxpy", "scale", "weighted", "of_pair", "four", "kinds", "dynamic", "hello",
+        "saxpy", "scale", "weighted", "of_pair", "four", "kinds", "dynamic", "hello", "pairs",
     ]  # fmt: skip
     assert [str(p) for p in found["saxpy"].parameters] == ["int", "float", "const float*", "float*"]
     assert found["scale"].template == ("T",)

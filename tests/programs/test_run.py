@@ -117,7 +117,10 @@ def test_reports_are_written_of_every_kernel(tmp_path):
 def test_bad_input_is_told_in_one_sentence(tmp_path):
     done = command(tmp_path, "nothing.py")
     assert done.returncode == 2
-    assert "'nothing.py' is no file: give a script (.py) or a notebook (.ipynb)" in done.stderr
+    said = (
+        "'nothing.py' is no file: give a script (.py), a notebook (.ipynb) or a CUDA program (.cu)"
+    )
+    assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert "--sanitize" in command(tmp_path, "--help").stdout
 

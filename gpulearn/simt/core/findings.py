@@ -27,6 +27,9 @@ KINDS = {
     "no-type-check": "warning",  # Numba could not be asked
     "unchecked": "warning",
     "exception": "error",
+    "api-error": "error",  # a call of the CUDA runtime that gives an error
+    "host-access": "error",  # by a program's host part, of the device's memory
+    "leak": "warning",
     "machine-fault": "error",  # of this package, not of the kernel
 }
 

@@ -1,0 +1,196 @@
+"""Kernels of a CUDA program: compiled by NVRTC, launched with the bytes that the host sends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpulearn.cuda_cpp.compiler import compile_to_ptx
+from gpulearn.cuda_cpp.module import parse_module
+from gpulearn.cuda_cpp.signature import find_kernels
+from gpulearn.cuda_cpp.wording import in_words, shapes
+from gpulearn.errors import BadInput
+from gpulearn.programs.cuda.device_part import DevicePart
+from gpulearn.programs.cuda.host_part import DeclaredKernel, HostPart
+from gpulearn.programs.cuda.memory import DeviceMemory, Piece
+from gpulearn.ptx.launch import PtxListing, carry_out
+from gpulearn.ptx.parse import Module
+from gpulearn.ptx.program import Memory, PtxProgram
+from gpulearn.simt.core.findings import Stop
+from gpulearn.simt.core.memory import View
+from gpulearn.simt.host.settings import checking, current_seed, keeps_going
+from gpulearn.simt.machine.execution import LaunchResult
+from gpulearn.simt.observers.counters import Counters
+from gpulearn.simt.observers.trace import Recorder
+from gpulearn.simt.report.report import Report, make_report
+
+__all__ = ["Arguments", "DeviceCode", "DeviceKernel", "Done"]
+
+Triple = tuple[int, int, int]
+OPTIONS = ("--std=c++17",)
+BYTES = np.dtype(np.uint8)
+
+
+class Done(NamedTuple):
+    """What a launch left."""
+
+    report: Report
+    result: LaunchResult
+    printed: str
+
+
+@dataclass
+class Arguments:
+    """The arguments of a launch: each as bytes or as an array, and the memory they reach."""
+
+    values: tuple[Any, ...]
+    reads: list[Piece] = field(default_factory=list)
+    writes: list[Piece] = field(default_factory=list)
+    others: dict[str, Piece] = field(default_factory=dict)  # reached by pointers in memory
+
+
+class Compiled(NamedTuple):
+    """What NVRTC made, and how it calls what was asked for."""
+
+    module: Module
+    memory: Memory
+    lowered: dict[str, str]
+
+
+class DeviceCode:
+    """What NVRTC makes of a program's device part; its variables keep what they hold."""
+
+    def __init__(self, device: DevicePart, host: HostPart, memory: DeviceMemory, file: str) -> None:
+        self.device, self.memory, self.file = device, memory, file
+        self.kernels, self.names = host.kernels, host.variables
+        self.variables: dict[str, Piece] = {}  # by expression or symbol
+        plain = [k.expression for k in host.kernels if not k.template]
+        twice = {e for e in plain if plain.count(e) > 1}
+        if twice:
+            raise BadInput(
+                f"{file}: two kernels are called {min(twice)}, which is not covered: "
+                "give them names of their own"
+            )
+        self.shapes = shapes(device.text())
+        self._plain = self._compiled(plain)
+        self._kernels: dict[str, DeviceKernel] = {}
+
+    def _compiled(
+        self, expressions: Sequence[str], types: str = "", kernel: str | None = None
+    ) -> Compiled:
+        """What becomes of kernels; of a template only the one, and the types that it is for."""
+        text = self.device.text(re.findall(r"[A-Za-z_]\w*", types), kernel)
+        symbols = [f"&{name}" for name in self.names]
+        ptx, lowered = compile_to_ptx(text, OPTIONS, [*expressions, *symbols])
+        module = parse_module(ptx)
+        own = Memory(module)
+        names = {lowered[s]: s[1:] for s in symbols}
+        for symbol, allocation in own.allocations.items():
+            name = names.get(symbol, symbol)
+            if name in self.variables and not symbol.startswith("$"):
+                own.allocations[symbol] = self.variables[name].allocation
+            else:
+                self.variables[name] = self.memory.place(allocation)
+                self.variables[name].name = name
+        return Compiled(module, own, lowered)
+
+    def kernel(self, number: int, types: Sequence[str]) -> DeviceKernel:
+        """A kernel by its number, with the arguments of its template if it is one."""
+        declared = self.kernels[number]
+        arguments = f"<{', '.join(types)}>" if declared.template else ""
+        name = declared.expression + arguments
+        if name not in self._kernels:
+            made = self._plain
+            if declared.template:
+                made = self._compiled([name], arguments, declared.name)
+            self._kernels[name] = DeviceKernel(self, made, declared, name, types)
+        return self._kernels[name]
+
+
+class DeviceKernel:
+    """One kernel, or one of what a template stands for."""
+
+    def __init__(
+        self, code: DeviceCode, made: Compiled, declared: DeclaredKernel, name: str,
+        types: Sequence[str],
+    ) -> None:  # fmt: skip
+        self.code, self.file = code, code.file
+        self.__name__ = re.sub(r"\(\w[\w ]*\)(?=\d)", "", name)
+        self.names = declared.parameters
+        listing = PtxListing(self.__name__, self.names, declared.lines, file=code.file)
+        self.program = PtxProgram(made.module, made.lowered[name], listing, made.memory)
+        found = find_kernels("\n".join(declared.lines.values())).get(declared.name)
+        if found is not None:
+            found = found.with_types(list(types))
+        self._elements = {p.name: p.element for p in found.parameters} if found else {}
+
+    def given(self, arguments: Sequence[bytes]) -> Arguments:
+        """Arguments as the machine takes them: a pointer into memory of the device as an array."""
+        memory, made = self.code.memory, Arguments(())
+        values: list[Any] = []
+        loose = self._follows_pointers()
+        for name, raw, kind in zip(self.names, arguments, self.program.function.kinds, strict=True):
+            pointer = int.from_bytes(raw, "little") if len(raw) == 8 and kind != "f64" else 0
+            block = memory.at(pointer)
+            if block is None:
+                values.append(raw)
+                loose = loose or len(raw) > 8
+                continue
+            block.name = block.name or name
+            element = self._elements.get(name) or BYTES
+            size = element.itemsize
+            values.append(
+                View(block.allocation, element, (max(block.size // size, 0),), (size,),
+                     pointer - block.address, name)
+            )  # fmt: skip
+            writes = name in self.program.written_parameters
+            (made.writes if writes else made.reads).append(block)
+        if loose:
+            direct = {id(b) for b in (*made.reads, *made.writes)}
+            for block in memory.blocks.values():
+                if block.kind != "variable" and id(block) not in direct:
+                    name = block.name or f"array_of_line_{block.line}"
+                    while name in made.others or name in self.names:
+                        name += "_"
+                    made.others[name] = block
+            made.writes += made.reads
+            made.reads = []
+        made.values = tuple(values)
+        return made
+
+    def _follows_pointers(self) -> bool:
+        """Whether it may take an address from memory."""
+        return any(
+            i.op[0] in ("ld", "atom") and "param" not in i.op and i.op[-1] in ("u64", "b64", "s64")
+            for f in self.program.used
+            for i in f.instructions
+        )
+
+    def launch(
+        self, grid: Triple, block: Triple, given: Arguments, dynamic: int, *, detail: bool
+    ) -> Done:
+        """Carries it out."""
+        counters, recorder = (Counters(), Recorder()) if detail else (None, None)
+        self.program.reached = {name: b.allocation for name, b in given.others.items()}
+        printed = StringIO()
+        try:
+            with redirect_stdout(printed):
+                result = carry_out(
+                    self.program, grid, block, given.values, dynamic=dynamic,
+                    hazards=detail or checking(), counters=counters, recorder=recorder,
+                    seed=current_seed(), keep_going=keeps_going(),
+                )  # fmt: skip
+        except Stop as stop:
+            listing = self.program.source
+            result = LaunchResult(listing, [stop.finding], stopped=stop.finding)
+        result.findings = [in_words(f, self.code.shapes) for f in result.findings]
+        report = make_report(
+            result, grid, block, counters=counters, recorder=recorder, name=self.__name__
+        )
+        return Done(report, result, printed.getvalue())

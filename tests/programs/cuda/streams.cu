@@ -1,0 +1,44 @@
+#include <cstdio>
+#include <vector>
+#include "check.h"
+
+namespace work {
+enum class Mode { Square, Cube };
+
+template <Mode mode>
+__global__ void power(float* data, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) data[i] = mode == Mode::Square ? data[i] * data[i] : data[i] * data[i] * data[i];
+}
+}  // namespace work
+
+int main() {
+    const int parts = 4, each = 1000;
+    float *host, *device;
+    CHECK(cudaMallocHost(&host, parts * each * sizeof(float)));
+    CHECK(cudaMalloc(&device, parts * each * sizeof(float)));
+    for (int i = 0; i < parts * each; ++i) host[i] = i % 10;
+    std::vector<cudaStream_t> streams(parts);
+    cudaEvent_t ready;
+    CHECK(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming));
+    for (auto& stream : streams) CHECK(cudaStreamCreate(&stream));
+    for (int s = 0; s < parts; ++s) {
+        const int at = s * each;
+        CHECK(cudaMemcpyAsync(device + at, host + at, each * sizeof(float), cudaMemcpyHostToDevice, streams[s]));
+        if (s % 2 == 0)
+            work::power<work::Mode::Square><<<blocks_for(each, 128), 128, 0, streams[s]>>>(device + at, each);
+        else
+            work::power<work::Mode::Cube><<<blocks_for(each, 128), 128, 0, streams[s]>>>(device + at, each);
+        CHECK(cudaMemcpyAsync(host + at, device + at, each * sizeof(float), cudaMemcpyDeviceToHost, streams[s]));
+    }
+    CHECK(cudaEventRecord(ready, streams[parts - 1]));
+    CHECK(cudaStreamWaitEvent(streams[0], ready, 0));
+    for (auto& stream : streams) CHECK(cudaStreamSynchronize(stream));
+    printf("%g %g %g\n", host[9], host[each + 9], host[parts * each - 8]);
+    printf("ready: %s\n", cudaEventQuery(ready) == cudaSuccess ? "yes" : "no");
+    for (auto& stream : streams) CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaEventDestroy(ready));
+    CHECK(cudaFreeHost(host));
+    CHECK(cudaFree(device));
+    return 0;
+}
