@@ -125,8 +125,8 @@ answers.edit(
 )
 answers.edit(
     {LOAD: "stretch", GUARD: "a[", MIRRORED: "stretch[BLOCK - 1 - t]"},
-    "there is no guard: in the last block some threads have no element, and must neither load "
-    "nor store.",
+    "in the last block some threads have no element: a guard must keep them from loading and "
+    "from storing.",
 )
 
 

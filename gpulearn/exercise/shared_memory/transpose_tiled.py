@@ -113,8 +113,8 @@ answers.edit(
 )
 answers.edit(
     {LOAD + ":\n        tile": "tile", STORE + ":\n        out": "out"},
-    "right only where tiles fill the image: there is no guard, so that threads outside read "
-    "past its end.",
+    "right only where tiles fill the image: no guard keeps threads outside from reading past "
+    "its end.",
 )
 answers.edit(
     {"x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE": "x0, y0 = 0, 0"},
