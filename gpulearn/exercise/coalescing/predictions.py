@@ -96,8 +96,8 @@ PREDICTIONS = (
             "In both, each thread copies one pixel to its own place.",
             "nothing": "That would be right if neighbours in a column lay as close together in "
             "memory as neighbours in a row.",
-            "the first asks for half as many bytes": "That would need lanes that share sectors "
-            "better when they stand below each other. Below each other they share none.",
+            "the second asks for eight times as many bytes": "That would be right if a picture "
+            "was stored column after column. NumPy stores it row after row.",
             "the first asks for eight times as many bytes": "",
         },
         came="f'{slow.totals.bytes_moved / fast.totals.bytes_moved:g} times as many bytes'",
