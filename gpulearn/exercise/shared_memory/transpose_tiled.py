@@ -58,11 +58,12 @@ def cases() -> list[Launch]:
 
 
 def requests(launch: Launch) -> int:
-    """Loads and stores of warps: one of each for each row of a tile, and as many again."""
+    """Loads and stores of warps: one of each for each row of a tile."""
     blocks = launch.grid[0] * launch.grid[1] if isinstance(launch.grid, tuple) else launch.grid
-    return 2 * 2 * TILE * blocks
+    return 2 * TILE * blocks
 
 
+answers.edit({BARRIER: "        tile[ty, tx] = image[y0 + ty, x0 + tx]\n" + BARRIER}, ALONE)
 answers.edit(
     {BARRIER: ""},
     "between the line that fills the tile and the line that reads it there must be a barrier: "
