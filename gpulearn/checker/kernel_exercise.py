@@ -307,7 +307,8 @@ def _trait(outcome: Outcome, found: Finding) -> tuple[Any, ...]:
         threads = tuple(tuple(sorted(t.items())) for t in found.threads)
         verbs = tuple(re.findall(r"(\w+) it on line", found.message))
         one_line = found.line == found.other_line
-        return found.kind, argument, found.index, threads, verbs, one_line
+        warps_only = "no barrier of the block" in found.message  # they had a syncwarp
+        return found.kind, argument, found.index, threads, verbs, one_line, warps_only
     if found.kind in ("barrier-divergence", "left-before-barrier"):
         # of a block, wherever its other threads are, or of a warp, whose mask is at fault
         return "barrier", "mask of" in found.message, "its mask" in found.message

@@ -46,7 +46,8 @@ class Estimate:
         launch: seconds until the GPU begins.
         bytes_moved: as counted, in whole sectors.
         bytes_at_least: those of the distinct sectors, which no cache spares.
-        bytes_in_blocks: those of the distinct sectors of each block, summed.
+        bytes_loaded: those of the loads, which are all that an L1 can spare.
+        bytes_in_blocks: those of the distinct sectors that each block loads, summed.
         flops32: operations in float32, as counted.
         flops64: operations in float64, as counted.
     """
@@ -59,6 +60,7 @@ class Estimate:
     launch: float
     bytes_moved: int
     bytes_at_least: int
+    bytes_loaded: int
     bytes_in_blocks: int
     flops32: int
     flops64: int
@@ -103,9 +105,9 @@ class Estimate:
         if not again:
             return ""
         spec, each = gpu_spec(self.gpu), self.bytes_in_blocks / self.blocks
-        within = self.bytes_moved - self.bytes_in_blocks
+        within = self.bytes_loaded - self.bytes_in_blocks
         some = f"{_size(within)} of them" if within else "none"
-        said = f"{_size(again)} are moved again, {some} within a block"
+        said = f"{_size(again)} are moved again, {some} by loads within a block"
         if within and each <= (l1 := spec.multiprocessor.cache_bytes):
             said += f" ({_size(each)} each, of {_size(l1)} L1 and shared memory)"
         whole = f"all {_size(self.bytes_at_least)}"
@@ -232,7 +234,8 @@ def estimate(report: Report, gpu: str = "T4") -> Estimate:
         launch=LAUNCH_SECONDS,
         bytes_moved=totals.bytes_moved,
         bytes_at_least=totals.bytes_at_least if counted else totals.bytes_moved,
-        bytes_in_blocks=totals.block_sectors * SECTOR if counted else totals.bytes_moved,
+        bytes_loaded=totals.global_load_sectors * SECTOR,
+        bytes_in_blocks=(totals.block_sectors if counted else totals.global_load_sectors) * SECTOR,
         flops32=totals.flops32,
         flops64=totals.flops64,
     )

@@ -33,7 +33,7 @@ class Explorer:
         for control in controls.values():
             control.observe(self._redraw, names="value")
         self.busy = widgets.Label()
-        row = [*controls.values(), self.busy]
+        row = [*map(_with_value, controls.values()), self.busy]
         box = widgets.HBox(row, layout={"flex_flow": "row wrap"})
         self.widget = widgets.VBox([box, self.picture, self.faults])
 
@@ -101,6 +101,21 @@ def _widgets() -> Any:
     return require.package("ipywidgets", "An interactive figure")
 
 
+def _with_value(control: Any) -> Any:
+    """A control, and beside it the value of one that shows none of its own."""
+    if getattr(control, "readout", True):
+        return control
+    widgets = _widgets()
+
+    def written(index: int) -> str:
+        one = control.options[index]
+        return str(one[0] if isinstance(one, tuple) else one)
+
+    value = widgets.Label()
+    widgets.dlink((control, "index"), (value, "value"), written)
+    return widgets.HBox([control, value])
+
+
 def slider(name: str, value: int, least: int, most: int) -> Any:
     """A slider of whole numbers from `least` to `most`; the arrow keys move it."""
     return _widgets().IntSlider(value=min(value, most), min=least, max=most, description=name)
@@ -109,7 +124,7 @@ def slider(name: str, value: int, least: int, most: int) -> Any:
 def choices(name: str, options: Sequence[Any], value: Any) -> Any:
     """A slider over given values, or (label, value) pairs, which draws when it is let go.
 
-    It shows no value of its own, which could be typed into: the figure's sentence says it.
+    It shows no value of its own, which could be typed into: an explorer sets it beside.
     """
     return _widgets().SelectionSlider(
         options=options, value=value, description=name, continuous_update=False, readout=False

@@ -39,7 +39,7 @@ def test_a_learner_writes_a_kernel(notebook):
     said = notebook.run(check)
     assert said.startswith("WrongAnswer: vector_add: for 97 elements in 4 blocks of 32, line 4 (")
     assert "thread 1 of block 3 accesses a[97], out of bounds" in said
-    assert said.endswith("There is no guard: threads beyond the end must do nothing.")
+    assert said.endswith("a guard must let them do nothing.")
     notebook.screenshot("03-wrong-answer")
     notebook.type_into(stub, GUARDED)
     notebook.run(stub)

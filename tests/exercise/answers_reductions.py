@@ -464,7 +464,60 @@ def counted_in_local_memory(values, counts):
         cuda.atomic.add(counts, b, mine[b])
 
 
+def counted_merges_all_bins(values, counts):
+    private = cuda.shared.array(BINS, np.int32)
+    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
+        private[b] = 0
+    cuda.syncthreads()
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        cuda.atomic.add(private, values[i], 1)
+    cuda.syncthreads()
+    for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
+        cuda.atomic.add(counts, b, private[b])
+
+
+def grid_sum_waits_for_all(values, sums, ticket, total):
+    part = np.float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        part += values[i]
+    for step in HALVES:
+        part += cuda.shfl_down_sync(FULL_WARP, part, step)
+    if cuda.threadIdx.x == 0:
+        sums[cuda.blockIdx.x] = part
+        cuda.threadfence()
+        cuda.atomic.add(ticket, 0, 1)
+        if cuda.blockIdx.x == 0:
+            while cuda.atomic.add(ticket, 0, 0) < cuda.gridDim.x:
+                pass
+            cuda.threadfence()
+            whole = np.float32(0)
+            for b in range(cuda.gridDim.x):
+                whole += sums[b]
+            total[0] = whole
+            cuda.atomic.exch(ticket, 0, 0)
+
+
+def scanned_with_three_barriers(values, out):
+    s = cuda.shared.array(256, np.int32)
+    t = cuda.threadIdx.x
+    mine = values[t] if t < values.size else np.int32(0)
+    s[t] = mine
+    step = 1
+    while step < cuda.blockDim.x:
+        cuda.syncthreads()
+        before = s[t - step] if t >= step else np.int32(0)
+        cuda.syncthreads()
+        s[t] += before
+        cuda.syncthreads()
+        step *= 2
+    if t < out.size:
+        out[t] = s[t] - mine
+
+
 WRONG = [
+    ("histogram_shared", counted_merges_all_bins, "counts.size of them."),
+    ("grid_sum_last", grid_sum_waits_for_all, "waits for nobody: the one that draws the last"),
+    ("exclusive_scan", scanned_with_three_barriers, "two barriers for each are enough."),
     (
         "warp_sum",
         warp_shuffles_in_a_branch,

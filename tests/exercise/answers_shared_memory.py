@@ -502,6 +502,17 @@ def reverse_names_the_barrier(a):
         a[start + t] = cells[length - 1 - t]
 
 
+def reverse_waits_for_its_warp(a):
+    cells = cuda.shared.array(BLOCK, np.float32)
+    t, start = cuda.threadIdx.x, cuda.blockIdx.x * BLOCK
+    length = min(BLOCK, a.size - start)
+    if t < length:
+        cells[t] = a[start + t]
+    cuda.syncwarp()
+    if t < length:
+        a[start + t] = cells[length - 1 - t]
+
+
 def passes_of_rows(side, width):
     return -(-32 // width)
 
@@ -510,6 +521,7 @@ WRONG = [
     ("smooth_block", smooth_waits_for_its_warp, "race on cells["),
     ("stencil_1d", stencil_halo_to_registers, "from the shared window alone"),
     ("reverse_block", reverse_names_the_barrier, "write cuda.syncthreads() with parentheses."),
+    ("reverse_block", reverse_waits_for_its_warp, "a warp's holds for its own lanes."),
     ("column_passes", passes_of_rows, "for side, width = 32, 32, it returns 1, expected 32"),
     ("stencil_1d", stencil_nan_beyond, "(only at the edges), first out[0] is nan, expected"),
     ("block_sum", sum_half_mask, "the bit of lane 16 must be set."),

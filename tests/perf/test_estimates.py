@@ -90,8 +90,10 @@ def test_a_real_report():
 
 
 def test_a_range_from_each_sector_once_to_no_cache_at_all():
-    # 1,000,000 distinct sectors are 32 MB, or 0.1 ms at 320 GB/s; ten times as many are moved
+    # 1,000,000 distinct sectors are 32 MB, or 0.1 ms at 320 GB/s; ten times as many are moved,
+    # nine tenths of them by loads
     counts = {"distinct_sectors": 10**6, "block_sectors": 4 * 10**6, "bytes_moved": 320 * 10**6}
+    counts |= {"global_load_sectors": 9 * 10**6, "global_store_sectors": 10**6}
     found = estimate(counted(**counts), "T4")
     assert found.bytes_at_least == 32 * 10**6
     assert found.seconds_at_least == pytest.approx(0.1e-3 + 5e-6)
@@ -99,21 +101,45 @@ def test_a_range_from_each_sector_once_to_no_cache_at_all():
     head, _, cached = str(found).splitlines()[:3]
     assert head.startswith("work: 105 µs to 1.01 ms, modelled by")
     assert "100 µs" in cached
-    # 288 MB again, 192 MB within blocks, of which each has 128 MB / 2^16
+    # 288 MB again, 160 MB by loads within blocks, of which each has 128 MB / 2^16
     assert found.caches == (
-        "274.7 MB are moved again, 183.1 MB of them within a block (1.907 KB each, of 96 KB L1 and "
-        "shared memory); all 30.52 MB do not fit into the L2 of 4 MB, only into that of: L4, "
-        "RTX 4060 Laptop, RTX 4090, A100 40GB, A100 80GB, H100, H200, B200"
+        "274.7 MB are moved again, 152.6 MB of them by loads within a block (1.907 KB each, of "
+        "96 KB L1 and shared memory); all 30.52 MB do not fit into the L2 of 4 MB, only into that "
+        "of: L4, RTX 4060 Laptop, RTX 4090, A100 40GB, A100 80GB, H100, H200, B200"
     )
     assert estimate(counted(**counts), "L4").caches.endswith(
         "; all 30.52 MB fit into the L2 of 48 MB"
     )
     large = {"distinct_sectors": 10**8, "block_sectors": 10**8, "bytes_moved": 33 * 10**8}
+    large["global_load_sectors"] = 103_125_000
     said = estimate(counted(blocks=100, **large), "L4").caches
     assert said == (
-        "95.37 MB are moved again, 95.37 MB of them within a block; "
+        "95.37 MB are moved again, 95.37 MB of them by loads within a block; "
         "all 2.98 GB do not fit into the L2 of 48 MB, nor into another's"
     )
+
+
+@cuda.jit
+def down_the_columns(image, out):
+    i, j = cuda.grid(2)
+    out[i, j] = image[i, j]
+
+
+@cuda.jit
+def in_place(image):
+    j, i = cuda.grid(2)
+    image[i, j] += 1
+
+
+def test_l1_spares_loads_alone():
+    image = np.ones((64, 64), np.float32)
+    blocks = (2, 8), (32, 8)
+    columns = estimate(xray(down_the_columns)[blocks](image, image.copy()))
+    # each of 512 sectors is loaded eight times, and stored to eight times, all by one block
+    assert columns.bytes_moved - columns.bytes_at_least == 2 * 7 * 512 * 32
+    assert columns.caches.startswith("224 KB are moved again, 112 KB of them by loads within")
+    once = estimate(xray(in_place)[blocks](image))
+    assert once.caches.startswith("16 KB are moved again, none by loads within a block;")
 
 
 def test_nothing_that_comes_again_is_no_range():

@@ -3,7 +3,7 @@
 import pytest
 
 from gpulearn import show
-from gpulearn.plot.controls import Explorer, Player, slider
+from gpulearn.plot.controls import Explorer, Player, choices, slider
 from gpulearn.plot.style import figure
 
 
@@ -18,6 +18,16 @@ def test_an_explorer_of_any_function(picture):
     made = Explorer(lambda k: (picture, f"k is {k}"), {"k": slider("k", 3, 0, 9)})
     made.controls["k"].value = 4
     assert "k is 4" in made.picture.value
+
+
+def test_a_slider_over_given_values_has_its_value_beside_it(picture):
+    rates = choices("rate", [("0.1", 0.1), ("a half", 0.5)], 0.1)
+    made = Explorer(lambda rate, k: (picture, ""), {"rate": rates, "k": slider("k", 3, 0, 9)})
+    pair, k, _ = made.widget.children[0].children
+    control, value = pair.children
+    assert (control, value.value, k) == (rates, "0.1", made.controls["k"])
+    rates.value = 0.5
+    assert value.value == "a half"
 
 
 def test_an_error_in_a_redraw_stands_under_the_picture(picture):

@@ -6,16 +6,13 @@ PREDICTIONS = (
     Choices(
         "two_small_pictures",
         {
-            "both for the same: one pixel for each thread": "That would be right if memory was "
-            "delivered number by number.",
-            "every_eighth for an eighth of the bytes": "That would be right if it made fewer "
-            "pixels. Both small pictures have as many.",
-            "every_eighth for eight times as many bytes": "",
-            "every_eighth for 64 times as many bytes": "That would need rows in between to be "
-            "read as well. Memory comes in pieces of a row, and whole rows are left out.",
+            "all that is too much": "That would need pieces of which several threads want a "
+            "pixel each. Here each piece holds only one that is wanted.",
+            "half of it": "That would need two wanted pixels in each piece.",
+            "nothing": "",
         },
-        came="'{:g} times as many bytes'.format(*(eighth.arrays['image'].bytes_moved / "
-        "cut.arrays['image'].bytes_moved,))",
+        came="f\"{eighth.arrays['image'].bytes_moved - eighth.arrays['image'].bytes_at_least:,} "
+        "of {eighth.arrays['image'].bytes_moved:,} bytes\"",
     ),
     Number(
         "warps_of_a_block",
@@ -99,8 +96,8 @@ PREDICTIONS = (
             "In both, each thread copies one pixel to its own place.",
             "nothing": "That would be right if neighbours in a column lay as close together in "
             "memory as neighbours in a row.",
-            "the first asks for half as many bytes": "That would need lanes that share sectors "
-            "better when they stand below each other. Below each other they share none.",
+            "the second asks for eight times as many bytes": "That would be right if a picture "
+            "was stored column after column. NumPy stores it row after row.",
             "the first asks for eight times as many bytes": "",
         },
         came="f'{slow.totals.bytes_moved / fast.totals.bytes_moved:g} times as many bytes'",

@@ -20,6 +20,10 @@ FLOAT32 = (
     "Numbers with a point, such as 0.5 or 0.0, are float64 in a kernel, and what is computed "
     "with them too: math.sqrt and products of x, y, z stay in float32."
 )
+ONCE = (
+    "Write each distance once, when it is complete: what comes before belongs into variables of "
+    "the thread."
+)
 ONE_EACH = "A thread does one point, its own: there is no need for a loop over all of them."
 NORM = "math.sqrt(x[i] * x[i] + y[i] * y[i] + z[i] * z[i])"
 
@@ -43,6 +47,13 @@ def cases() -> list[Launch]:
 answers.edit({"cuda.grid(1)": "cuda.threadIdx.x * cuda.gridDim.x + cuda.blockIdx.x"}, NEIGHBOURS)
 answers.edit({NORM: NORM.removeprefix("math.sqrt") + " ** 0.5"}, FLOAT32)
 answers.edit({"math.sqrt(": "math.sqrt(0.0 + "}, FLOAT32)
+answers.edit(
+    {
+        f"out[i] = {NORM}": "out[i] = x[i] * x[i] + y[i] * y[i] + z[i] * z[i]\n"
+        "        out[i] = math.sqrt(out[i])"
+    },
+    ONCE,
+)
 answers.edit({"math.sqrt": ""}, "that is the square of the distance: the root is missing.")
 answers.edit({" + z[i] * z[i]": ""}, "z is left out: the points lie in space, not in a plane.")
 answers.edit(
@@ -107,5 +118,7 @@ EXERCISE = kernel_exercise(
         budgets.sectors_per_request(4, advice=NEIGHBOURS),
         budgets.float64(advice=FLOAT32),
         budgets.operations(lambda launch: 20 * launch.args[3].size, advice=ONE_EACH),
+        # of out alone: how often x[i] is read depends on how its square is written
+        budgets.bytes_moved(lambda launch: launch.args[3].nbytes, of=3, advice=ONCE),
     ),
 )

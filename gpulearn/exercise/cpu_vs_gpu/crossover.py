@@ -66,8 +66,7 @@ def next_only(sizes: Any, cpu_seconds: Any, gpu_seconds: Any) -> Any:
 
 answers.edit(
     {"gpu >= cpu": "gpu > cpu or np.isclose(gpu, cpu)"},
-    "that takes nearly equal times for equal, and microseconds are all nearly equal: "
-    "compare with <.",
+    "that takes nearly equal times for equal, and a small lead is a lead: compare with <.",
     np=np,
 )
 answers.edit(

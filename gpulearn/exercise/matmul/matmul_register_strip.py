@@ -11,11 +11,13 @@ from gpulearn.checker.budgets import Budget
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.exercise.matmul.products import (
     ONE_WRITE,
+    READ_ONCE,
     WRITTEN_ONCE,
     Matrix,
     barriers_of,
     launch,
     loads_per_product,
+    tiles_once,
 )
 from gpulearn.kernels.matmul_registers import (
     COLUMNS,
@@ -139,6 +141,13 @@ def empty(a: Matrix, b: Matrix, c: Matrix) -> None:
 
 
 answers.edit({FACTOR: "", ADDED: "* tile_b[q, x]"}, KEEP)
+answers.edit(
+    {
+        FACTOR: "            inside = k + q < b.shape[0] and j < b.shape[1]\n"
+        "            factor = b[k + q, j] if inside else zero\n"
+    },
+    READ_ONCE,
+)
 answers.edit({USED: "            cuda.syncthreads()\n    for r"}, TWO)
 answers.edit({"(STRIP, np.float32)": "(STRIP, np.float64)"}, SINGLE)
 answers.edit({WRITE: textwrap.indent(WRITE, "    ")}, ONE_WRITE)
@@ -202,6 +211,7 @@ EXERCISE = kernel_exercise(
         budgets.shared_memory(advice=TILES),
         budgets.sectors_per_request(4, advice=FETCH),
         WRITTEN_ONCE,
+        tiles_once(ROWS, COLUMNS, advice=READ_ONCE),
         Budget(loads_per_product((STRIP + 1) / STRIP), KEEP),
         budgets.barriers(barriers_of(DEPTH), advice=TWO),
     ),

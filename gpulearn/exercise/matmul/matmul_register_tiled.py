@@ -11,11 +11,13 @@ from gpulearn.checker.budgets import Budget
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.exercise.matmul.products import (
     ONE_WRITE,
+    READ_ONCE,
     WRITTEN_ONCE,
     Matrix,
     barriers_of,
     launch,
     loads_per_product,
+    tiles_once,
 )
 from gpulearn.kernels.matmul_registers import (
     ALONG,
@@ -160,6 +162,14 @@ answers.edit(
     },
     COMB,
 )
+answers.edit(
+    {
+        FACTOR: "                j = left + x + s * ALONG\n"
+        "                inside = k + q < b.shape[0] and j < b.shape[1]\n"
+        "                factor = b[k + q, j] if inside else zero\n"
+    },
+    READ_ONCE,
+)
 answers.edit({WRITE: textwrap.indent(WRITE, "    ")}, ONE_WRITE)
 answers.edit(
     {
@@ -233,6 +243,7 @@ EXERCISE = kernel_exercise(
         budgets.shared_memory(advice=SHARE),
         budgets.sectors_per_request(4, advice=COMB),
         WRITTEN_ONCE,
+        tiles_once(ROWS, COLUMNS, advice=READ_ONCE),
         budgets.bank_conflicts(0, advice=TEETH),
         Budget(loads_per_product(LOADS), KEEP),
         budgets.barriers(barriers_of(DEPTH), advice=TWO),

@@ -15,6 +15,7 @@ from gpulearn.exercise.matmul.products import (
     WRITTEN_ONCE,
     Matrix,
     launch,
+    tiles_once,
 )
 from gpulearn.kernels.matmul_ladder import MATMUL_TILED, TILE, matmul_tiled
 
@@ -49,13 +50,6 @@ NO_ZEROS = {
 def tiles(case: Launch) -> int:
     """How many tiles a block goes through, along k."""
     return -(-int(case.args[0].shape[1]) // TILE)
-
-
-def bytes_needed(case: Launch) -> int:
-    """What each block's tiles and C itself hold, where tiles divide them."""
-    m, n = case.args[0].shape
-    p = case.args[1].shape[1]
-    return int(4 * (2 * m * n * p // TILE + m * p))
 
 
 def cases() -> list[Launch]:
@@ -222,7 +216,7 @@ EXERCISE = kernel_exercise(
         budgets.shared_memory(advice=SHARE),
         budgets.sectors_per_request(4, advice=FETCH),
         WRITTEN_ONCE,
-        budgets.bytes_moved(bytes_needed, advice=SHARE),
+        tiles_once(TILE, TILE, advice=SHARE),
         budgets.bank_conflicts(0, advice=BANKS),
         budgets.barriers(lambda case: 2 * tiles(case), advice=TWO),
     ),

@@ -24,6 +24,7 @@ __all__ = [
     "NO_GUARD",
     "ONE_SHORT",
     "ONE_WRITE",
+    "READ_ONCE",
     "ROWS_FOR_COLUMNS",
     "SUMS_IN_C",
     "WRITTEN_ONCE",
@@ -31,6 +32,7 @@ __all__ = [
     "barriers_of",
     "launch",
     "loads_per_product",
+    "tiles_once",
 ]
 
 Matrix = np.ndarray[Any, Any]
@@ -120,6 +122,20 @@ def loads_per_product(limit: float) -> Callable[[Report, Launch], str | None]:
         )
 
     return excess
+
+
+READ_ONCE = "Load an element from global memory into its tile, once, and use it from there."
+
+
+def tiles_once(rows: int, columns: int, *, advice: str) -> budgets.Budget:
+    """No byte beyond what each block's tiles and C itself hold, where the tiles divide them."""
+
+    def held(case: Launch) -> int:
+        m, n = case.args[0].shape
+        p = case.args[1].shape[1]
+        return int(4 * (m * n * p // rows + m * n * p // columns + m * p))
+
+    return budgets.bytes_moved(held, advice=advice)
 
 
 def barriers_of(depth: int) -> Callable[[Launch], int]:

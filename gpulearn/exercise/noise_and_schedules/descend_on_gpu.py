@@ -126,7 +126,8 @@ answers.edit(
     "the guard lets one too many in: the last index is size − 1, so < and not <=.",
 )
 answers.edit(
-    {"if i < xs.size:": "if i >= 0:"}, "there is no guard: threads beyond the end must do nothing."
+    {"if i < xs.size:": "if i >= 0:"},
+    "threads beyond the end are not kept from acting: a guard must let them do nothing.",
 )
 answers.edit(
     {"end_x[i] = x": "end_x[i] = y", "end_y[i] = y": "end_y[i] = x"}, "end_x and end_y are swapped."

@@ -19,7 +19,10 @@ ONE_BY_ONE = (
 READ_ONCE = (
     "Read each value once, into shared memory, and let the threads use each other's sums in rounds."
 )
-FEW_ROUNDS = "Double the step from round to round: 256 values need 8 rounds."
+FEW_ROUNDS = (
+    "With a step that doubles from round to round 256 values need 8 rounds, and two barriers for "
+    "each are enough."
+)
 
 answers = Answers(exclusive_scan)
 

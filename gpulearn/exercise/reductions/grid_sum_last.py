@@ -17,7 +17,10 @@ from gpulearn.simt.report.report import Report
 
 FLOAT32 = "A literal such as 0.0 is float64: start sums with np.float32(0)."
 ONCE = "Each value is needed by one thread alone: those one grid apart, from cuda.grid(1) on."
-ONE_TICKET = "A block draws one ticket: let its thread 0 draw it."
+ONE_TICKET = (
+    "A block draws one ticket, by its thread 0, and waits for nobody: the one that draws the last "
+    "ticket adds up."
+)
 ALONE = "Let a block store its sum, then a fence, then draw its ticket; the last one adds up."
 
 answers = Answers(grid_sum_last)
@@ -73,7 +76,8 @@ answers.edit(
 )
 answers.edit(
     {f"            total[0] = whole\n{RESET}": "            total[0] = whole"},
-    "the ticket is not 0 again in the end: the next launch would never have a last block.",
+    "the ticket is not 0 again in the end, as the next launch has to find it, in a grid of "
+    "whatever size.",
 )
 answers.edit(
     {RESET: "            ticket[0] = 0"},

@@ -75,7 +75,9 @@ def global_atomics(values: Any, counts: Any) -> None:
 
 
 answers.edit(
-    {CLEAR: ""}, "Shared memory holds garbage at first: set the private bins to 0 before you count."
+    {CLEAR: ""},
+    "Shared memory holds garbage at first: set the private bins to 0 before you count, and merge "
+    "no others than those, counts.size of them.",
 )
 answers.edit(
     {CLEAR: "    if first < counts.size:\n        private[first] = 0\n"},

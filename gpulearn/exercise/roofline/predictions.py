@@ -179,19 +179,25 @@ PREDICTIONS = (
     Choices(
         "cheapest_hour",
         {
-            "yes": "That would be right if a GPU for twice the price was less than twice as fast.",
-            "no": "",
+            "the one with the cheapest hour": "That would be right if a GPU for twice the price "
+            "was less than twice as fast.",
+            "the fastest": "That would be right if the price rose more slowly than the speed, up "
+            "to the largest GPU.",
+            "neither of them": "",
         },
-        came="'{} has the cheapest hour, {} does the cheapest step'.format(*(min((g for g in "
-        "gl.perf.offers('half') if g.price and g.memory >= needed), key=by).name for by in "
-        "(lambda g: g.price, lambda g: g.price * g.seconds(flops, moved))))",
+        came="'{} has the cheapest hour, {} is the fastest, {} does the cheapest step'.format(*("
+        "min((g for g in gl.perf.offers('half') if g.price and g.memory >= needed), key=by).name "
+        "for by in (lambda g: g.price, lambda g: g.seconds(flops, moved), "
+        "lambda g: g.price * g.seconds(flops, moved))))",
     ),
     Choices(
         "cheapest_for_a_token",
         {
-            "yes": "That would be right if arithmetic was the limit of both jobs. One token needs "
-            "every weight for only two operations.",
-            "no": "",
+            "the same as for the step": "That would be right if arithmetic was the limit of both "
+            "jobs. One token needs every weight for only two operations.",
+            "the one with the most bandwidth": "That would need a price that rises more slowly "
+            "than the bandwidth.",
+            "the one with the most bandwidth for a dollar": "",
         },
         came="'{} for the training step, {} for one token'.format(*("
         "gl.perf.cheapest_gpu_that_fits(gl.perf.offers('half'), *jobs[name]) for name in jobs))",

@@ -26,7 +26,7 @@ NO_TILE = (
     "build on it."
 )
 FOR_SHOW = "Store in a what stands in the shared array: that is where the elements change places."
-ALONE = "One thread does the work of all: let each thread load one element and store one."
+ALONE = "Let each thread load one element and store one, so that a warp moves 32 at once."
 BARRIERS = (
     "One barrier is enough: after the shared array is filled. Nobody touches it again after "
     "it has been read."
@@ -64,8 +64,8 @@ def never_read(report: Report, launch: Launch) -> str | None:
 
 
 def one_by_one(report: Report, launch: Launch) -> str | None:
-    """Whether elements are loaded or stored one after the other, not 32 by a warp at once."""
-    totals, allowed = report.totals, 2 * BLOCK // WARP
+    """Whether elements are loaded or stored again, or one by one and not 32 by a warp at once."""
+    totals, allowed = report.totals, BLOCK // WARP
     for verb, count in (
         ("load", totals.global_load_requests),
         ("store", totals.global_store_requests),
@@ -125,8 +125,8 @@ answers.edit(
 )
 answers.edit(
     {LOAD: "stretch", GUARD: "a[", MIRRORED: "stretch[BLOCK - 1 - t]"},
-    "there is no guard: in the last block some threads have no element, and must neither load "
-    "nor store.",
+    "in the last block some threads have no element: a guard must keep them from loading and "
+    "from storing.",
 )
 
 
@@ -168,6 +168,10 @@ def one_thread(a: Vector) -> None:
             a[start + k] = stretch[length - 1 - k]
 
 
+answers.edit(
+    {"stretch[t] = a[start + t]": "stretch[t] = a[start + t]\n        stretch[t] = a[start + t]"},
+    ALONE,
+)
 answers.edit(
     {
         "if t < length:\n        " + STORE: "if t == 0:\n        for k in range(length):\n"

@@ -58,11 +58,12 @@ def cases() -> list[Launch]:
 
 
 def requests(launch: Launch) -> int:
-    """Loads and stores of warps: one of each for each row of a tile, and as many again."""
+    """Loads and stores of warps: one of each for each row of a tile."""
     blocks = launch.grid[0] * launch.grid[1] if isinstance(launch.grid, tuple) else launch.grid
-    return 2 * 2 * TILE * blocks
+    return 2 * TILE * blocks
 
 
+answers.edit({BARRIER: "        tile[ty, tx] = image[y0 + ty, x0 + tx]\n" + BARRIER}, ALONE)
 answers.edit(
     {BARRIER: ""},
     "between the line that fills the tile and the line that reads it there must be a barrier: "
@@ -113,8 +114,8 @@ answers.edit(
 )
 answers.edit(
     {LOAD + ":\n        tile": "tile", STORE + ":\n        out": "out"},
-    "right only where tiles fill the image: there is no guard, so that threads outside read "
-    "past its end.",
+    "right only where tiles fill the image: no guard keeps threads outside from reading past "
+    "its end.",
 )
 answers.edit(
     {"x0, y0 = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE": "x0, y0 = 0, 0"},

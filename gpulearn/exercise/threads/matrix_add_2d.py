@@ -70,7 +70,7 @@ answers.edit(
 )
 answers.edit(
     {f"if {GUARD}:\n        ": ""},
-    "there is no guard: threads outside the matrix must do nothing.",
+    "threads outside the matrix are not kept from acting: a guard must let them do nothing.",
 )
 answers.edit(
     {" and y < out.shape[0]": ""},

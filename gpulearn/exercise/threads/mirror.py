@@ -67,7 +67,7 @@ answers.edit(
 )
 answers.edit(
     {f"if {GUARD}:\n        ": ""},
-    "there is no guard: threads outside the picture must do nothing.",
+    "threads outside the picture are not kept from acting: a guard must let them do nothing.",
 )
 answers.edit({"columns - 1 - x": "x"}, "out is the picture as it was: nothing is mirrored.")
 answers.edit(

@@ -50,7 +50,7 @@ def empty(a: Vector, b: Vector, out: Vector) -> None:
 
 answers.edit(
     {"if i < out.size:\n        ": ""},
-    "there is no guard: threads beyond the end must do nothing.",
+    "threads beyond the end are not kept from acting: a guard must let them do nothing.",
 )
 answers.edit(
     {"i < out.size": "i <= out.size"},

@@ -13,7 +13,7 @@ HELD = "min(most_threads // 32 // warps, most_blocks)"
 
 
 def cases() -> list[Case]:
-    """Blocks that fill a multiprocessor, that leave a rest, that are many; odd sizes."""
+    """Blocks that fill a multiprocessor, leave a rest, are many, or too large; odd sizes."""
     found = []
     for gpu in ("T4", "RTX 4090", "H100"):
         one = GPUS[gpu].multiprocessor
@@ -22,7 +22,8 @@ def cases() -> list[Case]:
                 f"blocks of {size} on the {gpu}, {one.threads:,} threads and {one.blocks} blocks"
             )
             found.append(Case(label, (size, one.threads, one.blocks)))
-    return [*found, Case("one block of 7 threads", (7, 1024, 1))]
+    large = Case("blocks of 1024 where 768 threads have room", (1024, 768, 8))
+    return [*found, Case("one block of 7 threads", (7, 1024, 1)), large]
 
 
 answers.edit(
@@ -68,6 +69,10 @@ answers.edit(
 answers.edit(
     {HELD: "max(most_threads // 32 // warps, most_blocks)"},
     "both limits hold at once: the smaller number of blocks counts.",
+)
+answers.edit(
+    {HELD: f"max(1, {HELD})"},
+    "where not even one block has room, none is held: that is 0 warps.",
 )
 
 

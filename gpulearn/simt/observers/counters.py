@@ -12,7 +12,7 @@ of its active lanes: nothing here is estimated.
 | global_load_requests, global_store_requests | requests to global memory | l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum (…_st.sum) |
 | global_load_sectors, global_store_sectors | distinct 32-byte sectors of each request | l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum (…_st.sum) |
 | distinct_sectors | sectors that its loads and stores touch in the launch, each once: what a cache that holds everything would fetch | (none) |
-| block_sectors | the same within each block, summed over blocks: what a cache of each block's own would fetch | (none) |
+| block_sectors | sectors that its loads touch in each block, each once, summed over blocks: what a cache of each block's own would fetch, such as L1, which stores pass by | (none) |
 | shared_load_wavefronts, shared_store_wavefronts | passes that shared memory needs for a request | l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum (…_st.sum) |
 | shared_load_conflicts, shared_store_conflicts | passes beyond those that the width of the data needs | l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum (…_st.sum) |
 | atomics | atomic operations, per lane | smsp__inst_executed_op_global_red.sum, smsp__sass_inst_executed_op_global_atom.sum, smsp__inst_executed_op_shared_atom.sum (per warp) |
@@ -294,7 +294,8 @@ class Counters(Observer):
             blocks = block[row]
             if times > 1:  # the same in every block
                 blocks, sector = np.arange(m.blocks)[:, None], np.unique(sector)
-            self.footprint.touch(m.line, _name(view), view.allocation, blocks, sector)
+            access = m.line, _name(view), view.allocation
+            self.footprint.touch(access, kind == "load", blocks, sector)
             for counts in (line, array):
                 _bump(counts, f"global_{kind}_requests", warps)
                 _bump(counts, f"global_{kind}_sectors", count)

@@ -1,7 +1,8 @@
 """The footprint of a launch: the sectors of global memory that it touches, each counted once.
 
-In the whole launch: what a cache that holds everything would fetch. In each block, summed over
-blocks: what a cache of each block's own would. Both for a line, for an array, and for all.
+In the whole launch: what a cache that holds everything would move. By loads in each block, summed
+over blocks: what a cache of each block's own, such as L1, would fetch; a store passes it by. Both
+for a line, for an array, and for all.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ __all__ = ["EVERYTHING", "Footprint", "Owner"]
 Lanes = np.ndarray[Any, Any]
 Owner = int | str | None  # a line's place, an array's name, or
 EVERYTHING = None
+_Access = tuple[int, str, Allocation]  # place, name
 MOST = 1 << 20  # sectors that are waiting to be sorted
 DENSE = 4  # times as many as there are may be ticked off
 
@@ -49,24 +51,22 @@ class Footprint:
     """The sectors that a launch touches, while it runs chunk by chunk."""
 
     def __init__(self) -> None:
-        self.in_blocks: Counter[Owner] = Counter()  # of the chunks that have ended
-        self._chunk: defaultdict[tuple[int, str, Allocation], _Touched] = defaultdict(_Touched)
-        self._seen: dict[tuple[int, str, Allocation], Lanes] = {}  # a bool for each sector
+        self.in_blocks: Counter[Owner] = Counter()  # loaded, of the chunks that have ended
+        self._chunk: defaultdict[tuple[bool, _Access], _Touched] = defaultdict(_Touched)
+        self._seen: dict[_Access, Lanes] = {}  # a bool for each sector
 
-    def touch(
-        self, place: int, name: str, allocation: Allocation, blocks: Lanes, sectors: Lanes
-    ) -> None:
+    def touch(self, access: _Access, loads: bool, blocks: Lanes, sectors: Lanes) -> None:
         """A line's access to an array: sectors, and the block in its chunk that touches each."""
-        numbers = (blocks << _bits_of(allocation)) + sectors
-        self._chunk[place, name, allocation].add(numbers.ravel())
+        numbers = (blocks << _bits_of(access[2])) + sectors
+        self._chunk[loads, access].add(numbers.ravel())
 
     def end_chunk(self) -> None:
         """Other blocks begin."""
         parts: defaultdict[tuple[Owner, Allocation], list[Lanes]] = defaultdict(list)
-        for access, touched in self._chunk.items():
+        for (loads, access), touched in self._chunk.items():
             place, name, allocation = access
             numbers = touched.all()
-            for owner in (place, name, EVERYTHING):
+            for owner in (place, name, EVERYTHING) if loads else ():
                 parts[owner, allocation].append(numbers)
             size = 1 << _bits_of(allocation)
             seen = self._seen.get(access)

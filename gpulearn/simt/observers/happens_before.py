@@ -125,6 +125,11 @@ class WarpClocks:
         self.whole: Lanes | None = None  # when each warp last met whole
         self.clocks: Lanes | None = None  # [warp, lane, other lane], made by the first part
 
+    @property
+    def met(self) -> bool:
+        """Whether any warp has met, or a part of one."""
+        return bool(self.everyone) or self.whole is not None
+
     def all_meet(self, time: int) -> None:
         """Every lane of every warp has come."""
         self.everyone = time

@@ -415,6 +415,9 @@ class Races(Observer):
             cure = "both at once"
         elif mine["block"] == theirs["block"]:
             cure = "no barrier between them"
+            me = m.thread_numbers.ravel()[lane]
+            if self.order.warps.met and not _same_warp(m, me, np.asarray(other)):
+                cure = "no barrier of the block between them: a warp's holds for its own lanes"
         else:
             cure = "blocks run in no fixed order"
         who = m.pair_text(theirs, mine)
