@@ -218,7 +218,8 @@ def judged(ran: Run, count: int, form: Form) -> Iterator[tuple[int, str]]:
         if reached and has(cell, "check"):
             passed = any(shows_passed(output, checked(cell)) for output in cell.outputs)
             if cannot_judge(checked(cell)):
-                if [r.error for r in reports] != ["MissingPackage"]:
+                told = [(r.error, r.lines <= MOST_LINES) for r in reports]
+                if told != [("MissingPackage", True)]:
                     yield index, "does not say in one sentence what is missing to judge an answer"
                 reports = []
             elif form == "student" or (form == "both" and not has(cell, SOLVED)):
