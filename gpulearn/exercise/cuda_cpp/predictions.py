@@ -40,8 +40,8 @@ PREDICTIONS = (
     Choices(
         "int_overflow",
         {
-            "2,500,000,000": "That would need 32 bits to count so far. Half of their 4,294,967,296 "
-            "values are negative numbers.",
+            "2,500,000,000": "That would fit into 32 bits without a sign. An int has one, and ends "
+            "at 2,147,483,647.",
             "2,147,483,647, the largest int": "That would need hardware that stops at the end. It "
             "keeps the lower 32 bits of the product.",
             "a negative number": "",
@@ -93,8 +93,8 @@ PREDICTIONS = (
             "none: a block runs in step": "That would be right if 512 threads were one warp. "
             "They are 16.",
         },
-        came="'lines ' + ' and '.join(str(n) for n in sorted((torn_report.findings[0].line, "
-        "torn_report.findings[0].other_line)))",
+        came="' and '.join(torn_report.source[n].strip(' ;') for n in "
+        "sorted((torn_report.findings[0].line, torn_report.findings[0].other_line)))",
     ),
     Choices(
         "bytes_forgotten",
@@ -131,7 +131,8 @@ PREDICTIONS = (
     Choices(
         "division_by_4",
         {
-            "a division": "That would be right for a number whose inverse is no float, such as 3.",
+            "a division": "That would be right for 3, whose inverse is no float. That of 4 is one, "
+            "0.25.",
             "a shift by two bits": "That would be right for whole numbers. sum is a float.",
             "a product": "",
             "nothing: it was left out": "That would give a sum, not a mean.",
