@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpulearn.checker.stubs import notebook_source
+from gpulearn.cuda_cpp.source import CppSource
 
 __all__ = ["Answer", "Answers", "Wrong", "edited"]
 
@@ -107,7 +108,8 @@ class Answers:
 
         def make() -> Answer:
             answer = compiled()
-            _show(answer)
+            if isinstance(answer, types.FunctionType):
+                _show(answer)
             return answer
 
         return make
@@ -117,10 +119,16 @@ def edited(function: Any, edits: Edits, names: Mapping[str, Any] | None = None) 
     """A plain function: `function` with some places of its source replaced.
 
     Its globals are those of `function`, and `names`; `inspect` and tracebacks find its source.
+    Of CUDA C++ it is another text; what changes in a comment is no change.
 
     Raises:
         ValueError: a key does not occur exactly once, two overlap, or nothing is changed.
     """
+    if isinstance(function, CppSource):
+        other = CppSource(function.__name__, _replaced(function.text, edits), function.kernel)
+        if other.tokens == function.tokens:
+            raise ValueError(f"the edit {dict(edits)} changes nothing in {function.__name__}")
+        return other
     inner = inspect.unwrap(getattr(function, "py_func", function))
     source = notebook_source(inner, decorators=False)
     changed = _replaced(source, edits)

@@ -15,6 +15,7 @@ from gpulearn.checker.exercise import Case, Exercise, Refused
 from gpulearn.checker.isolation import Printed, time_limit, undisturbed
 from gpulearn.checker.stubs import unwrapped
 from gpulearn.checker.trial import Raised, cannot_be_called, tried
+from gpulearn.cuda_cpp.source import CppSource
 from gpulearn.errors import MachineFault
 from gpulearn.require import shown
 
@@ -132,6 +133,8 @@ def _true_of(answer: Answer, wrong: Wrong, solution: Answer) -> bool:
 
 def _names(answer: Answer) -> frozenset[str]:
     """Globals, attributes and keywords in a function's code, and in what is defined within it."""
+    if isinstance(answer, CppSource):
+        return frozenset(answer.tokens)
     code = getattr(unwrapped(answer), "__code__", None)
     return frozenset(_in_code(code)) if code else frozenset()
 

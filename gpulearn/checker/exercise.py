@@ -67,6 +67,8 @@ class Exercise:
             came out of each case: one sentence, or None.
         kinships: when two results are the same behaviour, from the strictest view to the
             loosest; if empty, when there is no difference between them.
+        missing: what this computer lacks to judge an answer, in one sentence, or None.
+        kernel: in an exercise of CUDA C++, the `__global__` function that the text has to hold.
         by_hand: whether a case can be handed to a learner; not where answers run on ranks.
         notebook: the notebook that sets it, such as "01_cpu_vs_gpu_matmul"; its topic says which.
     """
@@ -81,6 +83,8 @@ class Exercise:
     fault: Callable[[Answer], str | None] = lambda answer: None
     demand: Callable[[Answer, Sequence[Any]], str | None] = lambda answer, outcomes: None
     kinships: Sequence[Callable[[Any, Any], bool]] = ()
+    missing: Callable[[], str | None] = lambda: None
+    kernel: str = ""
     by_hand: bool = True
     notebook: str = ""
 

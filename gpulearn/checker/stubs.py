@@ -12,6 +12,8 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from gpulearn.cuda_cpp.source import CppSource
+
 __all__ = ["drift", "is_stub", "notebook_source", "same_code", "uncalled", "unwrapped"]
 
 Function = ast.FunctionDef
@@ -20,6 +22,8 @@ WAITING = ("syncthreads", "syncwarp", "threadfence")
 
 def is_stub(answer: Callable[..., Any]) -> bool:
     """Whether a function still holds a `...`, or nothing but a docstring or `pass`."""
+    if isinstance(answer, CppSource):
+        return "..." in answer.tokens
     tree = _definition(answer)
     if tree is None:
         return False
@@ -34,6 +38,8 @@ def drift(
 
     `given` is the solution with mistakes to be mended, which then has to stand there as it is.
     """
+    if isinstance(solution, CppSource):
+        return _drift_of_text(stub_source, solution)
     stubs = [n for n in ast.parse(stub_source).body if isinstance(n, Function)]
     if given is not None:
         same = [_lines(ast.unparse(stub)) for stub in stubs] == [_lines(notebook_source(given))]
@@ -57,6 +63,20 @@ def drift(
         if hasattr(node, "body") and not kept:
             return f"the stub's line {_head(node)!r} is not in the solution"
     return None
+
+
+def _drift_of_text(stub_source: str, solution: CppSource) -> str | None:
+    """The same for CUDA C++, line by line; comments are free."""
+    node = ast.parse(stub_source).body[-1]
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
+        return f"the stub does not define {solution.__name__} as a text"
+    text = str(node.value.value)
+    known = {
+        tuple(CppSource("", line, "").tokens) for line in ("", "...", *solution.text.splitlines())
+    }
+    lines = (line for line in text.splitlines())
+    new = [line for line in lines if tuple(CppSource("", line, "").tokens) not in known]
+    return f"the stub's line {new[0].strip()!r} is not in the solution" if new else None
 
 
 def same_code(one: Callable[..., Any], other: Callable[..., Any]) -> bool:

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gpulearn.cuda_cpp.stored import stored
 from gpulearn.errors import KernelError, MissingPackage
 from gpulearn.require import install_command
 
@@ -123,13 +124,20 @@ def compile_to_ptx(
 ) -> tuple[str, dict[str, str]]:
     """The PTX of a CUDA C++ source, and what each name expression is called in it.
 
+    Without a compiler, what it made of the lessons' own sources is at hand.
+
     Raises:
-        MissingPackage: there is no compiler here.
+        MissingPackage: there is no compiler here, and the source is none of the lessons'.
         KernelError: the compiler refuses the source; the message has its line and caret.
     """
     fault = compiler_fault()
     if fault is not None:
-        raise MissingPackage(fault)
+        kept = stored(source, options, names)
+        if kept is None:
+            raise MissingPackage(fault)
+        if "refused" in kept:
+            raise KernelError(kept["refused"])
+        return kept["ptx"], kept["lowered"]
     library = _library()
     program = ctypes.c_void_p()
     cell, text = CELL.encode(), source.encode()

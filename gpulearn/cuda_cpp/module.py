@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.cuda_cpp.compiler import compile_to_ptx
+from gpulearn.cuda_cpp.ptx_text import PtxText
 from gpulearn.cuda_cpp.signature import Parameter, Signature, find_kernels, short_name
 from gpulearn.cuda_cpp.wording import in_words, shapes
 from gpulearn.errors import BadInput, BadLaunch, KernelError
@@ -94,9 +95,11 @@ class CppModule:
             if signature is not None:
                 signature = signature.with_types(given)
             module = parse_module(ptx)
-            return CppKernel(
-                self, module, module.functions[lowered[name]], name, signature, Memory(module)
-            )
+            function, memory = module.functions[lowered[name]], Memory(module)
+            for symbol, new in memory.allocations.items():  # variables are those of the source
+                if not symbol.startswith("$"):
+                    memory.allocations[symbol] = self._memory.allocations.setdefault(symbol, new)
+            return CppKernel(self, module, function, name, signature, memory)
         for function in self._module.kernels:
             if short_name(function.name) == plain and "I" not in _template_part(function.name):
                 return CppKernel(self, self._module, function, plain, signature, self._memory)
@@ -187,6 +190,11 @@ class CppKernel:
         if self._program is None:
             self._program = PtxProgram(self._parsed, self.function.name, self.listing, self._memory)
         return self._program
+
+    @property
+    def ptx(self) -> PtxText:
+        """What the compiler made of it, under its C++ lines."""
+        return PtxText(self.function, dict(enumerate(self.module.source.splitlines(), 1)))
 
     def launch(
         self, grid: Any, block: Any, args: tuple[Any, ...], sharedmem: int = 0, *,

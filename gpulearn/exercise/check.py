@@ -7,11 +7,15 @@ import re
 import sys
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from gpulearn.checker import stubs
 from gpulearn.checker.answers import Answer
 from gpulearn.checker.diagnosis import Diagnosis, examine
-from gpulearn.errors import BadInput, NotSolvedYet, WrongAnswer
+from gpulearn.checker.exercise import Exercise
+from gpulearn.cuda_cpp.module import CppModule
+from gpulearn.cuda_cpp.source import CppSource
+from gpulearn.errors import BadInput, MissingPackage, NotSolvedYet, WrongAnswer
 from gpulearn.exercise import progress
 from gpulearn.exercise.catalogue import catalogue, find
 from gpulearn.require import shown
@@ -45,18 +49,25 @@ def check(name: str, answer: Answer) -> Passed:
 
     Args:
         name: the exercise's name; `gl.exercises()` lists them.
-        answer: the function that you wrote, itself and not its result.
+        answer: the function that you wrote, itself and not its result; the text of a kernel, or
+            what `gl.cpp` made of it, where the exercise asks for CUDA C++.
 
     Raises:
         NotSolvedYet: the answer is still the stub.
         WrongAnswer: the answer is wrong; the message is the diagnosis.
         MachineFault: the SIMT machine itself failed, and nothing is said of the answer.
-        BadInput: there is no such exercise, or `answer` is no function.
+        MissingPackage: this computer lacks what is needed to judge it.
+        BadInput: there is no such exercise, or `answer` is no function, nor CUDA C++ where the
+            exercise asks for that.
     """
     if callable(name) and isinstance(answer, str):
         raise BadInput(f'The name comes first: write gl.check("{answer}", {answer}).')
     exercise = find(name)
     progress.visit(exercise.notebook)
+    if missing := exercise.missing():
+        raise MissingPackage(f"{exercise.name} cannot be judged here: {missing}.")
+    if exercise.kernel:
+        answer = _in_cpp(exercise, answer)
     if not callable(answer) or isinstance(answer, type):
         raise BadInput(
             f"check was given {shown(answer)}, not a function: write "
@@ -77,6 +88,17 @@ def check(name: str, answer: Answer) -> Passed:
         )
     inputs = f' gl.case("{exercise.name}", {found.case}) gives its inputs.' if found.case else ""
     raise WrongAnswer(f"{exercise.name}: {found.sentence}{inputs}")
+
+
+def _in_cpp(exercise: Exercise, answer: Any) -> CppSource:
+    """An answer in CUDA C++: the text, or what `gl.cpp` made of it."""
+    text = answer.source if isinstance(answer, CppModule) else getattr(answer, "text", answer)
+    if not isinstance(text, str):
+        raise BadInput(
+            f"check was given {shown(answer)}, not CUDA C++: write gl.check("
+            f'"{exercise.name}", {exercise.name}), where {exercise.name} is the text of the kernel.'
+        )
+    return CppSource(exercise.name, text, exercise.kernel)
 
 
 def _tally(notebook: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpulearn.checker.stubs import notebook_source
+from gpulearn.cuda_cpp.source import CppSource
 from gpulearn.exercise import progress as _progress
 from gpulearn.exercise.catalogue import catalogue, find
 from gpulearn.exercise.prediction import predictions
@@ -74,4 +75,6 @@ def solution(name: str) -> Solution:
         BadInput: there is no such exercise; the nearest is named.
     """
     reference = find(name).reference
+    if isinstance(reference, CppSource):
+        return Solution(name, reference.cell)
     return Solution(name, notebook_source(reference))

@@ -12,6 +12,7 @@ from gpulearn.exercise.catalogue import catalogue, find
 from . import (
     answers_backprop,
     answers_coalescing,
+    answers_cuda_cpp,
     answers_gradient_descent,
     answers_matmul,
     answers_noise_and_schedules,
@@ -28,6 +29,7 @@ NOTEBOOKS = {
     "05": answers_shared_memory,
     "06": answers_matmul,
     "07": answers_reductions,
+    "09": answers_cuda_cpp,
     "10": answers_gradient_descent,
     "11": answers_noise_and_schedules,
     "12": answers_backprop,
@@ -47,6 +49,12 @@ WRONG = [
 ]
 
 
+def compiler_of(name, request):
+    """An answer in CUDA C++ needs its compiler."""
+    if find(name).kernel:
+        request.getfixturevalue("_nvrtc")
+
+
 @pytest.mark.parametrize("number", NOTEBOOKS)
 def test_every_exercise_of_a_notebook_has_right_answers(number):
     names = [e.name for e in catalogue().values() if e.notebook.startswith(number)]
@@ -54,12 +62,14 @@ def test_every_exercise_of_a_notebook_has_right_answers(number):
 
 
 @pytest.mark.parametrize(("name", "answer"), RIGHT)
-def test_right_answers_pass(name, answer):
+def test_right_answers_pass(name, answer, request):
+    compiler_of(name, request)
     assert diagnose(find(name), answer) is None
 
 
 @pytest.mark.parametrize(("name", "answer", "said"), WRONG)
-def test_wrong_answers_are_told_what_they_do(name, answer, said):
+def test_wrong_answers_are_told_what_they_do(name, answer, said, request):
+    compiler_of(name, request)
     found = diagnose(find(name), answer) or "nothing"
     # what ends a sentence ends the diagnosis: no hint for another mistake follows
     assert found.endswith(said) if said.endswith(".") else said in found

@@ -39,7 +39,9 @@ def test_the_arguments_are_what_the_check_calls_the_answer_with():
 
 
 @pytest.mark.parametrize("exercise", KERNELS, ids=lambda e: e.name)
-def test_a_kernel_can_be_launched_on_what_is_handed_over(exercise):
+def test_a_kernel_can_be_launched_on_what_is_handed_over(exercise, request):
+    if exercise.kernel:
+        request.getfixturevalue("_nvrtc")
     given = case(exercise.name, 1)
     there = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in given.args]
     exercise.reference[given.grid, given.block](*there)

@@ -120,13 +120,17 @@ def has(cell: NotebookNode, tag: str) -> bool:
 
 
 def stub_name(cell: NotebookNode, known: Collection[str] | None = None) -> str | None:
-    """The exercise whose stub a cell holds: the first known function that it defines."""
+    """The exercise whose stub a cell holds: the first known function or text that it defines."""
     known = catalogue() if known is None else known
     try:
         body = ast.parse(cell.source).body
     except SyntaxError:
         return None
     names = [node.name for node in body if isinstance(node, ast.FunctionDef)]
+    for node in body:  # a kernel in CUDA C++ is a text
+        match node:
+            case ast.Assign(targets=[ast.Name(name)], value=ast.Constant(value=str())):
+                names.append(name)
     return next((name for name in names if name in known), None)
 
 
@@ -213,7 +217,12 @@ def judged(ran: Run, count: int, form: Form) -> Iterator[tuple[int, str]]:
         reached = index < ran.last_cell or (index == ran.last_cell and not ran.ended)
         if reached and has(cell, "check"):
             passed = any(shows_passed(output, checked(cell)) for output in cell.outputs)
-            if form == "student" or (form == "both" and not has(cell, SOLVED)):
+            if cannot_judge(checked(cell)):
+                told = [(r.error, r.lines <= MOST_LINES) for r in reports]
+                if told != [("MissingPackage", True)]:
+                    yield index, "does not say in one sentence what is missing to judge an answer"
+                reports = []
+            elif form == "student" or (form == "both" and not has(cell, SOLVED)):
                 yield from ((index, text) for text in unsolved(reports, passed))
                 reports = [r for r in reports if r.error != "NotSolvedYet"]
             elif not passed and not reports:
@@ -224,6 +233,11 @@ def judged(ran: Run, count: int, form: Form) -> Iterator[tuple[int, str]]:
     yield from {(cell, text) for cell, data in ran.shown for text in wordless(data)}
     if ran.ended:
         yield min(max(ran.last_cell, 0), count - 1), ran.ended
+
+
+def cannot_judge(name: str | None) -> bool:
+    """Whether this computer lacks what an exercise needs to be judged."""
+    return name in catalogue() and catalogue()[name].missing() is not None
 
 
 def shows_passed(output: NotebookNode, name: str | None) -> bool:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 import sys
+from dataclasses import replace
 
 import pytest
 from jupyter_client.kernelspec import KernelSpec
 from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 
+from gpulearn.cuda_cpp import compiler
 from tests.notebooks import kernel
-from tests.notebooks.harness import faults, needs_two_runs, solution_source
-from tests.notebooks.kernel import Limits
+from tests.notebooks.harness import faults, judged, needs_two_runs, solution_source, stub_name
+from tests.notebooks.kernel import Limits, Report, Run
 from tests.notebooks.plants import CHECK, EXERCISE, NAME, SOLVED, STUB, code, exercise, healthy, of
 from tests.support.processes import gone
 
@@ -266,3 +268,27 @@ def test_a_notebook_sees_nothing_of_its_user(tmp_path, monkeypatch) -> None:
     )
     assert told(of(*sources), "student", tmp_path) == []
     assert not (tmp_path / "mine.json").exists()
+
+
+@pytest.mark.parametrize("form", ["student", "solution", "both"])
+def test_where_an_answer_cannot_be_judged_the_check_says_so_and_nothing_else(form, monkeypatch):
+    monkeypatch.setattr(compiler, "_library", lambda: None)
+    check = code('gl.check("saxpy_cpp", saxpy_cpp)', "check", "raises-exception")
+    missing = Report(0, "error", "saxpy_cpp cannot be judged here: …", "MissingPackage", 2)
+    notebook = new_notebook(cells=[check])
+
+    def said(*reports):
+        return [text for _, text in judged(Run(notebook, list(reports), last_cell=0), 1, form)]
+
+    assert said(missing) == []
+    unjudged = ["does not say in one sentence what is missing to judge an answer"]
+    assert said() == unjudged
+    assert said(replace(missing, error="WrongAnswer")) == unjudged
+    assert said(replace(missing, lines=30)) == unjudged
+
+
+def test_the_stub_of_an_exercise_in_cpp_is_a_text():
+    known = ["saxpy_cpp"]
+    assert stub_name(code('saxpy_cpp = r"""\n...\n"""'), known) == "saxpy_cpp"
+    assert stub_name(code("saxpy_cpp = 3"), known) is None
+    assert stub_name(code('other = "..."'), known) is None

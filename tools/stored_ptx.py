@@ -1,0 +1,94 @@
+"""Keeps the PTX of the notebooks' C++ kernels, which travels with the package.
+
+`python -m tools.stored_ptx` compiles them anew with NVRTC; a test holds that none is missing.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gpulearn.cuda_cpp.compiler import compile_to_ptx
+from gpulearn.cuda_cpp.signature import find_kernels
+from gpulearn.cuda_cpp.stored import FILE, key
+from gpulearn.errors import KernelError
+
+__all__ = ["Compilation", "compilations", "entry", "main", "release"]
+
+NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
+MAGIC = re.compile(r"^(\s*)[!%].*$", re.MULTILINE)
+
+
+class Compilation(NamedTuple):
+    """What the compiler is given."""
+
+    source: str
+    options: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+def compilations(folder: Path = NOTEBOOKS) -> Iterator[Compilation]:
+    """What the notebooks compile: the texts in their calls of `gl.cpp`, and their templates."""
+    for path in sorted(folder.glob("*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        sources = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
+        trees = [ast.parse(MAGIC.sub(r"\1pass", source)) for source in sources]
+        yield from of_cells([node for tree in trees for node in ast.walk(tree)])
+
+
+def of_cells(nodes: list[ast.AST]) -> Iterator[Compilation]:
+    """The compilations in the cells of one notebook; names of texts stand for them."""
+    texts: dict[str, Any] = {}
+    given: list[tuple[ast.expr, ...]] = []
+    instances: list[str] = []
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(name)], value=ast.Constant(value=str(text))):
+                texts[name] = text
+            case ast.Call(func=ast.Attribute(value=ast.Name("gl"), attr="cpp"), args=passed):
+                given.append(tuple(passed))
+            case ast.Subscript(slice=ast.Constant(value=str(name))) if "<" in name:
+                instances.append(" ".join(name.split()))
+    for args in given:
+        values = [texts[a.id] if isinstance(a, ast.Name) else ast.literal_eval(a) for a in args]
+        source, *more = values
+        options = tuple(more[0]) if more else ()
+        yield Compilation(source, options)
+        kernels = find_kernels(source)
+        for name in dict.fromkeys(instances):
+            if name.partition("<")[0] in kernels:
+                yield Compilation(source, options, (name,))
+
+
+def entry(one: Compilation) -> dict[str, Any]:
+    """What the compiler makes of a source, as it is kept: without the folder of this computer."""
+    try:
+        ptx, lowered = compile_to_ptx(*one)
+    except KernelError as error:
+        return {"refused": str(error)}
+    ptx = re.sub(r'(\.file\s+\d+ ")[^"]*?([^/\\"]+")', r"\1\2", ptx)
+    lines = (line.rstrip() for line in ptx.splitlines())
+    text = "\n".join(line for line in lines if line and not line.startswith("//"))
+    return {"ptx": text, "lowered": lowered}
+
+
+def release() -> str:
+    """The compiler's own version, as it writes it into its PTX."""
+    found = re.search(r"release [^\n]*", compile_to_ptx("__global__ void f() {}")[0])
+    return found[0] if found else ""
+
+
+def main() -> None:
+    """Write the store anew."""
+    entries = {key(*one): entry(one) for one in compilations()}
+    content = {"compiler": release(), "entries": dict(sorted(entries.items()))}
+    FILE.write_text(json.dumps(content, indent=0) + "\n", encoding="utf-8")
+    print(f"{len(entries)} compilations, {FILE.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
