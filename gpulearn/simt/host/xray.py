@@ -7,10 +7,12 @@ from typing import Any, Protocol, runtime_checkable
 
 from gpulearn.errors import BadInput, BadLaunch
 from gpulearn.simt.core.registry import python_function
-from gpulearn.simt.host.dispatcher import Configured, Kernel, run
+from gpulearn.simt.host.dispatcher import Configured, Kernel
 from gpulearn.simt.host.gufuncs import Gufunc
 from gpulearn.simt.host.reduction import Reduce
 from gpulearn.simt.host.ufuncs import Ufunc
+from gpulearn.simt.host.work.launches import PreparedLaunch, carry_out_on_stream
+from gpulearn.simt.host.work.queue import work_queue
 from gpulearn.simt.report.report import Report
 
 __all__ = ["Launchable", "XRay", "xray"]
@@ -50,16 +52,19 @@ class XRay:
         configured = Configured(given, configuration)
 
         def launch(*args: Any, **named: Any) -> Report:
+            direct = work_queue.direct(configured.stream)
             if not isinstance(self._kernel, Kernel):
                 return self._kernel.launch(
                     configured.grid, configured.block, args, configured.sharedmem,
                     xray=True, watch=self._block,
                 )[0]  # fmt: skip
-            report, _ = run(
+            prepared = PreparedLaunch(
                 self._kernel, configured.grid, configured.block, args, configured.sharedmem,
                 xray=True, watch=self._block, named=named,
             )  # fmt: skip
-            return report
+            if direct or prepared.stopped is not None:
+                return prepared.carry_out()[0]
+            return carry_out_on_stream(self._kernel, prepared, configured.stream)
 
         return launch
 

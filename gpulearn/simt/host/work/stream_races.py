@@ -1,0 +1,103 @@
+"""Stream races: accesses to the same memory that no stream, event or wait of the host orders."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from gpulearn.simt.core.findings import Finding, FindingLog
+from gpulearn.simt.host.work.operations import StreamOperation, recording
+from gpulearn.simt.host.work.places import Place, place
+from gpulearn.simt.host.work.ranges import Access, conflict
+
+__all__ = ["Racer", "Told", "changed", "freed", "race", "tell_races"]
+
+KIND = "stream-race"
+
+
+class Racer(Protocol):
+    """An operation with what it touches."""
+
+    operation: StreamOperation
+    place: Place
+    accesses: list[Access]
+
+
+def race(one: Racer, other: Racer) -> Finding | None:
+    """The finding for two operations that nothing orders, `one` asked for before `other`."""
+    found = conflict(one.accesses, other.accesses)
+    if found is None:
+        return None
+    first, second = found
+    ours, theirs = one.operation, other.operation
+    array = _named(ours, first) or _named(theirs, second) or first.name or second.name
+    message = (
+        f"{_what(theirs)} on {theirs.stream_name} {second.verb} {array or 'an array'}, which "
+        f"{_what(ours)} of line {ours.line} on {ours.stream_name} {first.verb}, and nothing says "
+        f"which comes first: record an event on {ours.stream_name} after line {ours.line} and let "
+        f"{theirs.stream_name} wait for it, event.record(…) and event.wait(…)"
+    )
+    return Finding(KIND, theirs.line, message, array=array or None, other_line=ours.line)
+
+
+def _named(operation: StreamOperation, access: Access) -> str:
+    """The array's name where the operation has the program's own for it."""
+    return access.name if operation.kind != "kernel" else ""
+
+
+def _what(operation: StreamOperation) -> str:
+    copies = {"copy-in": "the copy to the device", "copy-out": "the copy to the host"}
+    if operation.kind == "kernel":
+        return operation.name
+    return copies.get(operation.kind, "the copy on the device")
+
+
+def changed(racer: Any) -> Finding:
+    """The host has written to pinned memory while a copy from or to it was under way."""
+    operation = racer.operation
+    name = operation.name or "the host array"
+    message = (
+        f"{name} was changed by the host after line {operation.line} had handed it to a copy on "
+        f"{operation.stream_name}, and before the copy was done: its memory is pinned, so the "
+        f"call does not wait; wait first, with {operation.stream_name}.synchronize()"
+    )
+    return Finding(KIND, operation.line, message, array=operation.name or None)
+
+
+def freed(racer: Any, how: str = "freed") -> Finding:
+    """The host has let go of pinned memory while a copy from or to it was under way."""
+    operation = racer.operation
+    name = operation.name or "the host array"
+    message = (
+        f"{name} was {how} by the host after line {operation.line} had handed it to a copy on "
+        f"{operation.stream_name}, and before the copy was done: keep it until after "
+        f"{operation.stream_name}.synchronize()"
+    )
+    return Finding(KIND, operation.line, message, array=operation.name or None)
+
+
+class Told:
+    """Findings that are on their way to whoever collects them; each pair of lines once."""
+
+    def __init__(self) -> None:
+        self._log = FindingLog()
+
+    def add(self, finding: Finding | None) -> None:
+        """A new finding, or one more of a kind that is known."""
+        if finding is not None:
+            key = finding.line, finding.other_line, finding.array, finding.message
+            if not self._log.again(key):
+                self._log.add(key, finding)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found."""
+        return self._log.findings
+
+
+def tell_races(findings: list[Finding]) -> None:
+    """Hands findings to the records that are being written, or warns where there is none."""
+    for record in recording():
+        record.findings += findings
+    if not recording():
+        for finding in findings:
+            place().warn(str(finding))
