@@ -1,4 +1,4 @@
-"""What notebook 08 fuses: kernels one after the other, and the one that does their work."""
+"""Notebook 08: work for a pipeline, and kernels one after the other, then fused into one."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from gpulearn.kernels.normalisation import (
     ROW_MEANS,
     ROW_VARIANCES,
 )
+from gpulearn.kernels.populations import AFTER_SEASONS
 from gpulearn.kernels.softmax_fused import ONLINE_SOFTMAX, ROW_MAXIMA, ROW_SHARES, ROW_SUMS
 from gpulearn.kernels.specification import poisoned
 from tools.gpu.case import Case
@@ -35,6 +36,10 @@ ROUNDING = 1e-5
 def elements(reads: int, size: str) -> Arguments:
     n = ELEMENTS[size]
     return (*(numbers(n, seed=seed) for seed in range(reads)), poisoned(n))
+
+
+def populations(size: str) -> Arguments:
+    return (numbers(ELEMENTS[size], dtype=np.float64, positive=True),)
 
 
 def scaled(reads: int, size: str) -> Arguments:
@@ -70,6 +75,8 @@ def shares(size: str) -> Arguments:
 
 
 CASES = (
+    # what is rounded otherwise grows from season to season
+    Case.of(AFTER_SEASONS, "odd", "08", populations, 1e-6),
     Case.of(SCALE, "odd", "08", partial(scaled, 1)),
     Case.of(RELU, "odd", "08", partial(elements, 1)),
     Case.of(SCALE_ADD_RELU, "odd", "08", partial(scaled, 2), 1e-6),
