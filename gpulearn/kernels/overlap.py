@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from gpulearn import cuda, require
-from gpulearn.errors import BadInput
 from gpulearn.kernels.indexing import blocks_for
 from gpulearn.kernels.populations import after_seasons
 from gpulearn.kernels.vectors import vector_add
@@ -48,6 +47,7 @@ def wait_for_event(a: Vector, b: Vector, out: Vector) -> None:
     first.synchronize()
 
 
+@require.sizes("chunks")
 def pipeline_copies(values: Vector, out: Vector, chunks: int) -> None:
     """The populations after some seasons, in chunks on a stream each, so that copies overlap.
 
@@ -59,7 +59,7 @@ def pipeline_copies(values: Vector, out: Vector, chunks: int) -> None:
         chunks: how many, from 1 to n.
 
     Raises:
-        BadInput: there are more chunks than values.
+        BadInput: `chunks` is not a whole number above zero.
 
     >>> values, out = cuda.pinned_array(6), cuda.pinned_array(6)
     >>> values[:] = 0
@@ -67,8 +67,6 @@ def pipeline_copies(values: Vector, out: Vector, chunks: int) -> None:
     >>> out
     array([0., 0., 0., 0., 0., 0.])
     """
-    if not 1 <= require.whole("chunks", chunks) <= values.size:
-        raise BadInput(f"chunks is {chunks}: give 1 to {values.size}, the number of values.")
     there = cuda.device_array_like(values)
     for k in range(chunks):
         part = slice(k * values.size // chunks, (k + 1) * values.size // chunks)

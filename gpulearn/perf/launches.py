@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from gpulearn import require
 from gpulearn.device import selection
@@ -19,10 +20,14 @@ __all__ = ["GRAPH_GAP_SECONDS", "graph_times", "launch_bound"]
 GRAPH_GAP_SECONDS = 0.5e-6
 
 
+def _times(kernels: Any) -> None:
+    if len(kernels) == 0 or min(kernels) < 0:
+        raise BadInput(f"kernels is {require.shown(kernels)}: give one time or more, none below 0.")
+
+
+@require.checked(kernels=_times)
 @require.positive(or_zero=("launch", "gap"))
-def launch_bound(
-    kernels: Sequence[float], launch: float = LAUNCH_SECONDS, gap: float = GRAPH_GAP_SECONDS
-) -> tuple[float, float]:
+def launch_bound(kernels: Sequence[float], launch: float, gap: float) -> tuple[float, float]:
     """Seconds until a row of kernels on one stream is done: launched one by one, and as a graph.
 
     One by one, the host launches without waiting, so a kernel begins when it has been launched
@@ -40,8 +45,6 @@ def launch_bound(
     >>> launch_bound([1.0, 1.0], launch=5.0, gap=0.5)
     (11.0, 7.5)
     """
-    if len(kernels) == 0 or min(kernels) < 0:
-        raise BadInput(f"kernels is {require.shown(kernels)}: give one time or more, none below 0.")
     launched = done = 0.0
     for seconds in kernels:
         launched += launch
@@ -73,7 +76,7 @@ def graph_times(
     if selection.torch_gpu():
         return _measured(kernels, elements)
     each = 8 * elements / spec.bandwidth  # read and written
-    one_by_one, graph = launch_bound([each] * kernels)
+    one_by_one, graph = launch_bound([each] * kernels, LAUNCH_SECONDS, GRAPH_GAP_SECONDS)
     return {"one by one": one_by_one, "as a graph": graph}, Provenance(
         "modelled", f"the {gpu}'s data sheet"
     )

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENGINES",
+    "EngineTask",
     "Span",
-    "Task",
     "Timeline",
     "from_profiler",
     "modelled",
@@ -52,7 +52,7 @@ ASSUMPTIONS = (
 
 
 @dataclass(frozen=True)
-class Task:
+class EngineTask:
     """An operation as it is scheduled.
 
     Attributes:
@@ -89,14 +89,14 @@ class Span:
             its engine, or one for which the host waited before it asked; None if there is none.
     """
 
-    task: Task
+    task: EngineTask
     issued: float
     begin: float
     end: float
     waited_for: int | None = None
 
 
-def schedule(tasks: Sequence[Task]) -> tuple[Span, ...]:
+def schedule(tasks: Sequence[EngineTask]) -> tuple[Span, ...]:
     """Place tasks in time: the host asks for them in order, each engine does one at a time.
 
     A task begins when the host has asked for it, the tasks before it have ended and its engine is
@@ -105,7 +105,7 @@ def schedule(tasks: Sequence[Task]) -> tuple[Span, ...]:
     Raises:
         BadInput: a task comes after itself or a later one, or its engine is not known.
 
-    >>> copy, kernel = Task("copy in", 2.0), Task("compute", 1.0, after=(0,))
+    >>> copy, kernel = EngineTask("copy in", 2.0), EngineTask("compute", 1.0, after=(0,))
     >>> [(span.begin, span.end) for span in schedule([copy, kernel])]
     [(0.0, 2.0), (2.0, 3.0)]
     """
@@ -211,7 +211,7 @@ class Timeline:
         return ASSUMPTIONS if self.provenance.kind == "modelled" else ()
 
     def __repr__(self) -> str:
-        shares = ", ".join(f"{engine} {share:.0%}" for engine, share in self.busy.items())
+        shares = ", ".join(f"{engine} {100 * share:.0f} %" for engine, share in self.busy.items())
         path = " → ".join(f"{span.task.engine} {span.task.name}" for span in self.critical_path)
         return (
             f"{format_seconds(self.makespan)}, {self.provenance}; busy: {shares}\n"
@@ -255,7 +255,7 @@ def modelled(work: WorkRecord, gpu: str) -> Timeline:
     return Timeline(schedule(tasks), provenance, tuple(work.findings))
 
 
-def _task(operation: StreamOperation, spec: GpuSpec) -> Task:
+def _task(operation: StreamOperation, spec: GpuSpec) -> EngineTask:
     """An operation of the machine's with its times on a GPU."""
     kind, issue, seconds = operation.kind, 0.0, 0.0
     if kind == "kernel":
@@ -268,7 +268,7 @@ def _task(operation: StreamOperation, spec: GpuSpec) -> Task:
     elif kind in ("copy-on-device", "memset"):
         each = 2 if kind == "copy-on-device" else 1  # read and written, or written alone
         issue, seconds = LAUNCH_SECONDS, each * operation.bytes / spec.bandwidth
-    return Task(
+    return EngineTask(
         engine=ENGINE_OF.get(kind, ""),
         seconds=seconds,
         issue=issue,
@@ -307,7 +307,7 @@ def from_profiler(events: Iterable[Any], device: str) -> Timeline:
     for one in seen:
         begin, end = ((t - zero) * 1e-6 for t in (one.time_range.start, one.time_range.end))
         engine = next((e for mark, e in _COPIES.items() if mark in one.name), "compute")
-        task = Task(engine, end - begin, stream=one.device_resource_id, name=one.name)
+        task = EngineTask(engine, end - begin, stream=one.device_resource_id, name=one.name)
         spans.append(Span(task, begin, begin, end, _kept(spans, begin)))
     return Timeline(tuple(spans), Provenance("measured", device))
 

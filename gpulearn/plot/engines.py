@@ -12,6 +12,8 @@ __all__ = ["ROWS", "draw", "said"]
 ROWS = ("host", *ENGINES)
 HATCHES = ("", "////", "\\\\\\\\", "....", "xxxx", "++++")
 LEAST_LETTER = 0.02  # of the axis, that a bar must be wide to hold a stream's number
+LEAST_EDGE = 0.004  # and to have an edge, which would hide it
+WAIT = {"facecolor": "white", "hatch": "....", "edgecolor": "0.55", "linewidth": 0.6}
 
 
 def draw(axes: Any, run: Timeline, scale: float, longest: float) -> None:
@@ -30,7 +32,12 @@ def draw(axes: Any, run: Timeline, scale: float, longest: float) -> None:
         if task.issue:
             begin = (span.issued - task.issue) * scale
             axes.broken_barh([(begin, task.issue * scale)], (0.3, 0.4), **look)
+        if task.host_waits and span.end > span.issued:
+            wait = (span.issued * scale, (span.end - span.issued) * scale)
+            axes.broken_barh([wait], (0.3, 0.4), **WAIT)
         if task.engine:
+            if task.seconds < LEAST_EDGE * longest:
+                look = {**look, "edgecolor": look["facecolor"], "hatch": ""}
             row = ROWS.index(task.engine)
             bar = (span.begin * scale, task.seconds * scale)
             axes.broken_barh([bar], (row + 0.12, 0.76), **look)
@@ -75,7 +82,9 @@ def labels(runs: Mapping[str, Timeline]) -> dict[str, dict[str, Any]]:
     }  # fmt: skip
     if len(there) > 6:  # the bars have the numbers
         return {}
-    return {f"stream {n}" if n else "default stream": looks(n) for n in sorted(there)}
+    found = {f"stream {n}" if n else "default stream": looks(n) for n in sorted(there)}
+    waits = any(span.task.host_waits for run in runs.values() for span in run.spans)
+    return {**found, "the host waits": WAIT} if waits else found
 
 
 def said(name: str, run: Timeline, shown: str) -> str:
@@ -87,7 +96,6 @@ def said(name: str, run: Timeline, shown: str) -> str:
         shown: its makespan with a unit.
     """
     begins = f"{name}: " if name else ""
-    shares = ", ".join(f"{engine} {share:.0%}" for engine, share in run.busy.items())
-    busiest = max(run.busy, key=run.busy.__getitem__)
-    races = f" {len(run.findings)} race between streams." if run.findings else ""
-    return f"{begins}{shown}, {run.provenance}; busy: {shares}; most of it {busiest}.{races}"
+    shares = ", ".join(f"{engine} {100 * share:.0f} %" for engine, share in run.busy.items())
+    races = f" Races between streams: {len(run.findings)}." if run.findings else ""
+    return f"{begins}{shown}, {run.provenance}; busy: {shares} of the time.{races}"

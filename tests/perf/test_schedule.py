@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import gpulearn as gl
 from gpulearn.errors import BadInput
-from gpulearn.perf.schedule import ENGINES, Task, Timeline, from_profiler, schedule
+from gpulearn.perf.schedule import ENGINES, EngineTask, Timeline, from_profiler, schedule
 from gpulearn.perf.series import Provenance
 
 YES_OR_NO, COSTS = st.booleans(), st.integers(0, 3)
@@ -28,7 +28,7 @@ def programs(draw, issue=COSTS, waits=YES_OR_NO):
         last[stream] = i
         engine = draw(st.sampled_from(("", *ENGINES)))
         seconds = float(draw(st.integers(1, 5))) if engine else 0.0
-        tasks.append(Task(engine, seconds, float(draw(issue)), tuple(sorted(after)),
+        tasks.append(EngineTask(engine, seconds, float(draw(issue)), tuple(sorted(after)),
                           draw(waits), stream))  # fmt: skip
     return tasks
 
@@ -100,7 +100,7 @@ def test_the_makespan_lies_between_its_bounds(tasks):
 @given(programs(issue=st.just(0)), st.booleans())
 def test_one_stream_takes_the_serial_sum(tasks, waits):
     chain = [
-        Task(t.engine, t.seconds, after=(i - 1,) if i else (), host_waits=waits)
+        EngineTask(t.engine, t.seconds, after=(i - 1,) if i else (), host_waits=waits)
         for i, t in enumerate(tasks)
     ]
     line = Timeline(schedule(chain), NOT_MEANT)
@@ -110,9 +110,9 @@ def test_one_stream_takes_the_serial_sum(tasks, waits):
 
 def test_an_engine_does_not_wait_for_a_task_that_cannot_begin():
     tasks = [
-        Task("copy in", 10.0),
-        Task("compute", 1.0, after=(0,)),
-        Task("compute", 2.0),  # asked for later, and ready
+        EngineTask("copy in", 10.0),
+        EngineTask("compute", 1.0, after=(0,)),
+        EngineTask("compute", 2.0),  # asked for later, and ready
     ]
     spans = schedule(tasks)
     assert [span.begin for span in spans] == [0.0, 10.0, 0.0]
@@ -121,9 +121,9 @@ def test_an_engine_does_not_wait_for_a_task_that_cannot_begin():
 
 def test_a_task_before_an_earlier_one_or_of_no_engine_is_refused():
     with pytest.raises(BadInput, match=r"task 0 comes after \(0,\)"):
-        schedule([Task("compute", 1.0, after=(0,))])
+        schedule([EngineTask("compute", 1.0, after=(0,))])
     with pytest.raises(BadInput, match="'copy'"):
-        schedule([Task("copy", 1.0)])
+        schedule([EngineTask("copy", 1.0)])
 
 
 def test_what_torchs_profiler_saw_becomes_a_timeline():
@@ -157,7 +157,8 @@ def test_what_torchs_profiler_saw_becomes_a_timeline():
 @given(st.lists(st.floats(0, 20), min_size=1, max_size=8), st.floats(0.1, 10), st.floats(0, 1))
 def test_launches_one_by_one_are_a_schedule_of_one_stream(kernels, launch, gap):
     tasks = [
-        Task("compute", seconds, launch, (i - 1,) if i else ()) for i, seconds in enumerate(kernels)
+        EngineTask("compute", seconds, launch, (i - 1,) if i else ())
+        for i, seconds in enumerate(kernels)
     ]
     one_by_one, graph = gl.perf.launch_bound(kernels, launch, gap)
     assert one_by_one == pytest.approx(schedule(tasks)[-1].end)
@@ -178,11 +179,11 @@ def test_graph_times_are_modelled_without_a_gpu(monkeypatch):
 
 def test_times_and_numbers_that_cannot_be_are_refused():
     with pytest.raises(BadInput, match=r"kernels is \[1.0, -1.0\]"):
-        gl.perf.launch_bound([1.0, -1.0])
+        gl.perf.launch_bound([1.0, -1.0], 1, 1)
     with pytest.raises(BadInput, match="kernels is"):
-        gl.perf.launch_bound([])
+        gl.perf.launch_bound([], 1, 1)
     with pytest.raises(BadInput, match="gap is -1"):
-        gl.perf.launch_bound([1.0], gap=-1)
+        gl.perf.launch_bound([1.0], 1, -1)
     with pytest.raises(BadInput, match="kernels is 0"):
         gl.perf.graph_times(0, 10)
     with pytest.raises(BadInput, match="program is 3"):

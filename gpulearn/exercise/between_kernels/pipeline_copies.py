@@ -12,7 +12,7 @@ from gpulearn import cuda
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.between_kernels import trial
-from gpulearn.exercise.between_kernels.trial import GPU, Ran
+from gpulearn.exercise.between_kernels.trial import GPU, SeenProgram
 from gpulearn.kernels.indexing import blocks_for
 from gpulearn.kernels.overlap import pipeline_copies
 from gpulearn.kernels.populations import AFTER_SEASONS, after_seasons
@@ -70,7 +70,7 @@ def best() -> float:
     return line.makespan
 
 
-def demand(answer: Answer, outcomes: Sequence[Ran]) -> str | None:
+def demand(answer: Answer, outcomes: Sequence[SeenProgram]) -> str | None:
     """The largest case is done about as soon as by the solution."""
     last = outcomes[-1]
     assert last.timeline is not None

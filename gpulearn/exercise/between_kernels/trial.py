@@ -21,7 +21,7 @@ from gpulearn.simt.host import api
 from gpulearn.simt.host.dispatcher import Kernel
 from gpulearn.simt.host.work.operations import record_work
 
-__all__ = ["GPU", "Ran", "alike", "difference", "run_with"]
+__all__ = ["GPU", "SeenProgram", "alike", "difference", "run_with"]
 
 GPU = "T4"
 WORKS = ("copy-in", "copy-out", "kernel")
@@ -29,7 +29,7 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class Ran:
+class SeenProgram:
     """What a program did.
 
     Attributes:
@@ -63,7 +63,7 @@ class Ran:
 
 def run_with(
     arguments: Callable[[Case], tuple[list[Array], tuple[Any, ...]]], counters: bool
-) -> Callable[[Answer, Case], Ran]:
+) -> Callable[[Answer, Case], SeenProgram]:
     """How an answer is tried.
 
     Args:
@@ -72,7 +72,7 @@ def run_with(
         counters: whether kernels are counted, so that the times can be modelled.
     """
 
-    def run(answer: Answer, case: Case) -> Ran:
+    def run(answer: Answer, case: Case) -> SeenProgram:
         arrays, more = arguments(case)
         pinned = []
         for array in arrays:
@@ -81,7 +81,11 @@ def run_with(
         pinned[-1][...] = poison(pinned[-1].dtype)
         with warnings.catch_warnings(), record_work(counters=counters) as work:
             warnings.simplefilter("ignore", SimtWarning)  # what is wrong is seen in the result
-            machines(answer)(*pinned, *more)
+            try:
+                machines(answer)(*pinned, *more)
+            except BaseException:
+                api.synchronize()  # what it has asked for needs its arrays
+                raise
             out = pinned[-1].copy()
         streams: dict[int, int] = {}
         asked = tuple(
@@ -98,7 +102,7 @@ def run_with(
         pageable = any(one.pinned is False for one in work)
         race = str(work.findings[0]) if work.findings else ""
         line = modelled(work, GPU) if counters else None
-        return Ran(out, pinned[-1].copy(), race, asked, default, pageable, line, case.label)
+        return SeenProgram(out, pinned[-1].copy(), race, asked, default, pageable, line, case.label)
 
     return run
 
@@ -123,7 +127,7 @@ def machines(answer: Answer) -> Answer:
 
 def difference(got: Any, expected: Array) -> str | None:
     """What is wrong with what a program did, in one sentence, or None."""
-    assert isinstance(got, Ran)
+    assert isinstance(got, SeenProgram)
     if got.race:
         return got.race
     if compare.arrays(got.out, expected):
@@ -139,7 +143,7 @@ def difference(got: Any, expected: Array) -> str | None:
 
 def alike(one: Any, other: Any) -> bool:
     """Whether two programs asked for the same, in the same order, and left the same."""
-    if not isinstance(one, Ran) or not isinstance(other, Ran):
+    if not isinstance(one, SeenProgram) or not isinstance(other, SeenProgram):
         return False
     return one.asked == other.asked and all(
         compare.arrays(a, b) is None for a, b in ((one.out, other.out), (one.later, other.later))

@@ -11,7 +11,7 @@ from gpulearn import cuda
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.between_kernels import trial
-from gpulearn.exercise.between_kernels.trial import Ran
+from gpulearn.exercise.between_kernels.trial import SeenProgram
 from gpulearn.kernels.indexing import blocks_for
 from gpulearn.kernels.overlap import wait_for_event
 from gpulearn.kernels.vectors import vector_add
@@ -54,7 +54,7 @@ def arguments(case: Case) -> tuple[list[Any], tuple[Any, ...]]:
     return [a, b, np.empty_like(a)], ()
 
 
-def demand(answer: Answer, outcomes: Sequence[Ran]) -> str | None:
+def demand(answer: Answer, outcomes: Sequence[SeenProgram]) -> str | None:
     """The host waits once, for the end."""
     waits = max(one.waits for one in outcomes)
     if not waits:
