@@ -262,7 +262,7 @@ def _issue(
     # results that go to pageable memory: such copies block the host
     waits |= len(marshalled.back) > sum(HostMemory(a).pinned for a in marshalled.hosts)
     accesses = [
-        Access(name, "store" if written else "load", of_view(view))
+        Access(name, "store" if written else "load", of_view(view), view.allocation)
         for name, view, written in arrays
     ]
     grid, block = prepared.shape

@@ -80,7 +80,9 @@ class WorkQueue:
 
     def direct(self, stream: Any) -> bool:
         """Whether work on a stream may be carried out at once: nothing waits, nobody records."""
-        return not self._unseen and not recording() and number_of(stream) == DEFAULT
+        if self._unseen or recording():
+            return False
+        return (type(stream) is int and stream == 0) or number_of(stream) == DEFAULT
 
     def issue(
         self, kind: str, stream: Any, action: Action, *,
@@ -177,7 +179,8 @@ class WorkQueue:
                 for key, line in self._lines.items()
                 if line.last is not None and (everything or key == clock_key(number))
             ]
-            self._note_wait(number, stream, last)
+            where = place()
+            self._note_wait(number, self._label(number, stream, where), last, where)
             self._wait_for([t for t in self._unseen if everything or t.stream == clock_key(number)])
 
     def wait_for(self, task: Task | None) -> None:
@@ -189,7 +192,10 @@ class WorkQueue:
         with self._lock:
             self._not_inside()
             tasks = [] if task is None else [task]
-            self._note_wait(tasks[0].operation.stream if tasks else DEFAULT, None, tasks)
+            number, name = DEFAULT, _NAMED[DEFAULT]
+            if task is not None:
+                number, name = task.operation.stream, task.operation.stream_name
+            self._note_wait(number, name, tasks, place())
             self._wait_for([t for t in tasks if not t.seen])
 
     def progress(self, task: Task) -> bool:
@@ -242,18 +248,15 @@ class WorkQueue:
         ours = number <= PER_THREAD + self._made
         return name or (f"stream {number - PER_THREAD}" if ours else f"external stream {number}")
 
-    def _note_wait(self, number: int, stream: Any, last: Sequence[Task]) -> None:
-        if not recording():
-            return
-        where = place()
-        label = self._label(number, stream, where)
-        operation = StreamOperation(
-            "synchronise", number, label, host_waits=True, line=where.line, text=where.text
-        )
-        task = Task(operation, where, nothing, (), None)
-        self._record(task, [*(t.number for t in last), self._waited])
+    def _note_wait(self, number: int, name: str, last: Sequence[Task], where: Place) -> None:
+        if recording():
+            operation = StreamOperation(
+                "synchronise", number, name, host_waits=True, line=where.line, text=where.text
+            )
+            task = Task(operation, where, nothing, (), None)
+            self._record(task, [*(t.number for t in last), self._waited])
+            self._waited = task.number
         where.forget()
-        self._waited = task.number
 
     def _wait_for(self, tasks: Sequence[Task]) -> None:
         tasks = list(tasks)

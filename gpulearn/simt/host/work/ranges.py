@@ -23,12 +23,13 @@ Ranges = Array  # (n, 2) int64: first byte and the one after the last, ascending
 class Access:
     """Memory that an operation reads, writes or changes by atomics, at addresses of this process.
 
-    `kind` is "load", "store" or "atomic".
+    `kind` is "load", "store" or "atomic"; `memory` keeps anybody else from getting the memory.
     """
 
     name: str
     kind: str
     ranges: Ranges
+    memory: object
 
     @property
     def verb(self) -> str:
@@ -120,5 +121,5 @@ class TouchedBytes(Observer):
         for (allocation, kind), (name, grain, table) in self._tables.items():
             edges = np.flatnonzero(np.diff(table, prepend=False, append=False))
             ranges = allocation.device_pointer + grain * edges.reshape(-1, 2)
-            found.append(Access(name, kind, ranges))
+            found.append(Access(name, kind, ranges, allocation))
         return found
