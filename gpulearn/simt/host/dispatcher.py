@@ -21,8 +21,14 @@ from gpulearn.simt.frontend.typecheck import argument_types, declare
 from gpulearn.simt.host.arguments import marshal
 from gpulearn.simt.host.overloads import Overload, asking, check_options, error_for
 from gpulearn.simt.host.settings import listeners
-from gpulearn.simt.host.work.launches import PreparedLaunch, launch_now, put_on_stream, run, tell
-from gpulearn.simt.host.work.operations import recording
+from gpulearn.simt.host.work.launches import (
+    PreparedLaunch,
+    counted,
+    launch_now,
+    put_on_stream,
+    run,
+    tell,
+)
 from gpulearn.simt.host.work.queue import work_queue
 
 __all__ = ["Configured", "Kernel", "jit", "run", "tell"]
@@ -58,12 +64,11 @@ class Configured:
         """
         function = self.kernel.py_func
         detail = any(one.wants_detail(function) for one in listeners())
-        direct = work_queue.direct(self.stream)
         prepared = PreparedLaunch(
             self.kernel, self.grid, self.block, args, self.sharedmem, named=named,
-            xray=detail or (not direct and any(one.counters for one in recording())),
+            xray=detail or counted(self.stream),
         )  # fmt: skip
-        if direct:
+        if work_queue.direct(self.stream):
             launch_now(function, prepared)
         else:
             put_on_stream(function, self.kernel, prepared, self.stream)

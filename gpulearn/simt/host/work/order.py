@@ -17,8 +17,8 @@ from gpulearn.simt.host.work.places import Place
 from gpulearn.simt.host.work.ranges import Access
 
 __all__ = [
-    "ALL", "DEFAULT", "PER_THREAD", "Action", "Clock", "IssueOrder", "Task", "clock_key", "in_order",
-    "merge", "nothing", "number_of",
+    "ALL", "DEFAULT", "PER_THREAD", "Action", "Clock", "IssueOrder", "Task", "clock_key",
+    "in_order", "merge", "nothing", "number_of",
 ]  # fmt: skip
 
 DEFAULT, PER_THREAD, ALL = 0, 2, -1  # numbers of streams; those that are made have the next

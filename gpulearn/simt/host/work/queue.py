@@ -45,7 +45,7 @@ from gpulearn.simt.host.work.order import (
 from gpulearn.simt.host.work.pinned import HostMemory
 from gpulearn.simt.host.work.places import Place, place
 from gpulearn.simt.host.work.ranges import Access, conflict, of_array, overlap
-from gpulearn.simt.host.work.stream_races import Told, changed, freed, race, tell_races
+from gpulearn.simt.host.work.stream_races import Told, changed, freed, race
 
 __all__ = ["WorkQueue", "work_queue"]
 
@@ -67,7 +67,7 @@ class WorkQueue:
         self._count = 0
         self._draws = 0
         self._busy = False  # in an operation
-        self._told: Told = Told()
+        self._told = Told()
         self._made = 0
 
     def new_stream(self) -> int:
@@ -126,7 +126,7 @@ class WorkQueue:
                 pending = [t for t in self._unseen if not t.done]
                 if len(pending) > LONGEST:
                     self._demand(pending[:1])
-                    self._tell()
+                    self._told.tell()
             return task
 
     def _order(self, task: Task, number: int, after: Sequence[Task]) -> list[int]:
@@ -210,7 +210,7 @@ class WorkQueue:
                 self._see([task])
                 return True
             self._demand([task])
-            self._tell()
+            self._told.tell()
             return False
 
     def unpin(self, array: Any) -> None:
@@ -227,7 +227,7 @@ class WorkQueue:
                 if not t.done and t.host is not None and overlap(of_array(t.host.array), ranges)
             ]
             for task in using:
-                self._told.add(freed(task, "unpinned"))
+                self._told.add(freed(task, "unpinned"), task.place)
             self._wait_for(using)
 
     def finish(self) -> None:
@@ -264,7 +264,7 @@ class WorkQueue:
             self._demand([t for t in tasks if not t.done])
             self._see(tasks)
         finally:
-            self._tell()
+            self._told.tell()
 
     def _see(self, tasks: Iterable[Task]) -> None:
         """The host knows that these are done, and all before them."""
@@ -300,10 +300,10 @@ class WorkQueue:
         host, action = task.host, task.action
         if host is not None and task.accesses and host.pinned:
             if host.freed:
-                self._told.add(freed(task))
+                self._told.add(freed(task), task.place)
                 poison(host.array.ravel(order="K"))  # others may have the memory by now
             elif host.changed:
-                self._told.add(changed(task))
+                self._told.add(changed(task), task.place)
         self._busy = True
         try:
             if action is not None:
@@ -319,7 +319,8 @@ class WorkQueue:
             self._remember_again(task, host)
         for other in task.rivals:
             if other.done:
-                self._told.add(race(*sorted((task, other), key=lambda t: t.number)))
+                first, second = sorted((task, other), key=lambda t: t.number)
+                self._told.add(race(first, second), second.place)
         task.host = None
 
     def _remember_again(self, task: Task, written: HostMemory) -> None:
@@ -335,10 +336,6 @@ class WorkQueue:
         for task in self._unseen:
             task.done, task.action, task.after = True, None, []
         self._see(self._unseen)
-
-    def _tell(self) -> None:
-        found, self._told = self._told.findings, Told()
-        tell_races(found)
 
     def _not_inside(self) -> None:
         if self._busy:
