@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from gpulearn.simt.core.findings import Finding, FindingLog
 from gpulearn.simt.host.settings import listeners
@@ -52,28 +52,35 @@ def _what(operation: StreamOperation) -> str:
     return copies.get(operation.kind, "the copy on the device")
 
 
-def changed(racer: Any) -> Finding:
+def _host_name(racer: Racer) -> str:
+    """What the program calls the host's array of a copy."""
+    inward = racer.operation.kind == "copy-in"
+    sides = [access.name for access in racer.accesses if (access.kind == "load") == inward]
+    return (sides and sides[0]) or "the host array"
+
+
+def changed(racer: Racer) -> Finding:
     """The host has written to pinned memory while a copy from or to it was under way."""
     operation = racer.operation
-    name = operation.name or "the host array"
+    name = _host_name(racer)
     message = (
         f"{name} was changed by the host after line {operation.line} had handed it to a copy on "
         f"{operation.stream_name}, and before the copy was done: its memory is pinned, so the "
         f"call does not wait; wait first, with {operation.stream_name}.synchronize()"
     )
-    return Finding(KIND, operation.line, message, array=operation.name or None)
+    return Finding(KIND, operation.line, message, array=name)
 
 
-def freed(racer: Any, how: str = "freed") -> Finding:
+def freed(racer: Racer, how: str = "freed") -> Finding:
     """The host has let go of pinned memory while a copy from or to it was under way."""
     operation = racer.operation
-    name = operation.name or "the host array"
+    name = _host_name(racer)
     message = (
         f"{name} was {how} by the host after line {operation.line} had handed it to a copy on "
         f"{operation.stream_name}, and before the copy was done: keep it until after "
         f"{operation.stream_name}.synchronize()"
     )
-    return Finding(KIND, operation.line, message, array=operation.name or None)
+    return Finding(KIND, operation.line, message, array=name)
 
 
 class Told:
