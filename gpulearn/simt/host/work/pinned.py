@@ -41,7 +41,7 @@ def pinned_empty(shape: Any, dtype: Any, order: Any) -> Array:
     memory = made.reshape(-1, order="A").view(np.uint8)
     # a view refers to the array at the end of a chain of arrays: to what is given, therefore, if
     # no array lies below it
-    buffer = (ctypes.c_uint8 * made.nbytes).from_buffer(memory.data)
+    buffer: Any = (ctypes.c_uint8 * made.nbytes).from_buffer(memory.data)
     given: Array = np.ndarray(made.shape, made.dtype, buffer, 0, made.strides)
     region = _Region(*_span(made), None, memory)
     region.owner = ref(given, lambda _: _regions.remove(region))
