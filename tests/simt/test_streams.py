@@ -16,7 +16,7 @@ from gpulearn import cuda
 from gpulearn.errors import BadInput, KernelError
 from gpulearn.simt.core.findings import SimtWarning
 from gpulearn.simt.host.work.operations import record_work
-from gpulearn.simt.host.work.queue import work_queue
+from gpulearn.simt.host.work.queue import LONGEST, work_queue
 
 N = 64
 
@@ -533,9 +533,11 @@ def test_the_record_of_a_program() -> None:
     assert work.findings == []
 
 
-def test_long_queues_do_not_grow_without_end() -> None:
-    stream, device = cuda.stream(), on_device(0)
-    for _ in range(1500):
+def test_a_queue_that_is_full_makes_the_host_wait() -> None:
+    stream, target, device = cuda.stream(), pinned(0), on_device(1)
+    device.copy_to_host(target, stream=stream)
+    for _ in range(LONGEST):
         device.copy_to_device(device, stream=stream)
+    assert (target == 1).all()
     cuda.synchronize()
     assert work_queue.direct(0)

@@ -47,12 +47,12 @@ from gpulearn.simt.host.work.places import Place, place
 from gpulearn.simt.host.work.ranges import Access, conflict, of_array, overlap
 from gpulearn.simt.host.work.stream_races import Told, changed, freed, race
 
-__all__ = ["WorkQueue", "work_queue"]
+__all__ = ["LONGEST", "WorkQueue", "work_queue"]
 
 _NAMED = {
     ALL: "all streams", DEFAULT: "the default stream", PER_THREAD: "the per-thread default stream"
 }  # fmt: skip
-LONGEST = 1000  # operations that wait; a GPU's queues are bounded too, and then the host waits
+LONGEST = 1000  # operations; a GPU's queues are bounded too, and a host that fills one waits
 
 
 class WorkQueue:
@@ -122,18 +122,15 @@ class WorkQueue:
             if waits:
                 self._wait_for([task])
                 self._waited = task.number
-            else:
-                pending = [t for t in self._unseen if not t.done]
-                if len(pending) > LONGEST:
-                    self._demand(pending[:1])
-                    self._told.tell()
+            elif len(self._unseen) > LONGEST:
+                self._wait_for(self._unseen[: LONGEST // 10])
             return task
 
     def _order(self, task: Task, number: int, after: Sequence[Task]) -> list[int]:
         """Gives an operation its clock; the numbers of those it comes after."""
         key = clock_key(number)
         line = self._lines.setdefault(key, IssueOrder())
-        clock = dict(self._host)
+        clock: Clock = {}  # what the host has waited for need not be in it: nobody asks for that
         lines = self._lines.values() if key == DEFAULT else [line, self._lines.get(DEFAULT, line)]
         previous = [*after]
         for one in lines:
@@ -172,7 +169,8 @@ class WorkQueue:
         with self._lock:
             self._not_inside()
             number = ALL if stream is ALL else number_of(stream)
-            # as any action on it, waiting for the legacy default stream first waits for all
+            # cuStreamSynchronize "uses standard default stream semantics": as before any action
+            # on the legacy default stream, all other streams are waited for
             everything = number in (ALL, DEFAULT)
             last = [
                 line.last

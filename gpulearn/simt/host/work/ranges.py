@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 Ranges = Array  # (n, 2) int64: first byte and the one after the last, ascending and apart
 
 
-@dataclass(frozen=True)
+@dataclass
 class Access:
     """Memory that an operation reads, writes or changes by atomics, at addresses of this process.
 
@@ -30,6 +30,16 @@ class Access:
     kind: str
     ranges: Ranges
     memory: object
+
+    def __post_init__(self) -> None:
+        self.span = (
+            (int(self.ranges[0, 0]), int(self.ranges[-1, 1])) if len(self.ranges) else (0, 0)
+        )
+
+    def meets(self, other: Access) -> bool:
+        """Whether both touch a byte."""
+        (low, high), (start, end) = self.span, other.span
+        return low < end and start < high and overlap(self.ranges, other.ranges)
 
     @property
     def verb(self) -> str:
@@ -53,7 +63,7 @@ def conflict(one: Sequence[Access], other: Sequence[Access]) -> tuple[Access, Ac
     for a in one:
         for b in other:
             alike = a.kind == b.kind and a.kind != "store"
-            if not alike and overlap(a.ranges, b.ranges):
+            if not alike and a.meets(b):
                 return a, b
     return None
 
