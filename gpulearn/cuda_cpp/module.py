@@ -298,13 +298,6 @@ class CppLaunch(Configured):
         given: Any = kernel
         super().__init__(given, configuration)
         self.cpp = kernel
-        if type(self.stream) is int and self.stream != 0:
-            raise BadLaunch(
-                f"{kernel.__name__}[grid, block, stream, shared_bytes]: the third value is a "
-                f"stream, and {self.stream} is none: write "
-                f"{kernel.__name__}[{configuration[0]}, {configuration[1]}, 0, {self.stream}] "
-                "for bytes of shared memory"
-            )
 
     def __call__(self, *args: Any, **named: Any) -> None:
         """Launches the kernel.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -180,6 +181,17 @@ def test_the_per_thread_default_stream_waits_for_the_legacy_one_and_for_no_other
     with pytest.warns(SimtWarning, match="double of line .* on the per-thread default stream"):
         cuda.synchronize()
     assert (out.copy_to_host() == 8).all()  # not 16
+
+
+def test_each_thread_has_a_default_stream_of_its_own() -> None:
+    device = on_device(1)
+    own = double[1, N, cuda.per_thread_default_stream()]
+    own(device)
+    other = threading.Thread(target=own, args=(device,))
+    other.start()
+    other.join()
+    with pytest.warns(SimtWarning, match="nothing says which comes first"):
+        cuda.synchronize()
 
 
 def test_a_launch_without_a_stream_runs_at_once() -> None:
@@ -436,6 +448,14 @@ def test_what_is_no_launch_is_refused_where_it_is_written() -> None:
     with pytest.raises(KernelError, match="2,048 threads|1,024"):
         double[1, 2048, stream](on_device(1))
     assert work_queue.direct(0)
+
+
+def test_a_number_is_no_stream() -> None:
+    with pytest.raises(TypeError, match=r"third value is a stream, and 16 is none.*2, 32, 0, 16\]"):
+        double[2, 32, 16]
+    for call in (on_device(1).copy_to_host, cuda.event().record, cuda.event().wait):
+        with pytest.raises(TypeError, match=r"7 is no stream: make one with stream = cuda.stream"):
+            call(stream=7)
 
 
 def test_unchecked_work_keeps_its_order_and_is_not_looked_at() -> None:

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from gpulearn.errors import BadInput
-from gpulearn.simt.host.work.operations import recording
 from gpulearn.simt.host.work.order import DEFAULT, PER_THREAD, Task, nothing
 from gpulearn.simt.host.work.queue import work_queue
 
@@ -133,7 +132,7 @@ class Event:
     def wait(self, stream: Any = 0) -> None:
         """Makes what is put on a stream from here on wait for the event, as last recorded."""
         after = [] if self._task is None or self._task.seen else [self._task]
-        if after or recording():
+        if after or not work_queue.direct(stream):
             work_queue.issue("wait", stream, nothing, after=after)
 
     def elapsed_time(self, evtend: Event) -> float:
