@@ -4,7 +4,7 @@ A folder may use those below it, never one above:
 
 | folder | what it holds |
 |---|---|
-| `host` | `numba.cuda`'s API: launches, device arrays, streams, ufuncs; `xray`; `host.work`: what waits, and its order |
+| `host` | `numba.cuda`'s API: launches, device arrays, ufuncs; `xray`; `work/` on streams |
 | `report` | what a launch left: text, HTML, JSON |
 | `compiled` | unchecked launches that take long, by Numba's CPU compiler |
 | `frontend` | a kernel's source, checked by Numba, translated into a program |

@@ -21,8 +21,15 @@ from gpulearn.simt.frontend.typecheck import argument_types, declare
 from gpulearn.simt.host.arguments import marshal
 from gpulearn.simt.host.overloads import Overload, asking, check_options, error_for
 from gpulearn.simt.host.settings import listeners
-from gpulearn.simt.host.work.launches import PreparedLaunch, launch_now, put_on_stream, run, tell
-from gpulearn.simt.host.work.operations import recording
+from gpulearn.simt.host.streams import Stream
+from gpulearn.simt.host.work.launches import (
+    PreparedLaunch,
+    counted,
+    launch_now,
+    put_on_stream,
+    run,
+    tell,
+)
 from gpulearn.simt.host.work.queue import work_queue
 
 __all__ = ["Configured", "Kernel", "jit", "run", "tell"]
@@ -48,6 +55,13 @@ class Configured:
         self.block = self.blockdim = triple(parts[1], "the block")
         self.stream = parts[2] if len(parts) > 2 else 0
         self.sharedmem = int(parts[3]) if len(parts) > 3 else 0
+        if self.stream and not isinstance(self.stream, Stream):
+            name = kernel.__name__
+            raise BadLaunch(
+                f"{name}[grid, block, stream, bytes]: the third value is a stream, and "
+                f"{shown(self.stream)} is none: write {name}[{parts[0]}, {parts[1]}, 0, "
+                f"{shown(self.stream)}] for bytes of shared memory, cuda.stream() for a stream"
+            )
 
     def __call__(self, *args: Any, **named: Any) -> None:
         """Launches the kernel; like Numba's, it takes its arguments by position.
@@ -58,12 +72,11 @@ class Configured:
         """
         function = self.kernel.py_func
         detail = any(one.wants_detail(function) for one in listeners())
-        direct = work_queue.direct(self.stream)
         prepared = PreparedLaunch(
             self.kernel, self.grid, self.block, args, self.sharedmem, named=named,
-            xray=detail or (not direct and any(one.counters for one in recording())),
+            xray=detail or counted(self.stream),
         )  # fmt: skip
-        if direct:
+        if work_queue.direct(self.stream):
             launch_now(function, prepared)
         else:
             put_on_stream(function, self.kernel, prepared, self.stream)

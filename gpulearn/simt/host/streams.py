@@ -131,9 +131,8 @@ class Event:
 
     def wait(self, stream: Any = 0) -> None:
         """Makes what is put on a stream from here on wait for the event, as last recorded."""
-        task = self._task
-        if not work_queue.direct(stream):
-            after = [] if task is None or task.seen else [task]
+        after = [] if self._task is None or self._task.seen else [self._task]
+        if after or not work_queue.direct(stream):
             work_queue.issue("wait", stream, nothing, after=after)
 
     def elapsed_time(self, evtend: Event) -> float:

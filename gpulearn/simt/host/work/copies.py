@@ -46,9 +46,9 @@ def copy_in(part: Array, value: Any, stream: Any, owner: Any) -> None:
     where = place()
     theirs = where.name_of(value, source, source.base)
     name = _device_name(where, owner, theirs)
-    accesses = [Access(name, "store", of_array(part))]
+    accesses = [Access(name, "store", of_array(part), part)]
     if host.pinned:
-        accesses.append(Access(theirs, "load", of_array(source)))
+        accesses.append(Access(theirs, "load", of_array(source), host.array))
     work_queue.issue(
         "copy-in", stream, action, accesses=accesses, host=host, name=name, size=part.nbytes,
         waits=not stream, staged=not host.pinned, where=where,
@@ -67,10 +67,10 @@ def copy_out(target: Array, part: Array, stream: Any, owner: Any) -> None:
 
     where = place()
     name = _device_name(where, owner)
-    accesses = [Access(name, "load", of_array(part))]
+    accesses = [Access(name, "load", of_array(part), part)]
     if host.pinned:
         theirs = where.name_of(target, target.base)
-        accesses.append(Access(theirs, "store", of_array(host.array)))
+        accesses.append(Access(theirs, "store", of_array(host.array), host.array))
     work_queue.issue(
         "copy-out", stream, action, accesses=accesses, host=host, name=name, size=part.nbytes,
         waits=not (stream and host.pinned), where=where,
@@ -92,7 +92,10 @@ def copy_on_device(
 
     where = place()
     name, theirs = _device_name(where, owner), where.name_of(other, other.gpu_data)
-    accesses = [Access(name, "store", of_array(part)), Access(theirs, "load", of_array(source))]
+    accesses = [
+        Access(name, "store", of_array(part), part),
+        Access(theirs, "load", of_array(source), source),
+    ]
     work_queue.issue(
         "copy-on-device", stream, action, accesses=accesses, name=name, size=part.nbytes,
         waits=waits, where=where,

@@ -12,6 +12,7 @@ import numpy as np
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.limits import check_shape
 from gpulearn.simt.core.memory import View, views
+from gpulearn.simt.core.program import MachineProgram
 from gpulearn.simt.frontend.typecheck import argument_types
 from gpulearn.simt.host.arguments import Marshalled, by_position, marshal
 from gpulearn.simt.host.overloads import error_for
@@ -52,6 +53,20 @@ class Prepared(Protocol):
 
     def carry_out(self, observers: Sequence[Observer] = ()) -> Outcome:
         """The report, and the finding that stopped it if any did."""
+
+
+def arrays_of(program: MachineProgram, values: Sequence[Any]) -> list[tuple[str, View, bool]]:
+    """The arrays that a kernel reaches: what it calls each, and whether it may write it."""
+    given = zip(program.source.parameters, values, strict=True)
+    return [
+        *((name, v, name in program.written_parameters) for name, a in given for v in views(a)),
+        *((v.name, v, True) for v in program.captured),
+    ]
+
+
+def counted(stream: Any) -> bool:
+    """Whether a record wants the counters of a launch on a stream."""
+    return not work_queue.direct(stream) and any(one.counters for one in recording())
 
 
 def tell(report: Report) -> None:
@@ -137,12 +152,7 @@ class PreparedLaunch:
     def arrays(self) -> list[tuple[str, View, bool]]:
         """Name, array, whether the kernel may write it."""
         assert self.marshalled is not None
-        program, source = self._overload.program, self._overload.program.source
-        given = zip(source.parameters, self.marshalled.values, strict=True)
-        return [
-            *((name, v, name in program.written_parameters) for name, a in given for v in views(a)),
-            *((v.name, v, True) for v in program.captured),
-        ]
+        return arrays_of(self._overload.program, self.marshalled.values)
 
     def carry_out(self, observers: Sequence[Observer] = ()) -> Outcome:
         """The report, and the finding that stopped the launch if any did."""
@@ -195,8 +205,8 @@ class PreparedLaunch:
         return result
 
 
-def launch_now(function: Callable[..., Any], prepared: Prepared) -> None:
-    """Carries a launch out, and tells of it.
+def launch_now(function: Callable[..., Any] | None, prepared: Prepared) -> None:
+    """Carries a launch out, and tells of it: listeners too, where it has a function of Python's.
 
     Raises:
         KernelError: the kernel cannot go on.
@@ -205,16 +215,17 @@ def launch_now(function: Callable[..., Any], prepared: Prepared) -> None:
     _end(function, report, stopped)
 
 
-def _end(function: Callable[..., Any], report: Report, stopped: Finding | None) -> None:
-    for one in listeners():
-        one.hear(function, report)
+def _end(function: Callable[..., Any] | None, report: Report, stopped: Finding | None) -> None:
+    if function is not None:
+        for one in listeners():
+            one.hear(function, report)
     if stopped is not None:
         raise error_for(replace(stopped), report) from None
     tell(report)
 
 
 def put_on_stream(
-    function: Callable[..., Any], kernel: Any, prepared: Prepared, stream: Any
+    function: Callable[..., Any] | None, kernel: Any, prepared: Prepared, stream: Any
 ) -> None:
     """Puts a launch on a stream.
 
@@ -262,7 +273,7 @@ def _issue(
     # results that go to pageable memory: such copies block the host
     waits |= len(marshalled.back) > sum(HostMemory(a).pinned for a in marshalled.hosts)
     accesses = [
-        Access(name, "store" if written else "load", of_view(view))
+        Access(name, "store" if written else "load", of_view(view), view.allocation)
         for name, view, written in arrays
     ]
     grid, block = prepared.shape

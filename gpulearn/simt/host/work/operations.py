@@ -35,7 +35,7 @@ class StreamOperation:
             from pageable memory on a stream, when its bytes have been staged.
         after: the indices, in the record, of operations that it must come after: the one before
             it on its stream, an event, the rule of the default stream, what the host waited for.
-            Those that come before these are not repeated.
+            What comes before one of these may be left out.
         line: of the program, where it was asked for; `text` is that line.
         kernel, grid, block, arguments: of a kernel; `arguments` are dtype and shape by name.
         report: of a kernel that has been carried out; with counters if they were asked for.

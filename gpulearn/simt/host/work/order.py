@@ -11,14 +11,15 @@ from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import Any
 
+from gpulearn.errors import BadCall
 from gpulearn.simt.host.work.operations import StreamOperation
 from gpulearn.simt.host.work.pinned import HostMemory
 from gpulearn.simt.host.work.places import Place
 from gpulearn.simt.host.work.ranges import Access
 
 __all__ = [
-    "ALL", "DEFAULT", "PER_THREAD", "Action", "Clock", "IssueOrder", "Task", "clock_key", "in_order", "merge",
-    "nothing", "number_of",
+    "ALL", "DEFAULT", "PER_THREAD", "Action", "Clock", "IssueOrder", "Task", "clock_key",
+    "in_order", "merge", "nothing", "number_of",
 ]  # fmt: skip
 
 DEFAULT, PER_THREAD, ALL = 0, 2, -1  # numbers of streams; those that are made have the next
@@ -28,7 +29,13 @@ Action = Callable[["Task"], list[Access] | None]  # gives what was touched, if t
 
 
 def number_of(stream: Any) -> int:
-    """The number of a stream; no stream is the default stream."""
+    """The number of a stream; no stream is the default stream.
+
+    Raises:
+        BadCall: it is another number than 0.
+    """
+    if isinstance(stream, int) and stream:
+        raise BadCall(f"{stream!r} is no stream: make one with stream = cuda.stream()")
     number = int(stream or DEFAULT)
     return DEFAULT if number == 1 else number  # 1 is its other name
 

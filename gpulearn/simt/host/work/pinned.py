@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import zlib
 from typing import Any
 from weakref import ref
@@ -38,8 +39,10 @@ def pinned_empty(shape: Any, dtype: Any, order: Any) -> Array:
     if not made.size:
         return made
     memory = made.reshape(-1, order="A").view(np.uint8)
-    # a view refers to the array at the end of the chain, which is to be the one that is given
-    given: Array = np.ndarray(made.shape, made.dtype, memory.data, 0, made.strides)
+    # a view refers to the array at the end of a chain of arrays: to what is given, therefore, if
+    # no array lies below it
+    buffer: Any = (ctypes.c_uint8 * made.nbytes).from_buffer(memory.data)
+    given: Array = np.ndarray(made.shape, made.dtype, buffer, 0, made.strides)
     region = _Region(*_span(made), None, memory)
     region.owner = ref(given, lambda _: _regions.remove(region))
     _regions.append(region)

@@ -45,14 +45,14 @@ from gpulearn.simt.host.work.order import (
 from gpulearn.simt.host.work.pinned import HostMemory
 from gpulearn.simt.host.work.places import Place, place
 from gpulearn.simt.host.work.ranges import Access, conflict, of_array, overlap
-from gpulearn.simt.host.work.stream_races import Told, changed, freed, race, tell_races
+from gpulearn.simt.host.work.stream_races import Told, changed, freed, race
 
-__all__ = ["WorkQueue", "work_queue"]
+__all__ = ["LONGEST", "WorkQueue", "work_queue"]
 
 _NAMED = {
     ALL: "all streams", DEFAULT: "the default stream", PER_THREAD: "the per-thread default stream"
 }  # fmt: skip
-LONGEST = 1000  # operations that wait; a GPU's queues are bounded too, and then the host waits
+LONGEST = 1000  # operations; a GPU's queues are bounded too, and a host that fills one waits
 
 
 class WorkQueue:
@@ -67,7 +67,7 @@ class WorkQueue:
         self._count = 0
         self._draws = 0
         self._busy = False  # in an operation
-        self._told: Told = Told()
+        self._told = Told()
         self._made = 0
 
     def new_stream(self) -> int:
@@ -80,7 +80,9 @@ class WorkQueue:
 
     def direct(self, stream: Any) -> bool:
         """Whether work on a stream may be carried out at once: nothing waits, nobody records."""
-        return not self._unseen and not recording() and number_of(stream) == DEFAULT
+        if self._unseen or recording():
+            return False
+        return (type(stream) is int and stream == 0) or number_of(stream) == DEFAULT
 
     def issue(
         self, kind: str, stream: Any, action: Action, *,
@@ -120,18 +122,15 @@ class WorkQueue:
             if waits:
                 self._wait_for([task])
                 self._waited = task.number
-            else:
-                pending = [t for t in self._unseen if not t.done]
-                if len(pending) > LONGEST:
-                    self._demand(pending[:1])
-                    self._tell()
+            elif len(self._unseen) > LONGEST:
+                self._wait_for(self._unseen[: LONGEST // 10])
             return task
 
     def _order(self, task: Task, number: int, after: Sequence[Task]) -> list[int]:
         """Gives an operation its clock; the numbers of those it comes after."""
         key = clock_key(number)
         line = self._lines.setdefault(key, IssueOrder())
-        clock = dict(self._host)
+        clock: Clock = {}  # what the host has waited for need not be in it: nobody asks for that
         lines = self._lines.values() if key == DEFAULT else [line, self._lines.get(DEFAULT, line)]
         previous = [*after]
         for one in lines:
@@ -170,14 +169,16 @@ class WorkQueue:
         with self._lock:
             self._not_inside()
             number = ALL if stream is ALL else number_of(stream)
-            # as any action on it, waiting for the legacy default stream first waits for all
+            # cuStreamSynchronize "uses standard default stream semantics": as before any action
+            # on the legacy default stream, all other streams are waited for
             everything = number in (ALL, DEFAULT)
             last = [
                 line.last
                 for key, line in self._lines.items()
                 if line.last is not None and (everything or key == clock_key(number))
             ]
-            self._note_wait(number, stream, last)
+            where = place()
+            self._note_wait(number, self._label(number, stream, where), last, where)
             self._wait_for([t for t in self._unseen if everything or t.stream == clock_key(number)])
 
     def wait_for(self, task: Task | None) -> None:
@@ -189,7 +190,10 @@ class WorkQueue:
         with self._lock:
             self._not_inside()
             tasks = [] if task is None else [task]
-            self._note_wait(tasks[0].operation.stream if tasks else DEFAULT, None, tasks)
+            number, name = DEFAULT, _NAMED[DEFAULT]
+            if task is not None:
+                number, name = task.operation.stream, task.operation.stream_name
+            self._note_wait(number, name, tasks, place())
             self._wait_for([t for t in tasks if not t.seen])
 
     def progress(self, task: Task) -> bool:
@@ -204,7 +208,7 @@ class WorkQueue:
                 self._see([task])
                 return True
             self._demand([task])
-            self._tell()
+            self._told.tell()
             return False
 
     def unpin(self, array: Any) -> None:
@@ -221,7 +225,7 @@ class WorkQueue:
                 if not t.done and t.host is not None and overlap(of_array(t.host.array), ranges)
             ]
             for task in using:
-                self._told.add(freed(task, "unpinned"))
+                self._told.add(freed(task, "unpinned"), task.place)
             self._wait_for(using)
 
     def finish(self) -> None:
@@ -242,18 +246,15 @@ class WorkQueue:
         ours = number <= PER_THREAD + self._made
         return name or (f"stream {number - PER_THREAD}" if ours else f"external stream {number}")
 
-    def _note_wait(self, number: int, stream: Any, last: Sequence[Task]) -> None:
-        if not recording():
-            return
-        where = place()
-        label = self._label(number, stream, where)
-        operation = StreamOperation(
-            "synchronise", number, label, host_waits=True, line=where.line, text=where.text
-        )
-        task = Task(operation, where, nothing, (), None)
-        self._record(task, [*(t.number for t in last), self._waited])
+    def _note_wait(self, number: int, name: str, last: Sequence[Task], where: Place) -> None:
+        if recording():
+            operation = StreamOperation(
+                "synchronise", number, name, host_waits=True, line=where.line, text=where.text
+            )
+            task = Task(operation, where, nothing, (), None)
+            self._record(task, [*(t.number for t in last), self._waited])
+            self._waited = task.number
         where.forget()
-        self._waited = task.number
 
     def _wait_for(self, tasks: Sequence[Task]) -> None:
         tasks = list(tasks)
@@ -261,7 +262,7 @@ class WorkQueue:
             self._demand([t for t in tasks if not t.done])
             self._see(tasks)
         finally:
-            self._tell()
+            self._told.tell()
 
     def _see(self, tasks: Iterable[Task]) -> None:
         """The host knows that these are done, and all before them."""
@@ -297,10 +298,10 @@ class WorkQueue:
         host, action = task.host, task.action
         if host is not None and task.accesses and host.pinned:
             if host.freed:
-                self._told.add(freed(task))
+                self._told.add(freed(task), task.place)
                 poison(host.array.ravel(order="K"))  # others may have the memory by now
             elif host.changed:
-                self._told.add(changed(task))
+                self._told.add(changed(task), task.place)
         self._busy = True
         try:
             if action is not None:
@@ -316,7 +317,8 @@ class WorkQueue:
             self._remember_again(task, host)
         for other in task.rivals:
             if other.done:
-                self._told.add(race(*sorted((task, other), key=lambda t: t.number)))
+                first, second = sorted((task, other), key=lambda t: t.number)
+                self._told.add(race(first, second), second.place)
         task.host = None
 
     def _remember_again(self, task: Task, written: HostMemory) -> None:
@@ -332,10 +334,6 @@ class WorkQueue:
         for task in self._unseen:
             task.done, task.action, task.after = True, None, []
         self._see(self._unseen)
-
-    def _tell(self) -> None:
-        found, self._told = self._told.findings, Told()
-        tell_races(found)
 
     def _not_inside(self) -> None:
         if self._busy:

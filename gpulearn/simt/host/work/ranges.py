@@ -19,16 +19,27 @@ Array = np.ndarray[Any, Any]
 Ranges = Array  # (n, 2) int64: first byte and the one after the last, ascending and apart
 
 
-@dataclass(frozen=True)
+@dataclass
 class Access:
     """Memory that an operation reads, writes or changes by atomics, at addresses of this process.
 
-    `kind` is "load", "store" or "atomic".
+    `kind` is "load", "store" or "atomic"; `memory` keeps anybody else from getting the memory.
     """
 
     name: str
     kind: str
     ranges: Ranges
+    memory: object
+
+    def __post_init__(self) -> None:
+        self.span = (
+            (int(self.ranges[0, 0]), int(self.ranges[-1, 1])) if len(self.ranges) else (0, 0)
+        )
+
+    def meets(self, other: Access) -> bool:
+        """Whether both touch a byte."""
+        (low, high), (start, end) = self.span, other.span
+        return low < end and start < high and overlap(self.ranges, other.ranges)
 
     @property
     def verb(self) -> str:
@@ -52,7 +63,7 @@ def conflict(one: Sequence[Access], other: Sequence[Access]) -> tuple[Access, Ac
     for a in one:
         for b in other:
             alike = a.kind == b.kind and a.kind != "store"
-            if not alike and overlap(a.ranges, b.ranges):
+            if not alike and a.meets(b):
                 return a, b
     return None
 
@@ -120,5 +131,5 @@ class TouchedBytes(Observer):
         for (allocation, kind), (name, grain, table) in self._tables.items():
             edges = np.flatnonzero(np.diff(table, prepend=False, append=False))
             ranges = allocation.device_pointer + grain * edges.reshape(-1, 2)
-            found.append(Access(name, kind, ranges))
+            found.append(Access(name, kind, ranges, allocation))
         return found

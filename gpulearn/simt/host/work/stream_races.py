@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from gpulearn.simt.core.findings import Finding, FindingLog
+from gpulearn.simt.host.settings import listeners
 from gpulearn.simt.host.work.operations import StreamOperation, recording
 from gpulearn.simt.host.work.places import Place, place
 from gpulearn.simt.host.work.ranges import Access, conflict
 
-__all__ = ["Racer", "Told", "changed", "freed", "race", "tell_races"]
+__all__ = ["Racer", "Told", "changed", "freed", "race"]
 
 KIND = "stream-race"
 
@@ -51,53 +52,61 @@ def _what(operation: StreamOperation) -> str:
     return copies.get(operation.kind, "the copy on the device")
 
 
-def changed(racer: Any) -> Finding:
+def _host_name(racer: Racer) -> str:
+    """What the program calls the host's array of a copy."""
+    inward = racer.operation.kind == "copy-in"
+    sides = [access.name for access in racer.accesses if (access.kind == "load") == inward]
+    return (sides and sides[0]) or "the host array"
+
+
+def changed(racer: Racer) -> Finding:
     """The host has written to pinned memory while a copy from or to it was under way."""
     operation = racer.operation
-    name = operation.name or "the host array"
+    name = _host_name(racer)
     message = (
         f"{name} was changed by the host after line {operation.line} had handed it to a copy on "
         f"{operation.stream_name}, and before the copy was done: its memory is pinned, so the "
         f"call does not wait; wait first, with {operation.stream_name}.synchronize()"
     )
-    return Finding(KIND, operation.line, message, array=operation.name or None)
+    return Finding(KIND, operation.line, message, array=name)
 
 
-def freed(racer: Any, how: str = "freed") -> Finding:
+def freed(racer: Racer, how: str = "freed") -> Finding:
     """The host has let go of pinned memory while a copy from or to it was under way."""
     operation = racer.operation
-    name = operation.name or "the host array"
+    name = _host_name(racer)
     message = (
         f"{name} was {how} by the host after line {operation.line} had handed it to a copy on "
         f"{operation.stream_name}, and before the copy was done: keep it until after "
         f"{operation.stream_name}.synchronize()"
     )
-    return Finding(KIND, operation.line, message, array=operation.name or None)
+    return Finding(KIND, operation.line, message, array=name)
 
 
 class Told:
-    """Findings that are on their way to whoever collects them; each pair of lines once."""
+    """Findings on their way to whoever collects them; each pair of lines once."""
 
     def __init__(self) -> None:
         self._log = FindingLog()
+        self._files: list[str] = []
 
-    def add(self, finding: Finding | None) -> None:
-        """A new finding, or one more of a kind that is known."""
+    def add(self, finding: Finding | None, where: Place) -> None:
+        """A new finding, or one more of a kind that is known; the file is that of a place."""
         if finding is not None:
-            key = finding.line, finding.other_line, finding.array, finding.message
+            key = where.file, finding.line, finding.message
             if not self._log.again(key):
                 self._log.add(key, finding)
+                self._files.append(where.file)
 
-    @property
-    def findings(self) -> list[Finding]:
-        """What was found."""
-        return self._log.findings
-
-
-def tell_races(findings: list[Finding]) -> None:
-    """Hands findings to the records that are being written, or warns where there is none."""
-    for record in recording():
-        record.findings += findings
-    if not recording():
-        for finding in findings:
-            place().warn(str(finding))
+    def tell(self) -> None:
+        """Hands them to the records that are being written, or warns where there is none."""
+        found, files = self._log.findings, self._files
+        self._log.clear()
+        self._files = []
+        for record in recording():
+            record.findings += found
+        for file, finding in zip(files, found, strict=True):
+            for one in listeners():
+                one.hear_race(file, finding)
+            if not recording():
+                place().warn(str(finding))
