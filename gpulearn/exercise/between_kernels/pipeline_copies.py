@@ -47,19 +47,14 @@ def cases() -> list[Case]:
     """One chunk, chunks that do not divide the values, a value each; a large one with a budget."""
     works = ((1000, 1), (1000, 3), (5, 5), (300, 7), (2**18, 4))
     rng = np.random.default_rng(7)
-    return [
-        Case(f"{n:,} values in {chunks} chunk{'s' * (chunks > 1)}", (rng.random(n), chunks))
-        for n, chunks in works
-    ]
+    made = []
+    for n, chunks in works:
+        label = f"{n:,} values in {chunks} chunk{'s' * (chunks > 1)}"
+        made.append(Case(label, (rng.random(n), np.zeros(n), chunks)))
+    return made
 
 
-def arguments(case: Case) -> tuple[list[Any], tuple[Any, ...]]:
-    """The values and room for the results."""
-    values, chunks = case.args
-    return [values, np.empty_like(values)], (chunks,)
-
-
-run = trial.run_with(arguments, counters=True)
+run = functools.partial(trial.run, counters=True)
 
 
 @functools.cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +20,7 @@ from gpulearn.simt.host import api
 from gpulearn.simt.host.dispatcher import Kernel
 from gpulearn.simt.host.work.operations import record_work
 
-__all__ = ["GPU", "SeenProgram", "alike", "difference", "run_with"]
+__all__ = ["GPU", "SeenProgram", "alike", "difference", "run"]
 
 GPU = "T4"
 WORKS = ("copy-in", "copy-out", "kernel")
@@ -61,50 +60,53 @@ class SeenProgram:
         return sum(one[3] for one in self.asked[: works[-1]]) if works else 0
 
 
-def run_with(
-    arguments: Callable[[Case], tuple[list[Array], tuple[Any, ...]]], counters: bool
-) -> Callable[[Answer, Case], SeenProgram]:
-    """How an answer is tried.
+def run(answer: Answer, case: Case, counters: bool = False) -> SeenProgram:
+    """Try an answer on a case, whose last array is the output.
 
     Args:
-        arguments: from a case the arrays, the output last, which come into pinned memory, and
-            what else the answer is given.
+        answer: the program; it is given the case's arrays in pinned memory.
+        case: what it is given.
         counters: whether kernels are counted, so that the times can be modelled.
     """
-
-    def run(answer: Answer, case: Case) -> SeenProgram:
-        arrays, more = arguments(case)
-        pinned = []
-        for array in arrays:
-            pinned.append(api.pinned_array(array.shape, array.dtype))
-            pinned[-1][...] = array
-        pinned[-1][...] = poison(pinned[-1].dtype)
-        with warnings.catch_warnings(), record_work(counters=counters) as work:
-            warnings.simplefilter("ignore", SimtWarning)  # what is wrong is seen in the result
-            try:
-                machines(answer)(*pinned, *more)
-            except BaseException:
-                api.synchronize()  # what it has asked for needs its arrays
-                raise
-            out = pinned[-1].copy()
-        streams: dict[int, int] = {}
-        asked = tuple(
-            (
-                one.kind,
-                streams.setdefault(one.stream, len(streams)),
-                one.after,
-                one.host_waits,
-                one.bytes or tuple(shape for _, shape in one.arguments.values()),
-            )
-            for one in work
+    given = [pinned(one) if isinstance(one, np.ndarray) else one for one in case.args]
+    output = next(one for one in reversed(given) if isinstance(one, np.ndarray))
+    output[...] = poison(output.dtype)
+    with warnings.catch_warnings(), record_work(counters=counters) as work:
+        warnings.simplefilter("ignore", SimtWarning)  # what is wrong is seen in the result
+        try:
+            machines(answer)(*given)
+        except BaseException:
+            api.synchronize()  # what it has asked for needs its arrays
+            raise
+        out = output.copy()
+    streams: dict[int, int] = {}
+    asked = tuple(
+        (
+            one.kind,
+            streams.setdefault(one.stream, len(streams)),
+            one.after,
+            one.host_waits,
+            one.bytes or tuple(shape for _, shape in one.arguments.values()),
         )
-        default = any(one.stream == 0 for one in work if one.kind in WORKS)
-        pageable = any(one.pinned is False for one in work)
-        race = str(work.findings[0]) if work.findings else ""
-        line = modelled(work, GPU) if counters else None
-        return SeenProgram(out, pinned[-1].copy(), race, asked, default, pageable, line, case.label)
+        for one in work
+    )
+    return SeenProgram(
+        out=out,
+        later=output.copy(),
+        race=str(work.findings[0]) if work.findings else "",
+        asked=asked,
+        default=any(one.stream == 0 for one in work if one.kind in WORKS),
+        pageable=any(one.pinned is False for one in work),
+        timeline=modelled(work, GPU) if counters else None,
+        label=case.label,
+    )
 
-    return run
+
+def pinned(array: Array) -> Array:
+    """A copy in pinned memory."""
+    made: Array = api.pinned_array(array.shape, array.dtype)
+    made[...] = array
+    return made
 
 
 def machines(answer: Answer) -> Answer:
