@@ -229,6 +229,16 @@ def test_a_stream_is_known_by_its_handle() -> None:
     assert int(cuda.external_stream(int(stream))) == int(stream)
 
 
+def test_views_are_bound_to_the_stream_that_they_are_asked_for() -> None:
+    one, other = cuda.stream(), cuda.stream()
+    device = cuda.device_array((2, N), np.float32, stream=one)
+    views = [device.ravel(), device.squeeze(), device[0], device.reshape(N, 2), *device[0].split(9)]
+    assert {view.stream for view in views} == {one}
+    views = [device.ravel(stream=other), device.squeeze(stream=other), device.bind(other)]
+    views += device[0].split(9, stream=other)
+    assert {view.stream for view in views} == {other}
+
+
 # --- copies
 
 

@@ -235,7 +235,8 @@ class DeviceNDArray:
 
     def ravel(self, order: str = "C", stream: Any = 0) -> DeviceNDArray:
         """All elements in one dimension; never copies."""
-        return self._without_copy(self._array.reshape(-1, order=order), "ravel")  # type: ignore[call-overload]
+        flat = self._array.reshape(-1, order=order)  # type: ignore[call-overload]
+        return self._without_copy(flat, "ravel").bind(stream or self.stream)
 
     def spread(self, shape: tuple[int, ...]) -> DeviceNDArray:
         """The array broadcast to a shape: an axis that is repeated has stride 0."""
@@ -265,11 +266,12 @@ class DeviceNDArray:
 
     def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceNDArray:
         """The array without its dimensions of length 1."""
-        return self._share(self._array.squeeze(axis))
+        return self._share(self._array.squeeze(axis)).bind(stream or self.stream)
 
     def split(self, section: int, stream: Any = 0) -> list[DeviceNDArray]:
         """Pieces of `section` elements along the first dimension."""
-        return [self[i : i + section] for i in range(0, len(self), section)]
+        parts = [self[i : i + section] for i in range(0, len(self), section)]
+        return [part.bind(stream or self.stream) for part in parts]
 
     def bind(self, stream: Any = 0) -> DeviceNDArray:
         """The same array with another stream."""

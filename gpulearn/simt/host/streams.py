@@ -25,7 +25,11 @@ LEGACY = 1  # the default stream by its other name
 
 
 class Stream:
-    """An order of work: what is put on it is carried out one after the other."""
+    """An order of work: what is put on it is carried out one after the other, once it must be.
+
+    Work on another stream may come before or after, unless an event, a wait of the host or the
+    legacy default stream says which. Where that matters and nothing says it, it is a finding.
+    """
 
     def __init__(self, handle: int | None = None, *, external: bool = False) -> None:
         self.external = external
@@ -119,7 +123,7 @@ class Event:
 
         The machine works while it is asked: if the answer is no, the next one is yes.
         """
-        return self._task is None or self._task.seen or work_queue.progress(self._task)
+        return self._task is None or work_queue.progress(self._task)
 
     def synchronize(self) -> None:
         """Waits until the event has happened; not at all for one that was never recorded.

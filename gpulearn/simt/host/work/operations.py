@@ -10,12 +10,8 @@ from typing import Any, overload
 from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.report.report import Report
 
-__all__ = ["KINDS_OF_WORK", "StreamOperation", "WorkRecord", "record_work", "recording"]
+__all__ = ["StreamOperation", "WorkRecord", "record_work", "recording"]
 
-KINDS_OF_WORK = (
-    "copy-in", "copy-out", "copy-on-device", "memset", "kernel", "event", "wait", "synchronise",
-    "host",
-)  # fmt: skip
 Triple = tuple[int, int, int]
 
 
@@ -24,8 +20,9 @@ class StreamOperation:
     """One thing that a program asked for.
 
     Attributes:
-        kind: one of `KINDS_OF_WORK`. "event" records an event, "wait" lets a stream wait for one,
-            "host" is a callback; "synchronise" is not on the stream: the host waits for it.
+        kind: "copy-in", "copy-out", "copy-on-device" or "kernel"; "event" records an event, "wait"
+            lets a stream wait for one, "host" is a callback; "synchronise" is not on the stream:
+            the host waits for it.
         stream: the number of its stream: 0 is the default stream, -1 all streams together.
         stream_name: what the program calls the stream, if it has a name for it.
         name: of the kernel, or of the array that is copied.

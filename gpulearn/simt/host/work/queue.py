@@ -204,12 +204,12 @@ class WorkQueue:
         """
         with self._lock:
             self._not_inside()
-            if task.done:
+            if task.done and not task.seen:
                 self._see([task])
-                return True
-            self._demand([task])
-            self._told.tell()
-            return False
+            elif not task.done:
+                self._demand([task])
+                self._told.tell()
+            return task.seen
 
     def unpin(self, array: Any) -> None:
         """A host array is no longer pinned: what copies from or to it is carried out.

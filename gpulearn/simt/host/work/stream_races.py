@@ -1,4 +1,12 @@
-"""Stream races: accesses to the same memory that no stream, event or wait of the host orders."""
+"""Stream races: accesses to the same memory that no stream, event or wait of the host orders.
+
+Two operations race if one is in the clock of neither and they touch a common byte that one of them
+writes (atomics of both are no race). What a kernel touches is what it did touch; a copy touches
+its bytes, pinned memory of the host included. What the host itself does to pinned memory NumPy
+tells nobody: a write is noticed where the bytes have changed between the call of a copy and its
+turn, a read only by what it gives, which is what was there before. Of arrays that host and device
+both reach (mapped, managed) nothing is seen of the host.
+"""
 
 from __future__ import annotations
 
