@@ -57,7 +57,7 @@ class BadInput(GpulearnError, ValueError):  # noqa: N818 - a learner's word
 
 
 class BadCall(BadInput, TypeError):  # noqa: N818 - a learner's word
-    """A ufunc was declared or called with what does not fit; Numba raises either class here."""
+    """A function of `cuda`'s was given what does not fit; Numba raises either class here."""
 
 
 class DeviceError(GpulearnError, RuntimeError):

@@ -6,31 +6,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpulearn.cuda_cpp.compiler import compile_to_ptx
+from gpulearn.cuda_cpp.launch import PreparedCpp
 from gpulearn.cuda_cpp.ptx_text import PtxText
 from gpulearn.cuda_cpp.signature import Parameter, Signature, find_kernels, short_name
-from gpulearn.cuda_cpp.wording import in_words, shapes
+from gpulearn.cuda_cpp.wording import shapes
 from gpulearn.errors import BadInput, BadLaunch, KernelError
-from gpulearn.ptx.launch import PtxListing, carry_out
+from gpulearn.ptx.launch import PtxListing
 from gpulearn.ptx.parse import Function, Module, parse
 from gpulearn.ptx.program import Memory, PtxProgram
 from gpulearn.simt.core.findings import Finding, Stop
-from gpulearn.simt.core.limits import check_shape
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.source import Listing
 from gpulearn.simt.host.arguments import Marshalled, marshal
-from gpulearn.simt.host.dispatcher import Configured, tell
-from gpulearn.simt.host.overloads import error_for
-from gpulearn.simt.host.settings import checking, current_seed, keeps_going
-from gpulearn.simt.machine.execution import LaunchResult
-from gpulearn.simt.observers.counters import Counters
-from gpulearn.simt.observers.trace import Recorder, block_number
-from gpulearn.simt.report.report import Report, make_report
+from gpulearn.simt.host.dispatcher import Configured
+from gpulearn.simt.host.work.launches import counted, launch_now, put_on_stream
+from gpulearn.simt.host.work.queue import work_queue
 
 __all__ = ["CppKernel", "CppModule", "cpp"]
 
@@ -196,38 +191,23 @@ class CppKernel:
         """What the compiler made of it, under its C++ lines."""
         return PtxText(self.function, dict(enumerate(self.module.source.splitlines(), 1)))
 
-    def launch(
+    def prepare(
         self, grid: Any, block: Any, args: tuple[Any, ...], sharedmem: int = 0, *,
         xray: bool = False, watch: int | tuple[int, ...] = 0,
-    ) -> tuple[Report, Finding | None]:  # fmt: skip
-        """One launch: its report, and the finding that stopped it if any did."""
-        counters, recorder = (Counters(), Recorder()) if xray else (None, None)
-        shape = (1, 1, 1), (1, 1, 1)
-        marshalled = None
-        try:
-            shape = check_shape(grid, block, sharedmem)
-            if recorder is not None:
-                recorder.block = block_number(watch, shape[0])
-            marshalled = self._arguments(args)
-            result = carry_out(
-                self.program, *shape, marshalled.values, dynamic=sharedmem,
-                hazards=xray or checking(), counters=counters, recorder=recorder,
-                seed=current_seed(), keep_going=keeps_going(),
-            )  # fmt: skip
-            marshalled.copy_back()
-        except Stop as stop:
-            result = LaunchResult(self.listing, [stop.finding], stopped=stop.finding)
-        result.findings = [in_words(f, self.module.shapes) for f in result.findings]
-        if marshalled is not None and xray:
-            result.findings += marshalled.copies()
-        report = make_report(
-            result, *shape, counters=counters, recorder=recorder, name=self.__name__
-        )
-        return report, result.stopped
+    ) -> PreparedCpp:  # fmt: skip
+        """A launch with its arguments taken, to be carried out now or when its turn comes."""
+        prepared = PreparedCpp(self, sharedmem, xray=xray)
+        prepared.take(grid, block, watch, lambda: self.arguments(args))
+        return prepared
 
     # --- arguments
 
-    def _arguments(self, args: tuple[Any, ...]) -> Marshalled:
+    def arguments(self, args: tuple[Any, ...]) -> Marshalled:
+        """The arguments as the machine takes them, each as its parameter wants it.
+
+        Raises:
+            Stop: one does not fit.
+        """
         plain = [0 if isinstance(a, np.void) or a is None else a for a in args]
         made = marshal(self.names, tuple(plain), self.__name__)
         values = list(made.values)
@@ -326,13 +306,6 @@ class CppLaunch(Configured):
         given: Any = kernel
         super().__init__(given, configuration)
         self.cpp = kernel
-        if type(self.stream) is int and self.stream != 0:
-            raise BadLaunch(
-                f"{kernel.__name__}[grid, block, stream, shared_bytes]: the third value is a "
-                f"stream, and {self.stream} is none: write "
-                f"{kernel.__name__}[{configuration[0]}, {configuration[1]}, 0, {self.stream}] "
-                "for bytes of shared memory"
-            )
 
     def __call__(self, *args: Any, **named: Any) -> None:
         """Launches the kernel.
@@ -342,7 +315,10 @@ class CppLaunch(Configured):
         """
         if named:
             raise BadLaunch(f"{self.cpp.__name__} takes its arguments by position only")
-        report, stopped = self.cpp.launch(self.grid, self.block, args, self.sharedmem)
-        if stopped is not None:
-            raise error_for(replace(stopped), report) from None
-        tell(report)
+        prepared = self.cpp.prepare(
+            self.grid, self.block, args, self.sharedmem, xray=counted(self.stream)
+        )
+        if work_queue.direct(self.stream):
+            launch_now(None, prepared)
+        else:
+            put_on_stream(None, self.cpp, prepared, self.stream)

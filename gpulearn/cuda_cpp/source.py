@@ -86,6 +86,6 @@ class CppSource:
             return str(error)
         return None
 
-    def launch(self, *args: Any, **options: Any) -> Any:
-        """One launch, as `CppKernel.launch` makes it."""
-        return self.compiled.launch(*args, **options)
+    def prepare(self, *args: Any, **options: Any) -> Any:
+        """A launch with its arguments taken, as `CppKernel.prepare` makes it."""
+        return self.compiled.prepare(*args, **options)

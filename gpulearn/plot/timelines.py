@@ -1,4 +1,4 @@
-"""The timeline of simulated ranks: who computes, who sends, who receives, who waits."""
+"""Timelines: of simulated ranks, that compute, send, receive and wait, and of a GPU's engines."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
+from gpulearn.perf.schedule import Timeline
+from gpulearn.plot import engines
 from gpulearn.plot.style import figure
 
 if TYPE_CHECKING:
@@ -27,11 +29,16 @@ UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (0.0, "ns"))
 SCALES = {"s": 1.0, "ms": 1e3, "µs": 1e6, "ns": 1e9}
 
 
-def timeline(runs: Simulation[Any] | Mapping[str, Simulation[Any]]) -> Picture:
-    """Draw what each rank did when; several runs stand below one another on one time axis.
+def timeline(
+    runs: Simulation[Any] | Timeline | Mapping[str, Simulation[Any]] | Mapping[str, Timeline],
+) -> Picture:
+    """Draw what each rank, or each engine of a GPU, did when.
+
+    Several runs stand below one another on one time axis.
 
     Args:
-        runs: what `gl.simulate` returned, or several with a name for each.
+        runs: what `gl.simulate` or `gl.perf.timeline` returned, or several of one kind with a
+            name for each.
 
     Raises:
         BadInput: there is no run, or a run has more than 16 ranks.
@@ -41,7 +48,9 @@ def timeline(runs: Simulation[Any] | Mapping[str, Simulation[Any]]) -> Picture:
     >>> timeline(run).alt
     'Timeline of 2 ranks over 2 µs, modelled: on average a rank computes for 100 % of the time, ...'
     """
-    named = runs if isinstance(runs, Mapping) else {"": runs}
+    named: Mapping[str, Any] = runs if isinstance(runs, Mapping) else {"": runs}
+    if named and all(isinstance(run, Timeline) for run in named.values()):
+        return _of_engines(named)
     _need(named)
     longest = max(run.seconds for run in named.values())
     unit = next(name for least, name in UNITS if longest >= least)
@@ -58,6 +67,31 @@ def timeline(runs: Simulation[Any] | Mapping[str, Simulation[Any]]) -> Picture:
         _legend(made, named)
         # while the style is in force: the bars look their colours up when they are drawn
         return show(made, " ".join(_said(name, run, unit) for name, run in named.items()))
+
+
+def _of_engines(named: Mapping[str, Timeline]) -> Picture:
+    longest = max(run.makespan for run in named.values())
+    unit = next(name for least, name in UNITS if longest >= least)
+    scale = SCALES[unit]
+    with figure(9.0, 0.5 + 1.75 * len(named), len(named), sharex=True, squeeze=False) as (
+        made,
+        axes,
+    ):
+        drawn = axes[:, 0]
+        for each, (name, run) in zip(drawn, named.items(), strict=True):
+            engines.draw(each, run, scale, longest)
+            each.set_title(name, loc="left", fontsize=10)
+        kinds = {run.provenance.kind for run in named.values()}
+        drawn[-1].set_xlabel(f"time ({unit}), {' and '.join(sorted(kinds))}")
+        drawn[-1].set_xlim(0, max(longest * scale, 1e-12))
+        _patches(made, engines.labels(named))
+        return show(
+            made,
+            " ".join(
+                engines.said(name, run, f"{run.makespan * scale:.3g} {unit}")
+                for name, run in named.items()
+            ),
+        )
 
 
 def _need(named: Mapping[str, Any]) -> None:
@@ -90,14 +124,14 @@ def _draw(axes: Any, run: Simulation[Any], scale: float) -> None:
 
 
 def _legend(made: Any, named: Mapping[str, Simulation[Any]]) -> None:
+    there = {i.kind for run in named.values() for i in run.timeline}
+    _patches(made, {kind: look for kind, (_, _, look) in LOOKS.items() if kind in there})
+
+
+def _patches(made: Any, looks: Mapping[str, Mapping[str, Any]]) -> None:
     from matplotlib.patches import Patch
 
-    there = {i.kind for run in named.values() for i in run.timeline}
-    patches = [
-        Patch(**{"edgecolor": "white", **look}, label=kind)
-        for kind, (_, _, look) in LOOKS.items()
-        if kind in there
-    ]
+    patches = [Patch(**{"edgecolor": "white", **look}, label=name) for name, look in looks.items()]
     if patches:
         made.legend(handles=patches, loc="outside upper right", ncols=len(patches))
 

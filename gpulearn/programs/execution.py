@@ -12,6 +12,7 @@ from typing import Any
 
 from gpulearn.errors import MissingPackage
 from gpulearn.require import install_command
+from gpulearn.simt.host.work.queue import work_queue
 
 __all__ = ["run_notebook", "run_script"]
 
@@ -24,6 +25,7 @@ def run_script(script: Path, arguments: list[str]) -> int:
     sys.path.insert(0, str(script.resolve().parent))
     try:
         runpy.run_path(str(script), run_name="__main__")
+        work_queue.finish()  # what nobody waited for may be wrong, too
     except SystemExit as end:
         return _status(end)
     except BaseException as error:
@@ -95,6 +97,7 @@ def run_notebook(notebook: Path, allow_errors: bool) -> int:
                 print(f"{name} failed: {type(error).__name__}: {error}", file=sys.stderr)
                 if not (allow_errors and isinstance(error, Exception)):
                     return 1
+        work_queue.finish()
     finally:
         os.chdir(home)
         Shell.clear_instance()

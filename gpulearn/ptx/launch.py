@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from gpulearn.ptx.machine import PtxMachine
@@ -61,6 +62,7 @@ def carry_out(
     hazards: bool = True,
     counters: Counters | None = None,
     recorder: Recorder | None = None,
+    further: Sequence[Observer] = (),
     seed: int = 0,
     keep_going: bool = False,
 ) -> LaunchResult:
@@ -72,7 +74,7 @@ def carry_out(
     if recorder is not None:
         observers.insert(0, recorder)
     if hazards:
-        observers += [Initialised(), Races(math.prod(grid))]
+        observers += [Initialised(), Races(math.prod(grid)), *further]
     program_: Any = program
     return launch(
         program_, grid, block, values, dynamic=dynamic, observers=observers, seed=seed,

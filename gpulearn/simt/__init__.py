@@ -4,7 +4,7 @@ A folder may use those below it, never one above:
 
 | folder | what it holds |
 |---|---|
-| `host` | `numba.cuda`'s API: launches, device arrays, streams, ufuncs; `xray` |
+| `host` | `numba.cuda`'s API: launches, device arrays, ufuncs; `xray`; `work/` on streams |
 | `report` | what a launch left: text, HTML, JSON |
 | `compiled` | unchecked launches that take long, by Numba's CPU compiler |
 | `frontend` | a kernel's source, checked by Numba, translated into a program |
@@ -13,7 +13,7 @@ A folder may use those below it, never one above:
 | `observers` | counters, race detection, initialised memory, the trace |
 | `core` | values, masks, memory, sources, findings, limits |
 
-The order of a launch `kernel[grid, block](*args)`: `host.dispatcher` checks its shape and takes
+The order of a launch `kernel[grid, block](*args)`: `host.work.launches` checks its shape and takes
 the arguments; for new types of them `host.overloads` compiles: `frontend.program` translates and
 fixes what names stand for, `frontend.typecheck` asks Numba whether this is a kernel;
 `machine.execution` runs it, chunk by chunk of blocks, on a `machine.machine.Machine`, which tells

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gpulearn as gl
+from gpulearn import cuda
 from gpulearn.cuda_cpp import CppModule, cpp
 from gpulearn.cuda_cpp.compiler import compile_to_ptx
 from gpulearn.cuda_cpp.signature import find_kernels, short_name
@@ -230,3 +231,21 @@ def test_signatures() -> None:
     hidden = '// __global__ void no() {}\n/* __global__ void no2() {} */ char c[] = "__global__";'
     assert find_kernels(hidden) == {}
     assert short_name("_ZZ6matmulPKfS0_PfiE4tile") == "tile"
+
+
+def test_a_launch_on_a_stream_waits_its_turn() -> None:
+    one, other, x = cuda.stream(), cuda.stream(), cuda.to_device(floats(12))
+    y, scale = cuda.to_device(floats(12)), module()["scale<float>"]
+    scale[1, 32, one](12, 2.0, x)
+    assert gl.xray(module()["saxpy"])[1, 32, one](12, 1.0, x, y).ok
+    np.testing.assert_array_equal(y.copy_to_host(), 3 * floats(12))
+    scale[1, 32, one](8, 2.0, x)
+    module()["saxpy"][1, 32, other](4, 1.0, x[8:], y)  # what the other does not touch
+    cuda.synchronize()
+    scale[1, 32, one](12, 2.0, x)
+    module()["saxpy"][1, 32, other](12, 1.0, x, y)
+    with pytest.warns(SimtWarning, match="saxpy on other reads x, which scale<float> of line"):
+        cuda.synchronize()
+    scale[1, 32, one](13, 2.0, x)
+    with pytest.raises(KernelError, match=r"it was launched in line \d+ of the host's program"):
+        one.synchronize()

@@ -218,3 +218,25 @@ def test_a_notebook_goes_on_after_a_cell_that_fails_if_one_asks_for_it(tmp_path)
     notebook(tmp_path / "ended", cell("raise KeyboardInterrupt"), cell("print('reached')"))
     done = command(tmp_path, "--allow-errors", "ended/lesson.ipynb")
     assert (done.returncode, "reached" in done.stdout) == (1, False)
+
+
+STREAMS = """
+one, other = cuda.stream(), cuda.stream()
+over[1, 32, one](a)
+a.copy_to_device(cuda.pinned_array(SIZE), stream=other)
+"""
+
+
+def test_what_nobody_waited_for_is_told_too(tmp_path):
+    done = run(tmp_path, STREAMS)
+    assert done.returncode == 0
+    lines = done.stderr.splitlines()
+    assert any(
+        line.startswith("program.py:21: the copy to the device on other writes a, which over of")
+        for line in lines
+    ), lines
+    assert any("the host array was freed by the host after line 21" in line for line in lines)
+    done = run(tmp_path, "over[2, 32, cuda.stream()](a)\nprint('reached')")
+    assert done.returncode == 1
+    assert "reached" in done.stdout
+    assert BEYOND in done.stderr

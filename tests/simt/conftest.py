@@ -1,8 +1,22 @@
-"""Without numba-cuda, what Numba's own, older CUDA target does not have is left out."""
+"""What the tests of the machine share.
 
+Without numba-cuda, what Numba's own, older CUDA target does not have is left out.
+"""
+
+from collections.abc import Iterator
 from importlib.util import find_spec
 
 import pytest
+
+from gpulearn.simt.host.work.queue import work_queue
+
+
+@pytest.fixture(autouse=True)
+def _work_is_done() -> Iterator[None]:
+    """What a test has put on streams does not wait for the next one's."""
+    yield
+    work_queue.finish()
+
 
 if find_spec("numba_cuda") is None:
     collect_ignore = [

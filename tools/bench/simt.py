@@ -1,8 +1,8 @@
 """How fast the machine is: against Numba's simulator and against a scalar CPU loop.
 
 `python -m tools.bench.simt` prints a table and writes `simt-bench.json`; `--long` adds
-the large problems and, in a checkout, 2,000 random kernels against the reference. All
-times are of this computer, measured in one run; medians of several.
+the large problems and, in a checkout, 2,000 random kernels and 5,000 random programs on streams
+against their references. All times are of this computer, measured in one run; medians of several.
 """
 
 from __future__ import annotations
@@ -248,10 +248,10 @@ def _scalar_loop() -> Any:
     return product
 
 
-def _fuzz(cases: int) -> dict[str, Any]:
-    """Random kernels against the per-thread reference of the tests."""
+def _fuzz(module: str, cases: int) -> dict[str, Any]:
+    """Random kernels, or programs on streams, against the reference of the tests."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.simt.fuzz", "--cases", str(cases)],
+        [sys.executable, "-m", module, "--cases", str(cases)],
         capture_output=True, text=True, check=False,
         env={**os.environ, "GPULEARN_DEVICE": "cpu"},
     )  # fmt: skip
@@ -261,7 +261,9 @@ def _fuzz(cases: int) -> dict[str, Any]:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the benchmark; the exit status says whether every bound was met."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--long", action="store_true", help="large problems and 2,000 kernels")
+    parser.add_argument(
+        "--long", action="store_true", help="large problems, 2,000 kernels, 5,000 programs"
+    )
     parser.add_argument("--output", type=Path, default=Path("simt-bench.json"))
     parser.add_argument("--folder", type=Path, default=Path.home() / ".cache" / "gpulearn-bench")
     options = parser.parse_args(arguments)
@@ -309,9 +311,12 @@ def main(arguments: list[str] | None = None) -> int:
         seconds, megabytes = bench.large(matmul=True, n=1024)
         row("tiled matmul 1024², unchecked", seconds, "s", "< 60", seconds < 60)
         row("tiled matmul 1024², peak", megabytes, "MB", "< 1024", megabytes < 1024)
-        result["fuzz"] = _fuzz(2_000)
+        result["fuzz"] = _fuzz("tests.simt.fuzz", 2_000)
         print("2,000 random kernels:", "none differs" if result["fuzz"]["ok"] else "DIFFERENT")
-        good = good and result["fuzz"]["ok"]
+        result["streams"] = _fuzz("tests.simt.stream_programs", 5_000)
+        same = "none differs" if result["streams"]["ok"] else "DIFFERENT"
+        print("5,000 random programs on streams:", same)
+        good = good and result["fuzz"]["ok"] and result["streams"]["ok"]
     options.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     return 0 if good else 1
 

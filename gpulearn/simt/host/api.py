@@ -28,6 +28,8 @@ from gpulearn.simt.host.reduction import Reduce
 from gpulearn.simt.host.stand_in import counterpart
 from gpulearn.simt.host.streams import *  # noqa: F403 - its names are `cuda`'s
 from gpulearn.simt.host.ufuncs import vectorize
+from gpulearn.simt.host.work.pinned import pin, pinned_empty, unpin
+from gpulearn.simt.host.work.queue import work_queue
 
 SIMT = True  # this is the machine, not a GPU
 reduce = Reduce
@@ -51,15 +53,20 @@ _install()
 
 
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> DeviceNDArray:
-    """A copy of a host array (or number) on the device."""
+    """A copy of a host array (or number) on the device.
+
+    On a stream, one from pinned memory is not waited for.
+    """
     if isinstance(obj, DeviceNDArray):
-        return obj
+        if to is not None:
+            to.copy_to_device(obj, stream)
+        return obj if to is None else to
     found = host_array(obj)
     array = np.asarray(obj) if found is None else found
     if array.dtype.kind not in NUMBERS + "V":
         raise TypeError(f"an array of {array.dtype} cannot go to the device")
     if to is not None:
-        to.copy_to_device(array)
+        to.copy_to_device(array, stream)
         return to  # type: ignore[no-any-return]
     kept = tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)
     if not (array[kept].flags.c_contiguous or array[kept].flags.f_contiguous):
@@ -67,7 +74,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> D
             "to_device copies an array in one piece, and the elements of this one are not side "
             "by side: hand over np.ascontiguousarray(...)"
         )
-    return device_copy(array).bind(stream)
+    return device_copy(array, stream)
 
 
 def device_array(
@@ -100,8 +107,8 @@ def auto_device(obj: Any, stream: Any = 0, copy: bool = True) -> tuple[DeviceNDA
 def pinned_array(
     shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C"
 ) -> np.ndarray[Any, Any]:
-    """A host array in memory that copies are fast from."""
-    return np.empty(shape, np.dtype(dtype), order=order)  # type: ignore[call-overload,no-any-return]
+    """A host array in pinned memory: copies from and to it are fast, and need not be waited for."""
+    return pinned_empty(shape, np.dtype(dtype), order)
 
 
 def pinned_array_like(ary: Any) -> np.ndarray[Any, Any]:
@@ -119,9 +126,10 @@ def mapped_array(
     wc: bool = False,
 ) -> MappedNDArray:
     """A host array that kernels reach without a copy."""
-    made = np.zeros(shape, np.dtype(dtype), order=order).view(MappedNDArray)  # type: ignore[call-overload]
+    made = pinned_empty(shape, np.dtype(dtype), order).view(MappedNDArray)
+    made.fill(0)
     made.stream = stream
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def mapped_array_like(
@@ -162,8 +170,14 @@ def is_cuda_array(obj: Any) -> bool:
 
 @contextmanager
 def pinned(*arylist: Any) -> Iterator[None]:
-    """Pins host arrays while a block runs."""
-    yield
+    """Pins host arrays while a block runs: copies from and to them are not waited for."""
+    regions = [(array, pin(array)) for array in map(np.asarray, arylist)]
+    try:
+        yield
+    finally:
+        for array, region in regions:
+            work_queue.unpin(array)
+            unpin(region)
 
 
 @contextmanager

@@ -58,6 +58,7 @@ class Marshalled:
     typed: tuple[Any, ...] = ()  # the same as Numba types them: enum members as they are
     back: list[Callable[[], object]] = field(default_factory=list)
     copied: list[tuple[str, int]] = field(default_factory=list)
+    hosts: list[np.ndarray[Any, Any]] = field(default_factory=list)  # that get results back
 
     def copy_back(self) -> None:
         """Gives arrays from elsewhere what the kernel left in their copies."""
@@ -189,6 +190,7 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
         device = device_copy(host)
         if (direction is None or direction.copy_out) and host.flags.writeable:
             made.back.append(lambda: np.copyto(host, device._array))
+            made.hosts.append(host)
         view = device.as_view(name)
         view.allocation.frozen = not host.flags.writeable
         if direction is None:

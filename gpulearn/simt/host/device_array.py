@@ -12,6 +12,9 @@ from gpulearn.device import numba_cuda
 from gpulearn.errors import BadInput
 from gpulearn.simt.core.memory import Allocation, View, at_address, poison
 from gpulearn.simt.host.streams import external_stream
+from gpulearn.simt.host.work.copies import copy_in, copy_on_device, copy_out
+from gpulearn.simt.host.work.layout import array_interface, bytes_of, dense, same_order, span
+from gpulearn.simt.host.work.queue import work_queue
 from gpulearn.simt.observers.initialised import Written
 
 __all__ = [
@@ -33,18 +36,6 @@ NOT_CONTIGUOUS = (
 )
 
 
-def _bytes_of(array: Array) -> Array:
-    """The memory of a contiguous array as flat bytes, without a copy."""
-    flat = array if array.flags.c_contiguous else array.T
-    return flat.reshape(-1).view(np.uint8)
-
-
-def _span(shape: Any, strides: Any, dtype: Any) -> int:
-    steps = zip(np.atleast_1d(shape), np.atleast_1d(strides), strict=True)
-    last = sum((n - 1) * abs(stride) for n, stride in steps)
-    return max(0, int(last + np.dtype(dtype).itemsize))
-
-
 class DeviceNDArray:
     """An array in device memory, as `numba.cuda` has it: new memory if none is given."""
 
@@ -54,7 +45,7 @@ class DeviceNDArray:
     def __init__(
         self, shape: Any, strides: Any, dtype: Any, stream: Any = 0, gpu_data: Any = None
     ) -> None:
-        made = gpu_data or device_empty(_span(shape, strides, dtype), np.uint8).gpu_data
+        made = gpu_data or device_empty(span(shape, strides, dtype), np.uint8).gpu_data
         self.gpu_data: Allocation = made
         self._array: Array = np.ndarray(shape, dtype, self.gpu_data.data, 0, strides)
         self.stream = stream
@@ -109,7 +100,7 @@ class DeviceNDArray:
     @property
     def alloc_size(self) -> int:
         """The bytes from the first element to the last."""
-        return _span(self.shape, self.strides, self.dtype)
+        return span(self.shape, self.strides, self.dtype)
 
     @property
     def device_ctypes_pointer(self) -> ctypes.c_void_p:
@@ -150,33 +141,48 @@ class DeviceNDArray:
     # --- copies
 
     def copy_to_host(self, ary: Array | None = None, stream: Any = 0) -> Array:
-        """A NumPy copy, in `ary` if one is given."""
+        """A NumPy copy, in `ary` if one is given.
+
+        On a stream and to pinned memory, the call does not wait: wait for the stream before the
+        copy is read.
+        """
         if any(stride < 0 for stride in self.strides):
             raise NotImplementedError(
                 f"D->H copy not implemented for negative strides: {self.strides}; "
                 "copy the whole array, then turn the copy round"
             )
         if ary is None:
-            return self._array.copy(order="K")
-        if ary.shape != self.shape or ary.dtype != self.dtype:
+            ary = np.empty_like(self._array)
+        elif ary.shape != self.shape or ary.dtype != self.dtype:
             raise BadInput(
                 f"copy_to_host needs an array of {self.dtype} {self.shape}, "
                 f"got {ary.dtype} {ary.shape}"
             )
-        ary[...] = self._array
+        copy_out(ary, self._array, stream or self.stream, self)
         return ary
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
-        """Overwrites this array with another, from the host or the device."""
+        """Overwrites this array with another, from the host or the device.
+
+        From pinned memory, on a stream, the call does not wait.
+        """
         source = ary._array if isinstance(ary, DeviceNDArray) else np.asarray(ary)
         arrays = [self._array, source] if isinstance(ary, DeviceNDArray) else [self._array]
-        if not all(_dense(array) for array in arrays):
+        if not all(dense(array) for array in arrays):
             raise ValueError(NOT_CONTIGUOUS)
         if source.shape != self.shape:
             raise BadInput(f"copy_to_device: shape {source.shape} into shape {self.shape}")
-        if isinstance(ary, DeviceNDArray) and source.size and not _same_order(source, self._array):
+        if isinstance(ary, DeviceNDArray) and source.size and not same_order(source, self._array):
             raise BadInput(f"incompatible strides: {self.strides} vs. {source.strides}")
-        self.setitem(..., source)
+        self._write(self._array, ary, stream)
+
+    def _write(self, part: Array, value: Any, stream: Any, *, waits: bool = False) -> None:
+        """Copies something into a part of this array."""
+        stream = stream or self.stream
+        if isinstance(value, DeviceNDArray):
+            copy_on_device(part, value._array, stream, self, value, waits=waits and not stream)
+        else:
+            copy_in(part, value, stream, self)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         if copy is False:
@@ -190,24 +196,32 @@ class DeviceNDArray:
         return DeviceNDArray.over(array, self.gpu_data, self.stream)
 
     def __getitem__(self, index: Any) -> Any:
-        part = self._array[index]
-        if isinstance(part, np.ndarray):
-            if not np.shares_memory(part, self._array) and part.size:
-                raise NotImplementedError("device arrays take integers and slices as indices")
-            return self._share(part)
-        return part
+        return self.getitem(index)
 
     def setitem(self, index: Any, value: Any, stream: Any = 0) -> None:
         """The same as `array[index] = value`."""
-        source = value._array if isinstance(value, DeviceNDArray) else value
-        self._array[index] = source
-        self.gpu_data.written = None
+        self._write(self._part(index), value, stream, waits=True)
 
     __setitem__ = setitem
 
     def getitem(self, index: Any, stream: Any = 0) -> Any:
         """The same as `array[index]`."""
-        return self[index]
+        part = self._part(index)
+        if isinstance(self._array[index], np.ndarray):
+            return self._share(part)
+        element = np.empty((), self.dtype)
+        copy_out(element, part, stream or self.stream, self)
+        # a record is one in the array's memory
+        return self._array[index] if self.dtype.kind == "V" else element[()]
+
+    def _part(self, index: Any) -> Array:
+        """The elements that an index chooses, without a copy; of one element, without an axis."""
+        part = self._array[index]
+        if not isinstance(part, np.ndarray):
+            return self._array[(*(index if isinstance(index, tuple) else (index,)), ...)]
+        if not np.shares_memory(part, self._array) and part.size:
+            raise NotImplementedError("device arrays take integers and slices as indices")
+        return part
 
     def reshape(self, *shape: Any, order: str = "C") -> DeviceNDArray:
         """The same elements in another shape; never copies."""
@@ -215,13 +229,14 @@ class DeviceNDArray:
         return self if made.shape == self.shape else self._without_copy(made, "reshape")
 
     def _without_copy(self, made: Array, what: str) -> DeviceNDArray:
-        if made.size and not (_dense(self._array) and np.shares_memory(made, self._array)):
+        if made.size and not (dense(self._array) and np.shares_memory(made, self._array)):
             raise NotImplementedError(f"{what} of a non-contiguous device array needs a copy")
         return self._share(made)
 
     def ravel(self, order: str = "C", stream: Any = 0) -> DeviceNDArray:
         """All elements in one dimension; never copies."""
-        return self._without_copy(self._array.reshape(-1, order=order), "ravel")  # type: ignore[call-overload]
+        flat = self._array.reshape(-1, order=order)  # type: ignore[call-overload]
+        return self._without_copy(flat, "ravel").bind(stream or self.stream)
 
     def spread(self, shape: tuple[int, ...]) -> DeviceNDArray:
         """The array broadcast to a shape: an axis that is repeated has stride 0."""
@@ -236,7 +251,9 @@ class DeviceNDArray:
             raise NotImplementedError("transposing a non-2D DeviceNDArray isn't supported")
         if axes != (1, 0):
             raise BadInput(f"invalid axes list {axes}")
-        return device_copy(np.ascontiguousarray(self._array.T)).bind(self.stream)
+        made = device_empty(self.shape[::-1], self.dtype).bind(self.stream)
+        copy_on_device(made._array, self._array.T, self.stream, made, self)
+        return made
 
     @property
     def T(self) -> DeviceNDArray:  # noqa: N802 - NumPy's name
@@ -249,11 +266,12 @@ class DeviceNDArray:
 
     def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceNDArray:
         """The array without its dimensions of length 1."""
-        return self._share(self._array.squeeze(axis))
+        return self._share(self._array.squeeze(axis)).bind(stream or self.stream)
 
     def split(self, section: int, stream: Any = 0) -> list[DeviceNDArray]:
         """Pieces of `section` elements along the first dimension."""
-        return [self[i : i + section] for i in range(0, len(self), section)]
+        parts = [self[i : i + section] for i in range(0, len(self), section)]
+        return [part.bind(stream or self.stream) for part in parts]
 
     def bind(self, stream: Any = 0) -> DeviceNDArray:
         """The same array with another stream."""
@@ -279,20 +297,6 @@ class MappedNDArray(np.ndarray[Any, Any]):
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """Where the array lies, for other libraries."""
         return array_interface(np.asarray(self), self.stream)
-
-
-def array_interface(array: Array, stream: Any) -> dict[str, Any]:
-    """The CUDA Array Interface of an array, whose memory is this computer's."""
-    described = array.__array_interface__
-    return {
-        "shape": array.shape,
-        "strides": None if array.flags.c_contiguous else array.strides,
-        "typestr": described["typestr"],
-        "descr": described["descr"],
-        "data": (described["data"][0] if array.size else 0, False),
-        "stream": int(stream) or None,
-        "version": 3,
-    }
 
 
 def from_interface(interface: dict[str, Any], sync: bool = True) -> DeviceNDArray:
@@ -323,26 +327,22 @@ def from_interface(interface: dict[str, Any], sync: bool = True) -> DeviceNDArra
     return DeviceNDArray.over(array, allocation, stream or 0)
 
 
-def device_copy(array: Array) -> DeviceNDArray:
+def device_copy(array: Array, stream: Any = 0) -> DeviceNDArray:
     """A device array with a copy of a host array, contiguous as `to_device` makes it."""
-    copy = array.copy(order="K") if _dense(array) else np.array(array, order="C", copy=True)
+    if not work_queue.direct(stream):
+        fortran = array.flags.f_contiguous and not array.flags.c_contiguous
+        made = device_empty(array.shape, array.dtype, "F" if fortran else "C").bind(stream)
+        copy_in(made._array, array, stream, made)
+        return made
+    copy = array.copy(order="K") if dense(array) else np.array(array, order="C", copy=True)
     copy = np.asarray(copy)
-    return DeviceNDArray.over(copy, Allocation("global", _bytes_of(copy)))
-
-
-def _dense(array: Array) -> bool:
-    return bool(array.flags.c_contiguous or array.flags.f_contiguous)
-
-
-def _same_order(one: Array, other: Array) -> bool:
-    ours, theirs = one.flags, other.flags
-    return (ours.c_contiguous, ours.f_contiguous) == (theirs.c_contiguous, theirs.f_contiguous)
+    return DeviceNDArray.over(copy, Allocation("global", bytes_of(copy)))
 
 
 def device_empty(shape: Any, dtype: Any, order: str = "C") -> DeviceNDArray:
     """A device array that nobody has written: NaN, or a bit pattern that stands out."""
     array = np.empty(shape, np.dtype(dtype), order=order)  # type: ignore[call-overload]
     poison(array.ravel(order="K"))
-    allocation = Allocation("global", _bytes_of(array))
+    allocation = Allocation("global", bytes_of(array))
     allocation.written = Written(array.nbytes, 1 if array.dtype.kind == "V" else array.itemsize)
     return DeviceNDArray.over(array, allocation)

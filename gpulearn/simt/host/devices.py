@@ -80,8 +80,7 @@ class Device:
         """The device's only context."""
         return _context
 
-    def synchronize(self) -> None:
-        """Waits for all work."""
+    synchronize = staticmethod(streams.synchronize)
 
     def reset(self) -> None:
         """Nothing is kept that could be reset."""

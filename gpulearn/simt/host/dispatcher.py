@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from types import MethodType
 from typing import Any
 
-import numpy as np
-
 from gpulearn.errors import BadLaunch, KernelError
 from gpulearn.require import shown
-from gpulearn.simt.core.findings import Finding, SimtWarning, Stop
-from gpulearn.simt.core.limits import check_shape, triple
-from gpulearn.simt.core.memory import views
+from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.limits import triple
 from gpulearn.simt.core.registry import callee, python_function
 from gpulearn.simt.core.source import KernelSource, read
 from gpulearn.simt.frontend.program import Program
 from gpulearn.simt.frontend.signatures import chosen, signature_types
 from gpulearn.simt.frontend.typecheck import argument_types, declare
-from gpulearn.simt.host.arguments import by_position, marshal
+from gpulearn.simt.host.arguments import marshal
 from gpulearn.simt.host.overloads import Overload, asking, check_options, error_for
-from gpulearn.simt.host.settings import checking, current_seed, keeps_going, listeners
-from gpulearn.simt.machine.execution import LaunchResult, launch
-from gpulearn.simt.observers.counters import Counters
-from gpulearn.simt.observers.initialised import Initialised
-from gpulearn.simt.observers.observer import Observer
-from gpulearn.simt.observers.races import Races
-from gpulearn.simt.observers.trace import Recorder, block_number
-from gpulearn.simt.report.report import Report, make_report
+from gpulearn.simt.host.settings import listeners
+from gpulearn.simt.host.streams import Stream
+from gpulearn.simt.host.work.launches import (
+    PreparedLaunch,
+    counted,
+    launch_now,
+    put_on_stream,
+    run,
+    tell,
+)
+from gpulearn.simt.host.work.queue import work_queue
 
 __all__ = ["Configured", "Kernel", "jit", "run", "tell"]
 
@@ -57,6 +55,13 @@ class Configured:
         self.block = self.blockdim = triple(parts[1], "the block")
         self.stream = parts[2] if len(parts) > 2 else 0
         self.sharedmem = int(parts[3]) if len(parts) > 3 else 0
+        if self.stream and not isinstance(self.stream, Stream):
+            name = kernel.__name__
+            raise BadLaunch(
+                f"{name}[grid, block, stream, bytes]: the third value is a stream, and "
+                f"{shown(self.stream)} is none: write {name}[{parts[0]}, {parts[1]}, 0, "
+                f"{shown(self.stream)}] for bytes of shared memory, cuda.stream() for a stream"
+            )
 
     def __call__(self, *args: Any, **named: Any) -> None:
         """Launches the kernel; like Numba's, it takes its arguments by position.
@@ -67,99 +72,14 @@ class Configured:
         """
         function = self.kernel.py_func
         detail = any(one.wants_detail(function) for one in listeners())
-        report, stopped = run(
-            self.kernel, self.grid, self.block, args, self.sharedmem, xray=detail, named=named
-        )
-        for one in listeners():
-            one.hear(function, report)
-        if stopped is not None:
-            raise error_for(stopped, report) from None
-        tell(report)
-
-
-def tell(report: Report) -> None:
-    """Warns of what was found in a launch that came to its end: each mistake in one sentence."""
-    said = set()
-    for finding in report.findings:
-        if finding.kind == "no-type-check":  # said when it happened
-            continue
-        # `bins[k] += 1` races twice, by its read and by its write: one sentence is enough
-        lines = frozenset((finding.line, finding.other_line or finding.line))
-        mistake = (finding.kind, finding.array, lines, finding.function)
-        if mistake not in said:
-            said.add(mistake)
-            warnings.warn(str(finding), SimtWarning, stacklevel=3)
-
-
-def run(
-    kernel: Kernel,
-    grid: Any,
-    block: Any,
-    args: tuple[Any, ...],
-    sharedmem: int,
-    *,
-    xray: bool,
-    watch: int | tuple[int, ...] = 0,
-    named: Mapping[str, Any] | None = None,
-    only: np.ndarray[Any, Any] | None = None,
-) -> tuple[Report, Finding | None]:
-    """One launch: its report, and the finding that stopped it if any did.
-
-    `only` are the numbers of the blocks to run, ascending, if not all: for counts of a launch
-    that is too large for the machine. Hazards are then not looked for.
-    """
-    counters, recorder = (Counters(), Recorder()) if xray else (None, None)
-    marshalled = source = None
-    shape = (1, 1, 1), (1, 1, 1)
-    try:
-        source = kernel.source
-        shape = check_shape(grid, block, sharedmem)
-        if recorder is not None:
-            recorder.block = block_number(watch, shape[0])
-        if source.tree.args.vararg:
-            message = "*args in a kernel is not supported by the SIMT machine: name its arguments"
-            raise Stop(Finding("unsupported", source.tree.lineno, message))
-        if named:
-            raise Stop(by_position(source.name, source.parameters, next(iter(named))))
-        marshalled = marshal(source.parameters, args, source.name, kernel.extensions)
-        types = argument_types(marshalled.typed)
-        overload = kernel.overload(types)
-        overload.check_launch(shape[1])
-        marshalled.values = overload.values(types, marshalled.values)
-        program = overload.program
-        given = zip(source.parameters, marshalled.values, strict=True)
-        idle = program.idle(frozenset(name for name, v in given if views(v)))
-        observers: list[Observer] = []
-        hazards = only is None and (xray or checking())
-        if counters is not None and recorder is not None:
-            counters.expect(marshalled.values)
-            observers += [recorder, counters]
-        if hazards:
-            observers += [Initialised(), Races(math.prod(shape[0]))]
-        if hazards or only is not None or current_seed() or keeps_going():
-            result = launch(
-                program, *shape, marshalled.values, dynamic=sharedmem, observers=observers,
-                seed=current_seed(), only=only, keep_going=keeps_going(),
-            )  # fmt: skip
-            if hazards and all(f.severity != "error" for f in result.findings):
-                overload.unchecked.passed(*shape, marshalled.values)
+        prepared = PreparedLaunch(
+            self.kernel, self.grid, self.block, args, self.sharedmem, named=named,
+            xray=detail or counted(self.stream),
+        )  # fmt: skip
+        if work_queue.direct(self.stream):
+            launch_now(function, prepared)
         else:
-            result = overload.unchecked(*shape, marshalled.values, sharedmem)
-        if not hazards:  # nobody has seen what was written
-            for view in (*program.captured, *(v for a in marshalled.values for v in views(a))):
-                if not view.allocation.readonly:
-                    view.allocation.written = None
-        overload.shared_bytes = max(overload.shared_bytes or 0, result.shared_bytes)
-        result.findings[:0] = idle
-        if overload.unjudged is not None:
-            result.findings.append(replace(overload.unjudged))
-        marshalled.copy_back()
-    except Stop as stop:
-        result = LaunchResult(source, [stop.finding], stopped=stop.finding)
-    if marshalled is not None and xray:
-        result.findings += marshalled.copies()
-    report = make_report(result, *shape, counters=counters, recorder=recorder, name=kernel.__name__)
-    return report, result.stopped
+            put_on_stream(function, self.kernel, prepared, self.stream)
 
 
 class Kernel:

@@ -108,5 +108,5 @@ class Reduce:
             kernel[1, partials.size, stream](partials, partials, init, False)
         if res is None:
             return partials[0]
-        res[:1].copy_to_device(partials[:1])
+        res[:1].copy_to_device(partials[:1], stream)
         return None

@@ -39,6 +39,9 @@ class Listener(Protocol):
     def hear(self, kernel: Callable[..., Any], report: Any) -> None:
         """A kernel was launched, and this is its report."""
 
+    def hear_race(self, file: str, finding: Any) -> None:
+        """Nothing orders two operations on streams; `file` is that of the program's lines."""
+
 
 _listeners: list[Listener] = []  # for all threads that launch
 

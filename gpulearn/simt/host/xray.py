@@ -7,10 +7,12 @@ from typing import Any, Protocol, runtime_checkable
 
 from gpulearn.errors import BadInput, BadLaunch
 from gpulearn.simt.core.registry import python_function
-from gpulearn.simt.host.dispatcher import Configured, Kernel, run
+from gpulearn.simt.host.dispatcher import Configured, Kernel
 from gpulearn.simt.host.gufuncs import Gufunc
 from gpulearn.simt.host.reduction import Reduce
 from gpulearn.simt.host.ufuncs import Ufunc
+from gpulearn.simt.host.work.launches import Prepared, PreparedLaunch, carry_out_on_stream
+from gpulearn.simt.host.work.queue import work_queue
 from gpulearn.simt.report.report import Report
 
 __all__ = ["Launchable", "XRay", "xray"]
@@ -18,15 +20,15 @@ __all__ = ["Launchable", "XRay", "xray"]
 
 @runtime_checkable
 class Launchable(Protocol):
-    """A kernel of another front end, which carries its launches out itself."""
+    """A kernel of another front end, which prepares its launches itself."""
 
     __name__: str
 
-    def launch(
+    def prepare(
         self, grid: Any, block: Any, args: tuple[Any, ...], sharedmem: int = 0, *,
         xray: bool = False, watch: int | tuple[int, ...] = 0,
-    ) -> tuple[Report, Any]:  # fmt: skip
-        """One launch: its report, and the finding that stopped it if any did."""
+    ) -> Prepared:  # fmt: skip
+        """A launch with its arguments taken, to be carried out now or when its turn comes."""
 
 
 class XRay:
@@ -50,16 +52,20 @@ class XRay:
         configured = Configured(given, configuration)
 
         def launch(*args: Any, **named: Any) -> Report:
-            if not isinstance(self._kernel, Kernel):
-                return self._kernel.launch(
+            prepared: Prepared
+            if isinstance(self._kernel, Kernel):
+                prepared = PreparedLaunch(
+                    self._kernel, configured.grid, configured.block, args, configured.sharedmem,
+                    xray=True, watch=self._block, named=named,
+                )  # fmt: skip
+            else:
+                prepared = self._kernel.prepare(
                     configured.grid, configured.block, args, configured.sharedmem,
                     xray=True, watch=self._block,
-                )[0]  # fmt: skip
-            report, _ = run(
-                self._kernel, configured.grid, configured.block, args, configured.sharedmem,
-                xray=True, watch=self._block, named=named,
-            )  # fmt: skip
-            return report
+                )  # fmt: skip
+            if work_queue.direct(configured.stream) or prepared.stopped is not None:
+                return prepared.carry_out()[0]
+            return carry_out_on_stream(self._kernel, prepared, configured.stream)
 
         return launch
 
@@ -69,8 +75,8 @@ def xray(kernel: Any, *, block: int | tuple[int, ...] = 0) -> XRay:
 
     `kernel` may come from `gpulearn.cuda.jit`, from `numba.cuda.jit`, from CUDA C++, or be a plain
     function.
-    The launch returns a `Report` whatever happened; `block` is the one that `report.step` and
-    `gl.plot.kernel_player` show.
+    The launch returns a `Report` whatever happened; on a stream it waits for that. `block` is the
+    one that `report.step` and `gl.plot.kernel_player` show.
 
     Raises:
         BadInput: if `kernel` is none of these.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpulearn.errors import BadInput
 from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.core.source import unit
-from gpulearn.simt.observers.balance import Shares
+from gpulearn.simt.observers.balance import Share, Shares
 from gpulearn.simt.observers.counters import Counters, Counts
 from gpulearn.simt.observers.trace import Recorder, Steps, block_number
 
@@ -88,6 +88,7 @@ class Report:
             "elsewhere": {name: c.as_dict() for name, c in self.elsewhere.items()},
             "source": {str(n): text for n, text in self.source.items()},
             "steps": self.steps.as_dict() if self.steps else None,
+            "shares": self.shares,
         }
         text = json.dumps(data, indent=1)
         if path is not None:
@@ -118,6 +119,7 @@ class Report:
                 source={int(n): t for n, t in data["source"].items()},
                 elsewhere={name: Counts(**c) for name, c in data["elsewhere"].items()},
                 steps=Steps.from_dict(data["steps"]) if data["steps"] else None,
+                shares=Shares(*(Share(*s) for s in data.get("shares", ()))),  # older ones lack it
             )
         except (KeyError, TypeError, json.JSONDecodeError) as error:
             raise BadInput(f"this is not a report: {error}") from None

@@ -7,6 +7,7 @@ from tools.gpu.cases import (
     columns,
     copies,
     elements,
+    fused,
     histograms,
     patterns,
     points,
@@ -23,6 +24,6 @@ __all__ = ["CASES"]
 
 SUBJECTS = (
     elements, copies, columns, points, transposes, windows, products, reductions, histograms,
-    scans, softmax, walks, patterns,
+    scans, softmax, fused, walks, patterns,
 )  # fmt: skip
 CASES: dict[str, Case] = {case.name: case for subject in SUBJECTS for case in subject.CASES}

@@ -1,0 +1,227 @@
+"""Attention, softmax(Q·Kᵀ/√d)·V: with its n × n matrix in memory, and in tiles without it.
+
+The straight way takes three kernels: `attention_scores`, `softmax_rows` (notebook 07) and
+`attention_product`. `attention_tiled` goes over the keys tile by tile with the online softmax, and
+never stores a score.
+Sources: A. Vaswani and others, "Attention is all you need", arXiv 1706.03762 (2017); T. Dao and
+others, "FlashAttention", arXiv 2205.14135 (2022), whose idea the tiled form is, not its speed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gpulearn import cuda, require
+from gpulearn.kernels.reduction import FULL_WARP, WARP
+from gpulearn.kernels.softmax import softmax
+from gpulearn.kernels.specification import Specification, blocks_along
+
+__all__ = [
+    "ATTENTION_PRODUCT", "ATTENTION_SCORES", "ATTENTION_TILED", "HEAD", "attention_bytes",
+    "attention_product", "attention_scores", "attention_tiled",
+]  # fmt: skip
+
+Matrix = np.ndarray[tuple[int, int], Any]
+
+HEAD = 32  # numbers of a query, a key or a value: one for each lane of a warp
+PER_ROOT = np.float32(1 / math.sqrt(HEAD))
+PADDED = HEAD + 1  # so that lanes that walk down a column of keys meet no bank twice
+
+
+@cuda.jit
+def attention_scores(q: Matrix, k: Matrix, scores: Matrix) -> None:
+    """scores[i, j] = q[i] · k[j] / √d: a warp for a query, a lane for a key of the block's tile.
+
+    Args:
+        q: queries, float32, shape (n, d) with d = `HEAD`.
+        k: keys, float32, shape (n, d).
+        scores: float32, shape (n, n), overwritten.
+
+    Launch: blocks of (32, r) threads, r queries and 32 keys for each.
+
+    >>> q = np.zeros((1, 32), np.float32)
+    >>> q[0, :2] = 3, 4
+    >>> scores = np.zeros((1, 1), np.float32)
+    >>> attention_scores[(1, 1), (32, 1)](q, q, scores)
+    >>> scores * math.sqrt(32)
+    array([[25.]], dtype=float32)
+    """
+    keys = cuda.shared.array((WARP, PADDED), np.float32)
+    lane, w = cuda.threadIdx.x, cuda.threadIdx.y
+    query = cuda.blockIdx.y * cuda.blockDim.y + w
+    first = cuda.blockIdx.x * WARP
+    for j in range(w, min(WARP, k.shape[0] - first), cuda.blockDim.y):
+        keys[j, lane] = k[first + j, lane]
+    cuda.syncthreads()
+    if query >= q.shape[0]:
+        return
+    mine = q[query, lane]
+    score = np.float32(0)
+    for d in range(HEAD):
+        part = cuda.shfl_sync(FULL_WARP, mine, d)
+        if first + lane < k.shape[0]:
+            score += part * keys[lane, d]
+    if first + lane < k.shape[0]:
+        scores[query, first + lane] = score * PER_ROOT
+
+
+@cuda.jit
+def attention_product(shares: Matrix, v: Matrix, out: Matrix) -> None:
+    """out[i] = Σⱼ shares[i, j]·v[j]: a warp for a query, a lane for each of its d numbers.
+
+    Args:
+        shares: float32, shape (n, n).
+        v: values, float32, shape (n, d) with d = `HEAD`.
+        out: float32, shape (n, d), overwritten.
+
+    Launch: blocks of (32, r) threads, r queries for each; the grid is one-dimensional.
+
+    >>> out = np.zeros((1, 32), np.float32)
+    >>> value = np.arange(32, dtype=np.float32).reshape(1, 32)
+    >>> attention_product[1, (32, 1)](np.array([[2]], np.float32), value, out)
+    >>> out[0, :3]
+    array([0., 2., 4.], dtype=float32)
+    """
+    values = cuda.shared.array((WARP, HEAD), np.float32)
+    lane, w = cuda.threadIdx.x, cuda.threadIdx.y
+    query = cuda.blockIdx.x * cuda.blockDim.y + w
+    total = np.float32(0)
+    for first in range(0, v.shape[0], WARP):
+        many = min(WARP, v.shape[0] - first)
+        cuda.syncthreads()
+        for j in range(w, many, cuda.blockDim.y):
+            values[j, lane] = v[first + j, lane]
+        cuda.syncthreads()
+        share = np.float32(0)
+        if query < shares.shape[0] and lane < many:
+            share = shares[query, first + lane]
+        for j in range(many):
+            total += cuda.shfl_sync(FULL_WARP, share, j) * values[j, lane]
+    if query < out.shape[0]:
+        out[query, lane] = total
+
+
+@cuda.jit
+def attention_tiled(q: Matrix, k: Matrix, v: Matrix, out: Matrix) -> None:
+    """softmax(q·kᵀ/√d)·v with no score in memory: a warp for a query, keys and values in tiles.
+
+    Each warp keeps the largest score so far, the sum of the powers, and the d numbers of its
+    result; when a larger score comes, sum and result are scaled down to it.
+
+    Args:
+        q: queries, float32, shape (n, d) with d = `HEAD`.
+        k: keys, float32, shape (n, d).
+        v: values, float32, shape (n, d).
+        out: float32, shape (n, d), overwritten.
+
+    Launch: blocks of (32, r) threads, r queries for each; the grid is one-dimensional.
+
+    >>> out = np.zeros((1, 32), np.float32)
+    >>> row = np.arange(32, dtype=np.float32).reshape(1, 32)
+    >>> attention_tiled[1, (32, 1)](row, row, row, out)  # of one key the share is 1
+    >>> out[0, :3]
+    array([0., 1., 2.], dtype=float32)
+    """
+    keys = cuda.shared.array((WARP, PADDED), np.float32)
+    values = cuda.shared.array((WARP, HEAD), np.float32)
+    lane, w = cuda.threadIdx.x, cuda.threadIdx.y
+    query = cuda.blockIdx.x * cuda.blockDim.y + w
+    mine = q[query, lane] if query < q.shape[0] else np.float32(0)
+    largest, total, result = np.float32(-math.inf), np.float32(0), np.float32(0)
+    for first in range(0, k.shape[0], WARP):
+        many = min(WARP, k.shape[0] - first)
+        cuda.syncthreads()  # nobody reads the last tile any more
+        for j in range(w, many, cuda.blockDim.y):
+            keys[j, lane] = k[first + j, lane]
+            values[j, lane] = v[first + j, lane]
+        cuda.syncthreads()
+        score = np.float32(0)  # of this lane's key
+        for d in range(HEAD):
+            part = cuda.shfl_sync(FULL_WARP, mine, d)
+            if lane < many:
+                score += part * keys[lane, d]
+        score = score * PER_ROOT if lane < many else np.float32(-math.inf)
+        higher = max(largest, score)
+        for step in (16, 8, 4, 2, 1):
+            higher = max(higher, cuda.shfl_xor_sync(FULL_WARP, higher, step))
+        smaller = math.exp(largest - higher)
+        power = math.exp(score - higher)
+        largest, total, result = higher, total * smaller + power, result * smaller
+        for j in range(many):
+            result += cuda.shfl_sync(FULL_WARP, power, j) * values[j, lane]
+    for step in (16, 8, 4, 2, 1):  # each lane has summed its own keys
+        total += cuda.shfl_xor_sync(FULL_WARP, total, step)
+    if query < q.shape[0]:
+        out[query, lane] = result / total
+
+
+@require.sizes("n", "rows")
+def attention_bytes(n: int, rows: int = 32, *, tiled: bool) -> int:
+    """Bytes that the attention of n queries moves, with d = 32 numbers each in float32.
+
+    A tile of 32 keys is 128·32 bytes, and so is one of values. The straight way moves, for scores,
+    softmax and product: n/32·n/r·(32 + r)·128 + 4·n², then 16·n², then 4·n² + n/r·128·n + 128·n.
+    In tiles a block of r queries moves its queries, its results, and all keys and values:
+    2·128·n + n/r·2·128·n. Exact where n is a multiple of 32 and of r.
+
+    Args:
+        n: queries, and keys, and values.
+        rows: r, the queries of a block.
+        tiled: `attention_tiled`, or else the three kernels.
+
+    Raises:
+        BadInput: a size is not a whole number above zero.
+
+    >>> attention_bytes(1024, tiled=False) / attention_bytes(1024, tiled=True)
+    4.378...
+    """
+    row, blocks = 4 * HEAD, -(-n // rows)
+    if tiled:
+        return 2 * row * n + blocks * 2 * row * n
+    scores = -(-n // WARP) * blocks * (WARP + rows) * row + 4 * n * n
+    product = 4 * n * n + blocks * row * n + row * n
+    return scores + 16 * n * n + product
+
+
+def scored(q: Matrix, k: Matrix, scores: Matrix) -> tuple[Matrix]:
+    """q·kᵀ/√d, in float64."""
+    exact = q.astype(np.float64) @ k.astype(np.float64).T
+    return ((exact / math.sqrt(q.shape[1])).astype(scores.dtype),)
+
+
+def weighted(shares: Matrix, v: Matrix, out: Matrix) -> tuple[Matrix]:
+    """shares·v, in float64."""
+    return ((shares.astype(np.float64) @ v.astype(np.float64)).astype(out.dtype),)
+
+
+def attended(q: Matrix, k: Matrix, v: Matrix, out: Matrix) -> tuple[Matrix]:
+    """softmax(q·kᵀ/√d)·v, in float64."""
+    room = np.empty((len(q), len(k)))
+    (shares,) = softmax(scored(q, k, room)[0], room)
+    return weighted(shares, v, out)
+
+
+ATTENTION_SCORES = Specification(
+    attention_scores,
+    scored,
+    grid=lambda q, k, scores, block: blocks_along((len(k), len(q)), (WARP, block[1])),
+    block=(32, 32),
+    outputs=(2,),
+)
+ATTENTION_PRODUCT = Specification(
+    attention_product,
+    weighted,
+    grid=lambda shares, v, out, block: blocks_along(len(out), block[1]),
+    block=(32, 32),
+    outputs=(2,),
+)
+ATTENTION_TILED = Specification(
+    attention_tiled,
+    attended,
+    grid=lambda q, k, v, out, block: blocks_along(len(q), block[1]),
+    block=(32, 32),
+    outputs=(3,),
+)

@@ -1,0 +1,321 @@
+"""The timeline of a program's copies and kernels: what each engine of a GPU does when.
+
+Modelled without a GPU: the program runs on the SIMT machine, and what it asked for is scheduled
+on three engines, one that copies in, one that computes, one that copies out, in an order that
+CUDA promises. Measured with one, by NVIDIA's profiling library (CUPTI) through torch's profiler.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpulearn import require
+from gpulearn.device import selection
+from gpulearn.errors import BadInput
+from gpulearn.perf.estimates import estimate
+from gpulearn.perf.gpus import GpuSpec, gpu_spec
+from gpulearn.perf.roofline import COPY_SECONDS, LAUNCH_SECONDS
+from gpulearn.perf.series import Provenance
+from gpulearn.perf.timing import format_seconds
+from gpulearn.simt.host.work.operations import StreamOperation, WorkRecord, record_work
+
+if TYPE_CHECKING:
+    from gpulearn.simt.core.findings import Finding
+
+__all__ = [
+    "ENGINES",
+    "EngineTask",
+    "Span",
+    "Timeline",
+    "from_profiler",
+    "modelled",
+    "schedule",
+    "timeline",
+]
+
+ENGINES = ("copy in", "compute", "copy out")
+ENGINE_OF = {
+    "copy-in": "copy in", "copy-out": "copy out",
+    "kernel": "compute", "copy-on-device": "compute", "memset": "compute",
+}  # fmt: skip
+ASSUMPTIONS = (
+    "one copy in, one kernel and one copy out at a time; of those that could begin, the one that "
+    "was asked for first",
+    "a kernel takes what gl.estimate says, a copy its bytes over the link's data-sheet rate, from "
+    "pageable memory too, where a GPU's driver is slower",
+    f"the host needs {format_seconds(LAUNCH_SECONDS)} to launch a kernel and "
+    f"{format_seconds(COPY_SECONDS)} to ask for a copy; events and waits are free",
+)
+
+
+@dataclass(frozen=True)
+class EngineTask:
+    """An operation as it is scheduled.
+
+    Attributes:
+        engine: one of `ENGINES`, or "" for what takes no time, such as an event.
+        seconds: on its engine.
+        issue: seconds that it costs the host to ask for it.
+        after: the indices of earlier tasks that must have ended.
+        host_waits: whether the host goes on only when it has ended.
+        stream: number of its stream.
+        name: of the kernel or the array.
+        line: of the program, that asked for it.
+    """
+
+    engine: str
+    seconds: float
+    issue: float = 0.0
+    after: tuple[int, ...] = ()
+    host_waits: bool = False
+    stream: int = 0
+    name: str = ""
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Span:
+    """A task with its place in time.
+
+    Attributes:
+        task: the task.
+        issued: when the host had asked for it, in seconds.
+        begin: when it began.
+        end: when it had ended.
+        waited_for: the index of the task that kept it from beginning earlier: one before it, one on
+            its engine, or one for which the host waited before it asked; None if there is none.
+    """
+
+    task: EngineTask
+    issued: float
+    begin: float
+    end: float
+    waited_for: int | None = None
+
+
+def schedule(tasks: Sequence[EngineTask]) -> tuple[Span, ...]:
+    """Place tasks in time: the host asks for them in order, each engine does one at a time.
+
+    A task begins when the host has asked for it, the tasks before it have ended and its engine is
+    free; of several that could begin, the one that was asked for first.
+
+    Raises:
+        BadInput: a task comes after itself or a later one, or its engine is not known.
+
+    >>> copy, kernel = EngineTask("copy in", 2.0), EngineTask("compute", 1.0, after=(0,))
+    >>> [(span.begin, span.end) for span in schedule([copy, kernel])]
+    [(0.0, 2.0), (2.0, 3.0)]
+    """
+    for i, task in enumerate(tasks):
+        require.choice("engine", task.engine, ("", *ENGINES))
+        if any(not 0 <= before < i for before in task.after):
+            raise BadInput(f"task {i} comes after {task.after}: give the indices of earlier tasks.")
+    spans: dict[int, Span] = {}
+    last: dict[str, int] = {}  # the task that an engine did last
+    issued: dict[int, float] = {}  # of the tasks that wait
+    kept: dict[int, int | None] = {}  # for which task the host had waited when it asked
+
+    def first() -> tuple[float, int, int | None]:
+        """Of the waiting tasks the one that begins first, when, and what kept it until then."""
+        found = []
+        for i, asked in issued.items():
+            task = tasks[i]
+            if any(before in issued for before in task.after):
+                continue
+            busy = [last[task.engine]] if task.engine in last else []
+            ends = {before: spans[before].end for before in (*task.after, *busy)}
+            latest = max(ends, key=ends.__getitem__, default=None)
+            if latest is None or ends[latest] <= asked:
+                found.append((asked, i, kept[i]))
+            else:
+                found.append((ends[latest], i, latest))
+        return min(found, key=lambda one: one[:2])
+
+    def go_on(until: float, ended: int | None = None) -> None:
+        """Begin what begins up to a moment, or until one task has ended."""
+        while issued and ended not in spans:
+            begin, i, why = first()
+            if begin > until:
+                return
+            spans[i] = Span(tasks[i], issued.pop(i), begin, begin + tasks[i].seconds, why)
+            if tasks[i].engine:
+                last[tasks[i].engine] = i
+
+    host, waited = 0.0, None
+    for i, task in enumerate(tasks):
+        host += task.issue
+        go_on(host)
+        issued[i], kept[i] = host, waited
+        if task.host_waits:
+            go_on(math.inf, ended=i)
+            if spans[i].end > host:
+                host, waited = spans[i].end, i
+    go_on(math.inf)
+    return tuple(spans[i] for i in range(len(tasks)))
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What each engine did when.
+
+    Attributes:
+        spans: the operations in the order in which they were asked for, those that take no time
+            too.
+        provenance: whether the times are modelled or measured, and for which GPU.
+        findings: races between streams.
+    """
+
+    spans: tuple[Span, ...]
+    provenance: Provenance
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def makespan(self) -> float:
+        """Seconds from the program's first request to the end of its last operation."""
+        return max((span.end for span in self.spans), default=0.0)
+
+    @property
+    def work(self) -> dict[str, float]:
+        """Seconds that each engine worked."""
+        return {
+            engine: sum(s.task.seconds for s in self.spans if s.task.engine == engine)
+            for engine in ENGINES
+        }
+
+    @property
+    def busy(self) -> dict[str, float]:
+        """The part of the makespan that each engine worked."""
+        return {engine: work / (self.makespan or 1.0) for engine, work in self.work.items()}
+
+    @property
+    def issue(self) -> float:
+        """Seconds that the host spent on asking."""
+        return sum(span.task.issue for span in self.spans)
+
+    @property
+    def critical_path(self) -> tuple[Span, ...]:
+        """The chain of operations that set the makespan: each kept the next from beginning."""
+        if not self.spans:
+            return ()
+        chain = [max(self.spans, key=lambda span: span.end)]
+        while (before := chain[0].waited_for) is not None:
+            chain.insert(0, self.spans[before])
+        return tuple(span for span in chain if span.task.seconds)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the model takes for granted, a sentence each; none where it was measured."""
+        return ASSUMPTIONS if self.provenance.kind == "modelled" else ()
+
+    def __repr__(self) -> str:
+        shares = ", ".join(f"{engine} {100 * share:.0f} %" for engine, share in self.busy.items())
+        path = " → ".join(f"{span.task.engine} {span.task.name}" for span in self.critical_path)
+        return (
+            f"{format_seconds(self.makespan)}, {self.provenance}; busy: {shares}\n"
+            f"each waited for the one before: {path or 'nothing'}"
+        )
+
+
+def timeline(program: Callable[[], object], gpu: str = "T4") -> Timeline:
+    """Run a program and say what its copies and kernels did when.
+
+    Where there is a GPU the times are measured on it, in a second run, and `gpu` is not used.
+    Elsewhere the program runs on the SIMT machine, which finds races between streams, and the times
+    are modelled by the named GPU's data sheet, as `assumptions` says.
+
+    Args:
+        program: a function without arguments that copies and launches by `gpulearn.cuda`.
+        gpu: one of `gpulearn.perf.gpus.GPUS`.
+
+    Raises:
+        BadInput: the GPU is not known, or `program` is no function.
+        MissingPackage: there is a GPU, and torch is not installed.
+    """
+    gpu_spec(gpu)
+    if not callable(program):
+        raise BadInput(f"program is {require.shown(program)}: give a function without arguments.")
+    if selection.current().kind == "gpu":
+        return _measured(program)
+    with record_work(counters=True) as work:
+        program()
+    return modelled(work, gpu)
+
+
+def modelled(work: WorkRecord, gpu: str) -> Timeline:
+    """The timeline of what the SIMT machine recorded with counters, on a named GPU.
+
+    Raises:
+        BadInput: the GPU is not known.
+    """
+    tasks = [_task(operation, gpu_spec(gpu)) for operation in work]
+    provenance = Provenance("modelled", f"the {gpu}'s data sheet")
+    return Timeline(schedule(tasks), provenance, tuple(work.findings))
+
+
+def _task(operation: StreamOperation, spec: GpuSpec) -> EngineTask:
+    """An operation of the machine's with its times on a GPU."""
+    kind, issue, seconds = operation.kind, 0.0, 0.0
+    if kind == "kernel":
+        report = operation.report
+        assert report is not None
+        cost = estimate(report, spec.name)
+        issue, seconds = cost.launch, cost.seconds - cost.launch
+    elif kind in ("copy-in", "copy-out"):
+        issue, seconds = COPY_SECONDS, operation.bytes / spec.link
+    elif kind in ("copy-on-device", "memset"):
+        each = 2 if kind == "copy-on-device" else 1  # read and written, or written alone
+        issue, seconds = LAUNCH_SECONDS, each * operation.bytes / spec.bandwidth
+    return EngineTask(
+        engine=ENGINE_OF.get(kind, ""),
+        seconds=seconds,
+        issue=issue,
+        after=operation.after,
+        host_waits=operation.host_waits,
+        stream=operation.stream,
+        name=operation.name,
+        line=operation.line,
+    )
+
+
+def _measured(program: Callable[[], object]) -> Timeline:
+    """The timeline of a second run on the GPU at hand; the first compiles the kernels."""
+    torch = require.package("torch", "A measured timeline")
+    program()
+    torch.cuda.synchronize()
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities) as profiler:
+        program()
+        torch.cuda.synchronize()
+    return from_profiler(profiler.events(), str(torch.cuda.get_device_name()))
+
+
+def from_profiler(events: Iterable[Any], device: str) -> Timeline:
+    """The timeline of what torch's profiler saw on a GPU.
+
+    Args:
+        events: what `profiler.events()` holds; those of the CPU are passed over.
+        device: the GPU's name.
+    """
+    seen = sorted(
+        (e for e in events if e.device_type.name == "CUDA"), key=lambda e: e.time_range.start
+    )
+    zero = seen[0].time_range.start if seen else 0.0
+    spans: list[Span] = []
+    for one in seen:
+        begin, end = ((t - zero) * 1e-6 for t in (one.time_range.start, one.time_range.end))
+        engine = next((e for mark, e in _COPIES.items() if mark in one.name), "compute")
+        task = EngineTask(engine, end - begin, stream=one.device_resource_id, name=one.name)
+        spans.append(Span(task, begin, begin, end, _kept(spans, begin)))
+    return Timeline(tuple(spans), Provenance("measured", device))
+
+
+_COPIES = {"Memcpy HtoD": "copy in", "Memcpy DtoH": "copy out"}
+
+
+def _kept(spans: Sequence[Span], begin: float) -> int | None:
+    """The last operation that had ended by then: what is seen of the order from outside."""
+    ended = [(span.end, i) for i, span in enumerate(spans) if span.end <= begin]
+    return max(ended)[1] if ended else None

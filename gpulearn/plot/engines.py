@@ -1,0 +1,101 @@
+"""The engines of a GPU over time: which copy and which kernel ran when, and the host that asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpulearn.perf.schedule import ENGINES, Timeline
+
+__all__ = ["ROWS", "draw", "said"]
+
+ROWS = ("host", *ENGINES)
+HATCHES = ("", "////", "\\\\\\\\", "....", "xxxx", "++++")
+LEAST_LETTER = 0.02  # of the axis, that a bar must be wide to hold a stream's number
+LEAST_EDGE = 0.004  # and to have an edge, which would hide it
+WAIT = {"facecolor": "white", "hatch": "....", "edgecolor": "0.55", "linewidth": 0.6}
+
+
+def draw(axes: Any, run: Timeline, scale: float, longest: float) -> None:
+    """Draw a bar for each operation, in its engine's row, with its stream's colour and number.
+
+    Args:
+        axes: to draw on.
+        run: what to draw.
+        scale: units of the axis in a second.
+        longest: the seconds that the axis holds.
+    """
+    numbers = streams(run)
+    for span in run.spans:
+        task = span.task
+        look = looks(numbers[task.stream])
+        if task.issue:
+            begin = (span.issued - task.issue) * scale
+            axes.broken_barh([(begin, task.issue * scale)], (0.3, 0.4), **look)
+        if task.host_waits and span.end > span.issued:
+            wait = (span.issued * scale, (span.end - span.issued) * scale)
+            axes.broken_barh([wait], (0.3, 0.4), **WAIT)
+        if task.engine:
+            if task.seconds < LEAST_EDGE * longest:
+                look = {**look, "edgecolor": look["facecolor"], "hatch": ""}
+            row = ROWS.index(task.engine)
+            bar = (span.begin * scale, task.seconds * scale)
+            axes.broken_barh([bar], (row + 0.12, 0.76), **look)
+            if task.seconds > LEAST_LETTER * longest:
+                middle = bar[0] + bar[1] / 2
+                ground = {"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.85}
+                axes.text(
+                    middle, row + 0.5, str(numbers[task.stream]), ha="center", va="center",
+                    fontsize=8, bbox=ground,
+                )  # fmt: skip
+    axes.set_ylim(len(ROWS), 0)
+    axes.set_yticks([row + 0.5 for row in range(len(ROWS))])
+    axes.set_yticklabels(ROWS)
+    axes.grid(visible=False, axis="y")
+    axes.set_axisbelow(True)
+
+
+def streams(run: Timeline) -> dict[int, int]:
+    """A small number for each stream that works, in the order in which they first do.
+
+    0 is the default stream; a stream that a program makes has a number from 1 on.
+    """
+    found: dict[int, int] = {0: 0}
+    for span in run.spans:
+        found.setdefault(span.task.stream, len(found))
+    return found
+
+
+def looks(number: int) -> dict[str, Any]:
+    """How a stream's bars look: its colour and its hatch."""
+    return {
+        "facecolor": f"C{number % 10}", "hatch": HATCHES[number % len(HATCHES)],
+        "edgecolor": "white", "linewidth": 0.6,
+    }  # fmt: skip
+
+
+def labels(runs: Mapping[str, Timeline]) -> dict[str, dict[str, Any]]:
+    """What the legend says: each stream that does something in one of the runs, with its look."""
+    there = {
+        streams(run)[span.task.stream] for run in runs.values() for span in run.spans
+        if span.task.engine
+    }  # fmt: skip
+    if len(there) > 6:  # the bars have the numbers
+        return {}
+    found = {f"stream {n}" if n else "default stream": looks(n) for n in sorted(there)}
+    waits = any(span.task.host_waits for run in runs.values() for span in run.spans)
+    return {**found, "the host waits": WAIT} if waits else found
+
+
+def said(name: str, run: Timeline, shown: str) -> str:
+    """The run in a sentence.
+
+    Args:
+        name: of the run; may be empty.
+        run: the run.
+        shown: its makespan with a unit.
+    """
+    begins = f"{name}: " if name else ""
+    shares = ", ".join(f"{engine} {100 * share:.0f} %" for engine, share in run.busy.items())
+    races = f" Races between streams: {len(run.findings)}." if run.findings else ""
+    return f"{begins}{shown}, {run.provenance}; busy: {shares} of the time.{races}"

@@ -1,0 +1,284 @@
+"""Launches: the checks when a kernel is launched, and its run, now or when its turn comes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.limits import check_shape
+from gpulearn.simt.core.memory import View, views
+from gpulearn.simt.core.program import MachineProgram
+from gpulearn.simt.frontend.typecheck import argument_types
+from gpulearn.simt.host.arguments import Marshalled, by_position, marshal
+from gpulearn.simt.host.overloads import error_for
+from gpulearn.simt.host.settings import checking, current_seed, keeps_going, listeners
+from gpulearn.simt.host.work.operations import recording
+from gpulearn.simt.host.work.order import Task
+from gpulearn.simt.host.work.pinned import HostMemory
+from gpulearn.simt.host.work.places import Place, place
+from gpulearn.simt.host.work.queue import work_queue
+from gpulearn.simt.host.work.ranges import Access, TouchedBytes, of_view
+from gpulearn.simt.machine.execution import LaunchResult, launch
+from gpulearn.simt.observers.counters import Counters
+from gpulearn.simt.observers.initialised import Initialised
+from gpulearn.simt.observers.observer import Observer
+from gpulearn.simt.observers.races import Races
+from gpulearn.simt.observers.trace import Recorder, block_number
+from gpulearn.simt.report.report import Report, make_report
+
+__all__ = [
+    "Prepared", "PreparedLaunch", "carry_out_on_stream", "launch_now", "put_on_stream", "run",
+    "tell",
+]  # fmt: skip
+
+Triple = tuple[int, int, int]
+Outcome = tuple[Report, Finding | None]
+
+
+class Prepared(Protocol):
+    """A launch whose arguments have been taken: it can be carried out later."""
+
+    name: str
+    shape: tuple[Triple, Triple]
+    marshalled: Marshalled | None
+    stopped: Finding | None
+
+    def arrays(self) -> list[tuple[str, View, bool]]:
+        """Name, array, whether the kernel may write it."""
+
+    def carry_out(self, observers: Sequence[Observer] = ()) -> Outcome:
+        """The report, and the finding that stopped it if any did."""
+
+
+def arrays_of(program: MachineProgram, values: Sequence[Any]) -> list[tuple[str, View, bool]]:
+    """The arrays that a kernel reaches: what it calls each, and whether it may write it."""
+    given = zip(program.source.parameters, values, strict=True)
+    return [
+        *((name, v, name in program.written_parameters) for name, a in given for v in views(a)),
+        *((v.name, v, True) for v in program.captured),
+    ]
+
+
+def counted(stream: Any) -> bool:
+    """Whether a record wants the counters of a launch on a stream."""
+    return not work_queue.direct(stream) and any(one.counters for one in recording())
+
+
+def tell(report: Report) -> None:
+    """Warns of what was found in a launch that came to its end: each mistake in one sentence."""
+    said = set()
+    for finding in report.findings:
+        if finding.kind == "no-type-check":  # said when it happened
+            continue
+        # `bins[k] += 1` races twice, by its read and by its write: one sentence is enough
+        lines = frozenset((finding.line, finding.other_line or finding.line))
+        mistake = (finding.kind, finding.array, lines, finding.function)
+        if mistake not in said:
+            said.add(mistake)
+            place().warn(str(finding))
+
+
+def run(
+    kernel: Any,
+    grid: Any,
+    block: Any,
+    args: tuple[Any, ...],
+    sharedmem: int,
+    *,
+    xray: bool,
+    watch: int | tuple[int, ...] = 0,
+    named: Mapping[str, Any] | None = None,
+    only: np.ndarray[Any, Any] | None = None,
+) -> Outcome:
+    """One launch: its report, and the finding that stopped it if any did.
+
+    `only` are the numbers of the blocks to run, ascending, if not all: for counts of a launch
+    that is too large for the machine. Hazards are then not looked for.
+    """
+    prepared = PreparedLaunch(
+        kernel, grid, block, args, sharedmem, xray=xray, watch=watch, named=named, only=only
+    )
+    return prepared.carry_out()
+
+
+class PreparedLaunch:
+    """A launch of a `Kernel`, with its arguments as they were; `run` says what they mean."""
+
+    def __init__(
+        self,
+        kernel: Any,
+        grid: Any,
+        block: Any,
+        args: tuple[Any, ...],
+        sharedmem: int,
+        *,
+        xray: bool,
+        watch: int | tuple[int, ...] = 0,
+        named: Mapping[str, Any] | None = None,
+        only: np.ndarray[Any, Any] | None = None,
+    ) -> None:
+        self.name, self.sharedmem, self.only = kernel.__name__, sharedmem, only
+        self._counters = Counters() if xray else None
+        self._recorder = Recorder() if xray else None
+        self.marshalled: Marshalled | None = None
+        self.stopped: Finding | None = None
+        self._source = None
+        self.shape: tuple[Triple, Triple] = (1, 1, 1), (1, 1, 1)
+        try:
+            source = self._source = kernel.source
+            self.shape = check_shape(grid, block, sharedmem)
+            if self._recorder is not None:
+                self._recorder.block = block_number(watch, self.shape[0])
+            if source.tree.args.vararg:
+                message = (
+                    "*args in a kernel is not supported by the SIMT machine: name its arguments"
+                )
+                raise Stop(Finding("unsupported", source.tree.lineno, message))
+            if named:
+                raise Stop(by_position(source.name, source.parameters, next(iter(named))))
+            self.marshalled = marshal(source.parameters, args, source.name, kernel.extensions)
+            types = argument_types(self.marshalled.typed)
+            self._overload = kernel.overload(types)
+            self._overload.check_launch(self.shape[1])
+            self.marshalled.values = self._overload.values(types, self.marshalled.values)
+        except Stop as stop:
+            self.stopped = stop.finding
+
+    def arrays(self) -> list[tuple[str, View, bool]]:
+        """Name, array, whether the kernel may write it."""
+        assert self.marshalled is not None
+        return arrays_of(self._overload.program, self.marshalled.values)
+
+    def carry_out(self, observers: Sequence[Observer] = ()) -> Outcome:
+        """The report, and the finding that stopped the launch if any did."""
+        try:
+            if self.stopped is not None:
+                raise Stop(self.stopped)
+            result = self._result(observers)
+        except Stop as stop:
+            result = LaunchResult(self._source, [stop.finding], stopped=stop.finding)
+        if self.marshalled is not None and self._counters is not None:
+            result.findings += self.marshalled.copies()
+        report = make_report(
+            result, *self.shape, counters=self._counters, recorder=self._recorder, name=self.name
+        )
+        return report, result.stopped
+
+    def _result(self, further: Sequence[Observer]) -> LaunchResult:
+        overload, marshalled, counters = self._overload, self.marshalled, self._counters
+        assert marshalled is not None
+        assert self._source is not None
+        values = marshalled.values
+        program = overload.program
+        given = zip(self._source.parameters, values, strict=True)
+        idle = program.idle(frozenset(name for name, v in given if views(v)))
+        observers: list[Observer] = []
+        hazards = self.only is None and (counters is not None or checking())
+        if counters is not None and self._recorder is not None:
+            counters.expect(values)
+            observers += [self._recorder, counters]
+        if hazards:
+            observers += [Initialised(), Races(math.prod(self.shape[0])), *further]
+        if hazards or self.only is not None or current_seed() or keeps_going():
+            result = launch(
+                program, *self.shape, values, dynamic=self.sharedmem, observers=observers,
+                seed=current_seed(), only=self.only, keep_going=keeps_going(),
+            )  # fmt: skip
+            if hazards and all(f.severity != "error" for f in result.findings):
+                overload.unchecked.passed(*self.shape, values)
+        else:
+            result = overload.unchecked(*self.shape, values, self.sharedmem)
+        if not hazards:  # nobody has seen what was written
+            for view in (*program.captured, *(v for a in values for v in views(a))):
+                if not view.allocation.readonly:
+                    view.allocation.written = None
+        overload.shared_bytes = max(overload.shared_bytes or 0, result.shared_bytes)
+        result.findings[:0] = idle
+        if overload.unjudged is not None:
+            result.findings.append(replace(overload.unjudged))
+        marshalled.copy_back()
+        return result
+
+
+def launch_now(function: Callable[..., Any] | None, prepared: Prepared) -> None:
+    """Carries a launch out, and tells of it: listeners too, where it has a function of Python's.
+
+    Raises:
+        KernelError: the kernel cannot go on.
+    """
+    report, stopped = prepared.carry_out()
+    _end(function, report, stopped)
+
+
+def _end(function: Callable[..., Any] | None, report: Report, stopped: Finding | None) -> None:
+    if function is not None:
+        for one in listeners():
+            one.hear(function, report)
+    if stopped is not None:
+        raise error_for(replace(stopped), report) from None
+    tell(report)
+
+
+def put_on_stream(
+    function: Callable[..., Any] | None, kernel: Any, prepared: Prepared, stream: Any
+) -> None:
+    """Puts a launch on a stream.
+
+    Raises:
+        KernelError: the launch is none, or of work that was carried out.
+    """
+    if prepared.stopped is not None:
+        launch_now(function, prepared)
+        return
+    where = place()
+    line = where.line
+
+    def end(report: Report, stopped: Finding | None) -> None:
+        if stopped is not None:  # told at another line than the launch's
+            message = f"{stopped.message}; it was launched in line {line} of the host's program"
+            stopped = replace(stopped, message=message)
+        _end(function, report, stopped)
+
+    _issue(kernel, prepared, stream, end, where=where)
+
+
+def carry_out_on_stream(kernel: Any, prepared: Prepared, stream: Any) -> Report:
+    """Puts a launch on a stream, and waits for it; its report, whatever happened."""
+    reports: list[Report] = []
+    _issue(kernel, prepared, stream, lambda report, _: reports.append(report), waits=True)
+    return reports[0]
+
+
+def _issue(
+    kernel: Any, prepared: Prepared, stream: Any, end: Callable[[Report, Finding | None], None],
+    *, waits: bool = False, where: Place | None = None,
+) -> None:  # fmt: skip
+    arrays = prepared.arrays()
+
+    def action(task: Task) -> list[Access] | None:
+        watch = TouchedBytes()
+        report, stopped = prepared.carry_out([watch])
+        for record in recording():
+            record.report(task.number, report)
+        end(report, stopped)
+        return watch.accesses() if checking() else None
+
+    marshalled = prepared.marshalled
+    assert marshalled is not None
+    # results that go to pageable memory: such copies block the host
+    waits |= len(marshalled.back) > sum(HostMemory(a).pinned for a in marshalled.hosts)
+    accesses = [
+        Access(name, "store" if written else "load", of_view(view), view.allocation)
+        for name, view, written in arrays
+    ]
+    grid, block = prepared.shape
+    work_queue.issue(
+        "kernel", stream, action, accesses=accesses, name=prepared.name, where=where, waits=waits,
+        kernel=kernel, grid=grid, block=block,
+        arguments={name: (str(v.dtype), tuple(v.shape)) for name, v, _ in arrays},
+    )  # fmt: skip

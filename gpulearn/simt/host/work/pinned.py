@@ -1,0 +1,102 @@
+"""Pinned host memory: which it is, whether its owner still lives, whether the host changed it."""
+
+from __future__ import annotations
+
+import ctypes
+import zlib
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+__all__ = ["HostMemory", "pin", "pinned_empty", "unpin"]
+
+Array = np.ndarray[Any, Any]
+
+
+class _Region:
+    """Bytes that are pinned: `memory` keeps them where their owner may go before a copy does."""
+
+    def __init__(self, low: int, high: int, owner: Any, memory: Array | None) -> None:
+        self.low, self.high = low, high
+        self.owner, self.memory = owner, memory
+
+
+_regions: list[_Region] = []
+
+
+def _span(array: Array) -> tuple[int, int]:
+    """The first byte, and the one after the last."""
+    start = int(array.__array_interface__["data"][0])
+    steps = [s * (n - 1) for n, s in zip(array.shape, array.strides, strict=True)]
+    high = start + sum(s for s in steps if s > 0) + array.itemsize
+    return start + sum(s for s in steps if s < 0), high
+
+
+def pinned_empty(shape: Any, dtype: Any, order: Any) -> Array:
+    """A new array in pinned memory, which is pinned as long as it lives, or a view of it."""
+    made = np.empty(shape, dtype, order=order)
+    if not made.size:
+        return made
+    memory = made.reshape(-1, order="A").view(np.uint8)
+    # a view refers to the array at the end of a chain of arrays: to what is given, therefore, if
+    # no array lies below it
+    buffer: Any = (ctypes.c_uint8 * made.nbytes).from_buffer(memory.data)
+    given: Array = np.ndarray(made.shape, made.dtype, buffer, 0, made.strides)
+    region = _Region(*_span(made), None, memory)
+    region.owner = ref(given, lambda _: _regions.remove(region))
+    _regions.append(region)
+    return given
+
+
+def pin(array: Array) -> _Region:
+    """Pins an array; `unpin` ends that."""
+    region = _Region(*_span(array), lambda: array, None)
+    _regions.append(region)
+    return region
+
+
+def unpin(region: Any) -> None:
+    """The memory is pageable again."""
+    _regions.remove(region)
+
+
+class HostMemory:
+    """The host's side of a copy: an array, and what can be known of its fate."""
+
+    def __init__(self, array: Array) -> None:
+        low, high = _span(array)
+        found = [r for r in _regions if r.low <= low and high <= r.high] if array.size else []
+        self.pinned = bool(found)
+        self.array = array
+        self._owner: Any = lambda: array
+        self._checksum: int | None = None
+        memory = found[0].memory if found else None
+        if memory is not None:
+            # over the same bytes, without what would keep their owner alive
+            start = array.__array_interface__["data"][0] - found[0].low
+            self.array = np.ndarray(array.shape, array.dtype, memory.data, start, array.strides)
+            self._owner = found[0].owner
+
+    @property
+    def freed(self) -> bool:
+        """Whether nobody holds the array any more."""
+        return self._owner() is None
+
+    def _sum(self) -> int:
+        flat = self.array if self.array.flags.c_contiguous else self.array.T
+        return zlib.crc32(np.ascontiguousarray(flat).reshape(-1).view(np.uint8).data)
+
+    def remember(self) -> None:
+        """From here on the host should leave the bytes alone."""
+        self._checksum = self._sum()
+
+    @property
+    def remembered(self) -> bool:
+        """Whether they are pinned, and somebody looks after them."""
+        return self._checksum is not None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the bytes are others than those that were remembered."""
+        return self.remembered and self._sum() != self._checksum

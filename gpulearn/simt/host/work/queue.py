@@ -1,0 +1,346 @@
+"""The queue: work that was asked for and not yet carried out, in an order that CUDA allows.
+
+Work on one stream is in order. Work on different streams is ordered by an event that one waits
+for, by what the host has waited for, and by the legacy default stream, whose work comes after all
+that was asked for before and before all that is asked for later, on every stream of `cuda`'s (they
+are what CUDA calls blocking streams; the per-thread default stream is one of them).
+
+What comes before what is told by vector clocks: each stream counts its operations, and the clock
+of an operation says up to which one of each stream all come before it; the host's clock says the
+same of what it has waited for.
+
+Nothing is carried out before something demands it: a synchronisation, a copy for which the host
+waits, a question whether an event has happened. Then what must come before it is carried out too,
+and of two operations that race the one that was asked for later goes first, so that a missing
+event is seen in the result. A seed (`gl.block_order`) chooses other allowed orders.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gpulearn.errors import BadInput
+from gpulearn.simt.core.memory import poison
+from gpulearn.simt.host.settings import checking, current_seed
+from gpulearn.simt.host.work.operations import StreamOperation, recording
+from gpulearn.simt.host.work.order import (
+    ALL,
+    DEFAULT,
+    PER_THREAD,
+    Action,
+    Clock,
+    IssueOrder,
+    Task,
+    clock_key,
+    in_order,
+    merge,
+    nothing,
+    number_of,
+)
+from gpulearn.simt.host.work.pinned import HostMemory
+from gpulearn.simt.host.work.places import Place, place
+from gpulearn.simt.host.work.ranges import Access, conflict, of_array, overlap
+from gpulearn.simt.host.work.stream_races import Told, changed, freed, race
+
+__all__ = ["LONGEST", "WorkQueue", "work_queue"]
+
+_NAMED = {
+    ALL: "all streams", DEFAULT: "the default stream", PER_THREAD: "the per-thread default stream"
+}  # fmt: skip
+LONGEST = 1000  # operations; a GPU's queues are bounded too, and a host that fills one waits
+
+
+class WorkQueue:
+    """All streams of the machine."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._lines: dict[int, IssueOrder] = {}
+        self._host: Clock = {}
+        self._waited = -1  # the number of the last operation that the host has waited for
+        self._unseen: list[Task] = []  # those that the host has not waited for
+        self._count = 0
+        self._draws = 0
+        self._busy = False  # in an operation
+        self._told = Told()
+        self._made = 0
+
+    def new_stream(self) -> int:
+        """The number of a stream that nobody has used."""
+        with self._lock:
+            self._made += 1
+            return PER_THREAD + self._made
+
+    # --- asking
+
+    def direct(self, stream: Any) -> bool:
+        """Whether work on a stream may be carried out at once: nothing waits, nobody records."""
+        if self._unseen or recording():
+            return False
+        return (type(stream) is int and stream == 0) or number_of(stream) == DEFAULT
+
+    def issue(
+        self, kind: str, stream: Any, action: Action, *,
+        accesses: Sequence[Access] = (), host: HostMemory | None = None, name: str = "",
+        size: int = 0, waits: bool = False, staged: bool = False, after: Sequence[Task] = (),
+        where: Place | None = None, **details: Any,
+    ) -> Task:  # fmt: skip
+        """Puts an operation on a stream; with `waits` it is carried out before this returns.
+
+        `action` may return what the operation has touched, where that is not known before.
+        `host` is the host's memory of a copy; if `staged`, the host has waited until its bytes
+        lay elsewhere. `after` are operations of other streams that it waits for, `details` what
+        its record has beyond that.
+
+        Raises:
+            Exception: of an operation that was carried out.
+        """
+        with self._lock:
+            self._not_inside()
+            where = where or place()
+            number = number_of(stream)
+            pinned = host.pinned if host is not None else None
+            operation = StreamOperation(
+                kind, number, self._label(number, stream, where), name, size, pinned,
+                waits or staged, line=where.line, text=where.text, **details,
+            )  # fmt: skip
+            where.forget()
+            watched = checking()
+            task = Task(operation, where, action, accesses if watched else (), host)
+            before = self._order(task, number, after)
+            self._record(task, before)
+            if watched:
+                self._find_rivals(task)
+                if host is not None and host.pinned:
+                    host.remember()
+            self._unseen.append(task)
+            if waits:
+                self._wait_for([task])
+                self._waited = task.number
+            elif len(self._unseen) > LONGEST:
+                self._wait_for(self._unseen[: LONGEST // 10])
+            return task
+
+    def _order(self, task: Task, number: int, after: Sequence[Task]) -> list[int]:
+        """Gives an operation its clock; the numbers of those it comes after."""
+        key = clock_key(number)
+        line = self._lines.setdefault(key, IssueOrder())
+        clock: Clock = {}  # what the host has waited for need not be in it: nobody asks for that
+        lines = self._lines.values() if key == DEFAULT else [line, self._lines.get(DEFAULT, line)]
+        previous = [*after]
+        for one in lines:
+            merge(clock, one.clock)
+            if one.last is not None and one.last not in previous:
+                previous.append(one.last)
+        for event in after:
+            merge(clock, event.clock)
+        line.issued += 1
+        clock[key] = line.issued
+        task.stream, task.clock, line.clock, line.last = key, clock, clock, task
+        task.after = [t for t in previous if not t.done]
+        return [*(t.number for t in previous), self._waited]
+
+    def _record(self, task: Task, before: Sequence[int]) -> None:
+        task.number = self._count
+        self._count += 1
+        for record in recording():
+            record.add(task.number, replace(task.operation), before)
+
+    def _find_rivals(self, task: Task) -> None:
+        """Those that touch the same memory and are in no order with it."""
+        for other in self._unseen:
+            if not other.before(task) and conflict(other.accesses, task.accesses) is not None:
+                task.rivals.append(other)
+                other.rivals.append(task)
+
+    # --- waiting
+
+    def synchronize(self, stream: Any = ALL) -> None:
+        """The host waits for a stream, or for all.
+
+        Raises:
+            Exception: of an operation that was carried out.
+        """
+        with self._lock:
+            self._not_inside()
+            number = ALL if stream is ALL else number_of(stream)
+            # cuStreamSynchronize "uses standard default stream semantics": as before any action
+            # on the legacy default stream, all other streams are waited for
+            everything = number in (ALL, DEFAULT)
+            last = [
+                line.last
+                for key, line in self._lines.items()
+                if line.last is not None and (everything or key == clock_key(number))
+            ]
+            where = place()
+            self._note_wait(number, self._label(number, stream, where), last, where)
+            self._wait_for([t for t in self._unseen if everything or t.stream == clock_key(number)])
+
+    def wait_for(self, task: Task | None) -> None:
+        """The host waits for one operation, such as the record of an event.
+
+        Raises:
+            Exception: of an operation that was carried out.
+        """
+        with self._lock:
+            self._not_inside()
+            tasks = [] if task is None else [task]
+            number, name = DEFAULT, _NAMED[DEFAULT]
+            if task is not None:
+                number, name = task.operation.stream, task.operation.stream_name
+            self._note_wait(number, name, tasks, place())
+            self._wait_for([t for t in tasks if not t.seen])
+
+    def progress(self, task: Task) -> bool:
+        """Whether an operation is done, which the host then knows; if not, it is carried out.
+
+        Raises:
+            Exception: of an operation that was carried out.
+        """
+        with self._lock:
+            self._not_inside()
+            if task.done and not task.seen:
+                self._see([task])
+            elif not task.done:
+                self._demand([task])
+                self._told.tell()
+            return task.seen
+
+    def unpin(self, array: Any) -> None:
+        """A host array is no longer pinned: what copies from or to it is carried out.
+
+        Raises:
+            Exception: of an operation that was carried out.
+        """
+        with self._lock:
+            ranges = of_array(array)
+            using = [
+                t
+                for t in self._unseen
+                if not t.done and t.host is not None and overlap(of_array(t.host.array), ranges)
+            ]
+            for task in using:
+                self._told.add(freed(task, "unpinned"), task.place)
+            self._wait_for(using)
+
+    def finish(self) -> None:
+        """Carries out all that waits; the host waits for it.
+
+        Raises:
+            Exception: of an operation that was carried out.
+        """
+        with self._lock:
+            self._not_inside()
+            self._wait_for(self._unseen)
+
+    def _label(self, number: int, stream: Any, where: Place) -> str:
+        """What to call a stream."""
+        if number in _NAMED:
+            return _NAMED[number]
+        name = "" if isinstance(stream, int) else where.name_of(stream)
+        ours = number <= PER_THREAD + self._made
+        return name or (f"stream {number - PER_THREAD}" if ours else f"external stream {number}")
+
+    def _note_wait(self, number: int, name: str, last: Sequence[Task], where: Place) -> None:
+        if recording():
+            operation = StreamOperation(
+                "synchronise", number, name, host_waits=True, line=where.line, text=where.text
+            )
+            task = Task(operation, where, nothing, (), None)
+            self._record(task, [*(t.number for t in last), self._waited])
+            self._waited = task.number
+        where.forget()
+
+    def _wait_for(self, tasks: Sequence[Task]) -> None:
+        tasks = list(tasks)
+        try:
+            self._demand([t for t in tasks if not t.done])
+            self._see(tasks)
+        finally:
+            self._told.tell()
+
+    def _see(self, tasks: Iterable[Task]) -> None:
+        """The host knows that these are done, and all before them."""
+        for task in tasks:
+            merge(self._host, task.clock)
+        for task in self._unseen:
+            task.seen = self._host.get(task.stream, 0) >= task.time
+        self._unseen = [t for t in self._unseen if not t.seen]
+        if not self._unseen:  # all that comes is after all that was
+            self._lines.clear()
+            self._host.clear()
+
+    # --- carrying out
+
+    def _demand(self, tasks: Sequence[Task]) -> None:
+        """Carries out operations and what must come before them."""
+        for task in self._schedule(tasks):
+            if not task.done:
+                self._carry_out(task)
+
+    def _schedule(self, tasks: Sequence[Task]) -> list[Task]:
+        seed = current_seed()
+        if not seed:
+            return in_order(tasks, hasty=True)
+        self._draws += 1
+        draw = np.random.default_rng((seed, self._draws))
+        waiting = [t for t in self._unseen if not t.done]
+        wanted = [*tasks, *(t for t in waiting if draw.random() < 0.5)]
+        draw.shuffle(wanted)
+        return in_order(wanted, hasty=False)
+
+    def _carry_out(self, task: Task) -> None:
+        host, action = task.host, task.action
+        if host is not None and task.accesses and host.pinned:
+            if host.freed:
+                self._told.add(freed(task), task.place)
+                poison(host.array.ravel(order="K"))  # others may have the memory by now
+            elif host.changed:
+                self._told.add(changed(task), task.place)
+        self._busy = True
+        try:
+            if action is not None:
+                touched = task.context.run(action, task)
+                task.accesses = task.accesses if touched is None else touched
+        except BaseException:
+            self._abandon()
+            raise
+        finally:
+            self._busy = False
+            task.done, task.action, task.after = True, None, []
+        if task.operation.kind == "copy-out" and host is not None:
+            self._remember_again(task, host)
+        for other in task.rivals:
+            if other.done:
+                first, second = sorted((task, other), key=lambda t: t.number)
+                self._told.add(race(first, second), second.place)
+        task.host = None
+
+    def _remember_again(self, task: Task, written: HostMemory) -> None:
+        """What the device has written to the host's memory, the host has not."""
+        ranges = of_array(written.array)
+        for other in self._unseen:
+            theirs = None if other.done else other.host
+            if theirs is not None and theirs.remembered and overlap(of_array(theirs.array), ranges):
+                theirs.remember()
+
+    def _abandon(self) -> None:
+        """After an error nothing that waits is carried out."""
+        for task in self._unseen:
+            task.done, task.action, task.after = True, None, []
+        self._see(self._unseen)
+
+    def _not_inside(self) -> None:
+        if self._busy:
+            raise BadInput(
+                "a callback on a stream calls cuda: CUDA does not allow that; let it tell the "
+                "host, which can then ask for more work"
+            )
+
+
+work_queue = WorkQueue()

@@ -1,0 +1,53 @@
+"""Notebook 08 in JupyterLab: a race between streams, mended, and a timeline."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+MENDED = [
+    "def wait_for_event(a, b, out):",
+    "first, second = cuda.stream(), cuda.stream()",
+    "on_gpu = [cuda.device_array_like(x) for x in (a, b, out)]",
+    "on_gpu[0].copy_to_device(a, stream=first)",
+    "on_gpu[1].copy_to_device(b, stream=second)",
+    "copied = cuda.event()",
+    "copied.record(second)",
+    "copied.wait(first)",
+    "vector_add[blocks_for(out.size, BLOCK), BLOCK, first](*on_gpu)",
+    "on_gpu[2].copy_to_host(out, stream=first)",
+    "first.synchronize()",
+]
+
+
+@pytest.fixture(scope="module")
+def notebook(open_notebook):
+    """Notebook 08 with what the tests look at, opened and run."""
+    opened = open_notebook(
+        "08_streams_fusion_graphs",
+        "halves = gl.perf.timeline(in_halves)",
+        "def wait_for_event",
+        'gl.check("wait_for_event"',
+    )
+    opened.run_all()
+    return opened
+
+
+def test_a_learner_works_through_notebook_08(notebook):
+    notebook.has_only_unsolved(1)
+    notebook.hides_nothing_on_the_right()
+    picture = notebook.cell("halves = gl.perf.timeline").locator(".jp-OutputArea img").first
+    assert "two streams: 272 µs, modelled" in picture.get_attribute("alt")
+    notebook.screenshot("08-timeline")
+
+    stub = notebook.cell("def wait_for_event")
+    check = notebook.cell('gl.check("wait_for_event"')
+    notebook.type_into(stub, [line for line in MENDED if ".wait(" not in line])
+    notebook.run(stub)
+    said = notebook.run(check)
+    assert "an event that is recorded orders nothing by itself" in said
+    assert "Traceback" not in said
+    notebook.screenshot("08-wrong-answer")
+    notebook.type_into(stub, MENDED)
+    notebook.run(stub)
+    assert notebook.run(check).startswith("✓ wait_for_event is right in all 4 cases")
+    notebook.screenshot("08-right-answer")
