@@ -68,8 +68,16 @@ def figure(
         "lines.linewidth": 2.0,
         "savefig.dpi": 110,
     }
-    with style.context(["default", "petroff10", extra]):
-        made = Figure(figsize=(width, height), layout="constrained")
+    sheets = ["default", "petroff10", extra]
+
+    class Styled(Figure):
+        def savefig(self, *args: Any, **options: Any) -> None:
+            # a colour such as "C3" is looked up here, which may be after the block
+            with style.context(sheets):
+                super().savefig(*args, **options)
+
+    with style.context(sheets):
+        made = Styled(figsize=(width, height), layout="constrained")
         yield made, made.subplots(rows, columns, **grid)
 
 
