@@ -195,13 +195,30 @@ def momentum_factor(share: Any, momentum: Any) -> Any:
     return factor[()]
 
 
-@require.positive("lr", "far", or_zero=("distance",))
+def _below_the_limit(function: Callable[..., float]) -> Callable[..., float]:
+    """Check that the rate of `escape_saddle` lets a direction that bends up be walked down."""
+
+    @functools.wraps(function)
+    @require.positive("lr", "far", or_zero=("distance",))
+    def checked(distance: float, curvature: float, lr: float, far: float) -> float:
+        if lr * curvature >= 2:
+            raise BadInput(
+                f"lr is {shown(lr)}, and the limit for a curvature of {shown(curvature)} is "
+                f"{shown(2 / curvature)}: give a rate below it."
+            )
+        return function(distance, curvature, lr, far)
+
+    return checked
+
+
+@_below_the_limit
 def escape_saddle(distance: float, curvature: float, lr: float, far: float) -> float:
     """The steps of gradient descent until a walk that starts beside a ridge is far away from it.
 
     Along a direction of curvature λ below zero a step multiplies the distance from the ridge by
     1 − η·λ, which is above one: the smallest k with distance·(1 − η·λ)ᵏ ≥ far. From the ridge
-    itself, or where the direction does not bend down, it never leaves.
+    itself, or where the direction does not bend down, it never leaves: above zero, λ is met by a
+    rate below its limit 2/λ.
 
     Args:
         distance: from the ridge at the start, 0 or more.
@@ -213,7 +230,7 @@ def escape_saddle(distance: float, curvature: float, lr: float, far: float) -> f
         A whole number, or infinity.
 
     Raises:
-        BadInput: a number is out of its range.
+        BadInput: a number is out of its range, or lr is not below 2/λ.
 
     >>> escape_saddle(1e-6, -1.0, lr=0.1, far=0.5)
     138

@@ -16,7 +16,6 @@ from .gpu_times import compare_precisions as compare_precisions
 from .gpu_times import compare_transposes as compare_transposes
 from .gpu_times import kernel_times as kernel_times
 from .gpu_times import strides as strides
-from .gpu_times import training_rates as training_rates
 from .graphs import graph as graph
 from .graphs import graph_player as graph_player
 from .ladder import compare_rungs as compare_rungs

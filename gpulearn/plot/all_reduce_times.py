@@ -13,7 +13,7 @@ from gpulearn.errors import BadInput
 from gpulearn.parallel.costs import all_reduce_seconds
 from gpulearn.parallel.links import LINKS, Link, as_link
 from gpulearn.plot.controls import Explorer, dropdown
-from gpulearn.plot.style import LINES, figure, legend_beside
+from gpulearn.plot.style import figure, legend_beside, looks
 from gpulearn.require import shown
 
 __all__ = ["all_reduce", "all_reduce_explorer"]
@@ -26,7 +26,6 @@ NAMES = {
     "halving": "halving and doubling",
 }
 LIBRARY = "library"
-COLOURS = (0, 1, 2, 4, 5, 3)  # of the cycle, in order of NAMES and LIBRARY: grey is for the last
 LEAST, MOST = 1e2, 1e10  # bytes, of the explorer
 RANKS = tuple(2**k for k in range(1, 11))
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (0.0, "bytes"))
@@ -89,9 +88,8 @@ def all_reduce(
         raise BadInput(f"measured is {shown(measured)}, and there is no link: nothing to draw.")
     sizes = np.geomspace(min(points, default=LEAST), max(points, default=MOST), 60)
     with figure(8.6, 4.6) as (made, axes):
-        for number, name in enumerate((*NAMES, LIBRARY)):
-            look = dict(LINES[number], color=f"C{COLOURS[number]}")
-            label = NAMES.get(name, name)
+        labels = {**NAMES, LIBRARY: LIBRARY}
+        for (name, label), look in zip(labels.items(), looks([*labels.values()]), strict=True):
             if name in measured:
                 few = dict(sorted(measured[name].items()))
                 style = {**look, "linestyle": "none" if name in lines else look["linestyle"]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gpulearn import require
@@ -24,7 +24,7 @@ from gpulearn.tables import Table, table
 if TYPE_CHECKING:
     from gpulearn.simt.report.report import Report
 
-__all__ = ["compare_precisions", "compare_transposes", "kernel_times", "strides", "training_rates"]
+__all__ = ["compare_precisions", "compare_transposes", "kernel_times", "strides"]
 
 # useful GB/s of 1024 × 1024 float32 on a Tesla K20c, whose data sheet says 208 GB/s: M. Harris,
 # "An Efficient Matrix Transpose in CUDA C/C++", NVIDIA developer blog, 2013,
@@ -166,35 +166,6 @@ def compare_precisions(batch: int = 1024) -> Table:
         rows.append(row)
     said = f"Images a second at a batch of {batch:,}: {_label(found)}." if found else NOTHING
     return table(rows, caption=f"Peaks: the {sheet}'s data sheet. {said}")
-
-
-def training_rates(
-    network: str = "LeNet", batches: Sequence[int] = (4, 16, 64, 256, 1024)
-) -> tuple[dict[int, dict[str, str]], str]:
-    """A GPU's images a second by batch and precision, as cells for a table.
-
-    Args:
-        network: one that is recorded: "LeNet", "MLP", "LeNet, 8 times as wide".
-        batches: some of `BATCHES`.
-
-    Returns:
-        Batch → heading → cell, and a sentence that says where the cells are from; nothing and
-        an empty sentence where there is no GPU and no recording.
-
-    Raises:
-        BadInput: a batch is none of these.
-    """
-    for batch in batches:
-        _batch(batch)
-    found = training_rows(tuple(batches))
-    if found is None or not (timed := found.where(network=network)):
-        return {}, ""
-    kinds = [p for p in PRECISIONS if any(row["precision"] == p for row in timed)]
-    cells = {
-        batch: {f"GPU, {kind}": _images(found, network, kind, batch) for kind in kinds}
-        for batch in batches
-    }
-    return cells, f"GPU: {_label(found)}."
 
 
 def _batch(batch: int) -> None:

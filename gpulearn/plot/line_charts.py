@@ -111,7 +111,7 @@ def said_of_curve(label: str, x: Numbers, y: Numbers, dots: bool = False) -> str
     x, y = x[good], y[good]
     if dots:
         return f"{label}: {y.size} points from {y.min():.3g} to {y.max():.3g}"
-    first, last = f"{y[0]:.3g} at {x[0]:.3g}", f"{y[-1]:.3g} at {x[-1]:.3g}"
+    first, last = f"{y[0]:.3g} at {x[0]:.4g}", f"{y[-1]:.3g} at {x[-1]:.4g}"
     steps = np.diff(y)
     if np.ptp(y) <= ROUNDING * np.abs(y).max():
         return f"{label}: stays at {y[0]:.3g}"
@@ -119,6 +119,6 @@ def said_of_curve(label: str, x: Numbers, y: Numbers, dots: bool = False) -> str
         return f"{label}: {'falls' if y[-1] < y[0] else 'rises'} from {first} to {last}"
     extremes = {"lowest": int(y.argmin()), "highest": int(y.argmax())}
     inner = [
-        f"{word} {y[n]:.3g} at {x[n]:.3g}" for word, n in extremes.items() if 0 < n < y.size - 1
+        f"{word} {y[n]:.3g} at {x[n]:.4g}" for word, n in extremes.items() if 0 < n < y.size - 1
     ]
     return f"{label}: from {first} to {last}" + "".join(f", {one}" for one in inner)

@@ -37,6 +37,7 @@ SUBJECTS = {
     **{"Adam": 4, "AdamW": 5, "Adagrad": 6},
     **{"constant": 0, "exponential": 2, "cosine": 3, "warm-up": 4},
     **{"sigmoid": 0, "tanh": 1, "ReLU": 2, "strong": 0, "weak": 1},
+    **{"via one root": 0, "tree": 1, "halving and doubling": 5, "doubling": 2, "ring": 4},
     **{"float32": 0, "float16": 1, "bfloat16": 2, "TF32": 3},
 }
 
@@ -67,8 +68,16 @@ def figure(
         "lines.linewidth": 2.0,
         "savefig.dpi": 110,
     }
-    with style.context(["default", "petroff10", extra]):
-        made = Figure(figsize=(width, height), layout="constrained")
+    sheets = ["default", "petroff10", extra]
+
+    class Styled(Figure):
+        def savefig(self, *args: Any, **options: Any) -> None:
+            # a colour such as "C3" is looked up here, which may be after the block
+            with style.context(sheets):
+                super().savefig(*args, **options)
+
+    with style.context(sheets):
+        made = Styled(figsize=(width, height), layout="constrained")
         yield made, made.subplots(rows, columns, **grid)
 
 

@@ -16,6 +16,7 @@ from gpulearn import require
 from gpulearn.data.digits import digits
 from gpulearn.errors import BadInput
 from gpulearn.optim.layerwise import lamb_step, lars_step
+from gpulearn.optim.optimizers import adam_step
 from gpulearn.optim.schedules import scaled_learning_rate
 from gpulearn.parallel.sharding import shard_indices
 from gpulearn.require import shown
@@ -46,6 +47,7 @@ RULES = {
     "square root": RateRule(0.5),
     "LARS": RateRule(1.0, step=functools.partial(lars_step, momentum=0.0, trust=0.02)),
     "LAMB": RateRule(0.5, step=lamb_step, share=0.1),
+    "Adam, root": RateRule(0.5, step=adam_step, share=0.1),
 }
 PLAIN = tuple(RULES)[:4]
 WARM_UP = 5  # one part in so many of all steps
@@ -138,7 +140,8 @@ def batch_size_study(
 
     The optimiser is plain SGD, but for "LARS" (the linear rule, trust 0.02, no momentum) and "LAMB"
     (the root, from a tenth of `lr` on, as it counts in parts of a layer's length), whose steps
-    are `gl.optim.lars_step` and `lamb_step`. "linear" and "square root" multiply the rate by the
+    are `gl.optim.lars_step` and `lamb_step`, and for "Adam, root" (`adam_step`, with LAMB's
+    rates). "linear" and "square root" multiply the rate by the
     batch's factor or its root; "linear, warm-up" lets it grow over the first fifth of the steps
     (`gl.optim.scaled_learning_rate`, with its source). The root keeps the variance of one step's
     update as it was: Krizhevsky, "One weird trick for parallelizing convolutional neural networks",
@@ -146,7 +149,8 @@ def batch_size_study(
 
     Args:
         batches: batch sizes, ascending; the rate is that of the first.
-        rules: any of "kept", "linear", "linear, warm-up", "square root", "LARS", "LAMB".
+        rules: any of "kept", "linear", "linear, warm-up", "square root", "LARS", "LAMB",
+            "Adam, root".
         seeds: of weights and order; one training for each.
         epochs: passes over the data.
         lr: learning rate of the first batch size.

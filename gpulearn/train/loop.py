@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import torch
@@ -77,7 +78,7 @@ def stop_early(losses: Iterable[float], patience: int) -> tuple[int, int]:
         losses: the validation loss after each epoch. To take the next one trains another epoch,
             so none is taken that is not needed.
         patience: so many epochs in a row without a new best loss end the training. A loss that
-            equals the best, or is no number, is no new best.
+            equals the best, or is no finite number, is no new best.
 
     Returns:
         The epoch with the best loss, whose weights are kept, and how many were trained; epochs
@@ -92,7 +93,7 @@ def stop_early(losses: Iterable[float], patience: int) -> tuple[int, int]:
     best, kept, done = float("inf"), 0, 0
     for loss in losses:
         done += 1
-        if loss < best:
+        if math.isfinite(loss) and loss < best:
             best, kept = loss, done
         elif done - kept >= patience:
             break

@@ -134,7 +134,7 @@ def stop_by_an_iterator(losses, patience):
         except StopIteration:
             break
         seen += 1
-        if loss < best[0]:
+        if -math.inf < loss < best[0]:
             best = loss, seen
     return best[1], seen
 

@@ -634,7 +634,7 @@ def trained_on_a_gradient_of_rank_0(model, batches, lr=0.1):
         ("shard_indices", shards_sorted_once_they_are_cut, "runs up or down nearly all the way"),
         ("send_when_full", begins_by_a_generator, None),
         ("send_when_full", begins_out_of_order, "as soon as it is full, also where one before"),
-        ("send_when_full", begins_what_has_no_zero_gradient, "as soon as it is full, also where"),
+        ("send_when_full", begins_what_has_no_zero_gradient, "order 1, 2, 0, expected 0, 1, 2"),
         ("send_when_full", begins_at_once, "bucket 0 begins when the number of gradients is 0,"),
         (
             "send_when_full",

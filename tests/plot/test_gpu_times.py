@@ -125,7 +125,6 @@ def test_without_a_recording_precisions_have_peaks():
     assert shown.headings == ("precision", "H200: TFLOP/s")
     assert dict(shown.rows)["bfloat16"] == f"{gpu_spec('H200').peak['bfloat16'] / 1e12:,.0f}"
     assert "no times recorded" in shown.caption
-    assert gl.plot.training_rates() == ({}, "")
 
 
 @pytest.mark.usefixtures("folder")
@@ -220,14 +219,8 @@ def test_recorded_training_has_a_column_for_each_network(record):
     assert f"at a batch of 1,024: {LABEL}." in shown.caption
 
 
-def test_a_gpu_without_units_for_a_precision_has_no_column_of_it(record):
+def test_a_precision_that_a_gpu_has_no_units_for_has_no_times(record):
     record("training", training_rows(("float32", "float16")))
-    cells, said = gl.plot.training_rates("LeNet", (4, 256))
-    assert list(cells[4]) == ["GPU, float32", "GPU, float16"]
-    assert cells[4]["GPU, float16"] == "2,000"
-    assert cells[256]["GPU, float32"] == "–"  # a batch that is not recorded
-    assert said == f"GPU: {LABEL}."
-    assert gl.plot.training_rates("a transformer") == ({}, "")
     assert gl.plot.compare_precisions().rows[1][2:] == ("–", "–")
 
 
@@ -317,7 +310,6 @@ def test_sectors_grow_with_the_stride_up_to_one_for_each_lane():
         (lambda: gl.plot.compare_transposes({"strait": None}), "did you mean 'straight'"),
         (lambda: gl.plot.kernel_times("sum"), "did you mean 'sums'"),
         (lambda: gl.plot.compare_precisions(100), "batch is 100: choose from 4, 16"),
-        (lambda: gl.plot.training_rates("LeNet", (5,)), "batch is 5: choose from"),
         (lambda: reductions.record_reductions(0), "n is 0"),
         (lambda: transposes.record_transposes([]), "sizes is"),
         (lambda: roofline.gpu_rows("x", lambda: None, lambda: "cpu") or gl.roof("x"), "no GPU"),

@@ -18,6 +18,17 @@ def test_show_makes_an_img_with_alt():
     assert repr(picture) == '[figure: A line that rises by "one"]'
 
 
+def test_a_figure_has_one_look_wherever_it_is_shown():
+    def drawn(inside):
+        with figure(2, 1) as (fig, axes):
+            axes.plot([1, 2], [3, 4], color="C0")
+            if inside:
+                return show(fig, "A line that rises").png
+        return show(fig, "A line that rises").png
+
+    assert drawn(inside=True) == drawn(inside=False)
+
+
 def test_show_refuses():
     with figure() as (fig, _), pytest.raises(BadInput, match="alt is '': write one sentence"):
         show(fig, "")

@@ -18,6 +18,7 @@ from gpulearn.require import shown
 
 Gradients = dict[Variable, Any]
 answers = Answers(backward)
+AGAIN = "the graph of 3·s + s, walked a second time"
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ def cases() -> list[Case]:
         case(lambda: 2 * Variable(3.0, "a") + 1, 1.0, "2·a + 1"),
         case(square, 1.0, "e·e with e = w·x + b"),
         case(shared, 1.0, "3·s + s with s = a·a"),
+        case(shared, 1.0, AGAIN),
         case(shared, -2.5, "3·s + s with s = a·a, and −2.5 arriving"),
         case(two_sums, [1.0, 10.0], "(a + b) + a·2 + (a + b)"),
         case(chain, [1.0, -1.0, 0.5], "late·a + a, where late is made from a"),
@@ -89,6 +91,8 @@ def run(answer: Answer, case: Case) -> Found | None:
     nodes = make().order()[::-1]
     given = gradient.copy()
     with without("backward"):
+        if case.label == AGAIN:
+            answer(list(nodes), given)
         found = answer(list(nodes), given)
     if found is None:
         return None
@@ -145,6 +149,16 @@ START = "arrived = {nodes[0]: gradient}"
 LOOP = "    for node in nodes:\n"
 SENT = "node.shares(arrived[node])"
 RETURN = "    return arrived"
+
+answers.edit(
+    {
+        START: "arrived = elsewhere\n    arrived[nodes[0]] = gradient",
+        RETURN: "    return {node: arrived[node] for node in nodes}",
+    },
+    "what arrived in an earlier call is still there, as in a dictionary that is made once, outside "
+    "of the function or as a default: make a new one in each call.",
+    elsewhere={},
+)
 
 answers.edit(
     {SUM: "share"},

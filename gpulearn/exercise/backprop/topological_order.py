@@ -82,6 +82,11 @@ def equal_values() -> Variable:
     return named(named(a * b, "a·b") + a, "a·b + a")
 
 
+def namesakes() -> Variable:
+    """Two inputs with one name and no value in common: they are two."""
+    return named(Variable(2.0, "w") * Variable(3.0, "w"), "w·w")
+
+
 def cases() -> list[Case]:
     """Graphs with one way and with many, in either order of the operands."""
 
@@ -97,6 +102,7 @@ def cases() -> list[Case]:
         case("a product of what was made from a, and a", lambda: late(swapped=False)),
         case("a layer", layer),
         case("two inputs of the same value", equal_values),
+        case("two inputs of the same name", namesakes),
         case("twelve rungs, each used twice", ladder),
         case("a alone", lambda: Variable(3.0, "a")),
     ]
@@ -173,6 +179,16 @@ VISITS = """\
 answers.edit(
     {"    return order": "    return order[::-1]"},
     "the result stands first: operands must stand before what was made from them. Reverse it.",
+    of=by_calls,
+)
+answers.edit(
+    {
+        SEEN: (
+            "        known = node.name or node\n        if known not in seen:\n"
+            "            seen.add(known)\n"
+        )
+    },
+    "Variables are told apart by their names, and two may have the same: note the Variable itself.",
     of=by_calls,
 )
 answers.edit(

@@ -306,8 +306,8 @@ answers.edit(
         "buckets[-1].append(parameter)": "rows[own_kind].append(parameter)",
         f"        {ADD}\n": "",
     },
-    "there is a row of buckets for each dtype and device, several of them open at once: only the "
-    "bucket that was begun last takes another parameter.",
+    "a bucket holds parameters between which another dtype or device stands in the list: only the "
+    "bucket that was begun last takes another parameter, in the order of the list.",
 )
 
 

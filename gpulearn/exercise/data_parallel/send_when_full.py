@@ -55,26 +55,30 @@ def tied() -> nn.Module:
 
 
 def cases() -> list[Case]:
-    """Buckets in the order of backward and not, of one gradient and of all; three backwards."""
-    works: dict[str, tuple[Callable[[], nn.Module], Groups, bool]] = {
-        "three buckets of two": (chain, ((5, 4), (3, 2), (1, 0)), True),
-        "buckets of 1, 2 and 3 gradients": (chain, ((5,), (4, 3), (2, 1, 0)), True),
-        "one bucket": (chain, ((5, 4, 3, 2, 1, 0),), True),
-        "buckets that fill in the wrong order": (chain, ((1, 0), (5, 4), (3, 2)), True),
-        "a bucket that waits for one before it": (chain, ((5, 2), (4, 3), (1, 0)), True),
-        "a bucket for each gradient": (chain, ((5,), (4,), (3,), (2,), (1,), (0,)), True),
+    """Buckets in the order of backward and not, of one gradient and of all; three backwards.
+
+    Between them gradients are set to None or to zero, or they are added up.
+    """
+    works: dict[str, tuple[Callable[[], nn.Module], Groups, str]] = {
+        "three buckets of two": (chain, ((5, 4), (3, 2), (1, 0)), "None"),
+        "buckets of 1, 2 and 3 gradients": (chain, ((5,), (4, 3), (2, 1, 0)), "None"),
+        "one bucket": (chain, ((5, 4, 3, 2, 1, 0),), "None"),
+        "buckets that fill in the wrong order": (chain, ((1, 0), (5, 4), (3, 2)), "None"),
+        "a bucket that waits for one before it": (chain, ((5, 2), (4, 3), (1, 0)), "None"),
+        "a bucket for each gradient": (chain, ((5,), (4,), (3,), (2,), (1,), (0,)), "None"),
         "gradients that are set to zero and not to None": (
-            chain, ((5, 4), (3, 2, 1, 0)), False,
+            chain, ((5, 4), (3, 2, 1, 0)), "zero",
         ),
-        "a weight that two layers share": (tied, ((2, 1), (0,)), True),
-        "no buckets": (chain, (), True),
+        "gradients that are added up": (chain, ((5, 4), (3, 2, 1, 0)), "added up"),
+        "a weight that two layers share": (tied, ((2, 1), (0,)), "None"),
+        "no buckets": (chain, (), "None"),
     }  # fmt: skip
     return [Case(label, work) for label, work in works.items()]
 
 
 def run(answer: Answer, case: Case) -> SeenBackwards:
     """Put the hooks on, go backward three times, take them off, and go once more."""
-    build, groups, to_none = case.args
+    build, groups, between = case.args
     model, log = numbered(build()), BackwardLog()
     parameters: list[Any] = list(model.parameters())
     for number, parameter in enumerate(parameters):
@@ -84,7 +88,8 @@ def run(answer: Answer, case: Case) -> SeenBackwards:
     said = no_handles(handles, sum(map(len, groups)))
     for _ in range(3):
         log.next()
-        model.zero_grad(set_to_none=to_none)
+        if between != "added up":
+            model.zero_grad(set_to_none=between == "None")
         model(torch.ones(2, 3)).sum().backward()
     ready, begun = map(tuple, log.ready), map(tuple, log.begun)
     seen = SeenBackwards(groups, tuple(ready), tuple(begun), said=said)

@@ -38,6 +38,7 @@ def cases() -> list[Case]:
         ("a direction that falls away", [-1.0, 2.0], 0.1, 0.5),
         ("a ravine of κ = 10,000", [1e-3, 10.0], 0.1, 0.01),
         ("a share of 0.9", [1.0, 25.0], 0.04, 0.9),
+        ("a quarter, by halves", [1.0], 0.5, 0.25),
     )
     return [Case(label, (np.array(c), lr, share)) for label, c, lr, share in tries]
 
@@ -85,6 +86,11 @@ answers.edit(
 answers.edit({"ceil": "round"}, "that rounds to the nearest number: a part of a step is one.")
 answers.edit({STEPS: "np.log(share) / np.log(slowest)"}, "steps are whole: round up.")
 answers.edit({STEPS: f"{STEPS} + 1"}, "that is one step too many.")
+answers.edit(
+    {STEPS: f"{STEPS.replace('ceil', 'floor')} + 1"},
+    "where the quotient of the logarithms is a whole number, that is one step too many: round up, "
+    "which leaves a whole number as it is.",
+)
 answers.edit(
     {"share) / np.log(slowest)": "share**0.5) / np.log(slowest)"},
     "that is when the loss has fallen to that share: the loss falls with the square of the "

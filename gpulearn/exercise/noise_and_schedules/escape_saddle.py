@@ -25,6 +25,8 @@ def cases() -> list[Case]:
         ("a ridge of curvature −4", 1e-6, -4.0, 0.1, 0.3),
         ("a ridge of curvature −0.02", 0.01, -0.02, 0.5, 2.0),
         ("a rate of 3", 1e-3, -1.0, 3.0, 100.0),
+        ("four times as far, by doubling", 0.25, -1.0, 1.0, 1.0),
+        ("a ridge that is nearly level", 1e-6, -0.05, 0.1, 0.5),
         ("a start on the ridge itself", 0.0, -1.0, 0.1, 0.5),
         ("a direction that curves up", 0.1, 2.0, 0.1, 0.5),
         ("a level direction", 0.1, 0.0, 0.1, 0.5),
@@ -80,6 +82,15 @@ answers.edit(
     {STEPS: "np.log(far / distance) / np.log(1 - lr * curvature)"}, "steps are whole: round up."
 )
 answers.edit({STEPS: f"{STEPS} + 1"}, "that is one step too many.")
+answers.edit(
+    {STEPS: f"{STEPS.replace('ceil', 'floor')} + 1"},
+    "where the quotient of the logarithms is a whole number, that is one step too many: round up, "
+    "which leaves a whole number as it is.",
+)
+answers.edit(
+    {STEPS: f"steps if (steps := {STEPS}) <= 1000 else np.inf"},
+    "a long wait is not for ever: it gives up after a number of steps of its own.",
+)
 answers.edit(
     {"distance == 0 or ": ""},
     "from the ridge itself the slope is zero, and the walk never leaves: return np.inf there.",

@@ -139,8 +139,10 @@ PREDICTIONS = (
     Choices(
         "four_basins",
         {
-            "four quarters, a minimum each": "That would need short steps everywhere. At the "
-            "edges the first step is so long that it crosses an axis.",
+            "four quarters with straight borders": "That would need short steps everywhere. At "
+            "the edges the first step is so long that it crosses an axis.",
+            "stripes in the middle, quarters at the edges": "That would need long steps in the "
+            "middle. It is at the edges that the slope is steep, and the first step long.",
             "quarters in the middle, stripes at the edges": "",
             "dots without order": "That would need neighbours that go different ways. In most "
             "places they go the same one.",

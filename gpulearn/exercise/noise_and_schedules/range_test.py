@@ -49,6 +49,16 @@ class Logarithm:
         return 1 - 2 / theta
 
 
+class Stairs:
+    """1 at zero and 4 elsewhere, whatever the rate."""
+
+    def value(self, theta: Array) -> float:
+        return 4.0 if theta.any() else 1.0
+
+    def gradient(self, theta: Array) -> Array:
+        return np.ones_like(theta)
+
+
 def cases() -> list[Case]:
     """Blown up slowly, at once, by no number, or never; a loss that rises and falls again."""
     load = np.array([1.0, 2.5, 4.0, 8.0])
@@ -63,6 +73,7 @@ def cases() -> list[Case]:
         ("a loss that stops being a number", Logarithm(), [0.5], 0.01, 100.0, 12),
         ("a loss that grows slowly", Parabola(1.0), [2.0], 2.1, 2.1002, 20),
         ("two rates", Parabola(1.0), [1.0], 0.1, 0.2, 2),
+        ("a loss of just 4 times the first", Stairs(), [0.0], 0.1, 0.4, 3),
     )
     return [Case(label, (on, np.array(start), *rest)) for label, on, start, *rest in tries]
 
@@ -139,6 +150,10 @@ answers.edit(
 answers.edit(
     {"4 * first": "4 * min(losses)"},
     "that stops at 4 times the lowest loss: it is the loss at the start that counts.",
+)
+answers.edit(
+    {"<= 4 * first": "< 4 * first"},
+    "a loss of just 4 times the first is not above it: the walk goes on.",
 )
 answers.edit(
     {"not losses[-1] <= 4 * first": "losses[-1] > first"},

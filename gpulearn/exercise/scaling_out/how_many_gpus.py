@@ -34,11 +34,17 @@ def cases() -> list[Case]:
         "1 image": (3.0, 1e6, fast, 1, 0.5),
         "0.2 s, 10 MB, 10 Gbit/s, 20 images that N need not divide": (0.2, 1e7, slow, 20, 0.5),
         "0.9 s, 60 MB, 1 GB/s without latency": (0.9, 60e6, Link(0, 1e9), 4096, 0.7),
+        "4 s, 1 byte, 1 byte/s: just a half on 2 GPUs": (4.0, 1, Link(0.5, 1.0), 64, 0.5),
         "2 s, 50 MB, a third of the time": (2.0, 50e6, Link(2e-3, 0.5e9), 300, 1 / 3),
     }
     return [Case(label, work) for label, work in works.items()]
 
 
+answers.edit(
+    {STOP: "share <= least * (share + exchange)"},
+    "a GPU that computes for just the part `least` of a step is left out: at least that is asked "
+    "for.",
+)
 answers.edit(
     {SHARE: "compute"},
     "each GPU computes the whole batch: that is weak scaling. One batch is shared, so that a GPU "

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import io
 import itertools
+import os
 import pickle
 import shutil
 import tempfile
@@ -215,6 +216,23 @@ def killed_in_save(number: int) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def moves(path: Path) -> Iterator[list[bool]]:
+    """For each file that is brought to a place by its name, whether one was there until then."""
+    there: list[bool] = []
+
+    def watched(real: Callable[..., None]) -> Callable[..., None]:
+        def move(source: Any, target: Any, *args: Any, **options: Any) -> None:
+            if Path(target) == path:
+                there.append(path.exists())
+            real(source, target, *args, **options)
+
+        return move
+
+    with patch.multiple(os, rename=watched(os.rename), replace=watched(os.replace)):
+        yield there
+
+
 def losing(answer: Answer) -> str | None:
     """Whether a kill while a right answer saves costs it the checkpoint that was there."""
     with apart(0), tempfile.TemporaryDirectory() as folder:
@@ -227,7 +245,10 @@ def losing(answer: Answer) -> str | None:
     with apart(0), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.pt"
         files: list[int] = []
-        after(answer, path, 4, number=0, look=lambda: files.append(path.stat().st_ino))
+        with moves(path) as kept:
+            after(answer, path, 4, number=0, look=lambda: files.append(path.stat().st_ino))
+        if not all(kept[1:]):
+            return REMOVED
         if all(one != next_one for one, next_one in itertools.pairwise(files)):
             return None  # each save brings another file to the place
         path.write_bytes(path.read_bytes()[:100])  # one that is written over may be cut short

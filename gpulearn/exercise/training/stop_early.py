@@ -21,7 +21,7 @@ def cases() -> list[Case]:
     """Losses that fall, rise, stand still, come back; no numbers; patience that is not used up."""
     nan, inf = math.nan, math.inf
     work: tuple[tuple[str, tuple[float, ...], int], ...] = (
-        ("a best loss in epoch 3, patience 2", (2.3, 1.4, 1.1, 1.3, 1.2, 0.9), 2),
+        ("a best loss in epoch 3, patience 2", (2.3, 1.4, 1.1, 1.3, 1.2, 0.9, 0.8, 0.7), 2),
         ("a loss that falls to the end", (2.0, 1.5, 1.2, 1.0), 2),
         ("a single bad epoch, patience 2", (2.0, 1.0, 1.5, 0.8, 0.9, 0.7, 0.6), 2),
         ("losses that fall after a peak, patience 3", (1.0, 3.0, 2.5, 2.0, 0.5), 3),
@@ -34,6 +34,7 @@ def cases() -> list[Case]:
         ("bests by a hair", (1.0, 0.999, 0.9985, 0.9984, 0.99841, 0.99842, 0.5), 2),
         ("patience longer than the training", (1.0, 2.0, 3.0), 5),
         ("losses far above 1", (9e9, 8e9, 8.5e9, 8.6e9, 1.0), 2),
+        ("a loss of minus infinity", (1.0, 0.9, -inf, 0.8, 0.9, 1.0, 0.1), 2),
     )
     return [Case(label, (losses, patience)) for label, losses, patience in work]
 
@@ -69,6 +70,7 @@ def difference(got: Any, expected: Any) -> str | None:
 
 
 BETTER = "loss < best"
+NEW = f"math.isfinite(loss) and {BETTER}"
 PATIENT = "done - kept >= patience"
 
 answers.edit(
@@ -107,6 +109,14 @@ answers.edit(
     "one loss at a time, in a for loop over `losses` itself.",
 )
 answers.edit(
+    {
+        "in losses:\n": f"in losses:\n        if {PATIENT}:\n            break\n",
+        f"        elif {PATIENT}:\n            break\n": "",
+    },
+    "the result is right, and one epoch more is trained than it takes: by the time that it asks, "
+    "the next loss has been taken. Ask as soon as a loss is there.",
+)
+answers.edit(
     {"return kept": "return kept - 1"},
     "the epoch that it keeps is counted from 0: count from 1.",
 )
@@ -124,9 +134,13 @@ answers.edit(
     "the best loss begins at a number that a loss can exceed: begin with infinity.",
 )
 answers.edit(
-    {BETTER: "not loss >= best"},
+    {NEW: "not loss >= best"},
     "a loss that is nan counts as a new best: every comparison with nan is False, so ask whether "
     "loss < best, and not the contrary.",
+)
+answers.edit(
+    {NEW: BETTER},
+    "a loss of minus infinity is taken for the best: it is no finite number, and never a new best.",
 )
 
 
@@ -149,7 +163,7 @@ def by_hand(losses: Any, patience: int) -> Any:
     kept = 0
     for loss in itertools.chain(losses):
         seen.append(loss)
-        if loss < min([math.inf, *(x for x in seen[:-1] if not math.isnan(x))]):
+        if -math.inf < loss < min([math.inf, *filter(math.isfinite, seen[:-1])]):
             kept = len(seen)
         if len(seen) >= kept + patience:
             return [kept, len(seen)]

@@ -29,18 +29,20 @@ answers.give({UNSCALE: "", CLIP: CLIP + UNSCALE, SKIP + STEP: STEP + SKIP})
 def cases() -> list[Case]:
     """Scales that fit and that overflow; short and long gradients; momentum; old gradients."""
     work: tuple[tuple[str, tuple[Any, ...]], ...] = (
-        ("a scale of 1,024 and a limit that is not reached", (1024.0, 100.0, 1.0, 1, False)),
-        ("a scale of 1,024 and a long gradient", (1024.0, 0.05, 1.0, 1, False)),
-        ("three steps with momentum, clipped", (4096.0, 0.1, 1.0, 3, False)),
-        ("a scale of 2 to the 40", (2.0**40, 1.0, 1.0, 1, False)),
-        ("a scale that overflows, after a good step", (1024.0, 1.0, 1.0, 2, True)),
-        ("a parameter that holds an old gradient", (1024.0, 100.0, 1.0, 1, False)),
-        ("a scale of 1", (1.0, 0.1, 1.0, 2, False)),
+        ("a scale of 1,024 and a limit that is not reached", (1024.0, 100.0, 1.0, 1, 0)),
+        ("a scale of 1,024 and a long gradient", (1024.0, 0.05, 1.0, 1, 0)),
+        ("three steps with momentum, clipped", (4096.0, 0.1, 1.0, 3, 0)),
+        ("a scale of 2 to the 40", (2.0**40, 1.0, 1.0, 1, 0)),
+        ("a scale that overflows, after a good step", (1024.0, 1.0, 1.0, 2, 2)),
+        ("a good step, after a scale that overflows", (1024.0, 1.0, 1.0, 2, 1)),
+        ("an overflow behind hidden units that are all dead", (2.0**40, 1.0, 1.0, 1, 0)),
+        ("a parameter that holds an old gradient", (1024.0, 100.0, 1.0, 1, 0)),
+        ("a scale of 1", (1.0, 0.1, 1.0, 2, 0)),
         (
             "a single layer, a single image and a scale of 2 to the 30",
-            (2.0**30, 1.0, 1.0, 1, False),
+            (2.0**30, 1.0, 1.0, 1, 0),
         ),
-        ("an image that holds nan", (1024.0, 1.0, float("nan"), 1, False)),
+        ("an image that holds nan", (1024.0, 1.0, float("nan"), 1, 0)),
     )
     return [Case(label, plan) for label, plan in work]
 
@@ -52,18 +54,19 @@ def network(layers: int) -> torch.nn.Sequential:
 
 
 def run(answer: Answer, case: Case) -> Seen:
-    """Take the steps, the last one with an overflowing scale where the case says so."""
-    scale, max_norm, size, steps, ends_badly = case.args
+    """Take the steps, one of them with an overflowing scale where the case says so."""
+    fits, max_norm, size, steps, overflows = case.args
     facts: dict[str, Any] = {}
     with apart(steps):
         alone = "single" in case.label
         model = network(1 if alone else 2)
+        if "dead" in case.label:  # no gradient passes them, so none in front of them overflows
+            torch.nn.init.constant_(model.get_parameter("0.bias"), -100.0)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.9)
         for p in model.parameters():
             p.grad = torch.randn_like(p) if "old" in case.label else None
         for step in range(1, steps + 1):
-            if ends_badly and step == steps:
-                scale = 2.0**40
+            scale = 2.0**40 if step == overflows else fits
             count = 1 if alone else 6
             images, labels = torch.rand(count, 12) * size, torch.randint(4, (count,))
             returned = answer(model, optimizer, images, labels, scale, max_norm)
@@ -153,6 +156,30 @@ answers.edit(
     "after an overflow the gradient is set to zero and a step is taken: momentum still moves the "
     "weights. Leave the step out.",
 )  # fmt: skip
+
+answers.edit(
+    {
+        CLIP: f"    first = next(model.parameters()).grad.norm()\n{CLIP}",
+        "norm.isfinite()": "first.isfinite()",
+    },
+    "it looks at some of the gradients only, and an overflow may be in another: ask for the norm "
+    "of all, or look at each.",
+)
+answers.edit(
+    {
+        "    optimizer.zero_grad()\n": (
+            "    before = [p.detach().clone() for p in model.parameters()]\n"
+            "    optimizer.zero_grad()\n"
+        ),
+        SKIP + STEP: (
+            STEP + "    if not norm.isfinite():\n"
+            "        for p, old in zip(model.parameters(), before):\n"
+            "            p.data.copy_(old)\n        return scale / 2\n"
+        ),
+    },
+    "after an overflow the weights are put back, and the optimiser keeps what it made of inf and "
+    "nan, such as its velocity: leave the step out.",
+)
 
 
 @answers.right
