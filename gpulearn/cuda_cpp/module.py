@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpulearn.cuda_cpp.compiler import compile_to_ptx
-from gpulearn.cuda_cpp.signature import Parameter, Signature, find_kernels, short_name
+from gpulearn.cuda_cpp.signature import USUAL, Parameter, Signature, find_kernels, short_name
 from gpulearn.cuda_cpp.wording import in_words, shapes
 from gpulearn.errors import BadInput, BadLaunch, KernelError
 from gpulearn.ptx.launch import PtxListing, carry_out
@@ -150,7 +151,10 @@ def _template_part(symbol: str) -> str:
 
 
 class CppKernel:
-    """A kernel of a CUDA C++ source: `kernel[grid, block, stream, shared_bytes](...)`."""
+    """A kernel of a CUDA C++ source: `kernel[grid, block, stream, shared_bytes](...)`.
+
+    `kernel.cooperative[grid, block](...)` launches it like `cudaLaunchCooperativeKernel`.
+    """
 
     def __init__(
         self, module: CppModule, parsed: Module, function: Function, name: str,
@@ -169,6 +173,7 @@ class CppKernel:
         self.listing: Listing = PtxListing(name, names, lines, file=f"<cpp {id(module)}>")
         self._parsed, self._memory = parsed, memory
         self._program: PtxProgram | None = None
+        self._together = False  # all blocks of a launch are on the GPU at once
 
     def __call__(self, *args: Any) -> None:
         """A launch needs a shape.
@@ -182,10 +187,20 @@ class CppKernel:
         return CppLaunch(self, configuration)
 
     @property
+    def cooperative(self) -> CppKernel:
+        """The kernel launched with all blocks at once, for a barrier of the whole grid."""
+        made = copy(self)
+        made._together, made._program = True, None
+        return made
+
+    @property
     def program(self) -> PtxProgram:
         """The kernel as the machine carries it out."""
         if self._program is None:
-            self._program = PtxProgram(self._parsed, self.function.name, self.listing, self._memory)
+            self._program = PtxProgram(
+                self._parsed, self.function.name, self.listing, self._memory,
+                cooperative=self._together,
+            )  # fmt: skip
         return self._program
 
     def launch(
@@ -295,7 +310,7 @@ class CppKernel:
             return
         if {dtype.kind, element.kind} <= set("iu") and dtype.itemsize == element.itemsize:
             return  # signed or not: the same bits
-        other = next((t for t in _C_TYPES if np.dtype(_C_TYPES[t]) == dtype), None)
+        other = next((t for t in USUAL if np.dtype(USUAL[t]) == dtype), None)
         instead = f", or write {other}* in the kernel" if other else ""
         name = view.name
         message = (
@@ -303,12 +318,6 @@ class CppKernel:
             f"{name}.astype(np.{element.name}){instead}"
         )
         raise self._refuse(message)
-
-
-_C_TYPES = {
-    "float": "f4", "double": "f8", "int": "i4", "unsigned int": "u4", "long long": "i8",
-    "unsigned long long": "u8", "char": "i1", "unsigned char": "u1", "short": "i2",
-}  # fmt: skip
 
 
 class CppLaunch(Configured):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.ptx.memory import MemoryAccess
+from gpulearn.ptx.copies import AsyncCopies
 from gpulearn.ptx.parse import not_covered
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY, split
@@ -38,7 +38,7 @@ def _plain(mask: Lanes) -> Any:
     return int(mask[0, 0]) if mask.size == 1 else mask
 
 
-class WarpOperations(MemoryAccess):
+class WarpOperations(AsyncCopies):
     """The instructions with which threads meet or tell each other something."""
 
     params: list[dict[str, dict[int, Any]]]
@@ -49,6 +49,7 @@ class WarpOperations(MemoryAccess):
         """`bar.sync 0`, C++'s `__syncthreads()`."""
         machine: Any = self
         sync.barrier(machine)
+        self.still_copying()
 
     def sync_threads_with(self, mode: str, predicate: Lanes) -> Lanes:
         """`bar.red`: a barrier that tells how many, whether all, whether any said yes."""

@@ -16,15 +16,19 @@ from gpulearn.ptx.flow import END
 from gpulearn.ptx.lanes import WarpOperations
 from gpulearn.ptx.program import PtxProgram
 from gpulearn.ptx.translate import Block, Code
+from gpulearn.ptx.ways import same, take_turns
+from gpulearn.simt.core.findings import Stop
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
 from gpulearn.simt.core.memory import Allocation
 from gpulearn.simt.core.source import LINE_BITS
+from gpulearn.simt.machine.control_flow import WAITS, who_else
 
 __all__ = ["PtxMachine"]
 
 Triple = tuple[int, int, int]
 Lanes = Any
 DEPTH = 64  # functions inside functions
+LOOK = 512  # turns of loops between two that are watched
 
 
 class Leavers:
@@ -53,6 +57,8 @@ class PtxMachine(WarpOperations):
         self.params: list[dict[str, dict[int, Any]]] = []  # of each call
         self.codes: dict[str, Code] = {}
         self._special: dict[str, Lanes] = {}
+        self.turns = 0  # of loops
+        self.sample: tuple[Any, ...] = ()  # where a turn began, and with what
 
     def start(self, codes: dict[str, Code], values: dict[str, bytes], given: Any) -> None:
         """Carries the kernel out: `values` are its parameters as bytes, `given` its arrays."""
@@ -66,7 +72,20 @@ class PtxMachine(WarpOperations):
             if array.space == "shared":
                 allocation = self.tables["shared"][number]
                 self.limits[allocation.number] = array.size or self.dynamic
+        if self.program.cooperative:
+            self._make_grid_barrier()
         self.call(self.program.kernel_name, [], [])
+
+    def _make_grid_barrier(self) -> None:
+        """The word by which the blocks of a cooperative launch wait for each other.
+
+        Cooperative groups find its address in two registers, the upper half in the first.
+        """
+        word = Allocation("global", np.zeros(16, np.uint8))
+        self.tables["global"][word.address >> 40] = word
+        self.names[word.number] = "the grid's barrier"
+        halves = np.array([word.address >> 32, word.address & 0xFFFFFFFF], np.uint32)
+        self._special["%envreg1"], self._special["%envreg2"] = halves.reshape(2, 1, 1)
 
     # --- progress
 
@@ -147,17 +166,39 @@ class PtxMachine(WarpOperations):
                 if ended is not EMPTY:
                     gone, seen = _with(gone, ended, self), seen + 1
                     if end == "trap":
-                        raise self.stop(
-                            "exception", "a thread ends the kernel by a trap", *self.who(ended)
-                        )
+                        raise self._trapped(ended)
                     if kernel or end == "exit":
                         self._leave(ended, block.place, falls=False)
             if stack and END < stack[-1][0] <= at:
-                _take_turns(stack)
+                take_turns(stack)
+                self._turn(stack[-1][0], len(stack), registers)
         self.mask = entered
         left = leavers.left
         if not kernel and left is not EMPTY:
             self.mask = EMPTY if left is None else split(entered, ~left)[0]
+
+    def _trapped(self, who: Mask) -> Stop:
+        message = "a thread ends the kernel by a trap"
+        if "%envreg1" in self._special and not self.program.cooperative:
+            name = self.program.source.name
+            message = (
+                "a barrier of the whole grid needs a launch that puts all blocks on the GPU at "
+                f'once: write module["{name}"].cooperative[grid, block](...)'
+            )
+        return self.stop("exception", message, *self.who(who))
+
+    def _turn(self, at: int, depth: int, registers: list[Any]) -> None:
+        """Counts a turn of a loop, and now and then asks whether one changes anything."""
+        self.turns += 1
+        if self.turns % LOOK == 0:
+            self.watching = True  # from now on, only changes count
+            self.sample = at, depth, registers, list(registers), self.mask, self.written
+        elif self.watching and self.sample[:2] == (at, depth) and self.sample[2] is registers:
+            self.watching = False
+            _, _, _, before, mask, written = self.sample
+            if self.written == written and all(map(same, [mask, *before], [self.mask, *registers])):
+                machine: Any = self
+                raise self.stop("no-progress", WAITS + who_else(machine), *self.who(mask))
 
     def _leave(self, who: Mask, place: int, *, falls: bool) -> None:
         """Notes who left the kernel; whoever only comes to its end has not left it early."""
@@ -273,7 +314,8 @@ class PtxMachine(WarpOperations):
             bit = np.int64(1) << lane
             value = {
                 "laneid": lane, "warpid": np.arange(self.threads).reshape(1, -1) // 32,
-                "nwarpid": 32, "ARP_SZ": 32, "smid": 0, "nsmid": 1, "gridid": 0,
+                "envreg1": 0, "envreg2": 0, "smid": 0, "nsmid": 1, "gridid": 0,
+                "nwarpid": 32, "ARP_SZ": 32,
                 "lanemask_lt": bit - 1, "lanemask_eq": bit, "lanemask_le": 2 * bit - 1,
                 "lanemask_gt": 0xFFFFFFFF - (2 * bit - 1), "lanemask_ge": 0xFFFFFFFF - (bit - 1),
                 "dynamic_smem_size": self.dynamic,
@@ -281,25 +323,6 @@ class PtxMachine(WarpOperations):
             }[word]  # fmt: skip
         made = np.asarray(value)
         return made.reshape((1, 1) if made.ndim == 0 else made.shape).astype(np.uint32)
-
-
-def _take_turns(stack: list[list[Any]]) -> None:
-    """Who comes back to the head of a loop waits there for those who part from it on the way.
-
-    A `break` in a loop makes all threads meet behind it only; without this, threads that took
-    different ways through one turn would never go on together.
-    """
-    top = stack.pop()
-    first = len(stack)
-    while first and stack[first - 1][1] == top[1] and stack[first - 1][0] != top[1]:
-        first -= 1
-        other = stack[first]
-        if other[0] == top[0]:
-            both = union(other[2], top[2])
-            other[2] = None if isinstance(both, np.ndarray) and both.all() else both
-            other[3] = min(other[3], top[3])
-            return
-    stack.insert(first, top)
 
 
 def _with(gone: Mask, ended: Mask, m: PtxMachine) -> Mask:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.ptx.arithmetic import INLINE, TYPES, compare, convert, operand_kinds, operation
+from gpulearn.ptx.first_guesses import first_guesses
 from gpulearn.ptx.flow import ENDS, Graph
 from gpulearn.ptx.integers import with_carry
 from gpulearn.ptx.parse import Function, Instruction, is_register, not_covered
@@ -27,7 +28,7 @@ __all__ = ["WINDOWS", "Block", "Code", "translated"]
 Symbols = Callable[[str], int | None]  # the address of a symbol, if it is one
 SPECIAL = re.compile(
     r"%(n?tid|n?ctaid)\.[xyz]|%laneid|%n?warpid|%lanemask_\w\w|%clock\w*|%globaltimer\w*"
-    r"|%smid|%nsmid|%gridid|%dynamic_smem_size|%total_smem_size|WARP_SZ"
+    r"|%smid|%nsmid|%gridid|%envreg\d+|%dynamic_smem_size|%total_smem_size|WARP_SZ"
 )
 SILENT = (*ENDS, "st", "red", "membar", "fence", "nanosleep", "cp")  # they write no register
 SPACES = ("global", "shared", "local", "const", "param")
@@ -118,6 +119,7 @@ class _Translator:
         self._lines: list[str] = []
         self._depth = 1
         self._cached: set[str] = set()  # registers that are Python variables by now
+        self._guesses = {id(function.instructions[k]) for k in first_guesses(function)}
         self._survey()
 
     # --- which registers there are
@@ -318,8 +320,6 @@ class _Translator:
             return _viewed(f"v{self._number(operand)}", self._homes.get(operand, kind), kind)
         if SPECIAL.fullmatch(operand):
             return _viewed(f"m.special({operand!r})", "u64" if "64" in operand else "u32", kind)
-        if operand.startswith("%envreg"):
-            raise not_covered("cooperative groups' barrier of the whole grid")
         address = self._symbols(operand)
         if address is not None:
             return self._constant(np.uint64(address % (1 << 64)).astype(TYPES[kind]), kind)
@@ -502,7 +502,8 @@ class _Translator:
             return
         address, offset = self.address(i.operands[1])
         dtype = self._type(kind)
-        call = f"m.load({space!r}, {address}, {offset}, {dtype}, {len(registers)})"
+        strong = bool(STRONG & set(i.op)) or id(i) in self._guesses
+        call = f"m.load({space!r}, {address}, {offset}, {dtype}, {len(registers)}, {strong})"
         if len(registers) == 1:
             self.write(registers[0], call, kind)
             return
@@ -561,6 +562,8 @@ class _Translator:
             raise not_covered(str(i), i.line)
         address, offset = self.address(rest[0])
         values = ", ".join(self.read(o, kind) for o in rest[1:])
+        if {"release", "acq_rel"} & set(i.op):
+            self._emit(f"m.fence({'cta' in i.op})")
         used = target != "_"
         call = (
             f"m.atomic({_space(i)!r}, {address}, {offset}, {self._type(kind)}, {name!r}, "
@@ -601,6 +604,7 @@ class _Translator:
         self.write(i.operands[0], "m.active_mask()", "u32")
 
 
+STRONG = {"volatile", "relaxed", "acquire"}  # loads that no atomic disturbs
 ATOMICS = ("add", "min", "max", "exch", "and", "or", "xor", "inc", "dec", "cas")
 WINDOWS = {"shared": 1 << 36, "local": 1 << 37}  # where generic addresses of a space begin
 

@@ -35,6 +35,11 @@ def of_floats(body: str, before: str = "") -> np.ndarray:
     return y
 
 
+def octets(word: int) -> np.ndarray:
+    """The four bytes of a word, the lowest first, as signed numbers."""
+    return np.array([word], np.int64).view(np.int8)[:4].astype(int)
+
+
 K = "__global__ void k(float* y) {\n"
 HALF, BF = "#include <cuda_fp16.h>\n", "#include <cuda_bf16.h>\n"
 GROUPS = "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
@@ -97,6 +102,11 @@ def test_on_floats(body: str, before: str, wanted: np.ndarray, rtol: float) -> N
         ("-x[t] / 7 * 100 + -x[t] % 7", [-(k // 7) * 100 - k % 7 for k in range(64)]),
         ("__shfl_up_sync(~0u, x[t], 3, 16) + __shfl_xor_sync(~0u, x[t], 5)",
          [(k - 3 if k % 16 >= 3 else k) + (k ^ 5) for k in range(64)]),
+        ("__dp4a(x[t] * 0x01030507, 0x01ff02fe, 5)",
+         [5 + sum(a * b for a, b in zip(octets(k * 0x01030507), (-2, 2, -1, 1), strict=True))
+          for k in range(64)]),
+        ("(int)__dp2a_hi(x[t] * 0x00030005u, 0x03ff02feu, 1u)",
+         [1 + 5 * k * 0xFF + 3 * k * 3 for k in range(64)]),
         ("__any_sync(~0u, x[t] == 40) + 2 * __all_sync(~0u, x[t] < 32)", np.repeat([2, 1], 32)),
     ],
 )  # fmt: skip
@@ -160,6 +170,68 @@ def test_memory_handed_from_block_to_block() -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        # the loop around a compare-and-swap begins with a guess, by a plain read
+        ("int old = y[0], was; do { was = old; old = atomicCAS(&y[0], was, was + x[t]); }"
+         "while (was != old);", 4 * 2016),
+        ("if (t == 0) { while (y[1] != 0 || atomicCAS(&y[1], 0, 1) != 0); __threadfence();"
+         "y[0] += x[63]; __threadfence(); atomicExch(&y[1], 0); }", 4 * 63),
+        # a lock, taken by one thread of each block in turn
+        ("if (t == 0) { while (atomicCAS(&y[1], 0, 1) != 0); __threadfence(); y[0] += x[63];"
+         "__threadfence(); atomicExch(&y[1], 0); }", 4 * 63),
+        ("if (t == 0) { do { while (*(volatile int*)&y[1]); } while (atomicExch(&y[1], 1));"
+         "__threadfence(); y[0] += x[63]; __threadfence(); atomicExch(&y[1], 0); }", 4 * 63),
+        # reads that cannot be torn, beside atomics
+        ("atomicMax(&y[0], x[t]); if (*(volatile int*)&y[0] > 99) y[1] = 1;", 63),
+        ('atomicMax(&y[0], x[t]); int v; asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];"'
+         ': "=r"(v) : "l"(y)); if (v > 99) y[1] = 1;', 63),
+    ],
+)  # fmt: skip
+def test_reads_beside_atomics_that_are_no_race(body: str, wanted: int) -> None:
+    y = np.zeros(2, np.int32)
+    source = f"__global__ void k(const int* x, int* y) {{ int t = threadIdx.x; {body} }}"
+    assert findings(carried_out(source, numbers, y, grid=4)) == []
+    assert y[0] == wanted
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "atomicAdd(&y[0], 1); if (t == 40) y[1] = y[0];",  # a plain read
+        "if (t == 40) y[0] = 1; else atomicCAS(&y[0], 5, 6);",  # a plain write
+        "if (t == 40) y[0] = 1; else if (*(volatile int*)&y[0] > 9) y[1] = 1;",  # and no atomic
+        "int most = y[0]; if (x[t] > most) atomicExch(&y[0], x[t]);",  # checked by nobody
+    ],
+)
+def test_reads_and_writes_beside_atomics_that_are_a_race(body: str) -> None:
+    source = f"__global__ void k(const int* x, int* y) {{ int t = threadIdx.x; {body} }}"
+    report = carried_out(source, numbers, np.zeros(2, np.int32))
+    found = [f for f in report.findings if f.kind == "race"]
+    assert any("on y[0]" in f.message for f in found)
+
+
+def test_a_barrier_of_the_whole_grid_needs_a_cooperative_launch() -> None:
+    source = """#include <cooperative_groups.h>
+    __global__ void k(int* y) {
+        auto all = cooperative_groups::this_grid();
+        y[all.thread_rank()] = all.thread_rank();
+        all.sync();
+        y[all.size() + all.thread_rank()] = y[all.size() - 1 - all.thread_rank()];
+    }"""
+    y = np.zeros(128, np.int32)
+    kernel = cpp(source)["k"]
+    assert findings(gl.xray(kernel.cooperative)[4, 16](y)) == []
+    assert y.tolist() == [*range(64), *range(63, -1, -1)]
+    kernel.cooperative[4, 16](gl.cuda.to_device(y))
+    refused = findings(gl.xray(kernel)[4, 16](y))
+    assert refused == [
+        "line 5: a barrier of the whole grid needs a launch that puts all blocks on the GPU at "
+        'once: write module["k"].cooperative[grid, block](...)'
+    ]
+
+
+@pytest.mark.parametrize(
     ("source", "kind", "line", "says"),
     [
         ("#include <cassert>\n__global__ void k(float* y) {\n  assert(threadIdx.x < 40);\n}",
@@ -181,7 +253,7 @@ def test_memory_handed_from_block_to_block() -> None:
         ("__constant__ float c[4];\n__global__ void k(float* y) {\n  y[0] = c[threadIdx.x];\n}",
          "out-of-bounds", 3, "c has length 4"),
         (K + "  volatile float* v = y;\n  while (v[0] == 0);\n}", "no-progress", 3,
-         "still running"),
+         "this loop waits for ever"),
         (K + '  if (threadIdx.x < 32)\n    asm volatile("bar.arrive 1, 64;");\n}',
          "unsupported", 3, "bar.arrive"),
         (K + "  __shared__ float s[20000];\n  s[threadIdx.x] = y[0];\n"

@@ -77,6 +77,13 @@ class HappensBefore:
         if self.between_blocks is not None and not shared:
             self.between_blocks.signal(in_order(m.block_numbers[lanes // m.threads]))
 
+    def look(self, m: Chunk, lanes: Lanes, *, shared: bool) -> None:
+        """A strong read by these lanes: they take over what others have published."""
+        if self.within_blocks is not None:
+            self.within_blocks.look(lanes)
+        if self.between_blocks is not None and not shared:
+            self.between_blocks.look(np.unique(m.block_numbers[lanes // m.threads]))
+
     def tick(self, line: int) -> int:
         """The time of a new access."""
         self.time += 1
@@ -190,6 +197,10 @@ class ReleaseAcquire:
         self.published_until[who[ready]] = self.fenced[who[ready]]
         self.published_at[who[ready]] = turn[ready]
         self.acquired[who] = turn
+
+    def look(self, who: Lanes) -> None:
+        """These parties read what others write atomically."""
+        self.acquired[who] = self.turns + 1
 
     def ordered(self, other: Lanes, when: Lanes, me: Lanes) -> Lanes:
         """Whether what `other` did at time `when` has been handed over to `me`."""

@@ -69,6 +69,9 @@ class Observer:
     def write(self, m: Chunk, write: Write, index: Index) -> None:
         """What the active threads are about to write."""
 
+    def begin(self, m: Chunk, write: Write, index: Index) -> None:
+        """What a copy that goes on by itself may write from now on, and has not yet."""
+
     def barrier(self, m: Chunk, blocks: Value, grid: bool) -> None:
         """A barrier of each block, in all (None) or some (bool, (blocks, 1)), or of the grid."""
 
@@ -106,6 +109,7 @@ class Events:
         self.unset: Told = told("unset")
         self.access: Told = told("access")
         self.write: Told = told("write")
+        self.begin: Told = told("begin")
         self.barrier: Told = told("barrier")
         self.warp_barrier: Told = told("warp_barrier")
         self.fence: Told = told("fence")
