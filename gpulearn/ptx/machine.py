@@ -16,8 +16,7 @@ from gpulearn.ptx.flow import END
 from gpulearn.ptx.lanes import WarpOperations
 from gpulearn.ptx.program import PtxProgram
 from gpulearn.ptx.translate import Block, Code
-from gpulearn.ptx.ways import same, take_turns
-from gpulearn.simt.core.findings import Stop
+from gpulearn.ptx.ways import go_on, leaf, on_top, same, take_turns, wait
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
 from gpulearn.simt.core.memory import Allocation
 from gpulearn.simt.core.source import LINE_BITS
@@ -56,7 +55,8 @@ class PtxMachine(WarpOperations):
         self.depth = 0
         self.params: list[dict[str, dict[int, Any]]] = []  # of each call
         self.codes: dict[str, Code] = {}
-        self._special: dict[str, Lanes] = {}
+        self.registers: dict[str, Lanes] = {}  # special ones
+        self.came = {}
         self.turns = 0  # of loops
         self.sample: tuple[Any, ...] = ()  # where a turn began, and with what
 
@@ -73,19 +73,8 @@ class PtxMachine(WarpOperations):
                 allocation = self.tables["shared"][number]
                 self.limits[allocation.number] = array.size or self.dynamic
         if self.program.cooperative:
-            self._make_grid_barrier()
+            self.make_grid_barrier()
         self.call(self.program.kernel_name, [], [])
-
-    def _make_grid_barrier(self) -> None:
-        """The word by which the blocks of a cooperative launch wait for each other.
-
-        Cooperative groups find its address in two registers, the upper half in the first.
-        """
-        word = Allocation("global", np.zeros(16, np.uint8))
-        self.tables["global"][word.address >> 40] = word
-        self.names[word.number] = "the grid's barrier"
-        halves = np.array([word.address >> 32, word.address & 0xFFFFFFFF], np.uint32)
-        self._special["%envreg1"], self._special["%envreg2"] = halves.reshape(2, 1, 1)
 
     # --- progress
 
@@ -132,7 +121,10 @@ class PtxMachine(WarpOperations):
         kernel = code.function.entry
         while stack:
             top = stack[-1]
-            at, meet, mask, known = top
+            at, meet, mask, known = top[:4]
+            if at < END:
+                self._let_others_go_on(stack)
+                continue
             if at in (meet, END):
                 stack.pop()
                 continue
@@ -154,6 +146,9 @@ class PtxMachine(WarpOperations):
                 top[0] = block.targets[0]
                 if dies(top[0]):
                     continue
+            elif end in ("bar", "barrier"):
+                self._gather(stack, block, *condition)
+                continue
             elif end in ("bra", "brx"):
                 ended = self._branch(stack, block, condition, dies)
                 if ended is not EMPTY:
@@ -166,7 +161,7 @@ class PtxMachine(WarpOperations):
                 if ended is not EMPTY:
                     gone, seen = _with(gone, ended, self), seen + 1
                     if end == "trap":
-                        raise self._trapped(ended)
+                        raise self.trapped(ended)
                     if kernel or end == "exit":
                         self._leave(ended, block.place, falls=False)
             if stack and END < stack[-1][0] <= at:
@@ -177,15 +172,34 @@ class PtxMachine(WarpOperations):
         if not kernel and left is not EMPTY:
             self.mask = EMPTY if left is None else split(entered, ~left)[0]
 
-    def _trapped(self, who: Mask) -> Stop:
-        message = "a thread ends the kernel by a trap"
-        if "%envreg1" in self._special and not self.program.cooperative:
-            name = self.program.source.name
-            message = (
-                "a barrier of the whole grid needs a launch that puts all blocks on the GPU at "
-                f'once: write module["{name}"].cooperative[grid, block](...)'
-            )
-        return self.stop("exception", message, *self.who(who))
+    def _gather(
+        self, stack: list[list[Any]], block: Block, number: Lanes, count: Lanes, arrive: bool
+    ) -> None:
+        """The top way's threads come to a barrier of some threads of their block, or to several."""
+        top, lanes = stack[-1], self.lanes(self.mask)
+        at, top[0] = top[0], block.after
+        chosen, sizes = (np.unique(self.active_values(x, lanes)).tolist() for x in (number, count))
+        if len(chosen) > 1:
+            parts = [split(self.mask, np.asarray(number == one))[0] for one in chosen]
+            stack.extend([at, block.after, part, top[3]] for part in parts)
+        elif not self.come_to(chosen[0], sizes[0], arrive=arrive):
+            wait(top, chosen[0], block.after)
+        elif chosen[0] not in self.came:
+            go_on(stack, chosen[0])
+
+    def _let_others_go_on(self, stack: list[list[Any]]) -> None:
+        """The uppermost way waits at a barrier: another one takes its place."""
+        other = leaf(stack)
+        if other is not None:
+            on_top(stack, other)
+            return
+        number, (came, waited) = next((n, both) for n, both in self.came.items() if both[1].any())
+        who = self.who(waited)
+        message = (
+            f"{self.text(who[0])} waits for ever at barrier {number}: {int(came.sum())} threads "
+            "have come there, and no other comes before this one goes on"
+        )
+        raise self.stop("barrier-divergence", message, *who)
 
     def _turn(self, at: int, depth: int, registers: list[Any]) -> None:
         """Counts a turn of a loop, and now and then asks whether one changes anything."""
@@ -298,9 +312,9 @@ class PtxMachine(WarpOperations):
             return np.full(
                 (1, 1), self.steps, np.uint64 if "64" in name or "timer" in name else np.uint32
             )
-        found = self._special.get(name)
+        found = self.registers.get(name)
         if found is None:
-            found = self._special[name] = self._made_special(name)
+            found = self.registers[name] = self._made_special(name)
         return found
 
     def _made_special(self, name: str) -> Lanes:

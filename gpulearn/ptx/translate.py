@@ -17,7 +17,7 @@ import numpy as np
 
 from gpulearn.ptx.arithmetic import INLINE, TYPES, compare, convert, operand_kinds, operation
 from gpulearn.ptx.first_guesses import first_guesses
-from gpulearn.ptx.flow import ENDS, Graph
+from gpulearn.ptx.flow import ENDS, Graph, ends_block
 from gpulearn.ptx.integers import with_carry
 from gpulearn.ptx.parse import Function, Instruction, is_register, not_covered
 from gpulearn.simt.core.findings import Stop
@@ -204,7 +204,7 @@ class _Translator:
                 line = i.line
                 place = self._place(line)
                 self._emit(f"m.at({place})" if self._counting else f"m.line = {place}")
-            if i.op[0] in ENDS:
+            if ends_block(i):
                 end = i.op[0]
                 condition = self._ending(i)
                 break
@@ -229,7 +229,12 @@ class _Translator:
 
     def _ending(self, i: Instruction) -> str:
         condition = "None"
-        if i.op[0] == "brx":
+        if i.op[0] in ("bar", "barrier"):
+            if i.guard:
+                raise not_covered(str(i), i.line)
+            number, count = (self.read(o, "u32") for o in i.operands)
+            condition = f"({number}, {count}, {'arrive' in i.op})"
+        elif i.op[0] == "brx":
             condition = self.read(i.operands[0], "s32")
         elif i.guard:
             condition = self.read(i.guard, "pred")
@@ -449,16 +454,10 @@ class _Translator:
         if "warp" in words:
             self._emit(f"m.sync_warp({self.read(i.operands[0], 'u32')})")
             return
-        operands = i.operands[1:] if "red" in words else i.operands
-        counted = len(operands) > (2 if "red" in words else 1)
-        count = operands[1] if counted else ""
-        if "arrive" in words or (count and "red" in words):
-            raise not_covered(f"the barrier {i}", i.line)
-        if count:
-            self._emit(f"m.sync_some({self.read(count, 'u32')})")
-            return
         if "red" in words:
-            predicate = self.read(operands[-1], "pred")
+            if len(i.operands) > 3:
+                raise not_covered(f"the barrier {i}", i.line)
+            predicate = self.read(i.operands[-1], "pred")
             mode = next(w for w in words if w in ("popc", "and", "or"))
             value = f"m.sync_threads_with({mode!r}, {predicate})"
             self.write(i.operands[0], value, "u32" if mode == "popc" else "pred")

@@ -211,6 +211,71 @@ def test_reads_and_writes_beside_atomics_that_are_a_race(body: str) -> None:
     assert any("on y[0]" in f.message for f in found)
 
 
+NAMED = """
+__device__ void sync(int a, int n) {
+    asm volatile("bar.sync %0, %1;" :: "r"(a), "r"(n) : "memory");
+}
+__device__ void arrive(int a, int n) {
+    asm volatile("bar.arrive %0, %1;" :: "r"(a), "r"(n) : "memory");
+}
+"""
+PIPELINE = """
+__global__ void k(int rounds, const int* x, int* y) {
+    __shared__ int s[2][32];
+    int t = threadIdx.x % 32;
+    if (threadIdx.x < 32) {
+        for (int r = 0; r < rounds; ++r) {
+            sync(1 + r % 2, 64);  // this half is free
+            s[r % 2][t] = x[r * 32 + t];
+            arrive(3 + r % 2, 64);  // and full
+        }
+    } else {
+        arrive(1, 64); arrive(2, 64);
+        for (int r = 0; r < rounds; ++r) {
+            sync(3 + r % 2, 64);
+            y[r * 32 + t] = s[r % 2][31 - t];
+            if (r + 2 < rounds) arrive(1 + r % 2, 64);
+        }
+    }
+}"""
+
+
+def test_one_warp_hands_another_its_work_by_named_barriers() -> None:
+    x = np.arange(160, dtype=np.int32)
+    y = np.zeros_like(x)
+    report = carried_out(NAMED + PIPELINE, 5, x, y, grid=2)
+    assert findings(report) == []
+    assert y.tolist() == x.reshape(5, 32)[:, ::-1].ravel().tolist()
+    assert report.totals.barriers == 2 * (5 + 5 + 5 + 5)
+    stuck = PIPELINE.replace("            arrive(3 + r % 2, 64);  // and full\n", "")
+    [found] = findings(carried_out(NAMED + stuck, 5, x, y))
+    assert "thread 32 of block 0 waits for ever at barrier 3" in found
+    early = PIPELINE.replace("sync(3 + r % 2, 64)", "arrive(3 + r % 2, 64)")  # it does not wait
+    assert any("race on s[0]" in f for f in findings(carried_out(NAMED + early, 2, x, y)))
+
+
+@pytest.mark.parametrize("come", [
+    "sync(1 + t / 64, 64);", "if (t < 64) sync(1, 64); else sync(2, 64);"])  # fmt: skip
+def test_a_named_barrier_orders_only_those_who_come(come: str) -> None:
+    source = (
+        NAMED
+        + f"""
+    __global__ void k(int reach, int* y) {{
+        __shared__ int s[128];
+        int t = threadIdx.x;
+        s[t] = t;
+        {come}
+        y[t] = s[t ^ reach];
+        __syncthreads();
+    }}"""
+    )
+    y = np.zeros(128, np.int32)
+    assert findings(carried_out(source, 32, y, block=128, grid=2)) == []
+    assert y.tolist() == [t ^ 32 for t in range(128)]
+    [race] = findings(carried_out(source, 64, y, block=128))
+    assert "race on s[" in race
+
+
 def test_a_barrier_of_the_whole_grid_needs_a_cooperative_launch() -> None:
     source = """#include <cooperative_groups.h>
     __global__ void k(int* y) {
@@ -254,8 +319,10 @@ def test_a_barrier_of_the_whole_grid_needs_a_cooperative_launch() -> None:
          "out-of-bounds", 3, "c has length 4"),
         (K + "  volatile float* v = y;\n  while (v[0] == 0);\n}", "no-progress", 3,
          "this loop waits for ever"),
-        (K + '  if (threadIdx.x < 32)\n    asm volatile("bar.arrive 1, 64;");\n}',
-         "unsupported", 3, "bar.arrive"),
+        (K + '  if (threadIdx.x < 32)\n    asm volatile("bar.sync 1, 64;");\n}',
+         "barrier-divergence", 3, "thread 0 of block 0 waits for ever at barrier 1: 32 threads"),
+        (K + '  asm volatile("bar.sync 1, 32;");\n}',
+         "barrier-divergence", 2, "64 threads come to barrier 1, which is one of 32"),
         (K + "  __shared__ float s[20000];\n  s[threadIdx.x] = y[0];\n"
          "  __syncthreads();\n  y[threadIdx.x] = s[63 - threadIdx.x];\n}",
          "launch-limit", None, "48 KB"),

@@ -115,6 +115,10 @@ class Races(Observer):
                 shadow.noted.clear()
                 shadow.entered.clear()
 
+    def gathered(self, m: Chunk, came: Lanes, waited: Lanes) -> None:
+        """A barrier of some threads orders them, and nobody else."""
+        self.order.gathered(m, came, waited)
+
     def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
         """`syncwarp` by all lanes (None) or by some: who came, their masks, who exists."""
         if met is None:
