@@ -141,7 +141,7 @@ def parse_module(ptx: str) -> Module:
     try:
         return parse(ptx)
     except Stop as stop:
-        raise KernelError(str(stop.finding)) from None
+        raise KernelError(str(in_words(stop.finding, {}))) from None
 
 
 def _template_part(symbol: str) -> str:

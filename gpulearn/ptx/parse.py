@@ -177,7 +177,7 @@ def _bytes(text: str, size: int) -> bytes:
     elif re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)U?", text):
         number = int(text.rstrip("U"), 0)
     else:
-        raise not_covered(f"the address of {text} in a global variable")
+        raise not_covered(f"a pointer to {text} in a global variable")
     return (number % (1 << 8 * size)).to_bytes(size, "little")
 
 

@@ -673,7 +673,7 @@ def _number(text: str, kind: str) -> Any:
     if text[:2] in ("0d", "0D"):
         return np.array([int(text[2:], 16)], np.uint64).view(np.float64).astype(wanted)[0]
     if not re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)U?", text):
-        raise not_covered(f"the address of {text}")
+        raise not_covered(f"a pointer to {text}")
     number = int(text.rstrip("U"), 0)
     if kind == "pred":
         return bool(number)

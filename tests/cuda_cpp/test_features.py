@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn.cuda_cpp import cpp
+from gpulearn.errors import KernelError
 from gpulearn.simt.report.report import Report
 
 pytestmark = pytest.mark.usefixtures("_nvrtc")
@@ -209,6 +211,24 @@ def test_reads_and_writes_beside_atomics_that_are_a_race(body: str) -> None:
     report = carried_out(source, numbers, np.zeros(2, np.int32))
     found = [f for f in report.findings if f.kind == "race"]
     assert any("on y[0]" in f.message for f in found)
+
+
+def test_a_pointer_to_a_function_is_refused_by_its_name() -> None:
+    functions = """typedef float (*Function)(float);
+    __device__ __noinline__ float half(float v) { return v / 2; }
+    __device__ __noinline__ float twice(float v) { return v * 2; }
+    """
+    chosen = """__global__ void k(float* y) {
+        Function f = y[threadIdx.x] > 0 ? half : twice;
+        y[threadIdx.x] = f(y[threadIdx.x]);
+    }"""
+    report = carried_out(functions + chosen, np.zeros(64, np.float32))
+    assert [f.kind for f in report.findings if f.severity == "error"] == ["unsupported"]
+    assert re.search(r"line 5: .* does not carry out a pointer to (half|twice)", str(report))
+    table = """__device__ Function table[] = {half, twice};
+    __global__ void k(float* y) { y[0] = table[threadIdx.x % 2](y[0]); }"""
+    with pytest.raises(KernelError, match="a pointer to half in a global variable"):
+        cpp(functions + table)
 
 
 NAMED = """
