@@ -296,6 +296,25 @@ def test_a_named_barrier_orders_only_those_who_come(come: str) -> None:
     assert "race on s[" in race
 
 
+@pytest.mark.parametrize(("come", "races"), [
+    ("if (t < 32) sync(1, 64); else sync(1, 64);", False),
+    ("if (t < 32) arrive(1, 64); __syncwarp(); if (t >= 32) sync(1, 64);", True)])  # fmt: skip
+def test_who_only_arrives_learns_nothing(come: str, races: bool) -> None:
+    source = (
+        NAMED
+        + f"""
+    __global__ void k(int* y) {{
+        __shared__ int s[64];
+        int t = threadIdx.x;
+        s[t] = t;
+        {come}
+        if (t < 32) y[t] = s[t + 32];
+    }}"""
+    )
+    found = findings(carried_out(source, np.zeros(32, np.int32)))
+    assert [("race on s[" in f) for f in found] == [True] * races
+
+
 def test_a_barrier_of_the_whole_grid_needs_a_cooperative_launch() -> None:
     source = """#include <cooperative_groups.h>
     __global__ void k(int* y) {
