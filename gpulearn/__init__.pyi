@@ -24,6 +24,7 @@ from .exercise.predict import predict as predict
 from .kernels.indexing import blocks_for as blocks_for
 from .kernels.matmul import matmul_flops as matmul_flops
 from .kernels.precision import relative_error as relative_error
+from .numba_ptx.xray import xray as xray
 from .parallel.export.to_torchrun import to_torchrun as to_torchrun
 from .parallel.launch.launch import launch as launch
 from .parallel.simulate.simulate import simulate as simulate
@@ -40,7 +41,6 @@ from .plot.images import show_images as show_images
 from .simt.host.settings import block_order as block_order
 from .simt.host.settings import unchecked as unchecked
 from .simt.host.switch import replace_numba_cuda as replace_numba_cuda
-from .simt.host.xray import xray as xray
 from .tables import table as table
 from .train.fit import fit as fit
 

@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     What takes longest must not begin last, when the other workers have nothing left to do.
     """
     for item in items:
-        if {"_compiler", "_nvrtc"} & set(getattr(item, "fixturenames", ())):
+        if {"_compiler", "_linker", "_nvrtc"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("compiler")
     items.sort(key=lambda item: item.get_closest_marker("notebook") is None)
 
@@ -51,14 +51,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def _compiler() -> None:
     """Numba's CUDA compiler; a run that requires it fails without, a person's run skips."""
-    from tools.gpu.codegen import compiler_fault
+    from gpulearn.numba_ptx.codegen import compiler_fault
 
-    fault = compiler_fault()
-    if fault is None:
-        return
-    if os.environ.get("GPULEARN_REQUIRE_PTX"):
-        pytest.fail(fault)
-    pytest.skip(fault)
+    _needs(compiler_fault())
+
+
+@pytest.fixture
+def _linker() -> None:
+    """Numba's CUDA compiler with nvJitLink; a run that requires it fails without, else it skips."""
+    from gpulearn.numba_ptx.codegen import linker_fault
+
+    _needs(linker_fault())
 
 
 @pytest.fixture
@@ -66,7 +69,10 @@ def _nvrtc() -> None:
     """NVIDIA's compiler of CUDA C++; a run that requires it fails without, a person's run skips."""
     from gpulearn.cuda_cpp.compiler import compiler_fault
 
-    fault = compiler_fault()
+    _needs(compiler_fault())
+
+
+def _needs(fault: str | None) -> None:
     if fault is None:
         return
     if os.environ.get("GPULEARN_REQUIRE_PTX"):

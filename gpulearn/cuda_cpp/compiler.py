@@ -154,6 +154,8 @@ def compile_to_ptx(
             "--pre-include=gpulearn.h",
         ]
         given = [g for g in given if not _overridden(g, options)]
+        if "<cooperative_groups/" not in source:  # groups alone need no standard library
+            given.append("-D_CG_LIMIT_INCLUDED_DEPENDENCIES")  # whose headers take seconds
         given += [*options, *(f"--include-path={folder}" for folder in _headers())]
         array = (ctypes.c_char_p * len(given))(*(one.encode() for one in given))
         status = library.nvrtcCompileProgram(program, len(given), array)

@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from gpulearn.cuda_cpp.compiler import compile_to_ptx
-from gpulearn.cuda_cpp.launch import PreparedCpp
 from gpulearn.cuda_cpp.ptx_text import PtxText
-from gpulearn.cuda_cpp.signature import Parameter, Signature, find_kernels, short_name
-from gpulearn.cuda_cpp.wording import shapes
+from gpulearn.cuda_cpp.signature import USUAL, Parameter, Signature, find_kernels, short_name
+from gpulearn.cuda_cpp.wording import in_words, shapes
 from gpulearn.errors import BadInput, BadLaunch, KernelError
-from gpulearn.ptx.launch import PtxListing
+from gpulearn.ptx.launch import PreparedPtx, PtxListing
 from gpulearn.ptx.parse import Function, Module, parse
 from gpulearn.ptx.program import Memory, PtxProgram
 from gpulearn.simt.core.findings import Finding, Stop
@@ -138,7 +138,7 @@ def parse_module(ptx: str) -> Module:
     try:
         return parse(ptx)
     except Stop as stop:
-        raise KernelError(str(stop.finding)) from None
+        raise KernelError(str(in_words(stop.finding, {}))) from None
 
 
 def _template_part(symbol: str) -> str:
@@ -148,7 +148,10 @@ def _template_part(symbol: str) -> str:
 
 
 class CppKernel:
-    """A kernel of a CUDA C++ source: `kernel[grid, block, stream, shared_bytes](...)`."""
+    """A kernel of a CUDA C++ source: `kernel[grid, block, stream, shared_bytes](...)`.
+
+    `kernel.cooperative[grid, block](...)` launches it like `cudaLaunchCooperativeKernel`.
+    """
 
     def __init__(
         self, module: CppModule, parsed: Module, function: Function, name: str,
@@ -167,6 +170,7 @@ class CppKernel:
         self.listing: Listing = PtxListing(name, names, lines, file=f"<cpp {id(module)}>")
         self._parsed, self._memory = parsed, memory
         self._program: PtxProgram | None = None
+        self._together = False  # all blocks of a launch are on the GPU at once
 
     def __call__(self, *args: Any) -> None:
         """A launch needs a shape.
@@ -180,10 +184,20 @@ class CppKernel:
         return CppLaunch(self, configuration)
 
     @property
+    def cooperative(self) -> CppKernel:
+        """The kernel launched with all blocks at once, for a barrier of the whole grid."""
+        made = copy(self)
+        made._together, made._program = True, None
+        return made
+
+    @property
     def program(self) -> PtxProgram:
         """The kernel as the machine carries it out."""
         if self._program is None:
-            self._program = PtxProgram(self._parsed, self.function.name, self.listing, self._memory)
+            self._program = PtxProgram(
+                self._parsed, self.function.name, self.listing, self._memory,
+                cooperative=self._together,
+            )  # fmt: skip
         return self._program
 
     @property
@@ -194,15 +208,21 @@ class CppKernel:
     def prepare(
         self, grid: Any, block: Any, args: tuple[Any, ...], sharedmem: int = 0, *,
         xray: bool = False, watch: int | tuple[int, ...] = 0,
-    ) -> PreparedCpp:  # fmt: skip
+    ) -> PreparedPtx:  # fmt: skip
         """A launch with its arguments taken, to be carried out now or when its turn comes."""
-        prepared = PreparedCpp(self, sharedmem, xray=xray)
-        prepared.take(grid, block, watch, lambda: self.arguments(args))
-        return prepared
+
+        def take() -> tuple[PtxProgram, Marshalled, tuple[Any, ...]]:
+            marshalled = self._arguments(args)
+            return self.program, marshalled, marshalled.values
+
+        return PreparedPtx(
+            self.__name__, grid, block, sharedmem, take, listing=self.listing,
+            words=lambda finding: in_words(finding, self.module.shapes), xray=xray, watch=watch,
+        )  # fmt: skip
 
     # --- arguments
 
-    def arguments(self, args: tuple[Any, ...]) -> Marshalled:
+    def _arguments(self, args: tuple[Any, ...]) -> Marshalled:
         """The arguments as the machine takes them, each as its parameter wants it.
 
         Raises:
@@ -283,7 +303,7 @@ class CppKernel:
             return
         if {dtype.kind, element.kind} <= set("iu") and dtype.itemsize == element.itemsize:
             return  # signed or not: the same bits
-        other = next((t for t in _C_TYPES if np.dtype(_C_TYPES[t]) == dtype), None)
+        other = next((t for t in USUAL if np.dtype(USUAL[t]) == dtype), None)
         instead = f", or write {other}* in the kernel" if other else ""
         name = view.name
         message = (
@@ -291,12 +311,6 @@ class CppKernel:
             f"{name}.astype(np.{element.name}){instead}"
         )
         raise self._refuse(message)
-
-
-_C_TYPES = {
-    "float": "f4", "double": "f8", "int": "i4", "unsigned int": "u4", "long long": "i8",
-    "unsigned long long": "u8", "char": "i1", "unsigned char": "u1", "short": "i2",
-}  # fmt: skip
 
 
 class CppLaunch(Configured):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Parameter", "Signature", "find_kernels", "short_name"]
+__all__ = ["USUAL", "Parameter", "Signature", "find_kernels", "short_name"]
 
 ELEMENTS: dict[str, str] = {
     "float": "f4", "double": "f8", "half": "f2", "__half": "f2", "bool": "?",
@@ -18,6 +18,10 @@ ELEMENTS: dict[str, str] = {
     "long": "i8", "unsigned long": "u8", "long long": "i8", "unsigned long long": "u8",
     "long int": "i8", "long long int": "i8", "unsigned long long int": "u8",
     "int64_t": "i8", "uint64_t": "u8", "size_t": "u8", "ptrdiff_t": "i8",
+}  # fmt: skip
+USUAL = {
+    "float": "f4", "double": "f8", "int": "i4", "unsigned int": "u4", "long long": "i8",
+    "unsigned long long": "u8", "char": "i1", "unsigned char": "u1", "short": "i2",
 }  # fmt: skip
 VECTOR = re.compile(r"(u?)(char|short|int|long|longlong|float|double)([1-4])")
 VECTORS = {

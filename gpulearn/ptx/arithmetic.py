@@ -21,6 +21,8 @@ from gpulearn.ptx.integers import (
     bit_field_insert,
     count_bits,
     divide,
+    dot_of_bytes,
+    dot_of_halves,
     funnel,
     high_half,
     highest_bit,
@@ -154,6 +156,7 @@ PLAIN: dict[str, Operation] = {
     "shl": shift_left, "shr": shift_right, "bfi": bit_field_insert, "bfe": bit_field_extract,
     "popc": count_bits, "clz": leading_zeros, "brev": reversed_bits, "bfind": highest_bit,
     "prmt": permuted, "lop3": lookup, "sad": absolute_difference, "fma": fused,
+    "dp4a": dot_of_bytes,
     "sqrt": np.sqrt, "rsqrt": lambda x: x.dtype.type(1) / np.sqrt(x),
     "rcp": lambda x: x.dtype.type(1) / x, "ex2": np.exp2, "lg2": np.log2,
     "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
@@ -214,6 +217,8 @@ def operation(op: tuple[str, ...]) -> Operation:
         found = None
     elif name == "bfind" and "shiftamt" in words:
         found = shift_to_highest
+    elif name == "dp2a":
+        found = partial(dot_of_halves, high="hi" in words)
     elif name == "shf":
         found = partial(funnel, "l" in words, wrap="wrap" in words)
     else:
@@ -246,6 +251,8 @@ def operand_kinds(op: tuple[str, ...]) -> list[str]:
         return [kind, "u32", "u32"]
     if name == "bfi":  # two values, where and how many bits
         return [kind, kind, "u32", "u32"]
+    if name in ("dp4a", "dp2a"):  # two vectors in a register each, and a number
+        return [op[-2], kind, kind]
     if name == "mad" and "wide" in op:
         return [kind, kind, f"{kind[0]}{2 * int(kind[1:])}"]
     return [kind] * 4

@@ -12,6 +12,8 @@ __all__ = [
     "bit_field_insert",
     "count_bits",
     "divide",
+    "dot_of_bytes",
+    "dot_of_halves",
     "funnel",
     "high_half",
     "highest_bit",
@@ -156,6 +158,26 @@ def shift_to_highest(a: Array) -> Array:
     highest = highest_bit(a)
     top = np.uint32(8 * a.dtype.itemsize - 1)
     return np.where(highest == 0xFFFFFFFF, highest, top - highest).astype(np.uint32)
+
+
+def dot_of_bytes(a: Array, b: Array, c: Array) -> Array:
+    """`dp4a`: c plus the products of the four bytes of a and b, which are signed as a and b are."""
+    parts = [
+        np.ascontiguousarray(x).view(f"{x.dtype.kind}1").reshape(*x.shape, 4).astype(c.dtype)
+        for x in (a, b)
+    ]
+    total: Array = c + (parts[0] * parts[1]).sum(axis=-1, dtype=c.dtype)
+    return total
+
+
+def dot_of_halves(a: Array, b: Array, c: Array, *, high: bool) -> Array:
+    """`dp2a`: c plus the two halves of a times the lower or the higher two bytes of b."""
+    halves = np.ascontiguousarray(a).view(f"{a.dtype.kind}2").reshape(*a.shape, 2)
+    octets = np.ascontiguousarray(b).view(f"{b.dtype.kind}1").reshape(*b.shape, 4)
+    chosen = octets[..., 2:] if high else octets[..., :2]
+    products = halves.astype(c.dtype) * chosen.astype(c.dtype)
+    total: Array = c + products.sum(axis=-1, dtype=c.dtype)
+    return total
 
 
 def permuted(a: Array, b: Array, choice: Array) -> Array:

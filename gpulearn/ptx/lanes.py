@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.ptx.memory import MemoryAccess
+from gpulearn.ptx.copies import AsyncCopies
 from gpulearn.ptx.parse import not_covered
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY, split
+from gpulearn.simt.core.memory import Allocation
 from gpulearn.simt.core.registry import intrinsics
 from gpulearn.simt.intrinsics import sync, warps
+from gpulearn.simt.machine.spaces import TooLarge
 
 __all__ = ["WarpOperations"]
 
@@ -38,10 +40,12 @@ def _plain(mask: Lanes) -> Any:
     return int(mask[0, 0]) if mask.size == 1 else mask
 
 
-class WarpOperations(MemoryAccess):
+class WarpOperations(AsyncCopies):
     """The instructions with which threads meet or tell each other something."""
 
     params: list[dict[str, dict[int, Any]]]
+    registers: dict[str, Lanes]  # special ones
+    came: dict[int, tuple[Any, Any]]  # to a barrier of some threads: who, and who of them waits
 
     # --- barriers
 
@@ -49,6 +53,7 @@ class WarpOperations(MemoryAccess):
         """`bar.sync 0`, C++'s `__syncthreads()`."""
         machine: Any = self
         sync.barrier(machine)
+        self.still_copying()
 
     def sync_threads_with(self, mode: str, predicate: Lanes) -> Lanes:
         """`bar.red`: a barrier that tells how many, whether all, whether any said yes."""
@@ -57,22 +62,56 @@ class WarpOperations(MemoryAccess):
         found = found.reshape(-1, 1)
         return found.astype(np.uint32) if mode == "popc" else found.astype(bool)
 
-    def sync_some(self, count: Lanes) -> None:
-        """`bar.sync a, count`: a barrier of so many threads of the block."""
-        if self.mask is EMPTY:
-            return
-        here = self.spread(True if self.mask is None else self.mask).sum(axis=1)
-        wanted = int(count.flat[0])
-        wrong = np.flatnonzero((here != 0) & (here != wanted))
-        if len(wrong):
-            who = self.who(self.mask)
+    def come_to(self, number: int, count: int, *, arrive: bool) -> bool:
+        """`bar.sync a, n` and `bar.arrive a, n`: a barrier of n threads of a block, by its number.
+
+        Whether the threads that come may go on: those that only arrive do, and the last.
+        """
+        mine = self.spread(True if self.mask is None else self.mask)
+        if count == self.threads and mine.all() and not arrive:
+            self.sync_threads()
+            return True
+        if self.blocks > 1:
+            if self.program.cooperative:
+                raise not_covered("a barrier of some threads beside one of the whole grid")
+            raise TooLarge(1)  # one block after the other
+        for told in self.events.arrive:
+            told(self)
+        came, waited = self.came.pop(number, (False, False))
+        came, waited = came | mine, waited | (mine & (not arrive))
+        total = int(came.sum())
+        if total > count:
+            message = f"{total} threads come to barrier {number}, which is one of {count}"
+            raise self.stop("barrier-divergence", message, *self.who(self.mask))
+        if total < count:
+            self.came[number] = came, waited
+            return arrive
+        for told in self.events.gathered:
+            told(self, came, waited)
+        self.still_copying()
+        return True
+
+    def make_grid_barrier(self) -> None:
+        """The word by which the blocks of a cooperative launch wait for each other.
+
+        Cooperative groups find its address in two registers, the upper half in the first.
+        """
+        word = Allocation("global", np.zeros(16, np.uint8))
+        self.tables["global"][word.address >> 40] = word
+        self.names[word.number] = "the grid's barrier"
+        halves = np.array([word.address >> 32, word.address & 0xFFFFFFFF], np.uint32)
+        self.registers["%envreg1"], self.registers["%envreg2"] = halves.reshape(2, 1, 1)
+
+    def trapped(self, who: Any) -> Stop:
+        """That threads end the kernel, as they do at the grid's barrier if it cannot work."""
+        message = "a thread ends the kernel by a trap"
+        if "%envreg1" in self.registers and not self.program.cooperative:
+            name = self.program.source.name
             message = (
-                f"{here[wrong[0]]} threads of a block come together to a barrier of {wanted}; the "
-                "SIMT machine does not carry out barriers at which others come from elsewhere"
+                "a barrier of the whole grid needs a launch that puts all blocks on the GPU at "
+                f'once: write module["{name}"].cooperative[grid, block](...)'
             )
-            raise self.stop("unsupported", message, *who)
-        for told in self.events.barrier:
-            told(self, None if (here != 0).all() else (here != 0).reshape(-1, 1), False)
+        return self.stop("exception", message, *self.who(who))
 
     def sync_warp(self, mask: Lanes) -> None:
         """`bar.warp.sync`, C++'s `__syncwarp()`."""

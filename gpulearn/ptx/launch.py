@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpulearn.ptx.machine import PtxMachine
 from gpulearn.ptx.program import PtxProgram
+from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.limits import check_shape
+from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.source import Listing
+from gpulearn.simt.host.arguments import Marshalled
+from gpulearn.simt.host.settings import checking, current_seed, keeps_going
+from gpulearn.simt.host.work.launches import arrays_of
 from gpulearn.simt.machine.execution import LaunchResult, launch
 from gpulearn.simt.observers.counters import Counters
 from gpulearn.simt.observers.initialised import Initialised
 from gpulearn.simt.observers.observer import Observer
 from gpulearn.simt.observers.races import Races
-from gpulearn.simt.observers.trace import Recorder
+from gpulearn.simt.observers.trace import Recorder, block_number
+from gpulearn.simt.report.report import Report, make_report
 
-__all__ = ["PtxListing", "carry_out"]
+__all__ = ["PreparedPtx", "PtxListing", "carry_out"]
 
 Triple = tuple[int, int, int]
 
@@ -80,3 +87,60 @@ def carry_out(
         program_, grid, block, values, dynamic=dynamic, observers=observers, seed=seed,
         keep_going=keep_going, machine=PtxMachine,
     )  # fmt: skip
+
+
+class PreparedPtx:
+    """A launch of PTX with its arguments taken: what `host.work.launches` calls prepared.
+
+    `take` gives the program, the arguments of the call, and the values of the PTX's parameters;
+    `words` says a finding in the terms of the kernel's language.
+    """
+
+    def __init__(
+        self, name: str, grid: Any, block: Any, sharedmem: int,
+        take: Callable[[], tuple[PtxProgram, Marshalled, tuple[Any, ...]]], *,
+        listing: Listing | None = None, words: Callable[[Finding], Finding],
+        xray: bool = False, watch: int | tuple[int, ...] = 0,
+    ) -> None:  # fmt: skip
+        self.name, self.sharedmem = name, sharedmem
+        self.shape: tuple[Triple, Triple] = (1, 1, 1), (1, 1, 1)
+        self.marshalled: Marshalled | None = None
+        self.stopped: Finding | None = None
+        self._listing, self._words = listing, words
+        self._counters = Counters() if xray else None
+        self._recorder = Recorder() if xray else None
+        try:
+            self.shape = check_shape(grid, block, sharedmem)
+            if self._recorder is not None:
+                self._recorder.block = block_number(watch, self.shape[0])
+            self._program, self.marshalled, self._values = take()
+        except Stop as stop:
+            self.stopped = stop.finding
+
+    def arrays(self) -> list[tuple[str, View, bool]]:
+        """Name, array, whether the kernel may write it."""
+        program: Any = self._program
+        return arrays_of(program, self._values)
+
+    def carry_out(self, observers: Sequence[Observer] = ()) -> tuple[Report, Finding | None]:
+        """The report, and the finding that stopped the launch if any did."""
+        try:
+            if self.stopped is not None:
+                raise Stop(self.stopped)
+            result = carry_out(
+                self._program, *self.shape, self._values, dynamic=self.sharedmem,
+                hazards=self._counters is not None or checking(), counters=self._counters,
+                recorder=self._recorder, further=observers, seed=current_seed(),
+                keep_going=keeps_going(),
+            )  # fmt: skip
+            assert self.marshalled is not None
+            self.marshalled.copy_back()
+        except Stop as stop:
+            result = LaunchResult(self._listing, [stop.finding], stopped=stop.finding)
+        result.findings = [self._words(finding) for finding in result.findings]
+        if self.marshalled is not None and self._counters is not None:
+            result.findings += self.marshalled.copies()
+        report = make_report(
+            result, *self.shape, counters=self._counters, recorder=self._recorder, name=self.name
+        )
+        return report, result.stopped

@@ -16,15 +16,18 @@ from gpulearn.ptx.flow import END
 from gpulearn.ptx.lanes import WarpOperations
 from gpulearn.ptx.program import PtxProgram
 from gpulearn.ptx.translate import Block, Code
+from gpulearn.ptx.ways import go_on, leaf, on_top, same, take_turns, wait
 from gpulearn.simt.core.masks import EMPTY, Mask, split, union
 from gpulearn.simt.core.memory import Allocation
 from gpulearn.simt.core.source import LINE_BITS
+from gpulearn.simt.machine.control_flow import WAITS, who_else
 
 __all__ = ["PtxMachine"]
 
 Triple = tuple[int, int, int]
 Lanes = Any
 DEPTH = 64  # functions inside functions
+LOOK = 512  # turns of loops between two that are watched
 
 
 class Leavers:
@@ -52,7 +55,10 @@ class PtxMachine(WarpOperations):
         self.depth = 0
         self.params: list[dict[str, dict[int, Any]]] = []  # of each call
         self.codes: dict[str, Code] = {}
-        self._special: dict[str, Lanes] = {}
+        self.registers: dict[str, Lanes] = {}  # special ones
+        self.came = {}
+        self.turns = 0  # of loops
+        self.sample: tuple[Any, ...] = ()  # where a turn began, and with what
 
     def start(self, codes: dict[str, Code], values: dict[str, bytes], given: Any) -> None:
         """Carries the kernel out: `values` are its parameters as bytes, `given` its arrays."""
@@ -66,6 +72,8 @@ class PtxMachine(WarpOperations):
             if array.space == "shared":
                 allocation = self.tables["shared"][number]
                 self.limits[allocation.number] = array.size or self.dynamic
+        if self.program.cooperative:
+            self.make_grid_barrier()
         self.call(self.program.kernel_name, [], [])
 
     # --- progress
@@ -113,7 +121,10 @@ class PtxMachine(WarpOperations):
         kernel = code.function.entry
         while stack:
             top = stack[-1]
-            at, meet, mask, known = top
+            at, meet, mask, known = top[:4]
+            if at < END:
+                self._let_others_go_on(stack)
+                continue
             if at in (meet, END):
                 stack.pop()
                 continue
@@ -135,6 +146,9 @@ class PtxMachine(WarpOperations):
                 top[0] = block.targets[0]
                 if dies(top[0]):
                     continue
+            elif end in ("bar", "barrier"):
+                self._gather(stack, block, *condition)
+                continue
             elif end in ("bra", "brx"):
                 ended = self._branch(stack, block, condition, dies)
                 if ended is not EMPTY:
@@ -147,17 +161,58 @@ class PtxMachine(WarpOperations):
                 if ended is not EMPTY:
                     gone, seen = _with(gone, ended, self), seen + 1
                     if end == "trap":
-                        raise self.stop(
-                            "exception", "a thread ends the kernel by a trap", *self.who(ended)
-                        )
+                        raise self.trapped(ended)
                     if kernel or end == "exit":
                         self._leave(ended, block.place, falls=False)
             if stack and END < stack[-1][0] <= at:
-                _take_turns(stack)
+                take_turns(stack)
+                self._turn(stack[-1][0], len(stack), registers)
         self.mask = entered
         left = leavers.left
         if not kernel and left is not EMPTY:
             self.mask = EMPTY if left is None else split(entered, ~left)[0]
+
+    def _gather(
+        self, stack: list[list[Any]], block: Block, number: Lanes, count: Lanes, arrive: bool
+    ) -> None:
+        """The top way's threads come to a barrier of some threads of their block, or to several."""
+        top, lanes = stack[-1], self.lanes(self.mask)
+        at, top[0] = top[0], block.after
+        chosen, sizes = (np.unique(self.active_values(x, lanes)).tolist() for x in (number, count))
+        if len(chosen) > 1:
+            parts = [split(self.mask, np.asarray(number == one))[0] for one in chosen]
+            stack.extend([at, block.after, part, top[3]] for part in parts)
+        elif not self.come_to(chosen[0], sizes[0], arrive=arrive):
+            wait(top, chosen[0], block.after)
+        elif chosen[0] not in self.came:
+            go_on(stack, chosen[0])
+
+    def _let_others_go_on(self, stack: list[list[Any]]) -> None:
+        """The uppermost way waits at a barrier: another one takes its place."""
+        other = leaf(stack)
+        if other is not None:
+            on_top(stack, other)
+            return
+        number, (came, waited) = next((n, both) for n, both in self.came.items() if both[1].any())
+        who = self.who(waited)
+        message = (
+            f"{self.text(who[0])} waits for ever at barrier {number}: {int(came.sum())} threads "
+            "have come there, and no other comes before this one goes on"
+        )
+        raise self.stop("barrier-divergence", message, *who)
+
+    def _turn(self, at: int, depth: int, registers: list[Any]) -> None:
+        """Counts a turn of a loop, and now and then asks whether one changes anything."""
+        self.turns += 1
+        if self.turns % LOOK == 0:
+            self.watching = True  # from now on, only changes count
+            self.sample = at, depth, registers, list(registers), self.mask, self.written
+        elif self.watching and self.sample[:2] == (at, depth) and self.sample[2] is registers:
+            self.watching = False
+            _, _, _, before, mask, written = self.sample
+            if self.written == written and all(map(same, [mask, *before], [self.mask, *registers])):
+                machine: Any = self
+                raise self.stop("no-progress", WAITS + who_else(machine), *self.who(mask))
 
     def _leave(self, who: Mask, place: int, *, falls: bool) -> None:
         """Notes who left the kernel; whoever only comes to its end has not left it early."""
@@ -257,9 +312,9 @@ class PtxMachine(WarpOperations):
             return np.full(
                 (1, 1), self.steps, np.uint64 if "64" in name or "timer" in name else np.uint32
             )
-        found = self._special.get(name)
+        found = self.registers.get(name)
         if found is None:
-            found = self._special[name] = self._made_special(name)
+            found = self.registers[name] = self._made_special(name)
         return found
 
     def _made_special(self, name: str) -> Lanes:
@@ -273,7 +328,8 @@ class PtxMachine(WarpOperations):
             bit = np.int64(1) << lane
             value = {
                 "laneid": lane, "warpid": np.arange(self.threads).reshape(1, -1) // 32,
-                "nwarpid": 32, "ARP_SZ": 32, "smid": 0, "nsmid": 1, "gridid": 0,
+                "envreg1": 0, "envreg2": 0, "smid": 0, "nsmid": 1, "gridid": 0,
+                "nwarpid": 32, "ARP_SZ": 32,
                 "lanemask_lt": bit - 1, "lanemask_eq": bit, "lanemask_le": 2 * bit - 1,
                 "lanemask_gt": 0xFFFFFFFF - (2 * bit - 1), "lanemask_ge": 0xFFFFFFFF - (bit - 1),
                 "dynamic_smem_size": self.dynamic,
@@ -281,25 +337,6 @@ class PtxMachine(WarpOperations):
             }[word]  # fmt: skip
         made = np.asarray(value)
         return made.reshape((1, 1) if made.ndim == 0 else made.shape).astype(np.uint32)
-
-
-def _take_turns(stack: list[list[Any]]) -> None:
-    """Who comes back to the head of a loop waits there for those who part from it on the way.
-
-    A `break` in a loop makes all threads meet behind it only; without this, threads that took
-    different ways through one turn would never go on together.
-    """
-    top = stack.pop()
-    first = len(stack)
-    while first and stack[first - 1][1] == top[1] and stack[first - 1][0] != top[1]:
-        first -= 1
-        other = stack[first]
-        if other[0] == top[0]:
-            both = union(other[2], top[2])
-            other[2] = None if isinstance(both, np.ndarray) and both.all() else both
-            other[3] = min(other[3], top[3])
-            return
-    stack.insert(first, top)
 
 
 def _with(gone: Mask, ended: Mask, m: PtxMachine) -> Mask:

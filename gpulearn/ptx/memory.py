@@ -21,7 +21,7 @@ from gpulearn.simt.core.memory import Allocation, View, gather
 from gpulearn.simt.intrinsics.atomics import update_slots
 from gpulearn.simt.machine.lockstep import Lockstep
 
-__all__ = ["GLOBAL_BITS", "LOCAL_BITS", "POISON", "MemoryAccess"]
+__all__ = ["GLOBAL_BITS", "LOCAL_BITS", "POISON", "MemoryAccess", "joined"]
 
 GLOBAL_BITS, LOCAL_BITS = 40, 18
 KNOWN = 64  # arrays of addresses of which something is known
@@ -50,9 +50,8 @@ class MemoryAccess(Lockstep):
         """Begins: `tables` are the allocations of each space by the upper bits of addresses."""
         self.tables = tables
         self.names = names  # by the number of an allocation
-        self.written = 0
-        self.copies: list[tuple[int, Any, Lanes, int, Any]] = []  # since the last group
-        self.groups: list[list[tuple[int, Any, Lanes, int, Any]]] = []  # under way
+        self.written = 0  # stores so far; while a loop is watched, those that changed something
+        self.watching = False
         self._known: dict[int, _Addresses] = {}
         self._views: dict[tuple[int, Any], View] = {}
 
@@ -263,8 +262,11 @@ class MemoryAccess(Lockstep):
 
     # --- accesses
 
-    def load(self, space: str, array: Lanes, offset: int, dtype: Any, count: int) -> Lanes:
+    def load(
+        self, space: str, array: Lanes, offset: int, dtype: Any, count: int, strong: bool = False
+    ) -> Lanes:  # fmt: skip
         """What stands at addresses; of a vector the parts along a last axis."""
+        self.strong = strong
         if count == 1:
             return self._each(space, array, offset, dtype, self._load)
         found = self._each(space, array, offset, _word(dtype, count), self._load)
@@ -286,10 +288,7 @@ class MemoryAccess(Lockstep):
     def store(self, space: str, array: Lanes, offset: int, dtype: Any, value: Any) -> None:
         """Writes at addresses; the parts of a vector come as a tuple."""
         if type(value) is tuple:
-            parts = np.broadcast_arrays(*value)
-            whole = np.ascontiguousarray(np.stack(parts, axis=-1))
-            word = _word(dtype, len(value))
-            value, dtype = whole.view(word)[..., 0], word
+            value, dtype = joined(value, dtype)
 
         def write(view: View, slot: Any) -> None:
             self._writable(view)
@@ -298,41 +297,13 @@ class MemoryAccess(Lockstep):
             made = Write(self, view, slot, value)
             for tell in self.events.write:
                 tell(self, made, (slot,))
+            before = view.flat.copy() if self.watching else None
             made.carry_out()
+            if before is None or (before != view.flat).any():
+                self.written += 1
 
         if self.mask is not EMPTY:
             self._each(space, array, offset, dtype, write)
-
-    # --- copies that go on by themselves
-
-    def copy_later(
-        self, to: Lanes, start: int, of: Lanes, begin: int, size: int, given: Any
-    ) -> None:  # fmt: skip
-        """`cp.async`: reads now, writes when it is waited for; beyond `given` bytes zeros."""
-        if self.mask is EMPTY:
-            return
-        word = np.dtype(np.uint32)
-        value = self.load("global", of, begin, word, size // 4)
-        parts = [value] if size == 4 else [value[..., k] for k in range(size // 4)]
-        if given is not None and bool((given != size).any()):
-            parts = [np.where(given > 4 * k, part, word.type(0)) for k, part in enumerate(parts)]
-        many = parts[0] if size == 4 else tuple(parts)
-        self.copies.append((self.line, self.mask, to, start, many))
-
-    def commit_copies(self) -> None:
-        """Makes one group of all copies that have begun since the last."""
-        if self.mask is not EMPTY:
-            self.groups.append(self.copies)
-            self.copies = []
-
-    def wait_for_copies(self, left: int) -> None:
-        """Waits until at most so many groups of copies are under way."""
-        before, line = self.mask, self.line
-        while len(self.groups) > left and before is not EMPTY:
-            for place, mask, to, start, many in self.groups.pop(0):
-                self.line, self.mask = place, mask
-                self.store("shared", to, start, np.dtype(np.uint32), many)
-        self.mask, self.line = before, line
 
     def _writable(self, view: View) -> None:
         if view.space == "const" or view.allocation.frozen:
@@ -355,6 +326,13 @@ class MemoryAccess(Lockstep):
             return found if used else None
 
         return self._each(space, array, offset, dtype, update)
+
+
+def joined(parts: tuple[Any, ...], dtype: np.dtype[Any]) -> tuple[Any, np.dtype[Any]]:
+    """The parts of a vector as one word, and its type."""
+    whole = np.ascontiguousarray(np.stack(np.broadcast_arrays(*parts), axis=-1))
+    word = _word(dtype, len(parts))
+    return whole.view(word)[..., 0], word
 
 
 def _word(dtype: np.dtype[Any], count: int) -> np.dtype[Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpulearn.simt.core.findings import Finding, Stop
 
@@ -177,7 +177,7 @@ def _bytes(text: str, size: int) -> bytes:
     elif re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)U?", text):
         number = int(text.rstrip("U"), 0)
     else:
-        raise not_covered(f"the address of {text} in a global variable")
+        raise not_covered(f"a pointer to {text} in a global variable")
     return (number % (1 << 8 * size)).to_bytes(size, "little")
 
 
@@ -197,16 +197,20 @@ def _function(head: re.Match[str], body: str, own: str) -> Function:
     line = 0
     for statement in _statements(body):
         if statement.startswith(".loc "):
-            line = _line(statement, own) or line
+            line = _line(statement, own, line)
         else:
             _read(made, statement, line)
+    known = 0  # the compiler has made one of what stood on several lines: the next one uses it
+    for at in range(len(made.instructions) - 1, -1, -1):
+        known = made.instructions[at].line or known
+        made.instructions[at] = replace(made.instructions[at], line=known)
     return made
 
 
-def _line(statement: str, own: str) -> int:
+def _line(statement: str, own: str, last: int) -> int:
     """The line of the compiled file that a `.loc` stands for: a header's is where it is used."""
     places = re.findall(r"(?:\.loc|inlined_at) (\d+) (\d+)", statement)
-    return next((int(line) for file, line in places if file == own), 0)
+    return next((int(line) for file, line in places if file == own), last)
 
 
 def _statements(body: str) -> Iterator[str]:

@@ -53,6 +53,8 @@ class PtxProgram:
         kernel: str | None,
         source: Listing,
         memory: Memory | None = None,
+        *,
+        cooperative: bool = False,
     ) -> None:
         self.module = parse(module) if isinstance(module, str) else module
         kernels = self.module.kernels
@@ -80,7 +82,7 @@ class PtxProgram:
         calls = {
             o for f in self.used for i in f.instructions if i.op[0] == "call" for o in i.operands
         }
-        self.cooperative = "cudaCGSynchronize" in calls
+        self.cooperative = cooperative or "cudaCGSynchronize" in calls
         self.written_parameters = self._written()
         self.reached: dict[str, Allocation] = {}  # through pointers that lie in memory
         self._codes: dict[bool, dict[str, Code]] = {}

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from gpulearn.ptx.arithmetic import INLINE, TYPES, compare, convert, operand_kinds, operation
-from gpulearn.ptx.flow import ENDS, Graph
+from gpulearn.ptx.first_guesses import first_guesses
+from gpulearn.ptx.flow import ENDS, Graph, ends_block
 from gpulearn.ptx.integers import with_carry
 from gpulearn.ptx.parse import Function, Instruction, is_register, not_covered
 from gpulearn.simt.core.findings import Stop
@@ -27,7 +28,7 @@ __all__ = ["WINDOWS", "Block", "Code", "translated"]
 Symbols = Callable[[str], int | None]  # the address of a symbol, if it is one
 SPECIAL = re.compile(
     r"%(n?tid|n?ctaid)\.[xyz]|%laneid|%n?warpid|%lanemask_\w\w|%clock\w*|%globaltimer\w*"
-    r"|%smid|%nsmid|%gridid|%dynamic_smem_size|%total_smem_size|WARP_SZ"
+    r"|%smid|%nsmid|%gridid|%envreg\d+|%dynamic_smem_size|%total_smem_size|WARP_SZ"
 )
 SILENT = (*ENDS, "st", "red", "membar", "fence", "nanosleep", "cp")  # they write no register
 SPACES = ("global", "shared", "local", "const", "param")
@@ -118,6 +119,7 @@ class _Translator:
         self._lines: list[str] = []
         self._depth = 1
         self._cached: set[str] = set()  # registers that are Python variables by now
+        self._guesses = {id(function.instructions[k]) for k in first_guesses(function)}
         self._survey()
 
     # --- which registers there are
@@ -202,7 +204,7 @@ class _Translator:
                 line = i.line
                 place = self._place(line)
                 self._emit(f"m.at({place})" if self._counting else f"m.line = {place}")
-            if i.op[0] in ENDS:
+            if ends_block(i):
                 end = i.op[0]
                 condition = self._ending(i)
                 break
@@ -227,7 +229,12 @@ class _Translator:
 
     def _ending(self, i: Instruction) -> str:
         condition = "None"
-        if i.op[0] == "brx":
+        if i.op[0] in ("bar", "barrier"):
+            if i.guard:
+                raise not_covered(str(i), i.line)
+            number, count = (self.read(o, "u32") for o in i.operands)
+            condition = f"({number}, {count}, {'arrive' in i.op})"
+        elif i.op[0] == "brx":
             condition = self.read(i.operands[0], "s32")
         elif i.guard:
             condition = self.read(i.guard, "pred")
@@ -318,8 +325,6 @@ class _Translator:
             return _viewed(f"v{self._number(operand)}", self._homes.get(operand, kind), kind)
         if SPECIAL.fullmatch(operand):
             return _viewed(f"m.special({operand!r})", "u64" if "64" in operand else "u32", kind)
-        if operand.startswith("%envreg"):
-            raise not_covered("cooperative groups' barrier of the whole grid")
         address = self._symbols(operand)
         if address is not None:
             return self._constant(np.uint64(address % (1 << 64)).astype(TYPES[kind]), kind)
@@ -449,16 +454,10 @@ class _Translator:
         if "warp" in words:
             self._emit(f"m.sync_warp({self.read(i.operands[0], 'u32')})")
             return
-        operands = i.operands[1:] if "red" in words else i.operands
-        counted = len(operands) > (2 if "red" in words else 1)
-        count = operands[1] if counted else ""
-        if "arrive" in words or (count and "red" in words):
-            raise not_covered(f"the barrier {i}", i.line)
-        if count:
-            self._emit(f"m.sync_some({self.read(count, 'u32')})")
-            return
         if "red" in words:
-            predicate = self.read(operands[-1], "pred")
+            if len(i.operands) > 3:
+                raise not_covered(f"the barrier {i}", i.line)
+            predicate = self.read(i.operands[-1], "pred")
             mode = next(w for w in words if w in ("popc", "and", "or"))
             value = f"m.sync_threads_with({mode!r}, {predicate})"
             self.write(i.operands[0], value, "u32" if mode == "popc" else "pred")
@@ -502,7 +501,8 @@ class _Translator:
             return
         address, offset = self.address(i.operands[1])
         dtype = self._type(kind)
-        call = f"m.load({space!r}, {address}, {offset}, {dtype}, {len(registers)})"
+        strong = bool(STRONG & set(i.op)) or id(i) in self._guesses
+        call = f"m.load({space!r}, {address}, {offset}, {dtype}, {len(registers)}, {strong})"
         if len(registers) == 1:
             self.write(registers[0], call, kind)
             return
@@ -561,6 +561,8 @@ class _Translator:
             raise not_covered(str(i), i.line)
         address, offset = self.address(rest[0])
         values = ", ".join(self.read(o, kind) for o in rest[1:])
+        if {"release", "acq_rel"} & set(i.op):
+            self._emit(f"m.fence({'cta' in i.op})")
         used = target != "_"
         call = (
             f"m.atomic({_space(i)!r}, {address}, {offset}, {self._type(kind)}, {name!r}, "
@@ -601,6 +603,7 @@ class _Translator:
         self.write(i.operands[0], "m.active_mask()", "u32")
 
 
+STRONG = {"volatile", "relaxed", "acquire"}  # loads that no atomic disturbs
 ATOMICS = ("add", "min", "max", "exch", "and", "or", "xor", "inc", "dec", "cas")
 WINDOWS = {"shared": 1 << 36, "local": 1 << 37}  # where generic addresses of a space begin
 
@@ -670,7 +673,7 @@ def _number(text: str, kind: str) -> Any:
     if text[:2] in ("0d", "0D"):
         return np.array([int(text[2:], 16)], np.uint64).view(np.float64).astype(wanted)[0]
     if not re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)U?", text):
-        raise not_covered(f"the address of {text}")
+        raise not_covered(f"a pointer to {text}")
     number = int(text.rstrip("U"), 0)
     if kind == "pred":
         return bool(number)

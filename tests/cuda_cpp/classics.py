@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,9 +20,23 @@ class Classic:
     arguments: Callable[[], tuple[Any, ...]]
     result: Callable[..., Array]
     rtol: float = 0.0
+    kernel: str = ""  # how it is asked for, if not by the name of the classic
+    cooperative: bool = False  # launched with all blocks at once
+    unordered: bool = False  # who comes first is first in the result
+
+
+class Mistake(NamedTuple):
+    """A change of a kernel's text, and what must be said of it."""
+
+    kernel: str
+    edits: dict[str, str]
+    kind: str  # of the finding
+    text: str  # of a line that the finding names
+    says: str  # a part of the message
 
 
 CLASSICS: dict[str, Classic] = {}
+MISTAKES: list[Mistake] = []
 
 
 def rng() -> np.random.Generator:
@@ -45,6 +59,11 @@ def add(name: str, source: str, *rest: Any, **named: Any) -> None:
     CLASSICS[name] = Classic(source.strip("\n"), *rest, **named)
 
 
+def wrong(edits: dict[str, str], kind: str, text: str, says: str) -> None:
+    """A mistake in the kernel that was added last."""
+    MISTAKES.append(Mistake(next(reversed(CLASSICS)), edits, kind, text, says))
+
+
 add("saxpy", r"""
 __global__ void saxpy(int n, float a, const float* x, float* y) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
@@ -52,6 +71,7 @@ __global__ void saxpy(int n, float a, const float* x, float* y) {
 }
 """, (4, 128), lambda: (1000, 2.0, floats(1000), floats(1000)[::-1].copy()),
     lambda n, a, x, y: (2 * x.astype(float) + y).astype(np.float32), rtol=1e-6)  # fmt: skip
+wrong({"i < n;": "i <= n;"}, "out-of-bounds", "y[i] =", "x has length 1000")
 
 add("matmul_tiled", r"""
 #define TILE 16
@@ -74,6 +94,16 @@ __global__ void matmul_tiled(int m, int n, int p, const float* a, const float* b
 }
 """, ((3, 3), (16, 16)), lambda: (35, 21, 40, floats(35, 21), floats(21, 40), zeros(35, 40)),
     lambda m, n, p, a, b, c: a @ b, rtol=1e-4)  # fmt: skip
+wrong(
+    {"        __syncthreads();\n        for": "        for"}, "race", "sum +=", "writes it on line"
+)
+wrong(
+    {"        __syncthreads();  // before the next tile\n": ""},
+    "race",
+    "= row < m",
+    "reads it on line",
+)
+wrong({"x < n ? a[": "x <= n ? a["}, "out-of-bounds", "a[row", "a has length 735")
 
 add("transpose", r"""
 __global__ void transpose(int rows, int cols, const float* in, float* out) {
@@ -92,6 +122,13 @@ __global__ void transpose(int rows, int cols, const float* in, float* out) {
 }
 """, ((3, 2), (32, 8)), lambda: (50, 70, floats(50, 70), zeros(70, 50)),
     lambda rows, cols, a, out: a.T)  # fmt: skip
+wrong({"    __syncthreads();\n": ""}, "race", "out[y * rows", "on tile[1][0]")
+wrong(
+    {"tile[32][33]": "tile[31][33]"},
+    "out-of-bounds",
+    "tile[threadIdx.y + k]",
+    "out of bounds: it is tile[31][33]",
+)
 
 add("reduce", r"""
 __device__ float warp_sum(float v) {
@@ -113,6 +150,13 @@ __global__ void reduce(int n, const float* x, float* sum) {
 }
 """, (5, 256), lambda: (1234, floats(1234), zeros(1)),
     lambda n, x, s: np.array([x.sum(dtype=float)]), rtol=1e-3)  # fmt: skip
+wrong({"    __syncthreads();\n": ""}, "race", "parts[threadIdx.x] :", "on parts[")
+wrong(
+    {"v = i < n ? x[i]": "v = i <= n ? x[i]"},
+    "out-of-bounds",
+    "x[i]",
+    "accesses x[1234], out of bounds: x has length 1234",
+)
 
 add("histogram", r"""
 #define BINS 64
@@ -127,6 +171,8 @@ __global__ void histogram(int n, const unsigned char* data, unsigned int* bins) 
 }
 """, (3, 96), lambda: (5000, rng().integers(0, 256, 5000).astype(np.uint8), zeros(64, dtype="u4")),
     lambda n, d, b: np.bincount(d >> 2, minlength=64))  # fmt: skip
+wrong({"mine[b] = 0;": ";"}, "uninitialised-read", "atomicAdd(&mine", "mine[")
+wrong({"atomicAdd(&mine[data[i] >> 2], 1u)": "mine[data[i] >> 2] += 1"}, "race", "+= 1", "on mine[")
 
 add("scan", r"""
 __global__ void scan(int n, const int* in, int* out) {
@@ -144,6 +190,7 @@ __global__ void scan(int n, const int* in, int* out) {
 }
 """, (1, 256, 0, 1024), lambda: (200, whole(200), zeros(200, dtype="i4")),
     lambda n, x, out: np.cumsum(x))  # fmt: skip
+wrong({" : 0;\n        __syncthreads();": " : 0;"}, "race", "s[t]", "on s[")
 
 add("stencil", r"""
 #define R 3
@@ -163,6 +210,10 @@ __global__ void stencil(int n, const float* in, float* out) {
 }
 """, (3, 128), lambda: (300, floats(300), zeros(300)),
     lambda n, x, out: np.convolve(x, [1, 2, 3, 4, 3, 2, 1], "same"), rtol=1e-4)  # fmt: skip
+wrong(
+    {"if (threadIdx.x < R) {": "if (threadIdx.x < R - 1) {"}, "uninitialised-read", "sum +=", "s["
+)
+wrong({"128 + 2 * R]": "128 + R]"}, "out-of-bounds", "s[t", "s has length 131")
 
 add("heat", r"""
 __global__ void heat(int nx, int ny, int nz, const float* a, float* b) {
@@ -179,6 +230,7 @@ __global__ void heat(int nx, int ny, int nz, const float* a, float* b) {
 }
 """, ((2, 2, 2), (8, 4, 4)), lambda: (12, 7, 6, floats(6, 7, 12), zeros(6, 7, 12)),
     lambda nx, ny, nz, a, b: _heated(a), rtol=1e-4)  # fmt: skip
+wrong({"x >= nx || y >= ny": "x > nx || y >= ny"}, "out-of-bounds", "b[i] =", "a has length 504")
 
 
 def _heated(a: Array) -> Array:
@@ -218,6 +270,18 @@ __global__ void softmax(int cols, const float* in, float* out) {
 }
 """, (5, 128), lambda: (300, floats(5, 300), zeros(5, 300)),
     lambda n, x, out: np.exp(x) / np.exp(x).sum(axis=1, keepdims=True), rtol=1e-4)  # fmt: skip
+wrong(
+    {"    most = s[0];\n    __syncthreads();": "    most = s[0];"},
+    "race",
+    "s[threadIdx.x] = sum",
+    "on s[",
+)
+wrong(
+    {" + d]);\n        __syncthreads();": " + d]),\n        __syncthreads();"},
+    "barrier-divergence",
+    "__syncthreads();",
+    "threads of the block reach this barrier",
+)
 
 add("mandelbrot", r"""
 __global__ void mandelbrot(int width, int height, int most, int* out) {
@@ -235,6 +299,7 @@ __global__ void mandelbrot(int width, int height, int most, int* out) {
 }
 """, ((2, 2), (32, 8)), lambda: (40, 12, 50, zeros(12, 40, dtype="i4")),
     lambda w, h, most, out: _mandelbrot(w, h, most))  # fmt: skip
+wrong({"py >= height": "py > height"}, "out-of-bounds", "= k;", "out has length 480")
 
 
 def _mandelbrot(width: int, height: int, most: int) -> Array:
@@ -271,6 +336,12 @@ __global__ void nbody(int n, const float4* body, float4* force) {
 }
 """, (2, 64), lambda: (100, floats(100, 4), zeros(100, 4)),
     lambda n, b, f: _forces(b), rtol=2e-3)  # fmt: skip
+wrong(
+    {"    if (i < n) force[i]": "    force[i]"},
+    "out-of-bounds",
+    "force[i]",
+    "accesses force[100], out of bounds: force has length 100",
+)
 
 
 def _forces(b: Array) -> Array:
@@ -300,6 +371,8 @@ __global__ void bitonic(int* x) {
 }
 """, (1, 256), lambda: (rng().integers(-999, 999, 256).astype("i4"),),
     lambda x: np.sort(x))  # fmt: skip
+wrong({"            if (other > t) {": "            {"}, "race", "s[other] = a", "on s[")
+wrong({"x[t] = s[t];": "x[t + 1] = s[t];"}, "out-of-bounds", "x[t + 1]", "x[256]")
 
 add("spmv", r"""
 __global__ void spmv(int rows, const int* start, const int* col, const double* val,
@@ -313,6 +386,7 @@ __global__ void spmv(int rows, const int* start, const int* col, const double* v
 }
 """, (2, 32), lambda: _sparse(), lambda rows, start, col, val, x, y: _dense(start, col, val) @ x,
     rtol=1e-12)  # fmt: skip
+wrong({"k < start[row + 1]": "k <= start[row + 1]"}, "out-of-bounds", "sum +=", "has length")
 
 
 def _sparse() -> tuple[Any, ...]:
@@ -342,6 +416,7 @@ __global__ void black_scholes(int n, float r, float v, const float* s, const flo
 }
 """, (2, 64), lambda: (100, 0.02, 0.3, *(1 + rng().random((3, 100), np.float32)), zeros(100)),
     lambda n, r, v, s, k, t, c: _call(r, v, s, k, t), rtol=1e-3)  # fmt: skip
+wrong({"call[i] = ": "call[i % 50] = "}, "race", "call[i % 50]", "on call[")
 
 
 def _call(r: float, v: float, s: Array, k: Array, t: Array) -> Array:
@@ -363,7 +438,9 @@ __global__ void compact(int n, const int* in, int* count, int* out) {
     if (keep) out[base + __popc(mask & ((1u << lane) - 1))] = in[i];
 }
 """, (3, 64), lambda: (150, whole(150), zeros(1, dtype="i4"), zeros(150, dtype="i4")),
-    lambda n, x, c, out: np.pad(x[x > 0], (0, (x <= 0).sum())))  # fmt: skip
+    lambda n, x, c, out: np.pad(x[x > 0], (0, (x <= 0).sum())), unordered=True)  # fmt: skip
+wrong({"base = atomicAdd(count, __popc(mask));": "{ base = *count; *count += __popc(mask); }"},
+      "race", "*count", "on count[0]")  # fmt: skip
 
 add("game_of_life", r"""
 template <int W> __device__ int around(const unsigned char (&s)[W][W], int y, int x) {
@@ -386,6 +463,7 @@ __global__ void game_of_life(int n, const unsigned char* in, unsigned char* out)
 }
 """, ((2, 2), (16, 16)), lambda: (32, (whole(32, 32) > 0).astype("u1"), zeros(32, 32, dtype="u1")),
     lambda n, a, out: _lives(a))  # fmt: skip
+wrong({"    __syncthreads();\n": ""}, "race", "sum += s", "on s[")
 
 
 def _lives(a: Array) -> Array:
@@ -409,6 +487,7 @@ __global__ void hash_and_bits(int n, const unsigned* in, unsigned long long* out
 }
 """, (2, 64), lambda: (100, 1 + floats(100).view("u4") // 2, zeros(100, dtype="u8")),
     lambda n, x, out: np.array([_hash(int(v)) for v in x], np.uint64))  # fmt: skip
+wrong({"i >= n": "i > n"}, "out-of-bounds", "h ^= (in[i]", "in has length 100")
 
 
 def _hash(v: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn.cuda_cpp import cpp
+from gpulearn.errors import KernelError
 from gpulearn.simt.report.report import Report
 
 pytestmark = pytest.mark.usefixtures("_nvrtc")
@@ -33,6 +35,11 @@ def of_floats(body: str, before: str = "") -> np.ndarray:
     __global__ void k(const float* x, float* y) {{ int t = threadIdx.x; float v = x[t]; {body} }}"""
     assert findings(carried_out(source, x, y)) == []
     return y
+
+
+def octets(word: int) -> np.ndarray:
+    """The four bytes of a word, the lowest first, as signed numbers."""
+    return np.array([word], np.int64).view(np.int8)[:4].astype(int)
 
 
 K = "__global__ void k(float* y) {\n"
@@ -97,6 +104,11 @@ def test_on_floats(body: str, before: str, wanted: np.ndarray, rtol: float) -> N
         ("-x[t] / 7 * 100 + -x[t] % 7", [-(k // 7) * 100 - k % 7 for k in range(64)]),
         ("__shfl_up_sync(~0u, x[t], 3, 16) + __shfl_xor_sync(~0u, x[t], 5)",
          [(k - 3 if k % 16 >= 3 else k) + (k ^ 5) for k in range(64)]),
+        ("__dp4a(x[t] * 0x01030507, 0x01ff02fe, 5)",
+         [5 + sum(a * b for a, b in zip(octets(k * 0x01030507), (-2, 2, -1, 1), strict=True))
+          for k in range(64)]),
+        ("(int)__dp2a_hi(x[t] * 0x00030005u, 0x03ff02feu, 1u)",
+         [1 + 5 * k * 0xFF + 3 * k * 3 for k in range(64)]),
         ("__any_sync(~0u, x[t] == 40) + 2 * __all_sync(~0u, x[t] < 32)", np.repeat([2, 1], 32)),
     ],
 )  # fmt: skip
@@ -160,6 +172,170 @@ def test_memory_handed_from_block_to_block() -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        # the loop around a compare-and-swap begins with a guess, by a plain read
+        ("int old = y[0], was; do { was = old; old = atomicCAS(&y[0], was, was + x[t]); }"
+         "while (was != old);", 4 * 2016),
+        ("if (t == 0) { while (y[1] != 0 || atomicCAS(&y[1], 0, 1) != 0); __threadfence();"
+         "y[0] += x[63]; __threadfence(); atomicExch(&y[1], 0); }", 4 * 63),
+        # a lock, taken by one thread of each block in turn
+        ("if (t == 0) { while (atomicCAS(&y[1], 0, 1) != 0); __threadfence(); y[0] += x[63];"
+         "__threadfence(); atomicExch(&y[1], 0); }", 4 * 63),
+        ("if (t == 0) { do { while (*(volatile int*)&y[1]); } while (atomicExch(&y[1], 1));"
+         "__threadfence(); y[0] += x[63]; __threadfence(); atomicExch(&y[1], 0); }", 4 * 63),
+        # reads that cannot be torn, beside atomics
+        ("atomicMax(&y[0], x[t]); if (*(volatile int*)&y[0] > 99) y[1] = 1;", 63),
+        ('atomicMax(&y[0], x[t]); int v; asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];"'
+         ': "=r"(v) : "l"(y)); if (v > 99) y[1] = 1;', 63),
+    ],
+)  # fmt: skip
+def test_reads_beside_atomics_that_are_no_race(body: str, wanted: int) -> None:
+    y = np.zeros(2, np.int32)
+    source = f"__global__ void k(const int* x, int* y) {{ int t = threadIdx.x; {body} }}"
+    assert findings(carried_out(source, numbers, y, grid=4)) == []
+    assert y[0] == wanted
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "atomicAdd(&y[0], 1); if (t == 40) y[1] = y[0];",  # a plain read
+        "if (t == 40) y[0] = 1; else atomicCAS(&y[0], 5, 6);",  # a plain write
+        "if (t == 40) y[0] = 1; else if (*(volatile int*)&y[0] > 9) y[1] = 1;",  # and no atomic
+        "int most = y[0]; if (x[t] > most) atomicExch(&y[0], x[t]);",  # checked by nobody
+    ],
+)
+def test_reads_and_writes_beside_atomics_that_are_a_race(body: str) -> None:
+    source = f"__global__ void k(const int* x, int* y) {{ int t = threadIdx.x; {body} }}"
+    report = carried_out(source, numbers, np.zeros(2, np.int32))
+    found = [f for f in report.findings if f.kind == "race"]
+    assert any("on y[0]" in f.message for f in found)
+
+
+def test_a_pointer_to_a_function_is_refused_by_its_name() -> None:
+    functions = """typedef float (*Function)(float);
+    __device__ __noinline__ float half(float v) { return v / 2; }
+    __device__ __noinline__ float twice(float v) { return v * 2; }
+    """
+    chosen = """__global__ void k(float* y) {
+        Function f = y[threadIdx.x] > 0 ? half : twice;
+        y[threadIdx.x] = f(y[threadIdx.x]);
+    }"""
+    report = carried_out(functions + chosen, np.zeros(64, np.float32))
+    assert [f.kind for f in report.findings if f.severity == "error"] == ["unsupported"]
+    assert re.search(r"line 5: .* does not carry out a pointer to (half|twice)", str(report))
+    table = """__device__ Function table[] = {half, twice};
+    __global__ void k(float* y) { y[0] = table[threadIdx.x % 2](y[0]); }"""
+    with pytest.raises(KernelError, match="a pointer to half in a global variable"):
+        cpp(functions + table)
+
+
+NAMED = """
+__device__ void sync(int a, int n) {
+    asm volatile("bar.sync %0, %1;" :: "r"(a), "r"(n) : "memory");
+}
+__device__ void arrive(int a, int n) {
+    asm volatile("bar.arrive %0, %1;" :: "r"(a), "r"(n) : "memory");
+}
+"""
+PIPELINE = """
+__global__ void k(int rounds, const int* x, int* y) {
+    __shared__ int s[2][32];
+    int t = threadIdx.x % 32;
+    if (threadIdx.x < 32) {
+        for (int r = 0; r < rounds; ++r) {
+            sync(1 + r % 2, 64);  // this half is free
+            s[r % 2][t] = x[r * 32 + t];
+            arrive(3 + r % 2, 64);  // and full
+        }
+    } else {
+        arrive(1, 64); arrive(2, 64);
+        for (int r = 0; r < rounds; ++r) {
+            sync(3 + r % 2, 64);
+            y[r * 32 + t] = s[r % 2][31 - t];
+            if (r + 2 < rounds) arrive(1 + r % 2, 64);
+        }
+    }
+}"""
+
+
+def test_one_warp_hands_another_its_work_by_named_barriers() -> None:
+    x = np.arange(160, dtype=np.int32)
+    y = np.zeros_like(x)
+    report = carried_out(NAMED + PIPELINE, 5, x, y, grid=2)
+    assert findings(report) == []
+    assert y.tolist() == x.reshape(5, 32)[:, ::-1].ravel().tolist()
+    assert report.totals.barriers == 2 * (5 + 5 + 5 + 5)
+    stuck = PIPELINE.replace("            arrive(3 + r % 2, 64);  // and full\n", "")
+    [found] = findings(carried_out(NAMED + stuck, 5, x, y))
+    assert "thread 32 of block 0 waits for ever at barrier 3" in found
+    early = PIPELINE.replace("sync(3 + r % 2, 64)", "arrive(3 + r % 2, 64)")  # it does not wait
+    assert any("race on s[0]" in f for f in findings(carried_out(NAMED + early, 2, x, y)))
+
+
+@pytest.mark.parametrize("come", [
+    "sync(1 + t / 64, 64);", "if (t < 64) sync(1, 64); else sync(2, 64);"])  # fmt: skip
+def test_a_named_barrier_orders_only_those_who_come(come: str) -> None:
+    source = (
+        NAMED
+        + f"""
+    __global__ void k(int reach, int* y) {{
+        __shared__ int s[128];
+        int t = threadIdx.x;
+        s[t] = t;
+        {come}
+        y[t] = s[t ^ reach];
+        __syncthreads();
+    }}"""
+    )
+    y = np.zeros(128, np.int32)
+    assert findings(carried_out(source, 32, y, block=128, grid=2)) == []
+    assert y.tolist() == [t ^ 32 for t in range(128)]
+    [race] = findings(carried_out(source, 64, y, block=128))
+    assert "race on s[" in race
+
+
+@pytest.mark.parametrize(("come", "races"), [
+    ("if (t < 32) sync(1, 64); else sync(1, 64);", False),
+    ("if (t < 32) arrive(1, 64); __syncwarp(); if (t >= 32) sync(1, 64);", True)])  # fmt: skip
+def test_who_only_arrives_learns_nothing(come: str, races: bool) -> None:
+    source = (
+        NAMED
+        + f"""
+    __global__ void k(int* y) {{
+        __shared__ int s[64];
+        int t = threadIdx.x;
+        s[t] = t;
+        {come}
+        if (t < 32) y[t] = s[t + 32];
+    }}"""
+    )
+    found = findings(carried_out(source, np.zeros(32, np.int32)))
+    assert [("race on s[" in f) for f in found] == [True] * races
+
+
+def test_a_barrier_of_the_whole_grid_needs_a_cooperative_launch() -> None:
+    source = """#include <cooperative_groups.h>
+    __global__ void k(int* y) {
+        auto all = cooperative_groups::this_grid();
+        y[all.thread_rank()] = all.thread_rank();
+        all.sync();
+        y[all.size() + all.thread_rank()] = y[all.size() - 1 - all.thread_rank()];
+    }"""
+    y = np.zeros(128, np.int32)
+    kernel = cpp(source)["k"]
+    assert findings(gl.xray(kernel.cooperative)[4, 16](y)) == []
+    assert y.tolist() == [*range(64), *range(63, -1, -1)]
+    kernel.cooperative[4, 16](gl.cuda.to_device(y))
+    refused = findings(gl.xray(kernel)[4, 16](y))
+    assert refused == [
+        "line 5: a barrier of the whole grid needs a launch that puts all blocks on the GPU at "
+        'once: write module["k"].cooperative[grid, block](...)'
+    ]
+
+
+@pytest.mark.parametrize(
     ("source", "kind", "line", "says"),
     [
         ("#include <cassert>\n__global__ void k(float* y) {\n  assert(threadIdx.x < 40);\n}",
@@ -181,9 +357,11 @@ def test_memory_handed_from_block_to_block() -> None:
         ("__constant__ float c[4];\n__global__ void k(float* y) {\n  y[0] = c[threadIdx.x];\n}",
          "out-of-bounds", 3, "c has length 4"),
         (K + "  volatile float* v = y;\n  while (v[0] == 0);\n}", "no-progress", 3,
-         "still running"),
-        (K + '  if (threadIdx.x < 32)\n    asm volatile("bar.arrive 1, 64;");\n}',
-         "unsupported", 3, "bar.arrive"),
+         "this loop waits for ever"),
+        (K + '  if (threadIdx.x < 32)\n    asm volatile("bar.sync 1, 64;");\n}',
+         "barrier-divergence", 3, "thread 0 of block 0 waits for ever at barrier 1: 32 threads"),
+        (K + '  asm volatile("bar.sync 1, 32;");\n}',
+         "barrier-divergence", 2, "64 threads come to barrier 1, which is one of 32"),
         (K + "  __shared__ float s[20000];\n  s[threadIdx.x] = y[0];\n"
          "  __syncthreads();\n  y[threadIdx.x] = s[63 - threadIdx.x];\n}",
          "launch-limit", None, "48 KB"),

@@ -13,11 +13,11 @@ import gpulearn as gl
 from gpulearn.errors import BadInput
 from gpulearn.kernels.histogram import histogram_racy
 from gpulearn.kernels.ladder import LADDER
+from gpulearn.numba_ptx.codegen import compile_to_ptx
 from gpulearn.recorders.measuring import WrongResultError
 from tools.gpu.case import SIZES, Case, Shot
 from tools.gpu.cases import CASES, SUBJECTS
 from tools.gpu.cases.lesson_kernels import transpose_overflows
-from tools.gpu.codegen import compile_to_ptx
 
 from .found import package_kernels
 

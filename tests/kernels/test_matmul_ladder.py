@@ -10,7 +10,7 @@ from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn.kernels import matmul_ladder, matmul_pairs, matmul_registers, matmul_warp_tiles
 from gpulearn.kernels.ladder import LADDER, PUBLISHED, ladder_reports
-from tools.gpu.codegen import compile_to_ptx
+from gpulearn.numba_ptx.codegen import compile_to_ptx
 
 FLOAT = "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])"
 SIGNATURES = {

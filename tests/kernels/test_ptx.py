@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from gpulearn import cuda
-from tools.gpu.codegen import compile_to_ptx
+from gpulearn.numba_ptx.codegen import compile_to_ptx
 
 from .found import is_kernel, kernels_of, package_kernels
 

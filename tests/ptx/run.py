@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn.numba_ptx.codegen import linked_ptx
+from gpulearn.numba_ptx.kernel import parameters
 from gpulearn.ptx.launch import PtxListing, carry_out
 from gpulearn.ptx.parse import Instruction, parse
 from gpulearn.ptx.program import PtxProgram
@@ -17,7 +19,6 @@ from gpulearn.simt.core.limits import check_shape
 from gpulearn.simt.core.memory import Allocation, View
 from gpulearn.simt.observers.counters import Counters, Counts
 from gpulearn.simt.observers.traffic import bank_passes, sectors
-from tools.gpu.codegen import linked_ptx
 
 CAPABILITY = (9, 0)
 COUNTERS = (
@@ -100,19 +101,12 @@ class _Copies:
 
 
 def run(text: str, grid: Any, block: Any, args: tuple[Any, ...], dynamic: int = 0) -> Run:
-    """Carry PTX out for every thread of a launch, with everything on.
-
-    Numba hands an array over as seven or more parameters: meminfo and parent (both null), the
-    number of elements, the bytes of each, the address, then a length and a stride for each axis.
-    """
+    """Carry PTX out for every thread of a launch, with everything on."""
     copies = _Copies()
-    values: list[Any] = []
-    for k, value in enumerate(args):
-        if isinstance(value, np.ndarray):
-            view = copies.view(value, f"a{k}")
-            values += [0, 0, value.size, value.itemsize, view, *value.shape, *value.strides]
-        else:
-            values.append(value)
+    values = parameters(
+        copies.view(value, f"a{k}") if isinstance(value, np.ndarray) else value
+        for k, value in enumerate(args)
+    )
     module = parse(text)
     names = [f"p{k}" for k in range(len(values))]
     kernel = module.kernels[0].name

@@ -22,7 +22,7 @@ from .explained import EXPLAINED, explained
 from .recount import recount
 from .run import COUNTERS, Run, compiled, run
 
-pytestmark = pytest.mark.usefixtures("_compiler")
+pytestmark = pytest.mark.usefixtures("_linker")
 
 NAMES = [name for name, case in CASES.items() if case.runs_on_gpu]
 

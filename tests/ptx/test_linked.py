@@ -8,13 +8,14 @@ from typing import Any
 import numba
 import pytest
 
+from gpulearn.numba_ptx.codegen import compile_to_ptx, linked_ptx
 from gpulearn.ptx.parse import parse
 from tools.gpu.cases import CASES
-from tools.gpu.codegen import compile_to_ptx, linked_machine_code, linked_ptx
+from tools.gpu.codegen import linked_machine_code
 
 from .run import CAPABILITY
 
-pytestmark = pytest.mark.usefixtures("_compiler")
+pytestmark = pytest.mark.usefixtures("_linker")
 
 # those whose PTX other tests read, of each kind one
 READ = (

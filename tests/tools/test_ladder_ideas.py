@@ -9,7 +9,7 @@ import gpulearn as gl
 from gpulearn import cuda
 from gpulearn.errors import BadInput
 from gpulearn.kernels.ladder import LADDER
-from tools.gpu.codegen import compile_to_ptx
+from gpulearn.numba_ptx.codegen import compile_to_ptx
 from tools.gpu.ladder.ideas import ideas
 from tools.gpu.ladder.warp_tiling import warp_tiled
 

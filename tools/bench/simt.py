@@ -31,6 +31,7 @@ SIZE = 128
 WANTED = {"unchecked": 1_500, "plain": 800, "xray": 500}
 LARGE = 1024
 COMPILED = {"naive": 1.5, "tiled": 3.0}  # times as long as a scalar CPU loop, at most
+CPP = {"plain": (0.15, 4), "xray": (0.3, 3)}  # seconds, and times as long as Numba's, at most
 
 _KERNELS = """
 import os
@@ -81,6 +82,28 @@ def matrices(n):
     rng = np.random.default_rng(0)
     return (rng.standard_normal((n, n)).astype(np.float32),
             rng.standard_normal((n, n)).astype(np.float32), np.zeros((n, n), np.float32))
+"""
+
+
+_CPP = """
+#define TILE 16
+__global__ void matmul(int n, const float* a, const float* b, float* c) {
+    __shared__ float sa[TILE][TILE], sb[TILE][TILE];
+    int tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * TILE + tx, y = blockIdx.y * TILE + ty;
+    float total = 0;
+    for (int t = 0; t < n / TILE; ++t) {
+        sa[ty][tx] = a[y * n + t * TILE + tx];
+        sb[ty][tx] = b[(t * TILE + ty) * n + x];
+        __syncthreads();
+        for (int k = 0; k < TILE; ++k) total += sa[ty][k] * sb[k][tx];
+        __syncthreads();
+    }
+    c[y * n + x] = total;
+}
+__global__ void saxpy(int n, float k, const float* x, float* y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = k * x[i] + y[i];
+}
 """
 
 
@@ -184,6 +207,28 @@ class _Bench:
         # the first launches are the machine's, and the compiler's
         medians = {name: statistics.median(found[1:]) for name, found in ratios.items()}
         return {**medians, "plain": plain}
+
+    def cpp(self) -> dict[str, float]:
+        """Median seconds of CUDA C++ on the machine; none where its compiler is not installed."""
+        import gpulearn as gl
+        from gpulearn import cuda
+        from gpulearn.cuda_cpp.compiler import compiler_fault
+
+        if compiler_fault() is not None:
+            return {}
+        module = gl.cpp(_CPP)
+        host = self.kernels().matrices(SIZE)
+        a, b, c = (cuda.to_device(m) for m in host)
+        x, y = (cuda.to_device(np.ones(10**6, np.float32)) for _ in range(2))
+        shape = (SIZE // TILE, SIZE // TILE), (TILE, TILE)
+        matmul, saxpy = module["matmul"], module["saxpy"]
+        times = {
+            "plain": median(lambda: matmul[shape](SIZE, a, b, c)),
+            "xray": median(lambda: gl.xray(matmul)[shape](SIZE, a, b, c)),
+            "saxpy": median(lambda: saxpy[-(-(10**6) // 256), 256](10**6, 0.0, x, y), runs=3),
+        }
+        np.testing.assert_allclose(c.copy_to_host(), host[0] @ host[1], atol=1e-3)
+        return times
 
     def kernels(self) -> Any:
         """The module of kernels."""
@@ -294,6 +339,16 @@ def main(arguments: list[str] | None = None) -> int:
                 ratio >= wanted)  # fmt: skip
         else:
             row("plain against the scalar CPU loop", times["plain"] / seconds, "x")
+    in_cpp = bench.cpp()
+    for name in (n for n in CPP if n in in_cpp):
+        most, ratio = CPP[name][0], in_cpp[name] / times[name]
+        row(f"C++, {name}, tiled matmul {SIZE}²", in_cpp[name], "s", f"≤ {most}",
+            in_cpp[name] <= most)  # fmt: skip
+        row(f"C++, {name}, against Numba's kernel", ratio, "x", f"≤ {CPP[name][1]}",
+            ratio <= CPP[name][1])  # fmt: skip
+    if in_cpp:
+        row("C++, plain, SAXPY, 1,000,000 threads", in_cpp["saxpy"], "s", "≤ 1",
+            in_cpp["saxpy"] <= 1)  # fmt: skip
     first = bench.first_launch()
     row("first launch in a fresh process", first, "s", "< 1.5", first < 1.5)
     large = bench.compiled()

@@ -97,6 +97,7 @@ class Chunk:
         self.order: Lanes | None = None  # in which threads write, if not in their own
         self.indices = IndexArrays()
         self.copying = False  # a record as a whole, set or not
+        self.strong = False  # a read that may go beside atomics, such as a volatile one
         self.line = 0  # the place of the statement that is carried out
         self.block_numbers = numbers
         self.axes: dict[int, tuple[Value, ...]] = {}  # the threads' places in the grid, by `ndim`

@@ -15,7 +15,7 @@ from gpulearn.simt.host.work.launches import Prepared, PreparedLaunch, carry_out
 from gpulearn.simt.host.work.queue import work_queue
 from gpulearn.simt.report.report import Report
 
-__all__ = ["Launchable", "XRay", "xray"]
+__all__ = ["Launchable", "XRay", "as_kernel", "xray"]
 
 
 @runtime_checkable
@@ -70,31 +70,14 @@ class XRay:
         return launch
 
 
-def xray(kernel: Any, *, block: int | tuple[int, ...] = 0) -> XRay:
-    """Prepares a launch with everything on: findings, counters, addresses.
-
-    `kernel` may come from `gpulearn.cuda.jit`, from `numba.cuda.jit`, from CUDA C++, or be a plain
-    function.
-    The launch returns a `Report` whatever happened; on a stream it waits for that. `block` is the
-    one that `report.step` and `gl.plot.kernel_player` show.
+def as_kernel(kernel: Any) -> Kernel | Launchable:
+    """What can be launched under the lens: a kernel of any front end, or a plain function.
 
     Raises:
         BadInput: if `kernel` is none of these.
-
-    Example:
-        >>> import numpy as np
-        >>> from gpulearn import cuda
-        >>> @cuda.jit
-        ... def double(a):
-        ...     i = cuda.grid(1)
-        ...     if i < a.size:
-        ...         a[i] = 2 * a[i]
-        >>> report = xray(double)[2, 32](cuda.to_device(np.arange(40)))
-        >>> report.ok, report.totals.divergent_branches, report.arrays["a"].global_load_sectors
-        (True, 1, 10)
     """
     if isinstance(kernel, Kernel | Launchable):
-        return XRay(kernel, block)
+        return kernel
     if isinstance(kernel, Ufunc | Gufunc | Reduce):
         raise BadInput(
             f"xray needs a kernel, and {getattr(kernel, '__name__', 'this')} launches kernels of "
@@ -108,4 +91,9 @@ def xray(kernel: Any, *, block: int | tuple[int, ...] = 0) -> XRay:
             f"xray needs a kernel or a function, got {type(kernel).__name__}: "
             "write gl.xray(kernel)[blocks, threads](...)"
         )
-    return XRay(Kernel(function), block)
+    return Kernel(function)
+
+
+def xray(kernel: Any, *, block: int | tuple[int, ...] = 0) -> XRay:
+    """`gl.xray` of what the source says."""
+    return XRay(as_kernel(kernel), block)

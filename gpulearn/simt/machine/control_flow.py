@@ -21,13 +21,14 @@ from gpulearn.simt.core.values import Range, Value, truth
 from gpulearn.simt.machine.iteration import item, length
 from gpulearn.simt.machine.machine import Machine
 
-__all__ = ["Loop", "Repeat"]
+__all__ = ["WAITS", "Loop", "Repeat", "who_else"]
 
 WHILE_LIMIT = 1 << 30  # iterations of one `while` loop
 FEW = 10_000  # iterations that no loop is refused for, however long they take
 CLOCK = 1_000  # iterations between two looks at the clock, and at what changes
 HOPELESS_LIMIT = 100_000  # iterations of one whose condition nothing can change
 WAIT_LIMIT = 1_000  # iterations of one that changes nothing
+WAITS = "this loop waits for ever: while it runs, no thread changes what it waits for"
 
 
 class _Waiting:
@@ -138,29 +139,7 @@ class Repeat(_Waiting):
         if machine.written != self.written:
             self.written, self.since = machine.written, self.count
         elif self.count - self.since > WAIT_LIMIT:
-            self._stuck(
-                "this loop waits for ever: while it runs, no thread changes what it waits for"
-                + self._but()
-            )
-
-    def _but(self) -> str:
-        """What a GPU may do otherwise, since there threads outside the loop go on meanwhile."""
-        m = self.machine
-        inside = union(m.mask, m.frames[0].left)  # or returned from the kernel
-        outside = np.setdiff1d(m.lanes(None), m.lanes(inside))
-        later = m.block_numbers[-1] + 1 < math.prod(m.grid)
-        warps = (n // m.threads * m.warps + n % m.threads // 32 for n in (outside, m.lanes(m.mask)))
-        if len(outside) and np.isin(*warps).all():
-            return (
-                ". Others of its warp go on only after it, as on GPUs before Volta; newer ones "
-                "let them go on meanwhile, which may end it"
-            )
-        if len(outside) or later:
-            return (
-                ". Other warps go on only after it here; on a GPU they go on meanwhile, since "
-                "Volta other threads of its warp too, which may end it"
-            )
-        return ""
+            self._stuck(WAITS + who_else(machine))
 
     def _stuck(self, message: str) -> None:
         machine = self.machine
@@ -253,6 +232,25 @@ class Loop(_Waiting):
             if machine.events.statement:
                 machine.mask = mask
                 machine.at(self.place)
+
+
+def who_else(m: Machine) -> str:
+    """What a GPU may do about a loop that waits: there threads outside it go on meanwhile."""
+    inside = union(m.mask, m.frames[0].left)  # or returned from the kernel
+    outside = np.setdiff1d(m.lanes(None), m.lanes(inside))
+    later = m.block_numbers[-1] + 1 < math.prod(m.grid)
+    warps = (n // m.threads * m.warps + n % m.threads // 32 for n in (outside, m.lanes(m.mask)))
+    if len(outside) and np.isin(*warps).all():
+        return (
+            ". Others of its warp go on only after it, as on GPUs before Volta; newer ones "
+            "let them go on meanwhile, which may end it"
+        )
+    if len(outside) or later:
+        return (
+            ". Other warps go on only after it here; on a GPU they go on meanwhile, since "
+            "Volta other threads of its warp too, which may end it"
+        )
+    return ""
 
 
 def _copy(value: Any) -> Any:

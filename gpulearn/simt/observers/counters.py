@@ -221,6 +221,10 @@ class Counters(Observer):
         """A barrier, by every warp that arrives."""
         self.line(m.line).barriers += self.activity(m)[0]
 
+    def arrive(self, m: Chunk) -> None:
+        """The same of a barrier of some threads."""
+        self.line(m.line).barriers += self.activity(m)[0]
+
     def widened(self, m: Chunk) -> None:
         """What float64 costs is a finding where no array holds any."""
         key = ("float64-leak", m.line)

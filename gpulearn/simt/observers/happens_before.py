@@ -38,6 +38,7 @@ class HappensBefore:
         self.block_sync: Value = 0  # time, or one per block of the chunk
         self.floor = 0  # all blocks of the chunk have passed a barrier at this time
         self.warps = WarpClocks()
+        self.groups: WarpClocks | None = None  # of warps of a block, made by the first barrier
         # made by the first fence
         self.blocks = blocks
         self.between_blocks: ReleaseAcquire | None = None
@@ -47,6 +48,7 @@ class HappensBefore:
         """Other blocks begin: their barriers have nothing to do with the last ones'."""
         self.block_sync = self.floor = self.time
         self.warps = WarpClocks()
+        self.groups = None
         self.within_blocks = None
 
     def barrier(self, blocks: Value, grid: bool) -> None:
@@ -57,6 +59,19 @@ class HappensBefore:
             self.block_sync = self.floor = self.time
         else:
             self.block_sync = np.where(blocks, self.time, self.block_sync)
+
+    def gathered(self, m: Chunk, came: Lanes, waited: Lanes) -> None:
+        """A barrier of some warps of each block; who did not wait there has learnt nothing."""
+        self.groups = self.groups or WarpClocks()
+        width = np.zeros((m.blocks, WARP * WARP), bool)
+        rows: list[Lanes] = []
+        for lanes in (came, waited, np.ones_like(came)):
+            width[:, : m.threads] = lanes
+            row: Lanes = np.any(width.reshape(m.blocks, WARP, WARP), axis=2)
+            rows.append(row)
+        here, waits, exists = rows
+        names: Lanes = (here * (np.int64(1) << np.arange(WARP))).sum(axis=1, keepdims=True)
+        self.groups.meet(here, np.repeat(names, WARP, axis=1), exists, self.time, waits)
 
     def fence(self, m: Chunk, *, block_only: bool = False) -> None:
         """`threadfence` by the active threads."""
@@ -76,6 +91,13 @@ class HappensBefore:
             self.within_blocks.signal(lanes)
         if self.between_blocks is not None and not shared:
             self.between_blocks.signal(in_order(m.block_numbers[lanes // m.threads]))
+
+    def look(self, m: Chunk, lanes: Lanes, *, shared: bool) -> None:
+        """A strong read by these lanes: they take over what others have published."""
+        if self.within_blocks is not None:
+            self.within_blocks.look(lanes)
+        if self.between_blocks is not None and not shared:
+            self.between_blocks.look(np.unique(m.block_numbers[lanes // m.threads]))
 
     def tick(self, line: int) -> int:
         """The time of a new access."""
@@ -103,6 +125,11 @@ class HappensBefore:
             | (same_warp & (when <= warp_sync))
             | (when <= self.grid_sync)
         )
+        if self.groups is not None:
+            other_warp = other % size // WARP
+            ordered |= same_block & (
+                when <= self.groups.until(lane // size, inside // WARP, other_warp)
+            )
         if self.between_blocks is not None:
             handed = self.between_blocks.ordered(other_block, when, block)
             ordered |= ~same_block & handed
@@ -135,10 +162,14 @@ class WarpClocks:
         self.everyone = time
         self.whole = self.clocks = None
 
-    def meet(self, here: Lanes, named: Lanes, exists: Lanes, time: int) -> None:
-        """Some lanes have come, each with the mask of those it waits for."""
+    def meet(
+        self, here: Lanes, named: Lanes, exists: Lanes, time: int, waits: Lanes | None = None
+    ) -> None:
+        """Some lanes have come, each with the mask of those it waits for, if it waits."""
         complete = (here | ~exists).all(axis=1)
         complete &= ((named == named[:, :1]) | ~exists).all(axis=1)
+        if waits is not None:
+            complete &= (waits | ~exists).all(axis=1)
         if self.whole is None:
             self.whole = np.full(len(here), self.everyone, np.int64)
         self.whole = np.where(complete, time, self.whole)
@@ -153,16 +184,17 @@ class WarpClocks:
         first = (named[:, :, None] >> lane & 1).argmax(axis=2)
         for leader in np.unique(first[partly]):
             group = partly & (first == leader) & (named == named[:, leader, None])
-            self._join(np.flatnonzero(group.any(axis=1)), group, time)
+            rows = np.flatnonzero(group.any(axis=1))
+            self._join(rows, group, group if waits is None else group & waits, time)
 
-    def _join(self, rows: Lanes, group: Lanes, time: int) -> None:
-        """The lanes of a group now know all that any of them knew, and each other."""
+    def _join(self, rows: Lanes, group: Lanes, learn: Lanes, time: int) -> None:
+        """Those who learn now know all that any of the group knew, and all of the group."""
         assert self.clocks is not None
-        group = group[rows]
+        group, learn = group[rows], learn[rows]
         known = self.clocks[rows]
         joint = np.where(group[:, :, None], known, 0).max(axis=1)
         joint = np.where(group, time, joint)
-        self.clocks[rows] = np.where(group[:, :, None], joint[:, None, :], known)
+        self.clocks[rows] = np.where(learn[:, :, None], joint[:, None, :], known)
 
     def until(self, warp: Lanes, lane: Lanes, other: Lanes) -> Any:
         """Until when what lane `other` of the same warp did comes before `lane` now."""
@@ -195,6 +227,10 @@ class ReleaseAcquire:
         self.published_until[who[ready]] = self.fenced[who[ready]]
         self.published_at[who[ready]] = turn[ready]
         self.acquired[who] = turn
+
+    def look(self, who: Lanes) -> None:
+        """These parties read what others write atomically."""
+        self.acquired[who] = self.turns + 1
 
     def ordered(self, other: Lanes, when: Lanes, me: Lanes) -> Lanes:
         """Whether what `other` did at time `when` has been handed over to `me`."""

@@ -69,8 +69,17 @@ class Observer:
     def write(self, m: Chunk, write: Write, index: Index) -> None:
         """What the active threads are about to write."""
 
+    def begin(self, m: Chunk, write: Write, index: Index) -> None:
+        """What a copy that goes on by itself may write from now on, and has not yet."""
+
     def barrier(self, m: Chunk, blocks: Value, grid: bool) -> None:
         """A barrier of each block, in all (None) or some (bool, (blocks, 1)), or of the grid."""
+
+    def arrive(self, m: Chunk) -> None:
+        """The active threads come to a barrier of some threads of their block."""
+
+    def gathered(self, m: Chunk, came: Lanes, waited: Lanes) -> None:
+        """All have come to a barrier of some threads (bool, as lanes), some to wait for others."""
 
     def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
         """`syncwarp` by all lanes of all warps (None), or by some.
@@ -106,7 +115,10 @@ class Events:
         self.unset: Told = told("unset")
         self.access: Told = told("access")
         self.write: Told = told("write")
+        self.begin: Told = told("begin")
         self.barrier: Told = told("barrier")
+        self.arrive: Told = told("arrive")
+        self.gathered: Told = told("gathered")
         self.warp_barrier: Told = told("warp_barrier")
         self.fence: Told = told("fence")
         changing: tuple[Callable[..., Value], ...] = told("older")

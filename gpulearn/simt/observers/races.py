@@ -1,11 +1,13 @@
 """Race detection, and what a race does to the values.
 
 Two accesses to one place by two threads race if one of them writes, not both are atomic,
-and nothing orders them (see `happens_before`). A `Shadow` remembers, for each element of an
-allocation, who wrote it last and up to two threads (of two warps, if there are such) that
-read it. Reads are only noted down, and entered into the shadow when a write to the same
-allocation comes in the same interval: in a right kernel that hardly ever happens. As long as
-all blocks do the same with their shared memory, the first of them stands for all.
+and nothing orders them (see `happens_before`). Beside an atomic, a *strong* read (volatile,
+relaxed, or the guess that an `atomicCAS` confirms) is as good as one. A `Shadow` remembers,
+for each element of an allocation, who wrote it last and up to two threads (of two warps, if
+there are such) that read it. Reads are only noted down, and entered into the shadow when a
+write to the same allocation comes in the same interval: in a right kernel that hardly ever
+happens. As long as all blocks do the same with their shared memory, the first of them stands
+for all.
 
 Carrying out a statement for all threads at once would hide most races. So a reader that
 races with a write of another warp gets the value from before, and where the write came
@@ -113,6 +115,10 @@ class Races(Observer):
                 shadow.noted.clear()
                 shadow.entered.clear()
 
+    def gathered(self, m: Chunk, came: Lanes, waited: Lanes) -> None:
+        """A barrier of some threads orders them, and nobody else."""
+        self.order.gathered(m, came, waited)
+
     def warp_barrier(self, m: Chunk, met: tuple[Lanes, Lanes, Lanes] | None) -> None:
         """`syncwarp` by all lanes (None) or by some: who came, their masks, who exists."""
         if met is None:
@@ -171,13 +177,15 @@ class Races(Observer):
         shadow = self.shadow(view)
         time = self.order.tick(m.line)
         floor = self.quiet(shadow)
-        written = shadow.written(floor)
+        written = shadow.written(floor, strong=m.strong)
+        if m.strong:
+            self.order.look(m, m.lanes(m.mask), shared=view.space != "global")
         found = m.in_each_block(view, slot, m.mask) if written else None
         if written and not self._alike(m, shadow, found, written, floor):
             lane, slots = m.active_slots(view, slot, m.mask)
             access = self._access(m, shadow, view, index, "reads", lane, slots)
             value = self._check_read(shadow, access, value, floor)
-        shadow.noted.append(Read(view, slot, m.mask, time))
+        shadow.noted.append(Read(view, slot, m.mask, time, m.strong))
         if len(shadow.noted) > REMEMBERED:
             self._enter(m, shadow)
         patch = self.patches.get(time)
@@ -186,7 +194,7 @@ class Races(Observer):
         return value
 
     def _check_read(self, shadow: Shadow, a: _Access, value: Value, floor: int) -> Value:
-        for who, when in shadow.written(floor):
+        for who, when in shadow.written(floor, strong=a.m.strong):
             racing, position = self._against(a, who, when, floor, "writes")
             if not len(racing) or shadow.before is None or not a.view.aligned:
                 continue
@@ -210,7 +218,7 @@ class Races(Observer):
                 a = self._access(m, shadow, read.view, (), "reads", *touched)
                 alike = a.me, a.elements
             me, elements = alike
-            shadow.enter(elements, me, read.time, floor, m.threads)
+            shadow.enter(elements, me, read.time, floor, m.threads, strong=read.strong)
             if not self.replaying:
                 shadow.entered.append(read)
         del shadow.entered[:-REMEMBERED]
@@ -232,6 +240,10 @@ class Races(Observer):
                 self._write(shadow, a, values, time)
         if write.values is None:
             self.order.signal(m, write.lanes[0], shared=view.space != "global")
+
+    def begin(self, m: Chunk, write: Write, index: Index) -> None:
+        """A copy under way: whoever else touches the place meanwhile races with it."""
+        self.write(m, write, index)
 
     def _alike(
         self,
@@ -285,7 +297,7 @@ class Races(Observer):
     def _write(self, shadow: Shadow, a: _Access, values: Value, time: int) -> None:
         m, view, atomic = a.m, a.view, values is None
         floor = self.quiet(shadow)
-        if tables := shadow.read(floor):
+        if tables := shadow.read(floor, atomic=atomic):
             racing = [self._against(a, *table, floor, "reads")[1] for table in tables]
             if not self.replaying and not atomic:
                 self._remember_tear(shadow, a, values, np.concatenate(racing))

@@ -33,6 +33,7 @@ class Read:
     slot: Value
     mask: Mask
     time: int
+    strong: bool = False  # an atomic may go beside it
 
 
 class Touched:
@@ -84,6 +85,7 @@ class Shadow:
         self.wrote = np.zeros(count, np.int32)
         self.atomics: Touched | None = None
         self.readers: Touched | None = None
+        self.strong: Touched | None = None  # reads that an atomic may go beside
         self.rivals: Lanes | None = None  # threads that wrote where another thread did too
         self.before: Lanes | None = None  # bytes from before the interval
         self.whole = False  # all of them, also of what has not been written since
@@ -98,6 +100,7 @@ class Shadow:
         made.writer = np.repeat(self.writer, self.grain)
         made.wrote = np.repeat(self.wrote, self.grain)
         made.readers = self.readers and self.readers.repeated(self.grain)
+        made.strong = self.strong and self.strong.repeated(self.grain)
         made.atomics = self.atomics and self.atomics.repeated(self.grain)
         made.last_write, made.last_entered = self.last_write, self.last_entered
         made.noted, made.entered = self.noted, self.entered
@@ -109,25 +112,35 @@ class Shadow:
         if self.alike:
             self.alike = False
             self.writer, self.wrote = _for_all(m, self.writer, self.wrote)
-            for touched in (self.atomics, self.readers):
+            for touched in (self.atomics, self.readers, self.strong):
                 if touched is not None:
                     touched.tables = tuple(_for_all(m, *table) for table in touched.tables)
 
-    def written(self, floor: int) -> list[Table]:
-        """Who has written what, if anything since `floor`."""
+    def written(self, floor: int, *, strong: bool = False) -> list[Table]:
+        """Who has written what, if anything since `floor`; for a strong read not by an atomic."""
         if self.last_write <= floor:
             return []
-        return [(self.writer, self.wrote), *(self.atomics.tables if self.atomics else ())]
+        atomics = self.atomics.tables if self.atomics and not strong else ()
+        return [(self.writer, self.wrote), *atomics]
 
-    def read(self, floor: int) -> tuple[Table, ...]:
-        """Who has read what, if anything was entered since `floor`."""
-        return self.readers.tables if self.readers and self.last_entered > floor else ()
+    def read(self, floor: int, *, atomic: bool = False) -> tuple[Table, ...]:
+        """Who has read what, if anything was entered since `floor`; for an atomic not strongly."""
+        if self.last_entered <= floor:
+            return ()
+        kinds = (self.readers, None if atomic else self.strong)
+        return tuple(table for kind in kinds if kind for table in kind.tables)
 
-    def enter(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:
+    def enter(
+        self, elements: Lanes, me: Lanes, time: int, floor: int, block: int, *, strong: bool = False
+    ) -> None:
         """Enters a read by threads `me`; `block` is the number of threads of a block."""
-        if self.readers is None:
-            self.readers = Touched(len(self.writer))
-        self.readers.enter(elements, me, time, floor, block)
+        if strong:
+            self.strong = self.strong or Touched(len(self.writer))
+        else:
+            self.readers = self.readers or Touched(len(self.writer))
+        kind = self.strong if strong else self.readers
+        assert kind is not None
+        kind.enter(elements, me, time, floor, block)
         self.last_entered = max(self.last_entered, time)
 
     def enter_atomic(self, elements: Lanes, me: Lanes, time: int, floor: int, block: int) -> None:

@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from gpulearn.device import selection
+from gpulearn.numba_ptx.codegen import compile_to_ptx
 from gpulearn.perf.gpus import HOPPER
 from tools.gpu.case import Case
-from tools.gpu.codegen import compile_to_ptx, unlinked
+from tools.gpu.codegen import unlinked
 from tools.gpu.counters.matching import kernel_name, kernel_of
 
 __all__ = ["Access", "Listing", "assembly", "find_tool", "listing", "parse_ptx", "parse_sass"]

@@ -1,0 +1,93 @@
+"""Ways: where the threads of a function are while it is carried out.
+
+A stack of them, the one that goes on on top: `[where, until where, who, what they know]`. Ways
+that part stand behind the place where they meet, each with what parted from it. One that waits at
+a barrier is at `WAITS - number`, and keeps behind the rest where it goes on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn.ptx.flow import END
+from gpulearn.simt.core.masks import union
+
+__all__ = ["go_on", "leaf", "on_top", "same", "take_turns", "wait"]
+
+WAITS = END - 1
+Stack = list[list[Any]]
+
+
+def wait(way: list[Any], number: int, after: int) -> None:
+    """A way waits at a barrier, and goes on at `after`."""
+    way[0] = WAITS - number
+    way.append(after)
+
+
+def go_on(stack: Stack, number: int) -> None:
+    """Those who waited at a barrier wait no more."""
+    for way in stack:
+        if way[0] == WAITS - number:
+            way[0] = way.pop()
+
+
+def leaf(stack: Stack) -> int | None:
+    """The uppermost way that nobody has parted from and that does not wait, if there is one."""
+    for k in range(len(stack) - 1, -1, -1):
+        parted = k + 1 < len(stack) and stack[k + 1][1] == stack[k][0]
+        if stack[k][0] >= END and not parted:
+            return k
+    return None
+
+
+def on_top(stack: Stack, k: int) -> None:
+    """Brings a way to the top, each of those that it parted from with it."""
+
+    def behind(at: int) -> int:
+        """Where the ways end that parted from one."""
+        after = at + 1
+        while after < len(stack) and stack[after][1] == stack[at][0]:
+            after = behind(after)
+        return after
+
+    def ordered(first: int, last: int) -> Stack:
+        others, mine = [], (k, k + 1)
+        while first < last:
+            one = first, behind(first)
+            if one[0] <= k < one[1]:
+                mine = one
+            else:
+                others += stack[slice(*one)]
+            first = one[1]
+        rest = ordered(mine[0] + 1, mine[1]) if mine[0] < k else []
+        return [*others, stack[mine[0]], *rest]
+
+    stack[:] = ordered(0, len(stack))
+
+
+def take_turns(stack: Stack) -> None:
+    """Who comes back to the head of a loop waits there for those who part from it on the way.
+
+    A `break` in a loop makes all threads meet behind it only; without this, threads that took
+    different ways through one turn would never go on together.
+    """
+    top = stack.pop()
+    first = len(stack)
+    while first and stack[first - 1][1] == top[1] and stack[first - 1][0] != top[1]:
+        first -= 1
+        other = stack[first]
+        if other[0] == top[0]:
+            both = union(other[2], top[2])
+            other[2] = None if isinstance(both, np.ndarray) and both.all() else both
+            other[3] = min(other[3], top[3])
+            return
+    stack.insert(first, top)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two arrays hold the same bits, or two masks the same threads."""
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        return a is b
+    return a is b or (a.shape == b.shape and a.tobytes() == b.tobytes())
