@@ -61,12 +61,14 @@ def _ptx(
 
 @functools.cache
 def compiler_fault() -> str | None:
-    """Why Numba cannot compile to PTX here, in one sentence; None if it can."""
+    """Why Numba cannot compile a kernel and link it here, in one sentence; None if it can."""
     brings = "pip install 'gpulearn[ptx]' brings it"
     if importlib.util.find_spec("numba_cuda") is None:
         return f"numba-cuda is not here, and the target that numba itself has is old; {brings}"
     try:
         _ptx(_nothing, "void()", CAPABILITY)
+        with _lowered(_nothing, (), CAPABILITY) as library:
+            library.get_lto_ptx(CAPABILITY)  # another package's than the compiler
     except Exception as error:  # what a missing compiler raises differs between versions
         said = next(iter(str(error).split("\n")), "") or type(error).__name__
         return f"no CUDA compiler here ({said}); {brings}"
@@ -134,6 +136,15 @@ def _library(
     fault = compiler_fault()
     if fault is not None:
         raise ImportError(fault)
+    with _lowered(kernel, types, capability, lines) as library:
+        yield library
+
+
+@contextlib.contextmanager
+def _lowered(
+    kernel: Callable[..., Any], types: Types, capability: tuple[int, int], lines: bool = False
+) -> Any:
+    """The same, without asking whether there is a compiler."""
     from numba.core import types as numba_types
     from numba.cuda import compiler
 
