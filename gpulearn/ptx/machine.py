@@ -7,7 +7,6 @@ it was before.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from gpulearn.ptx.flow import END
 from gpulearn.ptx.lanes import WarpOperations
 from gpulearn.ptx.program import PtxProgram
 from gpulearn.ptx.translate import Block, Code
-from gpulearn.simt.core.masks import EMPTY, Mask, split, union
+from gpulearn.simt.core.masks import EMPTY, Leavers, Mask, split, union
 from gpulearn.simt.core.memory import Allocation
 from gpulearn.simt.core.source import LINE_BITS
 
@@ -25,18 +24,6 @@ __all__ = ["PtxMachine"]
 Triple = tuple[int, int, int]
 Lanes = Any
 DEPTH = 64  # functions inside functions
-
-
-class Leavers:
-    """Who has left the kernel, by the place where they did."""
-
-    def __init__(self) -> None:
-        self.exits: dict[int, Mask] = {}
-
-    @property
-    def left(self) -> Mask:
-        """All of them."""
-        return reduce(union, self.exits.values(), EMPTY)
 
 
 class PtxMachine(WarpOperations):
