@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,10 @@ else:
     quiet = [HealthCheck.too_slow]
     settings.register_profile("untimed", deadline=None, suppress_health_check=quiet)
     settings.load_profile("untimed")
+
+# The schemas of notebooks ask for none of the addresses that this parses, and to build its
+# parsers takes each worker longer than any other import: jsonschema does without.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +58,7 @@ def _compiler() -> None:
     """Numba's CUDA compiler; a run that requires it fails without, a person's run skips."""
     from gpulearn.numba_ptx.codegen import compiler_fault
 
-    _needs(compiler_fault())
+    _needs(compiler_fault(), "GPULEARN_REQUIRE_PTX")
 
 
 @pytest.fixture
@@ -61,7 +66,7 @@ def _linker() -> None:
     """Numba's CUDA compiler with nvJitLink; a run that requires it fails without, else it skips."""
     from gpulearn.numba_ptx.codegen import linker_fault
 
-    _needs(linker_fault())
+    _needs(linker_fault(), "GPULEARN_REQUIRE_PTX")
 
 
 @pytest.fixture
@@ -69,15 +74,7 @@ def _nvrtc() -> None:
     """NVIDIA's compiler of CUDA C++; a run that requires it fails without, a person's run skips."""
     from gpulearn.cuda_cpp.compiler import compiler_fault
 
-    _needs(compiler_fault())
-
-
-def _needs(fault: str | None) -> None:
-    if fault is None:
-        return
-    if os.environ.get("GPULEARN_REQUIRE_PTX"):
-        pytest.fail(fault)
-    pytest.skip(fault)
+    _needs(compiler_fault(), "GPULEARN_REQUIRE_NVRTC")
 
 
 @pytest.fixture
@@ -85,9 +82,13 @@ def _host_compiler(_nvrtc: None) -> None:
     """What whole CUDA programs need: NVRTC, and a C++ compiler for their host part."""
     from gpulearn.programs.cuda.host_compiler import host_fault
 
-    fault = host_fault()
+    _needs(host_fault(), "GPULEARN_REQUIRE_NVRTC")
+
+
+def _needs(fault: str | None, required: str) -> None:
+    """Fail for what is not here where the environment requires it, else skip."""
     if fault is None:
         return
-    if os.environ.get("GPULEARN_REQUIRE_PTX"):
+    if os.environ.get(required):
         pytest.fail(fault)
     pytest.skip(fault)

@@ -130,9 +130,9 @@ def edited(function: Any, edits: Edits, names: Mapping[str, Any] | None = None) 
             raise ValueError(f"the edit {dict(edits)} changes nothing in {function.__name__}")
         return other
     inner = inspect.unwrap(getattr(function, "py_func", function))
-    source = notebook_source(inner, decorators=False)
+    source, tree = _source(inner)
     changed = _replaced(source, edits)
-    if ast.dump(ast.parse(changed)) == ast.dump(ast.parse(source)):
+    if ast.dump(ast.parse(changed)) == tree:
         raise ValueError(f"the edit {dict(edits)} changes nothing in {inner.__name__}")
     filename = f"<{inner.__name__}, edited {hash(changed) & 0xFFFFFFFFFFFFFFFF:016x}>"
     annotations = __future__.annotations.compiler_flag
@@ -144,6 +144,13 @@ def edited(function: Any, edits: Edits, names: Mapping[str, Any] | None = None) 
     _SOURCES[filename] = changed
     _show(answer)
     return answer
+
+
+@functools.cache
+def _source(function: Answer) -> tuple[str, str]:
+    """What many edits start from: the source of a function, and its syntax tree in words."""
+    source = notebook_source(function, decorators=False)
+    return source, ast.dump(ast.parse(source))
 
 
 def _show(answer: Answer) -> None:

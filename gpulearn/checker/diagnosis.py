@@ -46,17 +46,21 @@ def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> st
     return found and found.sentence
 
 
-def examine(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> Diagnosis | None:
+def examine(
+    exercise: Exercise, answer: Answer, seconds: float = SECONDS, *, hints: bool = True
+) -> Diagnosis | None:
     """What is wrong with an answer, and in which case; None if nothing is.
 
     An answer that behaves on every case like one of the exercise's known wrong answers gets
     that one's hint, where it is true of it; any other is told of the first case in which it
-    fails. What it prints is shown for that case, or for the first one.
+    fails. What it prints is shown for that case, or for the first one. Without `hints` no known
+    answer is tried, which takes longest.
     """
     if fault := exercise.fault(answer) or cannot_be_called(exercise, answer):
         return Diagnosis(fault)
     outcomes: list[Any] = []
     cases = exercise.cases()
+    ready = exercise.ready(answer)
     printed = Printed()
     demanded = unfinished = None
     limit = seconds
@@ -64,13 +68,13 @@ def examine(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> Dia
         with time_limit(limit):
             for case in cases:
                 with printed.during(case.label):
-                    outcomes.append(tried(exercise, answer, case))
+                    outcomes.append(tried(exercise, ready, case))
                 if getattr(outcomes[-1], "endless", False):
                     break  # each further case would take as long
             failures = _failures(exercise, cases[: len(outcomes)], outcomes)
         limit = 3 * seconds  # a demand may have to start processes first
         with time_limit(limit), printed.during(WHOLE), undisturbed():
-            demanded = None if failures else exercise.demand(answer, outcomes)
+            demanded = None if failures else exercise.demand(ready, outcomes)
     except TimeoutError as error:
         seen = str(error) or f"it did not end within {limit:g} s"
         unfinished = f"{seen}: a loop never stops, or runs far too often"
@@ -84,8 +88,9 @@ def examine(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> Dia
     else:
         case, sentence = failures[0]
     printed.show(case.label)
-    if not unfinished and (hint := _hint(exercise, answer, outcomes)):
-        evidence = getattr(outcomes[cases.index(case)], "evidence", "")
+    number = cases.index(case)
+    if hints and not unfinished and (hint := _hint(exercise, answer, outcomes)):
+        evidence = getattr(outcomes[number], "evidence", "")
         if not evidence:
             return Diagnosis(hint)
         return Diagnosis(f"for {case.label}, {evidence} {hint[:1].upper()}{hint[1:]}")
@@ -93,7 +98,6 @@ def examine(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> Dia
         common = relation(outcomes, [exercise.expected(one) for one in cases])
         sentence = f"{sentence}; {common}" if common else sentence
     end = "?" if sentence.endswith("?") else "."
-    number = cases.index(case)
     broken = unfinished or getattr(outcomes[number], "kind", "") == Refused.__name__
     by_hand = exercise.by_hand and not broken
     sentence = f"for {case.label}, {sentence.rstrip('.?!')}{end}"
@@ -154,8 +158,12 @@ def _known_wrongs(exercise: Exercise) -> Callable[[int, int], Any]:
     cases = exercise.cases()
 
     @functools.cache
+    def ready(number: int) -> Answer:
+        return exercise.ready(exercise.answers.wrongs[number].answer)
+
+    @functools.cache
     def outcome(number: int, case: int) -> Any:
-        return tried(exercise, exercise.answers.wrongs[number].answer, cases[case])
+        return tried(exercise, ready(number), cases[case])
 
     return outcome
 

@@ -63,6 +63,7 @@ class Exercise:
         expect: what should come out; the reference's result unless said otherwise.
         difference: one sentence on how a result differs from the expected one, or None.
         fault: what is wrong with an answer before it is tried, in one sentence, or None.
+        ready: makes of an answer what `run` and `demand` take, once for all cases of a check.
         demand: what else is asked of an answer with right results, from the answer and what
             came out of each case: one sentence, or None.
         kinships: when two results are the same behaviour, from the strictest view to the
@@ -81,6 +82,7 @@ class Exercise:
     expect: Callable[[Case], Any] | None = None
     difference: Callable[[Any, Any], str | None] = compare.numbers_or_none
     fault: Callable[[Answer], str | None] = lambda answer: None
+    ready: Callable[[Answer], Answer] = lambda answer: answer
     demand: Callable[[Answer, Sequence[Any]], str | None] = lambda answer, outcomes: None
     kinships: Sequence[Callable[[Any, Any], bool]] = ()
     missing: Callable[[], str | None] = lambda: None

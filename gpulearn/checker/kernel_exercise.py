@@ -127,6 +127,7 @@ def kernel_exercise(
         answers=answers,
         run=run,
         fault=no_kernel,
+        ready=as_kernel,
         expect=lambda case: tuple(specification.expected(*case.args).values()),
         difference=difference,
         demand=lambda answer, outcomes: over_budget(limits, outcomes),
@@ -189,6 +190,14 @@ def no_kernel(answer: Answer) -> str | None:
         return None if hasattr(answer, "__code__") else f"it is {shown(answer)}: {decorator}."
     of_the_cpu = not isinstance(answer, Kernel) and ".cuda" not in type(answer).__module__
     return f"it is compiled for the CPU: {decorator}, not jit or njit." if of_the_cpu else None
+
+
+def as_kernel(answer: Answer) -> Answer:
+    """A plain function as a kernel: its source is read, judged and translated once for all cases.
+
+    What a GPU runs as well stays as it is, since it keeps what it has compiled.
+    """
+    return answer if python_function(answer) else Kernel(answer)
 
 
 def run(answer: Answer, case: Case) -> Outcome:

@@ -14,7 +14,7 @@ from typing import Any
 
 from gpulearn.cuda_cpp.source import CppSource
 
-__all__ = ["drift", "is_stub", "notebook_source", "same_code", "uncalled", "unwrapped"]
+__all__ = ["altered", "drift", "is_stub", "notebook_source", "same_code", "uncalled", "unwrapped"]
 
 Function = ast.FunctionDef
 WAITING = ("syncthreads", "syncwarp", "threadfence")
@@ -31,22 +31,25 @@ def is_stub(answer: Callable[..., Any]) -> bool:
     return not written or any(map(_has_hole, tree.body))
 
 
-def drift(
-    stub_source: str, solution: Callable[..., Any], given: Callable[..., Any] | None = None
-) -> str | None:
-    """What a stub says that its solution does not, in one sentence; None if they agree.
+def altered(source: str, given: Callable[..., Any]) -> str | None:
+    """That what is to be mended is not what the exercise gives, in one sentence, if so."""
+    stands = [_lines(ast.unparse(one)) for one in _functions(source)]
+    same = stands == [_lines(notebook_source(given))]
+    return None if same else "what is to be mended is not what the exercise gives"
 
-    `given` is the solution with mistakes to be mended, which then has to stand there as it is.
-    """
+
+def _functions(source: str) -> list[Function]:
+    """The functions that a cell defines."""
+    return [node for node in ast.parse(source).body if isinstance(node, Function)]
+
+
+def drift(stub_source: str, solution: Callable[..., Any]) -> str | None:
+    """What a stub says that its solution does not, in one sentence; None if they agree."""
     if isinstance(solution, CppSource):
         return _drift_of_text(stub_source, solution)
-    stubs = [n for n in ast.parse(stub_source).body if isinstance(n, Function)]
-    if given is not None:
-        same = [_lines(ast.unparse(stub)) for stub in stubs] == [_lines(notebook_source(given))]
-        return None if same else "what is to be mended is not what the exercise gives"
     tree = _definition(solution)
     name = getattr(solution, "__name__", "the solution")
-    stub = next((s for s in stubs if s.name == name), None)
+    stub = next((s for s in _functions(stub_source) if s.name == name), None)
     if tree is None or stub is None:
         return f"the stub does not define {name}"
     takes, has = (ast.unparse(without_hints(t.args)) for t in (tree, stub))

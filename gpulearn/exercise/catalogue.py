@@ -9,6 +9,7 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from types import ModuleType
 
@@ -16,7 +17,7 @@ from gpulearn import exercise, require
 from gpulearn.checker.exercise import Exercise
 from gpulearn.errors import MissingPackage
 
-__all__ = ["catalogue", "find", "topics"]
+__all__ = ["catalogue", "find", "places", "topics"]
 
 
 def topics() -> Iterator[ModuleType]:
@@ -27,28 +28,32 @@ def topics() -> Iterator[ModuleType]:
 
 
 @functools.cache
-def _found() -> tuple[dict[str, Exercise], dict[str, MissingPackage]]:
-    """All exercises by name, and those that need a package which is not here."""
-    found: list[Exercise] = []
-    absent: dict[str, MissingPackage] = {}
-    for folder in topics():
-        for name in folder.EXERCISES:
-            try:
-                one = importlib.import_module(f"{folder.__name__}.{name}").EXERCISE
-                found.append(replace(one, notebook=folder.NOTEBOOK))
-            except MissingPackage as missing:
-                absent[name] = missing
-            except ModuleNotFoundError as error:
-                if error.name not in require.OPTIONAL:
-                    raise
-                absent[name] = require.missing(error.name, "It")
-    found.sort(key=lambda one: one.notebook)  # stable: within a notebook as its topic lists them
-    return {one.name: one for one in found}, absent
+def places() -> dict[str, ModuleType]:
+    """Name of each exercise, in the order of the course → its topic."""
+    course = sorted(topics(), key=lambda topic: topic.NOTEBOOK)
+    return {name: topic for topic in course for name in topic.EXERCISES}
+
+
+@functools.cache
+def _made(name: str) -> Exercise:
+    """An exercise; of all modules only its own is imported, since others may need torch."""
+    topic = places()[name]
+    try:
+        one: Exercise = importlib.import_module(f"{topic.__name__}.{name}").EXERCISE
+    except ModuleNotFoundError as error:
+        if error.name not in require.OPTIONAL:
+            raise
+        raise require.missing(error.name, "It") from None
+    return replace(one, notebook=topic.NOTEBOOK)
 
 
 def catalogue() -> dict[str, Exercise]:
-    """All exercises by name, in the order of the course."""
-    return _found()[0]
+    """All exercises by name, in the order of the course, but for those whose package is absent."""
+    found: list[Exercise] = []
+    for name in places():
+        with suppress(MissingPackage):
+            found.append(_made(name))
+    return {one.name: one for one in found}
 
 
 def find(name: object) -> Exercise:
@@ -58,7 +63,8 @@ def find(name: object) -> Exercise:
         BadInput: there is none of that name; the nearest is named.
         MissingPackage: it needs a package that is not here.
     """
-    found, absent = _found()
-    if isinstance(name, str) and name in absent:
-        raise MissingPackage(f"The exercise {name} is not here: {absent[name]}")
-    return found[require.choice("exercise", name, found)]
+    known = require.choice("exercise", name, places())
+    try:
+        return _made(known)
+    except MissingPackage as missing:
+        raise MissingPackage(f"The exercise {known} is not here: {missing}") from None

@@ -17,7 +17,7 @@ from gpulearn.cuda_cpp.module import CppModule
 from gpulearn.cuda_cpp.source import CppSource
 from gpulearn.errors import BadInput, MissingPackage, NotSolvedYet, WrongAnswer
 from gpulearn.exercise import progress
-from gpulearn.exercise.catalogue import catalogue, find
+from gpulearn.exercise.catalogue import find, places
 from gpulearn.require import shown
 
 __all__ = ["Passed", "check"]
@@ -74,7 +74,8 @@ def check(name: str, answer: Answer) -> Passed:
             f'gl.check("{exercise.name}", {exercise.name}), without brackets after the name.'
         )
     unread = _unread_cell(exercise.name, answer)
-    found = Diagnosis(unread) if unread else examine(exercise, answer)
+    stub = stubs.is_stub(answer)
+    found = Diagnosis(unread) if unread else examine(exercise, answer, hints=not stub)
     if found is None:
         unsaved = progress.record(exercise.name)
         note = f"(Not saved: {unsaved}.)" if unsaved else _tally(exercise.notebook)
@@ -82,7 +83,7 @@ def check(name: str, answer: Answer) -> Passed:
     given = exercise.answers.given
     if given is not None and stubs.same_code(given, answer):
         raise NotSolvedYet(f"{exercise.name} is as it was given: {found.sentence}")
-    if stubs.is_stub(answer):
+    if stub:
         raise NotSolvedYet(
             f"{exercise.name} still has a ... where your code belongs. {exercise.task}"
         )
@@ -103,7 +104,7 @@ def _in_cpp(exercise: Exercise, answer: Any) -> CppSource:
 
 def _tally(notebook: str) -> str:
     solved = progress.load().solved
-    names = [e.name for e in catalogue().values() if e.notebook == notebook]
+    names = [name for name, topic in places().items() if notebook == topic.NOTEBOOK]
     return f"{sum(name in solved for name in names)} of {len(names)} solved in this notebook."
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gpulearn.checker.stubs import notebook_source
 from gpulearn.cuda_cpp.source import CppSource
 from gpulearn.exercise import progress as _progress
-from gpulearn.exercise.catalogue import catalogue, find
+from gpulearn.exercise.catalogue import catalogue, find, places
 from gpulearn.exercise.prediction import predictions
 from gpulearn.tables import Table, table
 
@@ -25,12 +25,12 @@ def progress() -> Table:
     """What you have solved and foreseen so far, and what is still open; this notebook first."""
     state = _progress.load()
     notebooks: dict[str, list[str]] = {}
-    for name, exercise in catalogue().items():
-        notebooks.setdefault(exercise.notebook, []).append(name)
+    for name, topic in places().items():
+        notebooks.setdefault(topic.NOTEBOOK, []).append(name)
     order = sorted(notebooks, key=lambda notebook: notebook != _progress.here())
     rows = [_row(notebook, notebooks[notebook], state) for notebook in order]
-    done = sum(name in state.solved for name in catalogue())
-    caption = f"{done} of {len(catalogue())} exercises solved."
+    done = sum(name in state.solved for name in places())
+    caption = f"{done} of {len(places())} exercises solved."
     if seen := [one.foresaw for one in state.predicted.values() if one.foresaw is not None]:
         caption += f" You foresaw {sum(seen)} of {len(seen)} outcomes that you predicted."
     if state.fault:

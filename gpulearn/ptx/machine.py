@@ -7,7 +7,6 @@ it was before.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from gpulearn.ptx.lanes import WarpOperations
 from gpulearn.ptx.program import PtxProgram
 from gpulearn.ptx.translate import Block, Code
 from gpulearn.ptx.ways import go_on, leaf, on_top, same, take_turns, wait
-from gpulearn.simt.core.masks import EMPTY, Mask, split, union
+from gpulearn.simt.core.masks import EMPTY, Leavers, Mask, split, union
 from gpulearn.simt.core.memory import Allocation
 from gpulearn.simt.core.source import LINE_BITS
 from gpulearn.simt.machine.control_flow import WAITS, who_else
@@ -28,18 +27,6 @@ Triple = tuple[int, int, int]
 Lanes = Any
 DEPTH = 64  # functions inside functions
 LOOK = 512  # turns of loops between two that are watched
-
-
-class Leavers:
-    """Who has left the kernel, by the place where they did."""
-
-    def __init__(self) -> None:
-        self.exits: dict[int, Mask] = {}
-
-    @property
-    def left(self) -> Mask:
-        """All of them."""
-        return reduce(union, self.exits.values(), EMPTY)
 
 
 class PtxMachine(WarpOperations):

@@ -192,24 +192,32 @@ class Notebook:
             self.page.screenshot(path=Path(folder) / f"{name}.png")
 
 
+@pytest.fixture(scope="session")
+def learner(browser):
+    """One learner's browser, which has JupyterLab's scripts from its first page on."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    context.set_default_timeout(PATIENCE)
+    yield context
+    context.close()
+
+
 @pytest.fixture(scope="module")
-def open_notebook(lab, browser):
+def open_notebook(lab, learner):
     """Open a notebook by name, in a page of its own.
 
     With texts, only the cells that begin with one of them, and what those need.
     """
-    context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    context.set_default_timeout(PATIENCE)
     address, home = lab
 
     def opened(name: str, *begins: str) -> Notebook:
         if begins:
             path = home / f"{name}.ipynb"
             nbformat.write(reduced(nbformat.read(path, 4), begins), path)
-        return Notebook(context.new_page(), name, address)
+        return Notebook(learner.new_page(), name, address)
 
     yield opened
-    context.close()
+    for page in learner.pages:
+        page.close()
     end_kernels(address)
 
 

@@ -520,7 +520,7 @@ def test_an_endless_loop_is_told_with_its_line_and_tried_once():
 
     launched = []
     counted = dataclasses.replace(
-        SCALE, run=lambda *given: launched.append(given[0]) or SCALE.run(*given)
+        SCALE, run=lambda *given: launched.append(given[0].py_func) or SCALE.run(*given)
     )
     line = no_step.__code__.co_firstlineno + 2
     assert f"line {line} (`while j < a.shape[0]" in diagnose(counted, no_step, seconds=60)

@@ -23,6 +23,7 @@ from typing import Literal
 from nbformat import NotebookNode
 
 from gpulearn.checker import stubs
+from gpulearn.checker.exercise import Exercise
 from gpulearn.exercise.catalogue import catalogue
 from gpulearn.exercise.overview import solution
 from gpulearn.exercise.prediction import Choices, Prediction, find, predictions
@@ -147,10 +148,14 @@ def drifts(notebook: NotebookNode) -> Iterator[tuple[int, str]]:
             name = stub_name(cell)
             if name is None:
                 yield index, "is tagged exercise, but holds no stub of a known exercise"
-            elif drift := stubs.drift(
-                cell.source, catalogue()[name].reference, catalogue()[name].answers.given
-            ):
+            elif drift := drifted(cell.source, catalogue()[name]):
                 yield index, f"the stub does not fit its solution: {drift}"
+
+
+def drifted(source: str, exercise: Exercise) -> str | None:
+    """How what a learner starts from has moved away from the exercise, if it has."""
+    given = exercise.answers.given
+    return stubs.altered(source, given) if given else stubs.drift(source, exercise.reference)
 
 
 def in_solution_form(

@@ -1,4 +1,4 @@
-"""Task that a program has handed to the device, and what the host must not touch meanwhile.
+"""Work that a program has handed to the device, and what the host must not touch meanwhile.
 
 The work of all streams is carried out in the order in which it was handed over, when the program
 waits for any of it: what the host sees before it has waited is what was there before.
@@ -26,7 +26,7 @@ class Use(NamedTuple):
 
 
 @dataclass
-class Task:
+class PendingWork:
     """One piece of work."""
 
     stream: int
@@ -35,10 +35,10 @@ class Task:
 
 
 class Queue:
-    """Task in order."""
+    """Work in order."""
 
     def __init__(self) -> None:
-        self._waiting: list[Task] = []
+        self._waiting: list[PendingWork] = []
         self._told: set[tuple[int, bool]] = set()
 
     def __bool__(self) -> bool:
@@ -46,7 +46,7 @@ class Queue:
 
     def add(self, stream: int, run: Callable[[], None], uses: tuple[Use, ...] = ()) -> None:
         """Hands over work."""
-        self._waiting.append(Task(stream, run, uses))
+        self._waiting.append(PendingWork(stream, run, uses))
 
     def wait(self) -> None:
         """Carries out all of it.

@@ -164,7 +164,10 @@ class Chunk:
 
     def spread(self, value: Value) -> Lanes:
         """A value for each thread, (blocks, threads)."""
-        return np.broadcast_to(value, (self.blocks, self.threads))
+        shape = self.blocks, self.threads
+        if isinstance(value, np.ndarray) and value.shape == shape:
+            return value  # most are, and NumPy takes microseconds to see it
+        return np.broadcast_to(value, shape)
 
     @cached_property
     def everyone(self) -> Lanes:

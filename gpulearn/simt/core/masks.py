@@ -6,11 +6,12 @@ broadcasts to (blocks, threads per block) and has both values in it.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-__all__ = ["EMPTY", "Mask", "split", "union"]
+__all__ = ["EMPTY", "Leavers", "Mask", "split", "union"]
 
 Mask = Any
 
@@ -32,6 +33,20 @@ def union(a: Mask, b: Mask) -> Mask:
     if b is None or a is EMPTY:
         return b
     return a | b
+
+
+class Leavers:
+    """Who has left the kernel, or a function of it, by the place where they did."""
+
+    __slots__ = ("exits",)
+
+    def __init__(self) -> None:
+        self.exits: dict[int, Mask] = {}
+
+    @property
+    def left(self) -> Mask:
+        """All of them."""
+        return reduce(union, self.exits.values(), EMPTY)
 
 
 def split(mask: Mask, condition: Any) -> tuple[Mask, Mask]:

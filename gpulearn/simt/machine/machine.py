@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from gpulearn.simt.core.arithmetic import BINARY, COMPARE
 from gpulearn.simt.core.chunk import Write
 from gpulearn.simt.core.findings import Finding, Stop
-from gpulearn.simt.core.masks import EMPTY, Mask, split, union
+from gpulearn.simt.core.masks import EMPTY, Leavers, Mask, split, union
 from gpulearn.simt.core.memory import Record, View, gather
 from gpulearn.simt.core.program import MachineProgram
 from gpulearn.simt.core.registry import (
@@ -52,26 +51,21 @@ Triple = tuple[int, int, int]
 Lanes = np.ndarray[Any, Any]
 
 
-class Frame:
-    """One call of a kernel or device function: who entered, and what they return."""
+class Frame(Leavers):
+    """One call of a kernel or device function: who entered, who returned, and what."""
 
-    __slots__ = ("entered", "exits", "given", "result")
+    __slots__ = ("entered", "given", "result")
 
     def __init__(self, entered: Mask, given: tuple[Any, ...]) -> None:
+        super().__init__()
         self.entered = entered
         self.given = given  # the arguments
-        self.exits: dict[int, Mask] = {}  # who has returned, by the place of the `return`
         self.result: Any = UNDEFINED
 
     @property
     def kinds(self) -> tuple[Any, ...]:
         """The types of the arguments: for others a GPU has another function."""
         return tuple(map(_kind, self.given))
-
-    @property
-    def left(self) -> Mask:
-        """Who has returned."""
-        return reduce(union, self.exits.values(), EMPTY)
 
 
 class Machine(Lockstep):

@@ -155,19 +155,21 @@ class Recorder(Observer):
     def finish(self) -> Steps:
         """What was heard, as plain data."""
         made = []
-        shape = (self.threads,)
         for (place, mask), touches in zip(self._steps, self._touches, strict=True):
             where, line = unit(place)
-            active = np.broadcast_to(True if mask is None else mask, shape)
             heard = []
             for view, kind, (slot, active_here) in touches:
-                slots = np.broadcast_to(slot, shape)
-                if active_here is not None:
-                    slots = np.where(active_here, slots, IDLE)
+                slots = slot if active_here is None else np.where(active_here, slot, IDLE)
                 size = view.dtype.itemsize if view.aligned else 1
-                heard.append(Touch(view.name, kind, view.space, size, slots.tolist()))
-            made.append(TraceStep(line, where.name, active.tolist(), heard))
+                heard.append(Touch(view.name, kind, view.space, size, self._each(slots)))
+            active = self._each(True if mask is None else mask)
+            made.append(TraceStep(line, where.name, active, heard))
         return Steps(self.block, self.threads, made)
+
+    def _each(self, value: Any) -> list[Any]:
+        """A value for each thread; one of all stands for all."""
+        values: list[Any] = np.ravel(value).tolist()
+        return values if len(values) == self.threads else values * self.threads
 
 
 def block_number(block: int | tuple[int, ...], grid: tuple[int, int, int]) -> int:
