@@ -103,7 +103,12 @@ def test_what_is_compiled_in_any_case_is_taken_as_it_is() -> None:
     class Other:
         __name__ = "other"
 
-        def launch(self, *where: Any, **how: Any) -> tuple[Any, None]:
+        stopped = None
+
+        def prepare(self, *where: Any, **how: Any) -> Any:
+            return self
+
+        def carry_out(self) -> tuple[Any, None]:
             return "its report", None
 
     assert gl.xray(Other(), compiled=True)[1, 1]() == "its report"

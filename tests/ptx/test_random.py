@@ -14,7 +14,7 @@ from ..simt import grammar, sources
 from ..simt.harness import xray
 from .run import compiled, run
 
-pytestmark = pytest.mark.usefixtures("_compiler")
+pytestmark = pytest.mark.usefixtures("_linker")
 
 
 # others have addresses that may lie in any space, which this interpreter of PTX does not cover
