@@ -72,7 +72,9 @@ def carry_out(
     if recorder is not None:
         observers.insert(0, recorder)
     if hazards:
-        observers += [Initialised(), Races(math.prod(grid))]
+        observers.append(Initialised())
+        if math.prod(grid) * math.prod(block) > 1:  # a thread alone races with nobody
+            observers.append(Races(math.prod(grid)))
     program_: Any = program
     return launch(
         program_, grid, block, values, dynamic=dynamic, observers=observers, seed=seed,
