@@ -230,3 +230,8 @@ def test_signatures() -> None:
     hidden = '// __global__ void no() {}\n/* __global__ void no2() {} */ char c[] = "__global__";'
     assert find_kernels(hidden) == {}
     assert short_name("_ZZ6matmulPKfS0_PfiE4tile") == "tile"
+
+
+def test_a_warning_does_not_stand_in_for_the_error_after_it():
+    with pytest.raises(KernelError, match='refuses the source: .*error: identifier "nothing"'):
+        compile_to_ptx("#define INT_MAX 3\n__global__ void k() {}", (), ["&nothing"])
