@@ -61,7 +61,8 @@ extern "C" __device__ void __assertfail(const char*, const char*, unsigned, cons
 #define assert(e) ((e) ? (void)0 : __assertfail(#e, __FILE__, __LINE__, __func__, sizeof(char)))
 """
 NONE = ("stdio.h", "cstdio", "stdlib.h", "cstdlib", "cuda_runtime.h", "iostream", "vector",
-        "device_launch_parameters.h", "string.h", "cstring")  # fmt: skip
+        "device_launch_parameters.h", "string.h", "cstring",
+        "cuda.h", "cuda_runtime_api.h")  # fmt: skip
 ALL = ("gpulearn.h", "math.h", "cmath", "limits.h", "climits")
 OWN_HEADERS = {
     "assert.h": ASSERT, "cassert": ASSERT, "stdint.h": STDINT, "cstdint": STDINT,
@@ -202,5 +203,7 @@ def _message(log: str, source: str, status: int) -> str:
         errors.append("\n".join([f"line {found[1]}: {said[0]}", *said[1:]]))
     if errors:
         return "\n".join(errors)
-    first = next((line for line in lines if line.strip()), f"NVRTC failed with status {status}")
+    said = [line for line in lines if line.strip()]
+    first = next((line for line in said if ": error" in line), said[0] if said else "")
+    first = first or f"NVRTC failed with status {status}"
     return f"the compiler refuses the source: {first.strip()}"

@@ -81,7 +81,11 @@ def carry_out(
     if recorder is not None:
         observers.insert(0, recorder)
     if hazards:
-        observers += [Initialised(), Races(math.prod(grid)), *further]
+        observers.append(Initialised())
+        # a thread alone races with nobody but its own copies
+        if math.prod(grid) * math.prod(block) > 1 or program.copies_go_on:
+            observers.append(Races(math.prod(grid)))
+        observers += further
     program_: Any = program
     return launch(
         program_, grid, block, values, dynamic=dynamic, observers=observers, seed=seed,

@@ -39,7 +39,10 @@ class _Addresses:
     def __init__(self, array: Lanes) -> None:
         self.array = ref(array)
         self.whole = array.astype(np.int64) if array.dtype.itemsize < 8 else array
-        self.low, self.high = int(self.whole.min()), int(self.whole.max())
+        if array.size == 1:
+            self.low = self.high = self.whole.item()
+        else:
+            self.low, self.high = int(self.whole.min()), int(self.whole.max())
         self.words: dict[tuple[int, int], Lanes] = {}
 
 

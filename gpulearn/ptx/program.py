@@ -79,9 +79,9 @@ class PtxProgram:
         self.columns = {space: len(self._sizes(space)) == 1 for space in ("shared", "local")}
         text = "\n".join(source.lines.values())
         self.returns = not text or re.search(r"\breturn\b", text) is not None
-        calls = {
-            o for f in self.used for i in f.instructions if i.op[0] == "call" for o in i.operands
-        }
+        every = [i for f in self.used for i in f.instructions]
+        calls = {o for i in every if i.op[0] == "call" for o in i.operands}
+        self.copies_go_on = any(i.op[0] == "cp" for i in every)  # while their thread does
         self.cooperative = cooperative or "cudaCGSynchronize" in calls
         self.written_parameters = self._written()
         self.reached: dict[str, Allocation] = {}  # through pointers that lie in memory

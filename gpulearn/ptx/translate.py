@@ -120,6 +120,7 @@ class _Translator:
         self._depth = 1
         self._cached: set[str] = set()  # registers that are Python variables by now
         self._guesses = {id(function.instructions[k]) for k in first_guesses(function)}
+        self._addresses: set[str] = set()  # those that are one as addresses too
         self._survey()
 
     # --- which registers there are
@@ -195,7 +196,7 @@ class _Translator:
     def _block(self, start: int) -> Block:
         stop = self._graph.stops[start]
         self._lines.append(f"def block_{start}(m, R):")
-        self._depth, self._cached = 1, set()
+        self._depth, self._cached, self._addresses = 1, set(), set()
         self._emit("k = m.merge")
         line, condition, end = -1, "None", ""
         for pc in range(start, stop):
@@ -337,7 +338,16 @@ class _Translator:
                 self._fetch(operand)
             home = self._homes.get(operand, "u64")
             value = f"v{self._number(operand)}"
-            return value if home in ("s32", "s64") else _viewed(value, home, f"s{home[1:]}")
+            if home in ("s32", "s64"):
+                return value
+            made = _viewed(value, home, f"s{home[1:]}")
+            known = f"a{self._number(operand)}"
+            if operand not in self._addresses:
+                if self._depth > 1:  # a guarded instruction, which may not take place
+                    return made
+                self._emit(f"{known} = {made}")
+                self._addresses.add(operand)
+            return known
         address = self._symbols(operand)
         number = address if address is not None else int(operand, 0)
         return self._constant(np.int64(number), "s64")
@@ -356,6 +366,7 @@ class _Translator:
             return
         home = self._homes[target]
         name = f"v{self._number(target)}"
+        self._addresses.discard(target)
         text = _viewed(value, kind, home, fresh=True)
         if target not in self._numbers:
             self._emit(f"{name} = {text}")

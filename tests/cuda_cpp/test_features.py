@@ -404,3 +404,27 @@ def test_threads_go_on_together_in_a_loop_that_is_also_left_by_a_break() -> None
     assert y.tolist() == wanted
     turns = report.lines[7].instructions / 10  # of each of the 10 warps
     assert turns < 3 * max(wanted)
+
+
+def test_one_thread_alone_keeps_its_pointers_and_writes_only_where_it_says():
+    source = """
+    __global__ void running(const float* x, float* sums, unsigned char* odd, int n) {
+        float sum = 0;
+        for (int i = 0; i < n; i++) {
+            sum += *x++;
+            *sums++ = sum;
+            if (i % 3) odd[i] = i;
+        }
+    }"""
+    x = np.arange(50, dtype=np.float32)
+    sums, odd = np.zeros_like(x), np.full(50, 77, np.uint8)
+    cpp(source)["running"][1, 1](x, sums, odd, 50)
+    assert sums.tolist() == np.cumsum(x).tolist()
+    assert odd.tolist() == [i if i % 3 else 77 for i in range(50)]
+
+
+def test_one_thread_alone_writes_the_bits_of_a_vector_as_they_are():
+    bits = np.array([0x7F800001, 0xFF812345], np.uint32)  # signalling NaNs as floats
+    out = np.zeros_like(bits)
+    cpp("__global__ void pair(const uint2* x, uint2* y) { *y = *x; }")["pair"][1, 1](bits, out)
+    assert out.tolist() == bits.tolist()

@@ -249,3 +249,8 @@ def test_a_launch_on_a_stream_waits_its_turn() -> None:
     scale[1, 32, one](13, 2.0, x)
     with pytest.raises(KernelError, match=r"it was launched in line \d+ of the host's program"):
         one.synchronize()
+
+
+def test_a_warning_does_not_stand_in_for_the_error_after_it():
+    with pytest.raises(KernelError, match='refuses the source: .*error: identifier "nothing"'):
+        compile_to_ptx("#define INT_MAX 3\n__global__ void k() {}", (), ["&nothing"])

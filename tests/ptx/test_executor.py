@@ -223,3 +223,15 @@ def test_a_program_in_pieces() -> None:
     )
     assert kernel.width("%rd12") == 64
     assert kernel.labels == {"$END": len(kernel.instructions) - 1}
+
+
+def test_a_pointer_that_moves_on_means_its_new_place() -> None:
+    body = """
+    ld.param.u64 %rd4, [kernel_param_4];
+    mov.u32 %r5, 7;
+    st.global.u32 [%rd4], %r5;
+    add.s64 %rd4, %rd4, 8;
+    st.global.u32 [%rd4], %r5;
+    """
+    ran = carried_out(body, zeros(4), block=1)
+    assert ran.results[0].tolist() == [7, 0, 7, 0]

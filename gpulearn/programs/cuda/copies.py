@@ -177,6 +177,12 @@ class Copies(State):
         self._shadows[shadow] = self.code.variables[self.code.names[number]]
         return Answer()
 
+    def do_pointer(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The `cudaMemoryType` of what an address lies in."""
+        block = self.memory.at(values[0])
+        kinds = {"pinned": 1, "device": 2, "variable": 2, "managed": 3}
+        return Answer(kinds[block.kind] if block else 0)
+
     def do_symbol(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """The address of a variable on the device."""
         if values[0] not in self._shadows:

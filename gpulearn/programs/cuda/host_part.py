@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from gpulearn.errors import BadInput
 from gpulearn.programs.cuda.declarations import ANNOTATIONS, Declaration, Declarations
 from gpulearn.programs.cuda.device_part import assembled
-from gpulearn.programs.cuda.tokens import Source, tokens_of
+from gpulearn.programs.cuda.tokens import Source, included, tokens_of
 
 __all__ = ["DeclaredKernel", "HostPart"]
 
@@ -20,6 +20,18 @@ BUILT_IN = {
     "int", "float", "double", "char", "unsigned", "signed", "long", "short", "bool", "size_t",
     "const",
 }  # fmt: skip
+# names and headers of CUDA that no part here has, and what to do without them
+NOT_COVERED = {
+    r"cuda(Graph(Exec|Node)?_t|StreamBeginCapture)": "CUDA graphs are not covered: launch the "
+    "kernels one by one",
+    r"cuda(Array_t|TextureObject_t|SurfaceObject_t|MallocArray)": "textures, surfaces and their "
+    "arrays are not covered: read global memory",
+    r"cuda(Extent|PitchedPtr|Malloc3D)": "memory in three dimensions is not covered: call "
+    "cudaMalloc for all of it",
+    r"(thrust|cub|curand\w*|cublas\w*|cufft\w*|cusparse\w*|cusolver\w*|cudnn)(\.h|/.*)": "the "
+    "library {} is not covered: only kernels of the program's own run here",
+    r"cuda_(fp16|bf16)\.h": "the host's part has no {}: keep 16-bit floats in kernels of gl.cpp",
+}
 
 
 @dataclass
@@ -47,6 +59,7 @@ class HostPart:
 
     def _made(self) -> str:
         code = self.code
+        self._check_covered()
         kept = {code.places[at] for at in range(len(code.places))}
         instead: dict[int, str] = {}
         for d in code.declarations:
@@ -55,6 +68,15 @@ class HostPart:
             if code.text(at) == "<<<" and place in kept:
                 self._launch(at, kept, instead)
         return assembled(code.tokens, kept, instead, self._directive)
+
+    def _check_covered(self) -> None:
+        for token in self.code.tokens:
+            name = included(token.text) if token.kind == "directive" else None
+            if token.kind == "word" or name:
+                for pattern, said in NOT_COVERED.items():
+                    if re.fullmatch(pattern, name or token.text):
+                        what = said.format((name or "").partition("/")[0])
+                        raise BadInput(f"{self.source.place(token.line)}: {what}")
 
     def _drop(self, first: int, last: int, kept: set[int]) -> None:
         kept.difference_update(self.code.places[first:last])
@@ -98,10 +120,11 @@ class HostPart:
         told = []
         for name in sorted(d.names):
             number = len(self.variables)
-            self.variables.append("::".join((*d.scope, name)))
+            qualified = "::" + "::".join((*d.scope, name))
+            self.variables.append(qualified[2:])
             told.append(
                 f" static const bool gpulearn_v{number} = "
-                f"::gpulearn::variable({number}, &{name}, sizeof({name}));"
+                f"::gpulearn::variable({number}, &{qualified}, sizeof({qualified}));"
             )
         instead[self.code.places[d.last - 1]] = ";" + "".join(told)
 
@@ -124,7 +147,8 @@ class HostPart:
         instead[start] = f"{{ ::gpulearn::Call gpulearn_call({number}); {' '.join(sends)}"
         tail = " gpulearn_call.go(); }"
         if d.template is None:
-            tail += f" static const bool gpulearn_k{number} = ::gpulearn::known(&{name});"
+            qualified = "::".join(("", *d.scope, name))  # std may have the name too
+            tail += f" static const bool gpulearn_k{number} = ::gpulearn::known(&{qualified});"
         instead[code.places[d.body[1]]] = tail
         tokens = code.tokens[code.places[d.first] : code.places[d.last - 1] + 1]
         first = tokens[0].line

@@ -112,7 +112,7 @@ class DeviceMemory:
         file = self.folder / f"shared-{number}"
         with file.open("wb") as made:
             made.truncate(max(size, 1))
-        data = np.memmap(file, np.uint8, "r+")
+        data = np.asarray(np.memmap(file, np.uint8, "r+"))  # whose parts cost less
         self.freed.pop(number, None)
         return self._keep(kind, Allocation("global", data[:size]), number, size, line), file
 

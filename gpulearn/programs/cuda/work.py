@@ -26,7 +26,7 @@ class Launching(State):
 
     def do_launch(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`kernel<<<grid, block, shared, stream>>>(...)`: an error waits for who asks for it."""
-        kernel, arguments = self._kernel(values[0], payload)
+        kernel, arguments = self._kernel(line, values[0], payload)
         grid, block = _shape(values)
         shared, stream = values[5], values[6]
         try:
@@ -47,7 +47,7 @@ class Launching(State):
         )
         return Answer()
 
-    def _kernel(self, number: int, payload: bytes) -> tuple[DeviceKernel, list[bytes]]:
+    def _kernel(self, line: int, number: int, payload: bytes) -> tuple[DeviceKernel, list[bytes]]:
         types, arguments, at = [], [], 0
         while at < len(payload):
             tag, size = struct.unpack_from("<II", payload, at)
@@ -55,6 +55,11 @@ class Launching(State):
             at += 8 + size
             if chr(tag) == "T":
                 types.append(_type_in(content.decode()))
+                if "lambda" in types[-1]:
+                    raise Unable(
+                        f"{self.source.place(line)}: a kernel that takes a lambda is not covered: "
+                        "write a struct with __device__ operator() in its place"
+                    )
             elif chr(tag) == "V":  # after its type
                 types.append(f"({types.pop()}){int.from_bytes(content, 'little', signed=True)}")
             else:
@@ -103,7 +108,7 @@ class Launching(State):
 
     def do_blocks(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaOccupancyMaxActiveBlocksPerMultiprocessor`: by threads and shared memory."""
-        kernel, _ = self._kernel(values[0], payload)
+        kernel, _ = self._kernel(line, values[0], payload)
         threads = values[3] & 0xFFFFFFFF
         static = sum(a.size for _, a in kernel.program.own_arrays if a.space == "shared")
         each = static + values[5]

@@ -170,6 +170,11 @@ class Chunk:
         return np.broadcast_to(value, shape)
 
     @cached_property
+    def alone(self) -> bool:
+        """Whether there is one thread only."""
+        return self.blocks * self.threads == 1
+
+    @cached_property
     def everyone(self) -> Lanes:
         """The numbers of all lanes."""
         return np.arange(self.blocks * self.threads)
@@ -256,6 +261,10 @@ class Write:
             mine = view.flat.reshape(-1, m.blocks, m.threads)[self.slot]
             if m.mask is not EMPTY:
                 np.copyto(mine, values, where=True if m.mask is None else m.mask)
+        elif type(self.slot) is int and m.alone and view.aligned and view.space == "global":
+            if m.mask is not EMPTY:
+                bits = values.ravel() if isinstance(values, np.ndarray) else values
+                view.flat[self.slot : self.slot + 1] = bits  # as they are, those of a NaN too
         elif self.in_each_block is None or m.order is not None:
             _, slots, values = self.lanes
             scatter(view, slots, values)

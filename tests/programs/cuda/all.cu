@@ -16,6 +16,7 @@
 #include <vector>
 #include <math.h>
 #include <stdio.h>
+#include <helper_cuda.h>
 #include "check.h"
 
 namespace managed_add {

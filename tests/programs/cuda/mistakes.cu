@@ -249,13 +249,21 @@ int odd_calls() {
     return 0;
 }
 
+template <typename F>
+__global__ void apply(float* x, F f) { x[threadIdx.x] = f(threadIdx.x); }
+
+int lambda() {
+    apply<<<1, 32>>>(device(), [=] __device__ (int i) { return 2.0f * i; });  // [lambda]
+    return 0;
+}
+
 int main(int argc, char** argv) {
     std::map<std::string, int (*)()> all{
 #define ONE(name) {#name, name}
         ONE(out_of_bounds), ONE(forgotten_copy), ONE(wrong_direction), ONE(elements_for_bytes),
         ONE(no_wait), ONE(early_result), ONE(bad_launch), ONE(race), ONE(host_reads),
         ONE(host_copies), ONE(host_pointer), ONE(null_pointer), ONE(freed), ONE(leak),
-        ONE(failed_assertion), ONE(silent), ONE(pointers), ONE(odd_calls),
+        ONE(failed_assertion), ONE(silent), ONE(pointers), ONE(odd_calls), ONE(lambda),
     };
     return all.at(argv[1])();
 }

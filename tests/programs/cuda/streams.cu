@@ -36,6 +36,17 @@ int main() {
     for (auto& stream : streams) CHECK(cudaStreamSynchronize(stream));
     printf("%g %g %g\n", host[9], host[each + 9], host[parts * each - 8]);
     printf("ready: %s\n", cudaEventQuery(ready) == cudaSuccess ? "yes" : "no");
+    int least, greatest;
+    CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    cudaStream_t urgent;
+    CHECK(cudaStreamCreateWithPriority(&urgent, cudaStreamNonBlocking, greatest));
+    work::power<work::Mode::Square><<<1, 128, 0, urgent>>>(device, 1);
+    CHECK(cudaMemcpyAsync(host, device, sizeof(float), cudaMemcpyDeviceToHost, urgent));
+    CHECK(cudaLaunchHostFunc(urgent, [](void* data) { printf("then %g\n", *(float*)data); }, host));
+    CHECK(cudaStreamAddCallback(urgent, [](cudaStream_t, cudaError_t status, void*) {
+        printf("and %s\n", cudaGetErrorName(status));
+    }, nullptr, 0));
+    CHECK(cudaStreamDestroy(urgent));
     for (auto& stream : streams) CHECK(cudaStreamDestroy(stream));
     CHECK(cudaEventDestroy(ready));
     CHECK(cudaFreeHost(host));

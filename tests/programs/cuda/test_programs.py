@@ -41,12 +41,15 @@ RIGHT = {
     "reduction": ["50005000 499.5"],
     "histogram": ["e: 300", "o: 400", "z: 100", "counted: 3500"],
     "transpose": ["   0 wrong, in order: true"],
-    "streams": ["81 729 8", "ready: yes"],
+    "streams": ["81 729 8", "ready: yes", "then 0", "and cudaSuccess"],
     "convolution": ["0 of 1000 differ"],
     "particles": ["particle 7: 10 3 4.5"],
     "device": [
+        'GPU Device 0: "SIMT machine" with compute capability 8.0',
+        "",
         "1 SIMT machine 8.0 warp 32, 1024 threads, 8 blocks",
-        "before the kernel",
+        "at most 200: 16 blocks of 128",
+        "0 1 2 3 before the kernel",
         "hello from 0 of block 0, 0.5 %",
         "hello from 0 of block 1, 0.5 %",
         "after",
@@ -183,6 +186,11 @@ def test_a_mistake_does_what_it_does_on_a_gpu_and_is_named_with_its_line(name, c
     assert len(said) == len(found), said
     for mark, words in found.items():
         assert any(one.startswith(place(mark)) and words in one for one in said), (mark, said)
+
+
+def test_a_kernel_that_takes_a_lambda_is_refused_with_what_to_write(capsys):
+    with pytest.raises(KernelError, match=f"{place('lambda')}a kernel that takes a lambda is not"):
+        run("mistakes.cu", capsys, "lambda")
 
 
 def test_checks_can_be_left_out_and_an_access_out_of_bounds_passed_over(capsys):

@@ -48,6 +48,8 @@ enum cudaMemcpyKind {
 
 typedef struct CUstream_st* cudaStream_t;
 typedef struct CUevent_st* cudaEvent_t;
+typedef void (*cudaHostFn_t)(void* data);
+typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void* data);
 
 #define cudaStreamDefault 0
 #define cudaStreamNonBlocking 1
@@ -60,6 +62,9 @@ typedef struct CUevent_st* cudaEvent_t;
 #define cudaHostAllocPortable 1
 #define cudaHostAllocMapped 2
 #define cudaHostAllocWriteCombined 4
+#define cudaHostRegisterDefault 0
+#define cudaHostRegisterPortable 1
+#define cudaHostRegisterMapped 2
 #define cudaMemAttachGlobal 1
 #define cudaMemAttachHost 2
 #define cudaCpuDeviceId (-1)
@@ -112,12 +117,28 @@ enum cudaDeviceAttr {
 struct cudaDeviceProp {
     char name[256];
     size_t totalGlobalMem, sharedMemPerBlock, totalConstMem, sharedMemPerMultiprocessor,
-        sharedMemPerBlockOptin;
-    int regsPerBlock, warpSize, maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate,
+        sharedMemPerBlockOptin, memPitch, textureAlignment;
+    int pciDomainID, pciBusID, pciDeviceID, computeMode, deviceOverlap, regsPerBlock, warpSize, maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate,
         major, minor, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory,
         concurrentKernels, ECCEnabled, asyncEngineCount, unifiedAddressing, memoryClockRate,
         memoryBusWidth, l2CacheSize, maxThreadsPerMultiProcessor, regsPerMultiprocessor,
         managedMemory, concurrentManagedAccess, cooperativeLaunch, maxBlocksPerMultiProcessor;
+};
+
+enum cudaMemoryType {
+    cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged
+};
+struct cudaPointerAttributes {
+    cudaMemoryType type;
+    int device;
+    void *devicePointer, *hostPointer;
+};
+enum cudaMemLocationType {
+    cudaMemLocationTypeInvalid, cudaMemLocationTypeDevice, cudaMemLocationTypeHost
+};
+struct cudaMemLocation {
+    cudaMemLocationType type;
+    int id;
 };
 
 enum cudaFuncAttribute {
@@ -556,12 +577,33 @@ cudaError_t cudaGetSymbolAddress(void** pointer, const T& symbol, GPULEARN_LINE)
     *pointer = (void*)answer.value;
     return (cudaError_t)answer.error;
 }
+template <typename T>
+cudaError_t cudaGetSymbolSize(size_t* size, const T& symbol) {
+    return *size = sizeof symbol, cudaSuccess;
+}
+inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* made, const void* pointer,
+                                            GPULEARN_LINE) {
+    gpulearn::Answer answer = gpulearn::Ask("pointer", gpulearn_line, (uint64_t)pointer)();
+    void* mine = (void*)pointer;
+    made->type = (cudaMemoryType)answer.value;
+    made->device = made->type == cudaMemoryTypeUnregistered ? -2 : 0;
+    made->hostPointer = made->type == cudaMemoryTypeDevice ? nullptr : mine;
+    made->devicePointer = made->type == cudaMemoryTypeUnregistered ? nullptr : mine;
+    return (cudaError_t)answer.error;
+}
+// Copies are done when they return, so that memory need not be locked for them.
+inline cudaError_t cudaHostRegister(void*, size_t, unsigned) { return cudaSuccess; }
+inline cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
 inline cudaError_t cudaMemGetInfo(size_t* unused, size_t* total) {
     *unused = gpulearn::Ask("memory", 0, 1)().value;
     *total = gpulearn::Ask("memory", 0, 0)().value;
     return cudaSuccess;
 }
 inline cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t = nullptr) {
+    return cudaSuccess;
+}
+inline cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocation, unsigned,
+                                        cudaStream_t = nullptr) {
     return cudaSuccess;
 }
 inline cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) { return cudaSuccess; }
@@ -592,11 +634,27 @@ inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, 
                                                 GPULEARN_LINE) {
     return cudaStreamCreate(stream, gpulearn_line);
 }
+inline cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+    return *least = 0, *greatest = -5, cudaSuccess;
+}
 inline cudaError_t cudaStreamDestroy(cudaStream_t stream, GPULEARN_LINE) {
     return gpulearn::Ask("no_stream", gpulearn_line, (uint64_t)stream).error();
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t stream, GPULEARN_LINE) {
     return gpulearn::Ask("synchronize", gpulearn_line, (uint64_t)stream).error();
+}
+// The host's functions have their turn at once, after all that was handed over before them.
+inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data,
+                                      GPULEARN_LINE) {
+    cudaError_t error = cudaStreamSynchronize(stream, gpulearn_line);
+    if (!error) function(data);
+    return error;
+}
+inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function,
+                                         void* data, unsigned, GPULEARN_LINE) {
+    cudaError_t error = cudaStreamSynchronize(stream, gpulearn_line);
+    function(stream, error, data);
+    return error;
 }
 inline cudaError_t cudaStreamQuery(cudaStream_t stream, GPULEARN_LINE) {
     return gpulearn::Ask("query", gpulearn_line, (uint64_t)stream).error();
@@ -666,6 +724,7 @@ inline cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess;
 inline cudaError_t cudaSetDevice(int device, GPULEARN_LINE) {
     return gpulearn::Ask("set_device", gpulearn_line, (uint64_t)device).error();
 }
+inline cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
 inline cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
 inline cudaError_t cudaDeviceReset(GPULEARN_LINE) {
     return gpulearn::Ask("reset", gpulearn_line).error();
@@ -698,6 +757,8 @@ inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* made, int device, GPU
     p.sharedMemPerBlockOptin = (size_t)attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
     p.sharedMemPerMultiprocessor = (size_t)attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
     p.totalConstMem = (size_t)attribute(cudaDevAttrTotalConstantMemory);
+    p.memPitch = INT32_MAX;
+    p.textureAlignment = 512;
     p.warpSize = attribute(cudaDevAttrWarpSize);
     p.regsPerBlock = attribute(cudaDevAttrMaxRegistersPerBlock);
     p.regsPerMultiprocessor = attribute(cudaDevAttrMaxRegistersPerMultiprocessor);
@@ -727,6 +788,23 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*ke
                                                           GPULEARN_LINE) {
     *blocks = (int)gpulearn::about("blocks", kernel, threads, shared, 0, gpulearn_line);
     return gpulearn::shape.error;
+}
+// The largest block of those that keep most threads on a multiprocessor.
+template <typename... P>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, void (*kernel)(P...),
+                                               size_t shared = 0, int limit = 0, GPULEARN_LINE) {
+    int most = gpulearn::attribute(cudaDevAttrMaxThreadsPerBlock), best = 0;
+    *grid = *block = 0;
+    for (int threads = limit > 0 && limit < most ? limit : most; threads > 0;
+         threads = (threads - 1) / 32 * 32) {
+        int blocks = (int)gpulearn::about("blocks", kernel, threads, shared, 0, gpulearn_line);
+        if (gpulearn::shape.error) return gpulearn::shape.error;
+        if (blocks * threads <= best) continue;
+        best = blocks * threads;
+        *block = threads;
+        *grid = blocks * gpulearn::attribute(cudaDevAttrMultiProcessorCount);
+    }
+    return cudaSuccess;
 }
 template <typename... P>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute attribute, int value,
