@@ -72,8 +72,12 @@ def fault(solution: CppSource, answer: Answer) -> str | None:
     """Why an answer cannot be launched, whatever its lines say; None if it can be tried."""
     assert isinstance(answer, CppSource)
     same = len(answer.parameters) == len(solution.parameters)
+    reordered = sorted(map(str, answer.parameters)) == sorted(map(str, solution.parameters))
     for mine, given in zip(answer.parameters, solution.parameters, strict=False):
         if same and not takes(mine, given):
+            if reordered:
+                order = ", ".join(f"{one} {one.name}" for one in solution.parameters)
+                return f"its parameters are handed over in another order: write ({order})."
             return (
                 f"{mine.name} is declared as {mine}, and what is handed over is {given}: write "
                 f"{given} {mine.name}."

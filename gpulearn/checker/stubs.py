@@ -174,6 +174,10 @@ def notebook_source(function: Any, decorators: bool = True) -> str:
     source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
     node = ast.parse(source).body[0]
     assert isinstance(node, ast.FunctionDef)
+    if source.splitlines()[node.body[0].lineno - 1].lstrip().startswith("def "):
+        source = ast.unparse(node)  # the body stood on the line of its def
+        node = ast.parse(source).body[0]
+        assert isinstance(node, ast.FunctionDef)
     first = node.body[0]
     has_docstring = ast.get_docstring(node) is not None
     bare = ast.FunctionDef(

@@ -70,6 +70,21 @@ OWN_HEADERS = {
     **dict.fromkeys(NONE, "#pragma once\n"), **dict.fromkeys(ALL, PRELUDE),
 }  # fmt: skip
 LIBRARY = ("lib/libnvrtc.so*", "lib64/libnvrtc.so*")
+# what people who come from Python write, by the line that the compiler refuses
+HABITS = {
+    r"^\s*#\s*(?!(define|undef|include|pragma|if|ifdef|ifndef|el|endif|line|error|warning))": (
+        "in C++ a comment begins with //"
+    ),
+    r"\bcuda\.(?=\w)": "C++ has no `cuda.` in front: threadIdx.x, __syncthreads()",
+    r"^\s*for\s+\w+\s+in\b": "a loop over i looks like for (int i = 0; i < n; ++i) { … }",
+    r"^\s*(if\b(?!\s*(constexpr\b\s*)?\()|while\b(?!\s*\()|elif\b)": (
+        "a condition stands between brackets, and what depends on it between braces: "
+        "if (i < n) { … } else { … }"
+    ),
+    r"=[^;=?]*\bif\b.+\belse\b": "`this if condition else that` is condition ? this : that in C++",
+    r"\w\[[^][(){}]*,": "each dimension has brackets of its own: tile[y][x]",
+}
+NO_HOST = "host functions are not allowed"
 
 
 def _roots() -> list[Path]:
@@ -188,7 +203,8 @@ def _read(library: Any, program: Any, what: str) -> str:
 
 def _message(log: str, source: str, status: int) -> str:
     """The compiler's errors: the line of the cell, what is wrong, the text with its caret."""
-    errors = []
+    errors, advice = [], []
+    written = source.splitlines()
     pattern = rf"^{re.escape(CELL)}\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: "
     lines = log.splitlines()
     for at, line in enumerate(lines):
@@ -201,8 +217,15 @@ def _message(log: str, source: str, status: int) -> str:
                 break
             said.append(more)
         errors.append("\n".join([f"line {found[1]}: {said[0]}", *said[1:]]))
+        text = "".join(written[int(found[1]) - 1 : int(found[1])])
+        advice += [one for habit, one in HABITS.items() if re.search(habit, text)]
+        if NO_HOST in said[0]:
+            advice.append(
+                "write __global__ in front of a kernel and __device__ in front of a function that "
+                "kernels call; main and what else runs on the host stays out"
+            )
     if errors:
-        return "\n".join(errors)
+        return "\n".join([*errors, *dict.fromkeys(advice)])
     said = [line for line in lines if line.strip()]
     first = next((line for line in said if ": error" in line), said[0] if said else "")
     first = first or f"NVRTC failed with status {status}"

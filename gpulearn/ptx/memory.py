@@ -38,7 +38,9 @@ class _Addresses:
 
     def __init__(self, array: Lanes) -> None:
         self.array = ref(array)
-        self.whole = array.astype(np.int64) if array.dtype.itemsize < 8 else array
+        # signed: NumPy makes floats of an unsigned array and a signed one
+        wide = array.dtype.itemsize == 8
+        self.whole = array.view(np.int64) if wide else array.astype(np.int64)
         if array.size == 1:
             self.low = self.high = self.whole.item()
         else:

@@ -23,11 +23,15 @@ TEXT = SAXPY_CPP.text
         (TEXT.replace("x[i]", "x[k]"), 'line 7: identifier "k" is undefined\n'),
         (TEXT.replace("float alpha", "int alpha"), "alpha is declared as int, and what is handed"),
         (TEXT.replace("float* out", "double* out"), "handed over is float*: write float* out."),
+        (
+            TEXT.replace("float alpha, ", "").replace("int n)", "int n, float alpha)"),
+            "another order: write (float alpha, const float* x, const float* y, float* out, int n)",
+        ),
         (TEXT.replace("saxpy", "axpy"), "there is no kernel 'saxpy' in this source, it has axpy"),
         (TEXT.replace(", int n", "").replace("n;", "9;"), "it takes (alpha, x, y, out), and is"),
         ("", "there is no kernel 'saxpy' in this source, it has none"),
     ],
-    ids=["undefined", "int", "double", "name", "parameters", "empty"],
+    ids=["undefined", "int", "double", "order", "name", "parameters", "empty"],
 )
 def test_what_cannot_be_launched_is_told_before_it_is_tried(text, said):
     with pytest.raises(WrongAnswer, match=re.escape(said)) as caught:

@@ -124,3 +124,10 @@ def test_the_same_lines_are_known_whatever_stands_around_them():
     assert same_code(given, edited(total, {"+=": " -= "}))
     assert not same_code(given, total)
     assert not same_code(given, max)
+
+
+def test_a_body_on_the_line_of_its_def_is_read():
+    # fmt: off
+    def short(a: int): return a + 1
+    # fmt: on
+    assert notebook_source(short) == "def short(a):\n    return a + 1"

@@ -64,6 +64,10 @@ __global__ void hello(int n) {
 }
 
 __global__ void pairs() { printf("%d of %d\n", threadIdx.x, blockIdx.x); }
+
+__global__ void rounds(int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) printf("%d\n", i);
+}
 """
 
 
@@ -158,6 +162,27 @@ def test_shared_memory_by_the_launch_and_printing(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == "0 of block: 1.50     7|\n1 of block: 1.50     7|\n"
     module()["pairs"][2, 2]()  # two numbers, which are stored as one
     assert capsys.readouterr().out == "0 of 0\n1 of 0\n0 of 1\n1 of 1\n"
+    module()["rounds"][1, 4](6)  # some threads have left the loop
+    assert capsys.readouterr().out == "0\n1\n2\n3\n4\n5\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("x[0] = 1.0f; }\n# done\n{", r"in C\+\+ a comment begins with //"),
+        ("int i = cuda.threadIdx.x;", r"C\+\+ has no `cuda.` in front"),
+        ("for i in range(3):\n;", r"for \(int i = 0; i < n; \+\+i\)"),
+        ("if x[0] > 0: x[0] = 1;", "a condition stands between brackets"),
+        ("x[0] = 1.0f if x[0] > 0 else 2.0f;", "condition [?] this : that in C"),
+        ("__shared__ float s[2][2]; s[0, 1] = 0;", r"brackets of its own: tile\[y\]\[x\]"),
+        ("} int main() { return 0;", "__device__ in front of a function that kernels call"),
+    ],
+)
+def test_what_python_writes_otherwise_is_told_in_a_sentence(line: str, says: str) -> None:
+    with pytest.raises(KernelError, match=says):
+        cpp(f"__global__ void k(float* x)\n{{\n    {line}\n}}")
+    with pytest.raises(KernelError, match="line 3: [^\n]+\n[^\n]+\n +\\^$"):  # no advice here
+        cpp("__global__ void k(float* x)\n{\n    if (x[0]) x[1] = y[2];\n}")
 
 
 @pytest.mark.parametrize(
@@ -224,6 +249,7 @@ def test_signatures() -> None:
     found = find_kernels(SOURCE)
     assert list(found) == [
         "saxpy", "scale", "weighted", "of_pair", "four", "kinds", "dynamic", "hello", "pairs",
+        "rounds",
     ]  # fmt: skip
     assert [str(p) for p in found["saxpy"].parameters] == ["int", "float", "const float*", "float*"]
     assert found["scale"].template == ("T",)

@@ -47,6 +47,20 @@ answers.edit(
     "whether they store a sum or not.",
 )
 answers.edit(
+    {BARRIER: "    __syncwarp();\n"},
+    "__syncwarp() joins the lanes of one warp, and the sums come from all warps: that "
+    "takes the barrier of the block, __syncthreads().",
+)
+answers.edit(
+    {ROUNDS: ROUNDS.replace("0xffffffff", "__activemask()").replace("for", "if (i < n) for")},
+    "lanes without an element take no part in the shuffles, and what is read from them means "
+    "nothing: let them come along and bring 0.0f, with the mask 0xffffffff.",
+)
+answers.edit(
+    {LANE_0: "sums[warp] = sum;"},
+    "all lanes of a warp store into one cell, each another number: only lane 0 has the sum.",
+)
+answers.edit(
     {LOAD: "i <= n ? a[i] : 0.0f"},
     "the guard lets i = n through, one past the end: write i < n.",
 )

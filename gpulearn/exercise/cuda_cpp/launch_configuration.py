@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gpulearn.checker import compare
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
@@ -119,6 +121,7 @@ def difference(got: Any, expected: tuple[Sides, Sides, int]) -> str | None:
 
 def sides(value: Any) -> tuple[Any, ...]:
     """A shape with all its three sides; what is none of a launch stays as it is."""
+    value = value.tolist() if isinstance(value, np.ndarray) else value
     given = tuple(value) if isinstance(value, tuple | list) else (value,)
     return (*given, 1, 1)[:3] if len(given) < 3 else given
 

@@ -63,11 +63,11 @@ PREDICTIONS = (
     Choices(
         "error_unasked",
         {
-            "an error, with the line": "That would need somebody to ask. An error waits in "
-            "cudaGetLastError until it is called.",
+            "an error, with the line": "That would need somebody to ask. An error waits until "
+            "cudaGetLastError is called.",
             "the right sums: 2,048 is split into blocks": "That would need the runtime to change "
             "what blockIdx says. A launch is carried out as it is written, or not at all.",
-            "what stood in out before": "",
+            "what stood in d_out before": "",
             "nothing, it never ends": "That would need a kernel that runs. This one was never "
             "started.",
         },
@@ -90,8 +90,8 @@ PREDICTIONS = (
             "line[t] = row[t] alone": "That would need two threads that fill one element. Each "
             "fills its own.",
             "line[t] = row[t] and row[t] = line[511 - t]": "",
-            "none: a block runs in step": "That would be right if 512 threads were one warp. "
-            "They are 16.",
+            "none: a block runs in step": "That would need a rule that the 16 warps of a "
+            "block keep step. There is none, and since Volta not even for the lanes of one.",
         },
         came="' and '.join(torn_report.source[n].strip(' ;') for n in "
         "sorted((torn_report.findings[0].line, torn_report.findings[0].other_line)))",

@@ -17,6 +17,10 @@ ONCE_EACH = (
     "Elements are done by several threads: begin at the thread's number in the grid, and step by "
     "the number of threads in the grid, gridDim.x * blockDim.x."
 )
+STRETCHES = (
+    "Each thread has a stretch of its own, so that neighbouring lanes are far apart: begin at the "
+    "thread's number in the grid, and step by the number of threads in the grid."
+)
 
 # Text of the solution.
 LOOP = "for (int i = first; i < n; i += step) {"
@@ -86,6 +90,14 @@ answers.edit({"alpha * x[i]": "0.0 + alpha * x[i]"}, NO_DOUBLE)
 answers.edit({"alpha * x[i]": "1.0 * alpha * x[i]"}, NO_DOUBLE)
 answers.edit({"gridDim.x * blockDim.x": "blockDim.x"}, ONCE_EACH)
 answers.edit({LOOP: "for (int i = 0; i < n; ++i) {"}, ONCE_EACH)
+answers.edit(
+    {
+        LOOP: """\
+int share = (n + step - 1) / step, end = min(n, (first + 1) * share);
+    for (int i = first * share; i < end; ++i) {""",
+    },
+    STRETCHES,
+)
 
 answers.variant(
     {
@@ -112,6 +124,7 @@ EXERCISE = cpp_exercise(
     answers=answers,
     budgets=(
         budgets.float64(advice=NO_DOUBLE),
+        budgets.sectors_per_request(4, advice=STRETCHES),
         budgets.operations(lambda launch: 2 * launch.args[1].size, advice=ONCE_EACH),
     ),
 )

@@ -98,6 +98,16 @@ answers.edit(
     {TURN: "out[(x0 + ty) * height + y0 + tx] = 0.0f;"},
     "every element of out is zero: the tile is filled, but never written to out.",
 )
+answers.edit(
+    {BARRIER: "    __syncwarp();\n"},
+    "__syncwarp() joins the lanes of one warp, and the tile is filled by all warps: that "
+    "takes the barrier of the block, __syncthreads().",
+)
+answers.edit(
+    {FILL: "tile[ty][tx] = image[y0 + ty, x0 + tx];"},
+    "in image[row, column] C++ drops what stands before the comma: a pointer has one index, "
+    "row * width + column.",
+)
 answers.edit({TURN: ""}, "nothing is written: out is left as it was.")
 answers.edit(
     {
