@@ -28,7 +28,7 @@ from gpulearn.simt.core.registry import python_function
 from gpulearn.simt.host import api
 from gpulearn.simt.host.dispatcher import Configured, Kernel
 from gpulearn.simt.host.settings import block_order
-from gpulearn.simt.host.xray import xray
+from gpulearn.simt.host.xray import Launchable, xray
 from gpulearn.simt.observers.balance import Shares
 from gpulearn.simt.report.report import Report
 
@@ -195,9 +195,10 @@ def no_kernel(answer: Answer) -> str | None:
 def as_kernel(answer: Answer) -> Answer:
     """A plain function as a kernel: its source is read, judged and translated once for all cases.
 
-    What a GPU runs as well stays as it is, since it keeps what it has compiled.
+    What a GPU runs as well stays as it is, since it keeps what it has compiled; so does CUDA C++.
     """
-    return answer if python_function(answer) else Kernel(answer)
+    ready = python_function(answer) or isinstance(answer, Launchable)
+    return answer if ready else Kernel(answer)
 
 
 def run(answer: Answer, case: Case) -> Outcome:

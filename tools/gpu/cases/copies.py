@@ -69,7 +69,7 @@ def picture(fit: str, size: str) -> tuple[Array, ...]:
 
 def part(fit: str, size: str) -> tuple[Array, ...]:
     rows, columns = SHAPES[size][fit]
-    return (numbers(rows + 108, columns + 184), poisoned(rows, columns))
+    return (numbers(rows + 176, columns + 208), poisoned(rows, columns))
 
 
 def eighth(fit: str, size: str) -> tuple[Array, ...]:

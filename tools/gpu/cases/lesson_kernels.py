@@ -140,19 +140,19 @@ def copy_by_columns(image: Array, out: Array) -> None:
 
 @cuda.jit
 def cut_out(image: Array, out: Array) -> None:
-    """A part of a picture at full size: `out` (rows, columns), from row 108, column 184 on.
+    """A part of a picture at full size: `out` (rows, columns), from row 176, column 208 on.
 
     Launch: x covers the columns of `out`, y the rows. Neighbouring lanes read neighbours: 4
     sectors per request of float32.
 
-    >>> a, b = np.ones((110, 190), np.float32), np.zeros((2, 6), np.float32)
+    >>> a, b = np.ones((178, 214), np.float32), np.zeros((2, 6), np.float32)
     >>> cut_out[1, (32, 8)](cuda.to_device(a), d := cuda.to_device(b))
     >>> bool((d.copy_to_host() == 1).all())
     True
     """
     column, row = cuda.grid(2)
     if row < out.shape[0] and column < out.shape[1]:
-        out[row, column] = image[row + 108, column + 184]
+        out[row, column] = image[row + 176, column + 208]
 
 
 @cuda.jit
@@ -400,7 +400,7 @@ COPY_BY_COLUMNS = replace(
 CUT_OUT = replace(
     COPY_BY_ROWS,
     kernel=cut_out,
-    reference=lambda image, out: (image[108:, 184:][: out.shape[0], : out.shape[1]],),
+    reference=lambda image, out: (image[176:, 208:][: out.shape[0], : out.shape[1]],),
 )
 EVERY_EIGHTH = replace(
     COPY_BY_ROWS,
