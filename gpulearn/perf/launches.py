@@ -16,7 +16,9 @@ from gpulearn.perf.timing import place, time_correctly
 __all__ = ["GRAPH_GAP_SECONDS", "graph_times", "launch_bound"]
 
 # Between two kernels of a graph: 20 kernels of 2.9 µs took 3.4 µs each on a V100, and 3.8 µs when
-# launched one by one (A. Gray, "Getting Started with CUDA Graphs", NVIDIA, 2019).
+# launched one by one (A. Gray, "Getting Started with CUDA Graphs", NVIDIA, 2019). So kernels that
+# are launched one by one have a gap as well, which the model leaves out: a loss by a graph that it
+# shows is none on a GPU.
 GRAPH_GAP_SECONDS = 0.5e-6
 
 
@@ -32,7 +34,8 @@ def launch_bound(kernels: Sequence[float], launch: float, gap: float) -> tuple[f
 
     One by one, the host launches without waiting, so a kernel begins when it has been launched
     and the one before it is done. A graph is launched as a whole; between two of its kernels
-    there is a gap.
+    there is a gap. Neither the work of recording the graph nor a longer launch of one with many
+    kernels is counted.
 
     Args:
         kernels: seconds of each kernel on the GPU, in order.

@@ -2,7 +2,7 @@
 
 Modelled without a GPU: the program runs on the SIMT machine, and what it asked for is scheduled
 on three engines, one that copies in, one that computes, one that copies out, in an order that
-CUDA promises. Measured with one, by NVIDIA's profiling library (CUPTI) through torch's profiler.
+CUDA allows. Measured with one, by NVIDIA's profiling library (CUPTI) through torch's profiler.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ASSUMPTIONS = (
     "one copy in, one kernel and one copy out at a time; of those that could begin, the one that "
     "was asked for first",
     "a kernel takes what gl.estimate says, a copy its bytes over the link's data-sheet rate, from "
-    "pageable memory too, where a GPU's driver is slower",
+    "pageable memory too, where a GPU's driver is slower; no latency of memory or of the link",
     f"the host needs {format_seconds(LAUNCH_SECONDS)} to launch a kernel and "
     f"{format_seconds(COPY_SECONDS)} to ask for a copy; events and waits are free",
 )
@@ -174,7 +174,11 @@ class Timeline:
 
     @property
     def makespan(self) -> float:
-        """Seconds from the program's first request to the end of its last operation."""
+        """Seconds from the program's first request to the end of its last operation.
+
+        Measured times begin with the first operation on the GPU: what the host did before is not
+        seen.
+        """
         return max((span.end for span in self.spans), default=0.0)
 
     @property

@@ -65,6 +65,19 @@ def events_and_a_host_that_waits_for_each(a, b, out):
     s.synchronize()
 
 
+def sum_by_the_host(a, b, out):
+    out[:] = a + b
+
+
+def both_arrivals_on_one_stream(a, b, out):
+    s = cuda.stream()
+    x, y = cuda.to_device(a, stream=s), cuda.to_device(b, stream=s)
+    z = cuda.device_array_like(out)
+    vector_add[-(-len(out) // 32), 32, s](x, y, z)
+    z.copy_to_host(out, stream=s)
+    s.synchronize()
+
+
 # --- pipeline_copies
 
 
@@ -93,6 +106,18 @@ def chunks_on_two_streams_that_meet_in_one_array(values, out, chunks):
     after_seasons[-(-len(values) // 128), 128, t](d)
     d.copy_to_host(out, stream=t)
     cuda.synchronize()
+
+
+def seasons_by_the_host(values, out, chunks):
+    x = values
+    for _ in range(40):
+        x = 3.7 * x * (1 - x)
+    out[:] = x
+
+
+def a_part_more_for_the_rest(values, out, chunks):
+    step = len(values) // chunks
+    with_a_stream_and_an_array_for_each_chunk(values, out, -(-len(values) // step))
 
 
 # --- the kernels
@@ -203,6 +228,12 @@ def launches_of_the_mean(kernels, launch, gap):
     return each * len(kernels), launch + sum(kernels) + gap * (len(kernels) - 1)
 
 
+def launches_of_the_first_or_the_last(kernels, launch, gap):
+    together = sum(kernels)
+    one_by_one = max(launch + together, launch * len(kernels) + kernels[-1])
+    return one_by_one, launch + together + gap * (len(kernels) - 1)
+
+
 @pytest.mark.parametrize(
     ("name", "answer"),
     [
@@ -223,11 +254,16 @@ def test_right_answers_pass(name, answer):
         ("wait_for_event", all_of_it_on_the_default_stream, "let the stream wait"),
         ("wait_for_event", no_events_at_all, "let u wait for it"),
         ("wait_for_event", events_and_a_host_that_waits_for_each, "let the stream wait"),
+        ("wait_for_event", sum_by_the_host, "launch a kernel"),
+        ("wait_for_event", both_arrivals_on_one_stream, "leave each its stream"),
+        ("pipeline_copies", seasons_by_the_host, "launch a kernel"),
+        ("pipeline_copies", a_part_more_for_the_rest, "the number of launches is 4"),
         ("pipeline_copies", one_launch_for_all, "the budget is"),
         ("pipeline_copies", chunks_on_two_streams_that_meet_in_one_array, "let t wait for it"),
         ("fused_normalise", normalise_that_parks_the_differences_in_out, "keep it in shared"),
         ("online_softmax", softmax_that_parks_the_powers_in_out, "Read each score once"),
         ("launch_bound", launches_of_the_mean, "is too little"),
+        ("launch_bound", launches_of_the_first_or_the_last, "in the middle of the row"),
     ],
 )
 def test_wrong_answers_are_told_what_they_do(name, answer, said):

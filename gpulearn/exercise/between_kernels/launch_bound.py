@@ -26,6 +26,7 @@ def cases() -> list[Case]:
         "10 kernels of 50 µs, launches of 5 µs": ([50.0] * 10, 5.0, 0.5),
         "one kernel of 100 µs, then 6 of 1 µs": ([100.0] + [1.0] * 6, 5.0, 0.5),
         "6 kernels of 1 µs, then one of 100 µs": ([1.0] * 6 + [100.0], 5.0, 0.5),
+        "5 kernels of 1 µs, one of 100 µs, 5 of 1 µs": ([1.0] * 5 + [100.0] + [1.0] * 5, 5.0, 0.5),
         "12 µs, then 8 of 1 µs": ([12.0] + [1.0] * 8, 5.0, 0.25),
         "one kernel of 3 µs": ([3.0], 5.0, 0.5),
         "kernels of 7, 2, 2 and 9 µs": ([7.0, 2.0, 2.0, 9.0], 4.0, 0.75),
@@ -74,6 +75,11 @@ answers.edit(
     {"return done, ": "return max(launch * len(kernels), sum(kernels)), "},
     "the larger of all launches and all kernels is too little: the first kernel waits for its "
     "launch, and the last goes on after the last launch.",
+)
+answers.edit(
+    {"return done, ": "return max(launch + sum(kernels), launch * len(kernels) + kernels[-1]), "},
+    "the kernel for which others wait may stand in the middle of the row: follow the kernels one "
+    "by one.",
 )
 answers.edit(
     {GRAPH: "launch + sum(kernels)"},

@@ -114,8 +114,9 @@ PREDICTIONS = (
             1: "1 would be right if the kernels took longer than their launches.",
             20: "20 would be right if nothing but launches cost time. The gaps in the graph are "
             "left, and the kernels.",
-            50: "50 would be right if a launch and a gap were all that counted, kernel by kernel. "
-            "The graph has a launch of its own.",
+            10: "10 is a launch beside a gap. The graph has a launch of its own, and its kernels "
+            "take time too.",
+            50: "50 is a launch beside a kernel. Between two kernels of the graph there is a gap.",
         },
         came="launched['one by one'] / launched['as a graph']",
         within=0.2,

@@ -54,6 +54,11 @@ class SeenProgram:
     label: str = ""
 
     @property
+    def kernels(self) -> int:
+        """How many kernels were launched."""
+        return sum(one[0] == "kernel" for one in self.asked)
+
+    @property
     def waits(self) -> int:
         """How often the host waited for work before it had asked for all copies and kernels."""
         works = [i for i, one in enumerate(self.asked) if one[0] in WORKS]
@@ -140,6 +145,8 @@ def difference(got: Any, expected: Array) -> str | None:
                 f"arrived in out: the host has not waited for all of them"
             )
         return f"out: {compare.arrays(got.later, expected)}"
+    if not got.kernels:
+        return "out is right, but the host has computed it: launch a kernel for it on the GPU"
     return None
 
 

@@ -28,6 +28,10 @@ HOST_WAITS = (
     "The host could do something else meanwhile: let the stream wait, by event.wait(stream), and "
     "the host once, at the end."
 )
+ONE_STREAM = (
+    "Both arrays are copied in on one stream, the second after the first: leave each its stream, "
+    "and let an event say when b has arrived."
+)
 TOO_EARLY = (
     "the event is recorded before the copy of b is asked for: it says that what the stream was "
     "asked for before is done, and there is nothing yet."
@@ -47,10 +51,11 @@ def cases() -> list[Case]:
 
 
 def demand(answer: Answer, outcomes: Sequence[SeenProgram]) -> str | None:
-    """The host waits once, for the end."""
+    """The host waits once, for the end, and each array travels on its stream."""
     waits = max(one.waits for one in outcomes)
     if not waits:
-        return None
+        copies = {stream for kind, stream, *_ in outcomes[0].asked if kind == "copy-in"}
+        return ONE_STREAM if len(copies) == 1 else None
     return (
         f"the results are right, but the host waits {'once' if waits == 1 else f'{waits} times'} "
         f"before it has asked for everything, the budget is never. {HOST_WAITS}"
@@ -112,9 +117,9 @@ answers.edit(
 answers.edit({WAIT: "    copied.synchronize()\n"}, HOST_WAITS)
 answers.edit({EVENT: "    second.synchronize()\n"}, HOST_WAITS)
 answers.edit({EVENT: "    cuda.synchronize()\n"}, HOST_WAITS)
+answers.edit({COPY_B: COPY_B.replace("second", "first"), EVENT: ""}, ONE_STREAM)
 
 answers.variant({END: "    cuda.synchronize()"})
-answers.variant({COPY_B: COPY_B.replace("second", "first"), EVENT: ""})  # one stream has an order
 
 
 @answers.right
