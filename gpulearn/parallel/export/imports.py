@@ -88,8 +88,8 @@ def home_of(name: str, value: Any) -> tuple[str, str] | None:
     if module is None and not isinstance(value, type):  # such as torch.float32, or a ufunc
         homes = [
             path
-            for path, home in list(sys.modules.items())
-            if path != "__main__" and vars(home).get(called) is value
+            for path, home in list(sys.modules.items())  # None: what must not be imported
+            if path != "__main__" and home is not None and vars(home).get(called) is value
         ]
         public = [home for home in homes if not any(p.startswith("_") for p in home.split("."))]
         if public:
