@@ -27,12 +27,10 @@ from gpulearn.simt.host.work.launches import (
     counted,
     launch_now,
     put_on_stream,
-    run,
-    tell,
 )
 from gpulearn.simt.host.work.queue import work_queue
 
-__all__ = ["Configured", "Kernel", "jit", "run", "tell"]
+__all__ = ["Configured", "Kernel", "jit"]
 
 
 class Configured:

@@ -15,7 +15,8 @@ import numpy as np
 from gpulearn.errors import BadInput
 from gpulearn.simt.core.limits import check_shape
 from gpulearn.simt.core.registry import python_function
-from gpulearn.simt.host.dispatcher import Kernel, run
+from gpulearn.simt.host.dispatcher import Kernel
+from gpulearn.simt.host.work.launches import PreparedLaunch
 from gpulearn.simt.observers.counters import Counts
 from gpulearn.simt.report.report import Report
 from tools.gpu.case import Case
@@ -62,20 +63,18 @@ def sampled_report(case: Case, size: str = "large", threads: int = THREADS) -> S
     kernel = Kernel(function)
     each = max(FEWEST, threads // per_block)
     together = "sync" in function.__code__.co_names  # this_grid().sync()
+
+    def counted(only: np.ndarray[Any, Any] | None = None) -> Report:
+        launch = PreparedLaunch(kernel, shot.grid, shot.block, shot.args, 0, xray=True, only=only)
+        report, stopped = launch.carry_out()
+        if stopped is not None:
+            raise BadInput(f"{case.name} was stopped: {stopped.message}")
+        return report
+
     if blocks <= 2 * each or together:
-        report, stopped = run(kernel, shot.grid, shot.block, shot.args, 0, xray=True)
-        if stopped is not None:
-            raise BadInput(f"{case.name} was stopped: {stopped.message}")
-        return Sampled(report, blocks, blocks, 0.0)
+        return Sampled(counted(), blocks, blocks, 0.0)
     chosen = np.random.default_rng(0).choice(blocks, 2 * each, replace=False)
-    reports = []
-    for some in (chosen[:each], chosen[each:]):
-        report, stopped = run(
-            kernel, shot.grid, shot.block, shot.args, 0, xray=True, only=np.sort(some)
-        )
-        if stopped is not None:
-            raise BadInput(f"{case.name} was stopped: {stopped.message}")
-        reports.append(report)
+    reports = [counted(np.sort(some)) for some in (chosen[:each], chosen[each:])]
     one, other = (report.totals for report in reports)
     spread = _spread(one, other)
     one.add(other)

@@ -32,8 +32,7 @@ from gpulearn.simt.observers.trace import Recorder, block_number
 from gpulearn.simt.report.report import Report, make_report
 
 __all__ = [
-    "Prepared", "PreparedLaunch", "carry_out_on_stream", "launch_now", "put_on_stream", "run",
-    "tell",
+    "Prepared", "PreparedLaunch", "carry_out_on_stream", "launch_now", "put_on_stream", "tell",
 ]  # fmt: skip
 
 Triple = tuple[int, int, int]
@@ -83,31 +82,12 @@ def tell(report: Report) -> None:
             place().warn(str(finding))
 
 
-def run(
-    kernel: Any,
-    grid: Any,
-    block: Any,
-    args: tuple[Any, ...],
-    sharedmem: int,
-    *,
-    xray: bool,
-    watch: int | tuple[int, ...] = 0,
-    named: Mapping[str, Any] | None = None,
-    only: np.ndarray[Any, Any] | None = None,
-) -> Outcome:
-    """One launch: its report, and the finding that stopped it if any did.
+class PreparedLaunch:
+    """A launch of a `Kernel`, with its arguments as they were.
 
     `only` are the numbers of the blocks to run, ascending, if not all: for counts of a launch
     that is too large for the machine. Hazards are then not looked for.
     """
-    prepared = PreparedLaunch(
-        kernel, grid, block, args, sharedmem, xray=xray, watch=watch, named=named, only=only
-    )
-    return prepared.carry_out()
-
-
-class PreparedLaunch:
-    """A launch of a `Kernel`, with its arguments as they were; `run` says what they mean."""
 
     def __init__(
         self,
