@@ -39,7 +39,7 @@ __all__ = [
 ENGINES = ("copy in", "compute", "copy out")
 ENGINE_OF = {
     "copy-in": "copy in", "copy-out": "copy out",
-    "kernel": "compute", "copy-on-device": "compute", "memset": "compute",
+    "kernel": "compute", "copy-on-device": "compute",
 }  # fmt: skip
 ASSUMPTIONS = (
     "one copy in, one kernel and one copy out at a time; of those that could begin, the one that "
@@ -269,7 +269,7 @@ def _task(operation: StreamOperation, spec: GpuSpec) -> EngineTask:
         issue, seconds = cost.launch, cost.seconds - cost.launch
     elif kind in ("copy-in", "copy-out"):
         issue, seconds = COPY_SECONDS, operation.bytes / spec.link
-    elif kind in ("copy-on-device", "memset"):
+    elif kind == "copy-on-device":
         each = 2 if kind == "copy-on-device" else 1  # read and written, or written alone
         issue, seconds = LAUNCH_SECONDS, each * operation.bytes / spec.bandwidth
     return EngineTask(

@@ -47,8 +47,7 @@ class Launches:
 
     def hear_race(self, file: str, finding: Finding) -> None:
         """Nothing orders two operations on streams."""
-        key = (file, finding.kind, finding.line, finding.function, finding.array)
-        self._findings.setdefault(key, (file, finding))
+        self.add(file, finding)
 
     @property
     def errors(self) -> int:

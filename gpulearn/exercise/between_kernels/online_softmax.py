@@ -196,28 +196,13 @@ def with_a_branch(scores: Any, out: Any) -> None:
             j += 32
 
 
-@answers.right
-def sent_from_lane_0(scores: Any, out: Any) -> None:
-    row = cuda.grid(1) // WARP
-    if row >= scores.shape[0]:
-        return
-    largest, total = LOWEST, np.float32(0)
-    for j in range(cuda.laneid, scores.shape[1], WARP):
-        score = scores[row, j]
-        higher = max(largest, score)
-        total = total * math.exp(largest - higher) + math.exp(score - higher)
-        largest = higher
-    for step in (16, 8, 4, 2, 1):
-        other = cuda.shfl_down_sync(FULL_WARP, largest, step)
-        others_total = cuda.shfl_down_sync(FULL_WARP, total, step)
-        higher = max(largest, other)
-        total = total * math.exp(largest - higher) + others_total * math.exp(other - higher)
-        largest = higher
+# only lane 0 has the whole row then, and sends it to the others
+answers.variant({
+    SHARED: SHARED.replace("xor", "down"),
+    LAST: LAST + """
     largest = cuda.shfl_sync(FULL_WARP, largest, 0)
-    total = cuda.shfl_sync(FULL_WARP, total, 0)
-    for j in range(cuda.laneid, scores.shape[1], WARP):
-        out[row, j] = math.exp(scores[row, j] - largest) / total
-
+    total = cuda.shfl_sync(FULL_WARP, total, 0)""",
+})  # fmt: skip
 
 EXERCISE = kernel_exercise(
     ONLINE_SOFTMAX,
