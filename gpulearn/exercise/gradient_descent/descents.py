@@ -59,8 +59,8 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
     Raises:
         Refused: a step returns no pair, or changes what it was given.
     """
-    theta, gradients, rates, options, state = case.args
-    path = []
+    theta, gradients, rates, options, *begun = case.args
+    state, path = begun[0] if begun else None, []
     with np.errstate(all="ignore"):
         for gradient, lr in zip(gradients, rates, strict=True):
             given = {"theta": theta, "gradient": gradient.copy(), "state": state}
