@@ -264,6 +264,15 @@ def test_endless_loop_ends():
     )
 
 
+def test_what_is_tried_after_all_cases_is_not_told_of_a_case():
+    waits = dataclasses.replace(
+        find("matmul_flops"), demand=lambda answer, outcomes: time.sleep(30)
+    )
+    said = diagnose(waits, waits.reference, seconds=0.3)
+    assert said.startswith("all cases are right; in what is tried after them")
+    assert said.endswith("then run the check again.")
+
+
 def test_sleep_ends():
     start = time.perf_counter()
     assert "did not end" in diagnose(

@@ -262,6 +262,33 @@ def walk_that_asks_its_users(nodes, gradient):
     return found
 
 
+def walk_of_defaults(nodes, gradient):
+    arrived = dict.fromkeys(nodes, 0.0) | {nodes[0]: gradient}
+    for node in nodes:
+        for parent, share in node.shares(arrived[node]):
+            arrived[parent] = np.add(arrived[parent], share)
+    return arrived
+
+
+def walk_that_empties_the_list(nodes, gradient):
+    arrived = {nodes[0]: gradient}
+    while nodes:
+        node = nodes.pop(0)
+        for parent, share in node.shares(arrived[node]):
+            arrived[parent] = arrived.get(parent, 0) + share
+    return arrived
+
+
+def walk_into_grad(nodes, gradient):
+    for node in nodes:
+        node.grad = 0.0
+    nodes[0].grad = gradient
+    for node in nodes:
+        for parent, share in node.shares(node.grad):
+            parent.grad = parent.grad + share
+    return {node: node.grad for node in nodes}
+
+
 def walk_by_the_method(nodes, gradient):
     nodes[0].backward(gradient)
     return {node: node.grad for node in nodes}
@@ -330,6 +357,18 @@ def order_that_moves_to_the_end(result):
         order.append(node)
         waiting += node.parents
     return tuple(order[::-1])
+
+
+def order_by_two_visits(result):
+    order, done, waiting = [], set(), [(result, False)]
+    while waiting:
+        node, ready = waiting.pop()
+        if ready:
+            order.append(node)
+        elif node not in done:
+            done.add(node)
+            waiting += [(node, True), *((parent, False) for parent in node.parents)]
+    return order
 
 
 def order_by_the_method(result):
@@ -483,8 +522,8 @@ def conv_in_dtype_of_the_images(images, kernels, gradient):
 
 
 RIGHT = {
-    "backward": [walk_with_lists, walk_that_asks_its_users],
-    "topological_order": [order_by_graphlib, order_that_moves_to_the_end],
+    "backward": [walk_with_lists, walk_of_defaults],
+    "topological_order": [order_by_graphlib, order_by_two_visits],
     "backward_matmul": [
         matmul_by_tensordot,
         matmul_by_columns,
@@ -533,6 +572,9 @@ WRONG = [
     ("softmax_cross_entropy", gradient_subtracts_the_mean_of_one, "from an undivided p"),
     ("softmax_cross_entropy", loss_squared, "loss: it returns 0.4"),
     ("softmax_cross_entropy", loss_in_long_floats, "longer floats only move the limit"),
+    ("backward", walk_that_asks_its_users, "is asked for its shares more than once."),
+    ("backward", walk_that_empties_the_list, "it changes the list of nodes that it was given"),
+    ("backward", walk_into_grad, "it writes into .grad of the nodes"),
     ("backward", walk_by_the_method, "it calls .backward(), which does just that"),
     ("backward", walk_by_the_library, "it calls the library's backward: write it yourself."),
     ("backward", walk_that_leaves_grad, "it returns nothing (None)"),
@@ -540,6 +582,11 @@ WRONG = [
     ("backward", walk_to_each_parent_once, "the gradient of the result of + is 7, expected 14."),
     ("backward", walk_into_what_was_given, "it changes the gradient that it was given."),
     ("backward", walk_as_a_list, "expected a dictionary of nodes and gradients."),
+    (
+        "topological_order",
+        order_that_moves_to_the_end,
+        "asks for parents 8,191 times in a graph of",
+    ),
     ("topological_order", order_by_the_method, "it calls .order(), which does just that"),
     ("topological_order", order_by_the_library, "it calls the library's topological_order"),
     ("topological_order", order_of_trees, "is right for trees only"),

@@ -18,6 +18,10 @@ def gradient_returns_gradient(theta, gradient, state=None, *, lr):
     return theta - lr * gradient, gradient
 
 
+def gradient_drops_the_state(theta, gradient, state=None, *, lr):
+    return theta - lr * gradient, None
+
+
 def gradient_numbers_its_steps(theta, gradient, state=None, *, lr):
     return theta - lr * gradient, 1 if state is None else state + 1
 
@@ -43,12 +47,21 @@ def momentum_first_step_apart(theta, gradient, state=None, *, lr, momentum=0.9):
     return theta + -lr * velocity, velocity
 
 
-def momentum_keeps_all_slopes(theta, gradient, state=None, *, lr, momentum=0.9):
-    slopes = [*(state or []), gradient]
-    velocity = np.zeros_like(theta)
-    for age, slope in enumerate(reversed(slopes)):
-        velocity = velocity + momentum**age * slope
-    return theta - lr * velocity, slopes
+def momentum_in_a_copy(theta, gradient, state=None, *, lr, momentum=0.9):
+    velocity = np.zeros_like(gradient) if state is None else state.copy()
+    velocity *= momentum
+    velocity += gradient
+    return theta - lr * velocity, velocity
+
+
+def momentum_keeps_the_step_downhill(theta, gradient, state=None, *, lr, momentum=0.9):
+    downhill = -gradient if state is None else momentum * state - gradient
+    return theta + lr * downhill, downhill
+
+
+def momentum_returns_no_state(theta, gradient, state=None, *, lr, momentum=0.9):
+    velocity = gradient if state is None else momentum * state + gradient
+    return theta - lr * velocity, None
 
 
 def momentum_steps_along_the_slope(theta, gradient, state=None, *, lr, momentum=0.9):
@@ -96,6 +109,16 @@ def adam_paper_form(theta, gradient, state=None, *, lr, beta1=0.9, beta2=0.999, 
     v = beta2 * v + (1 - beta2) * gradient * gradient
     root = math.sqrt(1 - beta2**t)
     return theta - lr * root / (1 - beta1**t) * m / (np.sqrt(v) + epsilon * root), (t, m, v)
+
+
+def adam_counts_the_next_step(
+    theta, gradient, state=None, *, lr, beta1=0.9, beta2=0.999, epsilon=1e-8
+):
+    t, m, v = (1, 0.0, 0.0) if state is None else state
+    m = beta1 * m + (1 - beta1) * gradient
+    v = beta2 * v + (1 - beta2) * gradient**2
+    step = m / (1 - beta1**t) / (np.sqrt(v / (1 - beta2**t)) + epsilon)
+    return theta - lr * step, (t + 1, m, v)
 
 
 def adam_counting_late(theta, gradient, state=None, *, lr, beta1=0.9, beta2=0.999, epsilon=1e-8):
@@ -358,7 +381,7 @@ RIGHT = {
     "gradient_step": [gradient_by_ufuncs, gradient_by_list],
     "largest_stable_step": [limit_by_eigh, limit_of_those_that_rise],
     "steps_needed": [steps_by_powers, steps_of_each_direction],
-    "momentum_step": [momentum_first_step_apart, momentum_keeps_all_slopes],
+    "momentum_step": [momentum_first_step_apart, momentum_in_a_copy],
     "adam_step": [adam_by_increments, adam_paper_form],
     "adamw_step": [adamw_decay_after, adamw_one_bracket],
 }
@@ -370,11 +393,19 @@ WRONG = [
     ("gradient_step", gradient_rate_of_section_3, "for a matrix of parameters, step 1: 6 of 6"),
     ("gradient_step", gradient_in_float32, "an array of float32, which is too coarse for float64"),
     ("gradient_step", gradient_in_float64, "expected float32 as theta is: a float64 array"),
+    ("gradient_step", gradient_drops_the_state, "None comes back as state, whatever came in"),
+    ("momentum_step", momentum_keeps_the_step_downhill, "so what is returned is −u"),
+    ("momentum_step", momentum_returns_no_state, "the state that comes back is None"),
     ("momentum_step", momentum_steps_along_the_slope, "the old velocity has no part in the step"),
-    ("momentum_step", momentum_hands_back_the_old, "step along the new velocity, and return that."),
+    (
+        "momentum_step",
+        momentum_hands_back_the_old,
+        "to which nothing is ever added: return the new one.",
+    ),
     ("momentum_step", momentum_of_nine_tenths, "0.9 of the velocity is kept, whatever momentum"),
     ("momentum_step", momentum_remembers_the_step, "old steps keep their old rate"),
     ("momentum_step", momentum_asks_an_array, "raises ValueError in line 2 of your function"),
+    ("adam_step", adam_counts_the_next_step, "t is that of the next step"),
     ("adam_step", adam_counting_late, "add 1 to t before the corrections"),
     ("adam_step", adam_root_of_negative, "v / (1 − beta2**t) needs its brackets."),
     ("adam_step", adam_adds_epsilon, "ε is added to theta"),

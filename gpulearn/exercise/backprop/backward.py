@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -23,11 +24,15 @@ AGAIN = "the graph of 3·s + s, walked a second time"
 
 @dataclass(frozen=True)
 class Found:
-    """What an answer gave to each node, in the order of the nodes; `more` is what it gave else."""
+    """What an answer gave to each node, in the order of the nodes; `more` is what it gave else.
+
+    `again` is the first node that it asked for shares more than once, if there is one.
+    """
 
     names: tuple[str, ...]
     gradients: tuple[Any, ...]
     more: int
+    again: str | None = None
 
 
 def square() -> Variable:
@@ -89,11 +94,19 @@ def run(answer: Answer, case: Case) -> Found | None:
     """Let an answer walk through a graph that is made anew."""
     make, gradient = case.args
     nodes = make().order()[::-1]
-    given = gradient.copy()
-    with without("backward"):
+    given, handed = gradient.copy(), list(nodes)
+    asked: list[Variable] = []
+
+    def noted(node: Variable, *gradients: Any) -> Any:
+        asked.append(node)
+        return shares(node, *gradients)
+
+    shares = Variable.shares
+    with without("backward"), patch.object(Variable, "shares", noted):
         if case.label == AGAIN:
             answer(list(nodes), given)
-        found = answer(list(nodes), given)
+            asked.clear()
+        found = answer(handed, given)
     if found is None:
         return None
     if not isinstance(found, dict):
@@ -103,9 +116,14 @@ def run(answer: Answer, case: Case) -> Found | None:
         )
     if not np.array_equal(given, gradient):
         raise Refused("it changes the gradient that it was given")
+    if len(handed) != len(nodes) or any(a is not b for a, b in zip(handed, nodes, strict=True)):
+        raise Refused("it changes the list of nodes that it was given; work on a copy")
+    if any(node.grad is not None for node in nodes):
+        raise Refused("it writes into .grad of the nodes: return the gradients, and leave them")
     names = tuple(node.name or f"the result of {node.operation}" for node in nodes)
     more = [key for key in found if not any(key is node for node in nodes)]
-    return Found(names, tuple(_copied(found.get(node)) for node in nodes), len(more))
+    again = next((n for n, node in zip(names, nodes, strict=True) if asked.count(node) > 1), None)
+    return Found(names, tuple(_copied(found.get(node)) for node in nodes), len(more), again)
 
 
 def _copied(value: Any) -> Any:
@@ -129,12 +147,16 @@ def difference(got: Any, expected: Found) -> str | None:
             return f"the gradient of {name}{place} is {one[where]:.6g}, expected {other[where]:.6g}"
     if got.more:
         return "the dictionary holds more than the nodes"
+    if got.again:
+        return f"the gradients are right, but {got.again} is asked for its shares more than once"
     return None
 
 
 def alike(one: Any, other: Any) -> bool:
     """Whether two walks gave the same to every node, or nothing to the same ones."""
     if not isinstance(one, Found) or not isinstance(other, Found) or one.more != other.more:
+        return False
+    if (one.again is None) != (other.again is None):
         return False
     return all(
         mine is theirs
@@ -281,7 +303,11 @@ def into_arrays_of_its_own(nodes: Sequence[Variable], gradient: Any) -> Gradient
     return arrived
 
 
-@answers.right
+@answers.wrong(
+    "the gradients are right, and each share is passed on by itself, as it comes: a node that is "
+    "used k times is walked through k times, and so is all behind it. Let each node wait for its "
+    "turn, and pass on the sum once."
+)
 def share_by_share(nodes: Sequence[Variable], gradient: Any) -> Gradients:
     arrived = dict.fromkeys(nodes, 0.0)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 from gpulearn.checker import compare
 from gpulearn.checker.answers import Answer, Answers
@@ -15,6 +17,7 @@ from gpulearn.nn.autograd import Variable, topological_order
 from gpulearn.require import shown
 
 Nodes = list[Variable]
+LOOKS = 20  # at the parents of a node, in the mean; a few are enough
 answers = Answers(topological_order)
 
 
@@ -108,11 +111,27 @@ def cases() -> list[Case]:
     ]
 
 
+@contextmanager
+def looking() -> Iterator[list[int]]:
+    """What an answer asks for the parents of, one entry each time."""
+    looks: list[int] = []
+
+    def parents(node: Variable) -> Any:
+        looks.append(id(node))
+        return vars(node)["parents"]
+
+    def become(node: Variable, value: Any) -> None:
+        vars(node)["parents"] = value
+
+    with patch.object(Variable, "parents", property(parents, become), create=True):
+        yield looks
+
+
 def run(answer: Answer, case: Case) -> Listed | None:
     """Let an answer list a graph that is made anew."""
     result = case.args[0]()
     wanted = topological_order(result)
-    with without("order"):
+    with without("order"), looking() as looks:
         got = answer(result)
     if got is None:
         return None
@@ -120,7 +139,14 @@ def run(answer: Answer, case: Case) -> Listed | None:
         raise Refused(compare.odd(got) or f"it returns {shown(got)}, expected a list of Variables")
     names = {id(node): node.name or f"the unnamed {node.data:g}" for node in wanted}
     listed = tuple(names.get(id(node), shown(node)) for node in got)
-    return Listed(listed, complaint(list(got), wanted, names))
+    amiss = complaint(list(got), wanted, names)
+    if amiss is None and len(looks) > LOOKS * len(wanted):
+        amiss = (
+            f"the list is right, but it asks for parents {len(looks):,} times in a graph of "
+            f"{len(wanted)} nodes: it goes on from a node once for each way that leads to it. "
+            "Remember where it has been"
+        )
+    return Listed(listed, amiss)
 
 
 def complaint(got: list[Any], wanted: Nodes, names: dict[int, str]) -> str | None:
@@ -294,6 +320,23 @@ def by_a_stack(result: Variable) -> Nodes:
             order.append(node)
             waiting.extend(node.parents)
     return order[::-1]
+
+
+@answers.wrong(
+    "the list is right, and it goes along every way that leads to a node, whose number can double "
+    "from layer to layer: remember what has been found of a node, and go on from it once."
+)
+def by_the_longest_way_without_memory(result: Variable) -> Nodes:
+    def depth(node: Variable) -> int:
+        return 1 + max([depth(parent) for parent in node.parents], default=0)
+
+    found, waiting = {result}, [result]
+    while waiting:
+        for parent in waiting.pop().parents:
+            if parent not in found:
+                found.add(parent)
+                waiting.append(parent)
+    return sorted(found, key=depth)
 
 
 @answers.right

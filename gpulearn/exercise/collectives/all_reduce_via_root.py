@@ -78,8 +78,8 @@ def difference(got: Any, wanted: Any) -> str | None:
     pairs = dict(got.pairs)
     if pairs and not any(all(root in pair for pair in pairs) for root in range(work.ranks)):
         return (
-            f"the sums are right, but {len(pairs)} pairs of ranks speak: all should go "
-            f"via one root, to it and back"
+            "the sums are right, but some messages neither come from rank 0 nor go to it: all "
+            "should go via one root, to it and back"
         )
     if sum(pairs.values()) > both_ways:
         return (
@@ -112,8 +112,7 @@ answers.edit(
 )
 answers.edit(
     {ADD: "recv(tensor, source)"},
-    "rank 0 receives straight into its tensor, so each message replaces what was there: receive "
-    "into a buffer and add.",
+    "each message replaces what was in rank 0's tensor: receive into a buffer, and add what came.",
 )
 answers.edit(
     {ADD: "tensor += recv(tensor, source)"},
@@ -232,8 +231,9 @@ answers.edit(
 )
 answers.edit(
     {"rank() == 0": "rank == 0"},
-    "rank 0 sends to itself: it went into the branch of the others. rank is a function, and "
-    "rank == 0 is never true: write rank() == 0.",
+    "rank 0 sends to itself. Either it went into the branch of the others: rank is a function, and "
+    "rank == 0 is never true, so write rank() == 0. Or it counts itself among those that get the "
+    "sum: they are range(1, world_size()).",
 )
 answers.edit(
     {SOURCES: "source in range(1, 4)", TARGETS: "to in range(1, 4)"},

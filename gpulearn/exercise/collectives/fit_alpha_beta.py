@@ -134,12 +134,13 @@ def from_the_extremes(sizes: Any, seconds: Any) -> Any:
 
 answers.edit(
     {WEIGHTS: f"{WEIGHTS} ** 2", ONES: WEIGHED},
-    "the weights are 1 / seconds²: np.polyfit squares the weights itself, so give it 1 / seconds.",
+    "the weights are 1 / seconds²: each equation is divided by its time once, and least squares "
+    "takes the square, so the weights are 1 / seconds.",
 )
 answers.edit(
     {WEIGHTS: f"{WEIGHTS} ** 0.5", ONES: WEIGHED},
-    "the weights are 1 / √seconds: np.polyfit multiplies the error itself by them, not its "
-    "square, so give it 1 / seconds.",
+    "the weights are 1 / √seconds: they multiply the error itself, not its square, so that a "
+    "relative error takes 1 / seconds.",
 )
 answers.edit(
     {WEIGHTS: "np.asarray(seconds, dtype=float)", ONES: WEIGHED},

@@ -14,6 +14,7 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.collectives.trial import (
     KINSHIPS,
     Work,
+    beyond_a_neighbour,
     expected,
     on_real_ranks,
     results,
@@ -23,7 +24,7 @@ from gpulearn.exercise.collectives.trial import (
 from gpulearn.parallel.collectives import all_gather, gather_rows
 from gpulearn.parallel.communicator import irecv, isend, rank, recv, send, sendrecv, world_size
 
-UNSET = -9  # what stands in the rows that a rank does not have yet
+UNSET = -9  # less its number: what stands in the rows that a rank does not have yet
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Rows(Work):
 
     def numbers(self, rank: int) -> np.ndarray:
         """The table with this rank's row alone."""
-        table = np.full(self.shape, UNSET, dtype=self.dtype)
+        table = np.full(self.shape, UNSET - rank, dtype=self.dtype)
         table[rank] = super().numbers(rank)[rank]
         return table
 
@@ -64,8 +65,8 @@ def real(count: int) -> list[Work]:
 
 
 def difference(got: Any, wanted: Any) -> str | None:
-    """The rows first, then bytes and messages, then the clock."""
-    if sentence := results(got, wanted):
+    """The rows first, then the way round, then bytes and messages, then the clock."""
+    if sentence := results(got, wanted) or beyond_a_neighbour(got):
         return sentence
     work: Work = got.work
     rounds, row = work.ranks - 1, work.size // work.ranks
@@ -160,6 +161,11 @@ answers.edit(
     "itself, or copy it there.",
 )
 answers.edit(
+    {PAIR: "rows[(me - step - 1) % count], rows[(me - step - 1) % count]"},
+    "outgoing and incoming are the same row, so that what goes out is a row that the rank does not "
+    "have yet: send the one that came in the step before, rows[(me - step) % count].",
+)
+answers.edit(
     {MOVE: "isend(outgoing, right)\n        recv(incoming, left)"},
     "a message that isend began is never waited for: keep what isend returns and call its wait() "
     "at the end of the step.",
@@ -225,7 +231,10 @@ answers.variant(
 )
 
 
-@answers.right
+@answers.wrong(
+    "the rows are right, but each rank sends its row straight to each other one, and so to ranks "
+    "that are not its neighbours: let the rows go round the ring, from neighbour to neighbour."
+)
 def straight_from_each(rows: Any) -> None:
     me, count = rank(), world_size()
     for shift in range(1, count):

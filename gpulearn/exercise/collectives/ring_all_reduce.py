@@ -14,6 +14,7 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.collectives.trial import (
     KINSHIPS,
     Work,
+    beyond_a_neighbour,
     expected,
     on_real_ranks,
     results,
@@ -67,13 +68,8 @@ def difference(got: Any, wanted: Any) -> str | None:
     if sentence := results(got, wanted):
         return sentence + _lap(got, wanted)
     work: Work = got.work
-    targets: dict[int, set[int]] = {}
-    for (source, target), _ in got.pairs:
-        targets.setdefault(source, set()).add(target)
-    for sender, others in targets.items():
-        if len(others) > 1:
-            listed = ", ".join(map(str, sorted(others)))
-            return f"rank {sender} sends to ranks {listed}: in a ring each sends to one neighbour"
+    if sentence := beyond_a_neighbour(got):
+        return sentence
     hops = 2 * (work.ranks - 1)
     length = work.shape[0]
     chunk = -(-length // work.ranks) * (work.size // max(1, length))

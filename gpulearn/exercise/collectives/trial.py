@@ -23,6 +23,7 @@ __all__ = [
     "KINSHIPS",
     "RanCollective",
     "Work",
+    "beyond_a_neighbour",
     "expected",
     "on_real_ranks",
     "results",
@@ -194,7 +195,7 @@ def _numbers(got: RanCollective, wanted: RanCollective) -> str | None:
             continue
         other = got.returned[rank_]
         if other is not None and np.array_equal(other, total):
-            return "it returns the sums in a new tensor: write them into the one that it is given"
+            return "it returns the result in a new tensor: write it into the one that it is given"
         first = tuple(int(i) for i in wrong[0])
         where = ", ".join(map(str, first))
         numbers = (
@@ -224,6 +225,18 @@ def _whose(work: Work, found: Any, total: Any) -> str:
     told = ((missing, "missing"), (often, "in it more than once"))
     parts = [f"of rank {' and '.join(ranks)} are {what}" for ranks, what in told if ranks]
     return f" (the numbers {', '.join(parts)})" if parts else ""
+
+
+def beyond_a_neighbour(got: RanCollective) -> str | None:
+    """One sentence if a rank sends to several others, as none does in a ring, or None."""
+    targets: dict[int, set[int]] = {}
+    for (source, target), _ in got.pairs:
+        targets.setdefault(source, set()).add(target)
+    for sender, others in targets.items():
+        if len(others) > 1:
+            listed = ", ".join(map(str, sorted(others)))
+            return f"rank {sender} sends to ranks {listed}: in a ring each sends to one neighbour"
+    return None
 
 
 def slow(got: RanCollective, rounds: int, size: int) -> str | None:

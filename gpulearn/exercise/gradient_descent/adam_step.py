@@ -9,7 +9,17 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.gradient_descent import descents
 from gpulearn.optim.optimizers import adam_step
 
-__all__ = ["COUNT", "DIVISOR", "EXERCISE", "FORMULA", "MEAN", "RETURNED", "SQUARE", "V_HAT"]
+__all__ = [
+    "COUNT",
+    "DIVISOR",
+    "EXERCISE",
+    "FORMULA",
+    "MEAN",
+    "RETURNED",
+    "SQUARE",
+    "THIRD",
+    "V_HAT",
+]
 
 answers = Answers(adam_step)
 
@@ -22,6 +32,7 @@ V_HAT = "v / (1 - beta2**t)"
 DIVISOR = "(np.sqrt(v_hat) + epsilon)"
 STEP = f"lr * m_hat / {DIVISOR}"
 RETURNED = ", (t, m, v)"
+THIRD = (3, np.array([0.3, -0.1]), np.array([0.02, 0.01]))  # what three steps have left
 
 
 def cases() -> list[Case]:
@@ -36,6 +47,9 @@ def cases() -> list[Case]:
         descents.descent("a slope of zero", (2,), seed=5, rates=[0.3] * 3, zero=True),
         descents.descent("a rate that changes", (2,), seed=6, rates=[0.5, 0.05, 2.0, 0.1]),
         descents.descent("float32 parameters", (3,), seed=7, rates=[0.2] * 3, dtype=np.float32),
+        descents.descent(
+            "a walk that goes on from its third step", (2,), seed=8, rates=[0.2] * 2, state=THIRD
+        ),
     ]
 
 
@@ -96,11 +110,30 @@ FORMULA = (
     ({"+ epsilon": "- epsilon"}, "ε is subtracted: add it, so that the divisor is never zero."),
     (
         {"beta1**t": "beta1 ** (t - 1)", "beta2**t": "beta2 ** (t - 1)"},
-        "all parameters are nan after the first step. Either a correction is 0 there: t is still 0 "
-        "(add 1 to t before the corrections), or base and power are swapped (take beta1**t). Or "
-        "the root is taken of a number below zero: v / (1 − beta2**t) needs its brackets.",
+        "the power is one too low, which in the first step leaves 1 − 1 to divide by: add 1 to t "
+        "before the corrections.",
+    ),
+    (
+        {f"    {COUNT}\n": ""},
+        "t is never counted, and in the first step the corrections are 0: add 1 to t in each step, "
+        "before the corrections.",
+    ),
+    (
+        {M_HAT: "m / (1 - t**beta1)", V_HAT: "v / (1 - t**beta2)"},
+        "all parameters are nan: either base and power are swapped (take beta1**t), or the root is "
+        "taken of a number below zero: v / (1 − beta2**t) needs its brackets.",
+    ),
+    (
+        {M_HAT: "m / 1 - beta1**t", V_HAT: "v / 1 - beta2**t"},
+        "all parameters are nan: either base and power are swapped (take beta1**t), or the root is "
+        "taken of a number below zero: v / (1 − beta2**t) needs its brackets.",
     ),
     ({COUNT: "t = t + 2"}, "the first step is counted as t = 2: add 1 to t once."),
+    (
+        {"beta1**t": "beta1 ** (t + 1)", "beta2**t": "beta2 ** (t + 1)"},
+        "the corrections take a power that is one too high: the first step is t = 1, and takes "
+        "1 − beta.",
+    ),
     (
         {"beta1**t": "beta1 * t", "beta2**t": "beta2 * t"},
         "the corrections multiply by t: take the power, beta**t.",
@@ -236,15 +269,34 @@ answers.edit(
     elsewhere={},
 )
 
-answers.variant(
+answers.edit(
+    {
+        "(0, 0.0, 0.0)": "(1, 0.0, 0.0)",
+        f"    {COUNT}\n": "",
+        RETURNED: ", (t + 1, m, v)",
+    },
+    "t is that of the next step: it counts the steps that are made, so that 1 comes back from the "
+    "first. Add 1 to it before the corrections.",
+)
+answers.edit(
     {
         "t, m, v = (0, 0.0, 0.0) if state is None else state": (
             "memory = state or {'t': 0, 'm': np.zeros_like(theta), 'v': np.zeros_like(theta)}\n"
             "    t, m, v = memory['t'], memory['m'], memory['v']"
         ),
+        RETURNED: ", {'t': t, 'm': m, 'v': v}",
+    },
+    "the state is kept in another form: it is the tuple (t, m, v), when it comes and when it goes.",
+)
+answers.edit(
+    {"(0, 0.0, 0.0)": "(1, 0.0, 0.0)"},
+    "the first step is counted as t = 2: t begins at 0, and 1 is added to it in each step.",
+)
+
+answers.variant(
+    {
         MEAN: "m + (1 - beta1) * (gradient - m)",
         SQUARE: "v + (1 - beta2) * (gradient * gradient - v)",
-        RETURNED: ", {'t': t, 'm': m, 'v': v}",
     }
 )
 answers.variant(  # as torch does

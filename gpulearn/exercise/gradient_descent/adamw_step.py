@@ -14,6 +14,7 @@ from gpulearn.exercise.gradient_descent.adam_step import (
     MEAN,
     RETURNED,
     SQUARE,
+    THIRD,
     V_HAT,
 )
 from gpulearn.optim.optimizers import adamw_step
@@ -53,6 +54,9 @@ def cases() -> list[Case]:
         ),
         descents.descent(
             "float32 parameters", (3,), seed=7, rates=[0.2] * 3, dtype=np.float32, weight_decay=0.1
+        ),
+        descents.descent(
+            "a walk that goes on from its third step", (2,), seed=9, rates=[0.2] * 2, state=THIRD
         ),
     ]
 

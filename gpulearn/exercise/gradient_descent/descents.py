@@ -26,6 +26,7 @@ def descent(
     size: float = 1.0,
     dtype: type = np.float64,
     zero: bool = False,
+    state: Any = None,
     **options: float,
 ) -> Case:
     """A start and the gradients of the steps that follow, one for each rate.
@@ -38,6 +39,7 @@ def descent(
         size: how large the gradients are, about.
         dtype: of parameters and gradients.
         zero: whether the first parameter never has a slope.
+        state: what the steps before these have left, in the form that the task gives it.
         options: more arguments of the step function.
     """
     rng = np.random.default_rng(seed)
@@ -45,7 +47,7 @@ def descent(
     gradients: Array = (size * rng.normal(size=(len(rates), *shape))).astype(dtype)
     if zero:
         gradients[:, 0] = 0.0
-    return Case(label, (theta, gradients, tuple(rates), options))
+    return Case(label, (theta, gradients, tuple(rates), options, state))
 
 
 def run(answer: Callable[..., Any], case: Case) -> list[Any]:
@@ -57,8 +59,8 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
     Raises:
         Refused: a step returns no pair, or changes what it was given.
     """
-    theta, gradients, rates, options = case.args
-    state, path = None, []
+    theta, gradients, rates, options, *begun = case.args
+    state, path = begun[0] if begun else None, []
     with np.errstate(all="ignore"):
         for gradient, lr in zip(gradients, rates, strict=True):
             given = {"theta": theta, "gradient": gradient.copy(), "state": state}

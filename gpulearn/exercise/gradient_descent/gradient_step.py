@@ -33,22 +33,23 @@ def cases() -> list[Case]:
         descents.descent("a slope of zero", (2,), seed=4, rates=[0.3] * 2, zero=True),
         descents.descent("steep slopes", (4,), seed=5, rates=[0.01] * 3, size=1e3),
         descents.descent("float32 parameters", (3,), seed=6, rates=[0.2] * 2, dtype=np.float32),
+        descents.descent("a state of its own", (2,), seed=8, rates=[0.3] * 2, state=4),
     ]
 
 
 def run(answer: Callable[..., Any], case: Case) -> list[Any]:
-    """Make the steps; this method has nothing to remember, so the state stays None.
+    """Make the steps; this method has nothing to remember, so the state stays as it is.
 
     Raises:
         Refused: as in `descents.run`, or another state comes back than went in.
     """
 
     @functools.wraps(answer)
-    def watched(*given: Any, **options: Any) -> Any:
-        made = answer(*given, **options)
+    def watched(theta: Any, gradient: Any, state: Any, **options: Any) -> Any:
+        made = answer(theta, gradient, state, **options)
         if isinstance(made, tuple | list) and len(made) == 2:
-            theta, state = made
-            if state is not None and isinstance(theta, np.ndarray):
+            new, back = made
+            if back is not state and isinstance(new, np.ndarray):
                 raise Refused(ANOTHER_STATE)
         return made
 
@@ -113,6 +114,11 @@ answers.edit(
     "state as it is.",
 )
 answers.edit(
+    {BOTH: f"{NEW}, None"},
+    "None comes back as state, whatever came in: this method remembers nothing, so return state "
+    "as it is.",
+)
+answers.edit(
     {"return theta": "return np.array(theta, dtype=float)"},
     "float32 parameters come back as float64, twice the bytes: keep their dtype.",
 )
@@ -125,10 +131,10 @@ def entry_by_entry(theta: Any, gradient: Any, state: Any, lr: float) -> Any:
     new = np.empty_like(theta)
     for i in np.ndindex(theta.shape):
         new[i] = theta[i] - lr * gradient[i]
-    return new, None
+    return new, state
 
 
-answers.variant({BOTH: "theta + lr * (-gradient), None"})
+answers.variant({BOTH: "theta + lr * (-gradient), state"})
 
 
 EXERCISE = Exercise(

@@ -26,6 +26,13 @@ def cases() -> list[Case]:
         descents.descent("a momentum of 0.99", (2, 1, 2), seed=6, rates=[0.2] * 4, momentum=0.99),
         descents.descent("steep slopes", (3,), seed=7, rates=[0.01] * 4, size=1e4),
         descents.descent("float32 parameters", (3,), seed=5, rates=[0.2] * 3, dtype=np.float32),
+        descents.descent(
+            "a walk that goes on from a velocity",
+            (2,),
+            seed=8,
+            rates=[0.2] * 2,
+            state=np.array([1.5, -0.5]),
+        ),
     ]
 
 
@@ -36,6 +43,11 @@ answers.edit(
 )
 answers.edit(
     {RETURNED: ", None"},
+    "the state that comes back is None: return the new velocity, which the next step takes from "
+    "state.",
+)
+answers.edit(
+    {VELOCITY: "gradient"},
     "that is plain gradient descent: the old velocity has no part in the step. Take it from state, "
     "put the gradient in, step along the new velocity, and return that.",
 )
@@ -78,6 +90,16 @@ answers.edit(
     "u collects gradients, and the rate multiplies u.",
 )
 answers.edit(
+    {VELOCITY: "momentum * velocity - lr * gradient", f"- {STEP}": "+ velocity"},
+    "the rate is part of the velocity, so that old steps keep their old rate when it changes: "
+    "u collects gradients, and the rate multiplies u.",
+)
+answers.edit(
+    {RETURNED: ", 0.0 if state is None else state"},
+    "the velocity that comes back is the old one, to which nothing is ever added: return the new "
+    "one.",
+)
+answers.edit(
     {"momentum * ": "0.9 * "},
     "0.9 of the velocity is kept, whatever momentum says: use the argument.",
 )
@@ -109,6 +131,19 @@ answers.edit(
 )
 answers.edit(
     {RETURNED: ""}, "that returns theta alone: the velocity must come back for the next step."
+)
+answers.edit(
+    {VELOCITY: "momentum * velocity - gradient", "- lr": "+ lr"},
+    "the velocity points downhill, so what is returned is −u: the gradient is added to u, as in "
+    "the formula, and lr · u is subtracted from theta.",
+)
+answers.edit(
+    {
+        "velocity = 0.0 if state is None else state": "(velocity,) = state or (0 * theta,)",
+        RETURNED: ", (velocity,)",
+    },
+    "the velocity is packed up, and state is the velocity itself, an array: take it and return it "
+    "as it is.",
 )
 answers.edit(
     {"0.0": "np.zeros(theta.shape)"},
@@ -147,12 +182,11 @@ answers.edit(
 )
 
 answers.variant({"0.0": "np.zeros_like(theta)"})
-answers.variant({VELOCITY: "momentum * velocity - gradient", "- lr": "+ lr"})
 answers.variant(
     {
         "state=None, *, lr": "state, lr",
-        "velocity = 0.0 if state is None else state": "(velocity,) = state or (0 * theta,)",
-        RETURNED: ", (velocity,)",
+        VELOCITY: "gradient + velocity * momentum",
+        STEP: "velocity * lr",
     }
 )
 

@@ -27,8 +27,12 @@ answers = Answers(accumulate_gradients)
 def cases() -> list[Case]:
     """Parts that come out even, a smaller last one, one part, single images, long gradients."""
     sizes = ((10, 4), (12, 4), (5, 8), (6, 6), (7, 1), (9, 5))
-    cases = [Case(f"{n} images in parts of {part}", (n, part, 1.0)) for n, part in sizes]
-    return [*cases, Case("8 images of large numbers in parts of 3", (8, 3, 100.0))]
+    cases = [Case(f"{n} images in parts of {part}", (n, part, 1.0, 0.0)) for n, part in sizes]
+    return [
+        *cases,
+        Case("8 images of large numbers in parts of 3", (8, 3, 100.0, 0.0)),
+        Case("8 images in parts of 3, where gradients stand already", (8, 3, 1.0, 0.5)),
+    ]
 
 
 class Counted:
@@ -68,12 +72,15 @@ class Watched:
 
 def run(answer: Answer, case: Case) -> Seen:
     """Accumulate once, and look at the gradients, the parts, the loss and the parameters."""
-    count, part, size = case.args
+    count, part, size, standing = case.args
     with apart(count):
         model = network()
         images = size * torch.rand(count, 12, dtype=torch.float64)
         labels = torch.randint(4, (count,))
         before = flat(model.parameters())
+        if standing:
+            for p in model.parameters():
+                p.grad = torch.full_like(p, standing)
         watched = Watched(model)
         with watched.keeping():
             returned = number(answer(model, images, labels, part))
@@ -227,17 +234,23 @@ i in range(0, len(labels), micro_batch):
     }
 )
 answers.variant({SPLIT: "images.split(1), labels.split(1)"})
-answers.variant(
-    {
-        "    mean =": "    model.zero_grad()\n    mean =",
-        "wanted)\n": 'wanted, reduction="sum")\n',
-        WEIGHS: "",
-        "loss.item()": "loss.detach()",
-        "    return mean": """\
+SCALED_AT_THE_END = {
+    "wanted)\n": 'wanted, reduction="sum")\n',
+    WEIGHS: "",
+    "loss.item()": "loss.detach()",
+    "    return mean": """\
     for p in model.parameters():
         p.grad /= len(labels)
     return mean / len(labels)""",
-    }
+}
+answers.edit(
+    {"    mean =": "    model.zero_grad()\n    mean ="},
+    "it clears gradients that stood there: add to them; whoever calls clears them.",
+)
+answers.edit(
+    SCALED_AT_THE_END,
+    "it divides all that stands in .grad in the end, what stood there before as well: weigh each "
+    "part's loss before backward.",
 )
 
 

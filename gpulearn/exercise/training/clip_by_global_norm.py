@@ -188,8 +188,8 @@ answers.edit(
 )
 answers.edit(
     {TOO_LONG: "norm > max_norm"},
-    "where the norm is inf, max_norm / inf is 0, and 0 · inf is no number: leave all gradients as "
-    "they are where the norm is not finite.",
+    "max_norm divided by a norm of inf or nan is 0 or no number, and so is what it multiplies: "
+    "leave all gradients as they are where the norm is not finite.",
 )
 answers.edit(
     {TOO_LONG: "not norm <= max_norm"},

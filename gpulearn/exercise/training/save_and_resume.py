@@ -192,6 +192,10 @@ REMOVED = (
     "one is there: a kill between the two loses all steps. Path.replace puts the new one in the "
     "old one's place at once."
 )
+BESIDE = (
+    "it goes on to the same bits, but after a kill that comes while it saves it does not take the "
+    "whole checkpoint that is at `path`: load that one, and let what lies beside it be."
+)
 
 
 @contextlib.contextmanager
@@ -239,9 +243,12 @@ def losing(answer: Answer) -> str | None:
         path = Path(folder) / "run.pt"
         with killed_in_save(3):
             after(answer, path, 4, number=0)
-        there = path.exists()
+        there, readable = path.exists(), False
+        with contextlib.suppress(Exception):
+            torch.load(path, weights_only=True)
+            readable = True
         if not (after(answer, path, 4, number=1) == undisturbed_after(4)).all():
-            return WHOLE if there else REMOVED
+            return BESIDE if readable else WHOLE if there else REMOVED
     with apart(0), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.pt"
         files: list[int] = []
@@ -484,6 +491,15 @@ answers.variant(
 
 
 answers.edit({SAVES: '        torch.save(saved | {"done": done}, path)'}, WHOLE)
+answers.edit(
+    {
+        "    if path.exists():\n        saved = torch.load(path,": (
+            "    new = path.with_suffix('.new')\n    if new.exists() or path.exists():\n"
+            "        saved = torch.load(new if new.exists() else path,"
+        )
+    },
+    BESIDE,
+)
 answers.edit({SAVES: "        path.unlink(missing_ok=True)\n" + SAVES}, REMOVED)
 
 
