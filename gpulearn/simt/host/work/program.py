@@ -15,6 +15,8 @@ __all__ = ["HostProgram"]
 class HostProgram:
     """A program in Python with `cuda`; one in another language overrides what differs."""
 
+    at_once = True  # what nothing comes before is carried out when it is asked for
+
     def place(self) -> Place:
         """The line that asks for something."""
         return place()

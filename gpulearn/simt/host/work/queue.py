@@ -89,7 +89,7 @@ class WorkQueue:
 
     def direct(self, stream: Any) -> bool:
         """Whether work on a stream may be carried out at once: nothing waits, nobody records."""
-        if self._unseen or self.host.records():
+        if self._unseen or self.host.records() or not self.host.at_once:
             return False
         return (type(stream) is int and stream == 0) or number_of(stream) == DEFAULT
 

@@ -21,6 +21,10 @@ from gpulearn.simt.host.work.ranges import Access, conflict
 __all__ = ["Racer", "Told", "changed", "freed", "race"]
 
 KIND = "stream-race"
+WORDS = {
+    "copy-in": "the copy to the device", "copy-out": "the copy to the host", "set": "the memset",
+    "allocate": "the allocation", "free": "the freeing",
+}  # fmt: skip
 
 
 class Racer(Protocol):
@@ -54,10 +58,9 @@ def _named(operation: StreamOperation, access: Access) -> str:
 
 
 def _what(operation: StreamOperation) -> str:
-    copies = {"copy-in": "the copy to the device", "copy-out": "the copy to the host"}
     if operation.kind == "kernel":
         return operation.name
-    return copies.get(operation.kind, "the copy on the device")
+    return WORDS.get(operation.kind, "the copy on the device")
 
 
 def _host_name(racer: Racer) -> str:
