@@ -21,6 +21,7 @@ from gpulearn.simt.host.work.order import DEFAULT, PER_THREAD
 from gpulearn.simt.host.work.places import Place
 from gpulearn.simt.host.work.program import HostProgram
 from gpulearn.simt.host.work.queue import WorkQueue
+from gpulearn.simt.host.work.ranges import Access
 
 __all__ = ["Answer", "CudaStream", "State"]
 
@@ -77,6 +78,11 @@ class _CudaHost(HostProgram):
 
     def records(self) -> list[WorkRecord]:
         return []
+
+    def name_of(self, access: Access) -> str:
+        blocks = self._state.memory.blocks.values()
+        found = next((b for b in blocks if b.allocation is access.memory), None)
+        return (found and found.variable) or access.name
 
     def order(self, first: str, second: str) -> str:
         first, second = _handle(first), _handle(second)

@@ -223,7 +223,7 @@ struct Ask {
         bool always = !strcmp(request.name, "fault") || !strcmp(request.name, "last_error") ||
                       !strcmp(request.name, "callback_end");
         if (inside && !always) {
-            strcpy(request.name, "inside");
+            strncpy(request.name, "inside", sizeof request.name);
             request.size = 0;
         }
         while (__atomic_test_and_set(&lock, __ATOMIC_ACQUIRE)) {}

@@ -8,6 +8,7 @@ from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.host.settings import listeners
 from gpulearn.simt.host.work.operations import WorkRecord, recording
 from gpulearn.simt.host.work.places import Place, place
+from gpulearn.simt.host.work.ranges import Access
 
 __all__ = ["HostProgram"]
 
@@ -24,6 +25,10 @@ class HostProgram:
     def records(self) -> list[WorkRecord]:
         """Who writes down what it asks for."""
         return recording()
+
+    def name_of(self, access: Access) -> str:
+        """What it calls the memory that a kernel touches; else the kernel's name for it."""
+        return access.name
 
     def order(self, first: str, second: str) -> str:
         """What it calls to let one stream wait for an event on another."""

@@ -42,12 +42,13 @@ def race(one: Racer, other: Racer, host: HostProgram) -> Finding | None:
         return None
     first, second = found
     ours, theirs = one.operation, other.operation
-    array = _named(ours, first) or _named(theirs, second) or first.name or second.name
+    array = _named(ours, first) or _named(theirs, second) or host.name_of(first) or second.name
+    early, late = ours.stream_name, theirs.stream_name
     message = (
-        f"{_what(theirs)} on {theirs.stream_name} {second.verb} {array or 'an array'}, which "
-        f"{_what(ours)} of line {ours.line} on {ours.stream_name} {first.verb}, and nothing says "
-        f"which comes first: record an event on {ours.stream_name} after line {ours.line} and let "
-        f"{theirs.stream_name} wait for it, {host.order(ours.stream_name, theirs.stream_name)}"
+        f"{_what(theirs)} on {late} {_does(theirs, second)} {array or 'an array'}, which "
+        f"{_what(ours)} of line {ours.line} on {early} {_does(ours, first)}, and nothing says "
+        f"which comes first: record an event on {early} after line {ours.line} and let {late} "
+        f"wait for it, {host.order(early, late)}"
     )
     return Finding(KIND, theirs.line, message, array=array or None, other_line=ours.line)
 
@@ -61,6 +62,10 @@ def _what(operation: StreamOperation) -> str:
     if operation.kind == "kernel":
         return operation.name
     return WORDS.get(operation.kind, "the copy on the device")
+
+
+def _does(operation: StreamOperation, access: Access) -> str:
+    return {"allocate": "makes", "free": "frees"}.get(operation.kind, access.verb)
 
 
 def _host_name(racer: Racer) -> str:
