@@ -15,7 +15,7 @@ from gpulearn.ptx.flow import END
 from gpulearn.ptx.lanes import WarpOperations
 from gpulearn.ptx.program import PtxProgram
 from gpulearn.ptx.translate import Block, Code
-from gpulearn.ptx.ways import go_on, leaf, on_top, same, take_turns, wait
+from gpulearn.ptx.ways import go_ahead, go_on, leaf, on_top, same, take_turns, wait
 from gpulearn.simt.core.masks import EMPTY, Leavers, Mask, split, union
 from gpulearn.simt.core.memory import Allocation
 from gpulearn.simt.core.source import LINE_BITS
@@ -110,7 +110,7 @@ class PtxMachine(WarpOperations):
             top = stack[-1]
             at, meet, mask, known = top[:4]
             if at < END:
-                self._let_others_go_on(stack)
+                self._let_others_go_on(stack, code)
                 continue
             if at in (meet, END):
                 stack.pop()
@@ -174,11 +174,13 @@ class PtxMachine(WarpOperations):
         elif chosen[0] not in self.came:
             go_on(stack, chosen[0])
 
-    def _let_others_go_on(self, stack: list[list[Any]]) -> None:
+    def _let_others_go_on(self, stack: list[list[Any]], code: Code) -> None:
         """The uppermost way waits at a barrier: another one takes its place."""
         other = leaf(stack)
         if other is not None:
             on_top(stack, other)
+            return
+        if go_ahead(stack, code.graph.meets, self.spread):
             return
         number, (came, waited) = next((n, both) for n, both in self.came.items() if both[1].any())
         who = self.who(waited)

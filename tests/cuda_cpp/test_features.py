@@ -298,12 +298,16 @@ def test_a_named_barrier_orders_only_those_who_come(come: str) -> None:
 
 @pytest.mark.parametrize(("come", "races"), [
     ("if (t < 32) sync(1, 64); else sync(1, 64);", False),
+    ("if (t < 32) sync(1, 64); if (t >= 32) sync(1, 64);", False),
+    ("if (t < 32) sync(1, 64); __syncwarp(); if (t >= 32) sync(1, 64); __syncthreads();", False),
+    ("if (t >= 32) sync(1, 64); if (t < 32) { if (n) s[t] = t; sync(1, 64); }", False),
+    ("for (int i = 0; i < 2; ++i) { if (t < 32) sync(1, 64); if (t >= 32) sync(1, 64); }", False),
     ("if (t < 32) arrive(1, 64); __syncwarp(); if (t >= 32) sync(1, 64);", True)])  # fmt: skip
 def test_who_only_arrives_learns_nothing(come: str, races: bool) -> None:
     source = (
         NAMED
         + f"""
-    __global__ void k(int* y) {{
+    __global__ void k(int n, int* y) {{
         __shared__ int s[64];
         int t = threadIdx.x;
         s[t] = t;
@@ -311,7 +315,7 @@ def test_who_only_arrives_learns_nothing(come: str, races: bool) -> None:
         if (t < 32) y[t] = s[t + 32];
     }}"""
     )
-    found = findings(carried_out(source, np.zeros(32, np.int32)))
+    found = findings(carried_out(source, 1, np.zeros(32, np.int32)))
     assert [("race on s[" in f) for f in found] == [True] * races
 
 
