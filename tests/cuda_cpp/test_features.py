@@ -213,6 +213,42 @@ def test_reads_and_writes_beside_atomics_that_are_a_race(body: str) -> None:
     assert any("on y[0]" in f.message for f in found)
 
 
+STRONG = """
+__device__ void put(int* y, int v) { asm volatile("st.relaxed.WHERE.global.s32 [%0], %1;" :: "l"(y),
+    "r"(v) : "memory"); }
+__device__ int got(int* y) { int v; asm volatile("ld.relaxed.WHERE.global.s32 %0, [%1];" : "=r"(v)
+    : "l"(y) : "memory"); return v; }
+"""
+
+
+@pytest.mark.parametrize(("where", "grid", "body", "races"), [
+    ("gpu", 4, "if (t == 40) put(y, 1); else if (got(y) > 9) put(y + 1, 1);", False),
+    ("sys", 4, "put(y, t);", False),
+    ("sys", 4, "put(y, t); atomicMax(y, 70);", False),
+    ("cta", 4, "put(y, t);", True),  # in another block nobody knows of it
+    ("cta", 1, "put(y, t);", False),
+    ("gpu", 4, "if (t == 40) put(y, 1); else if (y[0] > 9) y[1] = 1;", True),  # a plain read
+    ("gpu", 4, "put(y, t); if (t == 3) y[0] = 7;", True),  # a plain write
+    ("gpu", 4, "*(volatile int*)y = t;", False),
+    ("gpu", 4, "if (t == 40) *(volatile int*)y = 1; else if (*(volatile int*)y > 9) y[1] = 1;",
+     False),
+    ("gpu", 4, "y[0] = t;", True),
+    # a flag tells of what was written before it, where fences stand on both sides
+    ("gpu", 2, "if (t == 0) { if (blockIdx.x == 0) { y[1] = 5; __threadfence(); put(y, 1); }"
+     "else if (got(y)) { __threadfence(); y[2] = y[1]; } }", False),
+    ("gpu", 2, "if (t == 0) { if (blockIdx.x == 0) { y[1] = 5; put(y, 1); }"
+     "else if (got(y)) { __threadfence(); y[2] = y[1]; } }", True),
+])  # fmt: skip
+def test_strong_operations_race_with_plain_ones_only(
+    where: str, grid: int, body: str, races: bool
+) -> None:
+    source = STRONG.replace("WHERE", where)
+    source += f"__global__ void k(int* y) {{ int t = threadIdx.x; {body} }}"
+    found = findings(carried_out(source, np.zeros(3, np.int32), grid=grid))
+    assert bool(found) == races
+    assert all("race on y[" in one for one in found)
+
+
 def test_a_pointer_to_a_function_is_refused_by_its_name() -> None:
     functions = """typedef float (*Function)(float);
     __device__ __noinline__ float half(float v) { return v / 2; }
