@@ -26,7 +26,7 @@ __all__ = ["PtxMachine"]
 Triple = tuple[int, int, int]
 Lanes = Any
 DEPTH = 64  # functions inside functions
-LOOK = 512  # turns of loops between two that are watched
+LOOK, FIRST_LOOK = 512, 16  # turns of loops between two that are watched, and before the first
 
 
 class PtxMachine(WarpOperations):
@@ -44,6 +44,7 @@ class PtxMachine(WarpOperations):
         self.codes: dict[str, Code] = {}
         self.registers: dict[str, Lanes] = {}  # special ones
         self.came = {}
+        self.asked = 0  # for the time
         self.turns = 0  # of loops
         self.sample: tuple[Any, ...] = ()  # where a turn began, and with what
 
@@ -193,7 +194,8 @@ class PtxMachine(WarpOperations):
     def _turn(self, at: int, depth: int, registers: list[Any]) -> None:
         """Counts a turn of a loop, and now and then asks whether one changes anything."""
         self.turns += 1
-        if self.turns % LOOK == 0:
+        doubled = self.turns >= FIRST_LOOK and not self.turns & (self.turns - 1)
+        if doubled or self.turns % LOOK == 0:
             self.watching = True  # from now on, only changes count
             self.sample = at, depth, registers, list(registers), self.mask, self.written
         elif self.watching and self.sample[:2] == (at, depth) and self.sample[2] is registers:
@@ -298,9 +300,9 @@ class PtxMachine(WarpOperations):
     def special(self, name: str) -> Lanes:
         """A special register, as uint32 or uint64."""
         if name.startswith(("%clock", "%globaltimer")):
-            return np.full(
-                (1, 1), self.steps, np.uint64 if "64" in name or "timer" in name else np.uint32
-            )
+            self.asked += 1  # two questions in one block have two answers
+            wide = "64" in name or "timer" in name
+            return np.full((1, 1), self.steps + self.asked, np.uint64 if wide else np.uint32)
         found = self.registers.get(name)
         if found is None:
             found = self.registers[name] = self._made_special(name)

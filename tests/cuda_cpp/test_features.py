@@ -249,6 +249,25 @@ def test_strong_operations_race_with_plain_ones_only(
     assert all("race on y[" in one for one in found)
 
 
+def test_a_loop_in_which_nothing_changes_ends_after_a_few_turns() -> None:
+    source = "__global__ void k(int n, int* y) { for (int t = threadIdx.x; t < n;) y[t] = 1; }"
+    report = carried_out(source, 32, np.zeros(32, np.int32), block=32)
+    assert [f.kind for f in report.findings if f.severity == "error"] == ["no-progress"]
+    assert report.totals.global_store_requests < 64  # one in each turn
+
+
+def test_the_clock_goes_on_within_a_line() -> None:
+    y = np.zeros(2, np.int64)
+    source = """__global__ void k(long long* y) {
+        long long from = clock64(), to = clock64();
+        y[0] = to - from;
+        y[1] = clock() - clock();
+    }"""
+    assert findings(carried_out(source, y, block=1)) == []
+    assert y[0] > 0
+    assert y[1] != 0
+
+
 def test_a_pointer_to_a_function_is_refused_by_its_name() -> None:
     functions = """typedef float (*Function)(float);
     __device__ __noinline__ float half(float v) { return v / 2; }
