@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from gpulearn.ptx.memory import LOCAL_BITS
-from gpulearn.ptx.parse import Array, Function, Instruction, Module, is_register, not_covered, parse
+from gpulearn.ptx.parse import (
+    Array,
+    Function,
+    Instruction,
+    Module,
+    function_address,
+    is_register,
+    not_covered,
+    parse,
+)
 from gpulearn.ptx.translate import Code, translated
 from gpulearn.simt.core.memory import Allocation, View
 from gpulearn.simt.core.source import LINE_BITS, Listing
@@ -97,17 +106,19 @@ class PtxProgram:
         ]
 
     def _reached(self) -> list[Function]:
-        """The kernel, and the functions that it calls."""
+        """The kernel, and the functions that it calls; all of them, if it calls by address."""
         found, waiting = {self.function.name: self.function}, [self.function]
         while waiting:
             for i in waiting.pop().instructions:
                 if i.op[0] != "call":
                     continue
-                for operand in i.operands:
-                    function = self.module.functions.get(operand)
-                    if function is not None and operand not in found:
-                        found[operand] = function
-                        waiting.append(function)
+                named = [o for o in i.operands if o in self.module.functions]
+                if any(o.startswith("%") for o in i.operands):
+                    named += [f.name for f in self.module.functions.values() if not f.entry]
+                for name in named:
+                    if name not in found:
+                        found[name] = self.module.functions[name]
+                        waiting.append(found[name])
         return list(found.values())
 
     def _arrays(self) -> list[Array]:
@@ -148,10 +159,12 @@ class PtxProgram:
         return found
 
     def symbol(self, name: str) -> int | None:
-        """The address of a variable of the program."""
+        """The address of a variable or a function of the program."""
         number = self._numbers.get(name)
         if number is not None:
             return number << LOCAL_BITS
+        if name in self.module.functions:
+            return function_address(name)
         allocation = self.memory.allocations.get(name)
         return None if allocation is None else allocation.address
 

@@ -558,7 +558,8 @@ class _Translator:
         results = names(parts.pop(0).strip("()")) if parts[0].startswith("(") else []
         function = parts.pop(0)
         given = names(parts[0].strip("()")) if parts else []
-        self._emit(f"m.call({function!r}, {results!r}, {[g for g in given if g]!r})")
+        what = self.read(function, "s64") if function.startswith("%") else repr(function)
+        self._emit(f"m.call({what}, {results!r}, {[g.strip() for g in given if g]!r})")
 
     def _do_atom(self, i: Instruction) -> None:
         self._atomic(i, i.operands[0], i.operands[1:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 
 import gpulearn as gl
 from gpulearn.cuda_cpp import cpp
-from gpulearn.errors import KernelError
 from gpulearn.simt.report.report import Report
 
 pytestmark = pytest.mark.usefixtures("_nvrtc")
@@ -268,22 +266,67 @@ def test_the_clock_goes_on_within_a_line() -> None:
     assert y[1] != 0
 
 
-def test_a_pointer_to_a_function_is_refused_by_its_name() -> None:
-    functions = """typedef float (*Function)(float);
-    __device__ __noinline__ float half(float v) { return v / 2; }
-    __device__ __noinline__ float twice(float v) { return v * 2; }
-    """
-    chosen = """__global__ void k(float* y) {
-        Function f = y[threadIdx.x] > 0 ? half : twice;
-        y[threadIdx.x] = f(y[threadIdx.x]);
+FUNCTIONS = """
+typedef float (*Function)(float);
+__device__ __noinline__ float half(float v) { return v / 2; }
+__device__ __noinline__ float twice(float v) { return v * 2; }
+__device__ Function table[] = {half, twice, nullptr};
+struct Shape { __device__ virtual float area(float scale) const = 0; };
+struct Square : Shape {
+    float a;
+    __device__ Square(float a) : a(a) {}
+    __device__ float area(float scale) const override { return scale * a * a; }
+};
+struct Right : Square {
+    float b;
+    __device__ Right(float a, float b) : Square(a), b(b) {}
+    __device__ float area(float scale) const override { return scale * a * b; }
+};
+"""
+
+
+def test_each_thread_calls_the_function_that_it_has_the_address_of() -> None:
+    source = (
+        FUNCTIONS
+        + """__global__ void k(float* y) {
+        int t = threadIdx.x;
+        Function f = t % 3 ? half : twice;
+        if (t < 40) y[t] = f(y[t]) + table[t / 20](3.0f);
+        Square square(t);
+        Right right(t, 2.0f);
+        const Shape* shape = t % 2 ? (const Shape*)&square : (const Shape*)&right;
+        y[t] += shape->area(10.0f);
     }"""
-    report = carried_out(functions + chosen, np.zeros(64, np.float32))
-    assert [f.kind for f in report.findings if f.severity == "error"] == ["unsupported"]
-    assert re.search(r"line 5: .* does not carry out a pointer to (half|twice)", str(report))
-    table = """__device__ Function table[] = {half, twice};
-    __global__ void k(float* y) { y[0] = table[threadIdx.x % 2](y[0]); }"""
-    with pytest.raises(KernelError, match="a pointer to half in a global variable"):
-        cpp(functions + table)
+    )
+    y = np.arange(64, dtype=np.float32)
+    t = np.arange(64)
+    assert findings(carried_out(source, y, block=64, grid=1)) == []
+    wanted = t.astype(float)
+    wanted[:40] = np.where(t % 3, t / 2, t * 2)[:40] + np.where(t[:40] < 20, 1.5, 6.0)
+    assert np.array_equal(y, wanted + 10 * np.where(t % 2, t * t, 2 * t))
+
+
+def test_a_call_of_no_function_is_named_and_so_is_a_mistake_inside_of_one() -> None:
+    null = (
+        FUNCTIONS
+        + """__global__ void k(float* y) {
+        int t = threadIdx.x;
+        y[t] = table[t / 31](y[t]);
+    }"""
+    )
+    [found] = findings(carried_out(null, np.zeros(64, np.float32)))
+    assert "thread 62 of block 0 calls a null pointer" in found
+    wild = null.replace("table[t / 31]", "((Function)(y + t))")
+    [found] = findings(carried_out(wild, np.zeros(64, np.float32)))
+    assert "where no such function is" in found
+    inside = """typedef void (*Step)(int*);
+    __device__ __noinline__ void one(int* y) { y[threadIdx.x] = 1; }
+    __device__ __noinline__ void far(int* y) {
+        y[64] = 1;
+    }
+    __global__ void k(int* y) { Step f = threadIdx.x < 50 ? one : far; f(y); }"""
+    [found] = findings(carried_out(inside, np.zeros(64, np.int32)))
+    assert found.startswith("line 4: thread 50 of block 0 accesses y[64], out of bounds")
 
 
 NAMED = """
