@@ -78,7 +78,8 @@ class PreparedPtx(Prepared):
 
     def arrays(self) -> list[tuple[str, View, bool]]:
         """Name, array, whether the kernel may write it."""
-        return arrays_of(self._program, self._values)
+        constants = [(view.name, view, False) for view in self._program.constants]
+        return [*arrays_of(self._program, self._values), *constants]
 
     def run(self, further: Sequence[Observer]) -> LaunchResult:
         """Carries the kernel out.

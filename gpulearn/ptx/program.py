@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -99,10 +100,19 @@ class PtxProgram:
     @property
     def captured(self) -> list[View]:
         """The global variables that the kernel may write."""
+        return self._variables("global")
+
+    @property
+    def constants(self) -> list[View]:
+        """The variables in constant memory that the kernel names, which a copy may write."""
+        named = self._named
+        return [view for view in self._variables("const") if view.name in named]
+
+    def _variables(self, space: str) -> list[View]:
         return [
             View(a, np.dtype(np.uint8), (len(a.data),), (1,), 0, name)
             for name, a in (self.memory.allocations | self.reached).items()
-            if a.space == "global"
+            if a.space == space
         ]
 
     def _reached(self) -> list[Function]:
@@ -121,10 +131,15 @@ class PtxProgram:
                         waiting.append(found[name])
         return list(found.values())
 
+    @cached_property
+    def _named(self) -> set[str]:
+        """The words in operands."""
+        used = " ".join(o for f in self.used for i in f.instructions for o in i.operands)
+        return set(re.findall(r"[\w$]+", used))
+
     def _arrays(self) -> list[Array]:
         """The shared and local arrays that the kernel uses; the dynamic one only once."""
-        used = " ".join(o for f in self.used for i in f.instructions for o in i.operands)
-        words = set(re.findall(r"[\w$]+", used))
+        words = self._named
         every = [a for f in self.used for a in f.arrays.values()] + list(
             self.module.arrays.values()
         )

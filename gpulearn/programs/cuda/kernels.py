@@ -87,7 +87,7 @@ class DeviceCode:
                 own.allocations[symbol] = self.variables[name].allocation
             else:
                 self.variables[name] = self.memory.place(allocation)
-                self.variables[name].name = name
+                self.variables[name].name = self.variables[name].variable = name
         return Compiled(module, own, lowered)
 
     def kernel(self, number: int, types: Sequence[str]) -> DeviceKernel:

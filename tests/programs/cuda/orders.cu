@@ -18,6 +18,12 @@ __global__ void twice(const float* in, float* out, int count) {
     if (i < count) out[i] = 2 * in[i];
 }
 
+__constant__ float factor;
+__global__ void times(float* out, int count) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) out[i] *= factor;
+}
+
 static float *x, *y, *host;
 static cudaStream_t s1, s2, apart;
 static cudaEvent_t event;
@@ -168,6 +174,15 @@ void from_a_pool() {
     cudaFreeAsync(z, s1);  // [freed]
     say("twice", first(y));
 }
+void constant_memory() {
+    float value = 5;
+    fill<<<32, 256, 0, s1>>>(x, n, 3);
+    cudaMemcpyToSymbolAsync(factor, &value, sizeof value, 0, cudaMemcpyHostToDevice, s2);  // [factor]
+    cudaEventRecord(event, s2);
+    if (waits) cudaStreamWaitEvent(s1, event);
+    times<<<32, 256, 0, s1>>>(x, n);  // [factor used]
+    say("times", first(x));
+}
 void in_turn() {
     host[0] = 1;
     fill<<<32, 256, 0, s1>>>(x, n, 3);
@@ -201,7 +216,7 @@ int main(int argc, char** argv) {
         ONE(by_the_default_stream), ONE(apart_from_the_default_stream), ONE(pageable_in),
         ONE(pageable_on_the_default_stream), ONE(pageable_out), ONE(pinned_in), ONE(pinned_out),
         ONE(pinned_parts), ONE(managed_parts), ONE(managed_neighbours), ONE(disjoint),
-        ONE(from_a_pool), ONE(in_turn), ONE(timed),
+        ONE(from_a_pool), ONE(constant_memory), ONE(in_turn), ONE(timed),
     };
     waits = argv[2] == std::string("right");
     cudaMalloc(&x, bytes);

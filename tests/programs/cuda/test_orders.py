@@ -102,6 +102,11 @@ CASES = {
          ("used on s2", "freed",
           "the freeing on s1 frees z, which twice of line LINE on s2 reads")],
     ),
+    "constant_memory": (
+        ["times 15"], ["times 0"],
+        [("factor", "factor used",
+          "times on s1 reads factor, which the copy to the device of line LINE on s2 writes")],
+    ),
     "in_turn": (
         ["in turn 4"], ["inside: cudaErrorNotPermitted", "in turn 4"],
         [("", "inside", "a function on a stream calls CUDA: let it tell the host")],
