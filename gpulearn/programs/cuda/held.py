@@ -88,15 +88,14 @@ class HeldPages:
         the host may know that it does not: it has waited for other work since.
         """
         at = address - piece.address
-        found = [
-            (use, work.task if work.passed and not work.task.done else None)
-            for work in self._under_way()
-            for use in work.now()
-            if use.piece is piece and use.start <= at < use.stop and (use.writes or writes)
-        ]
-        found = [
-            (u, task if task and task.operation.kind == "kernel" else None) for u, task in found
-        ]
+        found: list[tuple[Use, Task | None]] = []
+        for work in self._under_way():
+            task = work.task
+            unclear = work.passed and not task.done and task.operation.kind == "kernel"
+            for use in work.now():
+                inside = use.piece is piece and use.start <= at < use.stop
+                if inside and (use.writes or writes):
+                    found.append((use, task if unclear else None))
         return max(found, key=lambda one: (one[1] is None, one[0].writes), default=None)
 
     def holds(self, piece: Piece, address: int) -> bool:
