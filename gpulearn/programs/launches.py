@@ -42,7 +42,8 @@ class Launches:
 
     def add(self, file: str, finding: Finding) -> None:
         """Something wrong in a file."""
-        key = (file, finding.kind, finding.line, finding.function, finding.array)
+        other = finding.other_line if finding.kind == "stream-race" else None
+        key = (file, finding.kind, finding.line, finding.function, finding.array, other)
         self._findings.setdefault(key, (file, finding))
 
     def hear_race(self, file: str, finding: Finding) -> None:

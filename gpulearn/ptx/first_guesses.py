@@ -11,7 +11,7 @@ import re
 
 from gpulearn.ptx.parse import Function, Instruction
 
-__all__ = ["first_guesses"]
+__all__ = ["first_guesses", "strength"]
 
 COPIES = ("mov", "cvta", "add")
 Origins = dict[str, tuple[str, int]]
@@ -64,3 +64,14 @@ def _address(operand: str, origin: Origins) -> tuple[str, int]:
         register, more = origin[register]
         at += more
     return register, at
+
+
+def strength(i: Instruction) -> str:
+    """How far a load or store is strong: not at all, in its block ("cta"), everywhere ("sys").
+
+    PTX ISA, "Memory Consistency Model": two strong operations, each of which has the other's thread
+    in its scope, are no data race; `volatile` means relaxed with system scope.
+    """
+    if not {"volatile", "relaxed", "acquire", "release"} & set(i.op):
+        return ""
+    return "cta" if "cta" in i.op else "sys"

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpulearn.ptx.machine import PtxMachine
 from gpulearn.ptx.program import PtxProgram
 from gpulearn.simt.core.findings import Finding, Stop
-from gpulearn.simt.core.limits import check_shape
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.source import Listing
 from gpulearn.simt.host.arguments import Marshalled
-from gpulearn.simt.host.settings import checking, current_seed, keeps_going
-from gpulearn.simt.host.work.launches import arrays_of
+from gpulearn.simt.host.settings import current_seed, keeps_going
+from gpulearn.simt.host.work.prepared import Prepared, arrays_of, observers_of
 from gpulearn.simt.machine.execution import LaunchResult, launch
-from gpulearn.simt.observers.counters import Counters
-from gpulearn.simt.observers.initialised import Initialised
 from gpulearn.simt.observers.observer import Observer
-from gpulearn.simt.observers.races import Races
-from gpulearn.simt.observers.trace import Recorder, block_number
-from gpulearn.simt.report.report import Report, make_report
 
-__all__ = ["PreparedPtx", "PtxListing", "carry_out"]
-
-Triple = tuple[int, int, int]
+__all__ = ["PreparedPtx", "PtxListing"]
 
 
 class PtxListing(Listing):
@@ -59,42 +50,8 @@ class PtxListing(Listing):
         return self._lines
 
 
-def carry_out(
-    program: PtxProgram,
-    grid: Triple,
-    block: Triple,
-    values: tuple[Any, ...],
-    *,
-    dynamic: int = 0,
-    hazards: bool = True,
-    counters: Counters | None = None,
-    recorder: Recorder | None = None,
-    further: Sequence[Observer] = (),
-    seed: int = 0,
-    keep_going: bool = False,
-) -> LaunchResult:
-    """Runs a kernel over views and numbers, one for each parameter, watched as is asked for."""
-    observers: list[Observer] = []
-    if counters is not None:
-        counters.expect(values)
-        observers.append(counters)
-    if recorder is not None:
-        observers.insert(0, recorder)
-    if hazards:
-        observers.append(Initialised())
-        # a thread alone races with nobody but its own copies
-        if math.prod(grid) * math.prod(block) > 1 or program.copies_go_on:
-            observers.append(Races(math.prod(grid)))
-        observers += further
-    program_: Any = program
-    return launch(
-        program_, grid, block, values, dynamic=dynamic, observers=observers, seed=seed,
-        keep_going=keep_going, machine=PtxMachine,
-    )  # fmt: skip
-
-
-class PreparedPtx:
-    """A launch of PTX with its arguments taken: what `host.work.launches` calls prepared.
+class PreparedPtx(Prepared):
+    """A launch of PTX with its arguments taken.
 
     `take` gives the program, the arguments of the call, and the values of the PTX's parameters;
     `words` says a finding in the terms of the kernel's language.
@@ -106,45 +63,38 @@ class PreparedPtx:
         listing: Listing | None = None, words: Callable[[Finding], Finding],
         xray: bool = False, watch: int | tuple[int, ...] = 0,
     ) -> None:  # fmt: skip
-        self.name, self.sharedmem = name, sharedmem
-        self.shape: tuple[Triple, Triple] = (1, 1, 1), (1, 1, 1)
-        self.marshalled: Marshalled | None = None
-        self.stopped: Finding | None = None
-        self._listing, self._words = listing, words
-        self._counters = Counters() if xray else None
-        self._recorder = Recorder() if xray else None
+        super().__init__(name, sharedmem, listing, xray=xray)
+        self._words = words
         try:
-            self.shape = check_shape(grid, block, sharedmem)
-            if self._recorder is not None:
-                self._recorder.block = block_number(watch, self.shape[0])
-            self._program, self.marshalled, self._values = take()
+            self.take_shape(grid, block, watch)
+            program, self.marshalled, self._values = take()
+            self._program: Any = program  # the machine takes both kinds
         except Stop as stop:
             self.stopped = stop.finding
 
+    def in_words(self, finding: Finding) -> Finding:
+        """A finding in the terms of the kernel's language."""
+        return self._words(finding)
+
     def arrays(self) -> list[tuple[str, View, bool]]:
         """Name, array, whether the kernel may write it."""
-        program: Any = self._program
-        return arrays_of(program, self._values)
+        constants = [(view.name, view, False) for view in self._program.constants]
+        return [*arrays_of(self._program, self._values), *constants]
 
-    def carry_out(self, observers: Sequence[Observer] = ()) -> tuple[Report, Finding | None]:
-        """The report, and the finding that stopped the launch if any did."""
-        try:
-            if self.stopped is not None:
-                raise Stop(self.stopped)
-            result = carry_out(
-                self._program, *self.shape, self._values, dynamic=self.sharedmem,
-                hazards=self._counters is not None or checking(), counters=self._counters,
-                recorder=self._recorder, further=observers, seed=current_seed(),
-                keep_going=keeps_going(),
-            )  # fmt: skip
-            assert self.marshalled is not None
-            self.marshalled.copy_back()
-        except Stop as stop:
-            result = LaunchResult(self._listing, [stop.finding], stopped=stop.finding)
-        result.findings = [self._words(finding) for finding in result.findings]
-        if self.marshalled is not None and self._counters is not None:
-            result.findings += self.marshalled.copies()
-        report = make_report(
-            result, *self.shape, counters=self._counters, recorder=self._recorder, name=self.name
-        )
-        return report, result.stopped
+    def run(self, further: Sequence[Observer]) -> LaunchResult:
+        """Carries the kernel out.
+
+        Raises:
+            Stop: it cannot go on.
+        """
+        assert self.marshalled is not None
+        observers = observers_of(
+            self._program, *self.shape, self._values, counters=self.counters,
+            recorder=self.recorder, hazards=self.hazards, further=further,
+        )  # fmt: skip
+        result = launch(
+            self._program, *self.shape, self._values, dynamic=self.sharedmem, observers=observers,
+            seed=current_seed(), keep_going=keeps_going(), machine=PtxMachine,
+        )  # fmt: skip
+        self.marshalled.copy_back()
+        return result

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn.ptx.calls import FunctionCalls
 from gpulearn.ptx.flow import END
-from gpulearn.ptx.lanes import WarpOperations
 from gpulearn.ptx.program import PtxProgram
 from gpulearn.ptx.translate import Block, Code
-from gpulearn.ptx.ways import go_on, leaf, on_top, same, take_turns, wait
+from gpulearn.ptx.ways import go_ahead, go_on, leaf, on_top, same, take_turns, wait
 from gpulearn.simt.core.masks import EMPTY, Leavers, Mask, split, union
 from gpulearn.simt.core.memory import Allocation
 from gpulearn.simt.core.source import LINE_BITS
@@ -25,11 +25,10 @@ __all__ = ["PtxMachine"]
 
 Triple = tuple[int, int, int]
 Lanes = Any
-DEPTH = 64  # functions inside functions
-LOOK = 512  # turns of loops between two that are watched
+LOOK, FIRST_LOOK = 512, 16  # turns of loops between two that are watched, and before the first
 
 
-class PtxMachine(WarpOperations):
+class PtxMachine(FunctionCalls):
     """Executes one chunk of blocks."""
 
     STEPS = "steps"
@@ -38,12 +37,9 @@ class PtxMachine(WarpOperations):
         super().__init__(program, *where, dynamic=dynamic, **options)
         self.dynamic = dynamic
         self.frames = [Leavers()]
-        self.merge: Mask = None  # the threads that keep what others of them do not write
-        self.depth = 0
-        self.params: list[dict[str, dict[int, Any]]] = []  # of each call
-        self.codes: dict[str, Code] = {}
         self.registers: dict[str, Lanes] = {}  # special ones
         self.came = {}
+        self.asked = 0  # for the time
         self.turns = 0  # of loops
         self.sample: tuple[Any, ...] = ()  # where a turn began, and with what
 
@@ -70,34 +66,7 @@ class PtxMachine(WarpOperations):
         for told in self.events.operation:
             told(self, value)
 
-    # --- functions
-
-    def call(self, name: str, results: list[str], given: list[str]) -> None:
-        """A function for the active threads; what it takes and gives stands in parameters."""
-        code = self.codes.get(name)
-        if code is None:
-            self.system(name, results, given)
-            return
-        if self.depth >= DEPTH:
-            message = f"calls nest deeper than {DEPTH}: {name} never stops calling itself"
-            raise self.stop("no-progress", message)
-        place, merge = self.line, self.merge
-        mine = self.params[-1] if self.params else {}
-        own = (
-            {p.name: mine[g] for p, g in zip(code.function.params, given, strict=True)}
-            if given
-            else {}
-        )
-        self.params.append(own)
-        self.depth += 1
-        self._run(code)
-        self.depth -= 1
-        self.params.pop()
-        for theirs, ours in zip(code.function.results, results, strict=False):
-            mine[ours] = own.get(theirs, {})
-        self.line, self.merge = place, merge
-
-    def _run(self, code: Code) -> None:
+    def run(self, code: Code) -> None:
         """Carries a function out for the active threads, until all have come to its end."""
         registers = list(code.registers)
         entered, seen = self.mask, 0
@@ -110,7 +79,7 @@ class PtxMachine(WarpOperations):
             top = stack[-1]
             at, meet, mask, known = top[:4]
             if at < END:
-                self._let_others_go_on(stack)
+                self._let_others_go_on(stack, code)
                 continue
             if at in (meet, END):
                 stack.pop()
@@ -174,11 +143,13 @@ class PtxMachine(WarpOperations):
         elif chosen[0] not in self.came:
             go_on(stack, chosen[0])
 
-    def _let_others_go_on(self, stack: list[list[Any]]) -> None:
+    def _let_others_go_on(self, stack: list[list[Any]], code: Code) -> None:
         """The uppermost way waits at a barrier: another one takes its place."""
         other = leaf(stack)
         if other is not None:
             on_top(stack, other)
+            return
+        if go_ahead(stack, code.graph.meets, self.spread):
             return
         number, (came, waited) = next((n, both) for n, both in self.came.items() if both[1].any())
         who = self.who(waited)
@@ -191,7 +162,8 @@ class PtxMachine(WarpOperations):
     def _turn(self, at: int, depth: int, registers: list[Any]) -> None:
         """Counts a turn of a loop, and now and then asks whether one changes anything."""
         self.turns += 1
-        if self.turns % LOOK == 0:
+        doubled = self.turns >= FIRST_LOOK and not self.turns & (self.turns - 1)
+        if doubled or self.turns % LOOK == 0:
             self.watching = True  # from now on, only changes count
             self.sample = at, depth, registers, list(registers), self.mask, self.written
         elif self.watching and self.sample[:2] == (at, depth) and self.sample[2] is registers:
@@ -253,52 +225,14 @@ class PtxMachine(WarpOperations):
                 stack.append([at, meet, who, seen])
         return EMPTY
 
-    # --- parameters and special registers
-
-    def param(self, name: str, offset: int, dtype: np.dtype[Any]) -> Lanes:
-        """A parameter of the kernel, or of the function that is called."""
-        content = self._values.get(name)
-        if content is not None:
-            return np.frombuffer(content, dtype, 1, offset).reshape(1, 1)
-        held = self.params[-1].get(name, {})
-        value = held.get(offset)
-        if value is None:
-            return self._part(held, offset, dtype)
-        if value.dtype == dtype:
-            return value
-        if value.dtype.itemsize == dtype.itemsize:
-            return value.view(dtype)
-        bits = value.view(f"u{value.dtype.itemsize}")
-        return bits.astype(f"u{dtype.itemsize}").view(dtype)
-
-    def _part(self, held: dict[int, Any], offset: int, dtype: np.dtype[Any]) -> Lanes:
-        """A part of a wider value that was handed over, or something wider than its parts."""
-        for start, value in held.items():
-            if start < offset < start + value.dtype.itemsize:
-                bits = value.view(f"u{value.dtype.itemsize}")
-                shifted = bits >> bits.dtype.type(8 * (offset - start))
-                return shifted.astype(f"u{dtype.itemsize}").view(dtype)
-        return np.zeros((1, 1), dtype)
-
-    def set_param(self, name: str, offset: int, value: Lanes) -> None:
-        """Hands over a value to a function that is called next, or back from it."""
-        held = self.params[-1].setdefault(name, {})
-        old = held.get(offset)
-        if (
-            old is not None
-            and self.mask is not None
-            and old.dtype == value.dtype
-            and self.mask is not EMPTY
-        ):
-            value = np.where(self.mask, value, old)
-        held[offset] = value
+    # --- special registers
 
     def special(self, name: str) -> Lanes:
         """A special register, as uint32 or uint64."""
         if name.startswith(("%clock", "%globaltimer")):
-            return np.full(
-                (1, 1), self.steps, np.uint64 if "64" in name or "timer" in name else np.uint32
-            )
+            self.asked += 1  # two questions in one block have two answers
+            wide = "64" in name or "timer" in name
+            return np.full((1, 1), self.steps + self.asked, np.uint64 if wide else np.uint32)
         found = self.registers.get(name)
         if found is None:
             found = self.registers[name] = self._made_special(name)

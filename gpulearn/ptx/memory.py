@@ -28,6 +28,7 @@ KNOWN = 64  # arrays of addresses of which something is known
 # bytes that nobody wrote: a NaN as a float16, bfloat16, float32 and float64, and no small integer
 POISON = np.frombuffer(b"\xfb\x7f", np.uint8)
 WORDS = {1: "u1", 2: "u2", 4: "u4", 8: "c8", 16: "c16"}  # types of so many bytes, as one word
+ONE = (1, 1, 1)
 Lanes = Any
 
 
@@ -268,10 +269,10 @@ class MemoryAccess(Lockstep):
     # --- accesses
 
     def load(
-        self, space: str, array: Lanes, offset: int, dtype: Any, count: int, strong: bool = False
+        self, space: str, array: Lanes, offset: int, dtype: Any, count: int, strong: str = ""
     ) -> Lanes:  # fmt: skip
         """What stands at addresses; of a vector the parts along a last axis."""
-        self.strong = strong
+        self.strong = self._everywhere(space, strong)
         if count == 1:
             return self._each(space, array, offset, dtype, self._load)
         found = self._each(space, array, offset, _word(dtype, count), self._load)
@@ -290,18 +291,27 @@ class MemoryAccess(Lockstep):
             value = older(self, view, slot, (slot,), value)
         return value
 
-    def store(self, space: str, array: Lanes, offset: int, dtype: Any, value: Any) -> None:
+    def _everywhere(self, space: str, strong: str) -> bool:
+        """Whether an operation is strong for all who may reach the memory."""
+        return strong == "sys" or (strong == "cta" and (space == "shared" or self.grid == ONE))
+
+    def store(
+        self, space: str, array: Lanes, offset: int, dtype: Any, value: Any, strong: str = ""
+    ) -> None:
         """Writes at addresses; the parts of a vector come as a tuple."""
         if type(value) is tuple:
             value, dtype = joined(value, dtype)
+        relaxed = self._everywhere(space, strong)
 
         def write(view: View, slot: Any) -> None:
             self._writable(view)
             for told in self.events.access:
                 told(self, view, slot, (slot,), "store")
             made = Write(self, view, slot, value)
+            # a strong write goes beside others as an atomic does, and publishes as one
+            seen = Write(self, view, slot, None) if relaxed and self.events.write else made
             for tell in self.events.write:
-                tell(self, made, (slot,))
+                tell(self, seen, (slot,))
             before = view.flat.copy() if self.watching else None
             made.carry_out()
             if before is None or (before != view.flat).any():

@@ -6,12 +6,16 @@ The grammar is that of NVIDIA's "PTX ISA", as far as compilers use it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from zlib import crc32
 
 from gpulearn.simt.core.findings import Finding, Stop
 
-__all__ = ["Array", "Function", "Instruction", "Module", "is_register", "not_covered", "parse"]
+__all__ = [
+    "Array", "Function", "Instruction", "Module", "function_address", "is_register",
+    "not_covered", "parse",
+]  # fmt: skip
 
 WIDTHS = {"pred": 0, "8": 8, "16": 16, "32": 32, "64": 64}  # bits; a predicate has none
 
@@ -130,7 +134,7 @@ def parse(text: str) -> Module:
     outside.append(text[at:])
     for statement in "\n".join(outside).split(";"):
         if found := ARRAY.search(statement.strip()):
-            array = _array(found)
+            array = _array(found, module.functions)
             module.arrays[array.name] = array
     return module
 
@@ -156,14 +160,14 @@ def _size(kind: str) -> int:
     return int(re.sub(r"\D", "", kind)) // 8
 
 
-def _array(found: re.Match[str]) -> Array:
+def _array(found: re.Match[str], functions: Iterable[str] = ()) -> Array:
     size = _size(found["kind"])
     for count in re.findall(r"\[(\d*)\]", found["axes"]):
         size *= int(count or 0)
     content = b""
     if found["init"]:
         content = b"".join(
-            _bytes(one.strip(), _size(found["kind"]))
+            _bytes(one.strip(), _size(found["kind"]), functions)
             for one in found["init"].strip("{} ").split(",")
             if one.strip()
         )
@@ -171,8 +175,10 @@ def _array(found: re.Match[str]) -> Array:
     return Array(found["name"], found["space"], align, size, content.ljust(size, b"\0"))
 
 
-def _bytes(text: str, size: int) -> bytes:
-    if text[:2].lower() in ("0f", "0d"):
+def _bytes(text: str, size: int, functions: Iterable[str]) -> bytes:
+    if text in functions:
+        number = function_address(text)
+    elif text[:2].lower() in ("0f", "0d"):
         number = int(text[2:], 16)
     elif re.fullmatch(r"-?(0x[0-9a-fA-F]+|\d+)U?", text):
         number = int(text.rstrip("U"), 0)
@@ -235,7 +241,7 @@ def _read(made: Function, statement: str, line: int) -> None:
         label = next(name for name, at in made.labels.items() if at == len(made.instructions))
         targets = statement.partition(" ")[2].split(",")
         made.tables[label] = tuple(name.strip() for name in targets)
-    elif statement.startswith("."):
+    elif statement.startswith(".") or ".callprototype" in statement:
         if found := ARRAY.match(statement):
             array = _array(found)
             made.arrays[array.name] = array
@@ -252,6 +258,14 @@ def _split(operands: str) -> list[str]:
     """The operands, at the commas that stand in no bracket."""
     parts = re.split(r",(?![^\[(<]*[\])>])", operands)
     return [part.strip() for part in parts if part.strip()]
+
+
+def function_address(name: str) -> int:
+    """The number that stands for a function where its address is taken: below that of any memory.
+
+    It is the same in each text that has the function.
+    """
+    return (1 << 35) + 4 * crc32(name.encode())
 
 
 def is_register(function: Function, operand: str) -> bool:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gpulearn.ptx.memory import LOCAL_BITS
-from gpulearn.ptx.parse import Array, Function, Instruction, Module, is_register, not_covered, parse
+from gpulearn.ptx.parse import (
+    Array,
+    Function,
+    Instruction,
+    Module,
+    function_address,
+    is_register,
+    not_covered,
+    parse,
+)
 from gpulearn.ptx.translate import Code, translated
 from gpulearn.simt.core.memory import Allocation, View
 from gpulearn.simt.core.source import LINE_BITS, Listing
@@ -90,30 +100,46 @@ class PtxProgram:
     @property
     def captured(self) -> list[View]:
         """The global variables that the kernel may write."""
+        return self._variables("global")
+
+    @property
+    def constants(self) -> list[View]:
+        """The variables in constant memory that the kernel names, which a copy may write."""
+        named = self._named
+        return [view for view in self._variables("const") if view.name in named]
+
+    def _variables(self, space: str) -> list[View]:
         return [
             View(a, np.dtype(np.uint8), (len(a.data),), (1,), 0, name)
             for name, a in (self.memory.allocations | self.reached).items()
-            if a.space == "global"
+            if a.space == space
         ]
 
     def _reached(self) -> list[Function]:
-        """The kernel, and the functions that it calls."""
+        """The kernel, and the functions that it calls; all of them, if it calls by address."""
         found, waiting = {self.function.name: self.function}, [self.function]
         while waiting:
             for i in waiting.pop().instructions:
                 if i.op[0] != "call":
                     continue
-                for operand in i.operands:
-                    function = self.module.functions.get(operand)
-                    if function is not None and operand not in found:
-                        found[operand] = function
-                        waiting.append(function)
+                named = [o for o in i.operands if o in self.module.functions]
+                if any(o.startswith("%") for o in i.operands):
+                    named += [f.name for f in self.module.functions.values() if not f.entry]
+                for name in named:
+                    if name not in found:
+                        found[name] = self.module.functions[name]
+                        waiting.append(found[name])
         return list(found.values())
+
+    @cached_property
+    def _named(self) -> set[str]:
+        """The words in operands."""
+        used = " ".join(o for f in self.used for i in f.instructions for o in i.operands)
+        return set(re.findall(r"[\w$]+", used))
 
     def _arrays(self) -> list[Array]:
         """The shared and local arrays that the kernel uses; the dynamic one only once."""
-        used = " ".join(o for f in self.used for i in f.instructions for o in i.operands)
-        words = set(re.findall(r"[\w$]+", used))
+        words = self._named
         every = [a for f in self.used for a in f.arrays.values()] + list(
             self.module.arrays.values()
         )
@@ -148,10 +174,12 @@ class PtxProgram:
         return found
 
     def symbol(self, name: str) -> int | None:
-        """The address of a variable of the program."""
+        """The address of a variable or a function of the program."""
         number = self._numbers.get(name)
         if number is not None:
             return number << LOCAL_BITS
+        if name in self.module.functions:
+            return function_address(name)
         allocation = self.memory.allocations.get(name)
         return None if allocation is None else allocation.address
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.ptx.arithmetic import INLINE, TYPES, compare, convert, operand_kinds, operation
-from gpulearn.ptx.first_guesses import first_guesses
+from gpulearn.ptx.first_guesses import first_guesses, strength
 from gpulearn.ptx.flow import ENDS, Graph, ends_block
 from gpulearn.ptx.integers import with_carry
 from gpulearn.ptx.parse import Function, Instruction, is_register, not_covered
@@ -512,8 +512,8 @@ class _Translator:
             return
         address, offset = self.address(i.operands[1])
         dtype = self._type(kind)
-        strong = bool(STRONG & set(i.op)) or id(i) in self._guesses
-        call = f"m.load({space!r}, {address}, {offset}, {dtype}, {len(registers)}, {strong})"
+        strong = "sys" if id(i) in self._guesses else strength(i)
+        call = f"m.load({space!r}, {address}, {offset}, {dtype}, {len(registers)}, {strong!r})"
         if len(registers) == 1:
             self.write(registers[0], call, kind)
             return
@@ -548,14 +548,18 @@ class _Translator:
             return
         address, offset = self.address(i.operands[0])
         many = f"({', '.join(values)},)" if len(values) > 1 else values[0]
-        self._emit(f"m.store({space!r}, {address}, {offset}, {self._type(kind)}, {many})")
+        if "release" in i.op:
+            self._do_fence(i)
+        where = f"{space!r}, {address}, {offset}, {self._type(kind)}"
+        self._emit(f"m.store({where}, {many}, {strength(i)!r})")
 
     def _do_call(self, i: Instruction) -> None:
         parts = [o.strip() for o in re.split(r",(?![^()]*\))", ", ".join(i.operands))]
         results = names(parts.pop(0).strip("()")) if parts[0].startswith("(") else []
         function = parts.pop(0)
         given = names(parts[0].strip("()")) if parts else []
-        self._emit(f"m.call({function!r}, {results!r}, {[g for g in given if g]!r})")
+        what = self.read(function, "s64") if function.startswith("%") else repr(function)
+        self._emit(f"m.call({what}, {results!r}, {[g.strip() for g in given if g]!r})")
 
     def _do_atom(self, i: Instruction) -> None:
         self._atomic(i, i.operands[0], i.operands[1:])
@@ -614,7 +618,6 @@ class _Translator:
         self.write(i.operands[0], "m.active_mask()", "u32")
 
 
-STRONG = {"volatile", "relaxed", "acquire"}  # loads that no atomic disturbs
 ATOMICS = ("add", "min", "max", "exch", "and", "or", "xor", "inc", "dec", "cas")
 WINDOWS = {"shared": 1 << 36, "local": 1 << 37}  # where generic addresses of a space begin
 

@@ -2,19 +2,21 @@
 
 A stack of them, the one that goes on on top: `[where, until where, who, what they know]`. Ways
 that part stand behind the place where they meet, each with what parted from it. One that waits at
-a barrier is at `WAITS - number`, and keeps behind the rest where it goes on.
+a barrier is at `WAITS - number`, and keeps behind the rest where it goes on. A warp goes on from
+where threads meet without those of other warps: they are only kept together while nobody waits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gpulearn.ptx.flow import END
-from gpulearn.simt.core.masks import union
+from gpulearn.simt.core.masks import EMPTY, split, union
 
-__all__ = ["go_on", "leaf", "on_top", "same", "take_turns", "wait"]
+__all__ = ["go_ahead", "go_on", "leaf", "on_top", "same", "take_turns", "wait"]
 
 WAITS = END - 1
 Stack = list[list[Any]]
@@ -42,20 +44,21 @@ def leaf(stack: Stack) -> int | None:
     return None
 
 
+def _behind(stack: Stack, at: int) -> int:
+    """Where the ways end that parted from one."""
+    after = at + 1
+    while after < len(stack) and stack[after][1] == stack[at][0]:
+        after = _behind(stack, after)
+    return after
+
+
 def on_top(stack: Stack, k: int) -> None:
     """Brings a way to the top, each of those that it parted from with it."""
-
-    def behind(at: int) -> int:
-        """Where the ways end that parted from one."""
-        after = at + 1
-        while after < len(stack) and stack[after][1] == stack[at][0]:
-            after = behind(after)
-        return after
 
     def ordered(first: int, last: int) -> Stack:
         others, mine = [], (k, k + 1)
         while first < last:
-            one = first, behind(first)
+            one = first, _behind(stack, first)
             if one[0] <= k < one[1]:
                 mine = one
             else:
@@ -65,6 +68,32 @@ def on_top(stack: Stack, k: int) -> None:
         return [*others, stack[mine[0]], *rest]
 
     stack[:] = ordered(0, len(stack))
+
+
+def go_ahead(stack: Stack, meets: dict[int, int], spread: Callable[[Any], Any]) -> bool:
+    """Lets warps of which nobody waits go on from where they are to meet those who do, if any are.
+
+    Only threads of one warp wait for each other there; PTX ISA, "barrier": a thread waits at one
+    for all threads of its warp that have not exited. They meet the others at the next such place.
+    """
+    for k in range(len(stack) - 1, -1, -1):
+        if stack[k][0] < END:
+            continue
+        end = _behind(stack, k)
+        waiting = np.any([spread(way[2] is None or way[2]) for way in stack[k + 1 : end]], axis=0)
+        warps = np.arange(waiting.shape[1]) // 32
+        free, rest = split(stack[k][2], ~np.isin(warps, warps[waiting.any(axis=0)])[None, :])
+        if free is EMPTY:
+            continue
+        at, until, whole, known = stack[k]
+        first, meet = [], meets[at]
+        if meet not in (until, END):
+            first, until = [[meet, until, whole, known]], meet
+        stack[k][1:3] = until, rest
+        stack[k:end] = [*first, *stack[k:end], [at, until, free, known]]
+        on_top(stack, end + len(first))
+        return True
+    return False
 
 
 def take_turns(stack: Stack) -> None:

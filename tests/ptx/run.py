@@ -11,12 +11,15 @@ import numpy as np
 
 from gpulearn.numba_ptx.codegen import linked_ptx
 from gpulearn.numba_ptx.kernel import parameters
-from gpulearn.ptx.launch import PtxListing, carry_out
+from gpulearn.ptx.launch import PtxListing
+from gpulearn.ptx.machine import PtxMachine
 from gpulearn.ptx.parse import Instruction, parse
 from gpulearn.ptx.program import PtxProgram
 from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.core.limits import check_shape
 from gpulearn.simt.core.memory import Allocation, View
+from gpulearn.simt.host.work.prepared import observers_of
+from gpulearn.simt.machine.execution import launch
 from gpulearn.simt.observers.counters import Counters, Counts
 from gpulearn.simt.observers.traffic import bank_passes, sectors
 
@@ -110,10 +113,13 @@ def run(text: str, grid: Any, block: Any, args: tuple[Any, ...], dynamic: int = 
     module = parse(text)
     names = [f"p{k}" for k in range(len(values))]
     kernel = module.kernels[0].name
-    program = PtxProgram(module, kernel, PtxListing(kernel, names))
+    program: Any = PtxProgram(module, kernel, PtxListing(kernel, names))
     counters = _Requests()
     shape = check_shape(grid, block, dynamic)
-    result = carry_out(program, *shape, tuple(values), dynamic=dynamic, counters=counters)
+    observers = observers_of(program, *shape, tuple(values), counters=counters)
+    result = launch(
+        program, *shape, tuple(values), dynamic=dynamic, observers=observers, machine=PtxMachine
+    )
     results = tuple(copies.result(a) if isinstance(a, np.ndarray) else a for a in args)
     instructions = program.function.instructions
     return Run(results, counters.totals(), result.findings, instructions, counters.kept)

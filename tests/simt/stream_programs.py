@@ -12,7 +12,7 @@ import itertools
 import random
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,6 +73,10 @@ class Step:
 class Program:
     """A program as text, and its operations."""
 
+    STREAMS = STREAMS
+    APART: tuple[str, ...] = ()  # streams that the legacy default stream does not wait for
+    STAGED = False  # whether a copy from pageable memory may be under way when its call returns
+
     def __init__(self, seed: int, length: int) -> None:
         self.draw = random.Random(seed)
         self.lines: list[str] = []
@@ -83,7 +87,7 @@ class Program:
         makers = [self.kernel] * 3 + [self.copy_in, self.copy_out, self.inside] * 2
         makers += [self.pageable_in, self.pageable_out, self.host_writes, self.synchronise]
         makers += [self.record, self.wait] * self.draw.choice([1, 4])
-        self.streams = self.draw.sample(STREAMS, 3)
+        self.streams = self.draw.sample(self.STREAMS, 3)
         while len(self.lines) < length:
             self.draw.choice(makers)()
 
@@ -109,7 +113,7 @@ class Program:
         stream = DEFAULT.get(stream, stream)
         before = set(self.host)
         for number, other in enumerate(self.steps):
-            if stream == other.stream or "legacy" in (stream, other.stream):
+            if self.alike(stream, other.stream):
                 before |= {number} | other.before
         self.lines.append(text)
         line = HEAD.count("\n") + len(self.lines)
@@ -120,6 +124,24 @@ class Program:
         self.steps.append(step)
         if blocks:
             self.host |= {len(self.steps) - 1} | before
+
+    def alike(self, one: str, other: str) -> bool:
+        """Whether work on two streams is in order."""
+        both = {one, other}
+        return one == other or ("legacy" in both and not both & set(self.APART))
+
+    def of_stream(self, stream: str) -> list[int]:
+        """What the host has waited for who waits for a stream."""
+        stream = DEFAULT.get(stream, stream)
+        everything = stream == "legacy"
+        return [
+            n for n, o in enumerate(self.steps)
+            if o.stream == stream or (everything and self.alike(stream, o.stream))
+        ]  # fmt: skip
+
+    def wait_for(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self.host |= {number} | self.steps[number].before
 
     def stream(self) -> str:
         return self.draw.choice(self.streams)
@@ -167,7 +189,9 @@ class Program:
 
         size = here.stop - here.start
         text = f"{a}.copy_to_device(np.full({size}, {value}), stream={s})"
-        self.issue(text, s, (name, here), (), effect, s == "0")
+        if s == "0" and self.STAGED:
+            self.wait_for(self.of_stream(s))
+        self.issue(text, s, (name, here), (), effect, s == "0" and not self.STAGED)
 
     def pageable_out(self) -> None:
         (a, name, here), s, key = self.part(DEVICE), self.stream(), f"seen{self.outputs}"
@@ -199,12 +223,11 @@ class Program:
             text = f"{event}.synchronize()"
         else:
             s = "all" if whom == "all" else self.stream()
-            text = "cuda.synchronize()" if s in ("all", "0") else f"{s}.synchronize()"
-            everything = s in ("all", "0", "legacy")
-            known = [n for n, o in enumerate(self.steps) if everything or o.stream == s]
+            name = DEFAULT.get(s, s)
+            text = "cuda.synchronize()" if s == "all" else f"{name}.synchronize()"
+            known = [*range(len(self.steps))] if s == "all" else self.of_stream(s)
         self.lines.append(text)
-        for number in known:
-            self.host |= {number} | self.steps[number].before
+        self.wait_for(known)
 
     def host_writes(self) -> None:
         """The host writes to pinned memory, where all that uses it is done."""

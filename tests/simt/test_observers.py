@@ -2,8 +2,14 @@
 
 import ast
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 import gpulearn.simt
+from gpulearn.simt.host.work.prepared import observers_of
+from gpulearn.simt.observers.races import Races
 
 HOME = Path(gpulearn.simt.__file__).parent
 
@@ -28,3 +34,15 @@ def test_the_machine_knows_no_observer_by_name() -> None:
         if name.startswith("simt.observers.")
     }
     assert {name.split(".")[2] for name in known} == {"observer"}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "threads", "copies", "watched"),
+    [(1, 1, False, False), (1, 1, True, True), (2, 1, False, True), (1, 2, False, True)],
+)
+def test_a_thread_alone_races_with_nobody_but_its_own_copies(
+    blocks: int, threads: int, copies: bool, watched: bool
+) -> None:
+    program: Any = SimpleNamespace(copies_go_on=copies)
+    found = observers_of(program, (1, blocks, 1), (threads, 1, 1), ())
+    assert any(isinstance(one, Races) for one in found) == watched

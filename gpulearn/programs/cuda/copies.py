@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from gpulearn.programs.cuda.errors import ApiError
+from gpulearn.programs.cuda.held import Use
 from gpulearn.programs.cuda.memory import Piece, written
-from gpulearn.programs.cuda.queue import Use
-from gpulearn.programs.cuda.state import Answer, State
+from gpulearn.programs.cuda.state import Answer, CudaStream, State
+from gpulearn.simt.host.work.order import Action, Task, nothing
+from gpulearn.simt.host.work.ranges import Access, of_array
 
 __all__ = ["Copies"]
 
@@ -17,14 +21,64 @@ KINDS = (
 )  # fmt: skip
 
 
+class _Part(NamedTuple):
+    """Bytes of a piece of memory that an operation reads or writes."""
+
+    piece: Piece
+    start: int
+    size: int
+    writes: bool
+
+    @property
+    def access(self) -> Access:
+        memory = self.piece.allocation.data[self.start : self.start + self.size]
+        name = self.piece.variable or str(self.piece)
+        return Access(name, "store" if self.writes else "load", of_array(memory), memory)
+
+
 class Copies(State):
-    """`cudaMalloc` and its kin, `cudaMemcpy` and its kin, `cudaMemset`."""
+    """`cudaMalloc` and its kin, `cudaMemcpy` and its kin, `cudaMemset`.
+
+    When they return is what "API synchronization behavior" of the CUDA runtime says. Where it
+    leaves it open, a copy from the device to pageable memory waits, and one from pageable memory
+    may be under way when the call returns, though its bytes have been staged.
+    """
+
+    def _issue(
+        self, kind: str, stream: CudaStream, what: str, parts: list[_Part], action: Action, *,
+        waits: bool = False,
+    ) -> None:  # fmt: skip
+        """Puts an operation on a stream."""
+        line = self.line
+        size = parts[0].size
+        accesses = [part.access for part in parts]
+        task = self.queue.issue(
+            kind, stream, action, accesses=accesses, name=accesses[0].name, size=size, waits=waits
+        )
+        said = f"the {what} of line {line}"
+        self.held.add(
+            task, [Use(p.piece, p.start, p.start + p.size, p.writes, said) for p in parts]
+        )
 
     # --- memory
 
     def do_malloc(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMalloc(size)`."""
-        return Answer(self.memory.take(values[0], line).address if values[0] else 0)
+        if not values[0]:
+            return Answer()
+        block = self.memory.take(values[0], line)
+        self._name(line, block)
+        return Answer(block.address)
+
+    def do_malloc_async(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaMallocAsync(size, stream)`: memory from this point of the stream on."""
+        stream = self._stream(values[1])
+        made = self.do_malloc(line, values, payload)
+        block = self.memory.at(made.value)
+        if block is not None:
+            part = _Part(block, 0, block.size, True)
+            self._issue("allocate", stream, "cudaMallocAsync", [part], nothing)
+        return made
 
     def do_malloc_managed(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMallocManaged(size)`."""
@@ -38,6 +92,7 @@ class Copies(State):
 
     def _shared(self, kind: str, line: int, size: int) -> Answer:
         block, file = self.memory.share(kind, size, line)
+        self._name(line, block)
         return Answer(block.address, str(file).encode())
 
     def do_free(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
@@ -51,7 +106,24 @@ class Copies(State):
     def _free(self, name: str, kinds: tuple[str, ...], line: int, pointer: int) -> Answer:
         if pointer == 0:
             return Answer()
-        self.queue.wait()
+        self.queue.synchronize()
+        block = self._begins(name, kinds, pointer)
+        self.memory.free(block, line)
+        return Answer(max(block.size, 1) if block.shared else 0)
+
+    def do_free_async(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaFreeAsync(pointer, stream)`: nobody has it from this point of the stream on."""
+        stream = self._stream(values[1])
+        if values[0] == 0:
+            return Answer()
+        block = self._begins("cudaFreeAsync", ("device",), values[0])
+        part = _Part(block, 0, block.size, True)
+        self._issue("free", stream, "cudaFreeAsync", [part], nothing)
+        self.memory.free(block, line)
+        return Answer()
+
+    def _begins(self, name: str, kinds: tuple[str, ...], pointer: int) -> Piece:
+        """The piece of memory that begins at an address."""
         block = self.memory.at(pointer)
         if block is None or block.kind not in kinds or block.address != pointer:
             what, hint = self.memory.of_pointer(pointer), ""
@@ -59,8 +131,7 @@ class Copies(State):
                 other = "cudaFreeHost" if block.kind == "pinned" else "cudaFree"
                 hint = f", which is {block.kind} memory: give its first address to {other}"
             raise ApiError("cudaErrorInvalidValue", f"{name} is given {what}{hint}")
-        self.memory.free(block, line)
-        return Answer(max(block.size, 1) if block.shared else 0)
+        return block
 
     def do_memory(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMemGetInfo`: the bytes there are, or those that are free."""
@@ -70,47 +141,60 @@ class Copies(State):
 
     def do_memcpy(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A copy; 1 asks the program for the bytes, 2 says that both sides are its own."""
-        to, of, size, kind, stream, later, sent, _ = values
-        self._check_stream(stream)
+        to, of, size, kind, handle, later, sent, _ = values
+        stream = self._stream(handle)
         target = self._side(to, size, kind in (0, 2), "to", kind)
         origin = self._side(of, size, kind in (0, 1), "from", kind)
         self._check_direction(target, origin, kind)
-        if target is None and origin is None:
-            self.queue.wait()
-            return Answer(2)
         if origin is None:
-            assert target is not None
+            if target is None:
+                self.queue.synchronize(stream)
+                return Answer(2)
             if not sent:
                 return Answer(1)
-            content = np.frombuffer(payload, np.uint8)
-            start, into = to - target.address, target
-            use = Use(target, True, f"the copy of line {line}")
-            self.queue.add(stream, lambda: written(into, start, content), (use,))
             if not later:
-                self.queue.wait()
+                self.queue.synchronize(stream)
+            waits = target.kind == "pinned" or (target.shared and not later)
+            content = np.frombuffer(payload, np.uint8)
+            self._put("copy-in", "copy", stream, target, to - target.address, content, waits=waits)
             return Answer()
-        start = of - origin.address
         self.came_back |= origin.kind != "pinned" and not (target and target.kind == "device")
-        if target is None:  # what is not pinned is there when the call returns
-            self.queue.wait()
-            return Answer(0, origin.allocation.data[start : start + size].tobytes())
-        self._copy(line, target, to - target.address, origin, start, size, stream)
-        if not later and (target.shared or origin.shared):
-            self.queue.wait()
-        return Answer()
+        source = _Part(origin, of - origin.address, size, False)
+        if target is not None:
+            self._copy(stream, _Part(target, to - target.address, size, True), source, later)
+            return Answer()
+        held: list[bytes] = []
+        part = origin.allocation.data[source.start : source.start + size]
+        self._issue(
+            "copy-out", stream, "copy", [source], lambda _: held.append(part.tobytes()), waits=True
+        )
+        return Answer(0, held[0])
 
-    def _copy(
-        self, line: int, target: Piece, to: int, origin: Piece, of: int, size: int, stream: int
-    ) -> None:
-        def run() -> None:
-            content = origin.allocation.data[of : of + size].copy()
-            written(target, to, content)
-            known, source = target.allocation.written, origin.allocation.written
-            if known is not None and source is not None and known.grain == source.grain == 1:
-                known.done[to : to + size] = source.done[of : of + size]
+    def _put(
+        self, kind: str, what: str, stream: CudaStream, target: Piece, start: int,
+        content: np.ndarray[Any, Any], *, waits: bool,
+    ) -> None:  # fmt: skip
+        part = _Part(target, start, len(content), True)
+        self._issue(
+            kind, stream, what, [part], lambda _: written(target, start, content), waits=waits
+        )
 
-        what = f"the copy of line {line}"
-        self.queue.add(stream, run, (Use(target, True, what), Use(origin, False, what)))
+    def _copy(self, stream: CudaStream, target: _Part, source: _Part, later: int) -> None:
+        into, origin = target.piece, source.piece
+        to, of, size = target.start, source.start, target.size
+
+        def action(_: Task) -> None:
+            written(into, to, origin.allocation.data[of : of + size].copy())
+            known, theirs = into.allocation.written, origin.allocation.written
+            if known is not None and theirs is not None and known.grain == theirs.grain == 1:
+                known.done[to : to + size] = theirs.done[of : of + size]
+
+        pinned = [piece.kind == "pinned" for piece in (into, origin)]
+        kind = {(False, True): "copy-in", (True, False): "copy-out"}.get(
+            (pinned[0], pinned[1]), "copy-on-device"
+        )
+        waits = all(pinned) or (not later and (into.shared or origin.shared))
+        self._issue(kind, stream, "copy", [target, source], action, waits=waits)
 
     def _side(self, pointer: int, size: int, hosts: bool, which: str, kind: int) -> Piece | None:
         """What a side of a copy lies in; None if it is the host's own."""
@@ -159,16 +243,15 @@ class Copies(State):
 
     def do_memset(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaMemset(pointer, value, size)`."""
-        pointer, value, size, stream = values[:4]
-        self._check_stream(stream)
+        pointer, value, size, handle, later = values[:5]
+        stream = self._stream(handle)
         block = self.memory.at(pointer)
         if block is None or pointer - block.address + size > block.size:
             what = self.memory.of_pointer(pointer)
             raise ApiError("cudaErrorInvalidValue", f"cudaMemset sets {size:,} bytes of {what}")
         content = np.full(size, value & 255, np.uint8)
-        start, into = pointer - block.address, block
-        use = Use(block, True, f"the cudaMemset of line {line}")
-        self.queue.add(stream, lambda: written(into, start, content), (use,))
+        start, waits = pointer - block.address, block.shared and not later
+        self._put("set", "cudaMemset", stream, block, start, content, waits=waits)
         return Answer()
 
     def do_variable(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import redirect_stdout
+from copy import copy
 from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any, NamedTuple
@@ -19,30 +20,19 @@ from gpulearn.errors import BadInput
 from gpulearn.programs.cuda.device_part import DevicePart
 from gpulearn.programs.cuda.host_part import DeclaredKernel, HostPart
 from gpulearn.programs.cuda.memory import DeviceMemory, Piece
-from gpulearn.ptx.launch import PtxListing, carry_out
+from gpulearn.ptx.launch import PreparedPtx, PtxListing
 from gpulearn.ptx.parse import Module
 from gpulearn.ptx.program import Memory, PtxProgram
-from gpulearn.simt.core.findings import Stop
 from gpulearn.simt.core.memory import View
-from gpulearn.simt.host.settings import checking, current_seed, keeps_going
-from gpulearn.simt.machine.execution import LaunchResult
-from gpulearn.simt.observers.counters import Counters
-from gpulearn.simt.observers.trace import Recorder
-from gpulearn.simt.report.report import Report, make_report
+from gpulearn.simt.host.arguments import Marshalled
+from gpulearn.simt.host.work.prepared import Outcome
+from gpulearn.simt.observers.observer import Observer
 
-__all__ = ["Arguments", "DeviceCode", "DeviceKernel", "Done"]
+__all__ = ["DeviceCode", "DeviceKernel", "PreparedKernel"]
 
 Triple = tuple[int, int, int]
 OPTIONS = ("--std=c++17",)
 BYTES = np.dtype(np.uint8)
-
-
-class Done(NamedTuple):
-    """What a launch left."""
-
-    report: Report
-    result: LaunchResult
-    printed: str
 
 
 @dataclass
@@ -97,7 +87,7 @@ class DeviceCode:
                 own.allocations[symbol] = self.variables[name].allocation
             else:
                 self.variables[name] = self.memory.place(allocation)
-                self.variables[name].name = name
+                self.variables[name].name = self.variables[name].variable = name
         return Compiled(module, own, lowered)
 
     def kernel(self, number: int, types: Sequence[str]) -> DeviceKernel:
@@ -172,25 +162,37 @@ class DeviceKernel:
             for i in f.instructions
         )
 
-    def launch(
-        self, grid: Triple, block: Triple, given: Arguments, dynamic: int, *, detail: bool
-    ) -> Done:
-        """Carries it out."""
-        counters, recorder = (Counters(), Recorder()) if detail else (None, None)
-        self.program.reached = {name: b.allocation for name, b in given.others.items()}
+    def prepare(
+        self, grid: Triple, block: Triple, arguments: Sequence[bytes], shared: int, *, xray: bool
+    ) -> PreparedKernel:
+        """A launch with its arguments taken."""
+        return PreparedKernel(self, grid, block, arguments, shared, xray=xray)
+
+
+class PreparedKernel(PreparedPtx):
+    """A launch of a program's kernel: `given` are its arguments, `printed` what it has printed."""
+
+    def __init__(
+        self, kernel: DeviceKernel, grid: Triple, block: Triple, arguments: Sequence[bytes],
+        shared: int, *, xray: bool,
+    ) -> None:  # fmt: skip
+        self.given, self.printed = Arguments(()), ""
+
+        def take() -> tuple[PtxProgram, Marshalled, tuple[Any, ...]]:
+            given = self.given = kernel.given(arguments)
+            program = copy(kernel.program)  # what it reaches is this launch's own
+            program.reached = {name: b.allocation for name, b in given.others.items()}
+            return program, Marshalled(given.values), given.values
+
+        super().__init__(
+            kernel.__name__, grid, block, shared, take, listing=kernel.program.source,
+            words=lambda finding: in_words(finding, kernel.code.shapes), xray=xray,
+        )  # fmt: skip
+
+    def carry_out(self, further: Sequence[Observer] = ()) -> Outcome:
+        """The report, and the finding that stopped the launch if any did."""
         printed = StringIO()
-        try:
-            with redirect_stdout(printed):
-                result = carry_out(
-                    self.program, grid, block, given.values, dynamic=dynamic,
-                    hazards=detail or checking(), counters=counters, recorder=recorder,
-                    seed=current_seed(), keep_going=keeps_going(),
-                )  # fmt: skip
-        except Stop as stop:
-            listing = self.program.source
-            result = LaunchResult(listing, [stop.finding], stopped=stop.finding)
-        result.findings = [in_words(f, self.code.shapes) for f in result.findings]
-        report = make_report(
-            result, grid, block, counters=counters, recorder=recorder, name=self.__name__
-        )
-        return Done(report, result, printed.getvalue())
+        with redirect_stdout(printed):
+            outcome = super().carry_out(further)
+        self.printed = printed.getvalue()
+        return outcome

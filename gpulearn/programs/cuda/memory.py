@@ -36,6 +36,7 @@ class Piece:
     line: int
     freed: int = 0  # the line where it was
     name: str = ""  # as a kernel calls it
+    variable: str = ""  # as the host does
 
     @property
     def address(self) -> int:

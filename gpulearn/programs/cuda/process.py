@@ -17,7 +17,7 @@ from gpulearn.programs.cuda.runtime import Runtime
 __all__ = ["serve"]
 
 REQUEST = struct.Struct("<16sq8QQ")
-ANSWER = struct.Struct("<iIQQQQ")
+ANSWER = struct.Struct("<i4xQQQQ")
 REGION = struct.Struct("<QQQ")
 
 
@@ -97,11 +97,10 @@ def _answer(channel: socket.socket, runtime: Runtime) -> bool:
             return False
         answer = runtime.answer(name.rstrip(b"\0").decode(), line, tuple(values), payload)
         printed, runtime.printed = runtime.printed.encode(), ""
-        regions = b"".join(REGION.pack(*held) for held in runtime.queue.held())
+        regions = b"".join(REGION.pack(*held) for held in runtime.held.changes())
         channel.sendall(
             ANSWER.pack(
-                answer.error, not runtime.queue, answer.value, len(printed), len(answer.content),
-                len(regions),
+                answer.error, answer.value, len(printed), len(answer.content), len(regions)
             )
             + printed + answer.content + regions
         )  # fmt: skip

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from gpulearn.programs.cuda.copies import Copies
 from gpulearn.programs.cuda.errors import ApiError, Failed
+from gpulearn.programs.cuda.memory import Piece
 from gpulearn.programs.cuda.state import Answer
 from gpulearn.programs.cuda.work import Launching
 from gpulearn.ptx.memory import GLOBAL_BITS
@@ -18,7 +19,7 @@ from gpulearn.simt.host.devices import Device
 __all__ = ["Runtime"]
 
 # what is asked for though a kernel has failed
-ALWAYS = {"last_error", "touched", "fault", "attribute", "memory", "variable", "reset"}
+ALWAYS = {"last_error", "fault", "attribute", "memory", "variable", "reset", "callback_end"}
 NEAR_NULL = 4096
 # the number of a cudaDeviceAttr and what the machine calls it
 ATTRIBUTES = {
@@ -45,6 +46,7 @@ class Runtime(Copies, Launching):
         Raises:
             Unable: the program cannot be carried on.
         """
+        self.line = line
         if self._sticky and name not in ALWAYS:
             return Answer(error=self._sticky)
         try:
@@ -82,7 +84,7 @@ class Runtime(Copies, Launching):
     def do_reset(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaDeviceReset`: waits, and gives all memory back."""
         if not self._sticky:
-            self.queue.wait()
+            self.queue.finish()
         for block in list(self.memory.blocks.values()):
             if block.kind == "device":
                 self.memory.free(block, line)
@@ -90,23 +92,38 @@ class Runtime(Copies, Launching):
 
     # --- the host where it must not be
 
-    def do_touched(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """The host touches memory that work under way uses."""
-        address, writes, count = values[:3]
-        use = self.queue.use(address)
-        line = self._line_of(payload, count)
-        if use is not None:
-            does = {0: "reads", 1: "writes"}.get(writes, "uses")
-            theirs = "write" if use.writes else "read"
-            self.find(
-                "host-access", line,
-                f"the host {does} {use.block} while {use.what} may still {theirs} it: call "
-                "cudaDeviceSynchronize() before",
-            )  # fmt: skip
-        return Answer()
-
     def do_fault(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """The host has gone to an address that it does not have."""
+        """The host touches memory that work under way uses, or goes where it has none.
+
+        1 if it can go on.
+        """
+        address, writes, count = values[:3]
+        piece = self.memory.at(address)
+        if piece is not None and self.held.holds(piece, address):
+            self._touched(piece, address, writes, payload, count)
+            return Answer(1)
+        return self._lost(values, payload)
+
+    def _touched(self, piece: Piece, address: int, writes: int, payload: bytes, count: int) -> None:
+        found = self.held.use(piece, address, writes=writes != 0)
+        while found is not None and found[1] is not None:  # it may touch other bytes only
+            self.queue.progress(found[1])
+            found = self.held.use(piece, address, writes=writes != 0)
+        if found is None:  # the page holds other bytes that are in use
+            self.held.give(piece, address)
+            return
+        use, _ = found
+        does = {0: "reads", 1: "writes"}.get(writes, "uses")
+        theirs = "write" if use.writes else "read"
+        self.find(
+            "host-access", self._line_of(payload, count),
+            f"the host {does} {use.piece} while {use.what} may still {theirs} it: call "
+            "cudaDeviceSynchronize() before",
+        )  # fmt: skip
+        self.held.give(piece)
+
+    def _lost(self, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The host goes to an address that it does not have."""
         count = values[2]
         numbers = struct.unpack(f"<{len(payload) // 8}Q", payload)
         line = self._line_of(payload, count)
@@ -140,14 +157,14 @@ class Runtime(Copies, Launching):
         Raises:
             Unable: as in `answer`.
         """
+        self.line = 0
         printed, self.printed = self.printed, ""
-        waiting = bool(self.queue)
         if not self._sticky:
             try:
-                self.queue.wait()
+                self.queue.finish()
             except Failed as failed:
                 self._sticky = failed.number
-        if waiting and self.printed:
+        if self.printed:
             self._say(
                 "what the last kernels print is lost, since the program ends without waiting for "
                 "them: call cudaDeviceSynchronize()"

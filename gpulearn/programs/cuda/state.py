@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from dataclasses import replace
-from typing import NamedTuple
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from gpulearn.programs.cuda.errors import ApiError
-from gpulearn.programs.cuda.kernels import DeviceCode
+from gpulearn.programs.cuda.held import HeldPages
+from gpulearn.programs.cuda.kernels import DeviceCode, DeviceKernel
 from gpulearn.programs.cuda.memory import Piece
-from gpulearn.programs.cuda.queue import Queue
 from gpulearn.programs.cuda.tokens import FILE, Source
 from gpulearn.programs.launches import Launches
 from gpulearn.simt.core.findings import Finding
+from gpulearn.simt.host.streams import Event
+from gpulearn.simt.host.work.operations import WorkRecord
+from gpulearn.simt.host.work.order import DEFAULT, PER_THREAD
+from gpulearn.simt.host.work.places import Place
+from gpulearn.simt.host.work.program import HostProgram
+from gpulearn.simt.host.work.queue import WorkQueue
+from gpulearn.simt.host.work.ranges import Access
 
-__all__ = ["Answer", "State"]
+__all__ = ["Answer", "CudaStream", "State"]
+
+# a call that makes something, with the variable that it fills
+MAKES = re.compile(
+    r"\bcuda\w+\s*\(\s*(?:\(\s*void\s*\*\s*\*\s*\)\s*)?&\s*(\w+(?:(?:\.|->)\w+|\[\w+\])*)"
+)
 
 
 class Answer(NamedTuple):
@@ -24,6 +37,69 @@ class Answer(NamedTuple):
     value: int = 0
     content: bytes = b""
     error: int = 0
+
+
+@dataclass(eq=False)
+class CudaStream:
+    """A stream of a program, by its number in the queue and the variable that it was made in."""
+
+    number: int
+    variable: str = ""
+
+    def __int__(self) -> int:
+        return self.number
+
+
+class _Line(Place):
+    """A line of a program in C++."""
+
+    def __init__(self, file: str, line: int) -> None:
+        super().__init__(None)
+        self.file, self.line = file, line or None
+
+    @property
+    def text(self) -> str:
+        return ""
+
+    def name_of(self, *things: Any) -> str:
+        return next((t.variable for t in things if isinstance(t, CudaStream)), "")
+
+
+class _CudaHost(HostProgram):
+    """The host part of a program, as the queue knows it."""
+
+    at_once = False
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def place(self) -> Place:
+        return _Line(self._state.code.file, self._state.line)
+
+    def records(self) -> list[WorkRecord]:
+        return []
+
+    def name_of(self, access: Access) -> str:
+        blocks = self._state.memory.blocks.values()
+        found = next((b for b in blocks if b.allocation is access.memory), None)
+        return (found and found.variable) or access.name
+
+    def order(self, first: str, second: str) -> str:
+        first, second = _handle(first), _handle(second)
+        return f"cudaEventRecord(event, {first}) and cudaStreamWaitEvent({second}, event)"
+
+    def wait(self, stream: str) -> str:
+        return f"cudaStreamSynchronize({_handle(stream)})"
+
+    def tell(self, found: Sequence[tuple[str, Finding]]) -> None:
+        for _, finding in found:
+            self._state.note(finding)
+
+
+def _handle(name: str) -> str:
+    """A stream as a call is given it."""
+    known = {"the default stream": "0", "the per-thread default stream": "cudaStreamPerThread"}
+    return known.get(name, "stream" if " " in name else name)
 
 
 class State:
@@ -39,30 +115,48 @@ class State:
     ) -> None:  # fmt: skip
         self.code, self.memory, self.source, self.launches = code, code.memory, source, launches
         self.locate = locate  # the line of addresses in the program's code
-        self.queue = Queue()
+        self.line = 0  # of the call that is answered
+        self.queue = WorkQueue(_CudaHost(self))
+        self.held = HeldPages()
         self.printed = ""
         self.notes: list[str] = []
         self._last = self._sticky = 0
         self._shadows: dict[int, Piece] = {}
-        self._streams = {0, 1, 2}
-        self._events: dict[int, float | None] = {}
+        self._streams = {0: CudaStream(DEFAULT), 1: CudaStream(DEFAULT), 2: CudaStream(PER_THREAD)}
+        self._events: dict[int, Event] = {}
         self._handles = itertools.count(1 << 12, 16)
+        self._made: dict[int, list[CudaStream | Piece]] = {}  # by the line of the call
+        self._detailed: set[DeviceKernel] = set()  # kernels of which a launch is counted
         self.launched = False
         self.came_back = False  # whether anybody could see a result of a kernel
 
     def find(self, kind: str, line: int, message: str) -> None:
         """Notes what is wrong."""
-        self._note(Finding(kind, line or None, message))
+        self.note(Finding(kind, line or None, message))
 
-    def _note(self, finding: Finding) -> None:
+    def note(self, finding: Finding) -> None:
+        """Notes a finding, with its line as the program's files count them."""
         number, line = divmod(finding.line or 0, FILE)
         file = str(self.source.files[number]) if number else self.code.file
         message = self.source.in_words(finding.message)
         self.launches.add(file, replace(finding, line=line or None, message=message))
 
-    def _check_stream(self, stream: int) -> None:
-        if stream not in self._streams:
+    def _stream(self, handle: int) -> CudaStream:
+        found = self._streams.get(handle)
+        if found is None:
             raise ApiError("cudaErrorInvalidResourceHandle", "there is no such stream")
+        return found
+
+    def _name(self, line: int, made: CudaStream | Piece) -> None:
+        """Gives what a line makes the name of its variable, if it makes each only once."""
+        all_of_line = self._made.setdefault(line, [])
+        all_of_line.append(made)
+        names = MAKES.findall("".join(t.text for t in self.source.tokens if t.line == line))
+        if len(all_of_line) <= len(names):
+            made.variable = names[len(all_of_line) - 1]
+        else:
+            for one in all_of_line:
+                one.variable = ""
 
     def _say(self, note: str) -> None:
         if note not in self.notes:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import struct
-import time
 from typing import Any
 
 from gpulearn.programs.cuda.errors import ApiError, Failed, Unable, number_of
-from gpulearn.programs.cuda.kernels import Arguments, DeviceKernel
-from gpulearn.programs.cuda.queue import Use
-from gpulearn.programs.cuda.state import Answer, State
-from gpulearn.simt.core.findings import Stop
-from gpulearn.simt.core.limits import MAX_SHARED, check_shape, resident
+from gpulearn.programs.cuda.held import Use
+from gpulearn.programs.cuda.kernels import DeviceKernel, PreparedKernel
+from gpulearn.programs.cuda.state import Answer, CudaStream, State
+from gpulearn.simt.core.findings import Finding
+from gpulearn.simt.core.limits import MAX_SHARED, resident
 from gpulearn.simt.host.devices import Device
+from gpulearn.simt.host.streams import Event
+from gpulearn.simt.host.work.launches import issue_launch
+from gpulearn.simt.host.work.order import nothing
+from gpulearn.simt.report.report import Report
 
 __all__ = ["Launching"]
 
@@ -27,24 +30,25 @@ class Launching(State):
     def do_launch(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`kernel<<<grid, block, shared, stream>>>(...)`: an error waits for who asks for it."""
         kernel, arguments = self._kernel(line, values[0], payload)
-        grid, block = _shape(values)
-        shared, stream = values[5], values[6]
-        try:
-            self._check_stream(stream)
-            check_shape(grid, block, shared)
-        except Stop as stop:
-            beyond = "shared memory" in stop.finding.message
+        stream = self._stream(values[6])
+        detail = self.launches.wants_detail(kernel) and kernel not in self._detailed
+        prepared = kernel.prepare(*_shape(values), arguments, values[5], xray=detail)
+        if prepared.stopped is not None:
+            why = prepared.stopped.message
+            beyond = "shared memory" in why
             name = "cudaErrorInvalidValue" if beyond else "cudaErrorInvalidConfiguration"
-            raise ApiError(
-                name, f"the launch of {kernel.__name__} fails, {stop.finding.message}"
-            ) from None
-        given = kernel.given(arguments)
-        what = f"{kernel.__name__}, launched in line {line},"
-        uses = [Use(b, True, what) for b in (*given.writes, *given.others.values())]
-        uses += [Use(b, False, what) for b in given.reads]
-        self.queue.add(
-            stream, lambda: self._carry_out(kernel, grid, block, given, shared), tuple(uses)
-        )
+            raise ApiError(name, f"the launch of {kernel.__name__} fails, {why}")
+        if detail:
+            self._detailed.add(kernel)
+
+        def end(report: Report, stopped: Finding | None) -> None:
+            self._end(kernel, prepared, report, stopped)
+
+        task = issue_launch(self.queue, kernel, prepared, stream, end)
+        given, what = prepared.given, f"{kernel.__name__}, launched in line {line},"
+        writes = [*given.writes, *given.others.values()]
+        uses = [Use(b, 0, b.size, True, what) for b in writes]
+        self.held.add(task, uses + [Use(b, 0, b.size, False, what) for b in given.reads])
         return Answer()
 
     def _kernel(self, line: int, number: int, payload: bytes) -> tuple[DeviceKernel, list[bytes]]:
@@ -66,28 +70,28 @@ class Launching(State):
                 arguments.append(content)
         return self.code.kernel(number, types), arguments
 
-    def _carry_out(
-        self, kernel: DeviceKernel, grid: Any, block: Any, given: Arguments, shared: int
-    ) -> None:
-        """A kernel's turn.
+    def _end(
+        self, kernel: DeviceKernel, prepared: PreparedKernel, report: Report,
+        stopped: Finding | None,
+    ) -> None:  # fmt: skip
+        """What a kernel leaves that has had its turn.
 
         Raises:
             Failed: it cannot go on.
             Unable: it needs what the machine does not have.
         """
+        given = prepared.given
         self.launched = True
-        self.came_back |= any(b.shared for b in (*given.writes, *given.others.values()))
-        detail = self.launches.wants_detail(kernel)
-        done = kernel.launch(grid, block, given, shared, detail=detail)
-        self.printed += done.printed
-        self.came_back |= bool(done.printed)
-        stopped = done.result.stopped
+        self.printed += prepared.printed
+        reached = any(b.shared for b in (*given.writes, *given.others.values()))
+        self.came_back |= reached or bool(prepared.printed)
         if stopped is not None and stopped.kind in OURS:
             raise Unable(f"{self.source.place(stopped.line or 1)}: {stopped.message}")
-        self.launches.keep(kernel, done.report)
-        for finding in done.report.findings:
+        if prepared.counters is not None or not self.launches.in_detail:
+            self.launches.keep(kernel, report)
+        for finding in report.findings:
             finding.message = self._explained(finding.message)
-            self._note(finding)
+            self.note(finding)
         if stopped is not None:
             raise Failed(stopped)
 
@@ -136,86 +140,106 @@ class Launching(State):
     # --- waiting, streams, events
 
     def do_synchronize(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """Waits for all work, or for that of a stream."""
-        self._check_stream(values[0])
-        self.queue.wait()
+        """Waits for the work of a stream."""
+        self.queue.synchronize(self._stream(values[0]))
+        return Answer()
+
+    def do_wait_for_all(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaDeviceSynchronize()`."""
+        self.queue.synchronize()
         return Answer()
 
     def do_query(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """Whether all work is done; if not, it is when one asks again."""
-        busy = bool(self.queue)
-        self.queue.wait()
-        return Answer(error=number_of("cudaErrorNotReady") if busy else 0)
+        """Whether the work of a stream is done; if not, it is when one asks again."""
+        return _ready(self.queue.query(self._stream(values[0])))
 
     def do_stream(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """A new stream."""
-        made = next(self._handles)
-        self._streams.add(made)
-        return Answer(made)
+        """A new stream; 1 sets it apart from the legacy default stream."""
+        made, handle = CudaStream(self.queue.new_stream(apart=values[0] == 1)), next(self._handles)
+        self._streams[handle] = made
+        self._name(line, made)
+        return Answer(handle)
 
     def do_no_stream(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """The end of a stream."""
-        self._check_stream(values[0])
-        self._streams.discard(values[0])
+        """The end of a stream, which does not wait for its work."""
+        self._stream(values[0])
+        del self._streams[values[0]]
         return Answer()
+
+    def do_callback(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """A function of the host's has its turn on a stream: what comes before it is done.
+
+        That is at once, since nobody may ever wait for the stream; the host knows of nothing.
+        """
+        task = self.queue.issue("host", self._stream(values[0]), nothing)
+        self.queue.progress(task)
+        self.held.viewer = task
+        return Answer()
+
+    def do_callback_end(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """The function has ended."""
+        self.held.viewer = None
+        return Answer()
+
+    def do_inside(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """A call from a function on a stream."""
+        raise ApiError(
+            "cudaErrorNotPermitted",
+            "a function on a stream calls CUDA: let it tell the host, which can then ask for more",
+        )
 
     def do_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """A new event."""
         made = next(self._handles)
-        self._events[made] = None
+        self._events[made] = Event(self.queue)
         return Answer(made)
 
     def do_no_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """The end of an event."""
-        self._check_event(values[0])
-        self.queue.wait()
+        self._event(values[0])
         del self._events[values[0]]
         return Answer()
 
-    def _check_event(self, event: int) -> None:
-        if event not in self._events:
+    def _event(self, handle: int) -> Event:
+        found = self._events.get(handle)
+        if found is None:
             raise ApiError("cudaErrorInvalidResourceHandle", "there is no such event")
+        return found
 
     def do_record(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaEventRecord(event, stream)`."""
-        event, stream = values[:2]
-        self._check_event(event)
-        self._check_stream(stream)
-        self._events[event] = 0.0  # recorded, not reached
-
-        def reached() -> None:
-            self._events[event] = time.perf_counter()
-
-        self.queue.add(stream, reached)
+        self._event(values[0]).record(self._stream(values[1]))
         return Answer()
 
     def do_wait(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaEventSynchronize(event)`."""
-        self._check_event(values[0])
-        self.queue.wait()
+        self._event(values[0]).synchronize()
         return Answer()
 
+    def do_ask_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
+        """`cudaEventQuery(event)`."""
+        return _ready(self._event(values[0]).query())
+
     def do_wait_event(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
-        """`cudaStreamWaitEvent`: work comes in its order in any case."""
-        self._check_event(values[0])
-        self._check_stream(values[1])
+        """`cudaStreamWaitEvent(stream, event)`."""
+        self._event(values[0]).wait(self._stream(values[1]))
         return Answer()
 
     def do_elapsed(self, line: int, values: tuple[int, ...], payload: bytes) -> Answer:
         """`cudaEventElapsedTime`, in nanoseconds."""
-        times = []
-        for event in values[:2]:
-            self._check_event(event)
-            reached = self._events[event]
-            if reached is None:
-                why = "an event that was never recorded is asked for its time"
-                raise ApiError("cudaErrorInvalidResourceHandle", why)
-            times.append(reached)
-        if not all(times):
+        start, end = (self._event(handle) for handle in values[:2])
+        if not (start.recorded and end.recorded):
+            why = "an event that was never recorded is asked for its time"
+            raise ApiError("cudaErrorInvalidResourceHandle", why)
+        if not (start.happened and end.happened):
             why = "an event is asked for its time before it is reached: call cudaEventSynchronize"
             raise ApiError("cudaErrorNotReady", why)
         self._say("times between events are those of this computer, not of a GPU")
-        return Answer(max(int((times[1] - times[0]) * 1e9), 0))
+        return Answer(max(int((end.time - start.time) * 1e9), 0))
+
+
+def _ready(done: bool) -> Answer:
+    return Answer(error=0 if done else number_of("cudaErrorNotReady"))
 
 
 def _shape(values: tuple[int, ...]) -> tuple[Any, Any]:

@@ -40,6 +40,10 @@ class MachineProgram(Protocol):
         """Whether the kernel synchronises the whole grid."""
 
     @property
+    def copies_go_on(self) -> bool:
+        """Whether it begins copies that go on while their thread does."""
+
+    @property
     def makes_arrays(self) -> bool:
         """Whether the kernel has shared or local arrays."""
 

@@ -36,6 +36,8 @@ def _device_functions(thing: Any) -> Iterator[DeviceFunction]:
 class Program:
     """A kernel with the device functions that it calls, translated on demand."""
 
+    copies_go_on = False
+
     def __init__(self, source: KernelSource, *, debug: bool = False) -> None:
         self.source = source.afresh()
         self.types: Types = {}

@@ -14,7 +14,7 @@ from typing import Any
 
 from gpulearn.errors import BadInput
 from gpulearn.simt.host.work.order import DEFAULT, PER_THREAD, Task, nothing
-from gpulearn.simt.host.work.queue import work_queue
+from gpulearn.simt.host.work.queue import WorkQueue, work_queue
 
 __all__ = [
     "Event", "Stream", "default_stream", "event", "event_elapsed_time", "external_stream",
@@ -99,15 +99,16 @@ class Stream:
 class Event:
     """A point in a stream. Its times are those of this computer, not of a GPU."""
 
-    def __init__(self) -> None:
+    def __init__(self, queue: WorkQueue = work_queue) -> None:
+        self._queue = queue
         self._time: float | None = None
         self._task: Task | None = None
-        self._recorded = False
+        self.recorded = False
 
     def record(self, stream: Any = 0) -> None:
         """Sets the event to this point of a stream: it happens when all before it is done."""
-        self._recorded = True
-        if work_queue.direct(stream):
+        self.recorded = True
+        if self._queue.direct(stream):
             self._task, self._time = None, time.perf_counter()
             return
         self._time = None
@@ -116,14 +117,14 @@ class Event:
             if self._task is task:  # and has not been recorded anew
                 self._time = time.perf_counter()
 
-        self._task = work_queue.issue("event", stream, happen)
+        self._task = self._queue.issue("event", stream, happen)
 
     def query(self) -> bool:
         """Whether the event has happened; one that was never recorded has.
 
         The machine works while it is asked: if the answer is no, the next one is yes.
         """
-        return self._task is None or work_queue.progress(self._task)
+        return self._task is None or self._queue.progress(self._task)
 
     def synchronize(self) -> None:
         """Waits until the event has happened; not at all for one that was never recorded.
@@ -131,17 +132,22 @@ class Event:
         Raises:
             KernelError: of work that has failed; what was still to be done is not done then.
         """
-        work_queue.wait_for(self._task)
+        self._queue.wait_for(self._task)
 
     def wait(self, stream: Any = 0) -> None:
         """Makes what is put on a stream from here on wait for the event, as last recorded."""
         after = [] if self._task is None or self._task.seen else [self._task]
-        if after or not work_queue.direct(stream):
-            work_queue.issue("wait", stream, nothing, after=after)
+        if after or not self._queue.direct(stream):
+            self._queue.issue("wait", stream, nothing, after=after)
 
     def elapsed_time(self, evtend: Event) -> float:
         """Milliseconds between two events."""
         return event_elapsed_time(self, evtend)
+
+    @property
+    def happened(self) -> bool:
+        """Whether it has been recorded and reached."""
+        return self._time is not None
 
     @property
     def time(self) -> float:
@@ -150,7 +156,7 @@ class Event:
         Raises:
             BadInput: it was never recorded, or has not happened.
         """
-        if not self._recorded:
+        if not self.recorded:
             raise BadInput("both events must have been recorded: event.record(stream)")
         if self._time is None:
             raise BadInput(

@@ -11,7 +11,8 @@ from gpulearn.simt.host.dispatcher import Configured, Kernel
 from gpulearn.simt.host.gufuncs import Gufunc
 from gpulearn.simt.host.reduction import Reduce
 from gpulearn.simt.host.ufuncs import Ufunc
-from gpulearn.simt.host.work.launches import Prepared, PreparedLaunch, carry_out_on_stream
+from gpulearn.simt.host.work.launches import PreparedLaunch, carry_out_on_stream
+from gpulearn.simt.host.work.prepared import Prepared
 from gpulearn.simt.host.work.queue import work_queue
 from gpulearn.simt.report.report import Report
 

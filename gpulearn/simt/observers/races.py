@@ -2,7 +2,8 @@
 
 Two accesses to one place by two threads race if one of them writes, not both are atomic,
 and nothing orders them (see `happens_before`). Beside an atomic, a *strong* read (volatile,
-relaxed, or the guess that an `atomicCAS` confirms) is as good as one. A `Shadow` remembers,
+relaxed, or the guess that an `atomicCAS` confirms) is as good as one, and a strong write of PTX
+comes as an atomic. A `Shadow` remembers,
 for each element of an allocation, who wrote it last and up to two threads (of two warps, if
 there are such) that read it. Reads are only noted down, and entered into the shadow when a
 write to the same allocation comes in the same interval: in a right kernel that hardly ever

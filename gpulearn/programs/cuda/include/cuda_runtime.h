@@ -169,9 +169,8 @@ struct Request {
 };
 struct Answer {
     int32_t error;
-    uint32_t idle;  // nothing is under way on the device
     uint64_t value;
-    // bytes that follow: what kernels printed, what was asked for, memory to hold
+    // bytes that follow: what kernels printed, what was asked for, what the host may touch now
     uint64_t printed, size, regions;
 };
 struct Region {
@@ -179,8 +178,7 @@ struct Region {
 };
 
 inline int channel = -1;
-inline Region held[256];  // memory that the host may not touch before it has waited
-inline volatile int holds = 0;
+inline thread_local bool inside = false;  // of a function on a stream
 inline volatile char lock = 0;
 
 [[noreturn]] inline void lost() {
@@ -208,12 +206,6 @@ inline void get(void* data, size_t size) {
     }
 }
 
-inline void release() {
-    for (int k = 0; k < holds; ++k)
-        mprotect((void*)held[k].address, held[k].size, PROT_READ | PROT_WRITE);
-    holds = 0;
-}
-
 struct Ask {
     Request request = {};
     const void* data = nullptr;
@@ -228,12 +220,17 @@ struct Ask {
     }
 
     Answer operator()() {
+        bool always = !strcmp(request.name, "fault") || !strcmp(request.name, "last_error") ||
+                      !strcmp(request.name, "callback_end");
+        if (inside && !always) {
+            strncpy(request.name, "inside", sizeof request.name);
+            request.size = 0;
+        }
         while (__atomic_test_and_set(&lock, __ATOMIC_ACQUIRE)) {}
         put(&request, sizeof request);
         if (request.size) put(data, request.size);
         Answer answer;
         get(&answer, sizeof answer);
-        if (answer.idle) release();
         if (answer.printed) {
             char* text = (char*)malloc(answer.printed);
             get(text, answer.printed);
@@ -242,9 +239,9 @@ struct Ask {
         }
         if (answer.size) get(result, answer.size);
         for (uint64_t k = 0; k < answer.regions / sizeof(Region); ++k) {
-            get(&held[holds], sizeof(Region));
-            mprotect((void*)held[holds].address, held[holds].size, (int)held[holds].access);
-            holds = holds + 1;
+            Region region;
+            get(&region, sizeof region);
+            mprotect((void*)region.address, region.size, (int)region.access);
         }
         __atomic_clear(&lock, __ATOMIC_RELEASE);
         return answer;
@@ -273,27 +270,19 @@ inline void fault(int number, siginfo_t* info, void* context) {
 #endif
     told[count++] = address;
 #endif
-    bool ours = false;
-    for (int k = 0; k < holds; ++k)
-        ours = ours || (address >= held[k].address && address < held[k].address + held[k].size);
     int depth = backtrace(frames, 32), first = 0;
     for (int k = 0; k < depth; ++k)
         if (frames[k] == here) first = k;
-    Ask ask(ours ? "touched" : "fault", 0, address, writes, (uint64_t)count);
+    Ask ask("fault", 0, address, writes, (uint64_t)count);
     // the others are where calls return to, one byte behind the call
     for (int k = first; k < depth; ++k)
         told[count++] = (uint64_t)frames[k] - (frames[k] != here);
     ask.request.size = (uint64_t)count * sizeof told[0];
     ask.data = told;
     lock = 0;
-    if (ours) {
-        ask();
-        release();
-    } else {
-        fflush(stdout);
-        ask();
-        signal(number, SIG_DFL);
-    }
+    if (ask().value) return;  // work under way uses it, and it may be touched from now on
+    fflush(stdout);
+    signal(number, SIG_DFL);
 }
 
 inline bool begin() {
@@ -447,6 +436,20 @@ inline cudaError_t copy(const char* name, void* to, const void* from, size_t siz
     return rest.error();
 }
 
+inline cudaError_t rows(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                        size_t width, size_t height, int kind, uint64_t stream, uint64_t later,
+                        int line) {
+    if (width > to_pitch || width > from_pitch)
+        return Ask("bad_pitch", line, width, to_pitch, from_pitch).error();
+    for (size_t row = 0; row < height; ++row) {
+        cudaError_t error = copy("memcpy", (char*)to + row * to_pitch,
+                                 (const char*)from + row * from_pitch, width, kind, stream, later,
+                                 line);
+        if (error) return error;
+    }
+    return cudaSuccess;
+}
+
 inline cudaError_t mapped(const char* name, void** pointer, size_t size, int line) {
     char file[512];
     Ask ask(name, line, size);
@@ -485,8 +488,11 @@ cudaError_t cudaMalloc(T** pointer, size_t size, GPULEARN_LINE) {
     return (cudaError_t)answer.error;
 }
 template <typename T>
-cudaError_t cudaMallocAsync(T** pointer, size_t size, cudaStream_t, GPULEARN_LINE) {
-    return cudaMalloc(pointer, size, gpulearn_line);
+cudaError_t cudaMallocAsync(T** pointer, size_t size, cudaStream_t stream, GPULEARN_LINE) {
+    gpulearn::Answer answer =
+        gpulearn::Ask("malloc_async", gpulearn_line, size, (uint64_t)stream)();
+    *pointer = (T*)answer.value;
+    return (cudaError_t)answer.error;
 }
 template <typename T>
 cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, size_t height,
@@ -515,8 +521,8 @@ cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned) {
 inline cudaError_t cudaFree(void* pointer, GPULEARN_LINE) {
     return gpulearn::unmap("free", pointer, gpulearn_line);
 }
-inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t, GPULEARN_LINE) {
-    return gpulearn::unmap("free", pointer, gpulearn_line);
+inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream, GPULEARN_LINE) {
+    return gpulearn::Ask("free_async", gpulearn_line, (uint64_t)pointer, (uint64_t)stream).error();
 }
 inline cudaError_t cudaFreeHost(void* pointer, GPULEARN_LINE) {
     return gpulearn::unmap("free_host", pointer, gpulearn_line);
@@ -533,15 +539,13 @@ inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from
                                      size_t from_pitch, size_t width, size_t height,
                                      cudaMemcpyKind kind, cudaStream_t stream = nullptr,
                                      GPULEARN_LINE) {
-    if (width > to_pitch || width > from_pitch)
-        return gpulearn::Ask("bad_pitch", gpulearn_line, width, to_pitch, from_pitch).error();
-    for (size_t row = 0; row < height; ++row) {
-        cudaError_t error = cudaMemcpyAsync((char*)to + row * to_pitch,
-                                            (const char*)from + row * from_pitch, width, kind,
-                                            stream, gpulearn_line);
-        if (error) return error;
-    }
-    return cudaSuccess;
+    return gpulearn::rows(to, to_pitch, from, from_pitch, width, height, kind, (uint64_t)stream, 1,
+                          gpulearn_line);
+}
+inline cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                                size_t width, size_t height, cudaMemcpyKind kind, GPULEARN_LINE) {
+    return gpulearn::rows(to, to_pitch, from, from_pitch, width, height, kind, 0, 0,
+                          gpulearn_line);
 }
 inline cudaError_t cudaMemset(void* to, int value, size_t size, GPULEARN_LINE) {
     return gpulearn::Ask("memset", gpulearn_line, (uint64_t)to, (uint64_t)value, size).error();
@@ -549,7 +553,7 @@ inline cudaError_t cudaMemset(void* to, int value, size_t size, GPULEARN_LINE) {
 inline cudaError_t cudaMemsetAsync(void* to, int value, size_t size, cudaStream_t stream = nullptr,
                                    GPULEARN_LINE) {
     return gpulearn::Ask("memset", gpulearn_line, (uint64_t)to, (uint64_t)value, size,
-                         (uint64_t)stream).error();
+                         (uint64_t)stream, 1).error();
 }
 template <typename T>
 cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t size, size_t offset = 0,
@@ -591,7 +595,7 @@ inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* made, const v
     made->devicePointer = made->type == cudaMemoryTypeUnregistered ? nullptr : mine;
     return (cudaError_t)answer.error;
 }
-// Copies are done when they return, so that memory need not be locked for them.
+// Memory that is locked stays what it was: a copy from it is staged, one to it waits.
 inline cudaError_t cudaHostRegister(void*, size_t, unsigned) { return cudaSuccess; }
 inline cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
 inline cudaError_t cudaMemGetInfo(size_t* unused, size_t* total) {
@@ -611,28 +615,23 @@ inline cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) { r
 // --- waiting, streams, events
 
 inline cudaError_t cudaDeviceSynchronize(GPULEARN_LINE) {
-    return gpulearn::Ask("synchronize", gpulearn_line).error();
-}
-inline cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
-                                size_t width, size_t height, cudaMemcpyKind kind, GPULEARN_LINE) {
-    cudaError_t error = cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind,
-                                          nullptr, gpulearn_line);
-    return error ? error : cudaDeviceSynchronize(gpulearn_line);
+    return gpulearn::Ask("wait_for_all", gpulearn_line).error();
 }
 inline cudaError_t cudaThreadSynchronize(GPULEARN_LINE) {
     return cudaDeviceSynchronize(gpulearn_line);
 }
-inline cudaError_t cudaStreamCreate(cudaStream_t* stream, GPULEARN_LINE) {
-    gpulearn::Answer answer = gpulearn::Ask("stream", gpulearn_line)();
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags,
+                                             GPULEARN_LINE) {
+    gpulearn::Answer answer = gpulearn::Ask("stream", gpulearn_line, flags)();
     *stream = (cudaStream_t)answer.value;
     return (cudaError_t)answer.error;
 }
-inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned, GPULEARN_LINE) {
-    return cudaStreamCreate(stream, gpulearn_line);
+inline cudaError_t cudaStreamCreate(cudaStream_t* stream, GPULEARN_LINE) {
+    return cudaStreamCreateWithFlags(stream, cudaStreamDefault, gpulearn_line);
 }
-inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int,
+inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int,
                                                 GPULEARN_LINE) {
-    return cudaStreamCreate(stream, gpulearn_line);
+    return cudaStreamCreateWithFlags(stream, flags, gpulearn_line);
 }
 inline cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
     return *least = 0, *greatest = -5, cudaSuccess;
@@ -643,17 +642,26 @@ inline cudaError_t cudaStreamDestroy(cudaStream_t stream, GPULEARN_LINE) {
 inline cudaError_t cudaStreamSynchronize(cudaStream_t stream, GPULEARN_LINE) {
     return gpulearn::Ask("synchronize", gpulearn_line, (uint64_t)stream).error();
 }
-// The host's functions have their turn at once, after all that was handed over before them.
+// The host's functions have their turn at once, after all that comes before them.
+template <typename F>
+cudaError_t gpulearn_turn(cudaStream_t stream, F function, int line) {
+    gpulearn::Ask ask("callback", line, (uint64_t)stream);
+    cudaError_t error = ask.error();
+    if (error) return error;
+    gpulearn::inside = true;
+    function();
+    gpulearn::inside = false;
+    return gpulearn::Ask("callback_end", line).error();
+}
 inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data,
                                       GPULEARN_LINE) {
-    cudaError_t error = cudaStreamSynchronize(stream, gpulearn_line);
-    if (!error) function(data);
-    return error;
+    return gpulearn_turn(stream, [=] { function(data); }, gpulearn_line);
 }
 inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function,
                                          void* data, unsigned, GPULEARN_LINE) {
-    cudaError_t error = cudaStreamSynchronize(stream, gpulearn_line);
-    function(stream, error, data);
+    cudaError_t error =
+        gpulearn_turn(stream, [=] { function(stream, cudaSuccess, data); }, gpulearn_line);
+    if (error) function(stream, error, data);
     return error;
 }
 inline cudaError_t cudaStreamQuery(cudaStream_t stream, GPULEARN_LINE) {
@@ -678,7 +686,7 @@ inline cudaError_t cudaEventSynchronize(cudaEvent_t event, GPULEARN_LINE) {
     return gpulearn::Ask("wait", gpulearn_line, (uint64_t)event).error();
 }
 inline cudaError_t cudaEventQuery(cudaEvent_t event, GPULEARN_LINE) {
-    return gpulearn::Ask("query", gpulearn_line, (uint64_t)event).error();
+    return gpulearn::Ask("ask_event", gpulearn_line, (uint64_t)event).error();
 }
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned = 0,
                                        GPULEARN_LINE) {

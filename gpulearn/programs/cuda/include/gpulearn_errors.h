@@ -22,5 +22,6 @@ GPULEARN_ERROR(715, cudaErrorIllegalInstruction, "an illegal instruction was enc
 GPULEARN_ERROR(716, cudaErrorMisalignedAddress, "misaligned address")
 GPULEARN_ERROR(719, cudaErrorLaunchFailure, "unspecified launch failure")
 GPULEARN_ERROR(720, cudaErrorCooperativeLaunchTooLarge, "too many blocks in cooperative launch")
+GPULEARN_ERROR(800, cudaErrorNotPermitted, "operation not permitted")
 GPULEARN_ERROR(801, cudaErrorNotSupported, "operation not supported")
 GPULEARN_ERROR(999, cudaErrorUnknown, "unknown error")

@@ -2,65 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from gpulearn.simt.core.findings import Finding, Stop
-from gpulearn.simt.core.limits import check_shape
 from gpulearn.simt.core.memory import View, views
-from gpulearn.simt.core.program import MachineProgram
 from gpulearn.simt.frontend.typecheck import argument_types
-from gpulearn.simt.host.arguments import Marshalled, by_position, marshal
+from gpulearn.simt.host.arguments import by_position, marshal
 from gpulearn.simt.host.overloads import error_for
 from gpulearn.simt.host.settings import checking, current_seed, keeps_going, listeners
 from gpulearn.simt.host.work.operations import recording
 from gpulearn.simt.host.work.order import Task
 from gpulearn.simt.host.work.pinned import HostMemory
-from gpulearn.simt.host.work.places import Place, place
-from gpulearn.simt.host.work.queue import work_queue
+from gpulearn.simt.host.work.places import place
+from gpulearn.simt.host.work.prepared import Prepared, arrays_of, observers_of
+from gpulearn.simt.host.work.queue import WorkQueue, work_queue
 from gpulearn.simt.host.work.ranges import Access, TouchedBytes, of_view
 from gpulearn.simt.machine.execution import LaunchResult, launch
-from gpulearn.simt.observers.counters import Counters
-from gpulearn.simt.observers.initialised import Initialised
 from gpulearn.simt.observers.observer import Observer
-from gpulearn.simt.observers.races import Races
-from gpulearn.simt.observers.trace import Recorder, block_number
-from gpulearn.simt.report.report import Report, make_report
+from gpulearn.simt.report.report import Report
 
 __all__ = [
-    "Prepared", "PreparedLaunch", "carry_out_on_stream", "launch_now", "put_on_stream", "tell",
+    "PreparedLaunch", "carry_out_on_stream", "counted", "issue_launch", "launch_now",
+    "put_on_stream", "tell",
 ]  # fmt: skip
-
-Triple = tuple[int, int, int]
-Outcome = tuple[Report, Finding | None]
-
-
-class Prepared(Protocol):
-    """A launch whose arguments have been taken: it can be carried out later."""
-
-    name: str
-    shape: tuple[Triple, Triple]
-    marshalled: Marshalled | None
-    stopped: Finding | None
-
-    def arrays(self) -> list[tuple[str, View, bool]]:
-        """Name, array, whether the kernel may write it."""
-
-    def carry_out(self, observers: Sequence[Observer] = ()) -> Outcome:
-        """The report, and the finding that stopped it if any did."""
-
-
-def arrays_of(program: MachineProgram, values: Sequence[Any]) -> list[tuple[str, View, bool]]:
-    """The arrays that a kernel reaches: what it calls each, and whether it may write it."""
-    given = zip(program.source.parameters, values, strict=True)
-    return [
-        *((name, v, name in program.written_parameters) for name, a in given for v in views(a)),
-        *((v.name, v, True) for v in program.captured),
-    ]
 
 
 def counted(stream: Any) -> bool:
@@ -82,7 +50,7 @@ def tell(report: Report) -> None:
             place().warn(str(finding))
 
 
-class PreparedLaunch:
+class PreparedLaunch(Prepared):
     """A launch of a `Kernel`, with its arguments as they were.
 
     `only` are the numbers of the blocks to run, ascending, if not all: for counts of a launch
@@ -102,18 +70,11 @@ class PreparedLaunch:
         named: Mapping[str, Any] | None = None,
         only: np.ndarray[Any, Any] | None = None,
     ) -> None:
-        self.name, self.sharedmem, self.only = kernel.__name__, sharedmem, only
-        self._counters = Counters() if xray else None
-        self._recorder = Recorder() if xray else None
-        self.marshalled: Marshalled | None = None
-        self.stopped: Finding | None = None
-        self._source = None
-        self.shape: tuple[Triple, Triple] = (1, 1, 1), (1, 1, 1)
+        super().__init__(kernel.__name__, sharedmem, None, xray=xray)
+        self.only = only
         try:
-            source = self._source = kernel.source
-            self.shape = check_shape(grid, block, sharedmem)
-            if self._recorder is not None:
-                self._recorder.block = block_number(watch, self.shape[0])
+            source = self.source = kernel.source
+            self.take_shape(grid, block, watch)
             if source.tree.args.vararg:
                 message = (
                     "*args in a kernel is not supported by the SIMT machine: name its arguments"
@@ -134,36 +95,23 @@ class PreparedLaunch:
         assert self.marshalled is not None
         return arrays_of(self._overload.program, self.marshalled.values)
 
-    def carry_out(self, observers: Sequence[Observer] = ()) -> Outcome:
-        """The report, and the finding that stopped the launch if any did."""
-        try:
-            if self.stopped is not None:
-                raise Stop(self.stopped)
-            result = self._result(observers)
-        except Stop as stop:
-            result = LaunchResult(self._source, [stop.finding], stopped=stop.finding)
-        if self.marshalled is not None and self._counters is not None:
-            result.findings += self.marshalled.copies()
-        report = make_report(
-            result, *self.shape, counters=self._counters, recorder=self._recorder, name=self.name
-        )
-        return report, result.stopped
+    def run(self, further: Sequence[Observer]) -> LaunchResult:
+        """Carries the kernel out.
 
-    def _result(self, further: Sequence[Observer]) -> LaunchResult:
-        overload, marshalled, counters = self._overload, self.marshalled, self._counters
+        Raises:
+            Stop: it cannot go on.
+        """
+        overload, marshalled = self._overload, self.marshalled
         assert marshalled is not None
-        assert self._source is not None
-        values = marshalled.values
-        program = overload.program
-        given = zip(self._source.parameters, values, strict=True)
+        assert self.source is not None
+        values, program = marshalled.values, overload.program
+        given = zip(self.source.parameters, values, strict=True)
         idle = program.idle(frozenset(name for name, v in given if views(v)))
-        observers: list[Observer] = []
-        hazards = self.only is None and (counters is not None or checking())
-        if counters is not None and self._recorder is not None:
-            counters.expect(values)
-            observers += [self._recorder, counters]
-        if hazards:
-            observers += [Initialised(), Races(math.prod(self.shape[0])), *further]
+        hazards = self.only is None and self.hazards
+        observers = observers_of(
+            program, *self.shape, values, counters=self.counters, recorder=self.recorder,
+            hazards=hazards, further=further,
+        )  # fmt: skip
         if hazards or self.only is not None or current_seed() or keeps_going():
             result = launch(
                 program, *self.shape, values, dynamic=self.sharedmem, observers=observers,
@@ -215,8 +163,7 @@ def put_on_stream(
     if prepared.stopped is not None:
         launch_now(function, prepared)
         return
-    where = place()
-    line = where.line
+    line = place().line
 
     def end(report: Report, stopped: Finding | None) -> None:
         if stopped is not None:  # told at another line than the launch's
@@ -224,26 +171,33 @@ def put_on_stream(
             stopped = replace(stopped, message=message)
         _end(function, report, stopped)
 
-    _issue(kernel, prepared, stream, end, where=where)
+    issue_launch(work_queue, kernel, prepared, stream, end)
 
 
 def carry_out_on_stream(kernel: Any, prepared: Prepared, stream: Any) -> Report:
     """Puts a launch on a stream, and waits for it; its report, whatever happened."""
     reports: list[Report] = []
-    _issue(kernel, prepared, stream, lambda report, _: reports.append(report), waits=True)
+    issue_launch(
+        work_queue, kernel, prepared, stream, lambda report, _: reports.append(report), waits=True
+    )
     return reports[0]
 
 
-def _issue(
-    kernel: Any, prepared: Prepared, stream: Any, end: Callable[[Report, Finding | None], None],
-    *, waits: bool = False, where: Place | None = None,
-) -> None:  # fmt: skip
+def issue_launch(
+    queue: WorkQueue, kernel: Any, prepared: Prepared, stream: Any,
+    end: Callable[[Report, Finding | None], None], *, waits: bool = False,
+) -> Task:  # fmt: skip
+    """Puts a launch on a stream of a queue; `end` is told what came of it when it had its turn.
+
+    Raises:
+        Exception: of work that was carried out, or of `end`.
+    """
     arrays = prepared.arrays()
 
     def action(task: Task) -> list[Access] | None:
         watch = TouchedBytes()
         report, stopped = prepared.carry_out([watch])
-        for record in recording():
+        for record in queue.host.records():
             record.report(task.number, report)
         end(report, stopped)
         return watch.accesses() if checking() else None
@@ -257,8 +211,8 @@ def _issue(
         for name, view, written in arrays
     ]
     grid, block = prepared.shape
-    work_queue.issue(
-        "kernel", stream, action, accesses=accesses, name=prepared.name, where=where, waits=waits,
+    return queue.issue(
+        "kernel", stream, action, accesses=accesses, name=prepared.name, waits=waits,
         kernel=kernel, grid=grid, block=block,
         arguments={name: (str(v.dtype), tuple(v.shape)) for name, v, _ in arrays},
     )  # fmt: skip

@@ -22,7 +22,7 @@ class StreamOperation:
     Attributes:
         kind: "copy-in", "copy-out", "copy-on-device" or "kernel"; "event" records an event, "wait"
             lets a stream wait for one, "host" is a callback; "synchronise" is not on the stream:
-            the host waits for it.
+            the host waits for it. In CUDA C++ also "set", "allocate" and "free".
         stream: the number of its stream: 0 is the default stream, -1 all streams together.
         stream_name: what the program calls the stream, if it has a name for it.
         name: of the kernel, or of the array that is copied.

@@ -18,8 +18,8 @@ from gpulearn.simt.host.work.places import Place
 from gpulearn.simt.host.work.ranges import Access
 
 __all__ = [
-    "ALL", "DEFAULT", "PER_THREAD", "Action", "Clock", "IssueOrder", "Task", "clock_key",
-    "in_order", "merge", "nothing", "number_of",
+    "ALL", "DEFAULT", "PER_THREAD", "Action", "Clock", "StreamOrders", "Task", "in_order",
+    "merge", "nothing", "number_of",
 ]  # fmt: skip
 
 DEFAULT, PER_THREAD, ALL = 0, 2, -1  # numbers of streams; those that are made have the next
@@ -81,13 +81,58 @@ class Task:
         return other is not self and other.clock.get(self.stream, 0) >= self.time
 
 
-class IssueOrder:
-    """What was asked for on one stream."""
+class StreamOrders:
+    """Which operations of all streams come before which.
+
+    `apart` are the streams that are in no order with the legacy default stream.
+    """
 
     def __init__(self) -> None:
-        self.clock: Clock = {}
-        self.issued = 0
-        self.last: Task | None = None
+        self.apart: set[int] = set()
+        self._clocks: dict[int, Clock] = {}  # of the last operation of each stream
+        self._last: dict[int, Task] = {}
+
+    def enter(self, task: Task, number: int, after: Sequence[Task]) -> list[int]:
+        """Gives an operation its clock; the numbers of those it comes after."""
+        key = clock_key(number)
+        clock: Clock = {}  # what the host has waited for need not be in it: nobody asks for that
+        previous = [*after]
+        for stream, last in self._last.items():
+            if self._alike(key, stream):
+                merge(clock, self._clocks[stream])
+                if last not in previous:
+                    previous.append(last)
+        for event in after:
+            merge(clock, event.clock)
+        clock[key] = clock.get(key, 0) + 1
+        task.stream, task.clock = key, clock
+        self._clocks[key], self._last[key] = clock, task
+        task.after = [t for t in previous if not t.done]
+        return [t.number for t in previous]
+
+    def _alike(self, key: int, other: int) -> bool:
+        """Whether work on one stream is in order with that on another."""
+        return key == other or (DEFAULT in (key, other) and not {key, other} & self.apart)
+
+    def meant(self, number: int) -> set[int]:
+        """The streams that one waits for who waits for a stream, as clocks count them."""
+        key = clock_key(number)
+        # cuStreamSynchronize "uses standard default stream semantics": as before any action on
+        # the legacy default stream, the streams that are in order with it are waited for
+        whole = key == DEFAULT
+        return {
+            k for k in self._last
+            if number == ALL or k == key or (whole and self._alike(key, k))
+        }  # fmt: skip
+
+    def last(self, streams: set[int]) -> list[Task]:
+        """The last operation of each of these streams."""
+        return [task for key, task in self._last.items() if key in streams]
+
+    def clear(self) -> None:
+        """All that comes is after all that was."""
+        self._clocks.clear()
+        self._last.clear()
 
 
 def nothing(task: Task) -> None:

@@ -2,8 +2,9 @@
 
 Work on one stream is in order. Work on different streams is ordered by an event that one waits
 for, by what the host has waited for, and by the legacy default stream, whose work comes after all
-that was asked for before and before all that is asked for later, on every stream of `cuda`'s (they
-are what CUDA calls blocking streams; the per-thread default stream is one of them).
+that was asked for before and before all that is asked for later, on every stream that is not made
+apart from it (those are what CUDA calls blocking streams: all of `cuda`'s, and the per-thread
+default stream).
 
 What comes before what is told by vector clocks: each stream counts its operations, and the clock
 of an operation says up to which one of each stream all come before it; the host's clock says the
@@ -27,23 +28,23 @@ import numpy as np
 from gpulearn.errors import BadInput
 from gpulearn.simt.core.memory import poison
 from gpulearn.simt.host.settings import checking, current_seed
-from gpulearn.simt.host.work.operations import StreamOperation, recording
+from gpulearn.simt.host.work.operations import StreamOperation
 from gpulearn.simt.host.work.order import (
     ALL,
     DEFAULT,
     PER_THREAD,
     Action,
     Clock,
-    IssueOrder,
+    StreamOrders,
     Task,
-    clock_key,
     in_order,
     merge,
     nothing,
     number_of,
 )
 from gpulearn.simt.host.work.pinned import HostMemory
-from gpulearn.simt.host.work.places import Place, place
+from gpulearn.simt.host.work.places import Place
+from gpulearn.simt.host.work.program import HostProgram
 from gpulearn.simt.host.work.ranges import Access, conflict, of_array, overlap
 from gpulearn.simt.host.work.stream_races import Told, changed, freed, race
 
@@ -56,31 +57,39 @@ LONGEST = 1000  # operations; a GPU's queues are bounded too, and a host that fi
 
 
 class WorkQueue:
-    """All streams of the machine."""
+    """All streams of a host's program."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: HostProgram) -> None:
+        self.host = host
         self._lock = threading.RLock()
-        self._lines: dict[int, IssueOrder] = {}
-        self._host: Clock = {}
+        self._streams = StreamOrders()
+        self._known: Clock = {}  # what the host has waited for
         self._waited = -1  # the number of the last operation that the host has waited for
         self._unseen: list[Task] = []  # those that the host has not waited for
         self._count = 0
         self._draws = 0
         self._busy = False  # in an operation
-        self._told = Told()
+        self._told = Told(host)
         self._made = 0
 
-    def new_stream(self) -> int:
-        """The number of a stream that nobody has used."""
+    def new_stream(self, *, apart: bool = False) -> int:
+        """The number of a stream that nobody has used.
+
+        `apart` from the legacy default stream, as by `cudaStreamNonBlocking`: neither waits for
+        the other.
+        """
         with self._lock:
             self._made += 1
-            return PER_THREAD + self._made
+            number = PER_THREAD + self._made
+            if apart:
+                self._streams.apart.add(number)
+            return number
 
     # --- asking
 
     def direct(self, stream: Any) -> bool:
         """Whether work on a stream may be carried out at once: nothing waits, nobody records."""
-        if self._unseen or recording():
+        if self._unseen or self.host.records() or not self.host.at_once:
             return False
         return (type(stream) is int and stream == 0) or number_of(stream) == DEFAULT
 
@@ -102,7 +111,7 @@ class WorkQueue:
         """
         with self._lock:
             self._not_inside()
-            where = where or place()
+            where = where or self.host.place()
             number = number_of(stream)
             pinned = host.pinned if host is not None else None
             operation = StreamOperation(
@@ -112,8 +121,8 @@ class WorkQueue:
             where.forget()
             watched = checking()
             task = Task(operation, where, action, accesses if watched else (), host)
-            before = self._order(task, number, after)
-            self._record(task, before)
+            before = self._streams.enter(task, number, after)
+            self._record(task, [*before, self._waited])
             if watched:
                 self._find_rivals(task)
                 if host is not None and host.pinned:
@@ -126,29 +135,10 @@ class WorkQueue:
                 self._wait_for(self._unseen[: LONGEST // 10])
             return task
 
-    def _order(self, task: Task, number: int, after: Sequence[Task]) -> list[int]:
-        """Gives an operation its clock; the numbers of those it comes after."""
-        key = clock_key(number)
-        line = self._lines.setdefault(key, IssueOrder())
-        clock: Clock = {}  # what the host has waited for need not be in it: nobody asks for that
-        lines = self._lines.values() if key == DEFAULT else [line, self._lines.get(DEFAULT, line)]
-        previous = [*after]
-        for one in lines:
-            merge(clock, one.clock)
-            if one.last is not None and one.last not in previous:
-                previous.append(one.last)
-        for event in after:
-            merge(clock, event.clock)
-        line.issued += 1
-        clock[key] = line.issued
-        task.stream, task.clock, line.clock, line.last = key, clock, clock, task
-        task.after = [t for t in previous if not t.done]
-        return [*(t.number for t in previous), self._waited]
-
     def _record(self, task: Task, before: Sequence[int]) -> None:
         task.number = self._count
         self._count += 1
-        for record in recording():
+        for record in self.host.records():
             record.add(task.number, replace(task.operation), before)
 
     def _find_rivals(self, task: Task) -> None:
@@ -169,17 +159,11 @@ class WorkQueue:
         with self._lock:
             self._not_inside()
             number = ALL if stream is ALL else number_of(stream)
-            # cuStreamSynchronize "uses standard default stream semantics": as before any action
-            # on the legacy default stream, all other streams are waited for
-            everything = number in (ALL, DEFAULT)
-            last = [
-                line.last
-                for key, line in self._lines.items()
-                if line.last is not None and (everything or key == clock_key(number))
-            ]
-            where = place()
+            keys = self._streams.meant(number)
+            last = self._streams.last(keys)
+            where = self.host.place()
             self._note_wait(number, self._label(number, stream, where), last, where)
-            self._wait_for([t for t in self._unseen if everything or t.stream == clock_key(number)])
+            self._wait_for([t for t in self._unseen if t.stream in keys])
 
     def wait_for(self, task: Task | None) -> None:
         """The host waits for one operation, such as the record of an event.
@@ -193,7 +177,7 @@ class WorkQueue:
             number, name = DEFAULT, _NAMED[DEFAULT]
             if task is not None:
                 number, name = task.operation.stream, task.operation.stream_name
-            self._note_wait(number, name, tasks, place())
+            self._note_wait(number, name, tasks, self.host.place())
             self._wait_for([t for t in tasks if not t.seen])
 
     def progress(self, task: Task) -> bool:
@@ -204,12 +188,27 @@ class WorkQueue:
         """
         with self._lock:
             self._not_inside()
-            if task.done and not task.seen:
-                self._see([task])
-            elif not task.done:
-                self._demand([task])
-                self._told.tell()
-            return task.seen
+            return self._progress([task])
+
+    def query(self, stream: Any) -> bool:
+        """Whether all work on a stream is done, which the host then knows; if not, it is then.
+
+        Raises:
+            Exception: of an operation that was carried out.
+        """
+        with self._lock:
+            self._not_inside()
+            keys = self._streams.meant(number_of(stream))
+            return self._progress([t for t in self._unseen if t.stream in keys])
+
+    def _progress(self, tasks: Sequence[Task]) -> bool:
+        waiting = [t for t in tasks if not t.done]
+        if waiting:
+            self._demand(waiting)
+            self._told.tell()
+        else:
+            self._see([t for t in tasks if not t.seen])
+        return not waiting
 
     def unpin(self, array: Any) -> None:
         """A host array is no longer pinned: what copies from or to it is carried out.
@@ -225,7 +224,7 @@ class WorkQueue:
                 if not t.done and t.host is not None and overlap(of_array(t.host.array), ranges)
             ]
             for task in using:
-                self._told.add(freed(task, "unpinned"), task.place)
+                self._told.add(freed(task, self.host, "unpinned"), task.place)
             self._wait_for(using)
 
     def finish(self) -> None:
@@ -247,7 +246,7 @@ class WorkQueue:
         return name or (f"stream {number - PER_THREAD}" if ours else f"external stream {number}")
 
     def _note_wait(self, number: int, name: str, last: Sequence[Task], where: Place) -> None:
-        if recording():
+        if self.host.records():
             operation = StreamOperation(
                 "synchronise", number, name, host_waits=True, line=where.line, text=where.text
             )
@@ -267,13 +266,13 @@ class WorkQueue:
     def _see(self, tasks: Iterable[Task]) -> None:
         """The host knows that these are done, and all before them."""
         for task in tasks:
-            merge(self._host, task.clock)
+            merge(self._known, task.clock)
         for task in self._unseen:
-            task.seen = self._host.get(task.stream, 0) >= task.time
+            task.seen = self._known.get(task.stream, 0) >= task.time
         self._unseen = [t for t in self._unseen if not t.seen]
         if not self._unseen:  # all that comes is after all that was
-            self._lines.clear()
-            self._host.clear()
+            self._streams.clear()
+            self._known.clear()
 
     # --- carrying out
 
@@ -298,10 +297,10 @@ class WorkQueue:
         host, action = task.host, task.action
         if host is not None and task.accesses and host.pinned:
             if host.freed:
-                self._told.add(freed(task), task.place)
+                self._told.add(freed(task, self.host), task.place)
                 poison(host.array.ravel(order="K"))  # others may have the memory by now
             elif host.changed:
-                self._told.add(changed(task), task.place)
+                self._told.add(changed(task, self.host), task.place)
         self._busy = True
         try:
             if action is not None:
@@ -318,7 +317,7 @@ class WorkQueue:
         for other in task.rivals:
             if other.done:
                 first, second = sorted((task, other), key=lambda t: t.number)
-                self._told.add(race(first, second), second.place)
+                self._told.add(race(first, second, self.host), second.place)
         task.host = None
 
     def _remember_again(self, task: Task, written: HostMemory) -> None:
@@ -343,4 +342,4 @@ class WorkQueue:
             )
 
 
-work_queue = WorkQueue()
+work_queue = WorkQueue(HostProgram())

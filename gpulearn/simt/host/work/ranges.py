@@ -101,7 +101,7 @@ def of_view(view: View) -> Ranges:
 
 
 class TouchedBytes(Observer):
-    """The global memory that a launch touches, by allocation and kind of access."""
+    """The global and constant memory that a launch touches, by allocation and kind of access."""
 
     def __init__(self) -> None:
         self._tables: dict[tuple[Allocation, str], tuple[str, int, Array]] = {}
@@ -112,7 +112,7 @@ class TouchedBytes(Observer):
 
     def access(self, m: Chunk, view: View, slot: Value, index: Index, kind: str) -> None:
         """Notes the elements of an access."""
-        if view.space != "global":
+        if view.space not in ("global", "const"):
             return
         key = view.allocation, kind
         name, grain, table = self._tables.get(key) or (view.name, 0, np.zeros(0, bool))

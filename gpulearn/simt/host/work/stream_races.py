@@ -13,14 +13,18 @@ from __future__ import annotations
 from typing import Protocol
 
 from gpulearn.simt.core.findings import Finding, FindingLog
-from gpulearn.simt.host.settings import listeners
-from gpulearn.simt.host.work.operations import StreamOperation, recording
-from gpulearn.simt.host.work.places import Place, place
+from gpulearn.simt.host.work.operations import StreamOperation
+from gpulearn.simt.host.work.places import Place
+from gpulearn.simt.host.work.program import HostProgram
 from gpulearn.simt.host.work.ranges import Access, conflict
 
 __all__ = ["Racer", "Told", "changed", "freed", "race"]
 
 KIND = "stream-race"
+WORDS = {
+    "copy-in": "the copy to the device", "copy-out": "the copy to the host", "set": "the memset",
+    "allocate": "the allocation", "free": "the freeing",
+}  # fmt: skip
 
 
 class Racer(Protocol):
@@ -31,19 +35,20 @@ class Racer(Protocol):
     accesses: list[Access]
 
 
-def race(one: Racer, other: Racer) -> Finding | None:
+def race(one: Racer, other: Racer, host: HostProgram) -> Finding | None:
     """The finding for two operations that nothing orders, `one` asked for before `other`."""
     found = conflict(one.accesses, other.accesses)
     if found is None:
         return None
     first, second = found
     ours, theirs = one.operation, other.operation
-    array = _named(ours, first) or _named(theirs, second) or first.name or second.name
+    array = _named(ours, first) or _named(theirs, second) or host.name_of(first) or second.name
+    early, late = ours.stream_name, theirs.stream_name
     message = (
-        f"{_what(theirs)} on {theirs.stream_name} {second.verb} {array or 'an array'}, which "
-        f"{_what(ours)} of line {ours.line} on {ours.stream_name} {first.verb}, and nothing says "
-        f"which comes first: record an event on {ours.stream_name} after line {ours.line} and let "
-        f"{theirs.stream_name} wait for it, event.record(…) and event.wait(…)"
+        f"{_what(theirs)} on {late} {_does(theirs, second)} {array or 'an array'}, which "
+        f"{_what(ours)} of line {ours.line} on {early} {_does(ours, first)}, and nothing says "
+        f"which comes first: record an event on {early} after line {ours.line} and let {late} "
+        f"wait for it, {host.order(early, late)}"
     )
     return Finding(KIND, theirs.line, message, array=array or None, other_line=ours.line)
 
@@ -54,10 +59,13 @@ def _named(operation: StreamOperation, access: Access) -> str:
 
 
 def _what(operation: StreamOperation) -> str:
-    copies = {"copy-in": "the copy to the device", "copy-out": "the copy to the host"}
     if operation.kind == "kernel":
         return operation.name
-    return copies.get(operation.kind, "the copy on the device")
+    return WORDS.get(operation.kind, "the copy on the device")
+
+
+def _does(operation: StreamOperation, access: Access) -> str:
+    return {"allocate": "makes", "free": "frees"}.get(operation.kind, access.verb)
 
 
 def _host_name(racer: Racer) -> str:
@@ -67,26 +75,26 @@ def _host_name(racer: Racer) -> str:
     return (sides and sides[0]) or "the host array"
 
 
-def changed(racer: Racer) -> Finding:
+def changed(racer: Racer, host: HostProgram) -> Finding:
     """The host has written to pinned memory while a copy from or to it was under way."""
     operation = racer.operation
     name = _host_name(racer)
     message = (
         f"{name} was changed by the host after line {operation.line} had handed it to a copy on "
         f"{operation.stream_name}, and before the copy was done: its memory is pinned, so the "
-        f"call does not wait; wait first, with {operation.stream_name}.synchronize()"
+        f"call does not wait; wait first, with {host.wait(operation.stream_name)}"
     )
     return Finding(KIND, operation.line, message, array=name)
 
 
-def freed(racer: Racer, how: str = "freed") -> Finding:
+def freed(racer: Racer, host: HostProgram, how: str = "freed") -> Finding:
     """The host has let go of pinned memory while a copy from or to it was under way."""
     operation = racer.operation
     name = _host_name(racer)
     message = (
         f"{name} was {how} by the host after line {operation.line} had handed it to a copy on "
         f"{operation.stream_name}, and before the copy was done: keep it until after "
-        f"{operation.stream_name}.synchronize()"
+        f"{host.wait(operation.stream_name)}"
     )
     return Finding(KIND, operation.line, message, array=name)
 
@@ -94,7 +102,8 @@ def freed(racer: Racer, how: str = "freed") -> Finding:
 class Told:
     """Findings on their way to whoever collects them; each pair of lines once."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: HostProgram) -> None:
+        self._host = host
         self._log = FindingLog()
         self._files: list[str] = []
 
@@ -107,14 +116,8 @@ class Told:
                 self._files.append(where.file)
 
     def tell(self) -> None:
-        """Hands them to the records that are being written, or warns where there is none."""
-        found, files = self._log.findings, self._files
+        """Hands them over."""
+        found = list(zip(self._files, self._log.findings, strict=True))
         self._log.clear()
         self._files = []
-        for record in recording():
-            record.findings += found
-        for file, finding in zip(files, found, strict=True):
-            for one in listeners():
-                one.hear_race(file, finding)
-            if not recording():
-                place().warn(str(finding))
+        self._host.tell(found)
