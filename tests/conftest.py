@@ -30,6 +30,15 @@ def _own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPULEARN_PROGRESS", str(tmp_path / "progress.json"))
 
 
+@pytest.fixture(autouse=True)
+def _known_wrongs_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an exercise's known wrong answers do is tried once, not by each test that comes back."""
+    if "gpulearn.checker.diagnosis" in sys.modules:
+        from tests.support.known import known_wrongs
+
+        monkeypatch.setattr("gpulearn.checker.diagnosis._known_wrongs", known_wrongs)
+
+
 @pytest.fixture(scope="module")
 def one_thread() -> Iterator[None]:
     """Several torch threads on so little work wait for each other, long on a busy machine."""
@@ -45,12 +54,22 @@ def one_thread() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """`-m compiler` chooses the tests that need a CUDA compiler; whole notebooks go first.
 
-    What takes longest must not begin last, when the other workers have nothing left to do.
+    What takes longest must not begin last, when the other workers have nothing left to do. Tests
+    of one exercise follow each other, and share what its known answers do.
     """
     for item in items:
         if {"_compiler", "_linker", "_nvrtc"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("compiler")
-    items.sort(key=lambda item: item.get_closest_marker("notebook") is None)
+    items.sort(key=lambda item: (item.get_closest_marker("notebook") is None, _exercise_of(item)))
+
+
+def _exercise_of(item: pytest.Item) -> str:
+    """The exercise whose answers a test tries, by its name; of any other test ""."""
+    if item.path.parent.name not in ("checker", "exercise"):
+        return ""
+    given: dict[str, object] = getattr(getattr(item, "callspec", None), "params", {})
+    name = getattr(given.get("exercise"), "name", given.get("name"))
+    return name if isinstance(name, str) else ""
 
 
 @pytest.fixture

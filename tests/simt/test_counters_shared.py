@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from gpulearn import cuda
+from gpulearn.simt.observers import traffic
 
 from . import sources
 from .harness import line, xray
@@ -200,3 +201,13 @@ def test_shared_traffic_is_no_global_traffic() -> None:
     assert report.totals.global_load_requests == 0
     assert report.totals.global_store_requests == 32
     assert report.totals.bytes_moved == 32 * 128
+
+
+def test_equal_addresses_in_arrays_at_other_places_are_told_apart() -> None:
+    rows = 127 * (np.arange(32)[None, :] % 2)
+    found = []
+    for offset in (0, 1, 128, 129, 1, 0):
+        passes, ideal = traffic.bank_passes(rows + offset, 1)
+        found.append(traffic.wavefronts(rows, offset, 1, True))
+        assert found[-1] == (passes.sum(), ideal.sum())
+    assert [passes for passes, _ in found] == [1, 2, 1, 2, 2, 1]

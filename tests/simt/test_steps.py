@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -89,6 +90,16 @@ def test_another_block_can_be_watched() -> None:
 def test_steps_survive_json() -> None:
     report = xray(half, 1, 40, np.ones(80, np.float32), np.zeros(40, np.float32))
     again = type(report).from_json(report.to_json())
+    assert again.step() == report.step()
     assert json.loads(again.to_json()) == json.loads(report.to_json())
     assert [s.line for s in again.step()] == [s.line for s in report.step()]
     assert [s.active for s in again.step()] == [s.active for s in report.step()]
+
+
+def test_steps_that_nobody_has_read_keep_no_array_and_can_be_read_elsewhere() -> None:
+    large = np.zeros(1_000_000, np.float32)
+    report = xray(half, 1, 40, np.ones(80, np.float32), large)
+    sent = pickle.dumps(report.step())
+    assert len(sent) < large.nbytes / 100
+    assert pickle.loads(sent) == report.step()
+    assert sum(touch.kind == "store" for step in report.step() for touch in step.touches) == 2

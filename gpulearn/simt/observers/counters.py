@@ -41,7 +41,7 @@ from gpulearn.simt.core.values import FLOAT32, FLOAT64, INT64, Value
 from gpulearn.simt.observers.balance import Balance
 from gpulearn.simt.observers.footprint import EVERYTHING, Footprint, Owner
 from gpulearn.simt.observers.observer import Index, Lanes, Observer
-from gpulearn.simt.observers.traffic import AWAY, SECTOR, WARP, bank_passes, touched
+from gpulearn.simt.observers.traffic import AWAY, SECTOR, WARP, touched, wavefronts
 
 __all__ = ["Counters", "Counts"]
 
@@ -313,10 +313,7 @@ class Counters(Observer):
         key = (addresses.tobytes(), size, load) if addresses.size <= 4096 else None
         if key is not None and key in self._patterns:
             return self._patterns[key]
-        offset = view.allocation.offset
-        moved = np.where(addresses == AWAY, AWAY, addresses + offset)
-        passes, ideal = bank_passes(moved, size, load)
-        found = int(passes.sum()), int(ideal.sum())
+        found = wavefronts(addresses, view.allocation.offset, size, load)
         if key is not None and len(self._patterns) < 4096:
             self._patterns[key] = found
         return found

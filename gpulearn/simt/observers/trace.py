@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,13 +58,34 @@ class TraceStep:
     touches: list[Touch] = field(default_factory=list)
 
 
-@dataclass
 class Steps:
-    """The steps of one block, in order; the first thousand are kept."""
+    """The steps of one block, in order; the first thousand are kept.
 
-    block: int
-    threads: int
-    steps: list[TraceStep]
+    Most reports are never asked for them: what makes the steps may stand for them until then.
+    """
+
+    def __init__(
+        self, block: int, threads: int, steps: list[TraceStep] | Callable[[], list[TraceStep]]
+    ) -> None:
+        self.block = block
+        self.threads = threads
+        self._steps = steps
+
+    @property
+    def steps(self) -> list[TraceStep]:
+        """All of them."""
+        if callable(self._steps):
+            self._steps = self._steps()
+        return self._steps
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Steps):
+            return NotImplemented
+        mine, theirs = (self.block, self.threads), (other.block, other.threads)
+        return mine == theirs and self.steps == other.steps
+
+    def __hash__(self) -> int:
+        return hash((self.block, self.threads))
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -153,23 +175,47 @@ class Recorder(Observer):
         self._touches[-1].append((view, kind, (slot, mask)))
 
     def finish(self) -> Steps:
-        """What was heard, as plain data."""
-        made = []
+        """What was heard."""
+        heard = []
         for (place, mask), touches in zip(self._steps, self._touches, strict=True):
             where, line = unit(place)
-            heard = []
-            for view, kind, (slot, active_here) in touches:
-                slots = slot if active_here is None else np.where(active_here, slot, IDLE)
-                size = view.dtype.itemsize if view.aligned else 1
-                heard.append(Touch(view.name, kind, view.space, size, self._each(slots)))
-            active = self._each(True if mask is None else mask)
-            made.append(TraceStep(line, where.name, active, heard))
-        return Steps(self.block, self.threads, made)
+            heard.append((where.name, line, mask, [_Heard.of(*touch) for touch in touches]))
+        return Steps(self.block, self.threads, partial(_plain, heard, self.threads))
 
-    def _each(self, value: Any) -> list[Any]:
-        """A value for each thread; one of all stands for all."""
-        values: list[Any] = np.ravel(value).tolist()
-        return values if len(values) == self.threads else values * self.threads
+
+class _Heard(NamedTuple):
+    """An access as it was heard: what of the array is told, without its memory."""
+
+    array: str
+    kind: str
+    space: str
+    size: int
+    slot: Any
+    mask: Any
+
+    @classmethod
+    def of(cls, view: View, kind: str, where: tuple[Any, Any]) -> _Heard:
+        size = view.dtype.itemsize if view.aligned else 1
+        return cls(view.name, kind, view.space, size, *where)
+
+
+def _plain(heard: list[tuple[str, int, Any, list[_Heard]]], threads: int) -> list[TraceStep]:
+    """What was heard, as plain data."""
+    made = []
+    for name, line, mask, touches in heard:
+        told = []
+        for array, kind, space, size, slot, active_here in touches:
+            slots = slot if active_here is None else np.where(active_here, slot, IDLE)
+            told.append(Touch(array, kind, space, size, _each(slots, threads)))
+        active = _each(True if mask is None else mask, threads)
+        made.append(TraceStep(line, name, active, told))
+    return made
+
+
+def _each(value: Any, threads: int) -> list[Any]:
+    """A value for each thread; one of all stands for all."""
+    values: list[Any] = np.ravel(value).tolist()
+    return values if len(values) == threads else values * threads
 
 
 def block_number(block: int | tuple[int, ...], grid: tuple[int, int, int]) -> int:
