@@ -125,15 +125,21 @@ def _rank_axes(axes: Any, every: list[int], label: str) -> None:
     axes.set(xlabel="ranks", ylabel=label)
 
 
+def _percent(share: float) -> str:
+    """In whole percent, or one digit of what is less: 0 % would say that nothing is left."""
+    return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.1g}%"
+
+
 def _said_of_scaling(name: str, run: Scaling) -> str:
     where = f"measured here on {run.places}" if run.source == "measured" else run.source
     counts = run.ranks[1:] if len(run.ranks) <= 5 else run.ranks[-1:]
     parts = []
     for count in counts:
         speed, share = run.speedup(count), run.efficiency(count)
-        span = f" ({share.low:.0%} to {share.high:.0%})" if share.low < share.high else ""
+        span = f" ({_percent(share.low)} to {_percent(share.high)})"
         parts.append(f"{speed.median:.3g} times as fast with {count:,} ranks, "
-                     f"efficiency {share.median:.0%}{span}")  # fmt: skip
+                     f"efficiency {_percent(share.median)}"
+                     f"{span if share.low < share.high else ''}")  # fmt: skip
     law = f"; Amdahl's law with s = {run.law.serial:.2f}" if _has_law(run) else ""
     title = (
         f"{name}, {run.kind} scaling"
