@@ -257,9 +257,10 @@ def _mark_zeros(axes: Any, drifts: Mapping[str, Drift], floor: float) -> None:
     axes.set_ylim(floor / 2, max(most, 10.0**highest) * 2)
     powers = range(round(math.log10(floor)) + 1, highest + 1)
     powers = powers[:: max(1, math.ceil(len(powers) / 8))]
-    axes.set_yticks(
-        [floor, *(10.0**power for power in powers)], [SAME, *(f"{10.0**p:g}" for p in powers)]
-    )
+    subs = (1, 2, 5) if len(powers) < 3 else (1,)  # a single tick would say nothing of the scale
+    ticks = [sub * 10.0**power for power in powers for sub in subs]
+    ticks = [tick for tick in ticks if tick <= axes.get_ylim()[1]]
+    axes.set_yticks([floor, *ticks], [SAME, *(f"{tick:g}" for tick in ticks)])
     axes.minorticks_off()
     axes.axhline(floor * 3, color="0.3", linewidth=1)  # below it the axis is no longer one
 
