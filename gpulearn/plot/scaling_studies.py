@@ -126,7 +126,7 @@ def _rank_axes(axes: Any, every: list[int], label: str) -> None:
 
 
 def _percent(share: float) -> str:
-    """In whole percent, or one digit of what is less: 0 % would say that nothing is left."""
+    """In whole percent; of less than one, its first digit."""
     return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.1g}%"
 
 
@@ -136,10 +136,10 @@ def _said_of_scaling(name: str, run: Scaling) -> str:
     parts = []
     for count in counts:
         speed, share = run.speedup(count), run.efficiency(count)
-        span = f" ({_percent(share.low)} to {_percent(share.high)})"
+        low, high = _percent(share.low), _percent(share.high)
+        span = f" ({low} to {high})" if share.low < share.high else ""
         parts.append(f"{speed.median:.3g} times as fast with {count:,} ranks, "
-                     f"efficiency {_percent(share.median)}"
-                     f"{span if share.low < share.high else ''}")  # fmt: skip
+                     f"efficiency {_percent(share.median)}{span}")  # fmt: skip
     law = f"; Amdahl's law with s = {run.law.serial:.2f}" if _has_law(run) else ""
     title = (
         f"{name}, {run.kind} scaling"
@@ -258,8 +258,7 @@ def _mark_zeros(axes: Any, drifts: Mapping[str, Drift], floor: float) -> None:
     powers = range(round(math.log10(floor)) + 1, highest + 1)
     powers = powers[:: max(1, math.ceil(len(powers) / 8))]
     subs = (1, 2, 5) if len(powers) < 3 else (1,)  # a single tick would say nothing of the scale
-    ticks = [sub * 10.0**power for power in powers for sub in subs]
-    ticks = [tick for tick in ticks if tick <= axes.get_ylim()[1]]
+    ticks = [n * 10.0**p for p in powers for n in subs if n * 10.0**p <= axes.get_ylim()[1]]
     axes.set_yticks([floor, *ticks], [SAME, *(f"{tick:g}" for tick in ticks)])
     axes.minorticks_off()
     axes.axhline(floor * 3, color="0.3", linewidth=1)  # below it the axis is no longer one
