@@ -238,8 +238,10 @@ def lanes(*, advice: str) -> Budget:
         mean = report.totals.lanes_per_instruction
         if mean >= min(LANES, report.block[0] * report.block[1] * report.block[2]):
             return None
+        digits = next(n for n in range(2, 17) if float(f"{mean:.{n}g}") < LANES)
         return (
-            f"of 32 threads on average only {mean:.2g} are at work, the budget is {LANES:g} or more"
+            f"of 32 threads on average only {mean:.{digits}g} are at work, the budget is {LANES:g} "
+            f"or more"
         )
 
     return Budget(excess, advice)

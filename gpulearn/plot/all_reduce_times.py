@@ -13,7 +13,7 @@ from gpulearn.errors import BadInput
 from gpulearn.parallel.costs import all_reduce_seconds
 from gpulearn.parallel.links import LINKS, Link, as_link
 from gpulearn.plot.controls import Explorer, dropdown
-from gpulearn.plot.style import figure, legend_beside, looks
+from gpulearn.plot.style import figure, legend_beside, looks, plain_decades
 from gpulearn.require import shown
 
 __all__ = ["all_reduce", "all_reduce_explorer"]
@@ -79,6 +79,8 @@ def all_reduce(
     Raises:
         BadInput: an algorithm is not known, or there is nothing to draw.
     """
+    from matplotlib.ticker import LogLocator
+
     ranks = require.whole("ranks", ranks)
     for name in measured:
         require.choice("algorithm", name, (*NAMES, LIBRARY))
@@ -100,8 +102,13 @@ def all_reduce(
                          for s in sizes]  # fmt: skip
                 axes.plot(sizes, model, label=f"{label}, modelled", **{**look, "marker": ""})
         axes.set_xscale("log")
+        wide = sizes[-1] > 1e5 * sizes[0]  # then a tick at every second power of ten
+        axes.xaxis.set_major_locator(LogLocator(base=100 if wide else 10))
+        axes.xaxis.set_major_formatter(lambda size, _: size_text(size))
         axes.set_yscale("log")
-        axes.set_xlabel(f"size of the tensor on each of {ranks:,} ranks (bytes)")
+        low, high = axes.get_ylim()
+        plain_decades(axes, (1, 2, 5) if high < 1000 * low else (1,))
+        axes.set_xlabel(f"size of the tensor on each of {ranks:,} ranks")
         axes.set_ylabel("time of one all-reduce (ms)")
         legend_beside(axes)
         # while the style is in force: its colours are looked up when the lines are drawn
@@ -113,9 +120,10 @@ def _said(measured: Mapping[str, Mapping[float, float]], lines: Any, ranks: int)
     common = sorted(set.intersection(*(set(t) for t in measured.values()))) if measured else []
     for size in dict.fromkeys(common[:1] + common[-1:]):
         best = min(measured, key=lambda name: measured[name][size])
+        does = "is fastest with" if len(measured) > 1 else "takes"
         parts.append(
-            f"measured at {size_text(size)}, {NAMES.get(best, best)} is fastest "
-            f"with {1e3 * measured[best][size]:.2g} ms"
+            f"measured at {size_text(size)}, {NAMES.get(best, best)} {does} "
+            f"{1e3 * measured[best][size]:.2g} ms"
         )
     same = set(lines.values())
     if lines and len(same) == 1 and set(lines) == set(NAMES):

@@ -125,15 +125,21 @@ def _rank_axes(axes: Any, every: list[int], label: str) -> None:
     axes.set(xlabel="ranks", ylabel=label)
 
 
+def _percent(share: float) -> str:
+    """In whole percent; of less than one, its first digit."""
+    return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.1g}%"
+
+
 def _said_of_scaling(name: str, run: Scaling) -> str:
     where = f"measured here on {run.places}" if run.source == "measured" else run.source
     counts = run.ranks[1:] if len(run.ranks) <= 5 else run.ranks[-1:]
     parts = []
     for count in counts:
         speed, share = run.speedup(count), run.efficiency(count)
-        span = f" ({share.low:.0%} to {share.high:.0%})" if share.low < share.high else ""
+        low, high = _percent(share.low), _percent(share.high)
+        span = f" ({low} to {high})" if share.low < share.high else ""
         parts.append(f"{speed.median:.3g} times as fast with {count:,} ranks, "
-                     f"efficiency {share.median:.0%}{span}")  # fmt: skip
+                     f"efficiency {_percent(share.median)}{span}")  # fmt: skip
     law = f"; Amdahl's law with s = {run.law.serial:.2f}" if _has_law(run) else ""
     title = (
         f"{name}, {run.kind} scaling"
@@ -251,9 +257,9 @@ def _mark_zeros(axes: Any, drifts: Mapping[str, Drift], floor: float) -> None:
     axes.set_ylim(floor / 2, max(most, 10.0**highest) * 2)
     powers = range(round(math.log10(floor)) + 1, highest + 1)
     powers = powers[:: max(1, math.ceil(len(powers) / 8))]
-    axes.set_yticks(
-        [floor, *(10.0**power for power in powers)], [SAME, *(f"{10.0**p:g}" for p in powers)]
-    )
+    subs = (1, 2, 5) if len(powers) < 3 else (1,)  # a single tick would say nothing of the scale
+    ticks = [n * 10.0**p for p in powers for n in subs if n * 10.0**p <= axes.get_ylim()[1]]
+    axes.set_yticks([floor, *ticks], [SAME, *(f"{tick:g}" for tick in ticks)])
     axes.minorticks_off()
     axes.axhline(floor * 3, color="0.3", linewidth=1)  # below it the axis is no longer one
 

@@ -137,4 +137,4 @@ def plain_decades(axes: Any, subs: Sequence[int]) -> None:
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=subs))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_major_formatter("{x:,.10g}")

@@ -93,8 +93,9 @@ def said_of_bar(name: str, bar: Mapping[str, float]) -> str:
     """One bar in words: its sum, and its largest part."""
     scale, unit = unit_for(sum(bar.values()))
     part = max(bar, key=lambda key: bar[key])
+    much = "most of it" if 2 * bar[part] > sum(bar.values()) else "the largest part"
     return (
-        f"{name} {sum(bar.values()) / scale:.3g} {unit}, most of it {part} "
+        f"{name} {sum(bar.values()) / scale:.3g} {unit}, {much} {part} "
         f"({bar[part] / scale:.3g} {unit})"
     )
 

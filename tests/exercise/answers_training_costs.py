@@ -11,13 +11,20 @@ from gpulearn.train.recompute import recompute_peak
 
 
 def budget_by_modules(model, batch, optimizer, precision):
-    own = [p for module in model.modules() for p in module.parameters(recurse=False)]
+    own = {p: None for module in model.modules() for p in module.parameters(recurse=False)}
     trained = sum(p.nbytes for p in own if p.requires_grad)
     kept = [
         saved.elements * saved.dtype.itemsize
         for saved in saved_for_backward(model, batch, precision)
     ]
     return [sum(p.nbytes for p in own), trained, STATES[optimizer] * trained, sum(kept)]
+
+
+def budget_of_every_name(model, batch, optimizer, precision):
+    *_, kept = budget_by_modules(model, batch, optimizer, precision)
+    own = [p for _, p in model.named_parameters(remove_duplicate=False)]
+    trained = sum(p.nbytes for p in own if p.requires_grad)
+    return [sum(p.nbytes for p in own), trained, STATES[optimizer] * trained, kept]
 
 
 def budget_of_different_tensors(model, batch, optimizer, precision):
@@ -67,7 +74,7 @@ def plan_of_the_first_stages(inputs, inside, seconds, limit):
 
 
 def scale_and_copy(model, optimizer, images, labels, scale, max_norm):
-    parameters = list(model.parameters())
+    parameters = [p for p in model.parameters() if p.requires_grad]
     with torch.autocast("cpu", torch.float16):
         loss = nn.CrossEntropyLoss()(model(images), labels)
     found = torch.autograd.grad(loss * scale, parameters)
@@ -131,6 +138,7 @@ RIGHT = {
 }
 
 WRONG = [
+    ("memory_budget", budget_of_every_name, "counted for each of them"),
     ("memory_budget", budget_of_different_tensors, "for a ReLU in two places"),
     ("recompute_peak", peak_without_inputs_of_plain_stages, "expected 240"),
     ("recompute_peak", peak_with_the_largest_inside, "expected"),

@@ -261,7 +261,7 @@ def test_right_answers_pass(name, answer):
         ("pipeline_copies", one_launch_for_all, "the budget is"),
         ("pipeline_copies", chunks_on_two_streams_that_meet_in_one_array, "let t wait for it"),
         ("fused_normalise", normalise_that_parks_the_differences_in_out, "keep it in shared"),
-        ("online_softmax", softmax_that_parks_the_powers_in_out, "Read each score once"),
+        ("online_softmax", softmax_that_parks_the_powers_in_out, "one read is enough"),
         ("launch_bound", launches_of_the_mean, "is too little"),
         ("launch_bound", launches_of_the_first_or_the_last, "in the middle of the row"),
     ],

@@ -38,6 +38,8 @@ def test_the_alt_says_who_is_fastest_and_what_is_modelled():
     assert "measured at 1 KB, via one root is fastest with 0.1 ms" in alt
     assert "measured at 1 MB, ring is fastest with 4 ms" in alt
     assert "lines of the α–β model for via one root, ring" in alt
+    one = gl.plot.all_reduce({"ring": MEASURED["ring"]}, {"ring": link}, ranks=4).alt
+    assert "measured at 1 KB, ring takes 2 ms; measured at 1 MB, ring takes 4 ms" in one
     alone = gl.plot.all_reduce({}, "NVLink 4", ranks=8).alt
     assert "measured" not in alone
     assert "modelled, doubling is fastest for small tensors, from " in alone
@@ -57,6 +59,23 @@ def test_each_series_says_where_it_is_from(figures_of):
     assert milliseconds == pytest.approx(
         1e3 * gl.parallel.all_reduce_seconds("ring", 4, size, link)
     )
+
+
+def test_ticks_are_sizes_and_plain_numbers(figures_of):
+    kept = figures_of(all_reduce_times)
+    gl.plot.all_reduce(MEASURED, ranks=4)
+    gl.plot.all_reduce({}, "10 Gbit", ranks=1024)
+    for made in kept:
+        made.canvas.draw()
+    few, many = [one.axes[0] for one in kept]
+    sizes = [text.get_text() for text in few.get_xticklabels()]
+    assert {"1 KB", "10 KB", "100 KB", "1 MB"} <= set(sizes)
+    assert {"0.2", "0.5", "1", "2", "5"} <= {text.get_text() for text in few.get_yticklabels()}
+    wide = [text.get_text() for text in many.get_xticklabels()]
+    assert {"100 bytes", "10 KB", "1 MB", "100 MB", "10 GB"} <= set(wide)
+    assert "1 KB" not in wide  # it would touch its neighbours
+    assert {"1", "1,000", "1,000,000"} <= {text.get_text() for text in many.get_yticklabels()}
+    assert many.get_xlabel() == "size of the tensor on each of 1,024 ranks"
 
 
 def test_bad_input_is_told():

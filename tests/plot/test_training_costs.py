@@ -10,9 +10,11 @@ from gpulearn.plot.training_costs import unit_for
 
 def test_bars_say_their_sum_and_their_largest_part():
     budget = gl.train.memory_budget(gl.train.LeNet(), (64, 1, 8, 8), "adamw", "float32")
-    picture = gl.plot.memory({"batch 64": budget, "small": budget._replace(activations=0)})
+    bars = {"batch 64": budget, "small": budget._replace(activations=0)}
+    picture = gl.plot.memory({**bars, "batch 16": budget._replace(activations=300_000)})
     assert f"batch 64 {budget.total / 1e6:.3g} MB, most of it activations" in picture.alt
-    assert "small 575 kB, most of it state (287 kB)" in picture.alt
+    assert "small 575 kB, the largest part state (287 kB)" in picture.alt  # just a half
+    assert "batch 16 875 kB, the largest part activations (300 kB)" in picture.alt
 
 
 @pytest.mark.parametrize(("most", "unit"), [(999, "bytes"), (1000, "kB"), (2e6, "MB"), (3e9, "GB")])

@@ -92,6 +92,8 @@ def test_the_picture_gives_equal_replicas_a_row_of_their_own(drifts, monkeypatch
     others = np.concatenate([one.distances for one in drifts.values()])
     assert floor < others[others > 0].min() / 9
     np.testing.assert_array_equal(lines["nothing exchanged"], drifts["nothing exchanged"].distances)
+    gl.plot.drift({"one": drifts["parameters averaged"]})
+    assert len(kept[1].axes[0].get_yticks()) >= 4  # a scale needs more than one number
 
 
 def test_a_replica_says_what_it_is():

@@ -191,6 +191,9 @@ def test_the_picture_says_what_was_measured_and_marks_the_cores(monkeypatch):
     assert "here, strong scaling, measured here on 2 cores: 1.9 times as fast with 2 ranks" in alt
     assert "efficiency 95% (80% to 100%)" in alt
     assert "network, weak scaling, modelled" in alt
+    many = gl.scaling.modelled_scaling(0.4, 2e8, "100 Gbit", kind="strong", ranks=[1, 1024])
+    assert "with 1,024 ranks, efficiency 0.8%" in gl.plot.scaling(many).alt
+    kept.pop()
     speed, share = kept[0].axes
     assert [speed.yaxis.get_major_formatter()(y) for y in (0.5, 1, 1024)] == ["0.5", "1", "1,024"]
     assert share.texts[0].get_text() == "2 cores here"

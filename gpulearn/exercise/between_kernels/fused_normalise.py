@@ -94,6 +94,11 @@ answers.edit(
     "the squares are divided by n − 1: layer normalisation takes the mean of all n of them.",
 )
 answers.edit(
+    {SPREAD: "math.sqrt(squares / (columns - np.float32(1)) + EPSILON)"},
+    "the squares are divided by n − 1, which is 0 for a row of one number: layer normalisation "
+    "takes the mean of all n of them.",
+)
+answers.edit(
     {SPREAD: "squares / columns + EPSILON"},
     "the row is divided by its variance: divide by the root of it.",
 )
@@ -119,6 +124,11 @@ answers.edit(
     {SUM: SUM.replace("xor", "down"), SQUARES: SQUARES.replace("xor", "down")},
     "after shfl_down_sync only lane 0 has the sum, and the other lanes go on with less: use "
     "shfl_xor_sync.",
+)
+answers.edit(
+    {SUM: SUM.replace("xor", "down")},
+    "after shfl_down_sync only lane 0 has the row's sum, and the other lanes take another mean "
+    "away: use shfl_xor_sync.",
 )
 answers.edit(
     {"w = cuda.threadIdx.x // WARP": "w = 0"},

@@ -17,8 +17,9 @@ from gpulearn.simt.observers.traffic import SECTOR
 
 FLOAT32 = "A literal such as 0.0, and math.inf too, is a float64: write np.float32(…) around it."
 ONE_PASS = (
-    "Read each score once for the maximum and the sum together: keep the largest so far and a sum "
-    "for it, and scale the sum when a larger one comes."
+    "Each score is to be read twice, by one lane each time, and each result written once. For the "
+    "maximum and the sum together one read is enough: keep the largest so far and a sum for it, "
+    "and scale the sum when a larger one comes."
 )
 NEIGHBOURS = "Let the 32 lanes of a warp take 32 neighbouring columns of one row."
 
@@ -127,6 +128,15 @@ answers.edit(
     "There are more warps than rows: those without a row must leave before they read.",
 )
 answers.edit({"np.float32(0)": "0.0"}, FLOAT32)
+answers.edit(
+    {
+        OWN: "total = total + math.exp(score)",
+        MERGED: "total = total + others_total",
+        "scores[row, j] - largest)": "scores[row, j])",
+    },
+    "exp of a large score is infinite, and of one far below 0 it is 0: take the row's largest "
+    "score away before exp.",
+)
 answers.edit(
     {
         COLUMNS + line: f"min(WARP, scores.shape[1]), WARP):\n        {line}"

@@ -16,6 +16,7 @@ from gpulearn.exercise.between_kernels.trial import GPU, SeenProgram
 from gpulearn.kernels.indexing import blocks_for
 from gpulearn.kernels.overlap import pipeline_copies
 from gpulearn.kernels.populations import AFTER_SEASONS, after_seasons
+from gpulearn.kernels.reduction import WARP
 from gpulearn.perf.timing import format_seconds
 
 answers = Answers(pipeline_copies)
@@ -41,12 +42,13 @@ PAGEABLE = (
     "A slice of a pinned array is pinned; a copy of it is not, and the host waits while pageable "
     "memory is copied."
 )
+THREADS = "Launch about as many threads as the chunk has numbers, in blocks of whole warps."
 PARTS = "Cut the values into `chunks` parts, no more and no fewer, with one launch for each."
 
 
 def cases() -> list[Case]:
     """One chunk, chunks that do not divide the values, a value each; a large one with a budget."""
-    works = ((1000, 1), (1000, 3), (5, 5), (300, 7), (2**18, 4))
+    works = ((1000, 1), (1000, 3), (5, 5), (300, 7), (10, 6), (2**18, 4))
     rng = np.random.default_rng(7)
     made = []
     for n, chunks in works:
@@ -67,17 +69,23 @@ def best() -> float:
 
 
 def demand(answer: Answer, outcomes: Sequence[SeenProgram]) -> str | None:
-    """The largest case is done about as soon as by the solution, and each has all its chunks."""
+    """Each case has all its chunks; the largest is done about as soon as by the solution."""
+    for case, seen in zip(cases(), outcomes, strict=True):
+        if seen.kernels != case.args[2]:
+            return (
+                f"the results are right, but for {seen.label} the number of launches is "
+                f"{seen.kernels}, the budget is {case.args[2]}. {PARTS}"
+            )
     last = outcomes[-1]
     assert last.timeline is not None
+    enough = 2 * last.out.size // WARP
+    if last.warps > enough:
+        return (
+            f"the results are right, but {last.label} are given {last.warps:,} warps of threads, "
+            f"the budget is {enough:,}. {THREADS}"
+        )
     took, allowed = last.timeline.makespan, SLACK * best()
     if took <= allowed:
-        for case, seen in zip(cases(), outcomes, strict=True):
-            if seen.kernels != case.args[2]:
-                return (
-                    f"the results are right, but for {seen.label} the number of launches is "
-                    f"{seen.kernels}, the budget is {case.args[2]}. {PARTS}"
-                )
         return None
     said = (
         f"the results are right, but {last.label} take {format_seconds(took)} on a {GPU} by the "
@@ -146,6 +154,17 @@ answers.edit(
 )
 
 answers.edit({LOOP: "    chunks = min(4, values.size)\n" + LOOP}, PARTS)
+answers.edit({LOOP: "    chunks = 1\n" + LOOP}, PARTS)
+answers.edit(
+    {
+        PART: "slice(k * -(-values.size // chunks), (k + 1) * -(-values.size // chunks))",
+        MAKE: "        if not values[part].size:\n            continue\n" + MAKE,
+    },
+    PARTS,
+)
+answers.edit({"blocks_for(there[part].size, BLOCK), BLOCK": "there[part].size, 1"}, THREADS)
+answers.edit({"blocks_for(there[part].size": "blocks_for(there.size"}, THREADS)
+answers.edit({END: f"{END}\n    values[:] = out"}, "it writes to values, which is an input.")
 
 answers.variant({MAKE: "        stream = cuda.stream()\n        assert part.stop > part.start\n"})
 

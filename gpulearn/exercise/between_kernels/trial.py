@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +16,14 @@ from gpulearn.checker import compare
 from gpulearn.checker.answers import Answer
 from gpulearn.checker.exercise import Case
 from gpulearn.device import numba_cuda
+from gpulearn.kernels.reduction import WARP
 from gpulearn.kernels.specification import poison
 from gpulearn.perf.schedule import Timeline, modelled
 from gpulearn.simt.core.findings import SimtWarning
 from gpulearn.simt.host import api
 from gpulearn.simt.host.dispatcher import Kernel
-from gpulearn.simt.host.work.operations import record_work
+from gpulearn.simt.host.streams import Event
+from gpulearn.simt.host.work.operations import StreamOperation, record_work
 
 __all__ = ["GPU", "SeenProgram", "alike", "difference", "run"]
 
@@ -42,6 +47,9 @@ class SeenProgram:
         pageable: whether pageable memory was copied.
         timeline: the modelled times, where kernels were counted.
         label: of the case.
+        polled: whether the host asked an event, once at least, if it had happened.
+        changed: the name of an input that holds something else afterwards, or "".
+        warps: how many its kernels were launched with.
     """
 
     out: Array
@@ -52,6 +60,9 @@ class SeenProgram:
     pageable: bool
     timeline: Timeline | None
     label: str = ""
+    polled: bool = False
+    changed: str = ""
+    warps: int = 0
 
     @property
     def kernels(self) -> int:
@@ -60,9 +71,12 @@ class SeenProgram:
 
     @property
     def waits(self) -> int:
-        """How often the host waited for work before it had asked for all copies and kernels."""
+        """How often the host waited for work before it had asked for all copies and kernels.
+
+        Who asks an event until it has happened has waited.
+        """
         works = [i for i, one in enumerate(self.asked) if one[0] in WORKS]
-        return sum(one[3] for one in self.asked[: works[-1]]) if works else 0
+        return sum(one[3] for one in self.asked[: works[-1]]) + self.polled if works else 0
 
 
 def run(answer: Answer, case: Case, counters: bool = False) -> SeenProgram:
@@ -76,7 +90,7 @@ def run(answer: Answer, case: Case, counters: bool = False) -> SeenProgram:
     given = [pinned(one) if isinstance(one, np.ndarray) else one for one in case.args]
     output = next(one for one in reversed(given) if isinstance(one, np.ndarray))
     output[...] = poison(output.dtype)
-    with warnings.catch_warnings(), record_work(counters=counters) as work:
+    with warnings.catch_warnings(), record_work(counters=counters) as work, polls() as polled:
         warnings.simplefilter("ignore", SimtWarning)  # what is wrong is seen in the result
         try:
             machines(answer)(*given)
@@ -104,7 +118,42 @@ def run(answer: Answer, case: Case, counters: bool = False) -> SeenProgram:
         pageable=any(one.pinned is False for one in work),
         timeline=modelled(work, GPU) if counters else None,
         label=case.label,
+        polled=bool(polled),
+        changed=changed(answer, given, case.args, output),
+        warps=sum(map(warps, work)),
     )
+
+
+@contextmanager
+def polls() -> Iterator[list[bool]]:
+    """What events answer when they are asked whether they have happened."""
+    said: list[bool] = []
+    own = Event.query
+
+    def query(self: Event) -> bool:
+        said.append(own(self))
+        return said[-1]
+
+    Event.query = query  # type: ignore[method-assign]
+    try:
+        yield said
+    finally:
+        Event.query = own  # type: ignore[method-assign]
+
+
+def changed(answer: Answer, given: list[Any], before: tuple[Any, ...], output: Array) -> str:
+    """The name of the first input that is not what it was, or ""."""
+    for name, now, was in zip(inspect.signature(answer).parameters, given, before, strict=False):
+        if isinstance(now, np.ndarray) and now is not output and not np.array_equal(now, was):
+            return name
+    return ""
+
+
+def warps(one: StreamOperation) -> int:
+    """How many warps a kernel is launched with; none where it is no kernel."""
+    if one.grid is None or one.block is None:
+        return 0
+    return int(np.prod(one.grid)) * -(-int(np.prod(one.block)) // WARP)
 
 
 def pinned(array: Array) -> Array:
@@ -147,6 +196,8 @@ def difference(got: Any, expected: Array) -> str | None:
         return f"out: {compare.arrays(got.later, expected)}"
     if not got.kernels:
         return "out is right, but the host has computed it: launch a kernel for it on the GPU"
+    if got.changed:
+        return f"it writes to {got.changed}, which is an input"
     return None
 
 
@@ -154,6 +205,7 @@ def alike(one: Any, other: Any) -> bool:
     """Whether two programs asked for the same, in the same order, and left the same."""
     if not isinstance(one, SeenProgram) or not isinstance(other, SeenProgram):
         return False
-    return one.asked == other.asked and all(
+    ways = [(seen.asked, seen.polled, seen.changed) for seen in (one, other)]
+    return ways[0] == ways[1] and all(
         compare.arrays(a, b) is None for a, b in ((one.out, other.out), (one.later, other.later))
     )

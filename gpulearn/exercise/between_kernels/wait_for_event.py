@@ -32,6 +32,10 @@ ONE_STREAM = (
     "Both arrays are copied in on one stream, the second after the first: leave each its stream, "
     "and let an event say when b has arrived."
 )
+PAGEABLE = (
+    "a, b and out are pinned; a copy of one is not, and the host waits while pageable memory is "
+    "copied."
+)
 TOO_EARLY = (
     "the event is recorded before the copy of b is asked for: it says that what the stream was "
     "asked for before is done, and there is nothing yet."
@@ -58,7 +62,8 @@ def demand(answer: Answer, outcomes: Sequence[SeenProgram]) -> str | None:
         return ONE_STREAM if len(copies) == 1 else None
     return (
         f"the results are right, but the host waits {'once' if waits == 1 else f'{waits} times'} "
-        f"before it has asked for everything, the budget is never. {HOST_WAITS}"
+        f"before it has asked for everything, the budget is never. "
+        f"{PAGEABLE if any(one.pageable for one in outcomes) else HOST_WAITS}"
     )
 
 
@@ -117,6 +122,9 @@ answers.edit(
 answers.edit({WAIT: "    copied.synchronize()\n"}, HOST_WAITS)
 answers.edit({EVENT: "    second.synchronize()\n"}, HOST_WAITS)
 answers.edit({EVENT: "    cuda.synchronize()\n"}, HOST_WAITS)
+answers.edit({WAIT: "    while not copied.query():\n        pass\n"}, HOST_WAITS)
+answers.edit({COPY_B: COPY_B.replace("(b,", "(b.copy(),")}, PAGEABLE)
+answers.edit({END: f"{END}\n    a += b"}, "it writes to a, which is an input.")
 answers.edit({COPY_B: COPY_B.replace("second", "first"), EVENT: ""}, ONE_STREAM)
 
 answers.variant({END: "    cuda.synchronize()"})

@@ -15,8 +15,9 @@ BARRIERS = (
 )
 SINGLE = "Add floats: a double, such as 0.0 without an f, makes a double of what it meets."
 TREE = (
-    "Values are added one after the other while most threads wait: let the lanes of each warp add "
-    "in five rounds, by __shfl_down_sync with steps 16, 8, 4, 2, 1."
+    "A shuffle goes from register to register: let the lanes of each warp add in five rounds, by "
+    "__shfl_down_sync with steps 16, 8, 4, 2, 1. Through shared memory go the sums of the warps "
+    "alone, and thread 0 reads them."
 )
 PASSES = 12  # over shared memory: each warp stores its sum, one warp reads them
 

@@ -16,6 +16,8 @@ answers = Answers(launch_configuration)
 
 PARTS = ("the grid", "the block", "the bytes of shared memory")
 
+WHOLE = "a launch takes whole numbers: math.ceil gives one, where np.ceil gives a float."
+
 # Text of the solution.
 GRID = "(columns + tile - 1) // tile, (rows + tile - 1) // tile"
 BLOCK = "block = tile, tile"
@@ -26,7 +28,7 @@ def cases() -> list[Case]:
     """The lesson's product, others that tiles fill, and results that end inside a tile."""
     sizes = (
         *((48, 64, 16), (64, 48, 16), (32, 96, 32), (50, 70, 16), (7, 5, 8), (1, 1, 4)),
-        *((1000, 33, 32), (128, 128, 8)),
+        *((1000, 33, 32), (128, 128, 8), (50, 64, 16), (48, 70, 16)),
     )
     return [Case(f"rows, columns, tile = {', '.join(map(str, one))}", one) for one in sizes]
 
@@ -42,6 +44,7 @@ answers.edit(
     "grid and block are right; the third value is the bytes that the block's tiles take, not the "
     "side of one.",
 )
+answers.edit({GRID: "np.ceil(columns / tile), np.ceil(rows / tile)"}, WHOLE, np=np)
 answers.edit(
     {BYTES: "0"},
     "what is declared extern __shared__ has no size of its own: the launch has to ask for the "
@@ -116,7 +119,14 @@ def difference(got: Any, expected: tuple[Sides, Sides, int]) -> str | None:
     for name, one, wanted in zip(PARTS, got, expected, strict=True):
         if sides(one) != sides(wanted):
             return f"{name} is {shown(one)}, expected {shown(wanted)}"
+        if whole(one) != whole(wanted):
+            return f"{name} is {shown(one)}: {WHOLE.removesuffix('.')}"
     return None
+
+
+def whole(value: Any) -> bool:
+    """Whether all sides of a shape are whole numbers by their types too."""
+    return all(isinstance(side, int | np.integer) for side in sides(value))
 
 
 def sides(value: Any) -> tuple[Any, ...]:

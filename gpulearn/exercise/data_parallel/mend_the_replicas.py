@@ -24,6 +24,7 @@ from gpulearn.require import shown
 answers = Answers(mend_the_replicas)
 
 TOLERANCE = 1e-9  # relative; all is in float64
+OF_A_LOSS = 1e-5  # relative; what is only reported may be rounded to float32
 
 
 @dataclass(frozen=True)
@@ -69,13 +70,15 @@ class TrainedReplicas:
         ending: how it ended, if not as it should.
         weights: of each rank, afterwards.
         losses: of each rank, as it returned them; described if they are no list of numbers.
-        rows: that each rank puts through its model.
+        rows: how many each rank puts through its model.
+        others: of these rows, how many are not its own.
     """
 
     ending: Ending | None = None
     weights: list[Any] = field(default_factory=list)
     losses: list[Any] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
+    others: list[int] = field(default_factory=list)
 
 
 def cases() -> list[Case]:
@@ -93,13 +96,14 @@ def cases() -> list[Case]:
     return [Case(label, (plan,)) for label, plan in plans.items()]
 
 
-def act(answer: Answer, plan: ReplicaRun) -> tuple[Any, Any, int]:
+def act(answer: Answer, plan: ReplicaRun) -> tuple[Any, Any, int, int]:
     """Be one rank, with weights of its own at the start."""
     model: Any = plan.model(100 + rank())
-    rows: list[int] = []
-    model[0].register_forward_hook(lambda layer, given, out: rows.append(len(given[0])))
+    rows: list[Any] = []
+    model[0].register_forward_hook(lambda layer, given, out: rows.extend(given[0].tolist()))
     losses = answer(model, plan.batches(), plan.lr)
-    return flat(model), numbers(losses), sum(rows)
+    own = [row for x, _ in plan.batches() for row in x[rank() :: plan.ranks].tolist()]
+    return flat(model), numbers(losses), len(rows), sum(row not in own for row in rows)
 
 
 def flat(model: nn.Module) -> np.ndarray:
@@ -119,12 +123,12 @@ def numbers(losses: Any) -> Any:
 def run(answer: Answer, case: Case) -> TrainedReplicas:
     """Train on simulated ranks."""
     plan: ReplicaRun = case.args[0]
+    torch.optim.SGD(plan.model(0).parameters())  # torch loads much for its first; no rank's time
     with torch_on_simulated_ranks():
         ran = on_simulated_ranks(act, plan.ranks, answer, plan)
     if isinstance(ran, Ending):
         return TrainedReplicas(ran)
-    weights, losses, rows = zip(*ran.results, strict=True)
-    return TrainedReplicas(None, list(weights), list(losses), list(rows))
+    return TrainedReplicas(None, *map(list, zip(*ran.results, strict=True)))
 
 
 def expected(case: Case) -> TrainedReplicas:
@@ -140,7 +144,8 @@ def expected(case: Case) -> TrainedReplicas:
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    return TrainedReplicas(None, [flat(model)] * plan.ranks, [losses] * plan.ranks, rows)
+    none = [0] * plan.ranks
+    return TrainedReplicas(None, [flat(model)] * plan.ranks, [losses] * plan.ranks, rows, none)
 
 
 def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
@@ -166,13 +171,18 @@ def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
                 f"rank {number} computes {rows} of the {sum(wanted.rows)} rows, and its own are "
                 f"{own}: r, r + N, r + 2·N, … of every batch"
             )
+        if got.others[number]:
+            return (
+                f"rank {number} computes {got.others[number]} rows that are another rank's: its "
+                f"own are r, r + N, r + 2·N, … of every batch"
+            )
     for number, (said, right) in enumerate(zip(got.losses, wanted.losses, strict=True)):
         if isinstance(said, str):
             return f"it returns {said}, expected a list of losses, one for each batch"
         if len(said) != len(right):
             return f"it returns {len(said)} losses, expected {len(right)}"
         for step, (one, other) in enumerate(zip(said, right, strict=True)):
-            if not abs(one - other) <= TOLERANCE * abs(other):
+            if not abs(one - other) <= OF_A_LOSS * abs(other):
                 return (
                     f"rank {number} reports a loss of {one:.6g} for batch {step}, and the mean "
                     f"over the whole batch is {other:.6g}"
@@ -184,7 +194,7 @@ def same(one: TrainedReplicas, other: TrainedReplicas) -> bool:
     """Whether two outcomes are the same numbers, or the same failure."""
     if one.ending or other.ending:
         return bool(one.ending and other.ending and one.ending.kind == other.ending.kind)
-    return one.rows == other.rows and all(
+    return (one.rows, one.others) == (other.rows, other.others) and all(
         map(_close, [*one.weights, *one.losses], [*other.weights, *other.losses])
     )
 
@@ -239,6 +249,11 @@ answers.edit(
     "3 and the other 2.",
 )
 answers.edit(
+    {WEIGH: "            parameter.grad /= world_size()\n"},
+    "the gradients are averaged as if all parts were equal: weigh each by its rank's share of the "
+    "rows, as the loss is.",
+)
+answers.edit(
     {MINE: "range(len(targets))", SHARE: "1 / world_size()"},
     "each rank computes the whole batch: N ranks do N times the work of one. Rank r takes rows "
     "r, r + N, r + 2·N, …",
@@ -248,6 +263,10 @@ answers.edit(
         MINE: "torch.arange(len(targets)).split(len(targets) // world_size())[rank()]",
     },
     "blocks of len(targets) // N rows leave out the rest of a batch that N does not divide.",
+)
+answers.edit(
+    {MINE: "torch.arange(len(targets)).tensor_split(world_size())[rank()]"},
+    "each rank takes a block of rows: rank r takes rows r, r + N, r + 2·N, …",
 )
 answers.edit(
     {
@@ -297,6 +316,7 @@ answers.variant(
     {START: "for value in model.parameters():\n        copy_from(0, value.data)"},
     copy_from=copy_from,
 )
+answers.variant({REPORT: "sum_over_ranks((share * loss.detach()).float()).item()"})
 answers.variant({WEIGH: "", SUM: "parameter.grad = sum_over_ranks(parameter.grad * share)"})
 LOOP = (
     "        for parameter in model.parameters():\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -33,6 +33,7 @@ class SeenBackwards:
         begun: for each `backward`, which buckets began, and when.
         stays: whether a bucket began after the hooks had been taken off.
         said: what is wrong with what it returned, if anything.
+        changed: in which `backward` gradients are not what torch makes of them; 0 for none.
     """
 
     groups: Groups
@@ -40,6 +41,7 @@ class SeenBackwards:
     begun: tuple[tuple[Begun, ...], ...] = ()
     stays: bool = False
     said: str = ""
+    changed: int = 0
 
 
 def chain() -> nn.Module:
@@ -80,26 +82,42 @@ def run(answer: Answer, case: Case) -> SeenBackwards:
     """Put the hooks on, go backward three times, take them off, and go once more."""
     build, groups, between = case.args
     model, log = numbered(build()), BackwardLog()
+    twin, changed = numbered(build()), 0
     parameters: list[Any] = list(model.parameters())
     for number, parameter in enumerate(parameters):
         parameter.register_post_accumulate_grad_hook(partial(log.gradient, number))
     buckets = [[parameters[number] for number in group] for group in groups]
     handles = answer(buckets, log.begin)
     said = no_handles(handles, sum(map(len, groups)))
-    for _ in range(3):
+    for turn in range(1, 4):
         log.next()
-        if between != "added up":
-            model.zero_grad(set_to_none=between == "None")
-        model(torch.ones(2, 3)).sum().backward()
+        for one in (twin, model):
+            if between != "added up":
+                one.zero_grad(set_to_none=between == "None")
+            one(torch.ones(2, 3)).sum().backward()
+        if not changed and not all(map(equal, gradients(model), gradients(twin))):
+            changed = turn
     ready, begun = map(tuple, log.ready), map(tuple, log.begun)
-    seen = SeenBackwards(groups, tuple(ready), tuple(begun), said=said)
+    seen = SeenBackwards(groups, tuple(ready), tuple(begun), said=said, changed=changed)
     if said:
         return seen
     for handle in handles:
         handle.remove()
     log.next()
     model(torch.ones(2, 3)).sum().backward()
-    return SeenBackwards(groups, seen.ready, seen.begun, stays=bool(log.begun[-1]))
+    return replace(seen, stays=bool(log.begun[-1]))
+
+
+def gradients(model: nn.Module) -> list[Tensor | None]:
+    """Of all parameters, as they are now."""
+    return [p.grad for p in model.parameters()]
+
+
+def equal(one: Tensor | None, other: Tensor | None) -> bool:
+    """Whether two gradients are the same numbers, or both are missing."""
+    if one is None or other is None:
+        return one is other
+    return torch.equal(one, other)
 
 
 class BackwardLog:
@@ -172,6 +190,11 @@ def difference(got: SeenBackwards, wanted: SeenBackwards) -> str | None:
                     f"{have} of its own {size}; expected {when}"
                 )
         return f"{where}the number of buckets that begin is {len(found)}, expected {len(right)}"
+    if got.changed:
+        return (
+            f"in backward number {got.changed}, the gradients are not what torch has made of them: "
+            f"leave them as they are"
+        )
     if got.said:
         return got.said
     if got.stays:
@@ -212,6 +235,16 @@ answers.edit(
     {AGAIN: ""},
     "the number of begun buckets goes back to 0 after a backward, and the counts do not: they "
     "would go below 0. Or all begin with the first gradient of the next one.",
+)
+answers.edit(
+    {
+        BEGIN: (
+            "            begin(begun)\n            for one in buckets[begun]:\n"
+            "                one.grad = None\n            begun += 1\n"
+        )
+    },
+    "the gradients of a bucket are taken away when it begins, and nothing is left to step with: "
+    "leave them as they are.",
 )
 answers.edit(
     {LOOP: "while sum(missing) == 0 and begun < len(buckets):"},

@@ -31,6 +31,7 @@ def cases() -> list[Case]:
         "0.02 s and nothing to send but messages": (0.02, 0, slow, 4096, 0.5),
         "20 s, 1 MB, 100 Gbit/s and 24 images only": (20.0, 1e6, fast, 24, 0.5),
         "0.001 s, 400 MB, 10 Gbit/s: one GPU alone": (0.001, 400e6, slow, 256, 0.5),
+        "400 s, 1 MB, 100 Gbit/s, 8,192 images": (400.0, 1e6, fast, 8192, 0.5),
         "1 image": (3.0, 1e6, fast, 1, 0.5),
         "0.2 s, 10 MB, 10 Gbit/s, 20 images that N need not divide": (0.2, 1e7, slow, 20, 0.5),
         "0.9 s, 60 MB, 1 GB/s without latency": (0.9, 60e6, Link(0, 1e9), 4096, 0.7),
@@ -44,6 +45,10 @@ answers.edit(
     {STOP: "share <= least * (share + exchange)"},
     "a GPU that computes for just the part `least` of a step is left out: at least that is asked "
     "for.",
+)
+answers.edit(
+    {LIMIT: "while gpus < min(batch, 1024):"},
+    "it ends at 1,024 GPUs: the batch is the only limit, besides `least`.",
 )
 answers.edit(
     {SHARE: "compute"},

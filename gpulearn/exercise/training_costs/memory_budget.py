@@ -35,6 +35,15 @@ def with_one_layer_twice() -> nn.Sequential:
         return nn.Sequential(*layers)
 
 
+def with_one_weight_twice() -> nn.Sequential:
+    """A network in which two layers share one weight, and each has a bias of its own."""
+    with apart(0):
+        first, second = nn.Linear(16, 16), nn.Linear(16, 16)
+        second.weight = first.weight
+        layers = nn.Flatten(), nn.Linear(64, 16), first, nn.Tanh(), second, nn.Linear(16, 10)
+        return nn.Sequential(*layers)
+
+
 def cases() -> list[Case]:
     """Several networks, batches, optimisers and precisions; one partly frozen, one layer twice."""
     small, frozen = MLP((64, 16, 10)), partly_frozen()
@@ -46,6 +55,7 @@ def cases() -> list[Case]:
         ("LeNet, 8 images, RMSProp, float16", LeNet(width=4), 8, "rmsprop", "float16"),
         ("a network partly frozen, 20 images, Adam", frozen, 20, "adam", "float32"),
         ("a ReLU in two places, 9 images", with_one_layer_twice(), 9, "momentum", "float32"),
+        ("a weight that two layers share", with_one_weight_twice(), 9, "adam", "float32"),
     )
     return [
         Case(label, (model, (images, 1, 8, 8), optimizer, precision))
@@ -157,6 +167,15 @@ answers.edit(
 answers.edit(
     {f"gradients, {STATE}": f"{STATE}, gradients"},
     "gradients and state are swapped: the order is parameters, gradients, state, …",
+)
+answers.edit(
+    {
+        "for p in model.parameters():": (
+            "for p in (p for m in model.modules() for p in m.parameters(recurse=False)):"
+        )
+    },
+    "a weight that two layers share is counted for each of them: model.parameters() gives it once, "
+    "as it is in memory once.",
 )
 answers.variant(
     {

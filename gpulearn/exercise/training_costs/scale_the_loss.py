@@ -20,6 +20,7 @@ UNSCALE = """\
 CLIP = "    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)\n"
 SKIP = "    if not norm.isfinite():\n        return scale / 2\n"
 STEP = "    optimizer.step()\n"
+FIRST = "next(p.grad for p in model.parameters() if p.grad is not None)"
 LATE = {UNSCALE: "", CLIP: CLIP + UNSCALE}
 
 answers = Answers(scale_the_loss)
@@ -43,6 +44,8 @@ def cases() -> list[Case]:
             (2.0**30, 1.0, 1.0, 1, 0),
         ),
         ("an image that holds nan", (1024.0, 1.0, float("nan"), 1, 0)),
+        ("an overflow in the last layer alone", (1024.0, 1.0, 1.0, 1, 0)),
+        ("a first layer that is frozen", (1024.0, 0.05, 1.0, 1, 0)),
     )
     return [Case(label, plan) for label, plan in work]
 
@@ -62,6 +65,11 @@ def run(answer: Answer, case: Case) -> Seen:
         model = network(1 if alone else 2)
         if "dead" in case.label:  # no gradient passes them, so none in front of them overflows
             torch.nn.init.constant_(model.get_parameter("0.bias"), -100.0)
+        if "last" in case.label:  # whose inputs are so large that only its own gradient overflows
+            torch.nn.init.constant_(model.get_parameter("0.bias"), 1000.0)
+            torch.nn.init.uniform_(model.get_parameter("2.weight"), -1e-3, 1e-3)
+        if "frozen" in case.label:
+            model.get_submodule("0").requires_grad_(False)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.9)
         for p in model.parameters():
             p.grad = torch.randn_like(p) if "old" in case.label else None
@@ -98,7 +106,8 @@ answers.edit(LATE, LONG)
 answers.edit({SKIP + STEP: STEP + SKIP}, TAKEN)
 answers.edit(
     {UNSCALE: ""},
-    "the gradients are not divided by the scale: a step that need not be clipped is far too long.",
+    "a step that need not be clipped is far too long: divide every gradient by the scale, and clip "
+    "only what is longer than max_norm then.",
 )
 answers.edit(
     {SKIP: ""},
@@ -159,11 +168,24 @@ answers.edit(
 
 answers.edit(
     {
-        CLIP: f"    first = next(model.parameters()).grad.norm()\n{CLIP}",
+        CLIP: f"    first = {FIRST}.norm()\n{CLIP}",
         "norm.isfinite()": "first.isfinite()",
     },
     "it looks at some of the gradients only, and an overflow may be in another: ask for the norm "
     "of all, or look at each.",
+)
+answers.edit(
+    {"norm.isfinite()": f"{FIRST}.isfinite().all()"},
+    "it looks at one gradient only, after the clipping, and an overflow may be in another: ask for "
+    "the norm of all, or look at each.",
+)
+answers.edit(
+    {UNSCALE: UNSCALE.replace("        if p.grad is not None:\n    ", "")},
+    "a parameter that is frozen has no gradient, its .grad is None: pass it over.",
+)
+answers.edit(
+    {"norm.isfinite()": "loss.isfinite()"},
+    "the loss is finite where its scaled gradient is not: look at the gradient before the step.",
 )
 answers.edit(
     {
@@ -204,7 +226,7 @@ def by_hand(
 ) -> Any:
     with torch.autocast("cpu", dtype=torch.float16):
         loss = torch.nn.CrossEntropyLoss()(model(images), labels) * scale
-    parameters = list(model.parameters())
+    parameters = [p for p in model.parameters() if p.requires_grad]
     found = [g / scale for g in torch.autograd.grad(loss, parameters)]
     if not all(g.isfinite().all() for g in found):
         return 0.5 * scale
