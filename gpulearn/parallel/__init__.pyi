@@ -39,6 +39,7 @@ from .links import Link as Link
 from .links import link as link
 from .process_group import gather_results as gather_results
 from .process_group import init_process_group as init_process_group
+from .server.digits_task import DigitsTask as DigitsTask
 from .server.kills import Kill as Kill
 from .server.kills import run_with_kills as run_with_kills
 from .server.local_steps import federated_average as federated_average

@@ -182,8 +182,7 @@ answers.edit(
     "the mean is computed and not used: the weights stay this rank's own.",
 )  # fmt: skip
 answers.edit(
-    {STEP: "", WHEN: "step % every == 0 or step == steps:\n"
-     "            weights -= lr * gradient(weights)\n        if step % every == 0 or step == steps"},
+    {STEP: "", WHEN: f"{WHEN}:\n            weights -= lr * gradient(weights)\n        if {WHEN}"},
     "there is one step for each mean: every rank is to take `every` steps of its own between two "
     "means.",
 )  # fmt: skip

@@ -176,8 +176,10 @@ def run_with_crashes(
 
     >>> from gpulearn.parallel.server.replica import serve_with_backup
     >>> run = run_with_crashes(serve_with_backup, [Crash("primary", 2)])
-    >>> run.said, run.applied.tolist(), run.fault()
-    ('the primary dies at push 1 of worker 0, when the backup has it', [[1.0, 1.0], [1.0, 1.0]], None)
+    >>> run.said
+    'the primary dies at push 1 of worker 0, when the backup has it'
+    >>> run.applied.tolist(), run.fault()
+    ([[1.0, 1.0], [1.0, 1.0]], None)
     """
     run = CrashRun(tuple(crashes))
     run.acknowledged = np.zeros((workers, pushes), bool)
