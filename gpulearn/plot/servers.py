@@ -59,22 +59,32 @@ def _said(label: str, found: Sequence[int]) -> str:
     )
 
 
-def draw_staleness(delay: int, size: float) -> tuple[Picture, str]:
-    """A descent with stale gradients, and its sentence; the explorer's whole logic."""
-    distances = delayed_descent(size, delay, steps=STEPS)
+def sentence(delay: int, size: float) -> str:
+    """What a descent with stale gradients does in the long run.
+
+    >>> print(sentence(1, 0.5))
+    Gradients 1 update old, ηλ = 0.5, below the limit 1.000: in the long run the distance shrinks
+    by a factor of 0.707 in each update.
+    """
     limit, growth = largest_stable_rate(1.0, delay), growth_with_delay(size, delay)
     word = "below" if size < limit else "not below"
     end = "shrinks" if growth < 1 else "grows"
-    sentence = (
-        f"Gradients {delay} updates old, ηλ = {size:g}, {word} the limit {limit:.3f}: in the long "
-        f"run the distance {end} by a factor of {growth:.3f} in each update."
+    return (
+        f"Gradients {delay} update{'' if delay == 1 else 's'} old, ηλ = {size:g}, {word} the limit "
+        f"{limit:.3f}: in the long run the distance {end} by a factor of {growth:.3f} in each "
+        f"update."
     )
+
+
+def draw_staleness(delay: int, size: float) -> tuple[Picture, str]:
+    """A descent with stale gradients, and its sentence; the explorer's whole logic."""
+    distances, said = delayed_descent(size, delay, steps=STEPS), sentence(delay, size)
     with figure(7.2, 3.4) as (made, axes):
         axes.plot(np.maximum(distances, 1e-9), **LINES[0], markevery=5, markersize=5)
         axes.set_yscale("log")
         axes.set_ylim(1e-6, 1e6)
         axes.set(xlabel="update", ylabel="distance from the minimum")
-        return show(made, sentence), sentence
+        return show(made, said), said
 
 
 def staleness_explorer(delay: int = 3, size: float = 0.5) -> Explorer:

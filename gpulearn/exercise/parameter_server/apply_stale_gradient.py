@@ -43,8 +43,8 @@ def cases() -> list[Case]:
     def push(
         shape: tuple[int, ...], lr: float, version: int, computed_at: int, dtype: str = "float64"
     ) -> tuple[StalePush]:
-        numbers = [random.normal(size=shape).astype(dtype) for _ in range(2)]
-        return (StalePush(*numbers, lr, version, computed_at),)
+        weights, gradient = (random.normal(size=shape).astype(dtype) for _ in range(2))
+        return (StalePush(weights, gradient, lr, version, computed_at),)
 
     works = {
         "the first update of all": push((3,), 0.5, 0, 0),

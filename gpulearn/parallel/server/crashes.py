@@ -7,7 +7,6 @@ function calls, so that all places for a crash can be tried, and pairs of them.
 from __future__ import annotations
 
 import copy
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -72,7 +71,7 @@ class CrashRun:
         after = f"{self.said}: " if self.said else ""
         if self.stuck is not None:
             push = _named(self.stuck)
-            return f"{after}{push} is sent {TRIES} times and never acknowledged"
+            return f"{after}{push} is sent again and again and never acknowledged"
         for where, count in (("primary", self.applied), ("backup", self.on_backup)):
             for worker, number in np.argwhere(count != 1):
                 push = f"push {number + 1} of worker {worker}"
@@ -91,10 +90,8 @@ class _Pair:
     run: CrashRun
     primary: ServerState
     backup: ServerState
-    scale: float
     backup_died: bool = False
-    forwarding: bool = False
-    worker_died: bool = field(default=False)
+    worker_died: bool = False
     words: list[str] = field(default_factory=list)
 
     def event(self, name: str, push: Push) -> None:
@@ -172,6 +169,8 @@ def run_with_crashes(
 ) -> CrashRun:
     """Send the pushes of all workers in turns, with these crashes.
 
+    A push that is not acknowledged is sent again, after those of the other workers.
+
     Each push adds 1 to a weight of its own, whatever the rate.
 
     >>> from gpulearn.parallel.server.replica import serve_with_backup
@@ -183,17 +182,21 @@ def run_with_crashes(
     """
     run = CrashRun(tuple(crashes))
     run.acknowledged = np.zeros((workers, pushes), bool)
-    states = [ServerState(np.zeros(workers * pushes), lr=lr) for _ in range(2)]
-    pair = _Pair(handle, run, *states, scale=1 / lr)
-    for number, worker in itertools.product(range(1, pushes + 1), range(workers)):
-        push = unit_push(worker, number, workers, pushes)
-        push = push._replace(gradient=push.gradient * pair.scale)
-        for _ in range(TRIES + len(crashes)):
+    primary, backup = (ServerState(np.zeros(workers * pushes), lr=lr) for _ in range(2))
+    pair = _Pair(handle, run, primary, backup)
+    for number in range(1, pushes + 1):
+        # a push that has to be sent again comes after those of the other workers
+        waiting = [(worker, 0) for worker in range(workers)]
+        while waiting:
+            worker, tries = waiting.pop(0)
+            push = unit_push(worker, number, workers, pushes)
+            push = push._replace(gradient=push.gradient / lr)
             if pair.take(push):
                 run.acknowledged[worker, number - 1] = True
-                break
-        else:
-            run.stuck = run.stuck or push
+            elif tries + 1 < TRIES + len(crashes):
+                waiting.append((worker, tries + 1))
+            else:
+                run.stuck = run.stuck or push
     counts = [count_pushes(state, workers).round(9) for state in (pair.primary, pair.backup)]
     run.applied, run.on_backup = counts
     run.said = ", and then ".join(pair.words)
@@ -218,7 +221,7 @@ def crash_everywhere(
     >>> len(runs), [run.fault() for run in runs if run.fault()]
     (24, [])
     """
-    sizes = {"workers": workers, "pushes": pushes, "lr": lr}
+    sizes: dict[str, Any] = {"workers": workers, "pushes": pushes, "lr": lr}
     known: list[tuple[Crash, ...]] = [()]
     for one in whom:
         longer = []
