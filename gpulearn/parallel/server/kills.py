@@ -168,6 +168,7 @@ class _Run:
     whole: bool = False
     done: list[Kill] = field(default_factory=list)
     victim: _Process | None = None
+    allowed: int = 0  # pushes of each worker that may be sent so far: each kill has its share
     gap: int = 0  # pushes until the next kill
     strike: float | None = None  # when a kill comes from outside
 
@@ -176,6 +177,7 @@ class _Run:
         self.acknowledged = np.zeros((self.workers, self.pushes), bool)
         self.primary, self.backup = self._server(), self._server()
         self._order(self.primary, "serve")
+        self._allow(self.pushes // (len(self.planned) + 1))
         for worker in range(self.workers):
             self._worker(worker)
         while not self._finished():
@@ -222,7 +224,17 @@ class _Run:
         missing = np.flatnonzero(~self.acknowledged[worker])
         first = int(missing[0]) + 1 if len(missing) else self.pushes + 1
         args = worker, first, self.workers, self.pushes, self.folder
-        return self._start("worker", worker, be_worker, *args)
+        started = self._start("worker", worker, be_worker, *args)
+        self._order(started, "upto", self.allowed)
+        return started
+
+    def _allow(self, number: int) -> None:
+        """Let each worker send its pushes up to this number; the last are for the last kill."""
+        over = len(self.done) == len(self.planned)
+        self.allowed = self.pushes if over else min(self.pushes, max(self.allowed, number))
+        for member in self.members:
+            if member.kind == "worker":
+                self._order(member, "upto", self.allowed)
 
     def _finished(self) -> bool:
         done = [one for one in self.members if one.kind == "worker" and one.done]
@@ -230,6 +242,8 @@ class _Run:
 
     def _plan(self) -> None:
         """Choose the next victim, and strike where it is time."""
+        if self.allowed < self.pushes and self.acknowledged[:, : self.allowed].all():
+            self._allow(self.allowed + 1)  # all wait, and nobody has come to where one is to die
         if self.strike is not None and time.monotonic() >= self.strike:
             self.strike = None
             if self.victim is not None:
@@ -305,7 +319,9 @@ class _Run:
         if member is self.victim:
             self.victim, self.strike = None, None
             self.done.append(self.planned[len(self.done)])
-            self.gap = int(self.random.integers(1 + self._room()))
+            share = self.acknowledged.size // (len(self.planned) + 1)
+            self.gap = int(self.random.integers(1 + max(0, share - 4 * self.workers)))
+            self._allow(self.pushes * (len(self.done) + 1) // (len(self.planned) + 1))
         elif code != -signal.SIGKILL:
             raise RankError(f"a {member.kind} ended with exit code {code}")
         if member.kind == "worker":
@@ -317,11 +333,6 @@ class _Run:
             self._order(self.primary, "serve")
             self._say_primary()
         self.backup = self._server()
-
-    def _room(self) -> int:
-        """How many pushes may lie before the next kill, if all are to have their turn."""
-        left = int((~self.acknowledged).sum()) - 4 * self.workers
-        return max(0, left // (len(self.planned) - len(self.done) + 1) - 2 * self.workers)
 
     def _say_primary(self) -> None:
         for member in self.members:

@@ -242,12 +242,13 @@ class _Worker:
         self.control = control
         self.fuse = Fuse()
         self.primary = -1
+        self.upto = 0  # the last push that the launcher allows so far
         self.server: Connection | None = None
 
     def run(self, first: int) -> None:
         for number in range(first, self.shape[1] + 1):
             push = unit_push(self.worker, number, *self.shape)
-            while self.control.poll():
+            while number > self.upto or self.control.poll():
                 self._obey()
             self.fuse.at("before push")
             while not self._acknowledged(push):
@@ -301,5 +302,7 @@ class _Worker:
                 self.fuse = Fuse(point, count)
             case ("primary", number):
                 self.primary = number
+            case ("upto", number):
+                self.upto = number
             case ("end",):
                 raise Over
