@@ -23,7 +23,14 @@ from gpulearn.parallel.server.replica import Handle, Push, ServerState, unit_pus
 
 __all__ = ["POINTS", "WORKER_POINTS", "be_server", "be_worker"]
 
-POINTS = ("received", "before forward", "forwarded", "before acknowledge", "acknowledged")
+POINTS = (
+    "received",
+    "before forward",
+    "forward under way",
+    "forwarded",
+    "before acknowledge",
+    "acknowledged",
+)
 WORKER_POINTS = ("before push", "pushed", "acknowledged")
 GONE = (EOFError, ConnectionError, OSError)
 
@@ -206,6 +213,7 @@ class _Server:
         try:
             if backup is not None:
                 backup.send(message)
+                self.fuse.at("forward under way")
             while backup is not None:
                 ready = wait([backup, self.control])
                 if backup in ready:
