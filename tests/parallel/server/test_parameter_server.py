@@ -111,6 +111,20 @@ def test_a_server_that_nobody_speaks_to_is_named():
         gl.simulate(lambda: wait_any([]), 2)
 
 
+def test_a_worker_that_fails_is_named():
+    def failing(weights, worker, step):
+        if worker == 1:
+            raise ValueError("of mine")
+        return weights
+
+    def train():
+        return train_with_server(failing, START, 20, 0.1)
+
+    for launcher in (gl.simulate, gl.launch):
+        with pytest.raises(RankError, match="rank 2 of 3 raised ValueError: of mine"):
+            launcher(train, 3)
+
+
 def test_what_cannot_be_is_refused():
     with pytest.raises(RankError, match="nobody to learn from"):
         trained(0)
