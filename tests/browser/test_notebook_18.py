@@ -9,7 +9,8 @@ pytestmark = pytest.mark.browser
 def notebook(open_notebook):
     """Notebook 18 with what the tests look at, opened and run."""
     opened = open_notebook(
-        "18_parameter_server", "def serve_with_backup", 'gl.check("serve_with_backup"'
+        "18_parameter_server",
+        *("def on_its_own", "late_kill", "def serve_with_backup", 'gl.check("serve_with_backup"'),
     )
     opened.run_all()
     return opened

@@ -121,11 +121,8 @@ def run_with_kills(
 
 def _drawn(count: int, random: np.random.Generator) -> list[Kill]:
     """So many kills: whom, and where, each as likely as the others."""
-    drawn = []
-    for _ in range(require.from_zero("kills", count)):
-        whom = str(random.choice(WHOM))
-        drawn.append(Kill(whom, str(random.choice([*_points(whom), ANY_MOMENT]))))
-    return drawn
+    drawn = [str(random.choice(WHOM)) for _ in range(require.from_zero("kills", count))]
+    return [Kill(whom, str(random.choice([*_points(whom), ANY_MOMENT]))) for whom in drawn]
 
 
 def _points(whom: str) -> tuple[str, ...]:
@@ -237,8 +234,7 @@ class _Run:
                 self._order(member, "upto", self.allowed)
 
     def _finished(self) -> bool:
-        done = [one for one in self.members if one.kind == "worker" and one.done]
-        return len(done) == self.workers and self.whole
+        return self.whole and sum(member.done for member in self.members) == self.workers
 
     def _plan(self) -> None:
         """Choose the next victim, and strike where it is time."""
