@@ -22,6 +22,7 @@ from .communicator import rank as rank
 from .communicator import recv as recv
 from .communicator import send as send
 from .communicator import sendrecv as sendrecv
+from .communicator import wait_any as wait_any
 from .communicator import world_size as world_size
 from .compression import CompressedDataParallel as CompressedDataParallel
 from .costs import all_reduce_cost as all_reduce_cost
@@ -38,6 +39,18 @@ from .links import Link as Link
 from .links import link as link
 from .process_group import gather_results as gather_results
 from .process_group import init_process_group as init_process_group
+from .server.digits_task import DigitsTask as DigitsTask
+from .server.kills import Kill as Kill
+from .server.kills import run_with_kills as run_with_kills
+from .server.local_steps import federated_average as federated_average
+from .server.local_steps import local_fixed_point as local_fixed_point
+from .server.local_steps import local_sgd as local_sgd
+from .server.parameter_server import train_with_server as train_with_server
+from .server.staleness import apply_stale_gradient as apply_stale_gradient
+from .server.staleness import bounded_staleness as bounded_staleness
+from .server.staleness import delayed_descent as delayed_descent
+from .server.staleness import growth_with_delay as growth_with_delay
+from .server.staleness import largest_stable_rate as largest_stable_rate
 from .sharding import ShardSampler as ShardSampler
 from .sharding import shard_indices as shard_indices
 from .simulate.simulation import Simulation as Simulation

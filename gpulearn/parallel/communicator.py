@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import operator
 import threading
-from collections.abc import Callable, Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -34,6 +34,7 @@ __all__ = [
     "sendrecv",
     "simulation",
     "using_channel",
+    "wait_any",
     "world_size",
 ]
 
@@ -64,6 +65,9 @@ class Channel(Protocol):
 
     def sendrecv(self, outgoing: Tensor, to: int, incoming: Tensor, source: int) -> None:
         """Send and receive at once."""
+
+    def wait_any(self, handles: Sequence[Any]) -> int:
+        """Wait until one of several messages that this rank receives has come."""
 
     def barrier(self) -> None:
         """Wait for all ranks."""
@@ -197,6 +201,39 @@ def irecv(tensor: Tensor, source: int, tag: int = 0) -> Handle:
     channel = current()
     need_tensor(tensor)
     return channel.irecv(tensor, _peer("source", source, channel), _tag(tag))
+
+
+def wait_any(handles: Sequence[Handle]) -> int:
+    """Wait until one of several messages is there that were begun with `irecv`; say which.
+
+    MPI calls it Waitany. The others stay under way, and may be waited for again.
+
+    Args:
+        handles: what `irecv` returned, one or more.
+
+    Returns:
+        The place in `handles` of the one that came first; its tensor holds what came.
+
+    Raises:
+        BadInput: there is no handle.
+
+    >>> import gpulearn as gl
+    >>> import torch
+    >>> def first_come():
+    ...     if rank() > 0:
+    ...         compute(1 / rank())
+    ...         return send(torch.tensor(rank()), to=0)
+    ...     waiting = [irecv(torch.tensor(0), source) for source in (1, 2, 3)]
+    ...     order = []
+    ...     while waiting:
+    ...         order.append(waiting.pop(wait_any(waiting)).wait().item())
+    ...     return order
+    >>> gl.launch(first_come, 4, backend="simulated")[0]
+    [3, 2, 1]
+    """
+    if not handles:
+        raise BadInput("handles is empty: give what irecv returned, one or more of them.")
+    return current().wait_any(handles)
 
 
 def sendrecv(outgoing: Tensor, to: int, incoming: Tensor, source: int) -> Tensor:

@@ -17,6 +17,7 @@ import time
 import weakref
 import zlib
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -160,6 +161,24 @@ class Transfer:
         self._wire = wire  # kept until the message is through, even if nobody else needs it
         self._sides = sides
         self._side = side
+        self._watcher: threading.Thread | None = None
+        self._error: BaseException | None = None
+        self.arrival: float | None = None  # when it was through, if somebody watches it
+
+    def watch(self, arrived: threading.Condition) -> None:
+        """Let a thread of its own wait for this message: gloo can only be asked by waiting."""
+        if self._watcher is None:
+            self._watcher = threading.Thread(target=self._watch, args=(arrived,), daemon=True)
+            self._watcher.start()
+
+    def _watch(self, arrived: threading.Condition) -> None:
+        try:
+            self._work.wait()
+        except Exception as error:
+            self._error = error  # whoever waits for the message is told
+        with arrived:
+            self.arrival = time.monotonic()
+            arrived.notify_all()
 
     def wait(self) -> Tensor:
         """Wait until it is through.
@@ -168,7 +187,12 @@ class Transfer:
             BadInput: the other side is of another size or dtype.
         """
         try:
-            self._work.wait()
+            if self._watcher is None:
+                self._work.wait()
+            else:  # a message can be waited for once
+                self._watcher.join()
+            if self._error is not None:
+                raise self._error
         finally:
             if self._sides and self._side:
                 self._sides.end(self._side)
@@ -184,6 +208,7 @@ class TorchChannel:
         self.rank = dist.get_rank()
         self.size = dist.get_world_size()
         self._nccl = dist.get_backend() == "nccl"
+        self._arrived = threading.Condition()
         # NCCL has no tags, and carries messages out in the order in which they are given
         self._sides = None if self._nccl else MessageChecks(dist.group.WORLD)
 
@@ -218,6 +243,17 @@ class TorchChannel:
             work.wait()
         if landing is not incoming:
             incoming.detach().copy_(landing)
+
+    def wait_any(self, handles: Sequence[Transfer]) -> int:
+        """Wait until one of several messages has come."""
+        for handle in handles:
+            handle.watch(self._arrived)
+        with self._arrived:
+            self._arrived.wait_for(lambda: any(one.arrival is not None for one in handles))
+        came = [(h.arrival, place) for place, h in enumerate(handles) if h.arrival is not None]
+        place = min(came)[1]
+        handles[place].wait()
+        return place
 
     def barrier(self) -> None:
         """Wait for all ranks."""

@@ -61,7 +61,18 @@ def scaling_out(executed: NotebookNode) -> None:
     assert len({*losses[0], *losses[1]}) == 1
 
 
+def parameter_server(executed: NotebookNode) -> None:
+    """No push is lost and none counts twice, but where the notebook means it to."""
+    for begins, states in {
+        "late_kill = ": " lost, 0 applied twice",
+        "worst = ": "601 counted for 600 pushes",
+        "survived = ": "20 kills, 300 pushes acknowledged: 0 lost, 0 applied twice",
+    }.items():
+        assert states in said(executed, begins)
+
+
 LOOKS: dict[str, Callable[[NotebookNode], None]] = {
     "16_data_parallel": data_parallel,
     "17_scaling_out": scaling_out,
+    "18_parameter_server": parameter_server,
 }

@@ -10,7 +10,7 @@ from types import FrameType, TracebackType
 from gpulearn.errors import RankError
 from gpulearn.parallel.launch.failures import location, own_frames
 from gpulearn.parallel.launch.messages import TraceFrame
-from gpulearn.parallel.simulate.network import Request
+from gpulearn.parallel.simulate.network import AnyRequest, Request
 
 __all__ = ["deadlock", "frames_of_error", "frames_of_thread"]
 
@@ -38,7 +38,9 @@ def frames_of_thread(thread: threading.Thread) -> tuple[TraceFrame, ...]:
     return tuple(own_frames(found[::-1]))
 
 
-def deadlock(waiting: Mapping[int, Request], threads: Sequence[threading.Thread]) -> RankError:
+def deadlock(
+    waiting: Mapping[int, Request | AnyRequest], threads: Sequence[threading.Thread]
+) -> RankError:
     """The error for ranks of which none can go on: who waits for whom, and where.
 
     Args:
@@ -67,11 +69,11 @@ def _where(frames: Sequence[TraceFrame]) -> str:
     return f" in {location(frames[-1])}" if frames else ""
 
 
-def _gone(peer: int, waiting: Mapping[int, Request]) -> str:
+def _gone(peer: int, waiting: Mapping[int, Request | AnyRequest]) -> str:
     return "" if peer in waiting else ", which has ended"
 
 
-def _ring(waiting: Mapping[int, Request]) -> list[int]:
+def _ring(waiting: Mapping[int, Request | AnyRequest]) -> list[int]:
     """Ranks of which each waits for the next and the last for the first; empty if none do."""
     for start in sorted(waiting):
         path: list[int] = []
@@ -86,7 +88,7 @@ def _ring(waiting: Mapping[int, Request]) -> list[int]:
     return []
 
 
-def _advice(requests: Sequence[Request], ring: bool) -> str:
+def _advice(requests: Sequence[Request | AnyRequest], ring: bool) -> str:
     if not ring:
         return "Every rank must take part: one that has ended neither sends nor receives."
     if all(request.sends for request in requests):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -19,7 +20,7 @@ from gpulearn.parallel.links import Link
 from gpulearn.parallel.simulate.scheduler import Scheduler
 from gpulearn.parallel.torch_messages import misfit
 
-__all__ = ["Network", "Request", "SimulatedChannel"]
+__all__ = ["AnyRequest", "Network", "Request", "SimulatedChannel"]
 
 BARRIER = -1  # the tag of a barrier's own messages
 
@@ -83,11 +84,27 @@ class Request:
         return f"{verb} {self.tensor.nbytes} bytes {word} rank {self.peer}"
 
 
+class AnyRequest:
+    """What a rank waits for that goes on with the first of several messages."""
+
+    def __init__(self, requests: Sequence[Request]) -> None:
+        self._requests = tuple(requests)
+        self.peer = requests[0].peer
+        self.sends = False
+
+    def __contains__(self, request: Request) -> bool:
+        return request in self._requests
+
+    def __str__(self) -> str:
+        peers = ", ".join(str(request.peer) for request in self._requests)
+        return f"receives from any of ranks {peers}" if "," in peers else str(self._requests[0])
+
+
 class Network:
     """All messages of one simulation.
 
     Attributes:
-        waiting: the request that a blocked rank waits for.
+        waiting: the request that a blocked rank waits for, or several of which any will do.
         open: each rank's requests that it has not waited for yet, oldest first.
         moved: five numbers for each message: sender, receiver, bytes, begin, end.
         blocked: three numbers for each time that a rank waited: rank, begin, end.
@@ -97,7 +114,7 @@ class Network:
     def __init__(self, size: int, link: Link, scheduler: Scheduler) -> None:
         self.link = link
         self.scheduler = scheduler
-        self.waiting: dict[int, Request] = {}
+        self.waiting: dict[int, Request | AnyRequest] = {}
         self.open: list[dict[Request, None]] = [{} for _ in range(size)]
         self.moved, self.blocked, self.computed = array("d"), array("d"), array("d")
         self._out_free = [0.0] * size
@@ -137,8 +154,24 @@ class Network:
         receive.data = send.data
         for request in (send, receive):
             request.end = end
-            if self.waiting.get(request.owner) is request:
+            waits = self.waiting.get(request.owner)
+            if waits is request:
                 self.scheduler.ready(request.owner, end)
+            elif isinstance(waits, AnyRequest) and request in waits:
+                del self.waiting[request.owner]  # the others do not wake it once more
+                self.scheduler.ready(request.owner, end)
+
+    def first_of(self, owner: int, requests: Sequence[Request]) -> int:
+        """Wait for the first of several messages; its place."""
+        if all(request.end is None for request in requests):
+            self.waiting[owner] = AnyRequest(requests)
+            self.scheduler.pause(owner)
+        # a port receives one message after another, so nothing that begins later ends sooner
+        ends = [(request.end, place) for place, request in enumerate(requests)
+                if request.end is not None]  # fmt: skip
+        place = min(ends)[1]
+        requests[place].wait()
+        return place
 
 
 class SimulatedChannel:
@@ -164,6 +197,10 @@ class SimulatedChannel:
         leaving, arriving = self.isend(outgoing, to, tag), self.irecv(incoming, source, tag)
         leaving.wait()
         arriving.wait()
+
+    def wait_any(self, handles: Sequence[Request]) -> int:
+        """Wait until one of several messages has come."""
+        return self._network.first_of(self.rank, handles)
 
     def barrier(self) -> None:
         """Wait for all: messages without content over distances 1, 2, 4 … (dissemination).

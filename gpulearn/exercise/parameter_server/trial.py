@@ -1,0 +1,173 @@
+"""Trial of an answer that averages weights over ranks: simulated ones first, then real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from torch import Tensor
+
+from gpulearn.checker.answers import Answer
+from gpulearn.checker.exercise import Case
+from gpulearn.checker.ranks import Ending, on_simulated_ranks, plain, watched
+from gpulearn.exercise.data_parallel.trial import torch_on_simulated_ranks
+from gpulearn.parallel.communicator import rank
+from gpulearn.parallel.server import local_steps
+
+__all__ = [
+    "KINSHIPS",
+    "Averaged",
+    "RankWork",
+    "act",
+    "difference",
+    "expected",
+    "judge",
+    "simulated",
+]
+
+
+class RankWork(Protocol):
+    """What the ranks are to do with an answer."""
+
+    @property
+    def ranks(self) -> int:
+        """How many."""
+
+    def weights(self, rank: int) -> Tensor:
+        """A rank's own, at the start."""
+
+    def call(self, answer: Answer, rank: int, weights: Tensor) -> Any:
+        """Call the answer as this rank."""
+
+    def end(self) -> Sequence[np.ndarray]:
+        """What each rank's weights are to be."""
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """What came of an answer on all ranks.
+
+    Attributes:
+        ending: how it ended, if not as it should.
+        after: each rank's weights at the end.
+        returned: what each rank returned: "weights", "nothing", or other numbers.
+        called: whether it calls the library's function that it is to be.
+    """
+
+    ending: Ending | None = None
+    after: list[np.ndarray] = field(default_factory=list)
+    returned: list[Any] = field(default_factory=list)
+    called: bool = False
+
+
+def act(answer: Answer, work: RankWork) -> tuple[np.ndarray, Any, bool]:
+    """Be one rank."""
+    weights = work.weights(rank())
+    with watched(answer, (local_steps.__file__,), local_steps.__all__) as called:
+        returned = work.call(answer, rank(), weights)
+    if returned is weights:
+        told: Any = "weights"
+    elif isinstance(returned, Tensor):
+        told = plain(returned)
+    else:
+        told = "nothing"
+    return plain(weights), told, bool(called)
+
+
+def simulated(answer: Answer, case: Case) -> Averaged:
+    """Try an answer on simulated ranks.
+
+    Raises:
+        TooLong: a rank runs on and on.
+    """
+    work: RankWork = case.args[0]
+    with torch_on_simulated_ranks():
+        run = on_simulated_ranks(act, work.ranks, answer, work)
+    return Averaged(run) if isinstance(run, Ending) else _gathered(run.results)
+
+
+def _gathered(ranks: Sequence[Any]) -> Averaged:
+    after, returned, called = zip(*ranks, strict=True)
+    return Averaged(None, list(after), list(returned), any(called))
+
+
+def expected(case: Case) -> Averaged:
+    """What should come out of a case."""
+    work: RankWork = case.args[0]
+    return Averaged(None, list(work.end()), ["weights"] * work.ranks)
+
+
+def difference(got: Averaged, wanted: Averaged) -> str | None:
+    """One sentence on what is wrong, or None."""
+    if got.ending:
+        return got.ending.said
+    if got.called:
+        return "it calls the library's function: write it from sum_over_ranks"
+    for number, (found, right) in enumerate(zip(got.after, wanted.after, strict=True)):
+        if not _close(found, right):
+            place = tuple(int(i) for i in np.argwhere(~_near(found, right))[0])
+            other = got.returned[number]
+            if (
+                isinstance(other, np.ndarray)
+                and other.shape == right.shape
+                and _close(other, right)
+            ):
+                return "it returns the right weights in a new tensor: change the given one in place"
+            where = f"[{', '.join(map(str, place))}]" if place else ""
+            return (
+                f"rank {number} ends with weights{where} = {found[place]:.9g}, expected "
+                f"{right[place]:.9g}"
+            )
+    for number, told in enumerate(got.returned):
+        if isinstance(told, str) and told == "nothing":
+            return f"rank {number} returns no tensor: return the weights"
+        if isinstance(told, np.ndarray) and not _close(told, wanted.after[number]):
+            return f"rank {number} returns other numbers than its weights: return the weights"
+    return None
+
+
+def judge(work: RankWork, ranks: list[Any]) -> str | None:
+    """One sentence on what is wrong on real ranks, or None."""
+    return difference(_gathered(ranks), expected(Case("", (work,))))
+
+
+def same(one: Averaged, other: Averaged) -> bool:
+    """Whether two outcomes are the same numbers, or the same failure."""
+    if one.ending or other.ending:
+        return one.ending == other.ending
+    return _same_numbers(one, other)
+
+
+def same_kind(one: Averaged, other: Averaged) -> bool:
+    """The same numbers, or a failure of one kind, whoever waits for whom."""
+    if one.ending or other.ending:
+        return bool(one.ending and other.ending and one.ending.kind == other.ending.kind)
+    return _same_numbers(one, other)
+
+
+KINSHIPS = (same, same_kind)
+
+
+def _same_numbers(one: Averaged, other: Averaged) -> bool:
+    if one.called != other.called:
+        return False
+    pairs = zip([*one.after, *one.returned], [*other.after, *other.returned], strict=True)
+    return all(_alike(a, b) for a, b in pairs)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if isinstance(one, str) or isinstance(other, str):
+        return type(one) is type(other) and one == other
+    return one.shape == other.shape and _close(one, other)
+
+
+def _near(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    digits = 1e-5 if other.dtype == np.float32 else 1e-11
+    size = np.abs(other[np.isfinite(other)]).max(initial=0)
+    return np.asarray(np.isclose(one, other, rtol=0, atol=digits * (1 + size), equal_nan=True))
+
+
+def _close(one: np.ndarray, other: np.ndarray) -> bool:
+    return one.shape == other.shape and bool(_near(one, other).all())

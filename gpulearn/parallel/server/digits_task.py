@@ -1,0 +1,111 @@
+"""The digits as a task for a parameter server: a network whose weights are one vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.func import functional_call
+from torch.nn import functional
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+
+from gpulearn import require
+from gpulearn.data.digits import digits
+from gpulearn.errors import BadInput
+from gpulearn.require import shown
+from gpulearn.train.models import MLP
+
+__all__ = ["DigitsTask"]
+
+
+class DigitsTask:
+    """An MLP on the digits, dealt out to clients.
+
+    Args:
+        samples: how many training digits each client has; together at most 1,438.
+        batch: digits of one gradient; a client that has fewer takes all it has.
+        hidden: numbers in the middle of the network.
+        by_digit: whether each client has digits of its own, the first the zeros and so on;
+            otherwise all are shuffled.
+        seed: of the weights and of the order.
+
+    Attributes:
+        samples: as given.
+        start: the weights at the beginning, of shape (n,).
+
+    Raises:
+        BadInput: there are not so many digits, or a number is out of range.
+
+    >>> task = DigitsTask([800, 100])
+    >>> tuple(task.start.shape), task.gradient(task.start, 1, 0).shape == task.start.shape
+    ((2410,), True)
+    """
+
+    def __init__(
+        self,
+        samples: Sequence[int] = (359, 359, 359, 359),
+        *,
+        batch: int = 32,
+        hidden: int = 32,
+        by_digit: bool = False,
+        seed: int = 0,
+    ) -> None:
+        self.samples = tuple(require.whole("an entry of samples", one) for one in samples)
+        self.batch = require.whole("batch", batch)
+        data = digits()
+        self._images, self._labels, self._test_images, self._test_labels = (
+            torch.from_numpy(part) for part in data
+        )
+        if sum(self.samples) > len(self._labels):
+            raise BadInput(
+                f"samples is {shown(samples)}, together {sum(self.samples):,}: there are "
+                f"{len(self._labels):,} digits."
+            )
+        self._model = MLP((64, require.whole("hidden", hidden), 10), seed=seed)
+        self.start = parameters_to_vector(self._model.parameters()).detach()
+        generator = torch.Generator().manual_seed(seed)
+        order = torch.randperm(len(self._labels), generator=generator)
+        order = order[: sum(self.samples)]
+        if by_digit:
+            order = order[self._labels[order].argsort(stable=True)]
+        self._rows = order.split(list(self.samples))
+        self._seed = seed
+
+    def gradient(self, weights: Tensor, client: int, step: int) -> Tensor:
+        """The gradient of the mean loss over one batch of a client, the same in every run.
+
+        Args:
+            weights: of shape (n,).
+            client: whose digits.
+            step: which of its batches; after all its digits come all of them again, shuffled.
+        """
+        rows = self._rows[client]
+        size = min(self.batch, len(rows))
+        epoch, place = divmod(step, max(1, len(rows) // size))
+        generator = torch.Generator().manual_seed(1000 * epoch + 17 * client + self._seed)
+        mine = rows[torch.randperm(len(rows), generator=generator)[place * size :][:size]]
+        vector_to_parameters(weights, self._model.parameters())
+        loss = functional.cross_entropy(self._model(self._images[mine]), self._labels[mine])
+        found = torch.autograd.grad(loss, list(self._model.parameters()))
+        return parameters_to_vector(found)
+
+    def loss(self, weights: Tensor) -> float:
+        """The mean loss over the digits that are held out."""
+        return float(functional.cross_entropy(self._scores(weights), self._test_labels))
+
+    def accuracy(self, weights: Tensor) -> float:
+        """The share of the digits held out that is told right, 0 to 1."""
+        right = self._scores(weights).argmax(dim=1) == self._test_labels
+        return float(right.double().mean())
+
+    def _scores(self, weights: Tensor) -> Tensor:
+        sizes = [parameter.numel() for parameter in self._model.parameters()]
+        named = self._model.named_parameters()
+        parts = {
+            name: part.view_as(parameter)
+            for (name, parameter), part in zip(named, weights.split(sizes), strict=True)
+        }
+        with torch.no_grad():
+            scores: Tensor = functional_call(self._model, parts, (self._test_images,))
+        return scores

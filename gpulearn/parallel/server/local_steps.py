@@ -1,0 +1,117 @@
+"""Training without a server: local steps between averages, and clients of different sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gpulearn import require
+from gpulearn.errors import BadInput
+from gpulearn.parallel.communicator import world_size
+from gpulearn.parallel.torch_collectives import sum_over_ranks
+
+__all__ = ["federated_average", "local_fixed_point", "local_sgd"]
+
+
+def local_sgd(
+    weights: Tensor, gradient: Callable[[Tensor], Tensor], steps: int, every: int, lr: float
+) -> Tensor:
+    """Take steps with this rank's own gradients, and average the weights now and then.
+
+    After every `every` steps, and after the last, the weights become the mean over all ranks, so
+    that they end alike (local SGD: Stich, arXiv 1805.09767, 2018).
+
+    Args:
+        weights: this rank's, of any shape; changed in place.
+        gradient: of this rank's own loss, at weights.
+        steps: how many steps each rank takes.
+        every: how many of them lie between two averages.
+        lr: learning rate.
+
+    Returns:
+        `weights`.
+
+    >>> import gpulearn as gl
+    >>> def train():
+    ...     minimum = 4.0 * gl.parallel.rank()
+    ...     return local_sgd(torch.zeros(1), lambda w: w - minimum, 3, 2, lr=0.5).item()
+    >>> gl.launch(train, 2, backend="simulated")
+    [1.75, 1.75]
+    """
+    for step in range(1, steps + 1):
+        weights -= lr * gradient(weights)
+        if step % every == 0 or step == steps:
+            sum_over_ranks(weights)
+            weights /= world_size()
+    return weights
+
+
+def federated_average(weights: Tensor, samples: int) -> Tensor:
+    """Average the clients' weights, each by its share of all samples; every rank gets the mean.
+
+    The server's part of federated averaging (McMahan et al., arXiv 1602.05629, 2016):
+    θ = Σ_k (n_k / n) · θ_k. A client that had no samples in this round counts nothing, whatever
+    its weights are, and gets the mean as well.
+
+    Args:
+        weights: this client's, of floats, of any shape; changed in place.
+        samples: how many it has trained on; not 0 on all ranks.
+
+    Returns:
+        `weights`.
+
+    >>> import gpulearn as gl
+    >>> def mean():
+    ...     client = gl.parallel.rank()
+    ...     return federated_average(torch.tensor([10.0 * client]), samples=3 - 2 * client).item()
+    >>> gl.launch(mean, 2, backend="simulated")
+    [2.5, 2.5]
+    """
+    total = sum_over_ranks(torch.tensor(float(samples), dtype=torch.float64)).item()
+    if samples:
+        weights *= samples / total
+    else:
+        weights.zero_()
+    return sum_over_ranks(weights)
+
+
+def local_fixed_point(
+    curvatures: Sequence[float], minima: Sequence[float], lr: float, every: int
+) -> float:
+    """Where local SGD comes to rest if rank i has the loss λᵢ(θ − cᵢ)²/2.
+
+    `every` local steps take rank i from θ to cᵢ + rᵢ(θ − cᵢ) with rᵢ = (1 − lr·λᵢ)^every, and the
+    mean of these is θ again at
+
+        θ = Σ (1 − rᵢ) cᵢ / Σ (1 − rᵢ)
+
+    With every = 1 that is Σ λᵢcᵢ / Σ λᵢ, the minimum of the mean loss; for many local steps it
+    goes towards the plain mean of the cᵢ.
+
+    Args:
+        curvatures: λᵢ of each rank, above zero.
+        minima: cᵢ of each rank.
+        lr: learning rate, below 2/λ for each.
+        every: local steps between two averages.
+
+    Raises:
+        BadInput: a number is out of range, or there is not one minimum for each curvature.
+
+    >>> round(local_fixed_point([1, 9], [0, 1], lr=0.1, every=1), 6)
+    0.9
+    >>> round(local_fixed_point([1, 9], [0, 1], lr=0.1, every=100), 2)
+    0.5
+    """
+    every = require.whole("every", every)
+    require.above_zero("lr", lr)
+    for curvature in curvatures:
+        require.above_zero("a curvature", curvature)
+        if lr * curvature >= 2:
+            raise BadInput(f"lr is {lr}: with a curvature of {curvature} give less than 2/λ.")
+    if len(curvatures) != len(minima):
+        raise BadInput(f"there are {len(curvatures)} curvatures and {len(minima)} minima.")
+    pulls = 1 - (1 - lr * np.array(curvatures, float)) ** every
+    return float((pulls * np.array(minima, float)).sum() / pulls.sum())
