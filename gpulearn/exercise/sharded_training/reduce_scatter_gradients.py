@@ -73,6 +73,13 @@ class GradientWork:
         shard = row[rank * self.length : (rank + 1) * self.length]
         return {"the numbers that are returned": shard}
 
+    def too_much(self, facts: Facts, sent: int) -> str | None:
+        """Whether gradients are left, or more was sent than the row's other parts."""
+        if facts["left"]:
+            return f"the parameters' gradients still hold {facts['left']:,} numbers"
+        most = (self.ranks - 1) * self.length * 8
+        return f"a rank sends {sent:,} bytes, and {most:,} are enough" if sent > most else None
+
 
 def cases() -> list[Case]:
     """One rank to five; shapes that they divide and not; parameters that a rank did not use."""
@@ -90,25 +97,6 @@ def cases() -> list[Case]:
         "1 rank, shapes (2, 2) and (1,)": GradientWork(1, ((2, 2), (1,))),
     }
     return [Case(label, (work,)) for label, work in works.items()]
-
-
-def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:
-    """What is left, the bytes sent, and the same on real ranks."""
-    for case, ran in zip(cases(), outcomes, strict=True):
-        work: GradientWork = case.args[0]
-        left = max(facts["left"] for facts in ran.facts)
-        if left:
-            return (
-                f"the shards are right, but with {case.label} the parameters' gradients still hold "
-                f"{left} numbers"
-            )
-        most = (work.ranks - 1) * work.length * 8
-        if max(ran.sent) > most:
-            return (
-                f"the shards are right, but with {case.label} a rank sends {max(ran.sent):,} "
-                f"bytes, and {most:,} are enough"
-            )
-    return REAL(answer, outcomes)
 
 
 def real(count: int) -> list[GradientWork]:
@@ -211,6 +199,6 @@ EXERCISE = Exercise(
     by_hand=False,
     expect=trial.expected,
     difference=trial.difference,
-    demand=demand,
-    kinships=trial.kinships("left"),
+    demand=REAL,
+    kinships=trial.KINSHIPS,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -16,13 +17,13 @@ from gpulearn.parallel.sharded import by_hand
 from gpulearn.require import shown
 
 __all__ = [
+    "KINSHIPS",
     "Facts",
     "Numbers",
     "RanShards",
     "as_row",
     "difference",
     "expected",
-    "kinships",
     "on_real",
     "simulated",
 ]
@@ -46,12 +47,16 @@ class ShardWork(Protocol):
     def wanted(self, rank: int) -> Numbers:
         """What a rank is to end with."""
 
+    def too_much(self, facts: Facts, sent: int) -> str | None:
+        """One sentence if a rank with right numbers kept or sent more than it has to."""
+
 
 @dataclass(frozen=True)
 class RanShards:
     """What came of an answer on all ranks.
 
     Attributes:
+        work: what was to be done.
         ending: how it ended, if not as it should.
         numbers: of each rank.
         facts: of each rank.
@@ -59,6 +64,7 @@ class RanShards:
         called: whether it calls the function that it is to be.
     """
 
+    work: ShardWork
     ending: Ending | None = None
     numbers: list[Numbers] = field(default_factory=list)
     facts: list[Facts] = field(default_factory=list)
@@ -82,27 +88,38 @@ def simulated(answer: Answer, case: Case) -> RanShards:
     work: ShardWork = case.args[0]
     run = on_simulated_ranks(act, work.ranks, answer, work)
     if isinstance(run, Ending):
-        return RanShards(run)
-    return _gathered(run.results, tuple(run.bytes_sent))
+        return RanShards(work, run)
+    return _gathered(work, run.results, tuple(run.bytes_sent))
 
 
-def _gathered(ranks: Sequence[Any], sent: tuple[int, ...] = ()) -> RanShards:
+def _gathered(work: ShardWork, ranks: Sequence[Any], sent: tuple[int, ...] = ()) -> RanShards:
     numbers, facts, called = zip(*ranks, strict=True)
-    return RanShards(None, list(numbers), list(facts), sent, any(called))
+    return RanShards(work, None, list(numbers), list(facts), sent, any(called))
 
 
 def expected(case: Case) -> RanShards:
-    """What should come out of a case; what it may keep and send is for each exercise to say."""
+    """What should come out of a case; what it may keep and send its work says."""
     work: ShardWork = case.args[0]
-    return RanShards(numbers=[work.wanted(number) for number in range(work.ranks)])
+    return RanShards(work, numbers=[work.wanted(number) for number in range(work.ranks)])
 
 
 def difference(got: RanShards, wanted: RanShards) -> str | None:
-    """One sentence on the first numbers that are wrong, or None."""
+    """One sentence on the first numbers that are wrong, or on what was too much, or None."""
     if got.ending:
         return got.ending.said
     if got.called:
         return "it calls the library's function of this name: write it from the collectives"
+    if sentence := _wrong_numbers(got, wanted):
+        return sentence
+    if not got.sent:
+        return None  # real ranks: what they kept has been seen on simulated ones
+    for facts, sent in zip(got.facts, got.sent, strict=True):
+        if sentence := got.work.too_much(facts, sent):
+            return f"the numbers are right, but {sentence}"
+    return None
+
+
+def _wrong_numbers(got: RanShards, wanted: RanShards) -> str | None:
     for number, (found, right) in enumerate(zip(got.numbers, wanted.numbers, strict=True)):
         for name, expect in right.items():
             if sentence := _row(found[name], expect):
@@ -134,28 +151,36 @@ def as_row(value: Any) -> Any:
     return f"are {shown(value)}, which is no row of numbers"
 
 
-def kinships(*facts: str) -> tuple[Callable[[Any, Any], bool], ...]:
-    """When two outcomes are the same: with these facts and the bytes, then by numbers alone."""
-
-    def same_way(one: RanShards, other: RanShards) -> bool:
-        kept = [[tuple(f[name] for name in facts) for f in ran.facts] for ran in (one, other)]
-        return kept[0] == kept[1] and one.sent == other.sent and same_numbers(one, other)
-
-    return same_way, same_numbers
+def same_way(one: RanShards, other: RanShards) -> bool:
+    """Whether the numbers are the same, and what each rank kept and sent."""
+    return one.facts == other.facts and one.sent == other.sent and same_numbers(one, other)
 
 
 def same_numbers(one: RanShards, other: RanShards) -> bool:
     """Whether all ranks end with the same numbers, or in the same failure.
 
-    Where the numbers are right it is what was kept and sent that counts.
+    Where the numbers are right it is whether too much was kept or sent that counts.
     """
     if one.ending or other.ending:
         return bool(one.ending and other.ending and one.ending.kind == other.ending.kind)
-    return one.called == other.called and all(
-        _same(mine[name], its[name])
-        for mine, its in zip(one.numbers, other.numbers, strict=True)
-        for name in mine
+    return (
+        one.called == other.called
+        and _fine(one) == _fine(other)
+        and all(
+            _same(mine[name], its[name])
+            for mine, its in zip(one.numbers, other.numbers, strict=True)
+            for name in mine
+        )
     )
+
+
+def _fine(ran: RanShards) -> list[str | None]:
+    """What each rank is told of what it kept and sent, without the numbers."""
+    said = [ran.work.too_much(f, s) for f, s in zip(ran.facts, ran.sent, strict=True)]
+    return [re.sub(r"[\d,]+", "", one) if one else None for one in said]
+
+
+KINSHIPS = (same_way, same_numbers)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -168,6 +193,6 @@ def on_real(counts: Sequence[int], works: Callable[[int], Sequence[Any]]) -> Any
     """A demand on an answer that is right on simulated ranks: to be right on real ones too."""
 
     def judge(work: ShardWork, ranks: list[Any]) -> str | None:
-        return difference(_gathered(ranks), expected(Case("", (work,))))
+        return difference(_gathered(work, ranks), expected(Case("", (work,))))
 
     return demand_on_real_ranks(act, counts, works, judge)

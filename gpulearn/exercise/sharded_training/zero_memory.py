@@ -15,7 +15,7 @@ from gpulearn.require import shown
 
 answers = Answers(zero_memory)
 
-SIZES = {"weights": 4, "gradients": 4, "state": 8}
+SIZES: dict[str, float] = {"weights": 4, "gradients": 4, "state": 8}
 
 
 def cases() -> list[Case]:

@@ -117,14 +117,14 @@ def gather_and_free(
     Returns:
         This rank's part of each layer's mean gradient, shaped as the shards.
     """
-    inputs: list[Tensor] = []
+    inputs = []
     for layer, shard in zip(layers, shards, strict=True):
         weights = all_gather(shard).flatten()[: layer.count]
         inputs.append(x)
         x = layer.forward(weights, x)
         del weights
     after = gradient_of(x)
-    kept: list[Tensor] = []
+    kept = []
     for number in reversed(range(len(layers))):
         layer = layers[number]
         weights = all_gather(shards[number]).flatten()[: layer.count]

@@ -8,8 +8,10 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.distributed.checkpoint as dcp
 from torch import Tensor
+from torch.distributed.checkpoint.filesystem import FileSystemReader
+from torch.distributed.checkpoint.state_dict_loader import load
+from torch.distributed.checkpoint.state_dict_saver import save
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Shard
 
@@ -69,7 +71,7 @@ def save_sharded(sharded: ShardedOptimizer, folder: str) -> None:
         for name, value in sharded.state_of(number).items():
             cut = value.shape == block.shard.shape
             state[f"{number}.{name}"] = _of_all(block, value, mesh) if cut else value
-    dcp.save(state, checkpoint_id=folder)
+    save(state, checkpoint_id=folder)
 
 
 def load_sharded(sharded: ShardedOptimizer, folder: str) -> None:
@@ -85,7 +87,7 @@ def load_sharded(sharded: ShardedOptimizer, folder: str) -> None:
         BadInput: the checkpoint is of another model.
     """
     mesh = _mesh()
-    metadata = dcp.FileSystemReader(folder).read_metadata().state_dict_metadata
+    metadata = FileSystemReader(folder).read_metadata().state_dict_metadata
     found: dict[str, Tensor] = {}
     state: dict[str, Any] = {}
     for key, about in metadata.items():
@@ -96,7 +98,7 @@ def load_sharded(sharded: ShardedOptimizer, folder: str) -> None:
             raise BadInput(f"{folder} is the checkpoint of another model: {key} has shape {shape}.")
         found[key] = torch.zeros_like(block.shard.detach()) if shape else torch.zeros(())
         state[key] = _of_all(block, found[key], mesh) if shape else found[key]
-    dcp.load(state, checkpoint_id=folder)
+    load(state, checkpoint_id=folder)
     for key, value in found.items():
         number, _, name = key.partition(".")
         sharded.restore(int(number), name, value)

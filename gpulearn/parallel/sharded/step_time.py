@@ -27,7 +27,7 @@ class _Take(torch.autograd.Function):
         return x.clone()
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> Any:
         """Take the time of a backward pass."""
         compute(2 * ctx.seconds)
         return gradient, torch.zeros_like(ctx.like), None
@@ -48,7 +48,7 @@ class TimedBlock(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Pass `x` on."""
-        result: Tensor = _Take.apply(x, self.weight, self.seconds)  # type: ignore[no-untyped-call]
+        result: Tensor = _Take.apply(x, self.weight, self.seconds)
         return result
 
 
