@@ -128,8 +128,10 @@ def _wrong_numbers(got: RanShards, wanted: RanShards) -> str | None:
 
 
 def _row(found: Any, right: Any) -> str | None:
-    if isinstance(right, str) or isinstance(found, str):
-        return None if found is right or found == right else f"{found}, expected {right}"
+    if isinstance(found, str):
+        if isinstance(right, str):
+            return None if found == right else f"{found}, and should {right}"
+        return f"{found}, expected {right.size} numbers"
     if found.shape != right.shape:
         return f"have shape {found.shape}, expected {right.shape}"
     wrong = np.flatnonzero(
