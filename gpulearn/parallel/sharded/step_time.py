@@ -62,7 +62,8 @@ def timed_step(blocks: int, count: int, seconds: float, prefetch: bool) -> float
         prefetch: as for `ShardedParameters`.
 
     >>> import gpulearn as gl
-    >>> gl.simulate(timed_step, 2, 4, 1000, 0.25, False, link=gl.parallel.Link(0.5, 1e9)).results
+    >>> run = gl.simulate(timed_step, 2, 4, 1000, 0.25, False, link=gl.parallel.Link(0.5, 1e9))
+    >>> [round(seconds, 9) for seconds in run.results]
     [9.000024, 9.000024]
     """
     model = nn.Sequential(*(TimedBlock(count, seconds) for _ in range(blocks)))
