@@ -41,6 +41,8 @@ from .scaling_studies import drift as drift
 from .scaling_studies import scaling as scaling
 from .servers import staleness as staleness
 from .servers import staleness_explorer as staleness_explorer
+from .shards import shard_player as shard_player
+from .shards import shard_table as shard_table
 from .simt_player import kernel_player as kernel_player
 from .step_limits import directions as directions
 from .step_limits import momentum_plane as momentum_plane

@@ -292,7 +292,10 @@ class Live(TorchDispatchMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         """Run an operation, and count the memory of its results where it is new."""
-        given = {storage_number(t) for t in (*args, *(kwargs or {}).values()) if _is_tensor(t)}
+        before = [t for t in (*args, *(kwargs or {}).values()) if _is_tensor(t)]
+        given = {storage_number(tensor) for tensor in before}
+        for tensor in before:  # freed or filled again since, as sharded training does
+            self._settle(storage_number(tensor), tensor.untyped_storage().nbytes())
         out = func(*args, **(kwargs or {}))
         for tensor in filter(_is_tensor, out if isinstance(out, tuple | list) else [out]):
             number = storage_number(tensor)
@@ -302,6 +305,11 @@ class Live(TorchDispatchMode):
                 weakref.finalize(tensor.untyped_storage(), self._drop, number)
         self.most = max(self.most, self.now)
         return out
+
+    def _settle(self, number: int, size: int) -> None:
+        if number in self.sizes:
+            self.now += size - self.sizes[number]
+            self.sizes[number] = size
 
     def _drop(self, number: int) -> None:
         self.now -= self.sizes.pop(number)

@@ -71,8 +71,22 @@ def parameter_server(executed: NotebookNode) -> None:
         assert states in said(executed, begins)
 
 
+def sharded_training(executed: NotebookNode) -> None:
+    """The stages train as one process, the paper's figure comes out, four ranks go on exactly."""
+    for begins, states in {
+        "gl.plot.shard_player": "Stage 3 cuts all three. Step 19 of 22",
+        "gigabytes = ": "31.4 GB",
+        "never_stopped = ": "read by 4: losses off by 0e+00",
+    }.items():
+        assert states in said(executed, begins)
+    away = re.findall(r"off by (\d+e[+-]\d+)", said(executed, "kinds = "))
+    assert len(away) == 3
+    assert max(map(float, away)) < 1e-12
+
+
 LOOKS: dict[str, Callable[[NotebookNode], None]] = {
     "16_data_parallel": data_parallel,
     "17_scaling_out": scaling_out,
     "18_parameter_server": parameter_server,
+    "20_sharded_training": sharded_training,
 }

@@ -1,0 +1,200 @@
+"""The parameters of one block as one flat row, cut into equal shards for N ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from gpulearn import require
+from gpulearn.errors import BadInput
+from gpulearn.parallel.collectives import broadcast, gather_rows
+from gpulearn.parallel.communicator import Handle, irecv, isend, rank, world_size
+from gpulearn.require import shown
+
+__all__ = ["FlatBlock", "Gathering", "Scattering", "blocks_of", "flat_row", "shard_length"]
+
+
+@require.sizes("count", "ranks")
+def shard_length(count: int, ranks: int) -> int:
+    """Numbers in each shard of a row: ⌈count/N⌉, so the last shards may end in padding.
+
+    Raises:
+        BadInput: a number is no whole number above zero.
+
+    >>> shard_length(10, 4)
+    3
+    """
+    return -(-count // ranks)
+
+
+def flat_row(tensors: Iterable[Tensor], ranks: int) -> Tensor:
+    """Tensors one after another, then zeros until N divides the length: (N·⌈count/N⌉,).
+
+    >>> flat_row([torch.ones(2, 2), torch.full((1,), 7.0)], ranks=4)
+    tensor([1., 1., 1., 1., 7., 0., 0., 0.])
+    """
+    row = torch.cat([tensor.detach().flatten() for tensor in tensors])
+    return nn.functional.pad(row, (0, ranks * shard_length(len(row), ranks) - len(row)))
+
+
+class Gathering:
+    """An all-gather that is under way: each rank sends its row to each other at once.
+
+    (N−1) messages of S/N bytes leave each rank, as many as on a ring; nobody has to take a
+    ring's steps while this rank computes.
+
+    Args:
+        rows: of shape (N, m), the same on all ranks; row r of rank r is set.
+    """
+
+    def __init__(self, rows: Tensor) -> None:
+        me, count = rank(), world_size()
+        self._handles: list[Handle] = []
+        for shift in range(1, count):
+            self._handles.append(irecv(rows[(me - shift) % count], (me - shift) % count))
+            self._handles.append(isend(rows[me], (me + shift) % count))
+
+    def wait(self) -> None:
+        """Wait until all rows are there."""
+        for handle in self._handles:
+            handle.wait()
+
+
+class Scattering:
+    """A reduce-scatter that is under way: part r of each rank's row goes to rank r, at once.
+
+    Args:
+        row: of shape (N·m,); it stays as it is until `wait()`.
+    """
+
+    def __init__(self, row: Tensor) -> None:
+        me, count = rank(), world_size()
+        parts = row.view(count, -1)
+        self._arrived = torch.empty_like(parts)
+        self._arrived[me] = parts[me]
+        self._handles: list[Handle] = []
+        for shift in range(1, count):
+            self._handles.append(irecv(self._arrived[(me - shift) % count], (me - shift) % count))
+            self._handles.append(isend(parts[(me + shift) % count], (me + shift) % count))
+
+    def wait(self) -> Tensor:
+        """Wait for all parts; the sum of this rank's, (m,), added in the order of the ranks."""
+        for handle in self._handles:
+            handle.wait()
+        return self._arrived.sum(0)
+
+
+class FlatBlock:
+    """A block whose parameters are views into one row; each rank's optimiser sees its shard.
+
+    All ranks begin with rank 0's numbers.
+
+    Args:
+        module: the block, with parameters of one dtype.
+
+    Attributes:
+        count: numbers in its parameters.
+        rows: (N, ⌈count/N⌉): the row, a shard in each line; the rest at its end is padding.
+        shard: (⌈count/N⌉,), a parameter for the optimiser: this rank's line of `rows`.
+
+    Raises:
+        BadInput: the parameters have several dtypes.
+        RankError: this is no rank.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        self.module = module
+        self.parameters = list(module.parameters())
+        _need_one_dtype(module)
+        self.count = sum(parameter.numel() for parameter in self.parameters)
+        self._row = flat_row(self.parameters, world_size())
+        self.rows = self._row.view(world_size(), -1)
+        broadcast(self._row)
+        start = 0
+        for parameter in self.parameters:
+            end = start + parameter.numel()
+            parameter.data = self._row[start:end].view(parameter.shape)
+            start = end
+        self.shard = nn.Parameter(self.rows[rank()])
+        self._bytes = self._row.untyped_storage().nbytes()
+        self._coming: Gathering | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the row is in memory."""
+        return self._row.untyped_storage().nbytes() > 0
+
+    def keep_shard_alone(self) -> None:
+        """From now on the shard has memory of its own; the row can be freed and gathered."""
+        self.shard.data = self.shard.data.clone()
+        self.free()
+
+    def free(self) -> None:
+        """Give the row's memory back; the parameters stay, without numbers."""
+        self._row.untyped_storage().resize_(0)
+        self._row.detach()  # an operation, so that who counts memory sees the new size
+
+    def _lay_out(self) -> Tensor:
+        """Memory for the row, with this rank's own line in it."""
+        self._row.untyped_storage().resize_(self._bytes)
+        rows = self.rows.detach()
+        rows[rank()] = self.shard.detach()
+        return rows
+
+    def begin_gather(self) -> None:
+        """Begin to gather the row from all ranks' shards; nothing if it is there or coming."""
+        if not self.whole:
+            self._coming = Gathering(self._lay_out())
+
+    def gather(self) -> None:
+        """Have the row in memory, with what all ranks' shards hold now."""
+        if self._coming is not None:
+            self._coming.wait()
+            self._coming = None
+        elif not self.whole:
+            gather_rows(self._lay_out())
+
+    def publish(self) -> None:
+        """After a step, where the row stays in memory: fill it with all ranks' new shards."""
+        gather_rows(self.rows.detach())
+
+    def take_gradients(self) -> Tensor:
+        """The row of all gradients, this rank's; the parameters have none afterwards.
+
+        A parameter that was not used counts as zeros.
+        """
+        found = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters]
+        for parameter in self.parameters:
+            parameter.grad = None
+        return flat_row(found, world_size())
+
+
+def _need_one_dtype(module: nn.Module) -> None:
+    dtypes = {str(parameter.dtype) for parameter in module.parameters()}
+    if len(dtypes) > 1:
+        raise BadInput(f"a block has parameters of {' and '.join(sorted(dtypes))}: use one dtype.")
+
+
+def blocks_of(model: nn.Module, blocks: Sequence[nn.Module] | None) -> list[FlatBlock]:
+    """A model's blocks as flat ones: those that are given, or its children that have parameters.
+
+    Raises:
+        BadInput: this is no model, or a parameter is frozen, in no block or in two.
+    """
+    if not isinstance(model, nn.Module):
+        raise BadInput(f"model is {shown(model)}: give a torch.nn.Module.")
+    chosen = list(model.children()) if blocks is None else list(blocks)
+    chosen = [block for block in chosen if next(block.parameters(), None) is not None]
+    places = [parameter for block in chosen for parameter in block.parameters()]
+    for name, parameter in model.named_parameters():
+        if not parameter.requires_grad:
+            raise BadInput(f"{name} is frozen: sharded training steps all numbers of a block.")
+        times = sum(parameter is one for one in places)
+        if times != 1:
+            raise BadInput(
+                f"{name} is in {times} blocks: each parameter has to be in one, so give the "
+                f"modules to shard as blocks=[…]."
+            )
+    return [FlatBlock(block) for block in chosen]
