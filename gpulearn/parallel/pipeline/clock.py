@@ -1,4 +1,4 @@
-"""What a pipeline schedule takes: passes on the simulated clock, and the formulas for its bubble."""
+"""Times of a pipeline schedule: passes on the simulated clock, and formulas for the bubble."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpulearn.parallel.pipeline.validity import check_schedule
 from gpulearn.parallel.simulate.simulate import simulate
 from gpulearn.require import shown
 
-__all__ = ["PassSpan", "ScheduleTimes", "bubble_fraction", "time_schedule"]
+__all__ = ["PassSpan", "ScheduleTimes", "bubble_fraction", "time_schedule", "zero_bubble_fraction"]
 
 NO_TIME = Link(latency=0.0, bandwidth=1e30, name="messages that take no time")
 
@@ -123,7 +123,9 @@ def _of_stages(name: str, given: float | Sequence[float], schedule: Schedule) ->
     """The seconds of each stage."""
     if isinstance(given, Sequence):
         if len(given) != schedule.stages:
-            raise BadInput(f"{name} has {len(given)} times, and there are {schedule.stages} stages.")
+            raise BadInput(
+                f"{name} has {len(given)} times, and there are {schedule.stages} stages."
+            )
         for one in given:
             require.above_zero(f"an entry of {name}", one)
         return list(given)
@@ -182,3 +184,35 @@ def bubble_fraction(ranks: int, micro_batches: int, chunks: int = 1) -> float:
     0.42857142857142855
     """
     return (ranks - 1) / (chunks * micro_batches + ranks - 1)
+
+
+@require.sizes("ranks", "micro_batches")
+@require.positive("forward", "for_input", "for_weights")
+def zero_bubble_fraction(
+    ranks: int,
+    micro_batches: int,
+    forward: float = 1.0,
+    for_input: float = 1.0,
+    for_weights: float = 1.0,
+) -> float:
+    """The part of their time that ranks are idle in ZB-H1.
+
+    They wait for (p−1)·(F + I − W), where 1F1B waits for (p−1)·(F + I + W) (Qi et al., "Zero
+    bubble pipeline parallelism", 2023, table 1). That holds for at least as many micro-batches as
+    ranks, and where W is at most as long as F and as I; elsewhere they wait longer.
+
+    Args:
+        ranks: p.
+        micro_batches: m.
+        forward: F, seconds of a forward pass.
+        for_input: I, of the half of the backward pass that is for the input.
+        for_weights: W, of the half for the weights.
+
+    Raises:
+        BadInput: a number is not above zero.
+
+    >>> zero_bubble_fraction(ranks=4, micro_batches=4)
+    0.2
+    """
+    waits = (ranks - 1) * (forward + for_input - for_weights)
+    return waits / (micro_batches * (forward + for_input + for_weights) + waits)

@@ -150,9 +150,7 @@ def _actions(rank: int, given: Any) -> tuple[Action, ...]:
             )
         kind, micro, *stage = one
         if kind not in KINDS_OF_PASS:
-            raise BadInput(
-                f"rank {rank} is to do {shown(one)}: the first is 'F', 'B', 'I' or 'W'."
-            )
+            raise BadInput(f"rank {rank} is to do {shown(one)}: the first is 'F', 'B', 'I' or 'W'.")
         found.append(
             Action(
                 kind,

@@ -44,10 +44,10 @@ def check_schedule(schedule: Schedule, *, blocking: bool = False) -> None:
         BadInput: a pass is missing, is there twice or comes too early on its rank, or ranks wait
             for one another in a ring; the sentence names each of them.
 
-    >>> check_schedule(Schedule("", [[("F", 0), ("B", 0)], [("B", 0), ("F", 0)]]))
+    >>> check_schedule(Schedule("", [[("F", 0), ("B", 0)], [("F", 0)]]))
     Traceback (most recent call last):
     ...
-    gpulearn.errors.BadInput: rank 1 does B0 before F0: a backward pass needs what its forward pass kept.
+    gpulearn.errors.BadInput: micro-batch 0 on rank 1 lacks B0.
     """
     _check_passes(schedule)
     for rank in range(len(schedule.ranks)):
