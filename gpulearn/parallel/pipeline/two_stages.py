@@ -18,8 +18,8 @@ Batch = Sequence[tuple[Tensor, Tensor]]
 def mend_the_pipeline(stage: nn.Module, batches: Sequence[Batch], lr: float = 0.1) -> None:
     """Train this rank's stage by SGD with momentum 0.9, as one process would train both.
 
-    Rank 0 has the first stage and rank 1 the second. In each batch all micro-batches go forwards,
-    then all go back; one step follows.
+    Rank 0 has the first stage and rank 1 the second. One micro-batch at a time goes forwards
+    through both and back; after the last one of a batch follows one step.
 
     Args:
         stage: of this rank; what comes out has the shape of what goes in, (n, width).
@@ -41,22 +41,18 @@ def mend_the_pipeline(stage: nn.Module, batches: Sequence[Batch], lr: float = 0.
     """
     optimizer = torch.optim.SGD(stage.parameters(), lr=lr, momentum=0.9)
     for batch in batches:
-        rows = sum(len(targets) for _, targets in batch)
         optimizer.zero_grad()
-        held = []
+        rows = sum(len(targets) for _, targets in batch)
         for inputs, targets in batch:
             if rank() == 0:
-                entered, left = inputs, stage(inputs)
+                left = stage(inputs)
                 send(left.detach(), to=1)
-            else:
-                entered = recv(torch.empty_like(inputs), source=0).requires_grad_()
-                left = functional.mse_loss(stage(entered), targets) * len(targets) / rows
-            held.append((entered, left))
-        for entered, left in held:
-            if rank() == 0:
                 left.backward(recv(torch.empty_like(left), source=1))
             else:
-                left.backward()
+                entered = recv(torch.empty_like(inputs), source=0).requires_grad_()
+                share = len(targets) / rows
+                loss = functional.mse_loss(stage(entered), targets) * share
+                loss.backward()
                 assert entered.grad is not None  # the stage depends on what it is given
                 send(entered.grad, to=0)
         optimizer.step()
