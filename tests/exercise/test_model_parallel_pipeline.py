@@ -49,7 +49,7 @@ def two_at_a_time(rank, ranks, micro_batches):
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (as_a_generator, "write return, not yield"),
+        (as_a_generator, "end it with return, without yield"),
         (in_words, "'F0' is in its list: expected pairs such as ('F', 0)"),
         (with_stages, "('F', 0, 0) is in its list: expected pairs"),
         (of_rank_0, "every rank does p forward passes first"),

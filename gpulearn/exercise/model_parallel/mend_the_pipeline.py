@@ -157,7 +157,9 @@ def same_wait(one: TrainedStages, other: TrainedStages) -> bool:
 def same(one: TrainedStages, other: TrainedStages) -> bool:
     """Whether two outcomes are the same numbers, or the same failure."""
     if one.ending or other.ending:
-        return bool(one.ending and other.ending and one.ending.kind == other.ending.kind)
+        if not (one.ending and other.ending):
+            return False
+        return (one.ending.kind, one.ending.waits) == (other.ending.kind, other.ending.waits)
     pairs = zip(one.weights, other.weights, strict=True)
     return all(np.allclose(a, b, rtol=1e-7, atol=1e-10, equal_nan=True) for a, b in pairs)
 
