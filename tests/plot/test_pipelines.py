@@ -1,4 +1,4 @@
-"""Pictures of pipeline schedules: their times are the simulated clock's, their counts the plan's."""
+"""Pictures of pipeline schedules: their times are the simulated clock's, what is held the schedule's."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_at_each_time_a_rank_does_one_pass_or_none():
     times = timed("1F1B", 2, 3)
     first = [span for span in times.spans if span.rank == 0]
     done = " ".join(doing(first, second) for second in range(1, 13))
-    assert done == "F0 F1 idle B0 B0 F2 B1 B1 idle B2 B2 idle" or done.count("idle") == 3
+    assert done == "F0 F1 idle idle B0 B0 F2 B1 B1 idle B2 B2"
 
 
 def test_several_schedules_stand_below_one_another():

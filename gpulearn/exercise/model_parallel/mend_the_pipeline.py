@@ -120,7 +120,8 @@ def expected(case: Case) -> TrainedStages:
     for batch in plan.batches():
         inputs, targets = (torch.cat(part) for part in zip(*batch, strict=True))
         optimizer.zero_grad()
-        functional.mse_loss(model(inputs), targets).backward()
+        loss: Any = functional.mse_loss(model(inputs), targets)
+        loss.backward()
         optimizer.step()
     return TrainedStages(plan, None, [flat(stage) for stage in stages])
 
