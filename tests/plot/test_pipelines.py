@@ -1,4 +1,4 @@
-"""Pictures of pipeline schedules: their times are the simulated clock's, what is held the schedule's."""
+"""Pictures of pipeline schedules: times of the simulated clock, and what ranks hold."""
 
 import pytest
 
