@@ -37,6 +37,13 @@ from .data_parallel import OverlappingDataParallel as OverlappingDataParallel
 from .data_parallel import send_when_full as send_when_full
 from .links import Link as Link
 from .links import link as link
+from .pipeline.clock import bubble_fraction as bubble_fraction
+from .pipeline.clock import time_schedule as time_schedule
+from .pipeline.orders import schedule as schedule
+from .pipeline.schedule import Schedule as Schedule
+from .pipeline.step import run_schedule as run_schedule
+from .pipeline.step import split_stages as split_stages
+from .pipeline.validity import check_schedule as check_schedule
 from .process_group import gather_results as gather_results
 from .process_group import init_process_group as init_process_group
 from .server.digits_task import DigitsTask as DigitsTask

@@ -1,0 +1,161 @@
+"""Pipeline schedules as data: for each rank, its forward and backward passes in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from gpulearn import require
+from gpulearn.errors import BadInput
+from gpulearn.require import shown
+from gpulearn.tables import Table, table
+
+__all__ = ["KINDS_OF_PASS", "Action", "Schedule"]
+
+KINDS_OF_PASS = {
+    "F": "forward",
+    "B": "backward",
+    "I": "backward for the input",
+    "W": "backward for the weights",
+}
+
+
+class Action(NamedTuple):
+    """One pass of one micro-batch through one stage.
+
+    Attributes:
+        kind: "F" forward, "B" backward; or its halves, "I" for the input and "W" for the weights.
+        micro: the micro-batch, from 0.
+        stage: the stage, from 0.
+
+    >>> print(Action("F", 3, 0))
+    F3
+    """
+
+    kind: str
+    micro: int
+    stage: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}{self.micro}"
+
+    @property
+    def goes_back(self) -> bool:
+        """Whether it makes the gradient that the stage before waits for."""
+        return self.kind in ("B", "I")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What each rank of a pipeline does, in order.
+
+    Attributes:
+        name: what tables and figures call it.
+        ranks: for each rank its actions. A pair such as ("F", 0) stands for an action of the
+            stage that has the rank's number; a triple names the stage as well.
+
+    Raises:
+        BadInput: something in it is no action.
+
+    >>> Schedule("by hand", [[("F", 0), ("B", 0)], [("F", 0), ("B", 0)]])
+    rank  stages  order
+    ----  ------  -----
+    0     0       F0 B0
+    1     1       F0 B0
+    by hand: 2 stages on 2 ranks, 1 micro-batch.
+    """
+
+    name: str
+    ranks: tuple[tuple[Action, ...], ...]
+
+    def __init__(self, name: str, ranks: Sequence[Sequence[Any]]) -> None:
+        given = require.several("ranks", ranks, "one list of actions for each rank")
+        if not given:
+            raise BadInput("ranks is empty: give one list of actions for each rank.")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(
+            self, "ranks", tuple(_actions(rank, one) for rank, one in enumerate(given))
+        )
+
+    @property
+    def micro_batches(self) -> int:
+        """How many there are."""
+        return 1 + max((a.micro for one in self.ranks for a in one), default=-1)
+
+    @property
+    def stages(self) -> int:
+        """How many there are on all ranks."""
+        return 1 + max((a.stage for one in self.ranks for a in one), default=-1)
+
+    @cached_property
+    def place(self) -> dict[int, int]:
+        """Stage → the rank that has it."""
+        return {a.stage: rank for rank, one in enumerate(self.ranks) for a in one}
+
+    def stages_of(self, rank: int) -> list[int]:
+        """The stages of a rank, ascending."""
+        return sorted({a.stage for a in self.ranks[rank]})
+
+    def held(self, rank: int) -> list[int]:
+        """How many forward passes a rank holds the activations of, after each of its actions.
+
+        They are held until the backward pass of the same stage and micro-batch is over; where
+        that is split, until its second half is.
+
+        >>> Schedule("", [[("F", 0), ("F", 1), ("B", 0), ("B", 1)]]).held(0)
+        [1, 2, 1, 0]
+        """
+        change = {"F": 1, "B": -1, "I": 0, "W": -1}
+        total, found = 0, []
+        for action in self.ranks[rank]:
+            total += change[action.kind]
+            found.append(total)
+        return found
+
+    @property
+    def most_held(self) -> list[int]:
+        """The most that each rank holds at any time."""
+        return [max(self.held(rank), default=0) for rank in range(len(self.ranks))]
+
+    def table(self) -> Table:
+        """A row for each rank; where it has several stages, each action names its own."""
+        rows = []
+        for rank, actions in enumerate(self.ranks):
+            several = len(self.stages_of(rank)) > 1
+            written = (f"{a.stage}{a}" if several else str(a) for a in actions)
+            names = ", ".join(map(str, self.stages_of(rank)))
+            rows.append({"rank": rank, "stages": names, "order": " ".join(written)})
+        counts = ((self.stages, "stage"), (len(self.ranks), "rank"))
+        stages, ranks = (f"{n} {word}{'s' if n != 1 else ''}" for n, word in counts)
+        m = self.micro_batches
+        micro = f"{m} micro-batch{'es' if m != 1 else ''}"
+        return table(rows, caption=f"{self.name}: {stages} on {ranks}, {micro}.")
+
+    def __repr__(self) -> str:
+        return repr(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def _actions(rank: int, given: Any) -> tuple[Action, ...]:
+    found = []
+    for one in require.several(f"the order of rank {rank}", given, "[('F', 0), ('B', 0)]"):
+        if not isinstance(one, tuple | list) or len(one) not in (2, 3):
+            raise BadInput(
+                f"rank {rank} is to do {shown(one)}: an action is a pair such as ('F', 0), or "
+                f"('F', 0, 2) with its stage."
+            )
+        kind, micro, *stage = one
+        if kind not in KINDS_OF_PASS:
+            raise BadInput(f"rank {rank} is to do {shown(one)}: the first is 'F', 'B', 'I' or 'W'.")
+        found.append(
+            Action(
+                kind,
+                require.from_zero("micro-batch", micro),
+                require.from_zero("stage", stage[0]) if stage else rank,
+            )
+        )
+    return tuple(found)
