@@ -41,3 +41,4 @@ from .process_group import init_process_group as init_process_group
 from .sharding import ShardSampler as ShardSampler
 from .sharding import shard_indices as shard_indices
 from .simulate.simulation import Simulation as Simulation
+from .tensor.groups import subgroup as subgroup
