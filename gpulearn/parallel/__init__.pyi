@@ -41,4 +41,14 @@ from .process_group import init_process_group as init_process_group
 from .sharding import ShardSampler as ShardSampler
 from .sharding import shard_indices as shard_indices
 from .simulate.simulation import Simulation as Simulation
+from .tensor.costs import part_activation_bytes as part_activation_bytes
+from .tensor.costs import part_parameters as part_parameters
+from .tensor.costs import tensor_parallel_bytes as tensor_parallel_bytes
+from .tensor.decoder import TensorParallelDecoder as TensorParallelDecoder
 from .tensor.groups import subgroup as subgroup
+from .tensor.hybrid import HybridDecoder as HybridDecoder
+from .tensor.layers import column_parallel as column_parallel
+from .tensor.layers import row_parallel as row_parallel
+from .tensor.layers import split_heads as split_heads
+from .tensor.layers import vocabulary_loss as vocabulary_loss
+from .tensor.mesh import Mesh as Mesh

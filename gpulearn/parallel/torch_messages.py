@@ -180,7 +180,7 @@ class Transfer:
 class TorchChannel:
     """The ranks of `torch.distributed`'s process group."""
 
-    simulated_rank = None
+    simulated_rank: int | None = None
 
     def __init__(self) -> None:
         self.rank = dist.get_rank()

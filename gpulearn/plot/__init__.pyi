@@ -28,6 +28,8 @@ from .matmul import times as times
 from .memory_requests import access as access
 from .memory_requests import access_explorer as access_explorer
 from .memory_requests import memory_figure as memory_figure
+from .model_parallel import tensor_parallel_explorer as tensor_parallel_explorer
+from .model_parallel import tensor_parallel_table as tensor_parallel_table
 from .reductions import reduction_player as reduction_player
 from .rings import ring_player as ring_player
 from .rooflines import compare_points as compare_points

@@ -146,7 +146,8 @@ class SimulatedChannel:
 
     def __init__(self, network: Network, rank: int, size: int) -> None:
         self._network = network
-        self.rank = self.simulated_rank = rank
+        self.rank = rank
+        self.simulated_rank: int | None = rank
         self.size = size
 
     def isend(self, tensor: Tensor, to: int, tag: int) -> Request:

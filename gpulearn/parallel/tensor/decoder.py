@@ -100,7 +100,8 @@ class TensorParallelDecoder(nn.Sequential):
                 f"there are {decoder.shape.heads} heads, which {world_size()} ranks do not divide: "
                 f"take a number of ranks that does."
             )
-        embedding, *blocks, scores = copy.deepcopy(decoder)
+        parts: list[Any] = list(copy.deepcopy(decoder))
+        embedding, *blocks, scores = parts
         for block in blocks:
             _split_block(block, by_places)
         scores.norm = Norm(scores.norm, by_places)

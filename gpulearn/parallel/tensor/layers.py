@@ -23,6 +23,7 @@ __all__ = [
     "VocabularyParallel",
     "column_parallel",
     "row_parallel",
+    "split_heads",
     "vocabulary_loss",
 ]
 
@@ -70,6 +71,30 @@ def row_parallel(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """
     partial = x @ weight.T
     return sum_of_ranks(partial) + bias
+
+
+def split_heads(weight: Tensor, heads: int) -> Tensor:
+    """This rank's heads of a fused matrix: their queries', keys' and values' rows.
+
+    Args:
+        weight: (3·h·d, w), the queries' rows of head 0, of head 1 …, then the keys', then the
+            values', as in GPT-2.
+        heads: h.
+
+    Returns:
+        (3·h/N·d, w): of rank r the heads r·h/N, r·h/N + 1 …, in the same order.
+
+    Raises:
+        BadInput: the ranks do not divide the heads.
+
+    >>> import gpulearn as gl
+    >>> fused = torch.tensor([[1], [2], [10], [20], [100], [200]])
+    >>> gl.launch(lambda: split_heads(fused, 2).flatten().tolist(), 2, backend="simulated")
+    [[1, 10, 100], [2, 20, 200]]
+    """
+    mine = own_part("heads", heads)
+    parts = weight.unflatten(0, (3, heads, -1))
+    return parts[:, mine].flatten(0, 2)
 
 
 class ColumnParallel(nn.Module):

@@ -33,7 +33,7 @@ class _Conjugate(torch.autograd.Function):
         return there(x)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> Any:
         with using_channel(ctx.channel):
             return ctx.back(gradient), None, None
 
@@ -69,7 +69,7 @@ def copy_to_ranks(x: Tensor) -> Tensor:
     >>> gl.launch(gradient, 3, backend="simulated")
     [111.0, 111.0, 111.0]
     """
-    copied: Tensor = _Conjugate.apply(x, _copy, _sum)  # type: ignore[no-untyped-call]
+    copied: Tensor = _Conjugate.apply(x, _copy, _sum)
     return copied
 
 
@@ -90,7 +90,7 @@ def sum_of_ranks(x: Tensor) -> Tensor:
     >>> gl.launch(gradient, 2, backend="simulated")
     [(11.0, 2.0), (11.0, 2.0)]
     """
-    total: Tensor = _Conjugate.apply(x, _sum, _copy)  # type: ignore[no-untyped-call]
+    total: Tensor = _Conjugate.apply(x, _sum, _copy)
     return total
 
 
@@ -106,7 +106,7 @@ def gather_places(x: Tensor) -> Tensor:
     >>> gl.launch(gathered, 2, backend="simulated")
     [([[0.0, 1.0]], 2.0), ([[0.0, 1.0]], 20.0)]
     """
-    whole: Tensor = _Conjugate.apply(x, _gather, _scatter)  # type: ignore[no-untyped-call]
+    whole: Tensor = _Conjugate.apply(x, _gather, _scatter)
     return whole
 
 
@@ -132,5 +132,5 @@ def scatter_sums(x: Tensor) -> Tensor:
             f"a row has {x.shape[1]} places, which {world_size()} ranks do not divide: give rows "
             f"of which each rank gets as many places as the others."
         )
-    part: Tensor = _Conjugate.apply(x, _scatter, _gather)  # type: ignore[no-untyped-call]
+    part: Tensor = _Conjugate.apply(x, _scatter, _gather)
     return part

@@ -1,0 +1,57 @@
+"""A step on any mesh of 8 ranks has the gradients of one process, uneven shards too."""
+
+import pytest
+import torch
+
+import gpulearn as gl
+from gpulearn.nn.transformer import Decoder
+from gpulearn.nn.transformer_costs import DecoderShape
+from gpulearn.parallel.tensor.decoder import TensorParallelDecoder
+from gpulearn.parallel.tensor.hybrid import HybridDecoder
+from gpulearn.parallel.tensor.mesh import Mesh
+
+SHAPE = DecoderShape(vocabulary=13, context=5, width=16, heads=8, layers=2)
+LAYOUTS = [(2, 2, 2), (1, 4, 2), (4, 2, 1), (2, 1, 4), (8, 1, 1), (1, 1, 8), (2, 4, 1)]
+
+
+def tokens(rows):
+    return torch.randint(13, (rows, 6), generator=torch.Generator().manual_seed(rows))
+
+
+def distance(whole, loss, layout, rows):
+    """How far this rank's gradients and loss are from those of one process."""
+    data, pipeline, tensor = layout
+    mesh = Mesh(data=data, pipeline=pipeline, tensor=tensor)
+    part = HybridDecoder(whole, mesh)
+    own = part.loss_and_gradients(tokens(rows))
+    with torch.no_grad():  # the gradients become weights, so that they are cut as those are
+        for parameter in whole.parameters():
+            parameter.copy_(parameter.grad)
+    with mesh.along("tensor"):
+        parts = list(TensorParallelDecoder(whole))
+    place, stages = part.places["pipeline"], pipeline
+    mine = parts[len(parts) * place // stages : len(parts) * (place + 1) // stages]
+    wanted = [parameter for one in mine for parameter in one.parameters()]
+    pairs = zip(part.parameters(), wanted, strict=True)
+    return max(abs(own - loss), *((a.grad - b).abs().max().item() for a, b in pairs))
+
+
+@pytest.fixture(scope="module")
+def one_process():
+    found = {}
+    for rows in (8, 5):
+        whole = Decoder(SHAPE, seed=1).double()
+        loss = whole.loss(tokens(rows))
+        loss.backward()
+        found[rows] = whole, loss.item()
+    return found
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_mesh_of_simulated_ranks(layout, one_process):
+    rows = 8 if layout[0] > 4 else 5
+    assert max(gl.simulate(distance, 8, *one_process[rows], layout, rows).results) <= 1e-12
+
+
+def test_a_mesh_of_real_ranks(one_process):
+    assert max(gl.launch(distance, 8, *one_process[5], (2, 2, 2), 5)) <= 1e-12
