@@ -102,12 +102,12 @@ class HybridDecoder(nn.Module):
     def _backward(self, arrived: Tensor, result: Tensor, loss: Tensor) -> None:
         """Gradients come from the stage behind, and go on to the one before."""
         if self.last:
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
         else:
             gradient = torch.empty_like(result)
             with self.mesh.along("pipeline"):
                 recv(gradient, self.places["pipeline"] + 1)
-            result.backward(gradient)  # type: ignore[no-untyped-call]
+            result.backward(gradient)
         if not self.first:
             assert arrived.grad is not None  # the stage uses what it is given
             with self.mesh.along("pipeline"):

@@ -93,7 +93,7 @@ def split_heads(weight: Tensor, heads: int) -> Tensor:
     [[1, 10, 100], [2, 20, 200]]
     """
     mine = own_part("heads", heads)
-    parts = weight.unflatten(0, (3, heads, -1))
+    parts: Tensor = weight.unflatten(0, (3, heads, -1))
     return parts[:, mine].flatten(0, 2)
 
 

@@ -1,5 +1,7 @@
 """A step on any mesh of 8 ranks has the gradients of one process, uneven shards too."""
 
+import copy
+
 import pytest
 import torch
 
@@ -18,17 +20,14 @@ def tokens(rows):
     return torch.randint(13, (rows, 6), generator=torch.Generator().manual_seed(rows))
 
 
-def distance(whole, loss, layout, rows):
+def distance(whole, gradients, loss, layout, rows):
     """How far this rank's gradients and loss are from those of one process."""
     data, pipeline, tensor = layout
     mesh = Mesh(data=data, pipeline=pipeline, tensor=tensor)
     part = HybridDecoder(whole, mesh)
     own = part.loss_and_gradients(tokens(rows))
-    with torch.no_grad():  # the gradients become weights, so that they are cut as those are
-        for parameter in whole.parameters():
-            parameter.copy_(parameter.grad)
     with mesh.along("tensor"):
-        parts = list(TensorParallelDecoder(whole))
+        parts = list(TensorParallelDecoder(gradients))
     place, stages = part.places["pipeline"], pipeline
     mine = parts[len(parts) * place // stages : len(parts) * (place + 1) // stages]
     wanted = [parameter for one in mine for parameter in one.parameters()]
@@ -43,7 +42,11 @@ def one_process():
         whole = Decoder(SHAPE, seed=1).double()
         loss = whole.loss(tokens(rows))
         loss.backward()
-        found[rows] = whole, loss.item()
+        gradients = copy.deepcopy(whole)  # as weights, so that they are cut as those are
+        with torch.no_grad():
+            for one, other in zip(gradients.parameters(), whole.parameters(), strict=True):
+                one.copy_(other.grad)
+        found[rows] = whole, gradients, loss.item()
     return found
 
 
