@@ -21,7 +21,7 @@ __all__ = ["tensor_parallel_explorer", "tensor_parallel_table"]
 
 SHAPE = DecoderShape(vocabulary=50_304, context=2048, width=4096, heads=32, layers=32)
 RANKS = (1, 2, 4, 8)
-MEGABYTE, GIGABYTE = 10**6, 10**9
+GIGABYTE = 10**9
 # name, rows and columns in widths, whether its rows are dealt out: torch's weight is (out, in)
 MATRICES = (
     ("query", 1, 1, True),
@@ -52,9 +52,9 @@ def sentence(ranks: int, rank: int) -> str:
 
     >>> print(sentence(4, 1))
     Rank 1 of 4 has heads 8 to 15 of 32, a quarter of each matrix: rows of query, key, value and
-    up, columns of output and down. Of 7.0 billion parameters it holds 1.8 billion, 28.2 GB with
-    gradients and Adam, and 21.8 GB of activations (float32, one row of 2,048 tokens); it sends
-    6.55 GB in a step.
+    up, columns of output and down. Of 6.9 billion parameters it holds 1.7 billion, 27.6 GB with
+    gradients and Adam, and 12.2 GB of activations (float32, one row of 2,048 tokens); it sends
+    6.54 GB in a step.
     """
     if not 0 <= rank < ranks:
         raise BadInput(f"rank is {rank}: there are {ranks}, from 0.")
@@ -135,6 +135,12 @@ def tensor_parallel_table() -> Table:
     >>> tensor_parallel_table()
     ranks  state of each  activations of each  sent by each in a step
     -----  -------------  -------------------  ----------------------
+    1      109.8 GB       35.4 GB              0.00 GB
+    2      55.0 GB        19.9 GB              4.36 GB
+    4      27.6 GB        12.2 GB              6.54 GB
+    8      13.9 GB        8.4 GB               7.63 GB
+    A decoder of 6.9 billion parameters in float32 with Adam, one row of 2,048 tokens (from
+    formulas).
     """
     rows = []
     for ranks in RANKS:

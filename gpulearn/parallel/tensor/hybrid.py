@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
 from gpulearn.errors import BadInput
 from gpulearn.nn.transformer import Decoder
+from gpulearn.parallel.averaging import average_gradients
 from gpulearn.parallel.communicator import rank, recv, send
 from gpulearn.parallel.tensor.decoder import TensorParallelDecoder
 from gpulearn.parallel.tensor.layers import vocabulary_loss
@@ -16,14 +19,31 @@ from gpulearn.parallel.torch_collectives import sum_over_ranks
 __all__ = ["HybridDecoder"]
 
 
+class _Stage(nn.Sequential):
+    """Layers of one stage, which speak along the tensor axis wherever they are called."""
+
+    def __init__(self, parts: Sequence[nn.Module], mesh: Mesh) -> None:
+        super().__init__(*parts)
+        self.mesh = mesh
+
+    def forward(self, x: Tensor) -> Tensor:
+        with self.mesh.along("tensor"):
+            result: Tensor = super().forward(x)
+        return result
+
+
 class HybridDecoder(nn.Module):
     """This rank's part of a decoder on a mesh: its stage's layers, of each its columns or rows.
 
-    All rows of a replica go through the pipeline at once, as one micro-batch.
+    All rows of a replica go through the pipeline at once, as one micro-batch. For a schedule of
+    several, `stage` and `loss` are what each of them needs.
 
     Args:
         decoder: the whole model, the same on all ranks; it is left as it is.
         mesh: as many ranks as there are.
+
+    Attributes:
+        stage: this rank's layers.
 
     Raises:
         BadInput: there are more stages than layers and tables, or the mesh does not fit.
@@ -51,36 +71,40 @@ class HybridDecoder(nn.Module):
             whole = TensorParallelDecoder(decoder)
         parts = list(whole)
         first, last = (len(parts) * (self.places["pipeline"] + end) // stages for end in (0, 1))
-        self.stage = nn.Sequential(*parts[first:last])
+        self.stage = _Stage(parts[first:last], mesh)
         self.first, self.last = first == 0, last == len(parts)
         self.width = decoder.shape.width
         self.dtype = next(decoder.parameters()).dtype
 
+    def loss(self, scores: Tensor, targets: Tensor) -> Tensor:
+        """Mean cross-entropy from this rank's scores: (b, t, ⌈v/N⌉) and (b, t)."""
+        with self.mesh.along("tensor"):
+            first = scores.shape[-1] * rank()
+            return vocabulary_loss(scores.flatten(0, 1), targets.flatten(), first)
+
     def loss_and_gradients(self, tokens: Tensor) -> float:
-        """Gradients of the mean loss over all rows, added up in every parameter's `grad`.
+        """Gradients of the mean loss over all rows, in every parameter's `grad`.
 
         Args:
-            tokens: (b, t + 1), the same on all ranks; each replica takes its share of the rows.
+            tokens: (b, t + 1), the same on all ranks, a row for each replica at least.
 
         Returns:
             The loss over all rows, the same on all ranks.
+
+        Raises:
+            BadInput: there are more replicas than rows.
         """
+        if len(tokens) < self.mesh.sizes["data"]:
+            raise BadInput(f"data is {self.mesh.sizes['data']}: there are {len(tokens)} rows.")
         rows = tokens.tensor_split(self.mesh.sizes["data"])[self.places["data"]]
-        share = len(rows) / len(tokens)
         arrived, result = self._forward(rows)
         loss = torch.zeros((), dtype=self.dtype)
         if self.last:
-            with self.mesh.along("tensor"):
-                scores = result.flatten(0, 1)
-                first = len(scores[0]) * rank()
-                loss = share * vocabulary_loss(scores, rows[:, 1:].flatten(), first)
+            loss = self.loss(result, rows[:, 1:])
         self._backward(arrived, result, loss)
         with self.mesh.along("data"):
-            for parameter in self.parameters():
-                if parameter.grad is None:  # this replica has no rows
-                    parameter.grad = torch.zeros_like(parameter)
-                sum_over_ranks(parameter.grad)
-            total = sum_over_ranks(loss.detach())
+            average_gradients(self, len(rows))
+            total = sum_over_ranks(loss.detach() * len(rows) / len(tokens))
         with self.mesh.along("pipeline"):  # the stages before the last have added zeros
             return float(sum_over_ranks(total))
 
@@ -92,8 +116,7 @@ class HybridDecoder(nn.Module):
             with self.mesh.along("pipeline"):
                 recv(arrived, self.places["pipeline"] - 1)
             arrived.requires_grad_()
-        with self.mesh.along("tensor"):
-            result: Tensor = self.stage(arrived)
+        result: Tensor = self.stage(arrived)
         if not self.last:
             with self.mesh.along("pipeline"):
                 send(result.detach(), self.places["pipeline"] + 1)

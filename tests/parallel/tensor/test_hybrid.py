@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import gpulearn as gl
+from gpulearn.errors import RankError
 from gpulearn.nn.transformer import Decoder
 from gpulearn.nn.transformer_costs import DecoderShape
 from gpulearn.parallel.tensor.decoder import TensorParallelDecoder
@@ -58,3 +59,14 @@ def test_a_mesh_of_simulated_ranks(layout, one_process):
 
 def test_a_mesh_of_real_ranks(one_process):
     assert max(gl.launch(distance, 8, *one_process[5], (2, 2, 2), 5)) <= 1e-12
+
+
+def test_a_mesh_that_does_not_fit_is_refused():
+    with pytest.raises(RankError, match="pipeline is 8: the decoder has 4 parts"):
+        gl.simulate(lambda: HybridDecoder(Decoder(SHAPE), Mesh(pipeline=8)), 8)
+
+    def one_row():
+        HybridDecoder(Decoder(SHAPE), Mesh(data=2)).loss_and_gradients(tokens(1))
+
+    with pytest.raises(RankError, match="data is 2: there are 1 rows"):
+        gl.simulate(one_row, 2)
