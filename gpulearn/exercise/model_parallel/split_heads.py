@@ -61,7 +61,7 @@ def cases() -> list[Case]:
 
 answers = Answers(split_heads)
 
-MINE = 'mine = own_part("heads", heads)'
+MINE = "mine = slice(own * rank(), own * (rank() + 1))"
 UNFLATTEN = "weight.unflatten(0, (3, heads, -1))"
 PARTS = "parts[:, mine].flatten(0, 2)"
 
@@ -69,27 +69,19 @@ answers.edit(
     {UNFLATTEN: "weight.tensor_split(world_size())[rank()]", PARTS: "parts"},
     "rows one after another: the first rank gets queries alone and the last one values alone. "
     "All queries come first, then all keys, then all values: a head needs its rows of all three.",
-    world_size=world_size,
-    rank=rank,
 )
 answers.edit(
     {MINE: "mine = slice(rank(), None, world_size())"},
     "heads r, r + N, r + 2·N … are dealt out like cards: here rank r has h/N heads in a row, which "
     "fit the rows of the output matrix that it has.",
-    world_size=world_size,
-    rank=rank,
 )
 answers.edit(
-    {
-        MINE: "mine = own_part('heads', heads)\n    own = mine.stop - mine.start\n"
-        "    mine = slice(heads - mine.stop, heads - mine.stop + own)"
-    },
+    {MINE: "mine = slice(heads - own * (rank() + 1), heads - own * rank())"},
     "those are another rank's heads: rank 0 has the first ones, the last rank the last ones.",
 )
 answers.edit(
     {MINE: "mine = [rank()]"},
     "a rank gets one head: it has h/N of them.",
-    rank=rank,
 )
 answers.edit(
     {UNFLATTEN: "weight.unflatten(0, (3, -1, heads))", PARTS: "parts[..., mine, :].flatten(0, 2)"},

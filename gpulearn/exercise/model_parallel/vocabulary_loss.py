@@ -89,8 +89,14 @@ LOCAL = {
     LARGEST: "scores.detach().amax(-1)",
     TOTAL: "total = shifted.exp().sum(-1)",
 }
-answers.give(LOCAL)
+GIVEN = {TOTAL: "total = shifted.exp().sum(-1)", TARGET: "sum_of_ranks(own)"}
+answers.give(GIVEN)
 
+answers.edit(
+    GIVEN,
+    "there are two mistakes. The total is over this rank's own tokens: add it over the ranks. And "
+    "every rank adds a score for the target, also those that do not have it.",
+)
 answers.edit(
     LOCAL,
     "that is a softmax over this rank's own tokens: largest and total have to be those of the "
