@@ -88,7 +88,6 @@ PREDICTIONS = (
             "logarithm too.",
         },
         came="'{:.2f} and {:.2f} where {:.2f} is right'.format(*own_losses, whole_loss)",
-        pick=lambda came: "too small",
     ),
     Choices(
         "decoders_apart",
