@@ -8,9 +8,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def notebook(open_notebook):
     """Notebook 19 with what the tests look at, opened and run."""
-    opened = open_notebook(
-        "19_model_parallel", "def vocabulary_loss", 'gl.check("vocabulary_loss"', "_explorer()"
-    )
+    opened = open_notebook("19_model_parallel", "def vocabulary_loss", 'gl.check("vocabulary_loss"')
     opened.run_all()
     return opened
 
