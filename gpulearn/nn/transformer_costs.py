@@ -64,3 +64,41 @@ class DecoderShape:
         length = self.context if tokens is None else require.whole("tokens", tokens)
         block = 24 * self.width**2 + 4 * length * self.width
         return self.layers * block + 2 * self.vocabulary * self.width
+
+    def training_bytes(self, itemsize: int = 4) -> int:
+        """Bytes of parameters, gradients and Adam's two moving means: four numbers for each.
+
+        Args:
+            itemsize: bytes of a number.
+
+        >>> shape = DecoderShape(vocabulary=100, context=64, width=96, heads=4, layers=3)
+        >>> shape.training_bytes() == 16 * shape.parameters()
+        True
+        """
+        return 4 * require.whole("itemsize", itemsize) * self.parameters()
+
+    def activation_bytes(self, rows: int, itemsize: int = 4) -> int:
+        """Bytes that the loss of a batch keeps for the backward pass, parameters left out.
+
+        With n = b·t tokens a block keeps 16·n·w + 4·n numbers, b·h·t² shares of attention and a
+        mask of t² bytes. Of the 16, 8 are of width w (the input and output of each norm; queries,
+        keys, values and what they make), the others are the 4·w on both sides of GELU. The last
+        norm keeps 2·n·w + 2·n, the loss n·v + 1; tokens and targets have 8 bytes each.
+
+        Args:
+            rows: b, at least 2, each of a whole context and one target more.
+            itemsize: bytes of a number.
+
+        Raises:
+            BadInput: there is a single row, whose targets need no copy.
+        """
+        if require.whole("rows", rows) < 2:
+            raise BadInput(f"rows is {rows}: give a batch of two rows or more.")
+        t, w = self.context, self.width
+        n = rows * t
+        block = 16 * n * w + 4 * n + rows * self.heads * t**2
+        ends = 2 * n * w + 2 * n + n * self.vocabulary + 1
+        numbers = self.layers * block + ends
+        return (
+            require.whole("itemsize", itemsize) * numbers + self.layers * t**2 + 8 * (2 * n + rows)
+        )

@@ -75,3 +75,14 @@ from .sharded.step_time import timed_step as timed_step
 from .sharding import ShardSampler as ShardSampler
 from .sharding import shard_indices as shard_indices
 from .simulate.simulation import Simulation as Simulation
+from .tensor.costs import part_activation_bytes as part_activation_bytes
+from .tensor.costs import part_parameters as part_parameters
+from .tensor.costs import tensor_parallel_bytes as tensor_parallel_bytes
+from .tensor.decoder import TensorParallelDecoder as TensorParallelDecoder
+from .tensor.groups import subgroup as subgroup
+from .tensor.hybrid import HybridDecoder as HybridDecoder
+from .tensor.layers import column_parallel as column_parallel
+from .tensor.layers import row_parallel as row_parallel
+from .tensor.layers import split_heads as split_heads
+from .tensor.layers import vocabulary_loss as vocabulary_loss
+from .tensor.mesh import Mesh as Mesh

@@ -56,6 +56,7 @@ class Channel(Protocol):
 
     rank: int
     size: int
+    simulated_rank: int | None  # its number among all simulated ranks, in a subgroup too
 
     def isend(self, tensor: Tensor, to: int, tag: int) -> Handle:
         """Begin to send."""
@@ -103,7 +104,7 @@ def simulation(turn: Callable[[], Channel]) -> Iterator[None]:
 def rank_of_this_thread() -> int | None:
     """The simulated rank that this thread is, or None."""
     own: Channel | None = getattr(_here, "channel", None)
-    return own.rank if own else None
+    return own.simulated_rank if own else None
 
 
 def current() -> Channel:

@@ -204,6 +204,8 @@ class Transfer:
 class TorchChannel:
     """The ranks of `torch.distributed`'s process group."""
 
+    simulated_rank: int | None = None
+
     def __init__(self) -> None:
         self.rank = dist.get_rank()
         self.size = dist.get_world_size()

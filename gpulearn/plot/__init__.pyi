@@ -28,6 +28,8 @@ from .matmul import times as times
 from .memory_requests import access as access
 from .memory_requests import access_explorer as access_explorer
 from .memory_requests import memory_figure as memory_figure
+from .model_parallel import tensor_parallel_explorer as tensor_parallel_explorer
+from .model_parallel import tensor_parallel_table as tensor_parallel_table
 from .pipelines import pipeline as pipeline
 from .pipelines import pipeline_player as pipeline_player
 from .reductions import reduction_player as reduction_player

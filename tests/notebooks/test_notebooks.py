@@ -84,9 +84,20 @@ def sharded_training(executed: NotebookNode) -> None:
     assert max(map(float, away)) < 1e-12
 
 
+def model_parallel(executed: NotebookNode) -> None:
+    """Parts and meshes are equal to one process, and what is kept is what the formula says."""
+    apart = re.search(r"at most (\S+) apart", said(executed, "whole = "))
+    assert apart is not None
+    assert float(apart[1]) <= 1e-12
+    kept = re.findall(r"([\d,]+) bytes", said(executed, 'print(f"{kept_for_backward'))
+    assert len(kept) == 2
+    assert kept[0] == kept[1]
+
+
 LOOKS: dict[str, Callable[[NotebookNode], None]] = {
     "16_data_parallel": data_parallel,
     "17_scaling_out": scaling_out,
     "18_parameter_server": parameter_server,
     "20_sharded_training": sharded_training,
+    "19_model_parallel": model_parallel,
 }

@@ -1,8 +1,12 @@
-"""The exercises of notebook 19: a model whose layers, or whose matrices, lie on several ranks."""
+"""The exercises of notebook 19: a model whose matrices, or whose layers, lie on several ranks."""
 
-NOTEBOOK = "19_pipeline_part"
+NOTEBOOK = "19_model_parallel"
 EXERCISES = (
-    "pipeline_schedule",
+    "column_parallel",
+    "row_parallel",
+    "split_heads",
+    "vocabulary_loss",
     "bubble_fraction",
+    "pipeline_schedule",
     "mend_the_pipeline",
 )

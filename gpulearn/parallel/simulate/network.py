@@ -180,6 +180,7 @@ class SimulatedChannel:
     def __init__(self, network: Network, rank: int, size: int) -> None:
         self._network = network
         self.rank = rank
+        self.simulated_rank: int | None = rank
         self.size = size
 
     def isend(self, tensor: Tensor, to: int, tag: int) -> Request:

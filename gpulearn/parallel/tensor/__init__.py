@@ -1,0 +1,1 @@
+"""Tensor parallelism: the matrices of one layer dealt out over ranks."""
