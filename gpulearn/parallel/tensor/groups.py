@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -41,6 +42,9 @@ class _Subgroup:
 
     def sendrecv(self, outgoing: Tensor, to: int, incoming: Tensor, source: int) -> None:
         self.whole.sendrecv(outgoing, self.ranks[to], incoming, self.ranks[source])
+
+    def wait_any(self, handles: Sequence[Any]) -> int:
+        return self.whole.wait_any(handles)
 
     def barrier(self) -> None:
         nothing = torch.empty(0)

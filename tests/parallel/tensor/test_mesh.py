@@ -60,6 +60,26 @@ def test_a_wrong_group_is_refused(ranks, sentence):
         gl.simulate(enter, 2)
 
 
+def first_of_a_group():
+    with subgroup([2, 3, 1] if gl.parallel.rank() else [0]):
+        if gl.parallel.rank() == 0:
+            if gl.parallel.world_size() == 1:
+                return None
+            waiting = [gl.parallel.irecv(torch.tensor(0), source) for source in (1, 2)]
+            first = gl.parallel.wait_any(waiting)
+            return first, [handle.wait().item() for handle in waiting]
+        gl.parallel.compute(3 - gl.parallel.rank())
+        gl.parallel.send(torch.tensor(gl.parallel.rank()), 0)
+        return None
+
+
+def test_whichever_comes_first_is_waited_for_in_a_group():
+    assert gl.simulate(first_of_a_group, 4).results[2] == (1, [1, 2])
+    first, came = gl.launch(first_of_a_group, 4)[2]
+    assert first in (0, 1)
+    assert came == [1, 2]
+
+
 def test_a_mesh_of_another_size_is_refused():
     with pytest.raises(RankError, match="the mesh has 4 ranks, and there are 2"):
         gl.simulate(lambda: Mesh(data=4).along("data"), 2)
