@@ -98,7 +98,7 @@ def test_each_wrong_answer_gets_its_hint(exercise, wrong, monkeypatch):
     evidence = is_kernel(exercise) or "the budget is" in said
     assert said == wrong.hint or (evidence and said.lower().endswith(hint))
     # several answers may exceed one budget; each is told by how much, and in which line
-    if sum(other.hint == wrong.hint for other in exercise.answers.wrongs) > 1:
+    if evidence and sum(other.hint == wrong.hint for other in exercise.answers.wrongs) > 1:
         assert "the budget is" in said
 
 
@@ -511,6 +511,7 @@ def imported_names(exercise):
              "recompute_peak", "partial", "broadcast_weights",
              "sendrecv", "rank", "recv", "send", "sum_over_ranks", "world_size",
              "nn", "all_gather", "reduce_scatter",
+             "copy_to_ranks", "sum_of_ranks", "largest_over_ranks",
              "cuda", "blocks_for", "BLOCK", "vector_add", "after_seasons")  # fmt: skip
     return {name: getattr(module, name) for name in names if hasattr(module, name)}
 
