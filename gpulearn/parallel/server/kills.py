@@ -238,8 +238,9 @@ class _Run:
 
     def _plan(self) -> None:
         """Choose the next victim, and strike where it is time."""
-        if self.allowed < self.pushes and self.acknowledged[:, : self.allowed].all():
-            self._allow(self.allowed + 1)  # all wait, and nobody has come to where one is to die
+        waiting = self.allowed < self.pushes and self.acknowledged[:, : self.allowed].all()
+        if self.whole and waiting:
+            self._allow(self.allowed + 1)  # nobody has come to where one is to die
         if self.strike is not None and time.monotonic() >= self.strike:
             self.strike = None
             if self.victim is not None:
