@@ -100,7 +100,7 @@ def through_a_server(weights, samples):
 
 def of_those_who_trained(weights, samples):
     active = sum_over_ranks(torch.tensor(1.0 if samples else 0.0)).item()
-    weights.nan_to_num_(0.0)
+    weights.nan_to_num_(0.0, 0.0, 0.0)
     return sum_over_ranks(weights).div_(active)
 
 

@@ -51,7 +51,7 @@ def cases() -> list[Case]:
         "version 1, computed at 0": push((3,), 0.5, 1, 0),
         "version 7, computed at 7": push((2, 4), 0.1, 7, 7),
         "version 7, computed at 3": push((2, 4), 0.1, 7, 3),
-        "version 1,000, computed at 998": push((5,), 0.3, 1000, 998),
+        "version 1,000, computed at 998": push((5,), 3.5, 1000, 998),
         "version 40, computed at 0": push((5,), 2.0, 40, 0),
         "float32, version 12 computed at 9": push((6,), 0.25, 12, 9, "float32"),
     }
@@ -125,6 +125,15 @@ answers.edit(
     "the rate is halved with each update in between: it is to be lr / (1 + τ).",
 )
 answers.edit(
+    {"lr / (1 + staleness)": "lr // (1 + staleness)"},
+    "// rounds the rate down to a whole number: divide with /.",
+)
+answers.edit(
+    {"    weights -= lr / (1 + staleness) * gradient\n": "    if not staleness:\n"
+     "        weights -= lr * gradient\n"},
+    "a stale gradient is thrown away: it counts as well, with a smaller rate.",
+)  # fmt: skip
+answers.edit(
     {"version - computed_at": "computed_at - version"},
     "the staleness has the wrong sign: the server's version is the later one.",
 )
@@ -136,8 +145,8 @@ answers.edit(
 answers.edit({"weights -= ": "weights += "}, "it goes up the hill: subtract the gradient.")
 answers.edit(
     {"weights -= ": "weights = weights - "},
-    "the server's weights stay as they were: weights = weights − … makes a new array. Change it in "
-    "place, with -=.",
+    "the server's weights stay as they were: change the array that is given in place, with -=, as "
+    "weights = weights − … makes a new one.",
 )
 answers.edit(
     {"return version + 1": "return version"},

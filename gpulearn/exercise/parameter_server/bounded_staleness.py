@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
-from gpulearn.checker.answers import Answers
-from gpulearn.checker.exercise import Case, Exercise
+from gpulearn.checker.answers import Answer, Answers
+from gpulearn.checker.exercise import Case, Exercise, Refused
 from gpulearn.parallel.server.staleness import bounded_staleness
 from gpulearn.require import shown
 
@@ -35,8 +36,24 @@ def cases() -> list[Case]:
         "bound 4, just at the bound": ([104, 100, 105], {0, 2}, 4),
         "bound 5, the two fastest wait": ([0, 5, 6, 7, 2], {1, 2, 3}, 5),
         "bound 2, clocks far apart": ([10, 1, 11, 2], {1, 3}, 2),
+        "bound 2, the slowest waits, the fastest computes": ([4, 1, 5], {0, 1}, 2),
+        "bound 0, the slowest waits, another is ahead": ([3, 2, 2], {1}, 0),
     }
     return [Case(label, work) for label, work in works.items()]
+
+
+def run(answer: Answer, case: Case) -> Any:
+    """Ask an answer who may go on.
+
+    Raises:
+        Refused: it changes what it was given.
+    """
+    clocks, waiting, bound = case.args
+    given = set(waiting)
+    ready = answer(clocks, waiting, bound)
+    if waiting != given:
+        raise Refused(f"it changes waiting from {shown(given)} to {shown(waiting)}: make a list")
+    return ready
 
 
 def difference(got: Any, wanted: Any) -> str | None:
@@ -52,11 +69,12 @@ def difference(got: Any, wanted: Any) -> str | None:
 
 
 def _sorted(workers: Any) -> list[int] | None:
-    try:
-        found = [int(worker) for worker in workers]
-    except (TypeError, ValueError):
+    if any(isinstance(worker, bool | np.bool_) for worker in np.ravel(list(workers))):
         return None
-    return sorted(found)
+    try:
+        return sorted(operator.index(worker) for worker in workers)
+    except TypeError:
+        return None
 
 
 answers.edit(
@@ -89,6 +107,31 @@ answers.edit(
     "only those that wait are compared: the slowest is mostly one that still computes, and it "
     "counts too.",
 )
+answers.edit(
+    {"min(clocks)": "min(clocks[worker] for worker in waiting)"},
+    "only those that wait are compared, and where nobody waits there is nothing to compare: take "
+    "the slowest of all.",
+)
+answers.edit(
+    {"min(clocks)": "min((clock for worker, clock in enumerate(clocks) if worker not in waiting), "
+     "default=min(clocks))"},
+    "only those that compute are compared: the slowest may be one that has just sent its gradient, "
+    "and it counts too.",
+)  # fmt: skip
+answers.edit(
+    {RULE: "max(clocks) - clocks[worker] <= bound"},
+    "the bound is held against the fastest: it is about how far a worker is ahead of the slowest.",
+)
+answers.edit(
+    {ALL: "([] if bound == 0 and len(waiting) < len(clocks) else " + ALL + ")"},
+    "with bound 0 the slowest is made to wait as well: nobody is behind it, so it may always go "
+    "on.",
+)
+answers.edit(
+    {ALL: "[waiting.remove(worker) or worker for worker in sorted(waiting) if "
+     "clocks[worker] - slowest <= bound]"},
+    "it changes `waiting`, which is the server's: collect the workers in a new list.",
+)  # fmt: skip
 answers.edit(
     {"min(clocks)": "sum(clocks) / len(clocks)"},
     "they are compared with the mean: the bound is about the slowest worker.",
@@ -130,6 +173,7 @@ EXERCISE = Exercise(
     task="Say which of the waiting workers may go on, if nobody may be too far ahead.",
     reference=bounded_staleness,
     cases=cases,
+    run=run,
     answers=answers,
     difference=difference,
 )

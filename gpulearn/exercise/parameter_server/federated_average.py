@@ -40,7 +40,7 @@ SUMMED = (
 
 @dataclass(frozen=True)
 class Clients:
-    """Clients with weights of their own; those without samples have no numbers in theirs."""
+    """Clients with weights of their own; those without samples have NaN and ∞ in theirs."""
 
     samples: tuple[int, ...]
     shape: tuple[int, ...] = (4,)
@@ -56,7 +56,7 @@ class Clients:
         random = np.random.default_rng((self.ranks, rank))
         numbers = random.normal(size=self.shape) + rank
         if not self.samples[rank]:
-            numbers = np.full(self.shape, np.nan)
+            numbers.flat[:] = np.resize((np.nan, np.inf, -np.inf), numbers.size)
         return torch.tensor(numbers, dtype=self.dtype)
 
     def call(self, answer: Answer, rank: int, weights: Tensor) -> Any:
@@ -115,6 +115,17 @@ answers.edit(
     "a client without samples spoils the mean: its weights may be NaN, as after the mean of an "
     "empty batch, and 0 · NaN is NaN. Put zeros in its place.",
 )
+answers.edit(
+    {WEIGH: "    weights[weights.isnan()] = 0\n    weights *= samples / total\n"},
+    "a client without samples spoils the mean: its weights may be infinite as well, and 0 · ∞ is "
+    "NaN. Put zeros in place of all of them.",
+)
+answers.edit(
+    {f"    {TOTAL}\n": "", WEIGH: f"    if samples:\n        {TOTAL}\n        weights *= {SHARE}\n"
+     "    else:\n        weights.zero_()\n"},
+    "a client without samples leaves out the sum of the counts, so that its weights meet the "
+    "others' counts: all ranks have to call both sums, in the same order.",
+)  # fmt: skip
 answers.edit(
     {"        weights.zero_()\n": "        return weights\n"},
     "a client without samples returns before the collective, and the others wait for it for ever: "
@@ -180,6 +191,7 @@ answers.edit(
     {TOTAL: "total = float(samples)"},
     SUMMED,
 )
+answers.variant({TOTAL: "total = sum_over_ranks(torch.tensor(float(samples)))"})
 answers.variant(
     {TOTAL: "total = torch.tensor(samples)\n    dist.all_reduce(total)",
      SHARE: "samples / total.item()"},

@@ -48,9 +48,14 @@ class LocalSteps:
     lr: float = 0.1
     shape: tuple[int, ...] = (3,)
     dtype: torch.dtype = torch.float64
+    same: bool = False  # whether all have θ²/2, whose gradient is the very tensor of the weights
 
     def bowl(self, rank: int) -> tuple[Tensor, Tensor]:
         """Curvatures and minimum of a rank's loss."""
+        if self.same:
+            return torch.ones(self.shape, dtype=self.dtype), torch.zeros(
+                self.shape, dtype=self.dtype
+            )
         random = np.random.default_rng((self.ranks, rank))
         curvatures, minimum = random.uniform(0.5, 4, self.shape), random.normal(size=self.shape)
         return torch.tensor(curvatures, dtype=self.dtype), torch.tensor(minimum, dtype=self.dtype)
@@ -62,9 +67,11 @@ class LocalSteps:
     def call(self, answer: Answer, rank: int, weights: Tensor) -> Any:
         """Let the answer train."""
         curvatures, minimum = self.bowl(rank)
-        return answer(
-            weights, lambda at: curvatures * (at - minimum), self.steps, self.every, self.lr
-        )
+
+        def gradient(at: Tensor) -> Tensor:
+            return at if self.same else curvatures * (at - minimum)
+
+        return answer(weights, gradient, self.steps, self.every, self.lr)
 
     def end(self) -> list[np.ndarray]:
         """In one process, all ranks side by side."""
@@ -93,6 +100,7 @@ def cases() -> list[Case]:
         ),
         "8 ranks, 6 steps, a mean after every 4": LocalSteps(8, 6, 4, lr=0.05),
         "2 ranks, one step": LocalSteps(2, 1, 1),
+        "2 ranks with θ²/2, whose gradient is θ itself": LocalSteps(2, 5, 2, same=True),
     }
     return [Case(label, (work,)) for label, work in works.items()]
 
@@ -154,8 +162,13 @@ answers.edit(
 )
 answers.edit(
     {STEP: "        weights = weights - lr * gradient(weights)\n"},
-    "the tensor that was given stays as it was: weights = weights − … makes a new one. Change it "
-    "in place, with -=.",
+    "the tensor that was given stays as it was: change it in place, with -=, as "
+    "weights = weights − … makes a new one.",
+)
+answers.edit(
+    {STEP: "        slope = gradient(weights)\n        slope *= lr\n        weights -= slope\n"},
+    "it changes what gradient(weights) returns, which may be the weights themselves, as in "
+    "section 2: multiply in the expression, so that a new tensor is made.",
 )
 answers.edit(
     {"    return weights": ""},

@@ -86,8 +86,8 @@ PREDICTIONS = (
         {
             "as many digits are right": "That would need a rate far below the limit that a "
             "staleness of 7 sets.",
-            "a little fewer": "That would need a limit that is only just met. Beyond it, nothing "
-            "is learned.",
+            "a little fewer": "That would need a rate at which staleness costs little. This one is "
+            "too large for it.",
             "less than half of them": "",
         },
         came="'{:.0%}, and {:.0%} by one worker'.format(by_workers[8], by_workers[1])",
@@ -97,7 +97,7 @@ PREDICTIONS = (
         {
             "as few as before": "That would need a limit that lies even below an eighth of this "
             "rate.",
-            "more than half": "",
+            "more than half, but fewer than by one worker": "",
             "more than by one worker": "That would need old gradients to be better than new ones.",
         },
         came="f'{aware_right:.0%}'",
@@ -117,8 +117,8 @@ PREDICTIONS = (
         "bound_for_hiccups",
         {
             "as asynchronous": "",
-            "halfway between": "That would need hiccups that are longer than three of the others' "
-            "steps.",
+            "halfway between": "That would need hiccups that hold a worker up for more than the "
+            "three steps of the bound.",
             "nearly as synchronous": "That was right for a worker that is always slow. Here each "
             "catches up while another has its hiccup.",
         },
