@@ -67,10 +67,9 @@ class KillReport:
         return int(((self.applied > 1) | (self.on_backup > 1)).sum())
 
     def __repr__(self) -> str:
-        return (
-            f"{len(self.kills)} kills, {int(self.acknowledged.sum())} pushes acknowledged: "
-            f"{self.lost} lost, {self.twice} applied twice"
-        )
+        kills = "1 kill" if len(self.kills) == 1 else f"{len(self.kills)} kills"
+        pushes = f"{int(self.acknowledged.sum())} pushes acknowledged"
+        return f"{kills}, {pushes}: {self.lost} lost, {self.twice} applied twice"
 
 
 def run_with_kills(
