@@ -100,7 +100,7 @@ def moments(stage: int) -> list[Moment]:
 
 
 TOLD = {
-    "start": "before the step",
+    "start": "before forward",
     "gather": "the weights of block {} are gathered from all ranks",
     "forward": "block {} goes forward",
     "free": "the weights of block {} are freed, all but the own shard",

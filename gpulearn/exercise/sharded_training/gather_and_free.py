@@ -133,15 +133,16 @@ class LayersWork:
     def too_much(self, facts: Facts, sent: int) -> str | None:
         """Whether a rank held or sent more than it has to."""
         whole = TanhLayer(self.width).count
+        most = self.layers * 3 * (self.ranks - 1) * -(-whole // self.ranks) * 8
         if self.layers > MOST and facts["first"] > MOST * 8 * whole:
             held = facts["first"] / whole / 8
             return f"{held:.0f} layers are whole when the first goes forward; one is enough"
         if self.layers > MOST and facts["most"] > self.most:
+            twice = "" if sent < most else ", though it gathers each layer twice"
             return (
                 f"a rank holds {facts['most']:,} bytes at once, as many as "
-                f"{facts['most'] / whole / 8:.0f} whole layers; {self.most:,} are enough"
+                f"{facts['most'] / whole / 8:.0f} whole layers{twice}; {self.most:,} are enough"
             )
-        most = self.layers * 3 * (self.ranks - 1) * -(-whole // self.ranks) * 8
         if sent > most:
             return (
                 f"a rank sends {sent:,} bytes, and {most:,} are enough: each layer is gathered "
@@ -251,7 +252,18 @@ answers.edit(
     {PADDED: "padded = gradient"},
     "the gradient is not padded: where N does not divide it, the parts have unequal lengths.",
 )
+answers.edit(
+    {
+        "        del padded\n": "",
+        "kept.append(reduce_scatter(padded) / world_size())": "kept.append(padded)",
+        "return kept[::-1]": "return [reduce_scatter(row) / world_size() for row in kept[::-1]]",
+    },
+    "the gradients are right, but whole gradients or whole weights stay until the end: "
+    "reduce-scatter the gradient of each layer when it is there, and keep the shard.",
+)
 answers.variant({"        del padded\n": ""})
+# The next gather lets go of the weights of the layer before: two layers, not all of them.
+answers.variant({FREED: "        x = layer.forward(weights, x)\n"})
 
 
 @answers.right

@@ -9,7 +9,8 @@ PREDICTIONS = (
         {
             4: "4 is the weight alone.",
             8: "8 are the weight and its gradient; the optimiser remembers something too.",
-            12: "12 would be right for momentum, which remembers one number of each parameter.",
+            12: "12 would be right for momentum, which remembers one number of each parameter, "
+            "or before backward, when there are no gradients.",
         },
         came="each_parameter",
         within=0.02,
@@ -98,7 +99,7 @@ PREDICTIONS = (
             2: "2 would need four passes. There are two gathers and one reduce-scatter.",
             3: "3 passes, and a ring all-reduce is two of them.",
         },
-        came="times_3",
+        came="times",
         within=0.02,
     ),
     Choices(

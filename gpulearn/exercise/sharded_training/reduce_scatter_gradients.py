@@ -15,7 +15,7 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.sharded_training import trial
 from gpulearn.exercise.sharded_training.trial import Facts, Numbers
 from gpulearn.parallel.allreduce import all_reduce
-from gpulearn.parallel.collectives import reduce_scatter
+from gpulearn.parallel.collectives import all_gather, reduce_scatter
 from gpulearn.parallel.communicator import rank, world_size
 from gpulearn.parallel.sharded.by_hand import reduce_scatter_gradients
 
@@ -141,6 +141,13 @@ answers.edit(
     "the shards are right, but an all-reduce sends every rank all sums: twice the bytes of a "
     "reduce-scatter.",
     all_reduce=all_reduce,
+    rank=rank,
+)
+answers.edit(
+    {MEAN: "all_gather(row).mean(0).view(world_size(), -1)[rank()]"},
+    "the shards are right, but an all-gather sends every rank the whole gradients of all: N times "
+    "the bytes of a reduce-scatter, and N whole rows on each rank.",
+    all_gather=all_gather,
     rank=rank,
 )
 answers.edit(

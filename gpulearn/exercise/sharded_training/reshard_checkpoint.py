@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -44,10 +45,10 @@ def cases() -> list[Case]:
 
 
 def files(count: int, wrote: int) -> list[Tensor]:
-    """What the old ranks have written: 1, 2, 3 …, and zeros as padding."""
+    """What the old ranks have written: 1.5, 2.5, 3.5 …, and zeros as padding."""
     length = -(-count // wrote)
     row = torch.zeros(wrote * length, dtype=torch.float64)
-    row[:count] = torch.arange(1, count + 1)
+    row[:count] = torch.arange(1, count + 1) + 0.5
     return list(row.view(wrote, length))
 
 
@@ -70,9 +71,12 @@ def run(answer: Answer, case: Case) -> Resharded:
 
 
 def _numbers(value: Any) -> Any:
-    if isinstance(value, Tensor) and value.ndim == 1:
-        return value.tolist()
-    return shown(value)
+    """A tensor, an array, a list or a tuple of numbers as a list; in words what is none."""
+    try:
+        row = np.array([float(one) for one in value])
+    except (TypeError, ValueError):
+        return shown(value)
+    return row.tolist() if np.ndim(value) == 1 or isinstance(value, list | tuple) else shown(value)
 
 
 def expected(case: Case) -> Resharded:
@@ -177,6 +181,22 @@ def number_by_number(read: Any, count: int, wrote: int, rank: int, ranks: int) -
         shard.append(files[place // old][place % old])
     zero = torch.zeros((), dtype=torch.float64)
     return torch.stack(shard + [zero] * (new - len(shard)))
+
+
+@answers.right
+def as_a_list(read: Any, count: int, wrote: int, rank: int, ranks: int) -> Any:
+    old, new = -(-count // wrote), -(-count // ranks)
+    first, last, found = rank * new, min(rank * new + new, count), []
+    for number in range(wrote):
+        start, end = max(first, number * old), min(last, number * old + old)
+        if start < end:
+            found += list(read(number))[start - number * old : end - number * old]
+    return found + [0] * (new - len(found))
+
+
+@answers.right
+def as_an_array(read: Any, count: int, wrote: int, rank: int, ranks: int) -> Any:
+    return np.array([float(one) for one in as_a_list(read, count, wrote, rank, ranks)])
 
 
 EXERCISE = Exercise(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,14 @@ OPTIMIZERS: dict[str, Any] = {
     "Adam": partial(torch.optim.Adam, lr=0.01),
     "AdamW": partial(torch.optim.AdamW, lr=0.01, weight_decay=0.3),
 }
+
+
+STEPPED = "the optimiser's numbers"
+
+
+def _stepped(optimizer: Any) -> list[Tensor]:
+    """The tensors that an optimiser steps."""
+    return [tensor for group in optimizer.param_groups for tensor in group["params"]]
 
 
 @dataclass(frozen=True)
@@ -52,9 +61,11 @@ class StateWork:
     def act(self, answer: Answer) -> tuple[Numbers, Facts]:
         """Train on this rank; the optimisers that it makes are looked at afterwards."""
         made: list[Any] = []
+        before: list[list[Tensor]] = []
 
         def make(parameters: Any) -> Any:
             made.append(OPTIMIZERS[self.optimizer](parameters))
+            before.append([p.detach().clone() for p in _stepped(made[-1])])
             return made[-1]
 
         weights = self.numbers(0)
@@ -63,7 +74,11 @@ class StateWork:
             step(self.numbers(1 + number, 1 + rank()))
         state = [v for one in made for kept in one.state.values() for v in kept.values()]
         kept = sum(v.numel() for v in state if isinstance(v, Tensor) and v.ndim)
-        return {"the weights": trial.as_row(weights)}, {"state": kept}
+        after = [_stepped(one) for one in made]
+        padding_alone = rank() * -(-self.count // self.ranks) >= self.count  # zeros stay zeros
+        stay = all(map(torch.equal, chain(*before), chain(*after))) and not padding_alone
+        numbers = {"the weights": trial.as_row(weights), STEPPED: "stay" if stay else "change"}
+        return numbers, {"state": kept}
 
     def wanted(self, rank: int) -> Numbers:
         """The weights of one process with the mean gradients."""
@@ -73,7 +88,7 @@ class StateWork:
             every = [self.numbers(1 + number, 1 + other) for other in range(self.ranks)]
             weights.grad = torch.stack(every).mean(0)
             optimizer.step()
-        return {"the weights": trial.as_row(weights)}
+        return {"the weights": trial.as_row(weights), STEPPED: "change"}
 
     @property
     def remembered(self) -> int:
@@ -187,6 +202,21 @@ answers.edit(
     {"        weights.copy_(": "        torch.clone("},
     "the gathered weights go into a new tensor, and those that were given stay as they were: write "
     "into them, as with weights.copy_.",
+)
+answers.edit(
+    {STEP: ""},
+    "the shard that the optimiser was made for stays as it was: call optimizer.step(), after the "
+    "shard has been given its gradient.",
+)
+answers.edit(
+    {MEAN: "all_gather(padded).mean(0).view(-1, length)[rank()].clone()"},
+    "the weights are right, but an all-gather sends every rank the whole gradients of all: N times "
+    "the bytes of a reduce-scatter.",
+    rank=rank,
+)
+answers.edit(
+    {STEP: "        make([shard]).step()\n"},
+    "each step makes a new optimiser, which remembers nothing: make one, and step it each time.",
 )
 answers.edit(
     {OWN: "[0].clone()"},

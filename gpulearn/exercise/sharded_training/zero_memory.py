@@ -45,6 +45,8 @@ def run(answer: Answer, case: Case) -> Any:
 
 def difference(got: Any, wanted: Any) -> str | None:
     """Three numbers, by what they are for."""
+    if isinstance(got, np.ndarray) and got.shape == (3,):
+        got = got.tolist()
     if not isinstance(got, tuple | list) or len(got) != 3:
         return f"it returns {shown(got)}, expected three numbers: weights, gradients, state"
     for name, found, right in zip(("weights", "gradients", "state"), got, wanted, strict=True):
@@ -114,6 +116,14 @@ answers.edit(
     {WEIGHTS: "2 * (cut if stage >= 3 else whole)"},
     "the bytes of a weight are an argument: 2 is what they are in mixed precision.",
 )
+answers.edit(
+    {
+        WEIGHTS: "weights * (cut if stage == 3 else whole)",
+        GRADIENTS: "gradients * (cut if stage == 2 else whole)",
+        STATE: "state * (cut if stage == 1 else whole)",
+    },
+    "each stage cuts one thing alone: stage 2 cuts the state as well, and stage 3 all three.",
+)
 answers.variant({CUT: "sum((count + ranks - 1) // ranks for count in counts)"})
 
 
@@ -126,6 +136,15 @@ def by_a_table(
         b * sum(np.ceil(c / ranks) if stage >= from_stage else c for c in counts)
         for b, from_stage in zip(each, (3, 2, 1), strict=True)
     ]
+
+
+@answers.right
+def as_an_array(
+    counts: Any, ranks: Any, stage: Any, *, weights: Any = 2, gradients: Any = 2, state: Any = 12
+) -> Any:
+    every = np.array(counts)
+    cut = np.where(np.array([3, 2, 1]) <= stage, (-(-every // ranks)).sum(), every.sum())
+    return cut * np.array([weights, gradients, state])
 
 
 EXERCISE = Exercise(
