@@ -88,8 +88,8 @@ def sum_over_ranks(tensor: Tensor) -> Tensor:
 
 
 def largest_over_ranks(tensor: Tensor) -> Tensor:
-    """The largest entries over all ranks, into the tensor itself; returns it."""
-    return _in_whole(tensor, "max")
+    """The largest entries over all ranks, as a new tensor."""
+    return _in_whole(tensor.detach().clone(), "max")
 
 
 def copy_from(root: int, tensor: Tensor) -> Tensor:

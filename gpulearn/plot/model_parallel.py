@@ -94,7 +94,8 @@ def draw(ranks: int, rank: int) -> tuple[Picture, str]:
                     box(axes, left + share * part, low, share, rows, **look)
             box(axes, left, low, columns, rows, facecolor="none", edgecolor="0.4", linewidth=1)
             centred(axes, left + columns / 2, low + rows + 0.25, name, fontsize=11)
-            centred(axes, left + columns / 2, low - 0.25, f"{rows}w × {columns}w", fontsize=9)
+            size = " × ".join(f"{n}w" if n > 1 else "w" for n in (rows, columns))
+            centred(axes, left + columns / 2, low - 0.25, size, fontsize=9)
             left += columns + 0.7
         axes.set_xlim(-0.4, left - 0.3)
         axes.set_ylim(-2.6, 2.6)

@@ -28,8 +28,8 @@ answers.edit(
 )
 answers.edit(
     {"chunks * ": ""},
-    "the chunks are left out: with v of them a rank waits for p − 1 passes of a chunk, each a v-th "
-    "as long, so that the idle time is divided by v.",
+    "the chunks change nothing in it: with v of them a rank waits for p − 1 passes of a chunk, "
+    "each a v-th as long, so that the idle time is divided by v.",
 )
 answers.edit(
     {"chunks * micro_batches + ranks - 1": "chunks * (micro_batches + ranks - 1)"},
@@ -39,6 +39,19 @@ answers.edit(
 answers.edit(
     {SHARE: "(ranks - 1) * chunks / (micro_batches + (ranks - 1) * chunks)"},
     "chunks make it longer here: each pass through a chunk is shorter, and so is the wait for it.",
+)
+answers.edit(
+    {SHARE: "(ranks * chunks - 1) / (micro_batches + ranks * chunks - 1)"},
+    "that is a pipeline of p·v ranks: here there are p, and each has v of the chunks.",
+)
+answers.edit(
+    {SHARE: "(ranks * chunks - 1) / (chunks * micro_batches + ranks * chunks - 1)"},
+    "a rank waits for p − 1 passes of a chunk, not for p·v − 1: while a micro-batch goes round "
+    "again, the rank has others to work on.",
+)
+answers.edit(
+    {SHARE: f"round({SHARE}, 2)"},
+    "it is rounded: return the fraction as it is.",
 )
 answers.edit(
     {SHARE: "(ranks - 1) / ranks"},

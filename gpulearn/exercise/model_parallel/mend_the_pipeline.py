@@ -184,7 +184,11 @@ EARLY = (
     "same weights, and one step follows the last of them."
 )
 
-answers.edit({**LOST, **EACH_STEP}, f"there are two mistakes: {EARLY} And {TOO_LARGE}")
+answers.edit(
+    {**LOST, **EACH_STEP},
+    "there are two mistakes: look when the weights change, and over which rows each loss is a "
+    "mean.",
+)
 answers.edit(EACH_STEP, f"the losses are weighed, but {EARLY}")
 answers.edit(LOST, f"there is one step for each batch, but {TOO_LARGE}")
 answers.edit(
@@ -252,6 +256,26 @@ answers.edit(
     {SHARE: " * share\n", GRADIENT: "send(entered.grad / share, to=0)"},
     "the gradient that is sent back is divided by the share again: the second stage learns as it "
     "should, the first with gradients that are too large.",
+)
+answers.edit(
+    {GRADIENT: "send(entered.grad * share, to=0)"},
+    "the gradient that reaches rank 0 is multiplied by the share once more: the loss has it "
+    "already, and with it all that goes back from it.",
+)
+answers.edit(
+    {STEP: "    optimizer.step()"},
+    "one step is taken after all batches, and the gradients of all but the last were set to zero: "
+    "take one after each batch.",
+)
+answers.edit(
+    {
+        SHARE: "\n",
+        "functional.mse_loss(stage(entered), targets)": (
+            'functional.mse_loss(stage(entered), targets, reduction="sum") / rows'
+        ),
+    },
+    "the squares are divided by the rows alone: mse_loss is a mean over all numbers, rows times "
+    "columns.",
 )
 
 answers.variant(

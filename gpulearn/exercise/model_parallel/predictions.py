@@ -78,6 +78,7 @@ PREDICTIONS = (
             "rank has them all.",
             "nothing": "",
         },
+        came="f'nothing; after it {sums} all-reduce'",
     ),
     Choices(
         "loss_of_own_tokens",
@@ -164,7 +165,7 @@ PREDICTIONS = (
             25: "25 % would need ranks that begin all at once. The last one begins three passes "
             "after the first.",
             0: "0 % would need work for the last rank before the first has made any.",
-            50: "50 % would be 8 ranks' p − 1 of 14. Here 3 of 7 passes are lost.",
+            50: "50 % would be as many idle passes as there is work: 3 are lost beside 4 of work.",
         },
         came="100 * gpipe.bubble",
         within=0.05,
@@ -178,7 +179,7 @@ PREDICTIONS = (
             "they are right for equal micro-batches alone": "That would be right if each counted "
             "1/M. Each counts by its rows.",
         },
-        came="f'{off:.0e} away'",
+        came="f'{farthest:.0e} away'",
     ),
     Choices(
         "what_1f1b_saves",

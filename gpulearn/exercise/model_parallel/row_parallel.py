@@ -35,7 +35,7 @@ answers.edit(
 )
 answers.edit(
     {SUM: "sum_of_ranks(partial + bias)"},
-    "every rank adds the bias before the sum, so that it is in it N times: add it after the sum.",
+    "every rank's bias is added up, so that it is in it N times: add it once, after the sum.",
 )
 answers.edit(
     {SUM: "sum_of_ranks(partial + bias / world_size())"},
@@ -80,6 +80,20 @@ answers.edit(
     {SUM: "reduce(partial.clone()) + bias"},
     "the sum arrives on rank 0 alone: all ranks need it, so it is an all-reduce.",
     reduce=reduce,
+)
+
+
+answers.edit(
+    {PARTIAL: "partial = copy_to_ranks(x) @ weight.T"},
+    "the result is right, and x's gradient is added over the ranks: each rank has columns of its "
+    "own, whose gradient it has whole.",
+    copy_to_ranks=copy_to_ranks,
+)
+answers.edit(
+    {SUM: "sum_of_ranks(partial) + copy_to_ranks(bias)"},
+    "the result is right, and the bias's gradient is added over the ranks, where each has it "
+    "whole: it becomes N times too large.",
+    copy_to_ranks=copy_to_ranks,
 )
 
 

@@ -94,8 +94,8 @@ answers.give(GIVEN)
 
 answers.edit(
     GIVEN,
-    "there are two mistakes. The total is over this rank's own tokens: add it over the ranks. And "
-    "every rank adds a score for the target, also those that do not have it.",
+    "there are two mistakes: look which tokens the total is over, and what a rank adds for a "
+    "target that it does not have.",
 )
 answers.edit(
     LOCAL,
@@ -139,6 +139,16 @@ answers.edit(
     world_size=world_size,
 )
 answers.edit(
+    {TOTAL: "total = copy_to_ranks(shifted.exp().sum(-1))"},
+    "copy_to_ranks changes nothing on the way there, so that the total is still over this rank's "
+    "own tokens: sum_of_ranks adds.",
+    copy_to_ranks=copy_to_ranks,
+)
+answers.edit(
+    {"(total.log() - target).mean()": "(total.log() - target).sum()"},
+    "that is the sum over all places: the loss is their mean.",
+)
+answers.edit(
     {"(total.log() - target).mean()": "sum_of_ranks((total.log() - target).mean())"},
     "the losses are added over the ranks, and each rank has the whole loss already: N times too "
     "large.",
@@ -148,6 +158,7 @@ answers.edit(
     "targets are numbers of the whole vocabulary, and this rank's first column is token `first`: "
     "subtract it.",
 )
+answers.variant({TARGET: "sum_of_ranks(own * mine)"})
 
 
 @answers.right
@@ -156,7 +167,7 @@ def with_logsumexp(scores: Any, targets: Any, first: int) -> Any:
     from gpulearn.parallel.torch_collectives import largest_over_ranks
 
     own = scores.logsumexp(-1)
-    most = largest_over_ranks(own.detach().clone())
+    most = largest_over_ranks(own.detach())
     logs = sum_of_ranks((own - most).exp()).log() + most
     tokens = first + torch.arange(scores.shape[1])
     hit = targets[:, None] == tokens
