@@ -3,6 +3,8 @@
 # make check  format, lint, types, tests: what has to hold before a change lands
 # make bench  how fast the SIMT machine and the ranks are, as ratios measured in one run, and
 #             how long each notebook takes; the exit status says whether all bounds are met
+# make site   the course as a static site in site/, from notebooks that it executes;
+#             ARGS="--executed FOLDER" takes those that a test run with GPULEARN_EXECUTED=FOLDER left
 # make conformance  how many of numba-cuda's own tests pass on the SIMT machine, by module, beside
 #             Numba's simulator; ARGS=--raise notes it as what must pass from now on
 # make gpu    on a machine with an NVIDIA GPU: the tests of the kernels there, and all recordings;
@@ -32,7 +34,7 @@ ROOT_OK := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 # Without a display there is no browser to open: print the address instead.
 NO_BROWSER := $(if $(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname -s 2>/dev/null))$(filter Windows_NT,$(OS)),,--no-browser)
 
-.PHONY: lab test check bench conformance format links gpu clean
+.PHONY: lab test check bench site conformance format links gpu clean
 
 lab: $(STAMP)
 	$(BIN)/jupyter lab --notebook-dir=notebooks --port=$(PORT) $(ROOT_OK) $(NO_BROWSER) $(ARGS)
@@ -54,6 +56,9 @@ bench: $(STAMP)
 	$(BIN)/python -m tools.bench.ranks || status=1; \
 	$(BIN)/python -m tools.bench.notebooks || status=1; \
 	exit $$status
+
+site: $(STAMP)
+	$(BIN)/python -m tools.site site $(ARGS)
 
 conformance: $(STAMP)
 	$(BIN)/python -m tests.conformance $(ARGS)

@@ -56,7 +56,7 @@ def timed_step(blocks: int, count: int, seconds: float, prefetch: bool) -> float
     """Seconds of one step of `ShardedParameters` on this rank's clock.
 
     Args:
-        blocks: how many `TimedBlock`s the model has.
+        blocks: how many blocks the model has, each a `TimedBlock`.
         count: parameters of each.
         seconds: of each one's forward pass.
         prefetch: as for `ShardedParameters`.

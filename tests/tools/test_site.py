@@ -1,0 +1,172 @@
+"""The parts of the site: pages of executed notebooks, formulas, glossary, and its own examiner."""
+
+import base64
+import re
+from pathlib import Path
+
+import nbformat.v4 as v4
+import pytest
+from latex2mathml.converter import convert
+
+from gpulearn.exercise.catalogue import catalogue
+from gpulearn.exercise.predict import Came
+from gpulearn.exercise.prediction import Choices, Judged, predictions
+from tests.notebooks.harness import NOTEBOOKS, SOLVED
+from tests.notebooks.page import read
+from tools.links import ROOT, badge, repository
+from tools.site import check, contents, pages
+from tools.site.__main__ import reachable
+from tools.site.reference import namespaces, public, reference
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PIXEL = base64.b64encode(b"a picture").decode()
+STORED = {path.stem: read(path) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
+
+
+def shown(**data):
+    return v4.new_output("display_data", data={k.replace("_", "/"): t for k, t in data.items()})
+
+
+def code(source, *outputs, tags=()):
+    return v4.new_code_cell(source, outputs=list(outputs), metadata={"tags": list(tags)})
+
+
+def made(*cells, tmp_path=Path()):
+    notebook = v4.new_notebook(cells=list(cells))
+    return pages.page(notebook, "04_memory", repository(), tmp_path / "pictures").cells
+
+
+def html(cell):
+    return "\n".join(output["data"].get("text/html", "") for output in cell.outputs)
+
+
+def test_a_badge_becomes_links_and_the_set_up_cell_goes():
+    text = v4.new_markdown_cell(f"# T\n\n{badge(repository(), '04_memory')}")
+    first, *rest = made(text, code("x", tags=["setup"]), code("y"))
+    assert "badge.svg" not in first.source
+    assert "[Download](https://raw.githubusercontent.com/" in first.source
+    assert [cell.source for cell in rest] == ["y"]
+
+
+def test_what_a_run_put_in_is_taken_out():
+    cells = [code("stub", tags=["exercise"]), code("check", tags=["check"])]
+    cells += [code("solution"), code("check", tags=["check", SOLVED]), code("after")]
+    assert [cell.source for cell in made(*cells)] == ["stub", "check", "after"]
+
+
+def test_a_widget_is_read_as_its_static_figure_and_pictures_become_files(tmp_path):
+    figure = f'<img alt="a" src="data:image/png;base64,{PIXEL}">'
+    widget = shown(text_html=figure, text_plain="[interactive figure]")
+    widget["data"]["application/vnd.jupyter.widget-view+json"] = {"model_id": "1"}
+    (cell,) = made(code("explore()", widget), tmp_path=tmp_path)
+    assert set(cell.outputs[0]["data"]) == {"text/html", "text/plain"}
+    (picture,) = (tmp_path / "pictures").iterdir()
+    assert picture.read_bytes() == b"a picture"
+    assert html(cell) == f'<img alt="a" src="../_static/pictures/{picture.name}">'
+
+
+def test_a_prediction_shows_its_question_and_folds_the_reasons():
+    one = next(one for one in predictions().values() if isinstance(one, Choices) and not one.pick)
+    asked = code(f'gl.predict("{one.name}")', shown(text_html="<b>Predict</b>", text_plain="?"))
+    right = Came("4 <sectors>", Judged(True, "4 <sectors>", ""))
+    wrong = Came("-1", Judged(False, "8 sectors", "Not so."))
+    outputs = [shown(text_html=one._repr_html_(), text_plain=repr(one)) for one in (right, wrong)]
+    asked, came = made(asked, code("f()", *outputs))
+    assert "remove-input" in asked.metadata.tags
+    assert html(asked).count("<li>") == sum(bool(why) for why in one.choices.values())
+    assert "What came:</strong> 4 &lt;sectors&gt;</p>" in html(came)
+    assert "What came:</strong> 8 sectors</p>" in html(came)
+
+
+def test_an_unsolved_check_says_how_it_is_judged_with_its_hints_folded():
+    error = v4.new_output("error", ename="NotSolvedYet", evalue="", traceback=["not yet"])
+    (cell,) = made(code('gl.check("vector_add", vector_add)', error, tags=["check"]))
+    assert 'href="../exercises.html#vector_add"' in html(cell)
+    assert "not yet" not in html(cell)
+    assert html(cell).count("<li>") == len(pages.hints(catalogue()["vector_add"])) > 4
+
+
+def test_an_error_shown_on_purpose_is_kept_without_its_colours():
+    error = v4.new_output("error", ename="E", evalue="v", traceback=["\x1b[31mE\x1b[0m: a < b"])
+    (cell,) = made(code("boom()", error))
+    assert html(cell) == '<pre class="stopped">E: a &lt; b</pre>'
+
+
+def test_the_course_is_the_readmes_table_and_each_notebook_has_its_part():
+    course = contents.lessons(README)
+    assert [one.name for one in course] == sorted(STORED)
+    text = contents.front(course, ["exercises"])
+    assert all(
+        f"notebooks/{name}.ipynb)" in text and f"notebooks/{name}\n" in text for name in STORED
+    )
+    counted = sum(map(int, re.findall(r"\| (\d+) \|$", text, re.MULTILINE)))
+    assert counted == len(catalogue())
+
+
+def test_each_exercise_has_its_place_in_a_notebook():
+    course = contents.lessons(README)
+    text = contents.exercises(course)
+    for one in catalogue().values():
+        assert f"({one.name})=" in text
+        assert f"### Exercise: {one.name}" in "\n".join(
+            cell.source for cell in STORED[one.notebook].cells if cell.cell_type == "markdown"
+        )
+
+
+def test_each_term_of_the_glossary_is_introduced():
+    text = contents.glossary(STORED)
+    assert len(contents.terms()) == len(set(contents.terms())) > 150
+    assert text.count("\n: ") == len(contents.terms())
+
+
+def test_a_sentence_that_points_back_brings_the_one_before():
+    said = ["One.", "The rest waits.", "This is called a **barrier**."]
+    assert contents.around("**barrier**", said) == "The rest waits. This is called a **barrier**."
+    assert contents.around("**x**", ["One.", "An **x** is."]) == "An **x** is."
+
+
+def test_sources_are_links_and_papers():
+    text = 'See [the guide](https://a.b/c) (Ho et al., "Stale", arXiv 1234.56789, 2013).'
+    assert list(contents.citations(text)) == [
+        "[the guide](https://a.b/c)",
+        'Ho et al., "Stale", arXiv 1234.56789, 2013 ([arXiv](https://arxiv.org/abs/1234.56789))',
+    ]
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_every_formula_can_be_written_as_mathml(name):
+    prose = "\n".join(c.source for c in STORED[name].cells if c.cell_type == "markdown")
+    for formula in re.findall(r"\$\$(.+?)\$\$", prose, re.DOTALL):
+        written = convert(formula.strip())
+        assert "<math" in written
+        assert "\\" not in re.sub(r"<[^>]*>", "", written), formula
+
+
+@pytest.mark.parametrize("module", namespaces(), ids=lambda module: module.__name__)
+def test_the_reference_has_every_public_name(module):
+    text = reference(module)
+    for name in public(module):
+        one = getattr(module, name)
+        assert f".{name}\n---" in text or type(one) is type(module)
+
+
+def test_the_examiner_finds_each_kind_of_fault(tmp_path):
+    (tmp_path / "b.html").write_text('<p id="here">')
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here"></a><a href="b.html#away"></a><a href="c.html"></a>'
+        '<a href="https://a.b/c"></a><img src="no.png" alt="x"><img src="b.html" alt=" ">'
+        '<script src="https://a.b/c.js"></script><link rel="canonical" href="https://a.b">'
+        '<link rel="stylesheet" href="//a.b/c.css"><img alt="x" src="data:image/png;base64,aa">'
+    )
+    assert check.faults(tmp_path) == [
+        "a.html: b.html has no alternative text",
+        "a.html: loads no.png, which is not there",
+        "a.html: loads https://a.b/c.js from elsewhere",
+        "a.html: loads //a.b/c.css from elsewhere",
+        "a.html: links to b.html#away, where no place has this name",
+        "a.html: links to c.html, which is not there",
+    ]
+
+
+def test_what_can_be_scrolled_can_be_reached_by_keyboard():
+    assert reachable("<pre>x</pre>") == '<pre tabindex="0">x</pre>'

@@ -1,0 +1,126 @@
+"""`python -m tools.site OUT`: builds the course as a static site.
+
+With `--executed FOLDER` it takes the notebooks that a run of the tests left there (the environment
+variable GPULEARN_EXECUTED), else it executes each once, as a learner finds it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from sphinx.cmd.build import build_main
+
+import gpulearn
+from tests.notebooks.harness import NOTEBOOKS, faults
+from tests.notebooks.page import read
+from tools.links import ROOT, repository
+from tools.site import check, contents
+from tools.site.pages import page
+from tools.site.reference import namespaces, reference, shortened
+
+__all__ = ["main"]
+
+HERE = Path(__file__).parent
+REACHABLE = {
+    "<pre>": '<pre tabindex="0">',  # wider than a phone, it is scrolled
+    'class="caption" role="heading"': 'class="caption" role="heading" aria-level="2"',
+    '<aside class="sidebar-drawer"': '<aside class="sidebar-drawer" aria-label="The course"',
+    '<aside class="toc-drawer': '<aside aria-label="This page" class="toc-drawer',
+}
+PAGES = ["exercises", "glossary", "reference/index", "teaching", "sources"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Build the site and say how large it is; the exit status says whether all went well."""
+    parser = argparse.ArgumentParser(prog="python -m tools.site", description=__doc__)
+    parser.add_argument("out", type=Path, help="the folder for the site; what it holds is replaced")
+    parser.add_argument("--executed", type=Path, help="a folder with executed notebooks")
+    asked = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as scratch:
+        source = Path(scratch)
+        write(source, executed(asked.executed))
+        os.environ["GPULEARN_VERSION"] = gpulearn.__version__
+        shutil.rmtree(asked.out, ignore_errors=True)
+        status = build_main(["-q", "-W", "--keep-going", str(source), str(asked.out)])
+    shutil.rmtree(asked.out / ".doctrees", ignore_errors=True)
+    for path in asked.out.rglob("*.html"):
+        path.write_text(reachable(path.read_text(encoding="utf-8")), encoding="utf-8")
+    (asked.out / ".nojekyll").touch()  # GitHub Pages: folders with an underscore are pages too
+    size = sum(file.stat().st_size for file in asked.out.rglob("*") if file.is_file())
+    found = check.faults(asked.out)
+    print("\n".join([*found, f"{asked.out}: {size / 1e6:.1f} MB, {len(found)} faults"]))
+    return status or bool(found)
+
+
+def reachable(page: str) -> str:
+    """A page of the theme with what it lacks for keyboards and screen readers."""
+    for theirs, ours in REACHABLE.items():
+        page = page.replace(theirs, ours)
+    return page
+
+
+def executed(folder: Path | None) -> dict[str, NotebookNode]:
+    """Name of each notebook → it with its outputs.
+
+    Raises:
+        SystemExit: one is missing in the folder, or does not run.
+    """
+    found: dict[str, NotebookNode] = {}
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        if folder is not None:
+            if not (there := folder / path.name).exists():
+                raise SystemExit(f"{folder} has no executed {path.name}: run its test first.")
+            found[path.stem] = nbformat.read(there, as_version=4)
+            continue
+        print(f"executing {path.name}", flush=True)
+        said = faults(read(path), path.name, "student", look=lambda nb: found.update(last=nb))
+        if said:
+            raise SystemExit("\n".join(said))
+        found[path.stem] = found.pop("last")
+    return found
+
+
+def write(source: Path, notebooks: dict[str, NotebookNode]) -> None:
+    """Write what Sphinx makes pages of."""
+    address = repository()
+    course = contents.lessons((ROOT / "README.md").read_text(encoding="utf-8"))
+    static = source / "_static"
+    static.mkdir()
+    shutil.copy(HERE / "conf.py", source)
+    shutil.copy(HERE / "site.css", static)
+    for picture in (NOTEBOOKS / "images").iterdir():
+        shutil.copy(picture, static)
+    (source / "notebooks").mkdir()
+    for name, notebook in notebooks.items():
+        made = page(notebook, name, address, static / "pictures")
+        nbformat.write(made, source / "notebooks" / f"{name}.ipynb")
+    texts = {
+        "index.md": contents.front(course, PAGES),
+        "exercises.md": contents.exercises(course),
+        "glossary.md": contents.glossary(notebooks),
+        "sources.md": contents.sources(course, notebooks),
+        "teaching.md": (HERE / "teaching.md").read_text(encoding="utf-8"),
+    }
+    spaces = [(shortened(module), module) for module in namespaces()]
+    texts |= {f"reference/{short}.rst": reference(module) for short, module in spaces}
+    names = "".join(f"   {short}\n" for short, _ in spaces)
+    texts["reference/index.rst"] = (
+        "Reference\n=========\n\n"
+        "Every public name with what it promises; ``import gpulearn as gl``.\n\n"
+        f".. toctree::\n   :maxdepth: 1\n\n{names}"
+    )
+    for name, text in texts.items():
+        (source / name).parent.mkdir(exist_ok=True)
+        (source / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

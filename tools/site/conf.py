@@ -1,0 +1,33 @@
+"""How Sphinx builds the site; `tools.site.build` sets what depends on the project."""
+
+import os
+
+from sphinx.application import Sphinx
+
+from tools.site.mathml import setup_math
+
+project = "gpulearn"
+author = "The gpulearn authors"
+copyright = "2026, the gpulearn authors"  # noqa: A001 - Sphinx reads this name
+release = os.environ.get("GPULEARN_VERSION", "")
+extensions = ["myst_nb"]
+nb_execution_mode = "off"
+nb_merge_streams = True
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 4
+myst_heading_slug_func = "tools.site.contents.anchor"
+default_role = "code"
+html_theme = "furo"
+html_title = "gpulearn"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_math_renderer = "mathml"
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
+
+
+def setup(app: Sphinx) -> None:
+    """Tell Sphinx how a formula is written."""
+    setup_math(app)

@@ -1,0 +1,187 @@
+"""The pages around the notebooks: front page, exercises, glossary, sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from nbformat import NotebookNode
+
+from gpulearn.exercise.catalogue import catalogue
+from tools.site.pages import hints
+
+__all__ = ["Lesson", "anchor", "exercises", "front", "glossary", "lessons", "sources", "terms"]
+
+HERE = Path(__file__).parent
+ROW = re.compile(r"^\| \[(\w+)\]\(notebooks/(\w+)\.ipynb\) \| (.+?) \| (.+?) \|", re.MULTILINE)
+PARTS = {  # the first notebook of each part of the course
+    "01": "The machine",
+    "03": "CUDA",
+    "10": "Gradient descent",
+    "15": "Many GPUs",
+    "A": "Beside the course",
+}
+SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z*(`])")
+POINTS_BACK = re.compile(r"\W*(?:It|Its|Such|That|These|They|This|Their|The middle)\b")
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((https?://[^)\s]+)\)")
+ARXIV = re.compile(r"arXiv[: ](\d{4}\.\d{4,5})")
+
+
+class Lesson(NamedTuple):
+    """A notebook of the course, as the README's table has it."""
+
+    number: str
+    name: str
+    question: str
+    minutes: str
+
+
+def lessons(readme: str) -> list[Lesson]:
+    """The course in its order."""
+    return sorted(Lesson(*row) for row in ROW.findall(readme))
+
+
+def anchor(title: str) -> str:
+    """The name of a heading's place, as JupyterLab makes it."""
+    return title.strip().replace(" ", "-")
+
+
+def by_parts(course: list[Lesson]) -> Iterator[tuple[str, list[Lesson]]]:
+    """The parts of the course with their lessons."""
+    part, held = "", list[Lesson]()
+    for lesson in course:
+        if lesson.number in PARTS:
+            if held:
+                yield part, held
+            part, held = PARTS[lesson.number], []
+        held.append(lesson)
+    yield part, held
+
+
+def front(course: list[Lesson], pages: list[str]) -> str:
+    """The front page: the whole thing in one screen, then the map of the course."""
+    count = {lesson.name: 0 for lesson in course}
+    for exercise in catalogue().values():
+        count[exercise.notebook] = count.get(exercise.notebook, 0) + 1
+    text = (HERE / "front.md").read_text(encoding="utf-8")
+    rows = []
+    for part, held in by_parts(course):
+        rows += [f"## {part}", "", "| | question | minutes | exercises |", "|---|---|---|---|"]
+        rows += [
+            f"| [{one.number}](notebooks/{one.name}.ipynb) | {one.question} | {one.minutes} "
+            f"| {count[one.name]} |"
+            for one in held
+        ] + [""]
+        rows += tree(f"{part}", [f"notebooks/{one.name}" for one in held])
+    return "\n".join([text, *rows, *tree("More", pages)])
+
+
+def tree(caption: str, pages: list[str]) -> list[str]:
+    """Sphinx's list of what stands below a page, which makes its menu."""
+    return ["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""]
+
+
+def exercises(course: list[Lesson]) -> str:
+    """All exercises: the task of each, where it is set, and its hints, folded."""
+    text = [
+        "# Exercises",
+        "",
+        "Each is judged by `gl.check` as soon as you run its cell. A wrong answer is told what it "
+        "does instead, in one of the hints here or in a sentence made from its own result.",
+        "",
+    ]
+    for lesson in course:
+        own = [one for one in catalogue().values() if one.notebook == lesson.name]
+        if own:
+            text += [f"## {lesson.number} · {lesson.question}", ""]
+        for one in own:
+            text += [
+                f"({one.name})=",
+                f"### {one.name}",
+                "",
+                literal(one.task),
+                "",
+                f"Set in [{lesson.name}](notebooks/{lesson.name}.ipynb#Exercise:-{one.name}).",
+                "",
+                "<details><summary>Hints</summary>",
+                "",
+                *(f"1. {literal(hint)}" for hint in hints(one)),
+                "",
+                "</details>",
+                "",
+            ]
+    return "\n".join(text)
+
+
+def literal(sentence: str) -> str:
+    """A sentence of the package as Markdown that says the same."""
+    return re.sub(r"([\\*_<\[\]$|])", r"\\\1", sentence)
+
+
+def terms() -> list[str]:
+    """The words that the glossary explains, as the course writes them where it introduces them."""
+    return (HERE / "glossary.txt").read_text(encoding="utf-8").splitlines()
+
+
+def glossary(notebooks: Mapping[str, NotebookNode]) -> str:
+    """Each term with the sentences that introduce it, and where they stand.
+
+    Raises:
+        SystemExit: a term is introduced nowhere.
+    """
+    text = ["# Glossary", "", "Each term where the course first uses it, with its own words.", ""]
+    for term in sorted(terms(), key=str.lower):
+        found = introduced(term, notebooks)
+        if found is None:
+            raise SystemExit(f"No notebook introduces **{term}**: take it from glossary.txt.")
+        name, heading, said = found
+        place = f"notebooks/{name}.ipynb#{anchor(heading)}"
+        text += [f"**{term}**", f": {said} ([{name.partition('_')[0]}]({place}))", ""]
+    return "\n".join(text)
+
+
+def introduced(term: str, notebooks: Mapping[str, NotebookNode]) -> tuple[str, str, str] | None:
+    """Notebook, heading and sentence in which a term stands in bold for the first time."""
+    for name, notebook in notebooks.items():
+        heading = ""
+        for cell in notebook.cells:
+            if cell.cell_type != "markdown":
+                continue
+            for line in cell.source.splitlines():
+                if line.startswith("#"):
+                    heading = line.lstrip("# ")
+                elif f"**{term}**" in line:
+                    return name, heading, around(f"**{term}**", SENTENCE.split(line))
+    return None
+
+
+def around(words: str, sentences: list[str]) -> str:
+    """The sentence with these words; before it the one that it points back to, if it does."""
+    here = next(number for number, one in enumerate(sentences) if words in one)
+    first = here - 1 if here and POINTS_BACK.match(sentences[here]) else here
+    return " ".join(sentences[first : here + 1]).lstrip("-| ")
+
+
+def sources(course: list[Lesson], notebooks: Mapping[str, NotebookNode]) -> str:
+    """What the notebooks cite, by notebook."""
+    text = ["# Sources", "", "What the notebooks cite, in their order.", ""]
+    for lesson in course:
+        prose = [c.source for c in notebooks[lesson.name].cells if c.cell_type == "markdown"]
+        cited = [row for source in prose for row in citations(source)]
+        if cited:
+            text += [f"## {lesson.number} · {lesson.question}", ""]
+            text += [f"- {row}" for row in dict.fromkeys(cited)] + [""]
+    return "\n".join(text)
+
+
+def citations(source: str) -> Iterator[str]:
+    """The papers and pages that a piece of prose names, as Markdown links."""
+    for title, address in LINK.findall(source):
+        if "colab.research.google.com" not in address:
+            yield f"[{title}]({address})"
+    for inside in re.findall(r"\(([^()]*arXiv[: ]\d{4}\.\d{4,5}[^()]*)\)", source):
+        number = ARXIV.search(inside)
+        if number and "](" not in inside:
+            yield f"{inside} ([arXiv](https://arxiv.org/abs/{number[1]}))"

@@ -1,0 +1,151 @@
+"""An executed notebook as a page: what a reader without a kernel should see of it.
+
+Widgets become the static figures that they carry, predictions keep their question and get the
+reasons against each choice, and an exercise that nobody has solved says so in one line.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import hashlib
+import re
+from html import escape
+from pathlib import Path
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+
+from gpulearn.checker.exercise import Exercise
+from gpulearn.exercise.catalogue import find as exercise_of
+from gpulearn.exercise.prediction import Choices
+from gpulearn.exercise.prediction import find as prediction_of
+from tests.notebooks.harness import PREDICTED, SOLVED, checked, has
+from tools.links import BADGE, badge
+
+__all__ = ["folded", "hints", "page"]
+
+EMBEDDED = re.compile(r'src="data:image/(png|jpeg|gif|svg\+xml);base64,([^"]+)"')
+KEPT = ("text/html", "text/latex", "text/plain", "text/markdown")
+CAME = re.compile(r"<strong>(?:✓ You foresaw it|What came)</strong><br>(.*?)</div>", re.DOTALL)
+WIDE = ("<table", "<pre", "white-space:pre")
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def page(executed: NotebookNode, name: str, address: str, pictures: Path) -> NotebookNode:
+    """A copy of an executed notebook that reads without a kernel.
+
+    Args:
+        executed: as learners find it, or solved beside it (`in_both_forms`), with its outputs.
+        name: its file's name without `.ipynb`.
+        address: of the repository, for the links to Colab and to the file.
+        pictures: the folder for the pictures that its outputs carry.
+    """
+    made = copy.deepcopy(executed)
+    made.cells = [cell for cell in unsolved(made.cells) if not has(cell, "setup")]
+    made.metadata.pop("widgets", None)
+    for cell in made.cells:
+        if cell.cell_type == "markdown":
+            cell.source = cell.source.replace(badge(address, name), ways(address, name))
+            if stray := BADGE.search(cell.source):
+                raise SystemExit(f"{name} has a badge of another notebook: {stray.group()}")
+        elif cell.cell_type == "code":
+            cell.outputs = [shown(one, pictures) for one in cell.outputs]
+            if asked := PREDICTED.findall(cell.source):  # the question stands in the output
+                cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "remove-input"]
+                cell.outputs += [new_html(reasons(one)) for one in asked]
+            if has(cell, "check") and (exercise := checked(cell)):
+                cell.outputs = [new_html(task(exercise_of(exercise)))]
+    return made
+
+
+def unsolved(cells: list[NotebookNode]) -> list[NotebookNode]:
+    """The cells of a notebook without the solutions, and their checks, that a run put in."""
+    solved = {number for number, cell in enumerate(cells) if has(cell, SOLVED)}
+    return [
+        cell
+        for number, cell in enumerate(cells)
+        if number not in solved and number + 1 not in solved
+    ]
+
+
+def ways(address: str, name: str) -> str:
+    """How to run a notebook: links in place of the badge, which would be fetched from elsewhere."""
+    path = address.removeprefix("https://github.com/")
+    file = f"blob/main/notebooks/{name}.ipynb"
+    colab = f"https://colab.research.google.com/github/{path}/{file}"
+    raw = f"https://raw.githubusercontent.com/{path}/main/notebooks/{name}.ipynb"
+    return f"[Open in Colab]({colab}) · [See it on GitHub]({address}/{file}) · [Download]({raw})"
+
+
+def shown(output: NotebookNode, pictures: Path) -> NotebookNode:
+    """An output as a page can show it."""
+    if output.output_type == "error":
+        said = ANSI.sub("", "\n".join(output.traceback)).strip()
+        return new_html(f'<pre class="stopped">{escape(said)}</pre>')
+    if "data" not in output:
+        return output
+    data = {kind: text for kind, text in output.data.items() if kind in KEPT}
+    if came := CAME.search(data.get("text/html", "")):
+        return new_html(f'<p class="came"><strong>What came:</strong> {came[1]}</p>')
+    if "text/html" in data:
+        data["text/html"] = scrolled(
+            EMBEDDED.sub(
+                lambda found: f'src="{filed(found[1], found[2], pictures)}"', data["text/html"]
+            )
+        )
+    kept: NotebookNode = new_output("display_data", data=data)
+    return kept
+
+
+def scrolled(markup: str) -> str:
+    """Markup that may be wider than a phone, so that it can be scrolled, by keyboard too."""
+    if not any(wide in markup for wide in WIDE):
+        return markup
+    return f'<div class="wide" tabindex="0" role="group">{markup}</div>'
+
+
+def filed(kind: str, encoded: str, pictures: Path) -> str:
+    """Where a page finds a picture that its output carried, now a file of its own."""
+    content = base64.b64decode(encoded)
+    name = f"{hashlib.sha256(content).hexdigest()[:16]}.{kind.partition('+')[0]}"
+    pictures.mkdir(parents=True, exist_ok=True)
+    (pictures / name).write_bytes(content)
+    return f"../_static/{pictures.name}/{name}"
+
+
+def new_html(markup: str) -> NotebookNode:
+    """An output of HTML."""
+    made: NotebookNode = new_output("display_data", data={"text/html": markup, "text/plain": ""})
+    return made
+
+
+def reasons(name: str) -> str:
+    """What would have to be true for each choice of a prediction that does not come."""
+    one = prediction_of(name)
+    if not isinstance(one, Choices):
+        return ""
+    rows = [f"<li>{escape(c)}: {escape(why)}</li>" for c, why in one.choices.items() if why]
+    return folded("If you chose otherwise", f"<ul>{''.join(rows)}</ul>")
+
+
+def task(exercise: Exercise) -> str:
+    """An exercise below its cell: how it is judged, and what it would say to wrong answers."""
+    said = hints(exercise)
+    rows = "".join(f"<li>{escape(hint)}</li>" for hint in said)
+    return (
+        f'<p class="exercise">Run this cell in JupyterLab or Colab, and your answer is judged. '
+        f'<a href="../exercises.html#{exercise.name}">{exercise.name}</a> knows '
+        f"{len(exercise.answers.wrongs)} wrong answers.</p>"
+        + folded(f"Hints for {exercise.name}", f"<ol>{rows}</ol>")
+    )
+
+
+def hints(exercise: Exercise) -> list[str]:
+    """The hints of an exercise, each once, in the order of its catalogue."""
+    return list(dict.fromkeys(wrong.hint for wrong in exercise.answers.wrongs))
+
+
+def folded(title: str, markup: str) -> str:
+    """Markup that a reader opens."""
+    return f"<details><summary>{escape(title)}</summary>{markup}</details>"
