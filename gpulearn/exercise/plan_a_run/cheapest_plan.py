@@ -281,7 +281,8 @@ answers.edit(
 )
 answers.edit(
     {'float("inf")': "0.0"},
-    "the least cost so far begins at 0, and nothing costs less: begin at float('inf').",
+    "it returns None for every run: does it end with return? Where the least cost so far begins "
+    "at 0, nothing costs less: begin at float('inf').",
     of=by_loop,
 )
 
