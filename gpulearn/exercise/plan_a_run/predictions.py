@@ -72,7 +72,7 @@ PREDICTIONS = (
         "electricity_in_the_rent",
         {
             "about a tenth": "",
-            "about a third": "That would need a kilowatt-hour for 35 cents, as some households "
+            "about a third": "That would need a kilowatt-hour for 34 cents, as some households "
             "pay.",
             "more than half": "That would need a kilowatt-hour for more than 50 cents.",
         },
