@@ -32,7 +32,7 @@ PCIE4_8_LANES = 15.75e9
 
 @dataclass(frozen=True)
 class Price:
-    """What an hour of one GPU costs to rent on demand: US dollars, from `low` to `high`.
+    """What an hour of one GPU costs to rent: US dollars, from `low` to `high`.
 
     Prices of one GPU differ several times over between providers, and change by the month:
     `when` (YYYY-MM) and `source` belong to them.
@@ -117,7 +117,8 @@ class GpuSpec:
         memory: bytes.
         power: watts at most, by its design.
         source: where these numbers are from.
-        price: what renting one costs; None where nobody rents it out.
+        price: what renting one costs on demand; None where nobody rents it out.
+        spot: what it costs where it may be taken away at any time; None if that was not seen.
     """
 
     name: str
@@ -132,6 +133,7 @@ class GpuSpec:
     power: float = 0.0
     source: str = ""
     price: Price | None = None
+    spot: Price | None = None
 
     @property
     def peak(self) -> Mapping[str, float]:
@@ -166,6 +168,7 @@ def _halves(rate: float, tf32: float) -> dict[str, float]:
 # what rented GPUs cost: surveys of many providers, or the lists of two
 MAY_2026 = ("2026-05", "Mercatus, cloud GPU pricing: cheapest to dearest of 22 providers")
 MARCH_2026 = ("2026-03", "RunPod, community to secure, by Deploybase")
+RUNPOD_SPOT = ("2026-03", "RunPod, by Deploybase")
 HOPPER_VECTOR = {"float32": 67e12, "float64": 34e12}
 HOPPER_TENSOR = {"float64": 67e12, **_halves(989e12, tf32=494.5e12)}
 
@@ -239,6 +242,7 @@ _SPECS = (
         power=450,
         source="NVIDIA Ada white paper (2022)",
         price=Price(0.34, 0.60, *MARCH_2026),
+        spot=Price(0.22, 0.22, *RUNPOD_SPOT),
     ),
     GpuSpec(
         name="V100",
@@ -281,6 +285,7 @@ _SPECS = (
         power=400,
         source="NVIDIA A100 data sheet (2021), SXM4",
         price=Price(0.80, 3.00, *MAY_2026),
+        spot=Price(0.59, 0.59, *RUNPOD_SPOT),
     ),
     GpuSpec(
         name="H100",
@@ -295,6 +300,7 @@ _SPECS = (
         power=700,
         source="NVIDIA H100 data sheet (2023), SXM5",
         price=Price(1.99, 5.00, *MAY_2026),
+        spot=Price(0.81, 2.50, "2026-03", "RunPod, by Deploybase; AWS P5, by CostNimbus"),
     ),
     GpuSpec(
         name="H200",
@@ -309,6 +315,7 @@ _SPECS = (
         power=700,
         source="NVIDIA H200 data sheet (2024), SXM5",
         price=Price(2.50, 7.00, *MAY_2026),
+        spot=Price(1.65, 1.65, *RUNPOD_SPOT),
     ),
     GpuSpec(
         name="B200",

@@ -49,7 +49,10 @@ def healthy() -> NotebookNode:
     return new_notebook(
         cells=[
             text(f"# 01 · A title\n\n**What is it?**\n\n{links.badge(ADDRESS, NAME)}"),
-            text("## What you will do\n\nRead, in about 5 minutes. See [below](#The-answer)."),
+            text(
+                "## What you will do\n\nRead: about 5 minutes, exercises included.\n\nSee "
+                "[below](#The-answer)."
+            ),
             code(links.setup_cell(ADDRESS), "setup"),
             code("import ipywidgets\n\nimport gpulearn as gl\n\ngl.banner()"),
             text("## 1 · One section\n\n**Predict:** `[not](a-link)`\n\n```\n# no heading\n```"),

@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 from gpulearn.exercise.catalogue import catalogue
 from tests.notebooks.harness import NOTEBOOKS, checked, has, stub_name
 from tests.notebooks.markup import pictures_without_words, prose
+from tests.notebooks.minutes import minutes
 from tests.notebooks.page import Finding, Page, calls
 from tests.notebooks.references import links_lead_somewhere
 from tools import links
@@ -117,13 +118,6 @@ def frame(page: Page) -> Iterator[Finding]:
     beside = any(t.startswith(EXERCISE) for _, level, t in page.headings() if level == 3)
     wanted = [key for key in FRAME if key != "Exercises" or not beside]
     yield from ((None, f"lacks the heading '## {key}'") for key in wanted if key not in met)
-
-
-def minutes(page: Page) -> Iterator[Finding]:
-    for index, level, text in page.headings():
-        source = page.notebook.cells[index].source
-        if (level, text) == (2, FRAME[0]) and not re.search(r"\babout \d+ minutes\b", source):
-            yield index, "does not say how long it takes: 'about NN minutes'"
 
 
 def set_up_and_banner(page: Page) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 from gpulearn.exercise.catalogue import catalogue
 from tests.notebooks.harness import NOTEBOOKS
 from tests.notebooks.markup import pictures_without_words
+from tests.notebooks.minutes import readme_minutes
 from tests.notebooks.page import Page, read
 from tests.notebooks.references import (
     links_lead_somewhere,
@@ -49,6 +50,11 @@ def test_every_exercise_has_its_notebook(notebooks) -> None:
 
 def test_readme_lists_every_notebook(notebooks) -> None:
     found = readme_findings(README.read_text(encoding="utf-8"), notebooks, links.repository())
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_readme_says_the_minutes_of_every_notebook(notebooks) -> None:
+    found = list(readme_minutes(README.read_text(encoding="utf-8"), notebooks))
     assert not found, "\n" + "\n".join(found)
 
 

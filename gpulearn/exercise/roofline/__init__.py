@@ -1,4 +1,4 @@
-"""The exercises of notebook 02: the roofline, a kernel analysed by it, and a GPU chosen."""
+"""The exercises of notebook 02: the roofline, and a kernel analysed by it."""
 
 NOTEBOOK = "02_roofline"
 EXERCISES = (
@@ -6,5 +6,4 @@ EXERCISES = (
     "ridge_point",
     "attainable",
     "analyse_stencil",
-    "cheapest_gpu_that_fits",
 )

@@ -112,7 +112,8 @@ answers.edit(
 
 
 @answers.wrong(
-    "the least cost so far begins at 0, and nothing costs less: begin at float('inf'), or with the "
+    "it returns None for every job: does it end with return? Where the least cost so far begins "
+    "at 0, nothing costs less: begin at float('inf'), or with the "
     "first GPU that holds the job."
 )
 def begins_at_zero(offers: Offers, memory: float, flops: float, bytes_moved: float) -> str | None:

@@ -1,0 +1,7 @@
+"""The exercises of notebook 23: a GPU chosen, a run planned, and what both cost."""
+
+NOTEBOOK = "23_plan_a_run"
+EXERCISES = (
+    "cheapest_gpu_that_fits",
+    "cheapest_plan",
+)

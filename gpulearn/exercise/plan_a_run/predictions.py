@@ -1,0 +1,122 @@
+"""What notebook 23 asks beforehand on choosing and renting GPUs."""
+
+from gpulearn.exercise.prediction import Choices, Number, below
+
+PREDICTIONS = (
+    Choices(
+        "cheapest_hour",
+        {
+            "the one with the cheapest hour": "That would be right if a GPU for twice the price "
+            "was less than twice as fast.",
+            "the fastest": "That would be right if the price rose more slowly than the speed, up "
+            "to the largest GPU.",
+            "neither of them": "",
+        },
+        came="'{} has the cheapest hour, {} is the fastest, {} does the cheapest step'.format(*("
+        "min((g for g in gl.perf.offers('half') if g.price and g.memory >= needed), key=by).name "
+        "for by in (lambda g: g.price, lambda g: g.seconds(flops, moved), "
+        "lambda g: g.price * g.seconds(flops, moved))))",
+    ),
+    Choices(
+        "cheapest_for_a_token",
+        {
+            "the same as for the step": "That would be right if arithmetic was the limit of both "
+            "jobs. One token needs every weight for only two operations.",
+            "the one with the most bandwidth": "That would need a price that rises more slowly "
+            "than the bandwidth.",
+            "the one with the most bandwidth for a dollar": "",
+        },
+        came="'{} for the training step, {} for one token'.format(*("
+        "gl.perf.cheapest_gpu_that_fits(gl.perf.offers('half'), *jobs[name]) for name in jobs))",
+    ),
+    Choices(
+        "spot_breaks_even",
+        {
+            "once a day": "That would need a spot price of 97 % of the other: of a day, some 40 "
+            "minutes are lost.",
+            "every six hours": "That would need a spot price of 90 % of the other: by so much the "
+            "paid hours grow.",
+            "every two hours": "That would need a spot price of 73 % of the other: by so much the "
+            "paid hours grow.",
+            "every half hour": "",
+        },
+        came="'at one in {:g} hours it is dearer, at one in {:g} still cheaper'.format("
+        "max(gap for gap, one in zip(between, paid) if spot * one > on_demand * 100), "
+        "min(gap for gap, one in zip(between, paid) if spot * one < on_demand * 100))",
+    ),
+    Choices(
+        "half_as_many_again",
+        {
+            "less: they are done sooner": "That would need GPUs that are faster together than each "
+            "alone. All of them are paid until the last is done.",
+            "the same": "That would need two thirds of the time on half as many again: 40.1 "
+            "seconds instead of 44.4.",
+            "about a tenth more": "",
+            "half more": "That would need steps that do not become any faster.",
+        },
+        came="'{:.0%} more'.format(dollars[3360] / dollars[2240] - 1)",
+    ),
+    Choices(
+        "energy_of_a_step",
+        {
+            "yes, ten times as much": "That would be right if the step took both the same time.",
+            "no, about as much": "That would be right if the H100 was ten times as fast. By the "
+            "roofline it is fifteen times as fast.",
+            "no, less": "",
+        },
+        came="'{:.0f} J on an H100, {:.0f} J on a T4'.format(*("
+        "gpu.power * gpu.seconds(flops, moved) for name in ('H100', 'T4')"
+        " for gpu in gl.perf.offers('half') if gpu.name == name))",
+    ),
+    Choices(
+        "electricity_in_the_rent",
+        {
+            "about a tenth": "",
+            "about a third": "That would need a kilowatt-hour for 34 cents, as some households "
+            "pay.",
+            "more than half": "That would need a kilowatt-hour for more than 50 cents.",
+        },
+        came="f'{electricity / rent:.0%}'",
+    ),
+    Choices(
+        "chain_on_one_unit",
+        {
+            "the core": "That would need a core that is not held up: one that is slow or busy "
+            "loses against a unit.",
+            "they are about as fast": "That would need a core that takes about 5 ns for a step of "
+            "the chain.",
+            "the unit": "That would need a core whose operations take as long as 4 ticks of a "
+            "clock of 1.59 GHz, or longer.",
+        },
+        came="f'{ours * 1e9:.2g} ns on the core, {theirs * 1e9:.2g} ns on the unit'",
+        pick=below({"the core": 4, "they are about as fast": 6.3}, "the unit"),
+    ),
+    Number(
+        "work_on_the_gpu",
+        "kinds of work",
+        {
+            0: "0 would need a CPU with more arithmetic and more bandwidth than a T4.",
+            1: "1 would need a CPU that has the T4's arithmetic or its bandwidth, as large servers "
+            "do.",
+            2: "2 would need a CPU with less arithmetic and less bandwidth than a T4.",
+            3: "3 would need a CPU that takes longer than 5 µs to add a thousand pairs, or a chain "
+            "that is quicker on a T4.",
+            4: "4 would need a GPU that starts at once and waits no longer for an operation than a "
+            "core.",
+        },
+        came="sum(row['T4'] < row['here'] for row in times.values())",
+    ),
+    Number(
+        "tree_of_32_on_64",
+        "",
+        {
+            31: "31 would leave one lane out. Each round doubles what lane 0 has added up.",
+            63: "63 would leave one lane out. Each round doubles what lane 0 has added up.",
+            64: "64 would need a sixth round, in which lane 0 takes what lane 32 has.",
+            5: "5 would need rounds that add one lane each. Each doubles what lane 0 has added up.",
+            6: "6 would need rounds that add one lane each. Each doubles what lane 0 has added up.",
+            16: "16 would need one round less: 2 to the power of the number of rounds is added up.",
+        },
+        came="lanes[0]",
+    ),
+)
