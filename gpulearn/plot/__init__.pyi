@@ -43,6 +43,9 @@ from .scaling_studies import compression as compression
 from .scaling_studies import compression_table as compression_table
 from .scaling_studies import drift as drift
 from .scaling_studies import scaling as scaling
+from .run_plans import plan_bars as plan_bars
+from .run_plans import plan_explorer as plan_explorer
+from .run_plans import published_runs as published_runs
 from .servers import staleness as staleness
 from .servers import staleness_explorer as staleness_explorer
 from .shards import shard_player as shard_player

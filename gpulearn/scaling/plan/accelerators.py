@@ -9,7 +9,7 @@ from gpulearn.errors import BadInput
 from gpulearn.parallel.links import NVLINK_SECONDS, PCIE_SECONDS, Link
 from gpulearn.perf.gpus import GPUS, Price
 
-__all__ = ["Accelerator", "accelerator"]
+__all__ = ["MACHINE", "TPU_V4", "Accelerator", "accelerator"]
 
 MACHINE = 8  # GPUs of one machine: NVIDIA's DGX and HGX, from the V100 to the B200
 

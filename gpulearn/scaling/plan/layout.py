@@ -11,9 +11,9 @@ from gpulearn.errors import BadInput
 from gpulearn.nn.transformer_costs import DecoderShape
 from gpulearn.require import shown
 
-__all__ = ["Layout", "Workload"]
+__all__ = ["RECOMPUTE", "Layout", "Workload"]
 
-RECOMPUTE = ("none", "selective", "full")
+RECOMPUTE = ("none", "selective", "full")  # from the least to the most that is done again
 
 
 @dataclass(frozen=True)

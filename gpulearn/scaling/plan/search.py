@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from gpulearn.errors import BadInput
 from gpulearn.scaling.plan import by_hand
-from gpulearn.scaling.plan.accelerators import accelerator
+from gpulearn.scaling.plan.accelerators import MACHINE
+from gpulearn.scaling.plan.layout import RECOMPUTE
 from gpulearn.scaling.plan.plan import RunPlan, plan_run
 
 __all__ = ["best_layout"]
@@ -14,6 +16,9 @@ __all__ = ["best_layout"]
 
 def best_layout(*, gpus: int, layers: int, heads: int, **run: Any) -> RunPlan:
     """The plan with the shortest step, over all layouts of tensor, pipeline and data.
+
+    Where they are not given, ZeRO's stage is 1 or 3, and as little is recomputed as the memory
+    allows.
 
     Args:
         gpus: how many there are.
@@ -30,22 +35,32 @@ def best_layout(*, gpus: int, layers: int, heads: int, **run: Any) -> RunPlan:
     """
     refused = "there is no layout that divides layers and heads"
     plans: dict[tuple[int, int, int], RunPlan] = {}
+    ways = [run.pop("recompute")] if "recompute" in run else [*RECOMPUTE]
+    stages = [run.pop("zero")] if "zero" in run else [1, 3]
 
     def seconds(tensor: int, pipeline: int, data: int) -> float | None:
         nonlocal refused
-        try:
-            plan = plan_run(
-                gpus=gpus, layers=layers, heads=heads, tensor=tensor, pipeline=pipeline,
-                data=data, **run,
-            )  # fmt: skip
-        except BadInput as error:
-            refused = str(error)
-            return None
-        plans[tensor, pipeline, data] = plan
-        return plan.step_seconds
+        for zero, way in itertools.product(stages, ways):
+            layout = (tensor, pipeline, data)
+            fits_already = layout in plans and plans[layout].layout.zero == zero
+            if fits_already or (zero == 3 and pipeline > 1):
+                continue
+            try:
+                plan = plan_run(
+                    gpus=gpus, layers=layers, heads=heads, tensor=tensor, pipeline=pipeline,
+                    data=data, recompute=way, zero=zero, **run,
+                )  # fmt: skip
+            except BadInput as error:
+                refused = str(error)
+            else:
+                if layout not in plans or plan.step_seconds < plans[layout].step_seconds:
+                    plans[layout] = plan
+        plan = plans.get((tensor, pipeline, data))
+        return None if plan is None else plan.step_seconds
 
-    machine = accelerator(run.get("gpu", "A100 80GB"), run.get("precision", "bfloat16")).machine
-    found = by_hand.best_layout(gpus, layers, heads, seconds, min(machine, 8))
-    if found is None:
+    # with or without the two tables as a layer each
+    for count in (layers, layers + 2):
+        by_hand.best_layout(gpus, count, heads, seconds, MACHINE)
+    if not plans:
         raise BadInput(f"No layout of {gpus:,} GPUs works; of the last one tried: {refused}")
-    return plans[found]
+    return min(plans.values(), key=lambda plan: plan.step_seconds)
