@@ -1,4 +1,4 @@
-"""Planned runs: what a step's time and a GPU's memory go to, and the plans beside published runs."""
+"""Planned runs: where time and memory go, and the plans beside published runs."""
 
 from __future__ import annotations
 
@@ -61,21 +61,25 @@ def plan_bars(plans: Mapping[str, RunPlan]) -> Picture:
         time, memory = both
         _stack(time, {n: {PARTS[k]: v for k, v in p.parts.items()} for n, p in plans.items()}, 1)
         time.set_xlabel("time of a step, modelled (s)")
-        _stack(memory, {name: plan.memory_per_gpu for name, plan in plans.items()}, 1e9)
-        for most in sorted({plan.gpu.memory / 1e9 for plan in plans.values()}):
+        _stack(memory, {name: p.memory_per_gpu for name, p in plans.items()}, 1e9, len(PARTS))
+        sizes = sorted({plan.gpu.memory / 1e9 for plan in plans.values()})
+        for most in sizes:
             memory.axvline(most, color="0.2", linestyle="--")
+        memory.set_xlim(0, 1.05 * max(sizes))
         memory.set_xlabel("memory of a GPU (GB); dashed: what it has")
         return show(made, f"Planned steps: {said}.")
 
 
-def _stack(axes: Any, bars: Mapping[str, Mapping[str, float]], scale: float) -> None:
+def _stack(
+    axes: Any, bars: Mapping[str, Mapping[str, float]], scale: float, first: int = 0
+) -> None:
     parts = list(next(iter(bars.values())))
     left = [0.0] * len(bars)
     for number, part in enumerate(parts):
         sizes = [bar[part] / scale for bar in bars.values()]
         hatch = HATCHES[number % len(HATCHES)]
         axes.barh(list(bars), sizes, left=left, label=part, height=0.6, edgecolor="white",
-                  color=f"C{number}", hatch=hatch)  # fmt: skip
+                  color=f"C{first + number}", hatch=hatch)  # fmt: skip
         left = [start + size for start, size in zip(left, sizes, strict=True)]
     for row, end in enumerate(left):
         axes.annotate(f" {end:.3g}", (end, row), va="center")
