@@ -17,8 +17,8 @@ __all__ = ["best_layout"]
 def best_layout(*, gpus: int, layers: int, heads: int, **run: Any) -> RunPlan:
     """The plan with the shortest step, over all layouts of tensor, pipeline and data.
 
-    Where they are not given, ZeRO's stage is 1 or 3, and as little is recomputed as the memory
-    allows.
+    Where they are not given, ZeRO's stage is 1 or 3, stages have 1, 2 or 4 parts, and as little
+    is recomputed as the memory allows.
 
     Args:
         gpus: how many there are.
@@ -33,32 +33,41 @@ def best_layout(*, gpus: int, layers: int, heads: int, **run: Any) -> RunPlan:
     ...             sequence=2048, batch=512, gpus=8, fused_attention=True)
     8 × A100 80GB as 1 tensor × 1 pipeline × 8 data: ...
     """
-    refused = "there is no layout that divides layers and heads"
+    refused = "none divides layers, heads and batch"
     plans: dict[tuple[int, int, int], RunPlan] = {}
     ways = [run.pop("recompute")] if "recompute" in run else [*RECOMPUTE]
     stages = [run.pop("zero")] if "zero" in run else [1, 3]
+    parts = [run.pop("interleave")] if "interleave" in run else [1, 2, 4]
 
-    def seconds(tensor: int, pipeline: int, data: int) -> float | None:
+    def least_recomputed(**layout: Any) -> RunPlan | None:
         nonlocal refused
-        for zero, way in itertools.product(stages, ways):
-            layout = (tensor, pipeline, data)
-            fits_already = layout in plans and plans[layout].layout.zero == zero
-            if fits_already or (zero == 3 and pipeline > 1):
-                continue
+        for way in ways:
             try:
-                plan = plan_run(
-                    gpus=gpus, layers=layers, heads=heads, tensor=tensor, pipeline=pipeline,
-                    data=data, recompute=way, zero=zero, **run,
-                )  # fmt: skip
+                return plan_run(gpus=gpus, layers=layers, heads=heads, recompute=way, **layout,
+                                **run)  # fmt: skip
             except BadInput as error:
                 refused = str(error)
-            else:
-                if layout not in plans or plan.step_seconds < plans[layout].step_seconds:
-                    plans[layout] = plan
-        plan = plans.get((tensor, pipeline, data))
-        return None if plan is None else plan.step_seconds
+        return None
 
-    # with or without the two tables as a layer each
+    def seconds(tensor: int, pipeline: int, data: int) -> float | None:
+        found = []
+        for zero, interleave in itertools.product(stages, parts):
+            whole = any(count % (pipeline * interleave) == 0 for count in (layers, layers + 2))
+            if whole and (pipeline > 1 or interleave == 1) and (pipeline == 1 or zero < 3):
+                found.append(
+                    least_recomputed(
+                        tensor=tensor, pipeline=pipeline, data=data, zero=zero,
+                        interleave=interleave,
+                    )
+                )  # fmt: skip
+        fitting = [plan for plan in found if plan is not None]
+        if not fitting:
+            return None
+        best = min(fitting, key=lambda plan: plan.step_seconds)
+        plans[tensor, pipeline, data] = best
+        return best.step_seconds
+
+    # with and without the two tables as a layer each
     for count in (layers, layers + 2):
         by_hand.best_layout(gpus, count, heads, seconds, MACHINE)
     if not plans:
