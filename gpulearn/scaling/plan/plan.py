@@ -163,11 +163,11 @@ class RunPlan:
     def __repr__(self) -> str:
         one = self.layout
         parts = f" in {one.interleave} parts each" if one.interleave > 1 else ""
+        where = f"{one.tensor} tensor × {one.pipeline} pipeline{parts} × {one.data} data"
         return (
-            f"{one.gpus:,} × {self.gpu.name} as {one.tensor} tensor × {one.pipeline} pipeline"
-            f"{parts} × {one.data} data: {self.step_seconds:.3g} s a step, {self.tokens_per_second:,.0f} "
-            f"tokens/s, {self.model_flops_utilisation:.1%} of peak for the model, "
-            f"{sum(self.memory_per_gpu.values()) / 1e9:.0f} GB on a GPU (modelled)"
+            f"{one.gpus:,} × {self.gpu.name} as {where}: {self.step_seconds:.3g} s a step, "
+            f"{self.tokens_per_second:,.0f} tokens/s, {self.model_flops_utilisation:.1%} of peak "
+            f"for the model, {sum(self.memory_per_gpu.values()) / 1e9:.0f} GB on a GPU (modelled)"
         )
 
 
