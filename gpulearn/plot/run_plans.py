@@ -61,7 +61,7 @@ def plan_bars(plans: Mapping[str, RunPlan]) -> Picture:
         time, memory = both
         _stack(time, {n: {PARTS[k]: v for k, v in p.parts.items()} for n, p in plans.items()}, 1)
         time.set_xlabel("time of a step, modelled (s)")
-        _stack(memory, {name: p.memory_per_gpu for name, p in plans.items()}, 1e9, len(PARTS))
+        _stack(memory, {name: p.memory_per_gpu for name, p in plans.items()}, 1e9, 6)
         sizes = sorted({plan.gpu.memory / 1e9 for plan in plans.values()})
         for most in sizes:
             memory.axvline(most, color="0.2", linestyle="--")

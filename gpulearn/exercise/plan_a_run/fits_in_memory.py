@@ -37,7 +37,8 @@ def cases() -> list[Case]:
     found = []
     for *plan, needed in PLANS:
         p, activations, micro, t, stages, d, s = plan
-        layout = f"{p:,.0f} parameters as {t} × {stages} × {d}, stage {s}, {micro} × {activations:.3g} bytes"
+        kept = f"{micro} × {activations:.3g} bytes"
+        layout = f"{p:,.0f} parameters as {t} × {stages} × {d}, stage {s}, {kept}"
         memories = {"just enough": needed, "one byte too little": needed - 1, "80 GB": 80e9}
         for said, memory in memories.items():
             args = (p, activations, micro, t, stages, d, s, memory)

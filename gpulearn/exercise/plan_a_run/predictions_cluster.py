@@ -39,7 +39,7 @@ PREDICTIONS: tuple[Prediction, ...] = (
         "GPUs",
         {
             5: "5 hold the weights alone. There are gradients and the optimiser's state too.",
-            9: "9 hold weights and gradients of 2 bytes. The optimiser's state is larger than both.",
+            9: "9 hold weights and gradients of 2 bytes. The optimiser's state is larger.",
             35: "35 would be right with gradients of 2 bytes. Here they have 4.",
         },
         came="at_least",
