@@ -13,7 +13,7 @@ from gpulearn.plot.controls import Explorer, choices, dropdown
 from gpulearn.plot.style import figure
 from gpulearn.plot.training_costs import HATCHES
 from gpulearn.require import shown
-from gpulearn.scaling.plan.plan import RunPlan
+from gpulearn.scaling.plan.plan import ClusterPlan
 from gpulearn.scaling.plan.published import Held
 from gpulearn.scaling.plan.search import best_layout
 
@@ -45,7 +45,7 @@ NETWORKS = ("10 Gbit", "100 Gbit", "200 Gbit", "400 Gbit")
 WITHIN = 0.1
 
 
-def plan_bars(plans: Mapping[str, RunPlan]) -> Picture:
+def plan_bars(plans: Mapping[str, ClusterPlan]) -> Picture:
     """Draw where the time of a step goes, and what fills a GPU's memory, a bar for each plan.
 
     Args:
@@ -55,7 +55,7 @@ def plan_bars(plans: Mapping[str, RunPlan]) -> Picture:
         BadInput: there is no plan.
     """
     require.named("plans", plans, '{"name": gl.scaling.plan_run(…), …}')
-    require.each(plans, RunPlan, "what gl.scaling.plan_run returned")
+    require.each(plans, ClusterPlan, "what gl.scaling.plan_run returned")
     said = "; ".join(_of_bar(name, plan) for name, plan in plans.items())
     with figure(9.4, 1.9 + 0.9 * len(plans), rows=2) as (made, both):
         time, memory = both
@@ -89,7 +89,7 @@ def _stack(
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize=9)
 
 
-def _of_bar(name: str, plan: RunPlan) -> str:
+def _of_bar(name: str, plan: ClusterPlan) -> str:
     shares = plan.parts["products"] / plan.step_seconds
     return (
         f"{name} {plan.step_seconds:.3g} s, {shares:.0%} of it products of matrices, and "
@@ -136,7 +136,7 @@ def _speed(error: float, unit: str) -> float:
     return 1 / (1 + error) - 1 if unit == "s" else error
 
 
-def sentence(plan: RunPlan, tokens: float) -> str:
+def sentence(plan: ClusterPlan, tokens: float) -> str:
     """What a plan comes to, and what limits it."""
     price = plan.gpu.price
     cost = "no price known"

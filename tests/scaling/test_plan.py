@@ -59,6 +59,7 @@ def test_only_one_run_tells_what_the_network_reaches(held):
         else:
             assert abs(one.left_out) < 0.16
             assert abs(one.left_out - one.error) < 0.035
+    assert sum(abs(one.left_out) <= 0.1 for one in held) == 5
 
 
 def test_rows_that_nothing_was_fitted_to_are_all_faster_than_the_plan():

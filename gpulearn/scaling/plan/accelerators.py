@@ -9,13 +9,13 @@ from gpulearn.errors import BadInput
 from gpulearn.parallel.links import NVLINK_SECONDS, PCIE_SECONDS, Link
 from gpulearn.perf.gpus import GPUS, Price
 
-__all__ = ["MACHINE", "TPU_V4", "Accelerator", "accelerator"]
+__all__ = ["MACHINE", "TPU_V4", "Processor", "accelerator"]
 
 MACHINE = 8  # GPUs of one machine: NVIDIA's DGX and HGX, from the V100 to the B200
 
 
 @dataclass(frozen=True)
-class Accelerator:
+class Processor:
     """A GPU, or what is used in its place, as a plan sees it.
 
     Attributes:
@@ -42,7 +42,7 @@ class Accelerator:
 # Google Cloud, "TPU v4": 275 teraflops, 32 GiB at 1200 GB/s, at most 192 W measured, and 1.1 PB/s
 # of all-reduce bandwidth in a pod of 4,096 chips, which are joined by links of their own. The
 # latency is not on that page: NVLink's stands here, for a link of the same kind.
-TPU_V4 = Accelerator(
+TPU_V4 = Processor(
     name="TPU v4",
     peak=275e12,
     bandwidth=1200e9,
@@ -54,7 +54,7 @@ TPU_V4 = Accelerator(
 )
 
 
-def accelerator(gpu: str, precision: str = "bfloat16") -> Accelerator:
+def accelerator(gpu: str, precision: str = "bfloat16") -> Processor:
     """A GPU of `gpulearn.perf.gpus.GPUS`, or "TPU v4", for one arithmetic.
 
     Where a GPU has no NVLink, its neighbours are behind PCI Express.
@@ -80,6 +80,6 @@ def accelerator(gpu: str, precision: str = "bfloat16") -> Accelerator:
         link = Link(NVLINK_SECONDS, spec.nvlink, f"NVLink of the {gpu}")
     else:
         link = Link(PCIE_SECONDS, spec.link, f"PCI Express of the {gpu}")
-    return Accelerator(
+    return Processor(
         gpu, spec.peak[precision], spec.bandwidth, spec.memory, spec.power, spec.price, link
     )

@@ -63,7 +63,7 @@ def memory_per_gpu(work: Workload, layout: Layout) -> dict[str, float]:
     layers, _ = layout.stage_layers(work)
     if layout.zero >= 3 and layout.data > 1:
         weights += 2 * work.weight_bytes * own / layers
-    flying = min(layout.pipeline, layout.micro_batches(work))
+    flying: float = min(layout.pipeline, layout.micro_batches(work))
     if layout.interleave > 1:
         flying *= 1 + (layout.pipeline - 1) / (layout.pipeline * layout.interleave)
     all_of_layer = kept_bytes(work, layout, scores=not work.fused_attention)

@@ -10,13 +10,13 @@ from gpulearn.errors import BadInput
 from gpulearn.nn.transformer_costs import DecoderShape
 from gpulearn.parallel.links import Link, as_link
 from gpulearn.perf.gpus import BYTES
-from gpulearn.scaling.plan.accelerators import Accelerator, accelerator
+from gpulearn.scaling.plan.accelerators import Processor, accelerator
 from gpulearn.scaling.plan.by_hand import model_flops, run_cost
 from gpulearn.scaling.plan.layout import Layout, Workload
 from gpulearn.scaling.plan.memory import memory_per_gpu
 from gpulearn.scaling.plan.step import CALIBRATED, Calibration, step_parts
 
-__all__ = ["RunPlan", "plan_run"]
+__all__ = ["ClusterPlan", "plan_run"]
 
 COMMUNICATION = ("tensor", "pipeline", "data")
 LIMITS = {
@@ -31,7 +31,7 @@ LIMITS = {
 
 
 @dataclass(frozen=True)
-class RunPlan:
+class ClusterPlan:
     """A run as the model foresees it; all of its times are modelled.
 
     Attributes:
@@ -45,7 +45,7 @@ class RunPlan:
 
     work: Workload
     layout: Layout
-    gpu: Accelerator
+    gpu: Processor
     network: Link
     parts: Mapping[str, float]
     memory_per_gpu: Mapping[str, float]
@@ -195,7 +195,7 @@ def plan_run(
     fused_attention: bool = False,
     parallel_blocks: bool = False,
     calibration: Calibration = CALIBRATED,
-) -> RunPlan:
+) -> ClusterPlan:
     """Plan the training of a decoder on many GPUs: the time of a step, memory, what limits it.
 
     Products of matrices by one curve (`product_rate`), passes over activations by the memory's
@@ -261,4 +261,4 @@ def plan_run(
             f"among more GPUs, or recompute."
         )
     parts = step_parts(work, layout, chosen, network, calibration)
-    return RunPlan(work, layout, chosen, network, parts, memory)
+    return ClusterPlan(work, layout, chosen, network, parts, memory)

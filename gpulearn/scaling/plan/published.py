@@ -11,7 +11,7 @@ import numpy as np
 
 from gpulearn.parallel.links import Link
 from gpulearn.scaling.plan.accelerators import TPU_V4
-from gpulearn.scaling.plan.plan import RunPlan, plan_run
+from gpulearn.scaling.plan.plan import ClusterPlan, plan_run
 from gpulearn.scaling.plan.step import CALIBRATED, Calibration
 
 __all__ = ["CALIBRATION", "OTHERS", "Held", "PublishedRun", "fit", "hold_against"]
@@ -40,7 +40,7 @@ class PublishedRun:
     reported: float
     assumed: str = ""
 
-    def planned(self, calibration: Calibration = CALIBRATED) -> RunPlan:
+    def planned(self, calibration: Calibration = CALIBRATED) -> ClusterPlan:
         """The plan of this run."""
         return plan_run(**self.plan, calibration=calibration)
 

@@ -9,12 +9,12 @@ from gpulearn.errors import BadInput
 from gpulearn.scaling.plan import by_hand
 from gpulearn.scaling.plan.accelerators import MACHINE
 from gpulearn.scaling.plan.layout import RECOMPUTE
-from gpulearn.scaling.plan.plan import RunPlan, plan_run
+from gpulearn.scaling.plan.plan import ClusterPlan, plan_run
 
 __all__ = ["best_layout"]
 
 
-def best_layout(*, gpus: int, layers: int, heads: int, **run: Any) -> RunPlan:
+def best_layout(*, gpus: int, layers: int, heads: int, **run: Any) -> ClusterPlan:
     """The plan with the shortest step, over all layouts of tensor, pipeline and data.
 
     Where they are not given, ZeRO's stage is 1 or 3, stages have 1, 2 or 4 parts, and as little
@@ -34,12 +34,12 @@ def best_layout(*, gpus: int, layers: int, heads: int, **run: Any) -> RunPlan:
     8 × A100 80GB as 1 tensor × 1 pipeline × 8 data: ...
     """
     refused = "none divides layers, heads and batch"
-    plans: dict[tuple[int, int, int], RunPlan] = {}
+    plans: dict[tuple[int, int, int], ClusterPlan] = {}
     ways = [run.pop("recompute")] if "recompute" in run else [*RECOMPUTE]
     stages = [run.pop("zero")] if "zero" in run else [1, 3]
     parts = [run.pop("interleave")] if "interleave" in run else [1, 2, 4]
 
-    def least_recomputed(**layout: Any) -> RunPlan | None:
+    def least_recomputed(**layout: Any) -> ClusterPlan | None:
         nonlocal refused
         for way in ways:
             try:

@@ -8,7 +8,7 @@ from gpulearn.parallel.costs import all_reduce_seconds
 from gpulearn.parallel.links import Link
 from gpulearn.parallel.pipeline.clock import bubble_fraction
 from gpulearn.parallel.sharded.memory import zero_bytes_per_rank
-from gpulearn.scaling.plan.accelerators import Accelerator
+from gpulearn.scaling.plan.accelerators import Processor
 from gpulearn.scaling.plan.layout import Layout, Workload
 from gpulearn.scaling.plan.memory import kept_bytes
 
@@ -35,7 +35,7 @@ CALIBRATED = Calibration(product=0.654, link=0.644)
 
 
 def product_rate(
-    tokens: int, hidden: int, tensor: int, gpu: Accelerator, weight_bytes: int = 2,
+    tokens: int, hidden: int, tensor: int, gpu: Processor, weight_bytes: int = 2,
     calibration: Calibration = CALIBRATED,
 ) -> float:  # fmt: skip
     """Operations per second of a layer's products, by their size.
@@ -64,7 +64,7 @@ def reached(link: Link, calibration: Calibration) -> Link:
 
 
 def step_parts(
-    work: Workload, layout: Layout, gpu: Accelerator, network: Link,
+    work: Workload, layout: Layout, gpu: Processor, network: Link,
     calibration: Calibration = CALIBRATED,
 ) -> dict[str, float]:  # fmt: skip
     """Seconds of one step, by parts that add up.
@@ -140,7 +140,7 @@ def data_seconds(work: Workload, layout: Layout, link: Link) -> tuple[float, flo
     return m * gather, m * (gather + scatter)
 
 
-def optimiser_seconds(work: Workload, layout: Layout, gpu: Accelerator) -> float:
+def optimiser_seconds(work: Workload, layout: Layout, gpu: Processor) -> float:
     """Seconds to read gradients and to read and write state and weights once."""
     own = work.parameters / (layout.tensor * layout.pipeline)
     cut = layout.data if layout.zero else 1
