@@ -145,6 +145,18 @@ def test_recomputation_takes_time_and_not_memory():
     assert full.work.recomputed == 1
 
 
+def test_the_first_stage_keeps_as_many_micro_batches_as_there_are_stages():
+    kept = [
+        plan_run(**SMALL, gpus=4, pipeline=p, data=4 // p).memory_per_gpu["activations"]
+        for p in (1, 2, 4)
+    ]
+    assert kept[0] == kept[1] == kept[2]  # a p-th of the layers, p micro-batches
+    few = plan_run(**{**SMALL, "batch": 2}, gpus=4, pipeline=4).memory_per_gpu["activations"]
+    assert few == kept[0] / 2
+    parts = plan_run(**SMALL, gpus=4, pipeline=4, interleave=2).memory_per_gpu["activations"]
+    assert parts == pytest.approx(kept[0] * (1 + 3 / 8))
+
+
 def test_layers_and_two_tables_may_share_the_stages():
     run = {**SMALL, "layers": 22, "gpus": 12, "pipeline": 12}
     plan = plan_run(**run)  # 22 + 2 are 12 stages of two
