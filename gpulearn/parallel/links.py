@@ -93,13 +93,14 @@ LINKS = {
         ),
         _preset("10 Gbit", NETWORK_SECONDS, 10e9 / 8, "IEEE 802.3ae: 10 Gbit/s"),
         _preset("100 Gbit", NETWORK_SECONDS, 100e9 / 8, "IEEE 802.3ba: 100 Gbit/s"),
+        _preset("200 Gbit", NETWORK_SECONDS, 200e9 / 8, "InfiniBand HDR: 200 Gbit/s for a card"),
         _preset("400 Gbit", NETWORK_SECONDS, 400e9 / 8, "IEEE 802.3bs: 400 Gbit/s"),
     )
 }  # fmt: skip
 
 
 def link(name: str) -> Link:
-    """A link by its name: PCIe 4 or 5, NVLink 3 or 4, a network of 10, 100 or 400 Gbit/s.
+    """A link by its name: PCIe 4 or 5, NVLink 3 or 4, a network of 10 to 400 Gbit/s.
 
     Raises:
         BadInput: the name is not known.

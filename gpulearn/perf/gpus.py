@@ -114,6 +114,7 @@ class GpuSpec:
         tensor: operations per second of the tensor cores, by arithmetic; empty if unknown.
         bandwidth: bytes per second from and to its memory.
         link: bytes per second to the host, one direction.
+        nvlink: bytes per second to the other GPUs of its machine, one direction; 0 without NVLink.
         memory: bytes.
         power: watts at most, by its design.
         source: where these numbers are from.
@@ -129,6 +130,7 @@ class GpuSpec:
     tensor: Mapping[str, float] = field(default_factory=dict)
     bandwidth: float = 0.0
     link: float = 0.0
+    nvlink: float = 0.0
     memory: float = 0.0
     power: float = 0.0
     source: str = ""
@@ -253,6 +255,7 @@ _SPECS = (
         tensor={"float16": 125e12},
         bandwidth=900e9,
         link=PCIE3,
+        nvlink=150e9,
         memory=16e9,
         power=300,
         source="NVIDIA V100 data sheet (2018), SXM2, 16 GB",
@@ -267,6 +270,7 @@ _SPECS = (
         tensor={"float64": 19.5e12, **_halves(312e12, tf32=156e12)},
         bandwidth=1555e9,
         link=PCIE4,
+        nvlink=300e9,
         memory=40e9,
         power=400,
         source="NVIDIA A100 data sheet (2020), SXM4",
@@ -281,6 +285,7 @@ _SPECS = (
         tensor={"float64": 19.5e12, **_halves(312e12, tf32=156e12)},
         bandwidth=2039e9,
         link=PCIE4,
+        nvlink=300e9,
         memory=80e9,
         power=400,
         source="NVIDIA A100 data sheet (2021), SXM4",
@@ -296,6 +301,7 @@ _SPECS = (
         tensor=HOPPER_TENSOR,
         bandwidth=3.35e12,
         link=PCIE5,
+        nvlink=450e9,
         memory=80e9,
         power=700,
         source="NVIDIA H100 data sheet (2023), SXM5",
@@ -311,6 +317,7 @@ _SPECS = (
         tensor=HOPPER_TENSOR,
         bandwidth=4.8e12,
         link=PCIE5,
+        nvlink=450e9,
         memory=141e9,
         power=700,
         source="NVIDIA H200 data sheet (2024), SXM5",
@@ -326,6 +333,7 @@ _SPECS = (
         tensor={"float64": 37e12, **_halves(2250e12, tf32=1125e12)},
         bandwidth=7.7e12,
         link=PCIE5,
+        nvlink=900e9,
         memory=180e9,
         power=1000,
         source="NVIDIA HGX B200 data sheet (2026), one of eight",

@@ -38,6 +38,9 @@ from .rooflines import compare_points as compare_points
 from .rooflines import compare_roofs as compare_roofs
 from .rooflines import roofline as roofline
 from .rooflines import roofline_explorer as roofline_explorer
+from .run_plans import plan_bars as plan_bars
+from .run_plans import plan_explorer as plan_explorer
+from .run_plans import published_runs as published_runs
 from .scaling_studies import batch_sizes as batch_sizes
 from .scaling_studies import compression as compression
 from .scaling_studies import compression_table as compression_table

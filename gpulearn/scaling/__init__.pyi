@@ -8,3 +8,5 @@ from .measured import measure_scaling as measure_scaling
 from .modelled import data_parallel_seconds as data_parallel_seconds
 from .modelled import how_many_gpus as how_many_gpus
 from .modelled import modelled_scaling as modelled_scaling
+from .plan.plan import plan_run as plan_run
+from .plan.search import best_layout as best_layout

@@ -14,7 +14,8 @@ SIZES = [2**n for n in range(10, 27, 4)]
 
 def test_presets_are_in_order_and_say_their_source():
     assert set(LINKS) == {
-        "PCIe 4", "PCIe 5", "NVLink 3", "NVLink 4", "10 Gbit", "100 Gbit", "400 Gbit",
+        "PCIe 4", "PCIe 5", "NVLink 3", "NVLink 4", "10 Gbit", "100 Gbit", "200 Gbit",
+        "400 Gbit",
     }  # fmt: skip
     for name, one in LINKS.items():
         assert gl.parallel.link(name) is one
@@ -22,7 +23,8 @@ def test_presets_are_in_order_and_say_their_source():
         assert "latency: NCCL" in one.source
         assert one.seconds(0) == one.latency > 0
         assert one.seconds(1e9) == pytest.approx(one.alpha + 1e9 * one.beta)
-    order = ["10 Gbit", "100 Gbit", "PCIe 4", "400 Gbit", "PCIe 5", "NVLink 3", "NVLink 4"]
+    order = ["10 Gbit", "100 Gbit", "200 Gbit", "PCIe 4", "400 Gbit", "PCIe 5", "NVLink 3"]
+    order.append("NVLink 4")
     assert sorted(LINKS, key=lambda name: LINKS[name].bandwidth) == order
     assert LINKS["PCIe 4"].bandwidth == pytest.approx(31.5e9, rel=0.001)
 

@@ -4,4 +4,8 @@ NOTEBOOK = "23_plan_a_run"
 EXERCISES = (
     "cheapest_gpu_that_fits",
     "cheapest_plan",
+    "model_flops",
+    "fits_in_memory",
+    "best_layout",
+    "run_cost",
 )

@@ -1,5 +1,6 @@
 """What notebook 23 asks beforehand on choosing and renting GPUs."""
 
+from gpulearn.exercise.plan_a_run import predictions_cluster
 from gpulearn.exercise.prediction import Choices, Number, below
 
 PREDICTIONS = (
@@ -119,4 +120,5 @@ PREDICTIONS = (
         },
         came="lanes[0]",
     ),
+    *predictions_cluster.PREDICTIONS,
 )
