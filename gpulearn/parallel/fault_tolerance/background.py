@@ -23,6 +23,7 @@ def snapshot(state: Any) -> Any:
     Args:
         state: tensors, numbers, text, and lists, tuples and dictionaries of them.
 
+    >>> import torch
     >>> weights = torch.ones(2)
     >>> copied = snapshot({"weights": weights, "step": 3})
     >>> weights += 1
@@ -51,6 +52,7 @@ class AsyncCheckpointer:
         write: what writes a state to the path.
 
     >>> import tempfile
+    >>> import torch
     >>> from gpulearn.train.checkpointing import load_checkpoint
     >>> file = Path(tempfile.mkdtemp()) / "run.pt"
     >>> weights = torch.zeros(3)

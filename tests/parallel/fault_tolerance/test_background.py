@@ -103,7 +103,8 @@ def test_a_snapshot_shares_no_memory():
     weights = torch.arange(6.0, requires_grad=True).view(2, 3).T
     state = {"a": [weights, (1, "x")], "b": {"c": weights[0]}}
     copied = snapshot(state)
-    assert torch.equal(copied["a"][0], weights) and copied["a"][1] == (1, "x")
+    assert torch.equal(copied["a"][0], weights)
+    assert copied["a"][1] == (1, "x")
     mine = {t.untyped_storage().data_ptr() for t in (copied["a"][0], copied["b"]["c"])}
     assert weights.untyped_storage().data_ptr() not in mine
     assert not copied["a"][0].requires_grad
