@@ -13,7 +13,8 @@ from gpulearn import require
 from gpulearn.device import selection
 from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.launch.failures import Interrupted, error_of
-from gpulearn.parallel.launch.group import Group, meeting_place
+from gpulearn.parallel.launch.forkserver import meeting_place
+from gpulearn.parallel.launch.group import Group
 from gpulearn.parallel.launch.messages import (
     Failure,
     Job,
