@@ -62,7 +62,16 @@ def cases() -> list[Case]:
         works[label] = change(*table(4, 20, slow, 13))
     compute, wait = table(4, 20, {0: 1.5}, 14)
     works["4 ranks, a network that is slow for all"] = (compute, wait + 0.4)
-    return [Case(label, pair) for label, pair in works.items()]
+    works["5 ranks, one is quicker"] = table(5, 20, {2: 0.8}, 15)
+    compute, wait = table(4, 20, {3: 1.5}, 16)
+    compute[::5, 3] = SLEEP / 2
+    works["4 ranks, one is slow, and quick in each fifth step"] = (compute, wait)
+    usual = [Case(label, pair) for label, pair in works.items()]
+    twice = [("one computes 1.5 times as long", 1.5), ("one computes 2.5 times as long", 2.5)]
+    return usual + [
+        Case(f"4 ranks, {said}, times=2", (*table(4, 20, {1: factor}, 17), 2.0))
+        for said, factor in twice
+    ]
 
 
 def _slow_start(compute: Any, wait: Any) -> tuple[Any, Any]:
@@ -82,8 +91,8 @@ def _long_batches(compute: Any, wait: Any) -> tuple[Any, Any]:
 
 def run(answer: Answer, case: Case) -> Any:
     """Call an answer with tables of its own."""
-    compute, wait = case.args
-    return answer(compute.copy(), wait.copy())
+    compute, wait, *times = case.args
+    return answer(compute.copy(), wait.copy(), *times)
 
 
 def difference(got: Any, wanted: Any) -> str | None:
@@ -178,6 +187,10 @@ answers.edit(
     {USUAL: "usual = np.sum(seconds == seconds.max(axis=1, keepdims=True), axis=0)"},
     "it counts how often each rank was the last. Among equal ranks somebody is last each time, "
     "by a hair: ask by how much.",
+)
+answers.edit(
+    {RETURN: "return slowest if usual[slowest] > 1.2 * others else None"},
+    "`times` is an argument: 1.2 is only what it is if nobody says otherwise.",
 )
 answers.variant({"int(np.argmax(usual))": "np.argmax(usual)"})
 answers.variant({SLOWEST: "slowest = max(range(len(usual)), key=lambda rank: usual[rank])"})

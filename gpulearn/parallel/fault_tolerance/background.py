@@ -17,11 +17,13 @@ from gpulearn.train.checkpointing import save_checkpoint
 __all__ = ["AsyncCheckpointer", "snapshot"]
 
 
-def snapshot(state: Any) -> Any:
+def snapshot(state: Any, into: Any = None) -> Any:
     """A copy of a state in the host's memory, which later steps cannot change.
 
     Args:
         state: tensors, numbers, text, and lists, tuples and dictionaries of them.
+        into: an older copy that is needed no more; its memory is used again where it fits. To get
+            new memory from the system takes longer than to copy.
 
     >>> import torch
     >>> weights = torch.ones(2)
@@ -31,11 +33,18 @@ def snapshot(state: Any) -> Any:
     {'weights': tensor([1., 1.]), 'step': 3}
     """
     if isinstance(state, Tensor):
-        return state.detach().to("cpu", copy=True)
+        fits = isinstance(into, Tensor) and (into.shape, into.dtype) == (state.shape, state.dtype)
+        return into.copy_(state.detach()) if fits else state.detach().to("cpu", copy=True)
     if isinstance(state, dict):
-        return {name: snapshot(value) for name, value in state.items()}
+        old = into if isinstance(into, dict) else {}
+        return {name: snapshot(value, old.get(name)) for name, value in state.items()}
     if isinstance(state, list | tuple):
-        return type(state)(snapshot(value) for value in state)
+        older = into if isinstance(into, list | tuple) and len(into) == len(state) else state
+        copies = [
+            snapshot(value, None if older is state else one)
+            for value, one in zip(state, older, strict=True)
+        ]
+        return copies if isinstance(state, list) else tuple(copies)
     return state
 
 
@@ -73,6 +82,7 @@ class AsyncCheckpointer:
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
         self._closed = False
+        self._copied: dict[str, Any] | None = None
 
     def save(self, state: dict[str, Any]) -> None:
         """Copy the state and let the thread write it, once the save before is done.
@@ -84,8 +94,8 @@ class AsyncCheckpointer:
         if self._closed:
             raise BadInput(f"{shown(self.path.name)} is closed: save before `close`.")
         self.wait()
-        copied = snapshot(state)
-        self._thread = threading.Thread(target=self._run, args=(copied,), daemon=True)
+        self._copied = snapshot(state, into=self._copied)
+        self._thread = threading.Thread(target=self._run, args=(self._copied,), daemon=True)
         self._thread.start()
 
     def wait(self) -> None:
