@@ -62,6 +62,11 @@ def cases() -> list[Case]:
         works[label] = change(*table(4, 20, slow, 13))
     compute, wait = table(4, 20, {0: 1.5}, 14)
     works["4 ranks, a network that is slow for all"] = (compute, wait + 0.4)
+    compute, wait = table(4, 20, {1: 1.5}, 18)
+    works["4 ranks, steps of 10 seconds"] = (100 * compute, 100 * wait)
+    compute, wait = table(4, 20, {}, 19)
+    compute[7, 2] *= 3
+    works["4 ranks, one short hiccup"] = (compute, wait)
     works["5 ranks, one is quicker"] = table(5, 20, {2: 0.8}, 15)
     compute, wait = table(4, 20, {3: 1.5}, 16)
     compute[::5, 3] = SLEEP / 2

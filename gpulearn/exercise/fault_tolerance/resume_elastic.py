@@ -32,7 +32,7 @@ TOLERANCE = 1e-9  # relative; all is in float64
 MOST_CALLS = 60  # of `step`, by one rank in one start
 
 
-class Killed(BaseException):
+class SimulatedDeath(BaseException):
     """Ends a simulated rank where a real one would be killed."""
 
 
@@ -105,7 +105,7 @@ class TrialRun(ElasticRun):
     def die(self) -> None:
         """End this rank, and with it the others."""
         self._disk.killed = True
-        raise Killed
+        raise SimulatedDeath
 
     def save(self, state: dict[str, Any]) -> None:
         """As to a file, and read as from one."""

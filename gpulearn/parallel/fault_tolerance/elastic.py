@@ -44,7 +44,7 @@ class ElasticRun:
 
     def __init__(self, path: str | Path, kills: Sequence[tuple[int, int]] = ()) -> None:
         start = torch.Generator().manual_seed(1)
-        self.model = nn.Linear(FEATURES, 1).double()
+        self.model: Any = nn.Linear(FEATURES, 1).double()
         for weights in self.model.parameters():
             weights.data.copy_(torch.randn(weights.shape, generator=start, dtype=torch.float64))
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.05)
