@@ -126,7 +126,7 @@ def resume_elastic(run: ElasticRun, steps: int) -> list[float]:
     True
     """
     order, at = torch.randperm(run.count, generator=run.draws), 0
-    losses: list[float] = []
+    losses = []
     saved = run.load()
     if saved is not None:
         run.model.load_state_dict(saved["model"])
