@@ -145,11 +145,14 @@ class RankError(GpulearnError, RuntimeError):
         rank: the first that did.
         traceback: what Python said there, in full, with the causes; empty if it raised nothing.
         messages: in a deadlock of simulated ranks, how many messages had gone before.
+        late: where ranks waited in vain, the rank that did not come to their collective, its number
+            among the function's collectives, and the call, as far as the flight record tells.
     """
 
     rank: int = -1
     traceback: str = ""
     messages: int = 0
+    late: Any = None
 
 
 class NotSolvedYet(GpulearnError):  # noqa: N818 - a learner's word

@@ -35,6 +35,15 @@ from .data_parallel import BucketedDataParallel as BucketedDataParallel
 from .data_parallel import NaiveDataParallel as NaiveDataParallel
 from .data_parallel import OverlappingDataParallel as OverlappingDataParallel
 from .data_parallel import send_when_full as send_when_full
+from .fault_tolerance.background import AsyncCheckpointer as AsyncCheckpointer
+from .fault_tolerance.crashes_in_saves import crash_while_saving as crash_while_saving
+from .fault_tolerance.elastic import ElasticRun as ElasticRun
+from .fault_tolerance.elastic import resume_elastic as resume_elastic
+from .fault_tolerance.manifests import last_complete as last_complete
+from .fault_tolerance.manifests import load_parts as load_parts
+from .fault_tolerance.manifests import save_parts as save_parts
+from .fault_tolerance.manifests import writing as writing
+from .fault_tolerance.stragglers import find_the_straggler as find_the_straggler
 from .links import Link as Link
 from .links import link as link
 from .pipeline.clock import bubble_fraction as bubble_fraction

@@ -100,10 +100,26 @@ def model_parallel(executed: NotebookNode) -> None:
     assert kept[0] == kept[1]
 
 
+def fault_tolerance(executed: NotebookNode) -> None:
+    """Runs go on to the bit, no save is mixed up, and whoever is late or slow is named."""
+    for begins, states in {
+        "both = ": "model and optimizer saved: losses off by 0",
+        "undisturbed = ": "10 restarts, equal to the bit: True",
+        "crashes = ": "goes on: True",
+        "print(hung)": "late: rank 1, collective 5, all_reduce",
+        "compute, wait = ": "rank 2",
+        'rows = {\n    "a rank dies': "0 mixed up",
+    }.items():
+        assert states in said(executed, begins)
+    (missed,) = (c for c in executed.cells if "left_out.late.rank" in c.source)
+    assert "late: rank 1, collective 2" in said(executed, missed.source)
+
+
 LOOKS: dict[str, Callable[[NotebookNode], None]] = {
     "16_data_parallel": data_parallel,
     "17_scaling_out": scaling_out,
     "18_parameter_server": parameter_server,
     "20_sharded_training": sharded_training,
     "19_model_parallel": model_parallel,
+    "21_fault_tolerance": fault_tolerance,
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gpulearn import require
 from gpulearn.errors import RankError, in_lines
-from gpulearn.parallel.launch.flight_recorder import differing
+from gpulearn.parallel.launch.flight_recorder import Late, differing, late
 from gpulearn.parallel.launch.messages import STUCK, Call, Failure, Result, TraceFrame
 
 __all__ = [
@@ -147,9 +147,23 @@ def error_of(outcomes: Sequence[Result | Failure]) -> RankError | None:
     for rank, other in failed:
         if rank != first:
             lines.append(f"rank {rank} then {_echo(other, cause)}")
+    # one that raised, or was killed, is the cause itself: nobody is late
+    behind = late([one.calls for one in outcomes]) if _order(cause) == 1 or _lost(cause) else None
+    if behind is not None:
+        lines.append(_behind(behind))
     error = RankError("\n".join(lines))
-    error.rank, error.traceback = first, cause.traceback
+    error.rank, error.traceback, error.late = first, cause.traceback, behind
     return error
+
+
+def _behind(found: Late) -> str:
+    """Who did not come to which collective, in one line."""
+    own = own_frames(found.call.frames)
+    where = f" in {location(own[-1])}" if own else ""
+    return (
+        f"rank {found.rank} did not come to collective {found.number}, {found.call}{where}: "
+        f"{_ranks(found.waiting)} did."
+    )
 
 
 def _of_calls(count: int, rank: int, call: Call, other: int, usual: Call) -> RankError:
@@ -199,9 +213,12 @@ def _lost(failure: Failure) -> bool:
 
 def _left_waiting(ended: Sequence[int]) -> str:
     """For a rank that still waited for others that had done all they had to."""
-    names = ", ".join(map(str, ended[:MOST_NAMED])) + (", …" if len(ended) > MOST_NAMED else "")
-    ranks = f"rank{'s' if len(ended) > 1 else ''} {names}"
-    return f"waited in vain: {ranks} had ended. Every rank must take part."
+    return f"waited in vain: {_ranks(ended)} had ended. Every rank must take part."
+
+
+def _ranks(some: Sequence[int]) -> str:
+    names = ", ".join(map(str, some[:MOST_NAMED])) + (", …" if len(some) > MOST_NAMED else "")
+    return f"rank{'s' if len(some) > 1 else ''} {names}"
 
 
 def _echo(failure: Failure, cause: Failure) -> str:

@@ -12,13 +12,14 @@ import operator
 import pickle
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 import torch
 
 from gpulearn.parallel.launch.messages import RANK, Call, Calls, TraceFrame
 
-__all__ = ["differing", "recorded"]
+__all__ = ["Late", "differing", "late", "recorded"]
 
 # in which of its tensors a collective is the same on every rank
 SAME = {
@@ -84,3 +85,65 @@ def differing(ranks: Sequence[Calls]) -> tuple[int, Call, int, Call] | None:
             other = next(rank for rank, call in here.items() if call[:2] == usual)
             return one, here[one], other, here[other]
     return None
+
+
+class Late(NamedTuple):
+    """A rank that others wait for, and the collective to which it did not come.
+
+    Attributes:
+        rank: its number.
+        number: which of the function's collectives it is, from 1.
+        call: what the others called.
+        waiting: the ranks that have called more than it has.
+    """
+
+    rank: int
+    number: int
+    call: Call
+    waiting: tuple[int, ...]
+
+
+def late(ranks: Sequence[Calls]) -> Late | None:
+    """The rank that has called the fewest collectives, and which one it left out; None if none.
+
+    A rank that hangs, or has ended, has left out what comes after its last call. One that has
+    left out a collective and gone on is given away by the lines from which it calls: they are
+    those of the others again if the calls that it left out are taken from theirs. Where this fits
+    in several places, as in a loop, the last is named.
+
+    Args:
+        ranks: what each rank has noted; of a rank of which nothing is known, nothing is said.
+
+    >>> from gpulearn.parallel.launch.messages import Call
+    >>> calls = {("0", n): Call("all_reduce", "2 float32", ()) for n in range(1, 5)}
+    >>> fewer = {("0", n): Call("all_reduce", "2 float32", ()) for n in range(1, 4)}
+    >>> found = late([calls, fewer, calls])
+    >>> found.rank, found.number, found.waiting
+    (1, 3, (0, 2))
+    """
+    known = {rank: max(n for _, n in calls) for rank, calls in enumerate(ranks) if calls}
+    if not known or min(known.values()) == max(known.values()):
+        return None
+    slowest, most = min(known, key=lambda r: known[r]), max(known.values())
+    other = next(rank for rank, count in known.items() if count == most)
+    mine, theirs = (_in_order(ranks[rank]) for rank in (slowest, other))
+    first = max(min(mine), min(theirs))  # a long record has lost its first calls
+    out = most - known[slowest]
+    before = [mine[n][:2] == theirs[n][:2] and _site(mine[n]) == _site(theirs[n])
+              for n in range(first, known[slowest] + 1)]  # fmt: skip
+    after = [_site(mine[n]) == _site(theirs[n + out]) for n in range(first, known[slowest] + 1)]
+    fits = [0, *accumulate(before)]
+    rest = [0, *accumulate(reversed(after))][::-1]
+    place = max(range(len(fits)), key=lambda n: (fits[n] + rest[n], n))
+    waiting = tuple(rank for rank, count in known.items() if count > known[slowest])
+    # the first of all is the launcher's own
+    return Late(slowest, first + place - 1, theirs[first + place], waiting)
+
+
+def _in_order(calls: Calls) -> dict[int, Call]:
+    return {number: call for (_, number), call in calls.items()}
+
+
+def _site(call: Call) -> tuple[tuple[str, int], ...]:
+    """The lines from which it was called."""
+    return tuple((frame.file, frame.line) for frame in call.frames)

@@ -6,140 +6,24 @@ A rank is copied from a server that has torch loaded, or starts afresh.
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import pickle
 import re
 import selectors
 import signal
 import sys
-import tempfile
-import threading
 import time
-import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 from gpulearn.parallel.launch import rank
 from gpulearn.parallel.launch.failures import LOG, too_much
-from gpulearn.parallel.launch.messages import STUCK, Failure, Job, Result, TraceFrame
+from gpulearn.parallel.launch.forkserver import context, start_server, surroundings
+from gpulearn.parallel.launch.messages import STUCK, Calls, Failure, Job, Result, TraceFrame
 from gpulearn.parallel.launch.streams import RankLines
 
-__all__ = ["Group", "context", "meeting_place", "surroundings"]
-
-# _dynamo: the first optimizer of a process imports it, which takes a second and 120 MB
-PRELOADED = [
-    "torch",
-    "torch.distributed",
-    "torch._dynamo",
-    "cloudpickle",
-    "gpulearn.parallel.launch.rank",
-]
-# a socket's path may have 103 bytes, and the server's has 32 behind the folder
-MOST_BYTES = 71
-# two threads that launch at once would each take the other's stand-in for the main module
-_one_at_a_time = threading.Lock()
-_launcher = os.getpid()
-_folder: str | None = None  # the server's
-
-
-def context() -> Any:
-    """The way in which `multiprocessing` starts ranks.
-
-    A copy of this process ("fork") would inherit locks of threads that it does not have: torch
-    hangs in it after any OpenMP work. A server that has loaded torch and done nothing is copied
-    in a few milliseconds. Where there is none, each rank loads torch itself ("spawn").
-
-    Windows has no server either, but its pipes cannot be waited for as here, and it has no
-    signals: nothing of this was tried there, so `launch` refuses and names WSL.
-    """
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    _forget_anothers_server()
-    multiprocessing.set_forkserver_preload(PRELOADED)
-    return multiprocessing.get_context("forkserver")
-
-
-def _forget_anothers_server() -> None:
-    """In a copy of the process that launched before: the server is that one's child, not ours."""
-    global _launcher, _folder
-    if os.getpid() == _launcher:
-        return
-    from multiprocessing import forkserver
-
-    _launcher, _folder = os.getpid(), None
-    known: Any = forkserver._forkserver
-    if getattr(known, "_forkserver_alive_fd", None) is not None:
-        os.close(known._forkserver_alive_fd)  # or that server would outlive its own process
-    known.__init__()
-
-
-@contextlib.contextmanager
-def surroundings() -> Iterator[None]:
-    """What must hold while a process is started.
-
-    The notebook's main module is hidden, since a rank would import it, which takes time and runs
-    it; and the server's socket lies in a folder with a short name.
-    """
-    with _one_at_a_time:
-        main, folder = sys.modules["__main__"], tempfile.tempdir
-        sys.modules["__main__"] = types.ModuleType("__main__")
-        if len(os.fsencode(tempfile.gettempdir())) > MOST_BYTES:
-            usable = [f for f in ("/tmp", "/var/tmp") if os.access(f, os.W_OK | os.X_OK)]
-            tempfile.tempdir = usable[0] if usable else folder
-        try:
-            yield
-        finally:
-            sys.modules["__main__"], tempfile.tempdir = main, folder
-
-
-@contextlib.contextmanager
-def meeting_place() -> Iterator[Path]:
-    """A folder for the files of one launch; what is left in it goes when the server goes.
-
-    The server is started here if there is none. It outlives an interrupt, and a launcher that is
-    killed: then it takes its own folder away, with all that lies in it.
-    """
-    chosen = context()
-    folder = _start_server() if chosen.get_start_method() == "forkserver" else None
-    with tempfile.TemporaryDirectory(prefix="gpulearn-", dir=folder) as inner:
-        yield Path(inner)
-
-
-def _start_server() -> str:
-    """See that the server runs; the folder in which its socket lies.
-
-    An interrupt while it loads torch would end it, so it is born with interrupts blocked.
-    """
-    global _folder
-    from multiprocessing import forkserver, process, resource_tracker
-
-    known: Any = forkserver._forkserver
-    here: Any = process.current_process()
-    with surroundings():
-        if known._forkserver_pid is None or _folder is None or not Path(_folder).is_dir():
-            _say_starting()
-            _folder = tempfile.mkdtemp(prefix="gpulearn-")
-        before = here._config.get("tempdir")
-        resource_tracker.ensure_running()  # it would unblock what is blocked here
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        os.environ[rank.FOLDER] = here._config["tempdir"] = _folder
-        try:
-            forkserver.ensure_running()
-        finally:
-            os.environ.pop(rank.FOLDER, None)
-            here._config["tempdir"] = before
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-    return _folder
-
-
-def _say_starting() -> None:
-    """Tell a notebook why its first launch takes long."""
-    ipython = sys.modules.get("IPython")
-    if ipython and ipython.get_ipython():
-        print("Starting: PyTorch is loaded once more, for all ranks.")
+__all__ = ["Group"]
 
 
 def _need_files(number: int, duplicated: int) -> None:
@@ -170,9 +54,10 @@ class _Member:
         self.rank = job.rank
         self.answer = bytearray()
         self.stack = bytearray()
+        self.calls = bytearray()
         self.errors = b""
         self.outcome: Result | Failure | None = None
-        ends = [chosen.Pipe(duplex=False) for _ in range(4)]
+        ends = [chosen.Pipe(duplex=False) for _ in range(5)]
         life, self.life = chosen.Pipe(duplex=False)
         self.pipes: list[Connection] = [reader for reader, _ in ends]
         writers = [writer for _, writer in ends]
@@ -197,16 +82,16 @@ class _Member:
                     if seconds is None:
                         raise
             time.sleep(seconds)
-            _start_server()
+            start_server()
 
     def take(self, number: int, piece: bytes) -> None:
-        """Take what came through pipe `number`: output, errors, the answer, a stack."""
+        """Take what came through pipe `number`: output, errors, the answer, a stack, calls."""
         if number < 2:
             self.lines[number].feed(piece)
             if number == 1:
                 self.errors = self.errors[-LAST_WORDS:] + piece
         else:
-            (self.answer, self.stack)[number - 2].extend(piece)
+            (self.answer, self.stack, self.calls)[number - 2].extend(piece)
 
     def frames(self) -> tuple[TraceFrame, ...]:
         """Where the rank said it was, outermost first."""
@@ -214,6 +99,14 @@ class _Member:
         frames = [TraceFrame(file, int(line), name) for file, line, name in reversed(found)]
         own = [n for n, frame in enumerate(frames) if frame.file == rank.__file__]
         return tuple(frames[own[-1] + 1 :] if own else frames)
+
+    def recorded(self) -> Calls | None:
+        """The collectives that a stuck rank says it has called; None while it has said nothing."""
+        try:
+            found: Calls = pickle.loads(self.calls)
+        except Exception:  # not all of it has come
+            return None
+        return found
 
     def ended(self) -> None:
         """Note how the rank ended; its process is no more."""
@@ -307,17 +200,19 @@ class Group:
             self._selector.unregister(fd)
 
     def _give_up(self, stuck: Sequence[_Member]) -> None:
-        """Ask those that are left where they are, then end them."""
+        """Ask those that are left where they are and what they have called, then end them."""
         for member in stuck:
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(ProcessLookupError, OSError):
                 os.kill(member.process.pid, signal.SIGUSR1)
+                member.life.send_bytes(b"calls")
         until = time.monotonic() + STACK_SECONDS
         while time.monotonic() < until and not all(
-            m.stack.endswith(b"in <module>\n") for m in stuck
+            m.stack.endswith(b"in <module>\n") and m.recorded() is not None for m in stuck
         ):
             self._pump(0.05)
         for member in self._running():
-            member.outcome = Failure(STUCK, "did not come to an end and was ended", member.frames())
+            said = "did not come to an end and was ended"
+            member.outcome = Failure(STUCK, said, member.frames(), member.recorded() or {})
 
 
 def _own_thread(stacks: str) -> str:

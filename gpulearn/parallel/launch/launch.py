@@ -6,15 +6,23 @@ import errno
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from gpulearn import require
 from gpulearn.device import selection
 from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.launch.failures import Interrupted, error_of
-from gpulearn.parallel.launch.group import Group, meeting_place
-from gpulearn.parallel.launch.messages import Job, Result, results_of, travelling_call
+from gpulearn.parallel.launch.forkserver import meeting_place
+from gpulearn.parallel.launch.group import Group
+from gpulearn.parallel.launch.messages import (
+    Failure,
+    Job,
+    Result,
+    Returned,
+    results_of,
+    travelling_call,
+)
 from gpulearn.parallel.links import Link
 from gpulearn.parallel.simulate.simulate import simulate
 from gpulearn.require import shown
@@ -34,7 +42,8 @@ def launch(
     debug: bool = False,
     backend: str | None = None,
     link: Link | str | None = None,
-) -> list[R]:
+    restarts: int = 0,
+) -> Returned[R]:
     """Run a function on several ranks at once: real processes that can communicate.
 
     Each rank calls `fn(*args)` with `torch.distributed` set up, so `dist.get_rank()`,
@@ -55,9 +64,14 @@ def launch(
         backend: "gloo", or "nccl" with a GPU for each rank; chosen by what is here if None.
             "simulated": threads that take turns, as `gl.simulate` describes.
         link: what lies between two simulated ranks; of no effect on what they return.
+        restarts: how often all ranks may be started again when one has failed, as with
+            `torchrun --max-restarts`. The function begins anew each time, so it should go on from
+            a checkpoint. The environment variable TORCHELASTIC_RESTART_COUNT tells it how often
+            that was so far.
 
     Returns:
-        What each rank returned, in order of rank.
+        What each rank returned, a list in order of rank; its `restarts` is how often they were
+        started again, and its `failures` are the errors that made it necessary.
 
     Raises:
         BadInput: there is no such number of ranks, or something cannot travel to them.
@@ -71,44 +85,68 @@ def launch(
     require.above_zero("timeout", timeout)
     if not callable(fn):
         raise BadInput(f"fn is {shown(fn)}: give the function itself, without brackets.")
+    budget = require.from_zero("restarts", restarts)
+    if backend == "simulated" and budget:
+        raise BadInput(
+            f"restarts is {budget}: simulated ranks are not started again; leave backend out."
+        )
     if backend == "simulated":
-        return simulate(fn, ranks, *args, link=link or "100 Gbit", timeout=timeout).results
+        return Returned(
+            simulate(fn, ranks, *args, link=link or "100 Gbit", timeout=timeout).results
+        )
     if link is not None:
         raise BadInput(f"link is {shown(link)}: only simulated ranks have one to choose.")
     if not hasattr(os, "fork"):
         raise BadInput("Ranks start on Linux and macOS; on Windows run the notebook in WSL.")
     payload = travelling_call(fn, args)
     chosen = _backend(backend, ranks)
+    failures: list[RankError] = []
     with meeting_place() as folder:
-        jobs = [
-            Job(
-                payload=payload,
-                rank=rank,
-                size=ranks,
-                backend=chosen,
-                rendezvous=str(folder / "rendezvous"),
-                timeout=min(float(timeout), LONGEST),
-                threads=max(1, selection.cores() // ranks),
-                debug=debug,
-                environment=dict(os.environ),
-            )
-            for rank in range(ranks)
-        ]
-        try:
-            with Group(jobs, float(timeout)) as group:
-                outcomes = group.wait()
-        except OSError as refused:
-            if refused.errno not in (errno.EMFILE, errno.ENFILE):
-                raise
-            raise RankError(
-                f"{ranks} ranks need more open files than this process may have: start fewer, or "
-                f"raise its limit (ulimit -n) before the notebook starts"
-            ) from None
-        except KeyboardInterrupt:
-            raise Interrupted(f"you ended it: none of the {ranks} ranks is left.") from None
-    if error := error_of(outcomes):
-        raise error from None
-    return results_of([one.payload for one in outcomes if isinstance(one, Result)])
+        while True:
+            environment = os.environ | {
+                "TORCHELASTIC_RESTART_COUNT": str(len(failures)),
+                "TORCHELASTIC_MAX_RESTARTS": str(budget),
+            }
+            jobs = [
+                Job(
+                    payload=payload,
+                    rank=rank,
+                    size=ranks,
+                    backend=chosen,
+                    rendezvous=str(folder / f"rendezvous {len(failures)}"),
+                    timeout=min(float(timeout), LONGEST),
+                    threads=max(1, selection.cores() // ranks),
+                    debug=debug,
+                    environment=environment,
+                )
+                for rank in range(ranks)
+            ]
+            outcomes = _run(jobs, float(timeout))
+            if (error := error_of(outcomes)) is None:
+                break
+            if len(failures) == budget:
+                raise error from None
+            failures.append(error)
+            said = str(error).partition("\n")[0].rstrip(".")
+            print(f"{said}. All ranks start again: {len(failures)} of {budget}.", flush=True)
+    results = results_of([one.payload for one in outcomes if isinstance(one, Result)])
+    return Returned(results, failures)
+
+
+def _run(jobs: Sequence[Job], timeout: float) -> list[Result | Failure]:
+    """Start the ranks and wait for all; what became of each."""
+    try:
+        with Group(jobs, timeout) as group:
+            return group.wait()
+    except OSError as refused:
+        if refused.errno not in (errno.EMFILE, errno.ENFILE):
+            raise
+        raise RankError(
+            f"{len(jobs)} ranks need more open files than this process may have: start fewer, or "
+            f"raise its limit (ulimit -n) before the notebook starts"
+        ) from None
+    except KeyboardInterrupt:
+        raise Interrupted(f"you ended it: none of the {len(jobs)} ranks is left.") from None
 
 
 def _backend(wanted: str | None, ranks: int) -> str:

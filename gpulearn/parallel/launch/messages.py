@@ -12,10 +12,10 @@ import pickle
 import time
 import traceback
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from cloudpickle import cloudpickle
 
@@ -29,6 +29,7 @@ __all__ = [
     "Failure",
     "Job",
     "Result",
+    "Returned",
     "TraceFrame",
     "causes_of",
     "frames_of",
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 RANK = str(Path(__file__).with_name("rank.py"))
+R = TypeVar("R")
 MOST_CAUSES = 5
 STUCK = "stuck"  # the kind of failure of a rank that had to be ended
 
@@ -128,6 +130,23 @@ class Failure:
     causes: tuple[str, ...] = ()
     traceback: str = ""
     moment: float = field(default_factory=time.monotonic)
+
+
+class Returned(list[R]):
+    """What each rank returned, in order of rank.
+
+    Attributes:
+        failures: what made it necessary to start all ranks again, the first one first.
+    """
+
+    def __init__(self, results: Iterable[R], failures: Iterable[RankError] = ()) -> None:
+        super().__init__(results)
+        self.failures = tuple(failures)
+
+    @property
+    def restarts(self) -> int:
+        """How often all ranks were started again."""
+        return len(self.failures)
 
 
 def frames_of(error: BaseException) -> tuple[TraceFrame, ...]:

@@ -51,6 +51,7 @@ def run(
     err: Connection,
     answer: Connection,
     stack: Connection,
+    calls: Connection,
     life: Connection,
 ) -> None:
     """Be one rank, from start to end.
@@ -61,10 +62,11 @@ def run(
         err: where what is printed to standard error goes.
         answer: where one pickled `Result` or `Failure` goes.
         stack: where the rank says where it is when it is asked.
-        life: ends when the launcher is gone; then this process ends too.
+        calls: where the collectives go that it has called, when it is asked.
+        life: asks for them, and ends when the launcher is gone; then this process ends too.
     """
     process = os.getpid()
-    _settle(job, out, err, stack, life)
+    _settle(job, out, err, stack, calls, life)
     try:
         message: Result | Failure = Result(_call(job), _called(job))
     except BaseException as error:
@@ -81,7 +83,12 @@ def run(
 
 
 def _settle(
-    job: Job, out: Connection, err: Connection, stack: Connection, life: Connection
+    job: Job,
+    out: Connection,
+    err: Connection,
+    stack: Connection,
+    calls: Connection,
+    life: Connection,
 ) -> None:
     if hasattr(os, "setsid"):
         os.setsid()  # an interrupt in the notebook reaches the launcher alone
@@ -96,7 +103,7 @@ def _settle(
         # line by line, also when print's text goes to a pipe
         stream = os.fdopen(number, "w", buffering=1, encoding="utf-8", closefd=False)
         setattr(sys, name, stream)
-    threading.Thread(target=_die_with_launcher, args=(life,), daemon=True).start()
+    threading.Thread(target=_heed_launcher, args=(job, calls, life), daemon=True).start()
     faulthandler.enable(file=stack.fileno())  # where it was when a library ended the process
     if hasattr(faulthandler, "register"):
         faulthandler.register(signal.SIGUSR1, file=stack.fileno(), all_threads=False)
@@ -129,9 +136,13 @@ def _keep_memory() -> None:
         library.mallopt(M_MMAP_THRESHOLD, 32 << 20)  # the most that it takes
 
 
-def _die_with_launcher(life: Connection) -> None:
+def _heed_launcher(job: Job, calls: Connection, life: Connection) -> None:
+    """Say what was called when the launcher asks, and end when it is gone."""
     with contextlib.suppress(EOFError, OSError):
-        life.recv_bytes()
+        while life.recv_bytes():
+            # not one `write`: a pipe takes so much at once, and the launcher reads meanwhile
+            with os.fdopen(calls.fileno(), "wb", closefd=False) as pipe:
+                pickle.dump(_called(job), pipe)
     os.killpg(0, signal.SIGKILL) if hasattr(os, "killpg") else os._exit(1)
 
 

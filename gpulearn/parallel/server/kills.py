@@ -15,7 +15,7 @@ from cloudpickle import cloudpickle
 
 from gpulearn import require
 from gpulearn.errors import BadInput, RankError
-from gpulearn.parallel.launch.group import context, meeting_place, surroundings
+from gpulearn.parallel.launch.forkserver import context, meeting_place, surroundings
 from gpulearn.parallel.server.processes import POINTS, WORKER_POINTS, be_server, be_worker
 from gpulearn.parallel.server.replica import Handle, ServerState, count_pushes, serve_with_backup
 

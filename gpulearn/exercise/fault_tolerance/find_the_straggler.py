@@ -1,0 +1,235 @@
+"""The rank for which all others wait, in a table of what each computed and waited."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn.checker.answers import Answer, Answers
+from gpulearn.checker.exercise import Case, Exercise
+from gpulearn.parallel.fault_tolerance.stragglers import find_the_straggler
+from gpulearn.require import shown
+
+answers = Answers(find_the_straggler)
+
+SLEEP = 0.1  # seconds that a usual rank computes
+
+
+def table(
+    ranks: int, steps: int, slow: dict[int, float], seed: int, hiccups: dict[int, int] | None = None
+) -> tuple[Any, Any]:
+    """Seconds that each rank computes and then waits for the slowest, of shape (steps, ranks).
+
+    Args:
+        ranks: how many.
+        steps: how many.
+        slow: rank → how many times as long as usual it computes.
+        seed: of the noise, up to 5 %.
+        hiccups: rank → in how many steps it takes 50 times as long.
+    """
+    random = np.random.default_rng(seed)
+    compute = SLEEP * random.uniform(1, 1.05, (steps, ranks))
+    for rank, times in slow.items():
+        compute[:, rank] *= times
+    for rank, count in (hiccups or {}).items():
+        compute[random.choice(steps, count, replace=False), rank] *= 50
+    wait = compute.max(axis=1, keepdims=True) - compute + 0.001
+    return compute, wait
+
+
+def cases() -> list[Case]:
+    """One rank that is slow, a little or much; none; hiccups; two; a slow start; long batches."""
+    works: dict[str, tuple[Any, Any]] = {
+        "4 ranks, one computes 1.5 times as long": table(4, 20, {2: 1.5}, 1),
+        "4 ranks, one computes 1.4 times as long, rank 0": table(4, 21, {0: 1.4}, 2),
+        "4 ranks, none is slow": table(4, 20, {}, 3),
+        "4 ranks, one hiccup and no straggler": table(4, 20, {}, 4, {1: 1}),
+        "4 ranks, a straggler, and hiccups of another": table(4, 20, {3: 1.5}, 5, {1: 3}),
+        "2 ranks, one computes 1.3 times as long": table(2, 20, {1: 1.3}, 6),
+        "2 ranks, none is slow": table(2, 20, {}, 7),
+        "8 ranks, two are slow, one of them more": table(8, 20, {2: 1.5, 6: 2.0}, 8),
+        "3 ranks, one is slow, its hiccups too": table(3, 30, {1: 1.6}, 9, {1: 4, 0: 2}),
+        "4 ranks, one is slower by a tenth": table(4, 20, {1: 1.1}, 10),
+        "16 ranks, one computes 3 times as long": table(16, 12, {15: 3.0}, 11),
+        "3 ranks, hiccups of one in each third step": table(3, 30, {}, 12, {2: 10}),
+    }
+    for label, change in {
+        "4 ranks, a slow first step, and a straggler": _slow_start,
+        "4 ranks, longer batches now and then, and no straggler": _long_batches,
+    }.items():
+        slow = {1: 1.5} if "and a straggler" in label else {}
+        works[label] = change(*table(4, 20, slow, 13))
+    compute, wait = table(4, 20, {0: 1.5}, 14)
+    works["4 ranks, a network that is slow for all"] = (compute, wait + 0.4)
+    compute, wait = table(4, 20, {1: 1.5}, 18)
+    works["4 ranks, steps of 10 seconds"] = (100 * compute, 100 * wait)
+    compute, wait = table(4, 20, {}, 19)
+    compute[7, 2] *= 3
+    works["4 ranks, one short hiccup"] = (compute, wait)
+    works["5 ranks, one is quicker"] = table(5, 20, {2: 0.8}, 15)
+    compute, wait = table(4, 20, {3: 1.5}, 16)
+    compute[::5, 3] = SLEEP / 2
+    works["4 ranks, one is slow, and quick in each fifth step"] = (compute, wait)
+    usual = [Case(label, pair) for label, pair in works.items()]
+    twice = [("one computes 1.5 times as long", 1.5), ("one computes 2.5 times as long", 2.5)]
+    return usual + [
+        Case(f"4 ranks, {said}, times=2", (*table(4, 20, {1: factor}, 17), 2.0))
+        for said, factor in twice
+    ]
+
+
+def _slow_start(compute: Any, wait: Any) -> tuple[Any, Any]:
+    """The first step, in which memory is got and kernels are loaded; longest on rank 0."""
+    compute = compute.copy()
+    compute[0] = [9.0, 4.0, 4.2, 4.1]
+    return compute, compute.max(axis=1, keepdims=True) - compute + 0.001
+
+
+def _long_batches(compute: Any, wait: Any) -> tuple[Any, Any]:
+    """Each rank in turn has a batch of three times the length."""
+    compute = compute.copy()
+    for step in range(len(compute)):
+        compute[step, step % compute.shape[1]] *= 3
+    return compute, compute.max(axis=1, keepdims=True) - compute + 0.001
+
+
+def run(answer: Answer, case: Case) -> Any:
+    """Call an answer with tables of its own."""
+    compute, wait, *times = case.args
+    return answer(compute.copy(), wait.copy(), *times)
+
+
+def difference(got: Any, wanted: Any) -> str | None:
+    """A rank's number, or None."""
+    if isinstance(got, np.ndarray | np.generic) and np.ndim(got) == 0:
+        got = got.item()
+    if wanted is None:
+        return None if got is None else f"it returns {shown(got)}, and there is no straggler: None"
+    if isinstance(got, bool) or not isinstance(got, int | float) or got != wanted:
+        return f"it returns {shown(got)}, and rank {wanted} is the straggler"
+    return None
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two answers name the same."""
+    try:
+        return (one is None) == (other is None) and bool(np.all(one == other))
+    except (TypeError, ValueError):
+        return False
+
+
+USUAL = "usual = np.median(seconds, axis=0)"
+SLOWEST = "slowest = int(np.argmax(usual))"
+OTHERS = "others = np.median(np.delete(usual, slowest))"
+RETURN = "return slowest if usual[slowest] > times * others else None"
+
+answers.edit(
+    {USUAL: "usual = np.median(seconds + waited, axis=0)"},
+    "it looks at whole steps, which take as long on all ranks: the others wait for the slowest. "
+    "What differs is the part before the collective.",
+)
+answers.edit(
+    {USUAL: "usual = np.median(waited, axis=0)"},
+    "the rank that waits longest is the quickest one: the straggler comes last and hardly waits.",
+)
+answers.edit(
+    {USUAL: "usual = np.mean(seconds, axis=0)"},
+    "a mean is moved by a single hiccup, 50 times as long as a step: take what is usual, the "
+    "median.",
+)
+answers.edit(
+    {USUAL: "usual = np.max(seconds, axis=0)"},
+    "the longest step of a rank is its worst hiccup, and says nothing of the others: a straggler "
+    "is slow in most steps.",
+)
+answers.edit(
+    {SLOWEST: "slowest = int(np.unravel_index(np.argmax(seconds), seconds.shape)[1])"},
+    "the rank with the longest single step may have had one hiccup: look at what is usual of each "
+    "rank.",
+)
+answers.edit(
+    {RETURN: "return slowest"},
+    "some rank is always the slowest: where it is not more than `times` times as slow as usual, "
+    "there is no straggler, and the answer is None.",
+)
+answers.edit(
+    {OTHERS: "others = np.mean(usual)"},
+    "the straggler is a part of the mean that it is held against: with few ranks it hides itself. "
+    "Hold it against the others.",
+)
+answers.edit(
+    {OTHERS: "others = np.median(usual)"},
+    "with two ranks the median of all lies half-way between them, so that the straggler hides "
+    "itself: hold it against the other ranks' median.",
+)
+answers.edit(
+    {OTHERS: "others = np.min(usual)"},
+    "it is held against the quickest rank, and not against the usual one.",
+)
+answers.edit(
+    {USUAL: "usual = np.median(seconds, axis=1)"},
+    "axis 0 are the steps and axis 1 the ranks: this finds a slow step, not a slow rank.",
+)
+answers.edit(
+    {USUAL: "usual = seconds[0]"},
+    "the first step is no usual one: kernels are loaded and memory is got. Look at all steps.",
+)
+answers.edit(
+    {USUAL: "usual = np.min(seconds, axis=0)"},
+    "the quickest step of a rank says little of the others: a straggler is slow in most steps, "
+    "and may be quick in one.",
+)
+answers.edit(
+    {RETURN: "return slowest if usual[slowest] > times + others else None"},
+    "`times` is a factor, not seconds: the usual time of the others is multiplied by it.",
+)
+answers.edit(
+    {RETURN: "return slowest + 1 if usual[slowest] > times * others else None"},
+    "ranks are counted from 0.",
+)
+answers.edit(
+    {USUAL: "usual = np.sum(seconds == seconds.max(axis=1, keepdims=True), axis=0)"},
+    "it counts how often each rank was the last. Among equal ranks somebody is last each time, "
+    "by a hair: ask by how much.",
+)
+answers.edit(
+    {RETURN: "return slowest if usual[slowest] > 1.2 * others else None"},
+    "`times` is an argument: 1.2 is only what it is if nobody says otherwise.",
+)
+answers.variant({"int(np.argmax(usual))": "np.argmax(usual)"})
+answers.variant({SLOWEST: "slowest = max(range(len(usual)), key=lambda rank: usual[rank])"})
+
+
+@answers.right
+def by_statistics(compute: Any, wait: Any, times: float = 1.2) -> Any:
+    """With plain lists."""
+    import statistics
+
+    usual = [statistics.median(column) for column in zip(*compute.tolist(), strict=True)]
+    slowest = usual.index(max(usual))
+    others = statistics.median(usual[:slowest] + usual[slowest + 1 :])
+    if usual[slowest] / others > times:
+        return slowest
+    return None
+
+
+@answers.right
+def by_sorting(compute: Any, wait: Any, times: float = 1.2) -> Any:
+    """The middle of a sorted column."""
+    steps, ranks = compute.shape
+    usual = np.sort(compute, axis=0)[steps // 2]
+    slowest = usual.argmax()
+    rest = sorted(float(usual[rank]) for rank in range(ranks) if rank != slowest)
+    return slowest if usual[slowest] > times * rest[len(rest) // 2] else None
+
+
+EXERCISE = Exercise(
+    task="Find the rank that is slow in most steps, from what all compute and wait.",
+    reference=find_the_straggler,
+    cases=cases,
+    answers=answers,
+    run=run,
+    difference=difference,
+    kinships=(same,),
+)

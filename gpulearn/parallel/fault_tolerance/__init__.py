@@ -1,0 +1,1 @@
+"""Faults of a run on many ranks: deaths and checkpoints, hangs, stragglers."""

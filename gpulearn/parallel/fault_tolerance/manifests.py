@@ -1,0 +1,158 @@
+"""Sharded checkpoints that count when all their parts are there and a manifest says so.
+
+A save is written as a generator that stops wherever its process may die, so that each place can
+be tried. A real save runs through it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gpulearn.errors import CheckpointError
+from gpulearn.parallel.communicator import barrier, rank, world_size
+
+__all__ = [
+    "MEET",
+    "last_complete",
+    "load_parts",
+    "save_parts",
+    "saving_parts",
+    "writing",
+]
+
+MEET = "meets the others"  # a point that no rank passes before all have come to it
+MANIFEST = "manifest.json"
+KEPT = 2  # complete checkpoints
+
+
+def writing(file: Path, state: dict[str, Any]) -> Iterator[str]:
+    """Write a state to a file, with a stop where half of it is there, and one at the end.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "part"
+    >>> [f"{point}: {file.stat().st_size > 0}" for point in writing(file, {"step": 1})]
+    ['has written half of part: True', 'has written part: True']
+    """
+    memory = io.BytesIO()
+    torch.save(state, memory)
+    data = memory.getvalue()
+    with file.open("wb") as opened:
+        opened.write(data[: len(data) // 2])
+        opened.flush()
+        yield f"has written half of {file.name}"
+        opened.write(data[len(data) // 2 :])
+        opened.flush()
+        os.fsync(opened.fileno())  # or the new name could reach the disk before the content
+    yield f"has written {file.name}"
+
+
+def saving_parts(
+    folder: Path, step: int, rank: int, ranks: int, state: dict[str, Any]
+) -> Iterator[str]:
+    """One rank's save, which may be killed at each stop, with any of the others.
+
+    Each checkpoint has a folder of its own. A rank writes its part under another name, which then
+    becomes its own at once; all meet; rank 0 writes the manifest, which names the parts, in the
+    same way. That is the moment from which the checkpoint counts. Then checkpoints that are older
+    than the one before it are deleted, the manifest first.
+
+    Args:
+        folder: of all checkpoints of the run.
+        step: how many steps are done.
+        rank: this rank.
+        ranks: how many there are.
+        state: what this rank saves.
+    """
+    here = folder / f"step {step:08}"
+    here.mkdir(parents=True, exist_ok=True)
+    if rank == 0:
+        (here / MANIFEST).unlink(missing_ok=True)  # of a run that was taken back to before it
+        yield "has opened the folder"
+    yield MEET
+    part = here / f"part {rank} of {ranks}"
+    new = part.with_suffix(".new")
+    yield from writing(new, state)
+    new.replace(part)
+    yield f"has named {part.name}"
+    yield MEET
+    if rank == 0:
+        names = [f"part {one} of {ranks}" for one in range(ranks)]
+        manifest = here / "manifest.new"
+        manifest.write_text(json.dumps({"step": step, "parts": names}), encoding="utf-8")
+        yield "has written the manifest"
+        manifest.replace(here / MANIFEST)
+        yield "has named the manifest"
+        for old in _complete(folder)[:-KEPT]:
+            (old / MANIFEST).unlink()
+            yield "has deleted an old manifest"
+            shutil.rmtree(old)
+            yield "has deleted an old checkpoint"
+    yield MEET
+
+
+def save_parts(folder: str | Path, step: int, state: dict[str, Any]) -> None:
+    """Save this rank's part of a checkpoint; every rank must call.
+
+    When it returns, all parts and the manifest are on the disk.
+
+    Args:
+        folder: of all checkpoints of the run; all ranks must reach it.
+        step: how many steps are done.
+        state: tensors, numbers, text, and lists and dictionaries of them.
+
+    Raises:
+        CheckpointError: a file cannot be written.
+    """
+    try:
+        for point in saving_parts(Path(folder), step, rank(), world_size(), state):
+            if point == MEET:
+                barrier()
+    except OSError as error:
+        raise CheckpointError(f"{folder} cannot be written: {error.strerror or error}.") from None
+
+
+def _complete(folder: Path) -> list[Path]:
+    """All checkpoints that count, the oldest first."""
+    found = []
+    for one in sorted(folder.glob("step *")):
+        try:
+            names = json.loads((one / MANIFEST).read_text(encoding="utf-8"))["parts"]
+        except (OSError, ValueError):
+            continue
+        if all((one / name).exists() for name in names):
+            found.append(one)
+    return found
+
+
+def last_complete(folder: str | Path) -> Path | None:
+    """The folder of the newest checkpoint that counts, or None if there is none."""
+    complete = _complete(Path(folder))
+    return complete[-1] if complete else None
+
+
+def load_parts(checkpoint: str | Path) -> list[dict[str, Any]]:
+    """What each rank has saved in a checkpoint, in order of rank.
+
+    Args:
+        checkpoint: what `last_complete` returned.
+
+    Raises:
+        CheckpointError: a part is missing or damaged.
+    """
+    path = Path(checkpoint)
+    try:
+        names = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["parts"]
+        return [torch.load(path / name, weights_only=True) for name in names]
+    except Exception as error:  # a damaged file fails in as many ways as there are bytes in it
+        raise CheckpointError(
+            f"{path} is no whole checkpoint ({type(error).__name__}): take the one that "
+            f"`last_complete` names."
+        ) from None

@@ -1,0 +1,124 @@
+"""Planted hangs: the rank that is late is named, and the collective to which it did not come."""
+
+import os
+import random
+import time
+
+import pytest
+import torch
+import torch.distributed as dist
+
+from gpulearn.errors import RankError
+from gpulearn.parallel.launch.flight_recorder import late
+from gpulearn.parallel.launch.launch import launch
+from gpulearn.parallel.launch.messages import Call, TraceFrame
+
+HANGS = int(os.environ.get("GPULEARN_HANGS", "3"))  # 50 take minutes
+WAYS = ("sleeps", "runs on", "leaves", "goes on without")
+
+
+def work(rank, ways, place):
+    """Six collectives, called from lines of their own; one rank hangs at one of them."""
+
+    def here(number):
+        if (dist.get_rank(), number) != (rank, place):
+            return True
+        if ways == "sleeps":
+            time.sleep(600)
+        while ways == "runs on":
+            pass
+        if ways == "leaves":
+            raise StopIteration
+        return False
+
+    row = torch.ones(4)
+    rows = [torch.ones(4) for _ in range(dist.get_world_size())]
+    try:
+        if here(1):
+            dist.all_reduce(row)
+        if here(2):
+            dist.all_reduce(row)
+        if here(3):
+            dist.all_reduce(row)
+        if here(4):
+            dist.all_reduce(row)
+        if ways != "goes on without":  # another collective would be told as another call
+            if here(5):
+                dist.broadcast(row, 0)
+            if here(6):
+                dist.all_gather(rows, row)
+    except StopIteration:
+        return
+
+
+def test_planted_hangs_are_found():
+    draw, right = random.Random(3), 0
+    for number in range(HANGS):
+        ways, ranks = WAYS[number % len(WAYS)], draw.choice([2, 4])
+        rank, place = draw.randrange(ranks), draw.randint(1, 4 if ways == WAYS[3] else 6)
+        with pytest.raises(RankError) as raised:
+            launch(work, ranks, rank, ways, place, timeout=1.0, backend="gloo")
+        found = raised.value.late
+        assert (found.rank, found.number) == (rank, place), (ways, str(raised.value))
+        assert found.call.name == {5: "broadcast", 6: "all_gather"}.get(place, "all_reduce")
+        assert f"rank {rank} did not come to collective {place}" in str(raised.value)
+        right += 1
+    print(f"{right} of {HANGS} planted hangs found")
+
+
+def called(*lines, name="all_reduce", first=1):
+    """What a rank has noted that called from these lines, after the launcher's own call."""
+    frames = [TraceFrame("cell", line, "train") for line in (0, *lines)]
+    return {("0", n): Call(name, "2 float32", (f,)) for n, f in enumerate(frames, start=first)}
+
+
+@pytest.mark.parametrize(
+    ("mine", "rank", "number"),
+    [
+        ((), 0, 1),
+        ((1,), 0, 2),
+        ((1, 2, 3), 0, 4),
+        ((2, 3, 4), 0, 1),
+        ((1, 3, 4), 0, 2),
+        ((1, 4), 0, 2),
+    ],
+)
+def test_the_call_that_is_left_out_is_found_by_its_line(mine, rank, number):
+    found = late([called(*mine), called(1, 2, 3, 4), called(1, 2, 3, 4)])
+    assert (found.rank, found.number, found.waiting) == (rank, number, (1, 2))
+
+
+def test_in_a_loop_the_last_call_is_named():
+    found = late([called(7, 7, 7), called(7, 7), called(7, 7, 7)])
+    assert (found.rank, found.number) == (1, 3)
+
+
+def test_nobody_is_late_where_all_have_called_as_much_or_nothing_is_known():
+    assert late([called(1, 2), called(1, 2)]) is None
+    assert late([called(1, 5), called(1, 2)]) is None
+    assert late([{}, called(1, 2)]) is None
+    assert late([{}, {}]) is None
+
+
+def test_a_rank_of_which_nothing_is_known_is_left_out():
+    found = late([{}, called(1), called(1, 2)])
+    assert (found.rank, found.number, found.waiting) == (1, 2, (2,))
+
+
+def test_a_long_record_that_has_lost_its_beginning():
+    whole = called(*range(1, 50))
+    cut = {place: call for place, call in whole.items() if place[1] > 30}
+    found = late([called(*range(1, 45)), cut])
+    assert (found.rank, found.number) == (0, 45)
+
+
+def fails_and_others_wait():
+    if dist.get_rank() == 1:
+        raise ValueError("broken")
+    dist.barrier()
+
+
+def test_a_rank_that_fails_is_the_cause_and_not_late():
+    with pytest.raises(RankError, match="broken") as raised:
+        launch(fails_and_others_wait, 2, backend="gloo")
+    assert raised.value.late is None
