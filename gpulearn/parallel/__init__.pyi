@@ -35,6 +35,16 @@ from .data_parallel import BucketedDataParallel as BucketedDataParallel
 from .data_parallel import NaiveDataParallel as NaiveDataParallel
 from .data_parallel import OverlappingDataParallel as OverlappingDataParallel
 from .data_parallel import send_when_full as send_when_full
+from .fault_tolerance.drain import drain_and_requeue as drain_and_requeue
+from .fault_tolerance.intervals import best_interval as best_interval
+from .fault_tolerance.intervals import checkpoint_interval as checkpoint_interval
+from .fault_tolerance.intervals import daly_interval as daly_interval
+from .fault_tolerance.intervals import lost_share as lost_share
+from .fault_tolerance.intervals import young_interval as young_interval
+from .fault_tolerance.monitor import StepMonitor as StepMonitor
+from .fault_tolerance.monitor import prometheus_text as prometheus_text
+from .fault_tolerance.monitor import serve_metrics as serve_metrics
+from .fault_tolerance.monitor import write_shares as write_shares
 from .links import Link as Link
 from .links import link as link
 from .pipeline.clock import bubble_fraction as bubble_fraction
@@ -46,6 +56,7 @@ from .pipeline.step import split_stages as split_stages
 from .pipeline.validity import check_schedule as check_schedule
 from .process_group import gather_results as gather_results
 from .process_group import init_process_group as init_process_group
+from .recipes.recipe import recipe as recipe
 from .server.digits_task import DigitsTask as DigitsTask
 from .server.kills import Kill as Kill
 from .server.kills import run_with_kills as run_with_kills

@@ -92,8 +92,8 @@ class Options:
             self._check_path(name, getattr(self, name))
         if self.stop is not None and self.checkpoint is None:
             raise BadInput(
-                f"stop is {str(self.stop)!r}, and nothing is saved when it appears: give checkpoint "
-                f"too."
+                f"stop is {str(self.stop)!r}, and nothing is saved when it appears: give "
+                f"checkpoint too."
             )
         if self.output is not None and Path(self.output).suffix not in (".json", ".csv"):
             raise BadInput(f"output is {str(self.output)!r}: let it end in .json or .csv.")

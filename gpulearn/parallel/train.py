@@ -156,7 +156,10 @@ def _epochs(
         if place.rank == 0 and options.checkpoint is not None:
             save(options.checkpoint, options, model, optimizer, done)
         if stop and epoch + 1 < options.epochs:
-            _say(place, f"stopped after epoch {epoch + 1} of {options.epochs}: {options.stop} is there")
+            _say(
+                place,
+                f"stopped after epoch {epoch + 1} of {options.epochs}: {options.stop} is there",
+            )
             return
 
 
