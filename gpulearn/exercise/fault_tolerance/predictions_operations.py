@@ -31,8 +31,8 @@ PREDICTIONS = (
         {
             "it stays": "That would need failures that stay as rare.",
             "it is halved": "",
-            "it is a quarter": "That would need an interval in proportion to the MTBF. It goes with "
-            "the root.",
+            "it is a quarter": "That would need an interval in proportion to the MTBF. It goes "
+            "with the root.",
         },
         came="f'from {minutes[0]:.0f} to {minutes[1]:.0f} minutes'",
     ),
@@ -41,8 +41,8 @@ PREDICTIONS = (
         {
             "less than 1% longer": "That would need saving that takes a 30th of the MTBF or less.",
             "about 14% longer": "",
-            "more than twice as long": "That would need an interval several times the MTBF. Young's "
-            "is 1.4 times.",
+            "more than twice as long": "That would need an interval several times the MTBF. "
+            "Young's is 1.4 times.",
         },
         came="f'{longer:.0%} longer'",
     ),
