@@ -1,6 +1,5 @@
 """The recipes: a real Slurm carries out its own, schemas judge manifests, stand-ins the rest."""
 
-import json
 import os
 import re
 import shlex
@@ -16,6 +15,7 @@ import yaml
 import gpulearn as gl
 from gpulearn.parallel.options import options_from
 from gpulearn.parallel.recipes.recipe import RECIPES, recipe
+from gpulearn.train.checkpointing import load_checkpoint
 
 from .slurm import cluster, missing, until
 
@@ -49,52 +49,81 @@ def test_slurm_accepts_each_script_and_refuses_what_it_cannot_give(slurm, name):
     script = str(FOLDER / RECIPES[name])
     assert "to start at" in slurm.ask("sbatch", "--test-only", script)
     with pytest.raises(RuntimeError, match="not available"):
-        slurm.ask("sbatch", "--test-only", "--nodes=9", script)
+        slurm.ask("sbatch", "--test-only", "--cpus-per-task=99", script)
 
 
-def test_a_job_stops_at_the_signal_goes_back_into_the_queue_and_ends_there(slurm):
-    """Four ranks on two nodes. The signal is sent by hand: Slurm's own comes after minutes."""
-    script = str(FOLDER / RECIPES["slurm_requeue"])
-    run, epochs = slurm.folder / "run", 200
-    said = slurm.ask("sbatch", script, *MLP, "--epochs", str(epochs), RUN_FOLDER=str(run))
-    number = said.split()[-1]
+def test_four_ranks_on_two_nodes_stop_after_the_same_epoch_and_the_job_is_queued_again(slurm):
+    """The signal is sent by hand, to the script alone: Slurm's own comes after a minute or two."""
+    run, epochs = slurm.folder / "run", 5000
+    number = submitted(slurm, run, *MLP, "--epochs", str(epochs))
     until((run / "run.pt").exists, "a checkpoint")
-    assert not (run / "losses.json").exists(), "finished before it could be stopped"
     slurm.ask("scancel", "--batch", "--signal=USR1", number)
-    until(lambda: slurm.job(number)["JobState"] == "PENDING", "a job in the queue again")
-    first = log(slurm, number)
-    assert (stopped := re.search(rf"stopped after epoch (\d+) of {epochs}", first)), first
-    slurm.ask("scontrol", "update", f"JobId={number}", "StartTime=now")
-    until(lambda: slurm.job(number)["JobState"] not in ("PENDING", "RUNNING"), "the end")
-    both = log(slurm, number)
-    assert slurm.job(number)["JobState"] == "COMPLETED", both
+    until(lambda: queued(slurm, number, 1), "a job in the queue again")
+    said = log(slurm, number)
+    slurm.ask("scancel", number)
+    assert said.count("4 ranks, messages by gloo") == 1
+    (last,) = re.findall(rf"^stopped after epoch (\d+) of {epochs}", said, re.MULTILINE)
+    done = [int(epoch) for epoch in re.findall(r"^epoch (\d+):", said, re.MULTILINE)]
+    assert done == list(range(1, int(last) + 1))
+    assert len(load_checkpoint(run / "run.pt")["accuracies"]) == int(last)
+    assert not (run / "losses.json").exists()
+
+
+def test_a_job_that_was_stopped_goes_on_until_it_is_finished(slurm):
+    """Two signals: one more is no harm."""
+    run = slurm.folder / "stopped"
+    torchrun = f"""
+        if [ ! -e {run}/run.pt ]; then
+            touch {run}/run.pt
+            while [ ! -e {run}/stop ]; do sleep 0.1; done
+            sleep 1
+        elif [ ! -e {run}/stop ]; then
+            touch {run}/losses.json
+        fi"""
+    number = submitted(slurm, run, PATH=replaced(slurm, run, torchrun))
+    until((run / "run.pt").exists, "a start")
+    for _ in range(2):
+        slurm.ask("scancel", "--batch", "--signal=USR1", number)
+    again(slurm, number, 1)
+    until(lambda: slurm.job(number)["JobState"] == "COMPLETED", "the end")
     assert slurm.job(number)["Restarts"] == "1"
-    assert both.count("4 ranks, messages by gloo") == 2
-    done = [int(epoch) for epoch in re.findall(r"^epoch (\d+):", both, re.MULTILINE)]
-    assert done == list(range(1, epochs + 1))
-    assert 1 <= int(stopped[1]) < epochs
-    record = json.loads((run / "losses.json").read_text())
-    assert record["ranks"] == 4
-    assert len(record["losses"]) == epochs * (1438 // 256)
 
 
 def test_a_training_that_fails_is_tried_three_times_more_and_no_more(slurm):
-    script = str(FOLDER / RECIPES["slurm_requeue"])
-    slow = slurm.folder / "fails" / "torchrun"
-    slow.parent.mkdir()
-    slow.write_text("#!/bin/bash\nexit 7\n")
-    slow.chmod(0o755)
-    path = f"{slow.parent}:{slurm.environment['PATH']}"
-    said = slurm.ask("sbatch", script, RUN_FOLDER=str(slurm.folder / "never"), PATH=path)
-    number = said.split()[-1]
-    for tries in range(1, 4):
-        until(lambda: slurm.job(number)["JobState"] == "PENDING", "a job in the queue again")
-        assert slurm.job(number)["Restarts"] == str(tries)
-        slurm.ask("scontrol", "update", f"JobId={number}", "StartTime=now")
-        until(lambda: slurm.job(number)["JobState"] != "PENDING", "a start")
+    run = slurm.folder / "fails"
+    number = submitted(slurm, run, PATH=replaced(slurm, run, "exit 7"))
+    for times in range(1, 4):
+        again(slurm, number, times)
     until(lambda: slurm.job(number)["JobState"] == "FAILED", "the end")
     assert slurm.job(number)["Restarts"] == "3"
     assert slurm.job(number)["ExitCode"] == "7:0"
+
+
+def submitted(slurm, run, *options, **more):
+    """The number of a job that has been handed in."""
+    script = str(FOLDER / RECIPES["slurm_requeue"])
+    return slurm.ask("sbatch", script, *options, RUN_FOLDER=str(run), **more).split()[-1]
+
+
+def replaced(slurm, run, then):
+    """A PATH on which another torchrun comes first."""
+    run.mkdir()
+    torchrun = run / "torchrun"
+    torchrun.write_text(f"#!/bin/bash\n{then}\n")
+    torchrun.chmod(0o755)
+    return f"{run}:{slurm.environment['PATH']}"
+
+
+def again(slurm, number, times):
+    """Wait until a job is back in the queue, and have it started at once, not after two minutes."""
+    until(lambda: queued(slurm, number, times), "a job in the queue again")
+    slurm.ask("scontrol", "update", f"JobId={number}", "StartTime=now")
+
+
+def queued(slurm, number, times):
+    """Whether a job waits that was started so many times."""
+    job = slurm.job(number)
+    return (job["JobState"], job["Restarts"]) == ("PENDING", str(times))
 
 
 def log(slurm, number):
@@ -151,8 +180,8 @@ def test_what_a_pod_starts(name, nodes, ranks, tmp_path):
         assert where == f"{job['metadata']['name']}-0.{pod['subdomain']}"
         assert int(port) == service["spec"]["ports"][0]["port"]
         assert [count for count in ranks if training.batch % count] == []
-        folders = {str(path.parent) for path in (training.checkpoint, training.output)}
-        assert folders <= {mount["mountPath"] for mount in container["volumeMounts"]}
+        files = re.findall(r"--(?:checkpoint|output) (\S+)/", container["args"][0])
+        assert set(files) <= {mount["mountPath"] for mount in container["volumeMounts"]}
 
 
 # --- ssh
@@ -228,7 +257,7 @@ def parsed(arguments):
     options = [one.replace("/run/digits", "/tmp") for one in agent.training_script_args]
     training = options_from(options, "train", "")
     assert training.checkpoint == training.resume
-    return agent, options_from(options, "train", "")
+    return agent, training
 
 
 def test_there_is_no_other_file_and_no_other_name():
