@@ -173,7 +173,7 @@ answers.edit(
 )
 answers.edit(
     {BEST: "mtbf"},
-    "saving once in each MTBF, more than 40 % of the time is lost to failures: save more often.",
+    "saving once in each MTBF, more than 40% of the time is lost to failures: save more often.",
 )
 answers.edit(
     {"return interval, ": "return interval + save_seconds, "},

@@ -73,6 +73,7 @@ def test_a_job_that_was_stopped_goes_on_until_it_is_finished(slurm):
     """Two signals: one more is no harm."""
     run = slurm.folder / "stopped"
     torchrun = f"""
+        [ "$SLURM_NODEID" = 0 ] || exit 0
         if [ ! -e {run}/run.pt ]; then
             touch {run}/run.pt
             while [ ! -e {run}/stop ]; do sleep 0.1; done
