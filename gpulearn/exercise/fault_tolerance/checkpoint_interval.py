@@ -24,7 +24,7 @@ MORE_TIME = 1e-3  # that a training may take with the answer's interval, as a pa
 SHARE = 1e-4  # by which the lost share may be off
 
 
-class Plan(NamedTuple):
+class SavingPlan(NamedTuple):
     """An answer's two numbers, and the case: seconds of saving and restart, the whole's MTBF."""
 
     interval: Any
@@ -68,7 +68,7 @@ def run(answer: Answer, case: Case) -> Any:
         interval, lost = got
     except (TypeError, ValueError):
         return got
-    return Plan(number(interval), number(lost), save, 60 * restart, 3600 * hours / gpus)
+    return SavingPlan(number(interval), number(lost), save, 60 * restart, 3600 * hours / gpus)
 
 
 def is_number(value: Any) -> bool:
@@ -78,7 +78,7 @@ def is_number(value: Any) -> bool:
 
 def difference(got: Any, wanted: Any) -> str | None:
     """Whether the interval is good enough, and the share that of this very interval."""
-    if not isinstance(got, Plan):
+    if not isinstance(got, SavingPlan):
         return f"it returns {shown(got)}, expected two numbers: an interval in seconds, and a share"
     cost, restart, mtbf = got.cost, got.restart, got.mtbf
     if not is_number(got.interval) or got.interval <= 0:
@@ -103,7 +103,7 @@ def difference(got: Any, wanted: Any) -> str | None:
 
 def close(one: Any, other: Any) -> bool:
     """Whether two answers give the same two numbers."""
-    if not (isinstance(one, Plan) and isinstance(other, Plan)):
+    if not (isinstance(one, SavingPlan) and isinstance(other, SavingPlan)):
         return False
     return same(one.interval, other.interval) and same(one.lost, other.lost)
 
@@ -118,7 +118,7 @@ def same_mistake(one: Any, other: Any) -> bool:
 
     Where it is right, the second number has to be the same as well: a hint may speak of it.
     """
-    if not (isinstance(one, Plan) and isinstance(other, Plan)):
+    if not (isinstance(one, SavingPlan) and isinstance(other, SavingPlan)):
         return False
     if is_number(one.interval) and same(one.interval, best_interval(one.cost, one.mtbf)):
         return close(one, other)

@@ -19,12 +19,12 @@ GRACE = 3  # steps after a signal, until the job is killed
 TOO_MANY = 200  # calls after the end: a loop that never ends
 
 
-class Killed(Exception):  # noqa: N818 - what a queue does when time is up
+class TimeIsUp(BaseException):
     """Time is up."""
 
 
 @dataclass(frozen=True)
-class Event:
+class Arrival:
     """A signal.
 
     Attributes:
@@ -38,7 +38,7 @@ class Event:
     when: str = "step"
 
 
-class Record(NamedTuple):
+class Deeds(NamedTuple):
     """What an answer did, one entry after another, and what it returned."""
 
     done: tuple[str, ...]
@@ -48,7 +48,7 @@ class Record(NamedTuple):
 class Script:
     """A job whose signals come when the script says so."""
 
-    def __init__(self, steps: int, events: Sequence[Event]) -> None:
+    def __init__(self, steps: int, events: Sequence[Arrival]) -> None:
         self._steps, self._events = steps, list(events)
         self._now = self._calls = 0
         self._inside = False
@@ -76,7 +76,7 @@ class Script:
             return
         if self._signalled is not None and self._now - self._signalled >= GRACE:
             self.done.append("killed")
-            raise Killed("time is up: the job is killed")
+            raise TimeIsUp("time is up: the job is killed")
         self._inside = True
         self._deliver(self._now + 1, "step")
         self._inside = False
@@ -101,47 +101,47 @@ class Script:
             self._signalled = at if self._signalled is None else self._signalled
             if self._handler is None:
                 self.done.append(f"killed by {event.signal}, which nobody handles")
-                raise Killed(f"{event.signal} came, and no handler was registered")
+                raise TimeIsUp(f"{event.signal} came, and no handler was registered")
             self._handler(event.signal)
 
     def _count(self) -> None:
         self._calls += 1
         if self._calls > TOO_MANY:
-            raise Killed("time is up: the job is killed")
+            raise TimeIsUp("time is up: the job is killed")
 
 
 def cases() -> list[Case]:
     """No signal; one in the middle, in the first and in the last step; two; during the save."""
     use, term = "USR1", "TERM"
-    plans: list[tuple[str, int, list[Event]]] = [
+    plans: list[tuple[str, int, list[Arrival]]] = [
         ("5 steps and no signal", 5, []),
-        ("5 steps, USR1 in the 3rd", 5, [Event(3, use)]),
-        ("5 steps, USR1 in the 1st", 5, [Event(1, use)]),
-        ("5 steps, USR1 in the 5th", 5, [Event(5, use)]),
-        ("9 steps, USR1 twice in the 2nd", 9, [Event(2, use), Event(2, use)]),
-        ("9 steps, TERM in the 4th", 9, [Event(4, term)]),
-        ("9 steps, USR1 and then TERM in the 4th", 9, [Event(4, use), Event(4, term)]),
-        ("9 steps, TERM and then USR1 in the 4th", 9, [Event(4, term), Event(4, use)]),
+        ("5 steps, USR1 in the 3rd", 5, [Arrival(3, use)]),
+        ("5 steps, USR1 in the 1st", 5, [Arrival(1, use)]),
+        ("5 steps, USR1 in the 5th", 5, [Arrival(5, use)]),
+        ("9 steps, USR1 twice in the 2nd", 9, [Arrival(2, use), Arrival(2, use)]),
+        ("9 steps, TERM in the 4th", 9, [Arrival(4, term)]),
+        ("9 steps, USR1 and then TERM in the 4th", 9, [Arrival(4, use), Arrival(4, term)]),
+        ("9 steps, TERM and then USR1 in the 4th", 9, [Arrival(4, term), Arrival(4, use)]),
         ("9 steps, USR1 in the 4th, TERM during the save", 9,
-         [Event(4, use), Event(4, term, "save")]),
+         [Arrival(4, use), Arrival(4, term, "save")]),
         ("9 steps, USR1 in the 4th and during the save", 9,
-         [Event(4, use), Event(4, use, "save")]),
-        ("3 steps, TERM in the 3rd", 3, [Event(3, term)]),
+         [Arrival(4, use), Arrival(4, use, "save")]),
+        ("3 steps, TERM in the 3rd", 3, [Arrival(3, term)]),
     ]  # fmt: skip
     return [Case(label, (steps, tuple(events))) for label, steps, events in plans]
 
 
-def run(answer: Answer, case: Case) -> Record:
+def run(answer: Answer, case: Case) -> Deeds:
     """Let an answer train; what it did, and its status."""
     steps, events = case.args
     script = Script(steps, events)
     try:
         status = answer(script)
-    except Killed:
+    except TimeIsUp:
         status = "killed"
     if isinstance(status, np.integer):
         status = int(status)
-    return Record(tuple(script.done), status)
+    return Deeds(tuple(script.done), status)
 
 
 def told(done: Sequence[str]) -> str:
@@ -158,7 +158,7 @@ def difference(got: Any, wanted: Any) -> str | None:
     return None
 
 
-def same_record(one: Any, other: Any) -> bool:
+def same_deeds(one: Any, other: Any) -> bool:
     """Whether two answers do the same and return the same."""
     return bool(one == other and type(one.status) is type(other.status))
 
@@ -351,6 +351,6 @@ EXERCISE = Exercise(
     answers=answers,
     run=run,
     difference=difference,
-    kinships=(same_record,),
+    kinships=(same_deeds,),
     by_hand=False,
 )

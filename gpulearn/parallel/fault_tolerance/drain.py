@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-__all__ = ["CANCELLED", "FINISHED", "NOT_FINISHED", "Job", "drain_and_requeue"]
-
-FINISHED = 0
-NOT_FINISHED = 75  # EX_TEMPFAIL of sysexits.h: a temporary failure, try again later
-CANCELLED = 143  # 128 + 15, what a shell reports of a program that SIGTERM has ended
+__all__ = ["QueuedJob", "drain_and_requeue"]
 
 
-class Job(Protocol):
+class QueuedJob(Protocol):
     """What a training program does in a queue."""
 
     def on_signal(self, handler: Callable[[str], object]) -> None:
@@ -34,12 +30,13 @@ class Job(Protocol):
         """Ask for the job to be queued again."""
 
 
-def drain_and_requeue(job: Job) -> int:
+def drain_and_requeue(job: QueuedJob) -> int:
     """Train until the end, or until a signal; the exit status of the program.
 
     Returns:
-        0 when training is finished, 75 when the job goes back into the queue, 143 when it is
-        cancelled.
+        0 when training is finished; 75 when the job goes back into the queue, EX_TEMPFAIL of
+        sysexits.h: try again later; 143 when it is cancelled, 128 + 15, what a shell reports of
+        a program that SIGTERM has ended.
     """
     seen: list[str] = []
     job.on_signal(seen.append)
