@@ -61,8 +61,8 @@ PREDICTIONS = (
         "gauge_or_counter",
         {
             "both": "That would need a question that comes while the gauge still shows that step.",
-            "the gauge": "That would need a question that comes while the gauge still shows that "
-            "step.",
+            "the gauge": "That would need a counter that forgets. It keeps what was between two "
+            "questions.",
             "the counter": "",
         },
         came="f'gauge at most {max(gauge):.0%}, counter {max(by_counter):.0%}'",
