@@ -32,7 +32,9 @@ OPTIONS: dict[str, tuple[Callable[[str], object] | None, str]] = {
     "per_step": (None, "print the loss of each step"),
     "output": (Path, "write the losses to this file, .json or .csv"),
     "checkpoint": (Path, "write model, optimiser and losses to this file after each epoch"),
-    "resume": (Path, "go on from this checkpoint; rank 0 reads it"),
+    "resume": (Path, "go on from this checkpoint; rank 0 reads it. If it is the file of "
+                     "--checkpoint, a run that finds none begins anew"),
+    "stop": (Path, "end after the epoch in which this file appears; rank 0 looks for it"),
 }  # fmt: skip
 SHOWN: dict[Callable[[str], object], str] = {int: "N", float: "NUMBER", str: "NAME", Path: "FILE"}
 
@@ -64,6 +66,7 @@ class Options:
     output: Path | None = None
     checkpoint: Path | None = None
     resume: Path | None = None
+    stop: Path | None = None
 
     def __post_init__(self) -> None:
         require.choice("model", self.model, MODELS)
@@ -85,8 +88,13 @@ class Options:
                 raise BadInput(
                     f"warm_up is {self.warm_up}, but the rate does not grow: give lr_batch too."
                 )
-        for name in ("output", "checkpoint", "resume"):
+        for name in ("output", "checkpoint", "resume", "stop"):
             self._check_path(name, getattr(self, name))
+        if self.stop is not None and self.checkpoint is None:
+            raise BadInput(
+                f"stop is {str(self.stop)!r}, and nothing is saved when it appears: give "
+                f"checkpoint too."
+            )
         if self.output is not None and Path(self.output).suffix not in (".json", ".csv"):
             raise BadInput(f"output is {str(self.output)!r}: let it end in .json or .csv.")
 
@@ -105,9 +113,9 @@ class Options:
             return
         if not isinstance(path, str | Path):
             raise BadInput(f"{name} is {shown(path)}: give a path, such as 'run.pt'.")
-        if name != "resume" and Path(path).is_dir():
+        if name in ("output", "checkpoint") and Path(path).is_dir():
             raise BadInput(f"{name} is {str(path)!r}, a folder: name a file in it.")
-        if name != "resume" and not Path(path).absolute().parent.is_dir():
+        if name in ("output", "checkpoint") and not Path(path).absolute().parent.is_dir():
             raise BadInput(
                 f"{name} is {str(path)!r}, and there is no folder {str(Path(path).parent)!r}: make "
                 f"it first."

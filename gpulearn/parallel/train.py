@@ -102,7 +102,8 @@ def train(options: Options = Options()) -> Trained:  # noqa: B008 - it is frozen
             place, f"{place}; {options.batch} images in a step, {options.batch // place.size} each"
         )
         _epochs(options, place, model, optimizer, done)
-        if place.rank == 0 and options.output is not None:
+        ended = len(done.accuracies) == options.epochs
+        if ended and place.rank == 0 and options.output is not None:
             write_losses(options.output, done, place.size, place.backend)
         done.weights = {name: value.cpu() for name, value in model.state_dict().items()}
         return done
@@ -133,7 +134,8 @@ def _epochs(
     replica: Any = WRAPPERS[options.wrapper](model)
     for epoch in range(len(done.accuracies), options.epochs):
         sampler.set_epoch(epoch)
-        sums = torch.zeros(len(loader) + 1, dtype=torch.float64, device=place.device)
+        # of each step the loss, then the digits that are right, then whether to stop
+        sums = torch.zeros(len(loader) + 2, dtype=torch.float64, device=place.device)
         for number, (some, wanted) in enumerate(loader):
             some, wanted = some.to(place.device), wanted.to(place.device)
             _set_rate(optimizer, options, len(done.losses) + number)
@@ -144,13 +146,21 @@ def _epochs(
                 replica.average()
             optimizer.step()
             sums[number] = loss.detach()
-        sums[-1] = _right(model, data.test_images, data.test_labels, place)
-        *losses, right = sum_over_ranks(sums).tolist()  # one message an epoch, not one a step
+        sums[-2] = _right(model, data.test_images, data.test_labels, place)
+        # one rank looks, so that all stop after the same epoch
+        sums[-1] = place.rank == 0 and options.stop is not None and Path(options.stop).exists()
+        *losses, right, stop = sum_over_ranks(sums).tolist()  # one message an epoch, not one a step
         done.losses += [loss / place.size for loss in losses]
         done.accuracies.append(right / len(data.test_labels))
         _report(options, place, epoch + 1, done, len(losses))
         if place.rank == 0 and options.checkpoint is not None:
             save(options.checkpoint, options, model, optimizer, done)
+        if stop and epoch + 1 < options.epochs:
+            _say(
+                place,
+                f"stopped after epoch {epoch + 1} of {options.epochs}: {options.stop} is there",
+            )
+            return
 
 
 def _model(options: Options) -> nn.Module:
@@ -212,6 +222,9 @@ def restore(
 ) -> tuple[list[float], list[float]]:
     """Go on from a checkpoint: rank 0 reads it, for the file may be on its machine alone.
 
+    A run that writes the checkpoint that it goes on from has none when it begins: one command
+    line then serves the first start and each one after a failure.
+
     Returns:
         The losses of the steps and the accuracies of the epochs before it.
 
@@ -220,8 +233,9 @@ def restore(
     """
     found: list[Any] = [None]
     if not dist.is_initialized() or dist.get_rank() == 0:
+        own = options.checkpoint is not None and Path(options.checkpoint) == Path(path)
         try:
-            found = [_fitting(path, options)]
+            found = [{} if own and not Path(path).exists() else _fitting(path, options)]
         except CheckpointError as error:
             found = [str(error)]
     if dist.is_initialized():
@@ -229,6 +243,8 @@ def restore(
     state = found[0]
     if isinstance(state, str):
         raise CheckpointError(state)
+    if not state:
+        return [], []
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
     return state["losses"], state["accuracies"]

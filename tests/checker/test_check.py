@@ -514,6 +514,8 @@ def imported_names(exercise):
              "copy_to_ranks", "sum_of_ranks", "largest_over_ranks",
              "cuda", "blocks_for", "BLOCK", "vector_add", "after_seasons",
              "zero_memory")  # fmt: skip
+             "copy_to_ranks", "sum_of_ranks", "largest_over_ranks", "best_interval", "lost_share",
+             "cuda", "blocks_for", "BLOCK", "vector_add", "after_seasons")  # fmt: skip
     return {name: getattr(module, name) for name in names if hasattr(module, name)}
 
 

@@ -12,6 +12,7 @@ import sys
 
 import pytest
 import torch
+import torch.distributed as dist
 
 import gpulearn as gl
 from gpulearn.parallel.train import Options, main, train
@@ -47,6 +48,10 @@ def everything(folder):
     train(dataclasses.replace(MLP, checkpoint=file))
     found["resumed"] = train(dataclasses.replace(MLP, epochs=2, resume=file))
     found["whole"] = train(dataclasses.replace(MLP, epochs=2))
+    stop = folder / f"stop-{dist.get_rank()}"  # rank 0 finds its own; the other has none to find
+    if dist.get_rank() == 0:
+        stop.touch()
+    found["stopped"] = train(dataclasses.replace(MLP, epochs=2, checkpoint=file, stop=stop))
     found["refused"] = [
         refused(Options(resume=file)),
         refused(Options(resume=folder / "none.pt")),
@@ -58,6 +63,10 @@ def everything(folder):
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory):
     return gl.launch(everything, 2, tmp_path_factory.mktemp("run"), timeout=20)
+
+
+def test_all_ranks_stop_when_rank_0_finds_the_file(ranks):
+    assert [len(found["stopped"].losses) for found in ranks] == [STEPS, STEPS]
 
 
 def away(one, other):
@@ -92,6 +101,22 @@ def test_losses_do_not_depend_on_the_number_of_ranks_but_for_rounding(ranks, cap
 def test_a_run_that_goes_on_has_the_bits_of_one_that_never_stopped(ranks):
     assert equal(ranks[0]["resumed"], ranks[0]["whole"])
     assert len(ranks[0]["whole"].losses) == 2 * STEPS
+
+
+def test_a_run_that_is_stopped_and_started_again_has_the_bits_of_one_that_never_was(
+    tmp_path, capsys
+):
+    """One command line serves each start; only the last one writes the losses."""
+    run, stop, output = (tmp_path / name for name in ("run.pt", "stop", "losses.json"))
+    again = dataclasses.replace(MLP, epochs=3, checkpoint=run, resume=run, stop=stop, output=output)
+    stop.touch()
+    for epochs in (1, 2):  # a file that is still there lets each start do one epoch
+        assert len(train(again).losses) == epochs * STEPS
+        assert f"stopped after epoch {epochs} of 3" in capsys.readouterr().out
+        assert not output.exists()
+    assert equal(train(again), train(dataclasses.replace(MLP, epochs=3)))
+    assert "stopped" not in capsys.readouterr().out
+    assert len(json.loads(output.read_text())["losses"]) == 3 * STEPS
 
 
 @pytest.mark.parametrize("rank", [0, 1])
@@ -140,6 +165,7 @@ def test_the_command_line_trains_prints_and_writes(tmp_path, capsys):
         (["--output", "losses.txt"], "let it end in .json or .csv"),
         (["--checkpoint", "/nowhere/run.pt"], "no folder '/nowhere'"),
         (["--checkpoint", "."], "checkpoint is '.', a folder"),
+        (["--stop", "stop"], "nothing is saved when it appears"),
         (["--epochs", "many"], "invalid int value: 'many'"),
     ],
 )

@@ -1,5 +1,6 @@
 """What notebook 21 asks beforehand."""
 
+from gpulearn.exercise.fault_tolerance import predictions_operations
 from gpulearn.exercise.prediction import Choices, Number, below
 
 PREDICTIONS = (
@@ -140,4 +141,5 @@ PREDICTIONS = (
         came="waiting",
         within=0.02,
     ),
+    *predictions_operations.PREDICTIONS,
 )

@@ -1,0 +1,1 @@
+"""Recipes for Slurm, Kubernetes and plain ssh, as files."""
