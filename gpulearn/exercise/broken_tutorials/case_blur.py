@@ -39,9 +39,7 @@ def cases() -> list[Launch]:
         "noise of 64 × 64": (rng.random((64, 64), np.float32), (32, 8)),
     }
     return [
-        Launch.of(
-            BLUR, label, image, np.empty_like(image), block=block, measured="64" in label
-        )
+        Launch.of(BLUR, label, image, np.empty_like(image), block=block, measured="64" in label)
         for label, (image, block) in pictures.items()
     ]
 
@@ -54,7 +52,9 @@ OTHER_SIDE = (
 
 answers.edit(TWICE | WRAPS, f"two things are wrong: {DOUBLE}")
 answers.edit(TWICE, f"the edges are right; above and below are not: {DOUBLE}")
-answers.edit({COLUMN: "image[below, x] + image[below, x]"}, f"below is taken for above too: {DOUBLE}")
+answers.edit(
+    {COLUMN: "image[below, x] + image[below, x]"}, f"below is taken for above too: {DOUBLE}"
+)
 answers.edit({ROW: "image[y, x] + image[y, left] + image[y, left]"}, f"left and right: {DOUBLE}")
 answers.edit(WRAPS, OTHER_SIDE)
 answers.edit(
@@ -130,7 +130,7 @@ EXERCISE = kernel_exercise(
     cases=cases,
     answers=answers,
     budgets=[
-        budgets.float64(0, advice=answers.wrongs[-1].hint),
+        budgets.float64(advice=answers.wrongs[-1].hint),
         budgets.sectors_per_request(8, advice=answers.wrongs[-2].hint),
     ],
 )

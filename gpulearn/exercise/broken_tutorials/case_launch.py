@@ -76,9 +76,7 @@ class Seen:
 def cases() -> list[Case]:
     """Results that tiles fill and that they do not, long and flat ones, one too tall for a grid."""
     sizes = ((64, 32, 48), ALIGNED, (50, 20, 30), (1, 3, 17_000), TALL)
-    return [
-        Case(f"{m:,} × {k} times {k} × {n:,}", (m, k, n)) for m, k, n in sizes
-    ]
+    return [Case(f"{m:,} × {k} times {k} × {n:,}", (m, k, n)) for m, k, n in sizes]
 
 
 def run(program: Any, case: Case) -> Seen:

@@ -1,0 +1,3 @@
+"""What notebook 22 asks beforehand."""
+
+PREDICTIONS = ()
