@@ -34,7 +34,7 @@ def run(answer: Answer, case: Case) -> Seen:
         returned = number(answer(model, batches, every))
     behind = np.diff([0, *seen.steps]).astype(float)
     weights, _ = trial.replayed(twin, labels, seen, [0.1] * len(seen.steps), divide=True)
-    away = [np.abs(a - b).max() for a, b in zip(seen.weights, weights, strict=True)]
+    away = [np.abs(np.asarray(a) - b).max() for a, b in zip(seen.weights, weights, strict=True)]
     facts: dict[str, Any] = {
         "the number of batches that go forward": len(seen.batches),
         "the batches behind each step": ", ".join(f"{n:g}" for n in behind) or "no step",

@@ -64,7 +64,7 @@ def run(answer: Answer, case: Case) -> Seen:
 
 def expected(case: Case) -> Seen:
     """Each image once in each epoch, with its own label."""
-    n, epochs = case.args
+    n, _ = case.args
     _, labels = trial.pictures(n, n)
     _, held_out = trial.pictures(37, n + 1, common=2)
     blind = (held_out == labels.bincount().argmax()).double().mean().item()
@@ -112,8 +112,8 @@ answers.edit(
 )
 answers.edit(
     ONE,
-    "labels and judgement are right. There is one image to a step, always in the same order: batches "
-    "of 32 in a new order in each epoch.",
+    "labels and judgement are right. There is one image to a step, always in the same order: take "
+    "batches of 32 in a new order in each epoch.",
 )
 answers.edit(ONE_SHUFFLED, "all is right but the batches, which are single images: take 32.")
 answers.edit(
@@ -126,7 +126,7 @@ answers.edit(
 )
 answers.edit(
     {RIGHT: "model(images).argmax(1) == labels", BLIND: "labels == labels.bincount().argmax()"},
-    "it is judged by the images that it has trained on: the held-out ones tell what it has learned.",
+    "it is judged by the images that it has trained on: held-out ones tell what it has learned.",
 )
 answers.edit(
     {RIGHT: "model(images).argmax(1) == labels"},

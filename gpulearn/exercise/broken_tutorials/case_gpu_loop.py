@@ -38,10 +38,12 @@ class Fetches(TorchFunctionMode):
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         """A call of torch."""
-        fetched = getattr(function, "__name__", "") in FETCHES
+        fetched = getattr(function, "__name__", "") in FETCHES and isinstance(args[0], torch.Tensor)
+        # a loader fetches its whole numbers on the CPU
+        fetched = fetched and args[0].is_floating_point()
         if fetched and self.gpu is not None:
             self.gpu.synchronize()
-        if fetched and isinstance(args[0], torch.Tensor) and args[0].device.type == DRY:
+        if fetched and args[0].device.type == DRY:
             args = (torch.zeros(args[0].shape, dtype=args[0].dtype), *args[1:])
         return function(*args, **(kwargs or {}))
 
@@ -172,6 +174,10 @@ SAME = (
     "the batches are the same in each epoch, in the order in which the images are stored: a "
     "DataLoader draws them anew if it is told shuffle=True."
 )
+WAITS = (
+    "the clock is read while the device still works, and what it shows is the launches: wait() has "
+    "to come before each of its two readings."
+)
 answers.edit(LABELS, STAY)
 answers.edit(
     NO_MODEL,
@@ -188,11 +194,11 @@ answers.edit(
 )
 answers.edit(
     NO_WAIT,
-    "the clock is read while the device still works: wait() before each of the two readings.",
+    WAITS,
 )
 answers.edit(
     {END: "    return"},
-    "the clock is read at the end while the device still works: wait() first.",
+    WAITS,
 )
 answers.edit(
     {START: "    start = clock()\n"},

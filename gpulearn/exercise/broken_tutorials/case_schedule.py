@@ -182,7 +182,7 @@ def planned_in_training(model: Any, batches: Any, milestones: Any, epochs: Any) 
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     schedule = MultiStepLR(optimizer, milestones=milestones, gamma=0.1)
     rates = []
-    for epoch in range(epochs):
+    for _ in range(epochs):
         rates.append(optimizer.param_groups[0]["lr"])
         for inputs, targets in batches:
             loss: Any = functional.cross_entropy(model(inputs), targets)
