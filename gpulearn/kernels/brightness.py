@@ -34,16 +34,16 @@ def case_histogram(values: Vector, counts: Vector) -> None:
     >>> counts
     array([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2], dtype=int32)
     """
-    own = cuda.shared.array(LEVELS, np.int32)
+    own = cuda.shared.array(16, np.int32)
     t = cuda.threadIdx.x
-    if t < LEVELS:
+    if t < 16:
         own[t] = 0
     cuda.syncthreads()
     for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        level = min(int(values[i] * LEVELS), LEVELS - 1)
+        level = min(int(values[i] * 16), 15)
         cuda.atomic.add(own, level, 1)
     cuda.syncthreads()
-    if t < LEVELS:
+    if t < 16:
         cuda.atomic.add(counts, t, own[t])
 
 

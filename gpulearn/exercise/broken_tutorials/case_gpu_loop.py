@@ -155,7 +155,7 @@ MOVE = "x, y = x.to(device), y.to(device)"
 START = "    wait()\n    start = clock()\n"
 END = "    wait()\n    return"
 
-IN_ORDER = {LOADER: "", OVER: "in zip(images.split(32), labels.split(32)):"}
+IN_ORDER = {LOADER: "", OVER: "in zip(images.split(32), labels.split(32), strict=True):"}
 LABELS = {MOVE: "x = x.to(device)"}
 NO_MODEL = {MODEL: ""}
 NO_WAIT = {START: "    start = clock()\n", END: "    return"}

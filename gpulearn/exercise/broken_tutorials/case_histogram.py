@@ -15,11 +15,11 @@ from gpulearn.kernels.brightness import BRIGHTNESS, LEVELS, case_histogram
 answers = Answers(case_histogram)
 
 # what stands in the solution
-CLEAR = "    if t < LEVELS:\n        own[t] = 0\n    cuda.syncthreads()\n"
+CLEAR = "    if t < 16:\n        own[t] = 0\n    cuda.syncthreads()\n"
 COUNT = "        cuda.atomic.add(own, level, 1)\n"
 WAIT = f"{COUNT}    cuda.syncthreads()\n"
 MERGE = "cuda.atomic.add(counts, t, own[t])"
-LEVEL = "min(int(values[i] * LEVELS), LEVELS - 1)"
+LEVEL = "min(int(values[i] * 16), 15)"
 
 PLAIN_COUNT = {"cuda.atomic.add(own, level, 1)": "own[level] += 1"}
 PLAIN_MERGE = {MERGE: "counts[t] += own[t]"}
@@ -63,7 +63,7 @@ answers.edit(PLAIN_COUNT | PLAIN_MERGE, f"two places race. First, {IN_A_BLOCK}")
 answers.edit(PLAIN_COUNT, IN_A_BLOCK)
 answers.edit(PLAIN_MERGE, OF_TWO_BLOCKS)
 answers.edit(
-    {CLEAR: "    if t < LEVELS:\n        own[t] = 0\n"},
+    {CLEAR: "    if t < 16:\n        own[t] = 0\n"},
     "some threads count while others have not cleared yet: a barrier belongs in between.",
 )
 answers.edit(
@@ -75,7 +75,7 @@ answers.edit(
     "some threads add up counts in which others still count: a barrier belongs in between.",
 )
 answers.edit(
-    {LEVEL: "int(values[i] * LEVELS)"},
+    {LEVEL: "int(values[i] * 16)"},
     "the value 1 has no level: 16 · 1 is 16, one beyond the last.",
 )
 answers.edit(
@@ -121,7 +121,7 @@ def by_while(values: Any, counts: Any) -> None:
         cuda.atomic.add(counts, t, own[t])
 
 
-answers.variant({CLEAR: CLEAR.replace("if t < LEVELS:", "if t < counts.size:")})
+answers.variant({CLEAR: CLEAR.replace("if t < 16:", "if t < counts.size:")})
 
 EXERCISE = kernel_exercise(
     BRIGHTNESS,
