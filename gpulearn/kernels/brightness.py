@@ -40,7 +40,7 @@ def case_histogram(values: Vector, counts: Vector) -> None:
         own[t] = 0
     cuda.syncthreads()
     for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        level = min(int(values[i] * 16), 15)
+        level = min(int(values[i] * np.float32(16)), 15)
         cuda.atomic.add(own, level, 1)
     cuda.syncthreads()
     if t < 16:

@@ -24,7 +24,14 @@ from gpulearn.programs.launches import Launches
 from gpulearn.simt.host.xray import xray
 from gpulearn.simt.report.report import Report
 
-__all__ = ["CASE_LAUNCH", "ProductProgram", "ProductRun", "product_program", "run_product"]
+__all__ = [
+    "CASE_LAUNCH",
+    "ProductProgram",
+    "ProductRun",
+    "kernel_part",
+    "product_program",
+    "run_product",
+]
 
 # `multiply` is what a program calls; it says how it went, as the functions of CUDA do.
 CASE_LAUNCH = CppSource("case_launch", r"""
@@ -149,6 +156,11 @@ def product_program(text: str) -> ProductProgram:
     return ProductProgram(text)
 
 
+def kernel_part(text: str) -> str:
+    """What stands before the host part."""
+    return HOST.split(text)[0]
+
+
 def run_product(text: str, m: int, k: int, n: int) -> ProductRun:
     """Call a program's `multiply` for (m, k) times (k, n), on the SIMT machine.
 
@@ -164,13 +176,12 @@ def run_product(text: str, m: int, k: int, n: int) -> ProductRun:
         raise BadInput("The program has no cudaError_t multiply(…): that is what main calls.")
     if host_fault() is None:
         return product_program(text).run(m, k, n)
-    kernel = HOST.split(text)[0]
     places = LAUNCH.search(text)
     grid, block, *_ = eval(f"({places[1]})".replace("/", "//"), {
         "m": m, "k": k, "n": n, "dim3": lambda *sides: sides,
     }) if places else (1, 1)  # fmt: skip
     a, b = (one.astype(np.float32) for one in factors(m, k, n))
     c = np.full((m, n), np.nan, np.float32)
-    report = xray(CppModule(kernel)["matmul"])[grid, block](a, b, c, m, k, n)
+    report = xray(CppModule(kernel_part(text))["matmul"])[grid, block](a, b, c, m, k, n)
     found = tuple(str(one) for one in report.findings if one.severity == "error")
     return ProductRun("what nobody knows here", c, c == exact(m, k, n), found, report)

@@ -19,7 +19,7 @@ CLEAR = "    if t < 16:\n        own[t] = 0\n    cuda.syncthreads()\n"
 COUNT = "        cuda.atomic.add(own, level, 1)\n"
 WAIT = f"{COUNT}    cuda.syncthreads()\n"
 MERGE = "cuda.atomic.add(counts, t, own[t])"
-LEVEL = "min(int(values[i] * 16), 15)"
+LEVEL = "min(int(values[i] * np.float32(16)), 15)"
 
 PLAIN_COUNT = {"cuda.atomic.add(own, level, 1)": "own[level] += 1"}
 PLAIN_MERGE = {MERGE: "counts[t] += own[t]"}
@@ -75,7 +75,7 @@ answers.edit(
     "some threads add up counts in which others still count: a barrier belongs in between.",
 )
 answers.edit(
-    {LEVEL: "int(values[i] * 16)"},
+    {LEVEL: "int(values[i] * np.float32(16))"},
     "the value 1 has no level: 16 · 1 is 16, one beyond the last.",
 )
 answers.edit(
@@ -99,7 +99,7 @@ answers.edit(
 )
 def without_own_counts(values: Any, counts: Any) -> None:
     for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        cuda.atomic.add(counts, min(int(values[i] * LEVELS), LEVELS - 1), 1)
+        cuda.atomic.add(counts, min(int(values[i] * np.float32(16)), 15), 1)
 
 
 @answers.right
@@ -111,7 +111,7 @@ def by_while(values: Any, counts: Any) -> None:
     cuda.syncthreads()
     i = cuda.blockIdx.x * cuda.blockDim.x + t
     while i < values.shape[0]:
-        level = int(values[i] * 16)
+        level = int(values[i] * np.float32(16))
         if level > 15:
             level = 15
         cuda.atomic.add(own, level, 1)

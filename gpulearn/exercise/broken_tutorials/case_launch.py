@@ -199,7 +199,7 @@ known(
 )
 known(
     [NO_FREE],
-    "the numbers are right, and three pieces of memory stay behind at each call: cudaFree each.",
+    "the numbers are right, and device memory stays behind at each call: cudaFree each piece.",
 )
 known(
     [NO_FREE, NOBODY_ASKS],
