@@ -53,7 +53,7 @@ NO_GUARD, NO_FREE, NOBODY_ASKS = {GUARD: ""}, {FREE: ""}, {ASK: "cudaSuccess"}
 
 
 @dataclass(frozen=True)
-class Seen:
+class ProductSeen:
     """What one call of `multiply` did.
 
     Attributes:
@@ -79,7 +79,7 @@ def cases() -> list[Case]:
     return [Case(f"{m:,} × {k} times {k} × {n:,}", (m, k, n)) for m, k, n in sizes]
 
 
-def run(program: Any, case: Case) -> Seen:
+def run(program: Any, case: Case) -> ProductSeen:
     """Call `multiply`."""
     assert isinstance(program, ProductProgram)
     ran = program.run(*case.args)
@@ -92,15 +92,19 @@ def run(program: Any, case: Case) -> Seen:
         worst = max((max(c.sectors_per_load, c.sectors_per_store) for c in lines), default=0.0)
         over = worst if worst > BUDGET + SLACK else 0.0
     found = tuple(sorted({re.sub(r"[\d,]+|'[^']*'", "", one) for one in ran.found}))
-    return Seen(float(ran.right.mean()), ran.status == "cudaSuccess", found, over, lanes, ran)
+    return ProductSeen(
+        float(ran.right.mean()), ran.status == "cudaSuccess", found, over, lanes, ran
+    )
 
 
-def expected(case: Case) -> Seen:
+def expected(case: Case) -> ProductSeen:
     """All right; where the grid would be too tall, an error that is told will do."""
-    return Seen(1.0, True, (), 0.0, 0.0, ProductRun("cudaSuccess", np.zeros(0), np.ones(1, bool)))
+    return ProductSeen(
+        1.0, True, (), 0.0, 0.0, ProductRun("cudaSuccess", np.zeros(0), np.ones(1, bool))
+    )
 
 
-def difference(got: Seen, wanted: Seen) -> str | None:
+def difference(got: ProductSeen, wanted: ProductSeen) -> str | None:
     """One sentence on what is wrong with a call, or None."""
     product = got.run
     told = [one for one in product.found if "the launch of" not in one or got.says]
@@ -128,7 +132,7 @@ def difference(got: Seen, wanted: Seen) -> str | None:
     return None
 
 
-def same(one: Seen, other: Seen) -> bool:
+def same(one: ProductSeen, other: ProductSeen) -> bool:
     """Whether two calls went the same way."""
     return (one.right, one.says, one.found, one.over, one.lanes) == (
         other.right, other.says, other.found, other.over, other.lanes,

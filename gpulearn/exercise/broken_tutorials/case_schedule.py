@@ -91,7 +91,7 @@ PLAN = (
     "    used = []\n"
 )
 MADE = "schedule = MultiStepLR(optimizer, milestones, gamma=0.1)\n"
-USED = "        used.append(schedule.get_last_lr()[0])\n"
+USED = "        used.append(float(schedule.get_last_lr()[0]))\n"
 ONE_EPOCH = (
     "        for x, y in batches:\n"
     "            optimizer.zero_grad()\n"

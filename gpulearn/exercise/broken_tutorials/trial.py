@@ -18,13 +18,13 @@ from gpulearn.checker.compare import is_number
 from gpulearn.exercise.training.trial import apart, flat
 from gpulearn.require import shown
 
-__all__ = ["Watched", "classifier", "numbers", "pictures", "replayed", "same_way", "watching"]
+__all__ = ["WatchedSteps", "classifier", "numbers", "pictures", "replayed", "same_way", "watching"]
 
 CLASSES = 4
 
 
 @dataclass
-class Watched:
+class WatchedSteps:
     """What was seen of a training.
 
     Attributes:
@@ -65,9 +65,9 @@ ORDER = "each once in each epoch, in a new order"
 
 
 @contextmanager
-def watching(model: nn.Module, images: Tensor) -> Iterator[Watched]:
+def watching(model: nn.Module, images: Tensor) -> Iterator[WatchedSteps]:
     """See what a model learns from, on one thread and with random numbers of its own."""
-    seen = Watched(images)
+    seen = WatchedSteps(images)
     own = {id(parameter) for parameter in model.parameters()}
 
     def stepped(optimizer: Any, *rest: Any) -> None:
@@ -111,7 +111,11 @@ def pictures(n: int, seed: int, common: int = 1) -> tuple[Tensor, Tensor]:
 
 
 def replayed(
-    model: nn.Module, labels: Tensor, seen: Watched, rates: Sequence[float], divide: bool = False
+    model: nn.Module,
+    labels: Tensor,
+    seen: WatchedSteps,
+    rates: Sequence[float],
+    divide: bool = False,
 ) -> tuple[list[np.ndarray[Any, Any]], list[float]]:
     """The weights after each step, and each batch's loss, had the batches had their own labels.
 

@@ -104,7 +104,7 @@ def case_schedule(
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     schedule = MultiStepLR(optimizer, milestones, gamma=0.1)
     for _ in range(epochs):
-        used.append(schedule.get_last_lr()[0])
+        used.append(float(schedule.get_last_lr()[0]))
         for x, y in batches:
             optimizer.zero_grad()
             functional.cross_entropy(model(x), y).backward()
