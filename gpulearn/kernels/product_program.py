@@ -147,7 +147,8 @@ def factors(m: int, k: int, n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[An
 def exact(m: int, k: int, n: int) -> np.ndarray[Any, Any]:
     """Their product."""
     a, b = factors(m, k, n)
-    return (a @ b).astype(np.float32)
+    product: np.ndarray[Any, Any] = (a @ b).astype(np.float32)
+    return product
 
 
 @lru_cache(maxsize=2)

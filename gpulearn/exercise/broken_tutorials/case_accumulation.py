@@ -150,7 +150,8 @@ def divided_at_the_step(model: Any, batches: Any, every: Any) -> int:
         optimizer.zero_grad(set_to_none=False)
 
     for x, y in batches:
-        functional.cross_entropy(model(x), y).backward()
+        loss: Any = functional.cross_entropy(model(x), y)
+        loss.backward()
         waiting += 1
         if waiting == every:
             step()

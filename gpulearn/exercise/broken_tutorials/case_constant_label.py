@@ -156,7 +156,8 @@ def by_a_loader(model: Any, train: Any, held_out: Any, epochs: int = 2) -> Any:
     for _ in range(epochs):
         for x, y in DataLoader(TensorDataset(*train), batch_size=32, shuffle=True):
             optimizer.zero_grad()
-            functional.cross_entropy(model(x), y).backward()
+            loss: Any = functional.cross_entropy(model(x), y)
+            loss.backward()
             optimizer.step()
     model.eval()
     said = model(held_out[0]).detach().numpy().argmax(1)

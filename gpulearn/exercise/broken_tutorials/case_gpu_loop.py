@@ -238,8 +238,8 @@ def moved_at_once(
     wait()
     begin = clock()
     for _ in range(epochs):
-        for rows in torch.randperm(len(labels)).split(32):
-            rows = rows.to(device)
+        order: Any = torch.randperm(len(labels))
+        for rows in order.to(device).split(32):
             loss: Any = functional.cross_entropy(model(there[rows]), classes[rows])
             optimizer.zero_grad()
             loss.backward()

@@ -20,7 +20,7 @@ answers = Answers(case_schedule)
 
 def cases() -> list[Case]:
     """Two milestones, none, one at the start, one that is never reached, a single epoch."""
-    plans = (
+    plans: tuple[tuple[list[int], int, int], ...] = (
         ([2, 4], 6, 2),
         ([], 3, 2),
         ([1], 3, 3),
@@ -203,7 +203,8 @@ def set_by_hand(model: Any, batches: Any, milestones: Any, epochs: Any) -> Any:
         used.append(rate)
         for x, y in batches:
             model.zero_grad()
-            functional.cross_entropy(model(x), y).backward()
+            loss: Any = functional.cross_entropy(model(x), y)
+            loss.backward()
             optimizer.step()
     return plan, used
 

@@ -99,7 +99,7 @@ def classifier(seed: int) -> nn.Sequential:
         return nn.Sequential(nn.Flatten(), nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 4)).double()
 
 
-def pictures(n: int, seed: int, common: int = 1) -> tuple[Tensor, Tensor]:
+def pictures(n: int, seed: int, common: int = 1) -> tuple[Any, Any]:
     """N images of 2 × 3 pixels, no two alike, and their labels, of which one is the commonest."""
     random = np.random.default_rng(seed)
     labels = random.integers(CLASSES, size=n)
