@@ -16,6 +16,7 @@ from gpulearn.cuda_cpp.compiler import compile_to_ptx
 from gpulearn.cuda_cpp.signature import find_kernels
 from gpulearn.cuda_cpp.stored import FILE, key
 from gpulearn.errors import KernelError
+from gpulearn.kernels.product_program import kernel_part
 
 __all__ = ["Compilation", "compilations", "entry", "main", "release"]
 
@@ -41,7 +42,10 @@ def compilations(folder: Path = NOTEBOOKS) -> Iterator[Compilation]:
 
 
 def of_cells(nodes: list[ast.AST]) -> Iterator[Compilation]:
-    """The compilations in the cells of one notebook; names of texts stand for them."""
+    """The compilations in the cells of one notebook; names of texts stand for them.
+
+    Of a whole program its kernels are one: what is launched where no host part can be compiled.
+    """
     texts: dict[str, Any] = {}
     given: list[tuple[ast.expr, ...]] = []
     instances: list[str] = []
@@ -51,6 +55,8 @@ def of_cells(nodes: list[ast.AST]) -> Iterator[Compilation]:
                 texts[name] = text
             case ast.Call(func=ast.Attribute(value=ast.Name("gl"), attr="cpp"), args=passed):
                 given.append(tuple(passed))
+            case ast.Call(func=ast.Name("run_product"), args=[ast.Name(name), *_]) if name in texts:
+                given.append((ast.Constant(kernel_part(texts[name])),))
             case ast.Subscript(slice=ast.Constant(value=str(name))) if "<" in name:
                 instances.append(" ".join(name.split()))
     for args in given:

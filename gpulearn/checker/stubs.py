@@ -33,8 +33,13 @@ def is_stub(answer: Callable[..., Any]) -> bool:
 
 def altered(source: str, given: Callable[..., Any]) -> str | None:
     """That what is to be mended is not what the exercise gives, in one sentence, if so."""
-    stands = [_lines(ast.unparse(one)) for one in _functions(source)]
-    same = stands == [_lines(notebook_source(given))]
+    if isinstance(given, CppSource):
+        nodes = ast.walk(ast.parse(source))
+        texts = [str(node.value) for node in nodes if isinstance(node, ast.Constant)]
+        same = [CppSource("", text, "").tokens for text in texts] == [given.tokens]
+    else:
+        stands = [_lines(ast.unparse(one)) for one in _functions(source)]
+        same = stands == [_lines(notebook_source(given))]
     return None if same else "what is to be mended is not what the exercise gives"
 
 
@@ -84,6 +89,8 @@ def _drift_of_text(stub_source: str, solution: CppSource) -> str | None:
 
 def same_code(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
     """Whether two functions have the same lines, whatever their hints, comments and docstrings."""
+    if isinstance(one, CppSource) and isinstance(other, CppSource):
+        return one.tokens == other.tokens
     if _definition(one) is None or _definition(other) is None:
         return False
     return _lines(notebook_source(one)) == _lines(notebook_source(other))

@@ -46,6 +46,11 @@ class Launches:
         key = (file, finding.kind, finding.line, finding.function, finding.array, other)
         self._findings.setdefault(key, (file, finding))
 
+    @property
+    def reports(self) -> list[Report]:
+        """One of each kernel, in the order in which they were first launched."""
+        return [*self._reports.values()]
+
     def hear_race(self, file: str, finding: Finding) -> None:
         """Nothing orders two operations on streams."""
         self.add(file, finding)

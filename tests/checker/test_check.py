@@ -510,7 +510,7 @@ def imported_names(exercise):
     names = ("torch", "functional", "STATES", "MemoryBudget", "saved_for_backward",
              "recompute_peak", "partial", "broadcast_weights",
              "sendrecv", "rank", "recv", "send", "sum_over_ranks", "world_size",
-             "nn", "all_gather", "reduce_scatter",
+             "nn", "all_gather", "reduce_scatter", "DataLoader", "TensorDataset", "MultiStepLR",
              "copy_to_ranks", "sum_of_ranks", "largest_over_ranks",
              "cuda", "blocks_for", "BLOCK", "vector_add", "after_seasons",
              "zero_memory")  # fmt: skip

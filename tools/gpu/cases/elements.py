@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn.kernels.blur import BLUR
 from gpulearn.kernels.images import MIRROR, RGB_TO_GRAY
 from gpulearn.kernels.matrices import MATRIX_ADD_2D
 from gpulearn.kernels.specification import poisoned
@@ -57,6 +58,10 @@ def mirrored(size: str) -> tuple[Array, ...]:
     return (bytes_of(*SHAPES[size]), poisoned(*SHAPES[size], dtype=np.dtype(np.uint8)))
 
 
+def blurred(size: str) -> tuple[Array, ...]:
+    return (numbers(*SHAPES[size], positive=True), poisoned(*SHAPES[size]))
+
+
 def lanes(size: str) -> tuple[Array, Array]:
     # no thread of this kernel may be left over: whole blocks only
     rows, columns = {"small": (64, 96), "large": (4096, 8192)}[size]
@@ -89,6 +94,7 @@ CASES = (
         for b in BLOCKS
     ),
     Case.of(MIRROR, "blocks of 16 × 16", "03", mirrored),
+    Case.of(BLUR, "blocks of 16 × 16", "22", blurred, 1e-5),
     *(
         Case.of(in_blocks_of(b, WARPS_AND_LANES), f"blocks of {b[0]} × {b[1]}", "04", lanes)
         for b in BLOCKS

@@ -1,4 +1,4 @@
-"""Histograms of values that are spread out, skewed and all the same: notebook 07."""
+"""Histograms of values that are spread out, skewed and all the same: notebooks 07 and 22."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn.kernels.brightness import BRIGHTNESS, LEVELS
 from gpulearn.kernels.histogram import (
     BINS,
     HISTOGRAM_GLOBAL,
@@ -53,6 +54,14 @@ def different(size: str) -> Arrays:
     return values, np.zeros(BINS, np.int32)
 
 
+def brightness(spread: str, size: str) -> Arrays:
+    return bright(fewer(spread, size)[0]), np.zeros(LEVELS, np.int32)
+
+
+def bright(values: Array) -> Array:
+    return (values / np.float32(255)).astype(np.float32)
+
+
 def racing(spread: str) -> Case:
     """Updates are lost, and which ones nobody knows."""
     return Case.of(
@@ -69,5 +78,6 @@ CASES = (
     *(Case.of(HISTOGRAM_GLOBAL, spread, "07", partial(fewer, spread)) for spread in SPREADS),
     *(Case.of(HISTOGRAM_SHARED, spread, "07", partial(spread_out, spread)) for spread in SPREADS),
     *map(racing, SPREADS),
+    *(Case.of(BRIGHTNESS, spread, "22", partial(brightness, spread)) for spread in SPREADS),
     Case.of(HISTOGRAM_RACY, "no two alike", "07", different, sizes=("small",)),
 )

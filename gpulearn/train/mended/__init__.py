@@ -1,0 +1,1 @@
+"""Training programs of notebook 22, each as it should have been."""
