@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from gpulearn.parallel.communicator import irecv, rank, recv, send, world_size
+from gpulearn.parallel.communicator import irecv, rank, recv, send, wait_any, world_size
 
 __all__ = ["case_parameter_server"]
 
@@ -48,8 +48,8 @@ def case_parameter_server(
     inbox = {worker: torch.empty_like(weights) for worker in workers}
     for _ in range(steps):
         arriving = [irecv(inbox[worker], worker) for worker in workers]
-        for handle in arriving:
-            handle.wait()
+        while arriving:
+            arriving.pop(wait_any(arriving)).wait()
         weights -= lr * sum(inbox.values()) / len(workers)
         for worker in workers:
             send(weights, to=worker)
