@@ -1,4 +1,10 @@
 """The exercises of notebook 22: programs that do not do what they say, each to be mended."""
 
 NOTEBOOK = "22_broken_tutorials"
-EXERCISES = ("case_input_pipeline", "case_whole_program", "case_parameter_server")
+EXERCISES = (
+    "case_input_pipeline",
+    "case_whole_program",
+    "case_parameter_server",
+    "case_mirrored_strategy",
+    "case_reports",
+)
