@@ -78,6 +78,7 @@ def observe() -> dict[str, Any]:
         optimiser made once, and with one made in the replica's function, in each call or in a
         `tf.function`;
         "numpy": what `loss.numpy()` says for one replica and for two;
+        "vector": the gradient of the vector of the four losses, and of their mean;
         "flatten", "batch", "one-hot": how three mistakes of the single-device kind fail;
         "versions" and "date".
     """
@@ -93,6 +94,7 @@ def observe() -> dict[str, Any]:
         "applied": _applied(tf, lone, pair),
         "momentum": _momentum(tf, pair),
         "numpy": [_numpy(tf, strategy) for strategy in (lone, pair)],
+        "vector": _vector(tf),
         **_shapes(tf),
         "versions": f"{versions}, Python {platform.python_version()}",
         "date": datetime.date.today().isoformat(),
@@ -172,6 +174,14 @@ def _numpy(tf: Any, strategy: Any) -> Any:
     (batch,) = _batches(tf, strategy, True)
     loss = strategy.run(tf.reduce_mean, args=(batch,))
     return _said(lambda: float(loss.numpy()))
+
+
+def _vector(tf: Any) -> list[float]:
+    weight, x = tf.Variable(0.0), tf.constant([0.0, 1.0, 2.0, 3.0])
+    with tf.GradientTape(persistent=True) as tape:
+        losses = weight * x
+        mean = tf.reduce_mean(losses)
+    return [float(tape.gradient(loss, weight)) for loss in (losses, mean)]
 
 
 def _shapes(tf: Any) -> dict[str, Any]:

@@ -190,8 +190,8 @@ OF_OWN = (
     "the rows of the whole batch."
 )
 FORGETS = (
-    "the optimiser is made anew in each call of the replica's function and begins without a "
-    "velocity: make it once, outside."
+    "its steps have no momentum. An optimiser that is made anew in each call of the replica's "
+    "function begins without a velocity; make it once, outside, with the momentum that is given."
 )
 NOT_REDUCED = (
     "what strategy.run returns holds a value of each replica and has no .item(); it works with one "
@@ -238,7 +238,7 @@ answers.edit(
 )
 answers.edit(
     {"optimizer(weights, lr, momentum)": "optimizer(weights, lr)"},
-    "the momentum is gone: mend what is wrong, and leave the optimiser as it is.",
+    FORGETS,
 )
 answers.edit(
     {REPORT: "float(loss.values[0]) if strategy.replicas > 1 else float(loss)"},
