@@ -75,13 +75,13 @@ def difference(got: Any, wanted: list[str]) -> str | None:
     return None
 
 
-PARTING = "not math.isclose(report.apart_before, report.apart_after, abs_tol=1e-6)"
+PARTING = "not same(report.apart_before, report.apart_after)"
 NO_EXCHANGE = "parting and report.sent == 0"
 EARLY = "parting and report.sent > 0"
-EACH = "m > 1 and math.isclose(report.sent, m * ring)"
-RANKS = "n > 1 and any(math.isclose(report.update, k) for k in (n, n * m))"
-MICRO = "m > 1 and any(math.isclose(report.update, k) for k in (m, n * m))"
-WHOLE = "n > 2 and math.isclose(report.sent, (n - 1) * report.gradient_bytes)"
+EACH = "m > 1 and same(report.sent, m * ring)"
+RANKS = "n > 1 and any(same(report.update, k) for k in (n, n * m))"
+MICRO = "m > 1 and any(same(report.update, k) for k in (m, n * m))"
+WHOLE = "n > 2 and same(report.sent, (n - 1) * report.gradient_bytes)"
 RING = "2 * (n - 1) / n * report.gradient_bytes"
 OVERLAP = "any(visits != 1 for visits in report.visits)"
 
@@ -100,11 +100,11 @@ answers.edit(
     "the wrong time.",
 )
 answers.edit(
-    {WHOLE: "math.isclose(report.sent, (n - 1) * report.gradient_bytes)"},
+    {WHOLE: "same(report.sent, (n - 1) * report.gradient_bytes)"},
     "for two ranks (N − 1)·S and 2(N − 1)/N·S are the same number: nothing is amiss there.",
 )
 answers.edit(
-    {EACH: "math.isclose(report.sent, m * ring)"},
+    {EACH: "same(report.sent, m * ring)"},
     "with one micro-batch, an exchange after each is the right one.",
 )
 answers.edit(
@@ -120,17 +120,17 @@ answers.edit(
     "a ring sends 2(N − 1)/N·S from each rank; 2·S is where that goes for many ranks.",
 )
 answers.edit(
-    {RANKS: "n > 1 and math.isclose(report.update, n)"},
+    {RANKS: "n > 1 and same(report.update, n)"},
     "both sums together make the update N·M times as long: then the one over the ranks is a "
     "suspect, too.",
 )
 answers.edit(
-    {MICRO: "m > 1 and math.isclose(report.update, m)"},
+    {MICRO: "m > 1 and same(report.update, m)"},
     "both sums together make the update N·M times as long: then the one over the micro-batches is "
     "a suspect, too.",
 )
 answers.edit(
-    {RANKS: "math.isclose(report.update, n)", MICRO: "math.isclose(report.update, m)"},
+    {RANKS: "same(report.update, n)", MICRO: "same(report.update, m)"},
     "an update of the right length is suspected where N or M is 1, and one that is N·M times as "
     "long is not.",
 )
@@ -140,7 +140,7 @@ answers.edit(
     "is N times as long.",
 )
 answers.edit(
-    {MICRO: "m > 1 and m != n and any(math.isclose(report.update, k) for k in (m, n * m))"},
+    {MICRO: "m > 1 and m != n and any(same(report.update, k) for k in (m, n * m))"},
     "where N and M are the same number, the length tells neither from the other: name both.",
 )
 answers.edit(
@@ -148,7 +148,7 @@ answers.edit(
     "a sample that is used twice, or never, says that shards overlap.",
 )
 answers.edit(
-    {"report.apart_before > 1e-6": "parting and report.apart_before > 1e-6"},
+    {'own starts": not': 'own starts": parting and not'},
     "ranks that begin apart have starts of their own, whether or not they part further.",
 )
 answers.edit(

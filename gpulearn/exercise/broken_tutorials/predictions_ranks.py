@@ -30,7 +30,7 @@ OF_RANKS: tuple[Prediction, ...] = (
             "it goes on as rank 0 of 1": "That would need somebody to say that there is one rank. "
             "Nothing says how many there are.",
             "it starts a process for each GPU": "That is what torchrun does. This line only joins.",
-            "it waits for the other ranks": "That would need a number of ranks and a place to meet.",
+            "it waits for the other ranks": "That would need to know how many, and where.",
             "it stops with an error": "",
         },
         came="by_hand",

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,12 @@ class StepReport:
     visits: tuple[int, ...]
 
 
+def _report(value: object) -> None:
+    if not isinstance(value, StepReport):
+        raise BadInput(f"report is {shown(value)}: give what step_report returned.")
+
+
+@require.checked(report=_report)
 def case_reports(report: StepReport) -> list[str]:
     """The mistakes that would explain what is amiss in a report; of all that fit, each.
 
@@ -70,20 +77,19 @@ def case_reports(report: StepReport) -> list[str]:
     >>> case_reports(step_report("sum over ranks", ranks=2, micro_batches=2))
     ['sum over ranks', 'sum over micro-batches']
     """
-    if not isinstance(report, StepReport):
-        raise BadInput(f"report is {shown(report)}: give what step_report returned.")
     n, m = report.ranks, report.micro_batches
+    same = partial(math.isclose, rel_tol=1e-6, abs_tol=1e-6)  # measured numbers are rounded
     ring = 2 * (n - 1) / n * report.gradient_bytes
-    parting = not math.isclose(report.apart_before, report.apart_after, abs_tol=1e-6)
+    parting = not same(report.apart_before, report.apart_after)
     explains = {
         "no exchange": parting and report.sent == 0,
-        "own starts": report.apart_before > 1e-6,
+        "own starts": not same(report.apart_before, 0),
         "exchange too early": parting and report.sent > 0,
-        "exchange each time": m > 1 and math.isclose(report.sent, m * ring),
-        "sum over ranks": n > 1 and any(math.isclose(report.update, k) for k in (n, n * m)),
-        "sum over micro-batches": m > 1 and any(math.isclose(report.update, k) for k in (m, n * m)),
+        "exchange each time": m > 1 and same(report.sent, m * ring),
+        "sum over ranks": n > 1 and any(same(report.update, k) for k in (n, n * m)),
+        "sum over micro-batches": m > 1 and any(same(report.update, k) for k in (m, n * m)),
         "shards overlap": any(visits != 1 for visits in report.visits),
-        "whole tensors": n > 2 and math.isclose(report.sent, (n - 1) * report.gradient_bytes),
+        "whole tensors": n > 2 and same(report.sent, (n - 1) * report.gradient_bytes),
     }
     return [mistake for mistake in MISTAKES if explains[mistake]]
 
