@@ -13,6 +13,17 @@ OF_RANKS: tuple[Prediction, ...] = (
         },
         came="f'{unused} samples'",
     ),
+    Choices(
+        "cause_of_unused",
+        {
+            "randperm gives some numbers twice": "That would need an order with gaps. Each rank's "
+            "own numbers are all different.",
+            "each rank cuts an order of its own": "",
+            "every second batch is left out": "That would need ranks that take the same batches. "
+            "Rank 0 takes batches 0 and 2, rank 1 takes 1 and 3.",
+        },
+        came="f'with one seed, {16 - len(set(same_seed.tolist()))} are unused'",
+    ),
     Number(
         "vector_of_losses",
         "",
@@ -89,6 +100,17 @@ OF_RANKS: tuple[Prediction, ...] = (
         within=0.01,
     ),
     Choices(
+        "cause_of_301",
+        {
+            "gradients of slow workers are thrown away": "That would need gradients that came and "
+            "were not counted. The slow ones have sent one each.",
+            "who is answered at once gives another to the same step": "",
+            "all three have worker 0's number": "That was the second fault. Here each gradient is "
+            "counted for the worker that it came from.",
+        },
+        came="str(each_once.by_worker)",
+    ),
+    Choices(
         "plain_to_two",
         {
             "each a half": "That would need a data set that was distributed. A plain value is "
@@ -132,15 +154,13 @@ OF_RANKS: tuple[Prediction, ...] = (
         },
         came="' and '.join(f'{sent} bytes' for sent in list(bytes_of.values())[1:])",
     ),
-    Choices(
-        "distance_that_stays",
+    Number(
+        "whole_between_two",
+        "times",
         {
-            "nearer than before": "That would need something that pulls the weights together. Only "
-            "gradients are averaged.",
-            "as far as before": "",
-            "farther than before": "That would need gradients that differ. All take the step of "
-            "the mean.",
+            2: "2 is right for four ranks: 3·S in place of 1.5·S.",
+            0.5: "0.5 would need whole tensors that are smaller than parts.",
         },
-        came="f'{stays.apart_after}, and before {stays.apart_before}'",
+        came="of_two[1] / of_two[0]",
     ),
 )
