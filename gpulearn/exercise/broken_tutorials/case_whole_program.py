@@ -293,6 +293,7 @@ START = (
 )  # fmt: skip
 EXCHANGE = (
     "        for parameter in model.parameters():\n"
+    "            assert parameter.grad is not None  # every layer is used, on every rank\n"
     "            dist.all_reduce(parameter.grad)\n"
     "            parameter.grad /= dist.get_world_size()\n"
 )

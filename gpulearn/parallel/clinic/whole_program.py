@@ -44,6 +44,7 @@ def case_whole_program(
         loss = functional.mse_loss(model(inputs.to(device)), targets.to(device))
         loss.backward()
         for parameter in model.parameters():
+            assert parameter.grad is not None  # every layer is used, on every rank
             dist.all_reduce(parameter.grad)
             parameter.grad /= dist.get_world_size()
         optimizer.step()
