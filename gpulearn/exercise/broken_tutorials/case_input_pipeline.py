@@ -95,7 +95,9 @@ def cases() -> list[Case]:
 def act(answer: Answer, plan: PipelineRun) -> tuple[Any, list[list[int]]]:
     """Be one rank, with random numbers of its own as a fresh process has."""
     torch.manual_seed(1000 + rank())
-    points, steps, seen = torch.from_numpy(plan.points()), [], []
+    points = torch.from_numpy(plan.points())
+    steps: list[list[int]] = []
+    seen: list[list[float]] = []
 
     def losses_of(weights: Tensor, numbers: Any) -> Tensor:
         some = torch.as_tensor(numbers).flatten().long()

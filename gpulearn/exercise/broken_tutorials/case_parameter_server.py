@@ -98,7 +98,8 @@ def run(answer: Answer, case: Case) -> RanServer:
     ran = on_simulated_ranks(act, len(plan.seconds) + 1, answer, plan)
     if isinstance(ran, Ending):
         return RanServer(plan, ran)
-    return RanServer(plan, None, *map(list, zip(*ran.results, strict=True)), ran.seconds)
+    weights, asked = map(list, zip(*ran.results, strict=True))
+    return RanServer(plan, None, weights, asked, ran.seconds)
 
 
 def expected(case: Case) -> RanServer:
@@ -152,8 +153,8 @@ def difference(got: RanServer, wanted: RanServer) -> str | None:
 
 def judge(plan: ServerPlan, ranks: list[Any]) -> str | None:
     """The same for real ranks, whose time nobody counts."""
-    ran = RanServer(plan, None, *map(list, zip(*ranks, strict=True)))
-    return difference(ran, expected(Case("", (plan,))))
+    weights, asked = map(list, zip(*ranks, strict=True))
+    return difference(RanServer(plan, None, weights, asked), expected(Case("", (plan,))))
 
 
 def same_wait(one: RanServer, other: RanServer) -> bool:

@@ -212,7 +212,8 @@ def run(answer: Answer, case: Case) -> RanProgram:
         ran = on_simulated_ranks(act, len(plan.places), answer, plan)
     if isinstance(ran, Ending):
         return RanProgram(plan, ran)
-    return RanProgram(plan, None, *map(list, zip(*ran.results, strict=True)), list(calls.values()))
+    weights, taken, moved = map(list, zip(*ran.results, strict=True))
+    return RanProgram(plan, None, weights, taken, moved, list(calls.values()))
 
 
 def expected(case: Case) -> RanProgram:
