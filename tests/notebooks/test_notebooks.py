@@ -115,6 +115,22 @@ def fault_tolerance(executed: NotebookNode) -> None:
     assert "late: rank 1, collective 2" in said(executed, missed.source)
 
 
+def broken_tutorials(executed: NotebookNode) -> None:
+    """What the evidence says of each case of many ranks."""
+    for begins, states in {
+        "dealt = ": "4 samples are used by nobody, 4 by both",
+        "same_seed = ": "used by nobody: 0",
+        "try:\n    dist.init": "environment variable RANK expected, but not set",
+        "try:\n    gl.simulate": "deadlock: 3 of 3 ranks wait",
+        "def supplied": "{0: 301, 1: 1, 2: 1}",
+        "each_once = ": "{0: 101, 1: 101, 2: 101}",
+        "bytes_of = ": "right: 720 bytes",
+    }.items():
+        assert states in said(executed, begins)
+    both = said(executed, 'gl.table(\n    [\n        {\n            "program"')
+    assert re.search(r"both\s+0\.000\s+0\.000\s+0\.000", both)
+
+
 LOOKS: dict[str, Callable[[NotebookNode], None]] = {
     "16_data_parallel": data_parallel,
     "17_scaling_out": scaling_out,
@@ -122,4 +138,5 @@ LOOKS: dict[str, Callable[[NotebookNode], None]] = {
     "20_sharded_training": sharded_training,
     "19_model_parallel": model_parallel,
     "21_fault_tolerance": fault_tolerance,
+    "22_broken_tutorials": broken_tutorials,
 }

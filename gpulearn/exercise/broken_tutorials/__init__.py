@@ -10,4 +10,9 @@ EXERCISES = (
     "case_constant_label",
     "case_schedule",
     "case_accumulation",
+    "case_input_pipeline",
+    "case_whole_program",
+    "case_parameter_server",
+    "case_mirrored_strategy",
+    "case_reports",
 )

@@ -1,5 +1,6 @@
 """What notebook 22 asks beforehand."""
 
+from gpulearn.exercise.broken_tutorials.predictions_ranks import OF_RANKS
 from gpulearn.exercise.prediction import Choices, Number
 
 TRUE, FALSE, CONDITION = "true", "false", "true on a condition"
@@ -149,4 +150,5 @@ PREDICTIONS = (
         },
         came="f'{idle[1]:.0%} idle with one batch, {idle[64]:.0%} with 64 parts'",
     ),
+    *OF_RANKS,
 )

@@ -1,0 +1,201 @@
+"""Reports of trainings on many ranks: which mistakes explain each is to be said."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gpulearn.checker.answers import Answers
+from gpulearn.checker.exercise import Case, Exercise
+from gpulearn.parallel.clinic.evidence import MISTAKES, StepReport, case_reports, step_report
+from gpulearn.require import shown
+
+answers = Answers(case_reports)
+
+PLANS: dict[str, tuple[tuple[str, ...], int, int]] = {
+    "4 ranks, nothing amiss": ((), 4, 1),
+    "4 ranks and 2 micro-batches, nothing amiss": ((), 4, 2),
+    "4 ranks that exchange nothing": (("no exchange",), 4, 1),
+    "3 ranks that exchange nothing": (("no exchange",), 3, 2),
+    "4 ranks with starts of their own": (("own starts",), 4, 1),
+    "3 ranks with starts of their own and no exchange": (("own starts", "no exchange"), 3, 1),
+    "4 ranks that exchange too early": (("exchange too early",), 4, 3),
+    "4 ranks and 2 micro-batches, twice the bytes": (("exchange each time",), 4, 2),
+    "4 ranks and 3 micro-batches, three times the bytes": (("exchange each time",), 4, 3),
+    "4 ranks, twice the bytes": (("whole tensors",), 4, 1),
+    "5 ranks and 2 micro-batches, 2.5 times the bytes": (("whole tensors",), 5, 2),
+    "2 ranks that send whole tensors, as many bytes as a ring": (("whole tensors",), 2, 1),
+    "4 ranks, an update 4 times as long": (("sum over ranks",), 4, 1),
+    "4 ranks and 2 micro-batches, 4 times as long": (("sum over ranks",), 4, 2),
+    "2 ranks and 3 micro-batches, 3 times as long": (("sum over micro-batches",), 2, 3),
+    "2 ranks and 2 micro-batches, twice as long": (("sum over micro-batches",), 2, 2),
+    "4 ranks and 2 micro-batches, 8 times as long": (
+        ("sum over ranks", "sum over micro-batches"), 4, 2,
+    ),
+    "3 ranks and 3 micro-batches, 9 times as long": (
+        ("sum over ranks", "sum over micro-batches"), 3, 3,
+    ),
+    "3 ranks whose shards overlap": (("shards overlap",), 3, 1),
+    "4 ranks with several mistakes": (("own starts", "shards overlap", "whole tensors"), 4, 1),
+    "4 ranks, too early and in whole tensors": (("exchange too early", "whole tensors"), 4, 2),
+    "6 ranks, one way round and added up": (("whole tensors", "sum over ranks"), 6, 1),
+    "1,024 ranks, an update 1,024 times as long": ((), 1024, 1),
+}  # fmt: skip
+
+
+@cache
+def report_of(label: str) -> StepReport:
+    """Measured on simulated ranks; a large run is written down."""
+    mistakes, ranks, micro_batches = PLANS[label]
+    if ranks > 6:
+        sent = 2 * (ranks - 1) * 4_096_000 // ranks
+        return StepReport(ranks, 1, 4_096_000, sent, 0.0, 0.0, float(ranks), (1,) * ranks)
+    return step_report(*mistakes, ranks=ranks, micro_batches=micro_batches)
+
+
+def cases() -> list[Case]:
+    """Each mistake alone, several together, and what cannot be told apart."""
+    return [Case(label, (report_of(label),)) for label in PLANS]
+
+
+def difference(got: Any, wanted: list[str]) -> str | None:
+    """One sentence on the first suspect too many or too few, or None."""
+    if isinstance(got, str) or not isinstance(got, list | tuple | set | frozenset):
+        return f"it returns {shown(got)}, expected a list of mistakes"
+    for one in got:
+        if one not in MISTAKES:
+            return f"it returns {shown(one)}, which is none of the eight mistakes"
+    if missed := [one for one in wanted if one not in got]:
+        return f"“{missed[0]}” would explain what is amiss, and is not in the list"
+    if added := [one for one in got if one not in wanted]:
+        return f"“{added[0]}” is in the list, and does not fit the report"
+    return None
+
+
+PARTING = "not same(report.apart_before, report.apart_after)"
+NO_EXCHANGE = "parting and report.sent == 0"
+EARLY = "parting and report.sent > 0"
+EACH = "m > 1 and same(report.sent, m * ring)"
+RANKS = "n > 1 and any(same(report.update, k) for k in (n, n * m))"
+MICRO = "m > 1 and any(same(report.update, k) for k in (m, n * m))"
+WHOLE = "n > 2 and same(report.sent, (n - 1) * report.gradient_bytes)"
+RING = "2 * (n - 1) / n * report.gradient_bytes"
+OVERLAP = "any(visits != 1 for visits in report.visits)"
+
+answers.edit(
+    {PARTING: "report.apart_after > 1e-6"},
+    "ranks that begin apart and take the same steps stay as far apart: only a distance that "
+    "changes in the step speaks of the exchange.",
+)
+answers.edit(
+    {NO_EXCHANGE: "report.sent == 0", EARLY: "parting"},
+    "where nothing was sent, no exchange came too early.",
+)
+answers.edit(
+    {NO_EXCHANGE: "parting"},
+    "ranks that part although they send have exchanged something: there is an exchange, and at "
+    "the wrong time.",
+)
+answers.edit(
+    {WHOLE: "same(report.sent, (n - 1) * report.gradient_bytes)"},
+    "for two ranks (N − 1)·S and 2(N − 1)/N·S are the same number: nothing is amiss there.",
+)
+answers.edit(
+    {EACH: "same(report.sent, m * ring)"},
+    "with one micro-batch, an exchange after each is the right one.",
+)
+answers.edit(
+    {EACH: "m > 1 and report.sent > 1.001 * ring"},
+    "more bytes than a ring's are not always M times as many: each explanation has its own number.",
+)
+answers.edit(
+    {WHOLE: "n > 2 and report.sent > 1.001 * ring"},
+    "more bytes than a ring's are not always (N − 1)·S: each explanation has its own number.",
+)
+answers.edit(
+    {RING: "2 * report.gradient_bytes"},
+    "a ring sends 2(N − 1)/N·S from each rank; 2·S is where that goes for many ranks.",
+)
+answers.edit(
+    {RANKS: "n > 1 and same(report.update, n)"},
+    "both sums together make the update N·M times as long: then the one over the ranks is a "
+    "suspect, too.",
+)
+answers.edit(
+    {MICRO: "m > 1 and same(report.update, m)"},
+    "both sums together make the update N·M times as long: then the one over the micro-batches is "
+    "a suspect, too.",
+)
+answers.edit(
+    {RANKS: "same(report.update, n)", MICRO: "same(report.update, m)"},
+    "an update of the right length is suspected where N or M is 1, and one that is N·M times as "
+    "long is not.",
+)
+answers.edit(
+    {RANKS: "report.update > 1.001", MICRO: "m > 1 and report.update > 1.001"},
+    "an update that is a little too long, as of a rank that steps alone, is no sum: a sum over N "
+    "is N times as long.",
+)
+answers.edit(
+    {MICRO: "m > 1 and m != n and any(same(report.update, k) for k in (m, n * m))"},
+    "where N and M are the same number, the length tells neither from the other: name both.",
+)
+answers.edit(
+    {OVERLAP: "any(visits > 2 for visits in report.visits)"},
+    "a sample that is used twice, or never, says that shards overlap.",
+)
+answers.edit(
+    {'own starts": not': 'own starts": parting and not'},
+    "ranks that begin apart have starts of their own, whether or not they part further.",
+)
+answers.edit(
+    {"return [mistake for mistake in MISTAKES if explains[mistake]]": (
+        "return [mistake for mistake in MISTAKES if explains[mistake]][:1]"
+    )},
+    "it names one mistake where several explain the report: return all.",
+)  # fmt: skip
+
+answers.variant(
+    {"return [mistake for mistake in MISTAKES if explains[mistake]]": (
+        "return {mistake for mistake, fits in explains.items() if fits}"
+    )}
+)  # fmt: skip
+answers.variant(
+    {OVERLAP: "set(report.visits) != {1}", PARTING: (
+        "abs(report.apart_before - report.apart_after) > 1e-9"
+    )}
+)  # fmt: skip
+
+
+@answers.right
+def by_ifs(report: Any) -> list[str]:
+    found = []
+    n, m, s = report.ranks, report.micro_batches, report.gradient_bytes
+    if report.apart_before:
+        found.append("own starts")
+    if report.apart_before != report.apart_after:
+        found.append("exchange too early" if report.sent else "no exchange")
+    if report.sent == (n - 1) * s and n != 2:
+        found.append("whole tensors")
+    if m > 1 and np.isclose(report.sent, m * 2 * (n - 1) / n * s):
+        found.append("exchange each time")
+    length = report.update
+    if n > 1 and (math.isclose(length, n) or math.isclose(length, n * m)):
+        found += ["sum over ranks"]
+    if m > 1 and (math.isclose(length, m) or math.isclose(length, n * m)):
+        found += ["sum over micro-batches"]
+    if min(report.visits) < 1 or max(report.visits) > 1:
+        found.append("shards overlap")
+    return found
+
+
+EXERCISE = Exercise(
+    task="Say of each report which mistakes would explain what is amiss.",
+    reference=case_reports,
+    cases=cases,
+    answers=answers,
+    difference=difference,
+)

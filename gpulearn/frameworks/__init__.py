@@ -1,0 +1,1 @@
+"""The same training in other frameworks, which are an optional extra."""

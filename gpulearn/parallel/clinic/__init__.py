@@ -1,0 +1,1 @@
+"""Programs of many ranks that are often written wrongly, and what tells the mistakes apart."""
