@@ -1,0 +1,1 @@
+"""TensorFlow and JAX beside torch: processes of their own, networks, recordings of both."""
