@@ -45,6 +45,13 @@ def started(
     return child
 
 
+def kill_when(process: int, condition: Callable[[], Any]) -> None:
+    """Wait until a condition holds, and kill a process."""
+    while not condition():
+        time.sleep(0.001)
+    os.kill(process, signal.SIGKILL)
+
+
 def run_workers(workers: int, fn: Callable[..., Any], *args: Any, timeout: float = 300.0) -> Any:
     """Run a function in several TensorFlow processes that know of each other by TF_CONFIG.
 
@@ -85,8 +92,8 @@ def run_with_servers(
     Args:
         workers: how many compute.
         servers: how many hold variables.
-        fn: what the coordinator runs; its first argument is a function that kills the last
-            worker by SIGKILL.
+        fn: what the coordinator runs; its first argument is a function that waits until a
+            condition holds, and then kills the last worker by SIGKILL.
         args: its other arguments, as for `run`.
         timeout: seconds that all may take.
 
@@ -109,7 +116,7 @@ def run_with_servers(
             for one in others.values():
                 one.begin(serve)
             last = others["worker", counts["worker"] - 1].process.pid
-            kill = functools.partial(os.kill, last, signal.SIGKILL)
+            kill = functools.partial(kill_when, last)
             chief = started(stack, cluster, "chief", 0)
             chief.begin(fn, kill, *args)
             return chief.wait(fn.__name__, until)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 __all__ = ["Bounds", "device_shards"]
 
@@ -29,10 +30,11 @@ def device_shards(
     [((0, 2), (0, 6)), ((0, 2), (0, 6)), ((2, 4), (0, 6)), ((2, 4), (0, 6))]
     """
     found = []
-    for place in itertools.product(*map(range, mesh.values())):
+    for place in np.ndindex(*mesh.values()):
         at = dict(zip(mesh, place, strict=True))
         bounds = []
-        for length, axis in itertools.zip_longest(shape, spec):
+        for number, length in enumerate(shape):
+            axis = spec[number] if number < len(spec) else None
             size = length if axis is None else length // mesh[axis]
             start = 0 if axis is None else at[axis] * size
             bounds.append((start, start + size))

@@ -110,10 +110,18 @@ def difference(got: Any, expected: Any) -> str | None:
     return compare.numbers_or_none(got, expected, 1e-6)
 
 
+def same(one: Any, other: Any) -> bool:
+    """Whether two results are the same; the mean of no number is NaN in both."""
+    if np.shape(one) != np.shape(other):
+        return False
+    return bool(np.allclose(one, other, rtol=1e-6, atol=0, equal_nan=True))
+
+
 EXERCISE = Exercise(
     task="Say which number a replica returns, so that all replicas' add up to the mean loss.",
     reference=average_loss,
     cases=cases,
     answers=answers,
     difference=difference,
+    kinships=(same,),
 )

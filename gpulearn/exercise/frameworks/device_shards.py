@@ -70,20 +70,19 @@ def difference(got: Any, expected: Any) -> str | None:
 
 START = "start = 0 if axis is None else at[axis] * size"
 SIZE = "size = length if axis is None else length // mesh[axis]"
-PLACES = "itertools.product(*map(range, mesh.values()))"
+PLACES = "np.ndindex(*mesh.values())"
 
 answers.edit(
     {"for place in " + PLACES: "for place in sorted(" + PLACES + ", key=lambda p: p[::-1])"},
     "the devices are numbered column by column: here the last axis of the mesh counts fastest.",
 )
 answers.edit(
-    {"for length, axis in itertools.zip_longest(shape, spec)": "for length, axis in "
-     "zip(shape, spec)"},
+    {"enumerate(shape)": "enumerate(shape[: len(spec)])"},
     "axes of the array that spec does not reach are missing: they are not cut, and each device "
     "has them whole.",
-)  # fmt: skip
+)
 answers.edit(
-    {"itertools.zip_longest(shape, spec)": "zip(shape, [*mesh, *[None] * len(shape)])"},
+    {"spec[number] if number < len(spec) else None": "[*mesh, *[None] * len(shape)][number]"},
     "the axes of the array are cut in the order of the mesh: spec says which axis of the mesh "
     "cuts which axis of the array, and which is not cut.",
 )

@@ -65,7 +65,7 @@ def difference(got: Stepped, expected: Stepped) -> str | None:
             f"the weights are right, and the work is not shared: the replicas computed gradients "
             f"of {sum(got.rows)} rows, and the batch has {sum(expected.rows)}"
         )
-    if len(got.rows) < len(expected.rows) or max(got.rows) > max(expected.rows):
+    if max(got.rows, default=0) > max(expected.rows):
         return (
             f"the weights are right, and one replica did the work of others: {max(got.rows)} rows "
             f"where {max(expected.rows)} are its part"
@@ -98,19 +98,8 @@ answers.edit(
 answers.edit(
     {SHARED: "", RUN: "args=(batch,)", SHARE: ".mean(axis=0)", REDUCE: REDUCE.replace("SUM",
      "MEAN")},
-    "the weights are right, since all replicas compute the same: each one works on the whole "
-    "batch. Distribute it, so that each has its part.",
-)  # fmt: skip
-answers.edit(
-    {SHARED: "", RUN: "args=(batch,)"},
-    "each replica is given the whole batch, and divides by its rows: the sum over the replicas is "
-    "N times the mean. Distribute the batch.",
-)
-answers.edit(
-    {SHARED: "", RUN: "args=(batch,)", SHARE: ".sum(axis=0) / len(batch) / "
-     "strategy.num_replicas_in_sync"},
-    "the weights are right, and every replica computes all rows, which are divided out again: "
-    "distribute the batch.",
+    "the weights are right, and each replica computes the gradients of the whole batch: distribute "
+    "it, so that each works on its part alone.",
 )  # fmt: skip
 answers.edit(
     {SHARE: ".mean(axis=0)"},
@@ -121,11 +110,6 @@ answers.edit(
     {SHARE: ".mean(axis=0)", REDUCE: REDUCE.replace("SUM", "MEAN")},
     "that is the mean of the replicas' means, which is right for equal parts alone: in an uneven "
     "batch the rows of a small part count more, and a replica with no rows has no mean.",
-)
-answers.edit(
-    {SHARE: ".mean(axis=0) / strategy.num_replicas_in_sync"},
-    "the mean over a replica's own rows, divided by the number of replicas, is right for equal "
-    "parts alone: divide the sum by the rows of the whole batch.",
 )
 answers.edit(
     {REDUCE: REDUCE.replace("SUM", "MEAN")},
