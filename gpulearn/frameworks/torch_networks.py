@@ -30,8 +30,9 @@ def torch_network(network: Network, seed: int = 0) -> nn.Sequential:
         torch.manual_seed(seed)
         for kind, *sizes in network.layers:
             if kind == "conv":
-                made += [nn.Conv2d(channels, *sizes), nn.ReLU()]
-                channels, size = sizes
+                filters, size = sizes
+                made += [nn.Conv2d(channels, filters, size), nn.ReLU()]
+                channels = filters
                 height, width = height - size + 1, width - size + 1
             elif kind == "pool":
                 made.append(nn.MaxPool2d(sizes[0]))

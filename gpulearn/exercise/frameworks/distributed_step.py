@@ -42,14 +42,14 @@ def run(answer: Answer, case: Case) -> Stepped:
     replicas, weights, batch, lr = case.args
     seen: list[int] = []
 
-    def gradients_of(at: Any, rows: Any) -> Array:
+    def gradients_of(at: Any, rows: Any) -> Any:
         if isinstance(rows, PerReplica):
             raise Refused(
                 "gradients_of is given the parts of all replicas at once: hand them to a function "
                 "with strategy.run, which calls it on each replica with its own part."
             )
         seen.append(len(rows))
-        return np.asarray(at) - rows  # of the loss |weights − row|² / 2
+        return np.subtract(at, rows)  # of the loss |weights − row|² / 2
 
     start = weights.copy()
     new = answer(StandInStrategy(replicas), gradients_of, start, batch.copy(), lr)

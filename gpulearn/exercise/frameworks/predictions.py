@@ -46,15 +46,13 @@ PREDICTIONS = (
         came="f'{doubled:.1e} from a training with twice the rate'",
     ),
     Choices(
-        "two_replicas",
+        "short_batch",
         {
-            "not at all: the losses are equal to the bit": "That would need sums that are taken in "
-            "the same order.",
-            "about 1e-7, the rounding of float32": "",
-            "about 1e-2, since replicas see other rows": "That would need replicas that go their "
-            "own ways.",
+            "their mean": "That would need a division by 30.",
+            "about half of their mean": "",
+            "about twice their mean": "That would need a division by 15, the rows of one replica.",
         },
-        came="f'{apart:.0e}'",
+        came="f'{part:.3f} of their mean'",
     ),
     Choices(
         "killed_worker",
@@ -84,15 +82,5 @@ PREDICTIONS = (
             "steps 8 times too short": "That would need a mean that is taken twice.",
         },
         came="f'{ratio:.2f} times as long a first step'",
-    ),
-    Choices(
-        "three_frameworks",
-        {
-            "they part in the second digit": "That would need another initial weight, another "
-            "batch or another formula.",
-            "below 1e-5 apart all the way": "",
-            "equal to the bit": "That would need the same order of sums in three libraries.",
-        },
-        came="f'{farthest:.0e}'",
     ),
 )
