@@ -129,7 +129,8 @@ answers.edit(
 
 
 @answers.wrong(
-    "the weights are right, and the replicas did nothing: strategy.run calls a function on each."
+    "the weights are right, and one call computed the gradients of all rows: with its part of the "
+    "batch, each replica computes its own."
 )
 def without_replicas(strategy: Any, gradients_of: Any, weights: Any, batch: Any, lr: Any) -> Any:
     return weights - lr * gradients_of(weights, batch).mean(axis=0)
