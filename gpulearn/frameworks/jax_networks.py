@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpulearn.frameworks.networks import Network
+from gpulearn.frameworks.networks import Architecture
 
 __all__ = ["jax_scores"]
 
 
-def jax_scores(network: Network, weights: Sequence[Any], images: Any) -> Any:
+def jax_scores(network: Architecture, weights: Sequence[Any], images: Any) -> Any:
     """What a network makes of images: scores of shape (n, outputs).
 
     JAX has no layers of its own: a network is a function, and its weights are one of its

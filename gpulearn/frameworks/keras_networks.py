@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.frameworks.networks import Network
+from gpulearn.frameworks.networks import Architecture
 
 __all__ = ["keras_network"]
 
 Array = np.ndarray[Any, Any]
 
 
-def keras_network(network: Network, weights: Sequence[Array] | None = None) -> Any:
+def keras_network(network: Architecture, weights: Sequence[Array] | None = None) -> Any:
     """Build a network for images of shape (n, height, width, channels).
 
     Args:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["CNN", "LENET5", "MLP", "NETWORKS", "Layer", "Network", "count_parameters"]
+__all__ = ["CNN", "LENET5", "MLP", "NETWORKS", "Architecture", "Layer", "count_parameters"]
 
 Layer = tuple[str, int] | tuple[str, int, int]
 
 
-class Network(NamedTuple):
+class Architecture(NamedTuple):
     """A network for images of `shape` (channels, height, width).
 
     A ("conv", filters, size) has filters of size × size numbers for each channel, no padding and
@@ -23,14 +23,14 @@ class Network(NamedTuple):
     layers: tuple[Layer, ...]
 
 
-MLP = Network((1, 28, 28), (("dense", 128), ("dense", 10)))
-CNN = Network(
+MLP = Architecture((1, 28, 28), (("dense", 128), ("dense", 10)))
+CNN = Architecture(
     (1, 28, 28),
     (("conv", 32, 3), ("pool", 2), ("conv", 64, 3), ("pool", 2), ("dense", 64), ("dense", 10)),
 )
 # LeCun et al., "Gradient-based learning applied to document recognition", Proceedings of the IEEE
 # 86, 1998, as it is mostly built today: a full second convolution, ReLU, max-pooling
-LENET5 = Network(
+LENET5 = Architecture(
     (1, 32, 32),
     (
         *(("conv", 6, 5), ("pool", 2), ("conv", 16, 5), ("pool", 2)),
@@ -45,7 +45,7 @@ def count_parameters(shape: Sequence[int], layers: Sequence[Layer]) -> int:
 
     Args:
         shape: of an image: (channels, height, width).
-        layers: as `Network` has them.
+        layers: as `Architecture` has them.
 
     Returns:
         size² · channels · filters + filters for each conv, inputs · outputs + outputs for each

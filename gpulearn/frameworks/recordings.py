@@ -1,7 +1,7 @@
 """What functions of a notebook returned in TensorFlow and JAX, for where these are not installed.
 
 A recording belongs to a function as it stands and to its arguments: who changes either is not
-shown what another one returned. `python -m tools.frameworks` makes all of them anew.
+shown what another one returned. A tool of the checkout makes all of them anew.
 """
 
 from __future__ import annotations

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from gpulearn.frameworks.networks import Network
+from gpulearn.frameworks.networks import Architecture
 
 __all__ = ["torch_network", "weights_of"]
 
 
-def torch_network(network: Network, seed: int = 0) -> nn.Sequential:
+def torch_network(network: Architecture, seed: int = 0) -> nn.Sequential:
     """Build a network for images of shape (n, channels, height, width).
 
     Args:

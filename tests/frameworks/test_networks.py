@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulearn.frameworks.networks import CNN, LENET5, MLP, NETWORKS, Network, count_parameters
+from gpulearn.frameworks.networks import CNN, LENET5, MLP, NETWORKS, Architecture, count_parameters
 from gpulearn.frameworks.torch_networks import torch_network, weights_of
 
 
@@ -26,7 +26,7 @@ DENSE = st.lists(st.tuples(st.just("dense"), st.integers(1, 5)), min_size=1, max
 
 @given(st.tuples(st.integers(1, 3), st.integers(24, 30), st.integers(24, 30)), CONVOLUTIONS, DENSE)
 def test_torch_counts_the_same_and_gives_the_scores_of_the_last_layer(shape, first, last):
-    network = Network(shape, (*first, *last))
+    network = Architecture(shape, (*first, *last))
     model = torch_network(network)
     assert sum(w.numel() for w in model.parameters()) == count_parameters(*network)
     assert model(torch.zeros(2, *shape)).shape == (2, last[-1][1])
