@@ -81,6 +81,8 @@ def described(value: Any) -> Any:
     >>> described((2, np.ones((2, 3))))
     [2, {'shape': [2, 3], 'sums': [6.0, 6.0]}]
     """
+    if isinstance(value, dict):
+        return [[key, described(one)] for key, one in value.items()]
     if isinstance(value, list | tuple):
         return [described(one) for one in value]
     if isinstance(value, np.ndarray):
