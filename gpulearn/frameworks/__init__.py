@@ -1,1 +1,1 @@
-"""The same training in other frameworks, which are an optional extra."""
+"""TensorFlow and JAX beside torch: processes of their own, networks, recordings of both."""

@@ -88,8 +88,9 @@ def ids(page: Page) -> Iterator[Finding]:
 def opening(page: Page) -> Iterator[Finding]:
     first = page.notebook.cells[0]
     badge = links.badge(page.address, page.name)
-    if not re.match(rf"# {page.name[:2]} · \S", first.source):
-        yield 0, f"must start with '# {page.name[:2]} · ' and the title"
+    number = page.name.partition("_")[0]
+    if not re.match(rf"# {number} · \S", first.source):
+        yield 0, f"must start with '# {number} · ' and the title"
     if (count := len(re.findall(r"\?(?=\W|$)", prose(first.source).replace(badge, "")))) != 1:
         yield 0, f"asks {count} questions: a notebook asks one"
     if badge not in first.source:

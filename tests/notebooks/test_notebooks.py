@@ -131,6 +131,20 @@ def broken_tutorials(executed: NotebookNode) -> None:
     assert re.search(r"both\s+0\.000\s+0\.000\s+0\.000", both)
 
 
+def frameworks(executed: NotebookNode) -> None:
+    """Three frameworks give the same losses, whether they ran here or were recorded."""
+    rounding = re.findall(r"(\d\.\de[+-]\d+)", said(executed, "for name in losses"))
+    assert len(rounding) == 8
+    assert max(map(float, rounding)) < 1e-5
+    for begins, states in {
+        "rows_seen = ": "plain tensor: 64 and 64 rows",
+        "short = ": "ratio 0.469",
+        "right, wrong = ": "8.00 times as long",
+    }.items():
+        assert states in said(executed, begins)
+    assert int(said(executed, "counted = ").split("]\n")[-1].split()[0]) in range(600, 604)
+
+
 LOOKS: dict[str, Callable[[NotebookNode], None]] = {
     "16_data_parallel": data_parallel,
     "17_scaling_out": scaling_out,
@@ -139,4 +153,5 @@ LOOKS: dict[str, Callable[[NotebookNode], None]] = {
     "19_model_parallel": model_parallel,
     "21_fault_tolerance": fault_tolerance,
     "22_broken_tutorials": broken_tutorials,
+    "A_frameworks": frameworks,
 }

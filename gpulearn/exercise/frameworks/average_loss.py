@@ -1,0 +1,127 @@
+"""What a replica's loss is divided by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpulearn.checker import compare
+from gpulearn.checker.answers import Answers
+from gpulearn.checker.exercise import Case, Exercise
+from gpulearn.frameworks.average_loss import average_loss
+
+answers = Answers(average_loss)
+
+
+def cases() -> list[Case]:
+    """Even and uneven parts of a batch, an empty one, one replica alone, weights."""
+    rng = np.random.default_rng(0)
+
+    def drawn(n: int) -> np.ndarray[Any, Any]:
+        return rng.integers(1, 40, n) / 8
+
+    halves = [0.0, 2.0, 1.0, 0.5]
+    return [
+        Case("4 of 8 examples", (drawn(4), 8)),
+        Case("all 6 examples on one replica", (drawn(6), 6)),
+        Case("2 examples of an uneven batch of 5", (drawn(2), 5)),
+        Case("3 examples of an uneven batch of 5", (drawn(3), 5)),
+        Case("none of 3 examples", (np.zeros(0), 3)),
+        Case("4 of 8 examples with weights", (drawn(4), 8, np.array(halves))),
+        Case("3 of 7 examples with weights of 0 and 1", (drawn(3), 7, np.array([1.0, 0.0, 0.0]))),
+        Case("2 of 5 examples with weights that add up to 0", (drawn(2), 5, np.zeros(2))),
+        Case("none of 4 examples, with weights", (np.zeros(0), 4, np.zeros(0))),
+        Case("1 of 3 examples with a large weight", (drawn(1), 3, np.array([6.0]))),
+        Case("5 of 20 examples, losses in float32", (drawn(5).astype(np.float32), 20)),
+    ]
+
+
+WEIGHTED = "losses if weights is None else losses * weights"
+MEAN = "float(weighted.sum() / global_batch)"
+
+answers.edit(
+    {MEAN: "float(weighted.mean()) if len(losses) else 0.0"},
+    "that is the mean over this replica's own examples. Gradients of replicas are added up, so "
+    "two replicas would take steps twice as long: divide by the global batch.",
+)
+answers.edit(
+    {MEAN: "float(weighted.mean())"},
+    "that is the mean over this replica's own examples, which of no example is no number: divide "
+    "the sum by the global batch.",
+)
+answers.edit(
+    {MEAN: "float(weighted.sum())"},
+    "that is the sum: it grows with the batch, so divide by the global batch.",
+)
+answers.edit({WEIGHTED: "losses"}, "the weights are not used: each scales its example's loss.")
+answers.edit(
+    {MEAN: "float(weighted.sum() / (global_batch if weights is None else weights.sum() or 1.0))"},
+    "that divides by the sum of this replica's weights, of which the others know nothing: the "
+    "parts would not add up. Divide by the global batch, as without weights.",
+)
+answers.edit(
+    {MEAN: "float(weighted.sum() / (global_batch if weights is None else global_batch * "
+     "weights.mean() if weights.any() else 1.0))"},
+    "the weights are taken out again by dividing through their mean: divide by the global batch "
+    "alone.",
+)  # fmt: skip
+answers.edit(
+    {MEAN: "float(weighted.sum() / (2 * len(losses))) if len(losses) else 0.0"},
+    "that takes the global batch for two equal parts. The last batch may be uneven, and there may "
+    "be another number of replicas: global_batch says how many examples there are.",
+)
+answers.edit(
+    {MEAN: "float(weighted.mean() / global_batch) if len(losses) else 0.0"},
+    "that divides twice: by this replica's examples in the mean, and then by the global batch.",
+)
+answers.edit(
+    {MEAN: "weighted / global_batch"},
+    "that is a number for each example: add them up.",
+)
+answers.edit(
+    {"float(weighted.sum() / global_batch)": "float(weighted.sum() // global_batch)"},
+    "// rounds down: divide with /.",
+)
+
+
+@answers.right
+def by_a_loop(losses: Any, global_batch: Any, weights: Any = None) -> Any:
+    total = 0.0
+    for i, loss in enumerate(losses):
+        total += loss * (1.0 if weights is None else weights[i])
+    return total / global_batch
+
+
+@answers.right
+def by_a_product(losses: Any, global_batch: Any, weights: Any = None) -> Any:
+    if weights is None:
+        weights = np.ones_like(losses)
+    return losses @ weights / global_batch
+
+
+@answers.right
+def dividing_each(losses: Any, global_batch: Any, weights: Any = 1) -> Any:
+    return np.sum(losses / global_batch * (1 if weights is None else weights))
+
+
+def difference(got: Any, expected: Any) -> str | None:
+    """Numbers, to the rounding of float32, in which losses may be."""
+    return compare.numbers_or_none(got, expected, 1e-6)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two results are the same; the mean of no number is NaN in both."""
+    if np.shape(one) != np.shape(other):
+        return False
+    return bool(np.allclose(one, other, rtol=1e-6, atol=0, equal_nan=True))
+
+
+EXERCISE = Exercise(
+    task="Say which number a replica returns, so that all replicas' add up to the mean loss.",
+    reference=average_loss,
+    cases=cases,
+    answers=answers,
+    difference=difference,
+    kinships=(same,),
+)

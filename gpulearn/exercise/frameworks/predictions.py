@@ -1,0 +1,86 @@
+"""What notebook A asks beforehand."""
+
+from gpulearn.exercise.prediction import Choices, Number
+
+PREDICTIONS = (
+    Number(
+        "cnn_parameters",
+        "parameters",
+        {
+            101_770: "101,770 is the MLP.",
+            220_234: "220,234 would need padding, so that images stay as large up to each pool.",
+            121_760: "121,760 is without the biases.",
+            52_298: "52,298 would need filters of one channel, and 1,600 numbers after them.",
+        },
+        came="cnn_counted",
+    ),
+    Choices(
+        "view_400",
+        {
+            "an error: the sizes do not fit": "That would need a count of numbers that 400 does "
+            "not divide.",
+            "25 rows of 400": "That would be right for images of 32 × 32.",
+            "16 rows of 400": "",
+        },
+        came="f'{len(rows_of_400)} rows of {rows_of_400.shape[1]}'",
+    ),
+    Choices(
+        "plain_batch",
+        {
+            "32 each": "That would need TensorFlow to cut the tensor. It cuts data sets that it "
+            "is given to distribute.",
+            "all 64 on both": "",
+            "64 on one, none on the other": "That would need replicas that divide up whole "
+            "batches.",
+        },
+        came="f\"{rows_seen['plain tensor'][0]} and {rows_seen['plain tensor'][1]}\"",
+    ),
+    Choices(
+        "own_rows",
+        {
+            "as it should, since a mean is a mean": "That would need replicas whose gradients are "
+            "averaged. They are added.",
+            "as with half the learning rate": "That would need a division by 128.",
+            "as with twice the learning rate": "",
+        },
+        came="f'{doubled:.1e} from a training with twice the rate'",
+    ),
+    Choices(
+        "short_batch",
+        {
+            "their mean": "That would need a division by 30.",
+            "about half of their mean": "",
+            "about twice their mean": "That would need a division by 15, the rows of one replica.",
+        },
+        came="f'{part:.3f} of their mean'",
+    ),
+    Choices(
+        "killed_worker",
+        {
+            "about 400": "That would need each worker to own a third of the steps from the start. "
+            "They are handed out one by one.",
+            "599": "That would need the killed worker's step to be lost. It is handed out again.",
+            "600, or a few more": "",
+        },
+        came="counted",
+    ),
+    Choices(
+        "who_adds",
+        {
+            "never: each device descends with its own gradient": "That would be another program "
+            "than the one for whole arrays. jit keeps its meaning.",
+            "at least once in a step": "",
+        },
+        came="f'{collectives} times in a step'",
+    ),
+    Choices(
+        "mean_of_gradients",
+        {
+            "the same losses": "That would need gradients that are each device's own. They are "
+            "added up already.",
+            "steps 8 times too long": "",
+            "steps 8 times too short": "That would need a mean that is taken twice.",
+        },
+        came="f'{ratio:.2f} times as long a first step'",
+    ),
+)

@@ -1,0 +1,51 @@
+"""The frameworks of the extra `frameworks` that are installed here."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+
+from gpulearn import require
+
+__all__ = ["FRAMEWORKS", "missing", "versions"]
+
+# what is imported → its distributions, one of which brings it
+FRAMEWORKS = {
+    "tensorflow": ("tensorflow", "tensorflow-cpu", "tensorflow-macos"),
+    "jax": ("jax",),
+}
+
+
+def missing(frameworks: Sequence[str] = tuple(FRAMEWORKS)) -> str:
+    """Say in one sentence which of the frameworks is not installed and what brings it.
+
+    Nothing is imported: TensorFlow alone would take ten seconds.
+
+    Returns:
+        The sentence; empty if all are here.
+
+    >>> missing([])
+    ''
+    """
+    absent = [
+        name
+        for name in frameworks
+        if importlib.util.find_spec(require.choice("framework", name, FRAMEWORKS)) is None
+    ]
+    if not absent:
+        return ""
+    are = "is" if len(absent) == 1 else "are"
+    return (
+        f"{' and '.join(absent)} {are} not installed: {require.install_command('frameworks')} "
+        f"brings {'it' if len(absent) == 1 else 'them'}."
+    )
+
+
+def versions() -> dict[str, str]:
+    """The version of each framework that is installed, torch included."""
+    known = {"torch": ("torch",), **FRAMEWORKS}
+    found = {
+        name: next((v for one in given if (v := require.installed(one)) is not None), None)
+        for name, given in known.items()
+    }
+    return {name: version for name, version in found.items() if version is not None}

@@ -1,0 +1,70 @@
+"""Three networks of tutorials as lists of layers, and how many parameters they have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["CNN", "LENET5", "MLP", "NETWORKS", "Architecture", "Layer", "count_parameters"]
+
+Layer = tuple[str, int] | tuple[str, int, int]
+
+
+class Architecture(NamedTuple):
+    """A network for images of `shape` (channels, height, width).
+
+    A ("conv", filters, size) has filters of size × size numbers for each channel, no padding and
+    stride 1; a ("pool", size) keeps the largest of each size × size square and leaves out what
+    fills none; a ("dense", outputs) takes all numbers that come in. Each filter and each output
+    has a bias. ReLU follows each conv and each dense layer but the last.
+    """
+
+    shape: tuple[int, int, int]
+    layers: tuple[Layer, ...]
+
+
+MLP = Architecture((1, 28, 28), (("dense", 128), ("dense", 10)))
+CNN = Architecture(
+    (1, 28, 28),
+    (("conv", 32, 3), ("pool", 2), ("conv", 64, 3), ("pool", 2), ("dense", 64), ("dense", 10)),
+)
+# LeCun et al., "Gradient-based learning applied to document recognition", Proceedings of the IEEE
+# 86, 1998, as it is mostly built today: a full second convolution, ReLU, max-pooling
+LENET5 = Architecture(
+    (1, 32, 32),
+    (
+        *(("conv", 6, 5), ("pool", 2), ("conv", 16, 5), ("pool", 2)),
+        *(("dense", 120), ("dense", 84), ("dense", 10)),
+    ),
+)
+NETWORKS = {"MLP": MLP, "CNN": CNN, "LeNet-5": LENET5}
+
+
+def count_parameters(shape: Sequence[int], layers: Sequence[Layer]) -> int:
+    """Count the weights and biases of a network.
+
+    Args:
+        shape: of an image: (channels, height, width).
+        layers: as `Architecture` has them.
+
+    Returns:
+        size² · channels · filters + filters for each conv, inputs · outputs + outputs for each
+        dense layer, nothing for a pool.
+
+    >>> count_parameters((1, 28, 28), [("dense", 128), ("dense", 10)])
+    101770
+    """
+    channels, height, width = shape
+    total = 0
+    for kind, *sizes in layers:
+        if kind == "conv":
+            filters, size = sizes
+            total += size * size * channels * filters + filters
+            channels, height, width = filters, height - size + 1, width - size + 1
+        elif kind == "pool":
+            height, width = height // sizes[0], width // sizes[0]
+        else:
+            inputs = channels * height * width
+            total += inputs * sizes[0] + sizes[0]
+            channels, height, width = sizes[0], 1, 1
+    return total

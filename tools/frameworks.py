@@ -1,0 +1,40 @@
+"""Keeps what notebook A's functions return in TensorFlow and JAX, which travels with the package.
+
+`python -m tools.frameworks`, where the extra `frameworks` is installed, runs the notebook and
+records each call anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import nbformat.v4
+from nbclient import NotebookClient
+
+from gpulearn.frameworks.availability import missing
+from gpulearn.frameworks.recordings import FILE, NOTE
+
+__all__ = ["main"]
+
+NOTEBOOK = Path(__file__).resolve().parents[1] / "notebooks" / "A_frameworks.ipynb"
+
+
+def main() -> None:
+    """Run the notebook, and put what was recorded into the place of the old recordings."""
+    if absent := missing():
+        raise SystemExit(f"Nothing was recorded: {absent}")
+    notebook = nbformat.v4.reads(NOTEBOOK.read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as folder:
+        new = Path(folder) / "recorded.json"
+        client = NotebookClient(notebook, timeout=600, kernel_name="python3")
+        client.execute(cwd=str(NOTEBOOK.parent), env={**os.environ, NOTE: str(new)})
+        kept = json.loads(new.read_text(encoding="utf-8"))
+    FILE.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    print(f"{len(kept['calls'])} calls, {FILE.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
