@@ -11,7 +11,7 @@ from typing import Any
 
 from gpulearn.checker import stubs
 from gpulearn.checker.answers import Answer
-from gpulearn.checker.diagnosis import Diagnosis, examine
+from gpulearn.checker.diagnosis import SECONDS, Diagnosis, examine
 from gpulearn.checker.exercise import Exercise
 from gpulearn.cuda_cpp.module import CppModule
 from gpulearn.cuda_cpp.source import CppSource
@@ -20,7 +20,7 @@ from gpulearn.exercise import progress
 from gpulearn.exercise.catalogue import find, places
 from gpulearn.require import shown
 
-__all__ = ["Passed", "check"]
+__all__ = ["Passed", "check", "examined", "no_function"]
 
 
 @dataclass(frozen=True)
@@ -64,22 +64,31 @@ def check(name: str, answer: Answer) -> Passed:
         raise BadInput(f'The name comes first: write gl.check("{answer}", {answer}).')
     exercise = find(name)
     progress.visit(exercise.notebook)
+    cases = examined(exercise, answer)
+    unsaved = progress.record(exercise.name)
+    note = f"(Not saved: {unsaved}.)" if unsaved else _tally(exercise.notebook)
+    return Passed(exercise.name, cases, note)
+
+
+def examined(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> int:
+    """Judge an answer, and say in how many cases it is right; nothing is kept of it.
+
+    Args:
+        exercise: what is asked.
+        answer: as for `check`, with the same errors if it is not right.
+        seconds: for all cases.
+    """
     if missing := exercise.missing():
         raise MissingPackage(f"{exercise.name} cannot be judged here: {missing}.")
     if exercise.kernel:
         answer = _in_cpp(exercise, answer)
     if not callable(answer) or isinstance(answer, type):
-        raise BadInput(
-            f"check was given {shown(answer)}, not a function: write "
-            f'gl.check("{exercise.name}", {exercise.name}), without brackets after the name.'
-        )
+        raise BadInput(no_function(exercise.name, shown(answer)))
     unread = _unread_cell(exercise.name, answer)
     stub = stubs.is_stub(answer)
-    found = Diagnosis(unread) if unread else examine(exercise, answer, hints=not stub)
+    found = Diagnosis(unread) if unread else examine(exercise, answer, seconds, hints=not stub)
     if found is None:
-        unsaved = progress.record(exercise.name)
-        note = f"(Not saved: {unsaved}.)" if unsaved else _tally(exercise.notebook)
-        return Passed(exercise.name, len(exercise.cases()), note)
+        return len(exercise.cases())
     given = exercise.answers.given
     if given is not None and stubs.same_code(given, answer):
         raise NotSolvedYet(f"{exercise.name} is as it was given: {found.sentence}")
@@ -87,8 +96,16 @@ def check(name: str, answer: Answer) -> Passed:
         raise NotSolvedYet(
             f"{exercise.name} still has a ... where your code belongs. {exercise.task}"
         )
-    inputs = f' gl.case("{exercise.name}", {found.case}) gives its inputs.' if found.case else ""
+    inputs = f' gl.case("{exercise.place}", {found.case}) gives its inputs.' if found.case else ""
     raise WrongAnswer(f"{exercise.name}: {found.sentence}{inputs}")
+
+
+def no_function(name: str, given: str) -> str:
+    """What is said where `check` was given something else than a function."""
+    return (
+        f"check was given {given}, not a function: write "
+        f'gl.check("{name}", {name}), without brackets after the name.'
+    )
 
 
 def _in_cpp(exercise: Exercise, answer: Any) -> CppSource:

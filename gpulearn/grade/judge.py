@@ -1,0 +1,415 @@
+"""Verdicts on answers, reached where their code does not run.
+
+A kernel is a text: the judge rebuilds it and has the SIMT machine carry it out. An ordinary function
+runs in a process of its own behind walls (`sandbox`), is called by the judge case by case, and
+returns data, which the judge compares. Where a case holds more than data (a network, a rank's
+communicator), the whole trial runs there, and what comes out of each case is compared here. What
+else an exercise asks of a right answer, such as real ranks, is then told by that process, and could
+be forged; so could the outcome itself, by code that finds the right one in that process. The one
+exercise whose outcomes are no data, `average_gradients`, is judged there altogether.
+
+An answer that fetches the solution in its own process gives right data. That is seen as `gl.check`
+sees it, by the calls; who copies the published solution as text cannot be told from who wrote it,
+so an answer with the very lines of `gl.solution` passes with a note.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import dataclasses
+import functools
+import io
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpulearn.checker import stubs
+from gpulearn.checker.exercise import Case, Exercise, Refused
+from gpulearn.checker.launches import Launch
+from gpulearn.checker.trial import Raised, tried
+from gpulearn.errors import BadInput, GpulearnError, MissingPackage, NotSolvedYet, WrongAnswer
+from gpulearn.exercise.catalogue import find
+from gpulearn.exercise.check import examined, no_function
+from gpulearn.grade import rebuilt
+from gpulearn.grade.box import Box, Gone
+from gpulearn.grade.sandbox import Limits
+from gpulearn.grade.server import Server
+from gpulearn.grade.slices import slice_of
+from gpulearn.grade.submissions import Code, Statement
+from gpulearn.grade.values import NotData, decoded, encoded
+from gpulearn.require import shorten
+
+__all__ = ["Judge", "Verdict"]
+
+SENTENCES = {
+    "processes": "it starts more than {processes} processes, and was ended.",
+    "memory": "it takes more than {memory} MiB of memory, and was ended.",
+    "output": "it prints more than {output} MiB, and was ended.",
+    "ended": "it ends the process in which it runs.",
+    "time": "it did not end within {seconds:g} s, and does not let itself be interrupted.",
+}
+# what an exception says → what it is for an instructor
+SYMPTOMS = (
+    (re.compile(r"it did not end within|does not end"), "time"),
+    (re.compile(r"raises MemoryError|GiB of memory"), "memory"),
+    (re.compile(r"No space left on device|File too large|Disk quota"), "disk"),
+    (re.compile(r"raises BlockingIOError|can't start new thread|Too many open files"), "processes"),
+    (re.compile(r"it calls the library's"), "borrowed"),
+    (re.compile(r"raises SystemExit"), "ended"),
+    (re.compile(r"is not here while a submission is graded|gives nothing while"), "forbidden"),
+    (re.compile(r"Read-only file system|Network is unreachable"), "forbidden"),
+    (re.compile(r"it raises \w+"), "raises"),
+)
+PATCHED = re.compile(r"^(?:gl|gpulearn)\b")
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What became of one answer.
+
+    Attributes:
+        exercise: its name.
+        passed: whether it is right.
+        kind: "passed", "wrong", "not solved", "missing", "unreadable", "raises", "time", "memory",
+            "processes", "disk", "output", "ended", "borrowed", "forbidden", or "not judged".
+        hint: what `gl.check` says, or why there is no verdict.
+        seconds: that it took.
+        notes: what the answer did besides, for the instructor to look at.
+    """
+
+    exercise: str
+    passed: bool
+    kind: str
+    hint: str = ""
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+class Judge:
+    """Judges answers one after another.
+
+    Args:
+        hidden: folders that no answer may see.
+        box: a folder for the home of students' processes.
+        limits: of each answer.
+    """
+
+    def __init__(self, hidden: Sequence[Path], box: Path, limits: Limits) -> None:
+        self._server = Server(list(hidden), box, limits)
+        self._limits = limits
+        self.lacks = ""
+
+    def close(self) -> None:
+        """End what was started."""
+        self._server.close()
+
+    def verdict(self, place: str, code: Code) -> Verdict:
+        """Judge a submission's answer to one exercise."""
+        begin = time.monotonic()
+        exercise = find(place)
+        notes: dict[str, str] = _patches(code)
+        with contextlib.redirect_stdout(io.StringIO()):
+            kind, hint = self._judged(exercise, place, code, notes)
+        told = tuple(f"{what} ({about})" if about else what for what, about in notes.items())
+        seconds = round(time.monotonic() - begin, 2)
+        return Verdict(exercise.name, kind == "passed", kind, hint, seconds, told)
+
+    def _judged(
+        self, exercise: Exercise, place: str, code: Code, notes: dict[str, str]
+    ) -> tuple[str, str]:
+        if missing := exercise.missing():
+            return "not judged", f"{exercise.name} cannot be judged here: {missing}."
+        begins = re.compile(rf"^def {exercise.name}\b", re.MULTILINE)
+        for said, cell in code.unread:
+            if begins.search(cell):
+                return "unreadable", f"{exercise.name}: Python cannot read its cell, {said}."
+        statements = slice_of(code.statements, exercise.name)
+        if not statements:
+            unread = "".join(f" Not all could be read: {said}." for said, _ in code.unread[:1])
+            return "missing", f"nothing in the submission defines {exercise.name}.{unread}"
+        return self._tried(exercise, place, code, statements, notes)
+
+    def _tried(
+        self,
+        exercise: Exercise,
+        place: str,
+        code: Code,
+        statements: Sequence[Statement],
+        notes: dict[str, str],
+    ) -> tuple[str, str]:
+        boxes: list[Box] = []
+        way = _way(place)
+
+        def opened() -> Box:
+            """A process in which the answer is loaded."""
+            if not boxes:
+                boxes.append(Box(self._server, self._limits, closed=way in ("text", "calls")))
+                self.lacks = boxes[0].lacks
+                reference = _place_of(exercise) if way in ("text", "calls") else ""
+                loaded = boxes[0].ask(
+                    "load",
+                    source="".join(one.text for one in statements),
+                    name=exercise.name,
+                    reference=reference,
+                    exercise="" if way in ("text", "calls") else place,
+                    files=code.modules,
+                )
+                _load_fault(exercise, loaded)
+            return boxes[0]
+
+        forget: rebuilt.Forget = lambda: None  # noqa: E731
+        try:
+            if exercise.kernel:
+                answer: Any = rebuilt.text_of(statements, exercise.name)
+            elif way == "text":
+                values = functools.partial(_values, opened)
+                answer, forget = rebuilt.kernel(statements, exercise.name, values)
+            else:
+                shape, forget = rebuilt.function_shown(statements, exercise.name)
+                answer = _proxy(exercise, shape, opened)
+                exercise = _by_outcomes(place) if way == "outcomes" else exercise
+                if not stubs.is_stub(answer):
+                    opened()
+            if way == "there" and boxes:
+                found = _there(boxes[0], exercise, self._limits.seconds)
+            else:
+                found = examined(exercise, answer, self._limits.seconds)
+            if stubs.same_code(answer, exercise.reference):
+                notes["has the lines of gl.solution"] = ""
+            if boxes and boxes[0].ended:
+                raise Gone(boxes[0].ended)
+            return "passed", f"right in all {found} cases."
+        except _NotLoaded as error:
+            return str(error.args[0]), str(error.args[1])
+        except NotSolvedYet as error:
+            return "not solved", str(error)
+        except WrongAnswer as error:
+            return _kind(str(error)), str(error)
+        except BadInput as error:
+            return "wrong", str(error)
+        except (MissingPackage, NotData) as error:
+            return "not judged", str(error)
+        except GpulearnError as error:
+            if not isinstance(error, Gone) and not (boxes and boxes[0].ended):
+                return "not judged", str(error)
+            ended = (boxes[0].ended if boxes else "") or str(error)
+            return ended, f"{exercise.name}: {self._sentence(ended)}"
+        finally:
+            forget()
+            for box in boxes:
+                box.close()
+                notes |= {what: about for what, about in box.notes.items() if what not in notes}
+
+    def _sentence(self, ended: str) -> str:
+        limits = self._limits
+        return SENTENCES[ended].format(
+            processes=limits.processes,
+            memory=limits.memory >> 20,
+            output=limits.output >> 20,
+            seconds=limits.seconds,
+        )
+
+
+class _NotLoaded(Exception):  # noqa: N818 - not the grader's error
+    """The answer could not be made from the submission; kind and sentence."""
+
+
+def _load_fault(exercise: Exercise, loaded: Mapping[str, Any]) -> None:
+    name = exercise.name
+    if said := loaded.get("failed"):
+        sentence = f"what {name} needs of the submission raises {shorten(str(said), 300)}"
+        raise _NotLoaded(_kind(f"it raises {said}"), f"{name}: {sentence}")
+    if loaded.get("missing"):
+        raise _NotLoaded("missing", f"nothing in the submission defines {name}.")
+    if not loaded.get("callable"):
+        raise BadInput(no_function(name, shorten(str(loaded.get("shown")), 100)))
+
+
+def _kind(sentence: str) -> str:
+    return next((kind for symptom, kind in SYMPTOMS if symptom.search(sentence)), "wrong")
+
+
+def _patches(code: Code) -> dict[str, str]:
+    """Statements that set something of the package's, which they cannot reach here."""
+    found = {}
+    for one in code.statements:
+        for node in ast.walk(one.node):
+            targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else ()
+            for target in targets:
+                text = ast.unparse(target)
+                if isinstance(target, ast.Attribute) and PATCHED.match(text):
+                    found["changes the library"] = text
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "setattr" and node.args:
+                if PATCHED.match(text := ast.unparse(node.args[0])):
+                    found["changes the library"] = text
+            if isinstance(node, ast.Attribute | ast.ImportFrom | ast.Import):
+                text = ast.unparse(node)
+                if re.search(r"gpulearn\.(exercise|checker|grade)\b", text):
+                    found["reads the catalogue of answers"] = shorten(text, 80)
+    return found
+
+
+def _place_of(exercise: Exercise) -> str:
+    """Module and name of the solution, where the package has it."""
+    function = stubs.unwrapped(exercise.reference)
+    module = str(getattr(function, "__module__", ""))
+    return f"{module}:{function.__name__}" if module.startswith("gpulearn.") else ""
+
+
+def _values(opened: Callable[[], Box], names: list[str]) -> dict[str, Any]:
+    told = opened().ask("values", names=names)
+    values = {name: decoded(str(told[name]).encode()) for name in names if name in told}
+    return {name: one for name, one in values.items() if one is not None}
+
+
+# --- ways to try an answer
+
+
+@functools.cache
+def _way(place: str) -> str:
+    """How answers to an exercise are tried.
+
+    "text": by the judge. "calls": called by the judge, case by case. "outcomes": tried in their own
+    process, compared by the judge. "there": judged in their own process. What the solution is
+    given and returns decides.
+    """
+    exercise = find(place)
+    cases = exercise.cases()
+    if exercise.kernel or isinstance(cases[0], Launch):
+        return "text"
+
+    @functools.wraps(exercise.reference)
+    def through(*args: Any, **options: Any) -> Any:
+        args, options = decoded(encoded(args)), decoded(encoded(options))
+        return decoded(encoded(exercise.reference(*args, **options)))
+
+    for way, answer in (("calls", through), ("outcomes", exercise.reference)):
+        if way == "calls" and not exercise.by_hand:
+            continue
+        apart = dataclasses.replace(exercise, reference=through)  # it is the answer here
+        ready = exercise.ready(answer)
+        try:
+            outcomes = [decoded(encoded(tried(apart, ready, case))) for case in cases]
+        except NotData:
+            continue
+        pairs = zip(outcomes, cases, strict=True)
+        if all(
+            not isinstance(got, Raised) and not exercise.difference(got, exercise.expected(case))
+            for got, case in pairs
+        ):
+            return way
+    return "there"
+
+
+def _proxy(exercise: Exercise, shape: Any, opened: Callable[[], Box]) -> Callable[..., Any]:
+    """What stands for an answer that runs elsewhere; it looks like the answer."""
+
+    def proxy(*args: Any, **options: Any) -> Any:
+        return _called(opened(), exercise, shape, args, options)
+
+    proxy.__name__ = proxy.__qualname__ = exercise.name
+    if shape is not None:
+        functools.update_wrapper(proxy, shape)
+    vars(proxy)["opened"] = opened
+    return proxy
+
+
+@functools.cache
+def _by_outcomes(place: str) -> Exercise:
+    """An exercise whose trials of a proxy run in the process of the answer that it stands for."""
+    exercise = find(place)
+    numbers = {case.label: number for number, case in enumerate(exercise.cases())}
+
+    def run(answer: Any, case: Case) -> Any:
+        if not hasattr(answer, "opened"):
+            return exercise.run(answer, case)
+        told = answer.opened().ask("try", case=numbers[case.label])
+        return decoded(str(told.get("result")).encode())
+
+    def demand(answer: Any, outcomes: Sequence[Any]) -> str | None:
+        said = answer.opened().ask("demand").get("said")
+        return None if said is None else shorten(str(said), 2000)
+
+    def ready(answer: Any) -> Any:
+        return answer if hasattr(answer, "opened") else exercise.ready(answer)
+
+    return dataclasses.replace(
+        exercise, run=run, demand=demand, ready=ready, expect=exercise.expected
+    )
+
+
+def _there(box: Box, exercise: Exercise, seconds: float) -> int:
+    """What the answer's own process says of it."""
+    said = box.ask("examine", seconds=seconds).get("said")
+    if said is not None:
+        raise WrongAnswer(f"{exercise.name}: {shorten(str(said[0]), 2000)}")
+    return len(exercise.cases())
+
+
+def _called(
+    box: Box, exercise: Exercise, shape: Any, args: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """Call an answer in its process; its result, or its exception."""
+    told = box.ask("call", args=encoded(args).decode(), options=encoded(options).decode())
+    if told.get("borrowed"):
+        raise Refused(f"it calls the library's {exercise.name}: write it yourself")
+    if "large" in told:
+        raise Refused("it returns more than 64 MiB")
+    for number, new in dict(told.get("changed", {})).items():
+        _write_back(args[int(number)], decoded(str(new).encode()))
+    if "raised" in told:
+        kind, said, line = told["raised"]
+        raise_in(shape, _exception(str(kind), str(said)), int(line))
+    if (same := told.get("same")) is not None:
+        return args[int(same)]
+    return decoded(str(told["result"]).encode())
+
+
+def _write_back(old: Any, new: Any) -> None:
+    """Let an argument be what the answer has made of it."""
+    if isinstance(old, np.ndarray) and isinstance(new, np.ndarray) and old.shape == new.shape:
+        old[...] = new
+    elif isinstance(old, list) and isinstance(new, list):
+        old[:] = new
+    elif isinstance(old, dict) and isinstance(new, dict):
+        old.clear()
+        old.update(new)
+    elif isinstance(old, set) and isinstance(new, set):
+        old.clear()
+        old.update(new)
+    elif hasattr(old, "copy_") and type(new) is type(old):
+        old.copy_(new)
+
+
+def _exception(kind: str, said: str) -> BaseException:
+    """An exception of that class name; those that would stop the judge are others of that name."""
+    known = getattr(builtins, kind, None)
+    plain = isinstance(known, type) and issubclass(known, Exception)
+    if plain or kind in ("SystemExit", "TimeoutError"):
+        with contextlib.suppress(Exception):
+            error = known(said)  # type: ignore[misc]
+            if str(error) == said:
+                return error
+    name = kind if kind.isidentifier() else "Exception"
+    return type(name, (Exception,), {"__str__": lambda self: said})()
+
+
+def raise_in(shape: Any, error: BaseException, line: int) -> None:
+    """Raise, so that the traceback shows the answer's own line."""
+    if shape is None or line < 1:
+        raise error
+    code = shape.__code__
+    name, number = code.co_name, code.co_firstlineno + line - 1
+    safe = name if name.isidentifier() else "answer"
+    text = "\n" * (number - 1) + f"def {safe}(error): raise error"
+    space: dict[str, Any] = {}
+    exec(compile(text, code.co_filename, "exec"), space)
+    function = space[safe]
+    function.__code__ = function.__code__.replace(co_name=name)
+    function(error)
