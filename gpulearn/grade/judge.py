@@ -66,6 +66,7 @@ SYMPTOMS = (
     (re.compile(r"Read-only file system|Network is unreachable"), "forbidden"),
     (re.compile(r"it raises \w+"), "raises"),
 )
+LONG = 6
 PATCHED = re.compile(r"^(?:gl|gpulearn)\b")
 
 
@@ -159,6 +160,7 @@ class Judge:
                     reference=reference,
                     exercise="" if way in ("text", "calls") else place,
                     files=code.modules,
+                    own=Path(exercise.file).read_text("utf-8") if exercise.file else "",
                 )
                 _load_fault(exercise, loaded)
             return boxes[0]
@@ -180,7 +182,7 @@ class Judge:
                 found = _there(boxes[0], exercise, self._limits.seconds)
             else:
                 found = examined(exercise, answer, self._limits.seconds)
-            if stubs.same_code(answer, exercise.reference):
+            if _is_long(exercise) and stubs.same_code(answer, exercise.reference):
                 notes["has the lines of gl.solution"] = ""
             if boxes and boxes[0].ended:
                 raise Gone(boxes[0].ended)
@@ -214,6 +216,13 @@ class Judge:
             output=limits.output >> 20,
             seconds=limits.seconds,
         )
+
+
+def _is_long(exercise: Exercise) -> bool:
+    """Whether a solution has so many lines that two people do not write the same ones."""
+    if exercise.kernel:
+        return False
+    return len(stubs.notebook_source(exercise.reference).splitlines()) >= LONG
 
 
 class _NotLoaded(Exception):  # noqa: N818 - not the grader's error
