@@ -45,8 +45,7 @@ class Box:
         self._limits = limits
         self.ended = ""
         self.notes: dict[str, str] = {}
-        self.processor_seconds = 0.0
-        self._base = _used(self._pid)[0]
+        self._base = _used(self._pid, 1)[0]
         self._over = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
@@ -97,7 +96,7 @@ class Box:
         printed = 0
         while not self._over.wait(LOOK_SECONDS):
             printed += self._drained(self._limits.output + 1 - printed)
-            anonymous, processes, self.processor_seconds = _used(self._pid)
+            anonymous, processes = _used(self._pid, self._limits.processes)
             if printed > self._limits.output:
                 self.ended = self.ended or "output"
             elif processes > self._limits.processes:
@@ -136,22 +135,18 @@ def _lives(pid: int) -> bool:
     return state is None or state[1] != "Z"
 
 
-def _used(pid: int) -> tuple[int, int, float]:
-    """Bytes of memory of its own, number and processor seconds of a process with its children."""
-    bytes_, count, ticks = 0, 0, 0
+def _used(pid: int, most: int) -> tuple[int, int]:
+    """Bytes of memory of its own, and number, of a process with its children; until too many."""
+    bytes_, count = 0, 0
     waiting = [pid]
-    while waiting:
+    while waiting and count <= most:
         one = waiting.pop()
         count += 1
         sizes = _read(f"/proc/{one}/statm").split()
         bytes_ += (int(sizes[1]) - int(sizes[2])) * PAGE if sizes else 0
-        times = _read(f"/proc/{one}/stat").rpartition(")")[2].split()
-        ticks += int(times[11]) + int(times[12]) if times else 0
         for task in _folders(f"/proc/{one}/task"):
             waiting += map(int, _read(f"{task}/children").split())
-        if count > 2000:
-            break
-    return bytes_, count, ticks / 100
+    return bytes_, count
 
 
 def _read(path: str) -> str:

@@ -31,6 +31,7 @@ import numpy as np
 
 from gpulearn.checker import stubs
 from gpulearn.checker.exercise import Case, Exercise, Refused
+from gpulearn.checker.isolation import time_limit
 from gpulearn.checker.launches import Launch
 from gpulearn.checker.trial import Raised, tried
 from gpulearn.errors import BadInput, GpulearnError, MissingPackage, NotSolvedYet, WrongAnswer
@@ -52,7 +53,7 @@ SENTENCES = {
     "memory": "it takes more than {memory} MiB of memory, and was ended.",
     "output": "it prints more than {output} MiB, and was ended.",
     "ended": "it ends the process in which it runs.",
-    "time": "it did not end within {seconds:g} s, and does not let itself be interrupted.",
+    "time": "what it needs of the submission did not end within {seconds:g} s.",
 }
 # what an exception says → what it is for an instructor
 SYMPTOMS = (
@@ -66,7 +67,8 @@ SYMPTOMS = (
     (re.compile(r"Read-only file system|Network is unreachable"), "forbidden"),
     (re.compile(r"it raises \w+"), "raises"),
 )
-LONG = 6
+BORROWED = "it is the library's own: write it yourself."
+LONG = 6  # lines, that two people do not write alike
 PATCHED = re.compile(r"^(?:gl|gpulearn)\b")
 
 
@@ -153,15 +155,16 @@ class Judge:
                 boxes.append(Box(self._server, self._limits, closed=way in ("text", "calls")))
                 self.lacks = boxes[0].lacks
                 reference = _place_of(exercise) if way in ("text", "calls") else ""
-                loaded = boxes[0].ask(
-                    "load",
-                    source="".join(one.text for one in statements),
-                    name=exercise.name,
-                    reference=reference,
-                    exercise="" if way in ("text", "calls") else place,
-                    files=code.modules,
-                    own=Path(exercise.file).read_text("utf-8") if exercise.file else "",
-                )
+                with time_limit(self._limits.seconds):
+                    loaded = boxes[0].ask(
+                        "load",
+                        source="".join(one.text for one in statements),
+                        name=exercise.name,
+                        reference=reference,
+                        exercise="" if way in ("text", "calls") else place,
+                        files=code.modules,
+                        own=Path(exercise.file).read_text("utf-8") if exercise.file else "",
+                    )
                 _load_fault(exercise, loaded)
             return boxes[0]
 
@@ -172,6 +175,8 @@ class Judge:
             elif way == "text":
                 values = functools.partial(_values, opened)
                 answer, forget = rebuilt.kernel(statements, exercise.name, values)
+                if answer is not None and answer is exercise.reference:
+                    raise _NotLoaded("borrowed", f"{exercise.name}: {BORROWED}")
             else:
                 shape, forget = rebuilt.function_shown(statements, exercise.name)
                 answer = _proxy(exercise, shape, opened)
@@ -189,6 +194,8 @@ class Judge:
             return "passed", f"right in all {found} cases."
         except _NotLoaded as error:
             return str(error.args[0]), str(error.args[1])
+        except TimeoutError:
+            return "time", f"{exercise.name}: {self._sentence('time')}"
         except NotSolvedYet as error:
             return "not solved", str(error)
         except WrongAnswer as error:
@@ -231,6 +238,8 @@ class _NotLoaded(Exception):  # noqa: N818 - not the grader's error
 
 def _load_fault(exercise: Exercise, loaded: Mapping[str, Any]) -> None:
     name = exercise.name
+    if loaded.get("borrowed"):
+        raise _NotLoaded("borrowed", f"{name}: {BORROWED}")
     if said := loaded.get("failed"):
         sentence = f"what {name} needs of the submission raises {shorten(str(said), 300)}"
         raise _NotLoaded(_kind(f"it raises {said}"), f"{name}: {sentence}")

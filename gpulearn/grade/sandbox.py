@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
+import re
 import resource
 import signal
 import socket
@@ -35,6 +36,7 @@ SYS_MOUNT_SETATTR = 442  # on every architecture (Linux 5.12)
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 SIOCSIFFLAGS, IFF_UP_RUNNING = 0x8914, 0x41
 SECURE = 0x2F  # root is nobody special, and that stays so
+FEWEST_PIDS = 301  # the kernel takes no less
 DEVICES = ("null", "zero", "full", "random", "urandom")
 # where sockets of other programs lie, which no read-only mount closes
 SOCKETS = ("/run", "/var/run", "/tmp", "/var/tmp")
@@ -110,6 +112,8 @@ def confine(box: Path, hidden: Sequence[Path], limits: Limits, *, walls: bool) -
         _loopback_up()
         for name in ("max_user_namespaces", "max_mnt_namespaces"):  # none within
             _quietly(lambda name=name: Path(f"/proc/sys/user/{name}").write_text("0"))
+        if _release() >= (6, 14):  # from which on it is the namespace's own; else everybody's
+            _quietly(lambda: Path("/proc/sys/kernel/pid_max").write_text(str(FEWEST_PIDS)))
         _attributes("/proc", set_=MS_RDONLY)
     home = box / "home"
     home.mkdir(exist_ok=True)
@@ -123,10 +127,14 @@ def confine(box: Path, hidden: Sequence[Path], limits: Limits, *, walls: bool) -
         _drop_capabilities()
 
 
+def _release() -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
+
+
 def _limit(limits: Limits) -> None:
     """What one process may take; with a hard limit each, which it cannot raise."""
     taken = _data_bytes()  # by what is loaded before the answer
-    # a fork bomb meets this one first; the superuser is not held by it, and is watched instead
+    # a fork bomb meets NPROC first; the superuser is not held by it, but by pid_max and the watch
     wanted = {
         resource.RLIMIT_DATA: taken + limits.memory,
         resource.RLIMIT_FSIZE: limits.disk,
@@ -195,6 +203,9 @@ def _mount_all(box: Path, hidden: Sequence[Path], disk: int) -> None:
             _mount("none", str(folder), "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=755")
     if not box.is_dir():  # it lies in what has just been hidden
         box.mkdir(parents=True)
+    for folder in hidden:
+        if os.path.ismount(folder):
+            _attributes(str(folder), set_=MS_RDONLY)
     sizes = f"size={disk},nr_inodes=20000,mode=700"
     _mount("none", str(box), "tmpfs", MS_NOSUID | MS_NODEV, sizes)
     _mount("none", "/dev", "tmpfs", MS_NOSUID, "size=1m,mode=755")

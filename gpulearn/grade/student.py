@@ -25,6 +25,7 @@ from typing import Any
 
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.checker.isolation import borrowing
+from gpulearn.checker.stubs import unwrapped
 from gpulearn.grade.channel import Channel, Ended
 from gpulearn.grade.values import decoded, encoded
 from gpulearn.require import shorten, shown
@@ -176,6 +177,9 @@ class _Student:
         if name not in self.names:
             return {"missing": True}
         self.answer = self.names[name]
+        own = self.exercise.reference if self.exercise else self.reference
+        if own is not None and unwrapped(self.answer) is unwrapped(own):
+            return {"borrowed": True}
         return {"callable": callable(self.answer) and not isinstance(self.answer, type),
                 "shown": shown(self.answer)}  # fmt: skip
 
