@@ -16,7 +16,7 @@ from gpulearn.checker.exercise import Exercise
 from gpulearn.cuda_cpp.module import CppModule
 from gpulearn.cuda_cpp.source import CppSource
 from gpulearn.errors import BadInput, MissingPackage, NotSolvedYet, WrongAnswer
-from gpulearn.exercise import progress
+from gpulearn.exercise import own, progress
 from gpulearn.exercise.catalogue import find, places
 from gpulearn.require import shown
 
@@ -48,7 +48,8 @@ def check(name: str, answer: Answer) -> Passed:
     what it does instead.
 
     Args:
-        name: the exercise's name; `gl.exercises()` lists them.
+        name: the exercise's name; `gl.exercises()` lists them. Of an exercise in a file of your
+            own: the file and the name, "my_exercises.py:name".
         answer: the function that you wrote, itself and not its result; the text of a kernel, or
             what `gl.cpp` made of it, where the exercise asks for CUDA C++.
 
@@ -65,8 +66,8 @@ def check(name: str, answer: Answer) -> Passed:
     exercise = find(name)
     progress.visit(exercise.notebook)
     cases = examined(exercise, answer)
-    unsaved = progress.record(exercise.name)
-    note = f"(Not saved: {unsaved}.)" if unsaved else _tally(exercise.notebook)
+    unsaved = progress.record(exercise.place)
+    note = f"(Not saved: {unsaved}.)" if unsaved else _tally(exercise)
     return Passed(exercise.name, cases, note)
 
 
@@ -119,9 +120,12 @@ def _in_cpp(exercise: Exercise, answer: Any) -> CppSource:
     return CppSource(exercise.name, text, exercise.kernel)
 
 
-def _tally(notebook: str) -> str:
+def _tally(exercise: Exercise) -> str:
     solved = progress.load().solved
-    names = [name for name, topic in places().items() if notebook == topic.NOTEBOOK]
+    if exercise.file:
+        there = own.exercises_of(exercise.file).values()
+        return f"{sum(one.place in solved for one in there)} of {len(there)} solved in this file."
+    names = [name for name, topic in places().items() if exercise.notebook == topic.NOTEBOOK]
     return f"{sum(name in solved for name in names)} of {len(names)} solved in this notebook."
 
 

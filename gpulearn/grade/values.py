@@ -61,9 +61,11 @@ def decoded(text: bytes) -> Any:
 
 
 def _out(value: Any, strict: bool, depth: int) -> Any:
-    if depth > DEEPEST:
-        raise NotData("it is nested too deeply")
     kind = type(value)
+    if depth > DEEPEST:
+        if strict:
+            raise NotData("it is nested too deeply")
+        return {"t": "foreign", "v": f"{kind.__name__}, nested too deeply"}
     if value is None or kind in (bool, float, str):
         return value
     if kind is int:

@@ -35,9 +35,11 @@ FORGE = (
 CALL_LIBRARY = "import gpulearn as gl\nreturn gl.matmul_flops(m, n, p)"
 STATIC = "import gpulearn as gl\ndef matmul_flops(m, n, p): return m * n * p\n"
 
-TIME, MEMORY, DISK = ("time",), ("memory",), ("disk",)
-PROCESSES = ("processes",)
-NEVER = ("wrong", "raises", "forbidden", "ended", "not solved", "borrowed", "processes", "disk")
+# on a busy machine the time is over before the memory is full, or the processes are counted
+TIME, MEMORY, DISK = ("time",), ("memory", "time"), ("disk", "time")
+PROCESSES = ("processes", "time")
+NEVER = ("wrong", "raises", "forbidden", "ended", "not solved", "borrowed", "processes", "disk",
+         "time")
 # it does no harm, and may be right besides
 HARMLESS = ("passed", *NEVER)
 
