@@ -65,7 +65,11 @@ def check(name: str, answer: Answer) -> Passed:
         raise BadInput(f'The name comes first: write gl.check("{answer}", {answer}).')
     exercise = find(name)
     progress.visit(exercise.notebook)
-    cases = examined(exercise, answer)
+    try:
+        cases = examined(exercise, answer)
+    except WrongAnswer as error:
+        progress.record_try(exercise.place, str(error).removeprefix(f"{exercise.name}: "))
+        raise
     unsaved = progress.record(exercise.place)
     note = f"(Not saved: {unsaved}.)" if unsaved else _tally(exercise)
     return Passed(exercise.name, cases, note)

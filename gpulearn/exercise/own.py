@@ -42,9 +42,7 @@ def exercises_of(file: str) -> Mapping[str, Exercise]:
     """
     path = Path(file).expanduser()
     if not path.is_file():
-        raise BadInput(
-            f"There is no file {file!r} in {Path.cwd()}: give the path of a .py file with exercises."
-        )
+        raise BadInput(f"There is no file {file!r} in {Path.cwd()}: give the path of a .py file.")
     return _read(str(path.resolve()), path.stat().st_mtime_ns, file)
 
 

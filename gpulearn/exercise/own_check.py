@@ -1,4 +1,4 @@
-"""Whether an exercise tells its answers apart: each wrong one its own hint, each right one passes."""
+"""What an exercise says to its known answers: a hint of its own to each wrong one, or nothing."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ class ExerciseReport:
 
     def __repr__(self) -> str:
         right = sum(one.ok for one in self.told)
-        lines = [f"{self.name}: {right} of {len(self.told)} known answers are told what they should."]
+        lines = [
+            f"{self.name}: {right} of {len(self.told)} known answers are told what they should."
+        ]
         for one in self.told:
             if not one.ok:
                 wanted = f"must be told: {one.wanted}" if one.wanted else "must pass"
@@ -75,7 +77,9 @@ def proved(exercise: Exercise) -> ExerciseReport:
         for number, one in enumerate(rights, 1)
     ]
     for number, wrong in enumerate(exercise.answers.wrongs, 1):
-        told.append(KnownAnswer(f"wrong answer {number}", wrong.hint, _said(exercise, wrong.answer)))
+        told.append(
+            KnownAnswer(f"wrong answer {number}", wrong.hint, _said(exercise, wrong.answer))
+        )
     advice = []
     if (count := len(exercise.answers.wrongs)) < LEAST_WRONG:
         advice.append(f"It knows {count} wrong answers: think of {LEAST_WRONG} or more.")

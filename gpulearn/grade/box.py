@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from gpulearn.checker.isolation import waiting_elsewhere
 from gpulearn.errors import MachineFault
 from gpulearn.grade.channel import Ended
 from gpulearn.grade.sandbox import Limits
@@ -19,6 +20,7 @@ from gpulearn.grade.server import Server
 __all__ = ["Box", "Gone"]
 
 LOOK_SECONDS = 0.05
+PATIENCE = 6  # times its seconds, all in all: a demand has three times as long as the cases
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
@@ -47,6 +49,9 @@ class Box:
         self.notes: dict[str, str] = {}
         self._base = _used(self._pid, 1)[0]
         self._over = threading.Event()
+        # what it waits for a core does not count; but it may make itself wait, with its children
+        self._last = time.monotonic() + PATIENCE * limits.seconds + 60
+        waiting_elsewhere.append(self._waited)
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
 
@@ -73,8 +78,14 @@ class Box:
             if not heard:  # interrupted: what comes later would answer another question
                 self.ended = self.ended or "time"
 
+    def _waited(self) -> float:
+        """How many seconds its first thread has waited for a core, where the system tells."""
+        fields = _read(f"/proc/{self._pid}/schedstat").split()
+        return int(fields[1]) / 1e9 if len(fields) > 1 else 0.0
+
     def close(self) -> None:
         """End it with all that it has started."""
+        waiting_elsewhere.remove(self._waited)
         self._over.set()
         self._watcher.join()
         self._kill()
@@ -101,6 +112,8 @@ class Box:
                 self.ended = self.ended or "output"
             elif processes > self._limits.processes:
                 self.ended = self.ended or "processes"
+            elif time.monotonic() > self._last:
+                self.ended = self.ended or "time"
             elif anonymous > self._limits.memory + self._base * max(1, processes):
                 self.ended = self.ended or "memory"
             else:

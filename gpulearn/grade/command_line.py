@@ -21,7 +21,7 @@ from gpulearn.grade.grading import Grading, grade
 from gpulearn.grade.results import write_csv, write_json, write_junit
 from gpulearn.grade.settings import Settings
 from gpulearn.grade.summary import write_page
-from gpulearn.require import installed
+from gpulearn.require import installed, package
 
 __all__ = ["main"]
 
@@ -94,9 +94,7 @@ def _settings(options: argparse.Namespace) -> Settings:
 def _progress_bar() -> tuple[Callable[[int, int], object], Callable[[], object]]:
     """What shows how far it is, and what ends that; without tqdm a line now and then."""
     if installed("tqdm"):
-        import tqdm
-
-        bar = tqdm.tqdm(unit=" answers", file=sys.stderr)
+        bar = package("tqdm", "A progress bar").tqdm(unit=" answers", file=sys.stderr)
 
         def tell(done: int, of: int) -> None:
             bar.total = of
@@ -110,8 +108,8 @@ def _told(done: Grading, output: Path) -> int:
     passed = sum(v.passed for one in done.students for v in one.verdicts)
     answers = sum(len(one.verdicts) for one in done.students)
     print(
-        f"{len(done.students)} students, {answers} answers, {passed} right, in {done.seconds:.0f} s: "
-        f"{output} and {output.with_suffix('.html').name}, .json, .xml beside it."
+        f"{len(done.students)} students, {answers} answers, {passed} right, in "
+        f"{done.seconds:.0f} s: {output}, and beside it .html, .json and .xml."
     )
     if done.lacks:
         print(

@@ -1,8 +1,8 @@
 """Verdicts on answers, reached where their code does not run.
 
-A kernel is a text: the judge rebuilds it and has the SIMT machine carry it out. An ordinary function
-runs in a process of its own behind walls (`sandbox`), is called by the judge case by case, and
-returns data, which the judge compares. Where a case holds more than data (a network, a rank's
+A kernel is a text: the judge rebuilds it and has the SIMT machine carry it out. An ordinary
+function runs in a process of its own behind walls (`sandbox`), is called by the judge case by case,
+and returns data, which the judge compares. Where a case holds more than data (a network, a rank's
 communicator), the whole trial runs there, and what comes out of each case is compared here. What
 else an exercise asks of a right answer, such as real ranks, is then told by that process, and could
 be forged; so could the outcome itself, by code that finds the right one in that process. The one
@@ -163,7 +163,7 @@ class Judge:
                         reference=reference,
                         exercise="" if way in ("text", "calls") else place,
                         files=code.modules,
-                        own=Path(exercise.file).read_text("utf-8") if exercise.file else "",
+                        text=Path(exercise.file).read_text("utf-8") if exercise.file else "",
                     )
                 _load_fault(exercise, loaded)
             return boxes[0]
@@ -263,9 +263,10 @@ def _patches(code: Code) -> dict[str, str]:
                 text = ast.unparse(target)
                 if isinstance(target, ast.Attribute) and PATCHED.match(text):
                     found["changes the library"] = text
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "setattr" and node.args:
-                if PATCHED.match(text := ast.unparse(node.args[0])):
-                    found["changes the library"] = text
+            match node:
+                case ast.Call(func=ast.Name(id="setattr"), args=[one_set, *_]):
+                    if PATCHED.match(text := ast.unparse(one_set)):
+                        found["changes the library"] = text
             if isinstance(node, ast.Attribute | ast.ImportFrom | ast.Import):
                 text = ast.unparse(node)
                 if re.search(r"gpulearn\.(exercise|checker|grade)\b", text):
@@ -395,10 +396,9 @@ def _write_back(old: Any, new: Any) -> None:
         old[...] = new
     elif isinstance(old, list) and isinstance(new, list):
         old[:] = new
-    elif isinstance(old, dict) and isinstance(new, dict):
-        old.clear()
-        old.update(new)
-    elif isinstance(old, set) and isinstance(new, set):
+    elif (isinstance(old, dict) and isinstance(new, dict)) or (
+        isinstance(old, set) and isinstance(new, set)
+    ):
         old.clear()
         old.update(new)
     elif hasattr(old, "copy_") and type(new) is type(old):
@@ -409,13 +409,14 @@ def _exception(kind: str, said: str) -> BaseException:
     """An exception of that class name; those that would stop the judge are others of that name."""
     known = getattr(builtins, kind, None)
     plain = isinstance(known, type) and issubclass(known, Exception)
-    if plain or kind in ("SystemExit", "TimeoutError"):
+    if plain or kind == "SystemExit":
         with contextlib.suppress(Exception):
-            error = known(said)  # type: ignore[misc]
+            error: BaseException = known(said)  # type: ignore[misc]
             if str(error) == said:
                 return error
     name = kind if kind.isidentifier() else "Exception"
-    return type(name, (Exception,), {"__str__": lambda self: said})()
+    made: BaseException = type(name, (Exception,), {"__str__": lambda self: said})()
+    return made
 
 
 def raise_in(shape: Any, error: BaseException, line: int) -> None:

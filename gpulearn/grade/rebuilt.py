@@ -27,6 +27,7 @@ MODULES = frozenset((
     "__future__", "math", "operator", "numpy", "numba", "numba.cuda", "numba.types",
     "numba.cuda.random", "numba.core.types", "gpulearn", "gpulearn.cuda", "gpulearn.kernels",
 ))  # fmt: skip
+CUDA = frozenset(("gpulearn.simt.host.api", "numba.cuda"))  # what `gpulearn.cuda` may be
 JIT = ("jit", "njit")
 _number = itertools.count()
 
@@ -100,7 +101,7 @@ def _import(node: ast.Import | ast.ImportFrom, space: dict[str, Any]) -> None:
             for one in node.names:
                 for name in stars if one.name == "*" else [one.name]:
                     found = getattr(module, name, None)
-                    if not isinstance(found, ModuleType) or found.__name__ in MODULES:
+                    if not isinstance(found, ModuleType) or found.__name__ in MODULES | CUDA:
                         space[one.asname or name] = found
         return
     for one in node.names:
@@ -150,9 +151,6 @@ def _followed(node: ast.expr, space: Mapping[str, Any]) -> Any:
         if found is not None and not elsewhere:
             return found
     raise LookupError(ast.unparse(node))
-
-
-CUDA = frozenset(("gpulearn.simt.host.api", "numba.cuda"))
 
 
 def _decorated(function: Any, decorators: Sequence[ast.expr], space: Mapping[str, Any]) -> Any:

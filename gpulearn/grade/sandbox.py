@@ -20,15 +20,14 @@ import struct
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 __all__ = ["Limits", "bury_with", "confine", "in_namespaces"]
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
-NAMESPACES = (
-    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
-)
+NAMESPACES = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECUREBITS, PR_SET_NO_NEW_PRIVS = 1, 4, 28, 38
@@ -111,7 +110,7 @@ def confine(box: Path, hidden: Sequence[Path], limits: Limits, *, walls: bool) -
         _mount_all(box, hidden, limits.disk)
         _loopback_up()
         for name in ("max_user_namespaces", "max_mnt_namespaces"):  # none within
-            _quietly(lambda name=name: Path(f"/proc/sys/user/{name}").write_text("0"))
+            _quietly(partial(Path(f"/proc/sys/user/{name}").write_text, "0"))
         if _release() >= (6, 14):  # from which on it is the namespace's own; else everybody's
             _quietly(lambda: Path("/proc/sys/kernel/pid_max").write_text(str(FEWEST_PIDS)))
         _attributes("/proc", set_=MS_RDONLY)
@@ -147,7 +146,7 @@ def _limit(limits: Limits) -> None:
     for kind, value in wanted.items():
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        _quietly(lambda kind=kind, value=value: resource.setrlimit(kind, (value, value)))
+        _quietly(partial(resource.setrlimit, kind, (value, value)))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # an OSError says so instead
 
 

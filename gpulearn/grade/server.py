@@ -151,7 +151,6 @@ def _behind_walls(
             os.waitpid(inmate, 0)
         os._exit(0)
     os.setsid()  # to signal its own group would reach the judge's otherwise
-    os.nice(5)  # whoever watches it comes first
     if lacks:
         box.mkdir(exist_ok=True)
         _say(told, f"{warden}\n{lacks}")

@@ -37,8 +37,12 @@ def slice_of(statements: Sequence[Statement], name: str) -> list[Statement]:
             if number not in kept:
                 kept.add(number)
                 wanted += free_names(statements[number].node)
-    stars = {n for n, one in enumerate(statements) if _is_star(one.node)} if kept else set()
-    return [statements[n] for n in sorted(kept | stars)]
+    if not kept:
+        return []
+    stars = {n for n, one in enumerate(statements) if _is_star(one.node)}
+    future = [one for one in statements if _is_future(one.node)]  # they must come first
+    rest = [statements[n] for n in sorted(kept | stars)]
+    return [*future, *(one for one in rest if not _is_future(one.node))]
 
 
 def _making(statements: Sequence[Statement], name: str) -> list[int]:
@@ -48,9 +52,7 @@ def _making(statements: Sequence[Statement], name: str) -> list[int]:
     if whole:
         found = [n for n in found if n >= whole[-1]]
     first = min(found, default=0)
-    changed = [
-        n for n, one in enumerate(statements) if n > first and name in _changes(one.node)
-    ]
+    changed = [n for n, one in enumerate(statements) if n > first and name in _changes(one.node)]
     return sorted({*found, *changed}) if found else []
 
 
@@ -106,3 +108,7 @@ def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
 
 def _is_star(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"

@@ -148,17 +148,17 @@ class _Student:
         reference: str,
         exercise: str,
         files: dict[str, str],
-        own: str,
+        text: str,
     ) -> dict[str, Any]:
         """Run what the answer needs of the submission; what the name stands for then."""
-        for file, text in files.items():
-            Path(file).write_text(text, encoding="utf-8")
+        for file, inside in files.items():
+            Path(file).write_text(inside, encoding="utf-8")
         sys.path.insert(0, str(Path.cwd()))
         if reference:
-            module, _, attribute = reference.partition(":")
-            self.reference = getattr(importlib.import_module(module), attribute)
+            home, _, attribute = reference.partition(":")
+            self.reference = getattr(importlib.import_module(home), attribute)
         if exercise:
-            self._take(exercise, own)
+            self._take(exercise, text)
         else:
             _close()
         self.names = {"__name__": "submission", "__builtins__": builtins}
@@ -231,12 +231,12 @@ class _Student:
 
     # --- an exercise whose cases hold more than data is tried here, and compared by the judge
 
-    def _take(self, place: str, own: str) -> None:
+    def _take(self, place: str, text: str) -> None:
         from gpulearn.exercise.catalogue import find
 
-        if own:  # the file itself may be hidden here
+        if text:  # the file itself may be hidden here
             file = Path("exercises_of_the_course.py")
-            file.write_text(own, encoding="utf-8")
+            file.write_text(text, encoding="utf-8")
             place = f"{file.resolve()}:{place.rpartition(':')[2]}"
         self.exercise = find(place)
         self.cases = self.exercise.cases()

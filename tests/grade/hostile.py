@@ -22,8 +22,8 @@ FORK = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:
 GRAB = "kept = []\nwhile True:\n    kept.append(bytearray(1 << 24))"
 FILL = "with open('big', 'wb') as file:\n    while True:\n        file.write(bytes(1 << 20))"
 FIND_JUDGE = (
-    "import os\nfor pid in os.listdir('/proc'):\n    if pid.isdigit() and int(pid) != os.getpid():\n"
-    "        os.kill(int(pid), 9)"
+    "import os\nfor pid in os.listdir('/proc'):\n"
+    "    if pid.isdigit() and int(pid) != os.getpid():\n        os.kill(int(pid), 9)"
 )
 FORGE = (
     "import json, os, struct\n"
@@ -38,8 +38,17 @@ STATIC = "import gpulearn as gl\ndef matmul_flops(m, n, p): return m * n * p\n"
 # on a busy machine the time is over before the memory is full, or the processes are counted
 TIME, MEMORY, DISK = ("time",), ("memory", "time"), ("disk", "time")
 PROCESSES = ("processes", "time")
-NEVER = ("wrong", "raises", "forbidden", "ended", "not solved", "borrowed", "processes", "disk",
-         "time")
+NEVER = (
+    "wrong",
+    "raises",
+    "forbidden",
+    "ended",
+    "not solved",
+    "borrowed",
+    "processes",
+    "disk",
+    "time",
+)
 # it does no harm, and may be right besides
 HARMLESS = ("passed", *NEVER)
 
@@ -130,8 +139,8 @@ HOSTILE = {
         (inside(FORGE, end="return 1"), NEVER),
         (inside("import gc, socket\nfor one in gc.get_objects():\n"
                 "    if isinstance(one, socket.socket): one.close()", end="return 1"), NEVER),
-        ("class Same:\n    def __eq__(self, other): return True\n    def __sub__(self, other): "
-         "return 0\n    def __float__(self): return 0.0\n" + inside(end="return Same()"), NEVER),
+        ("class Same:\n    def __eq__(self, other): return True\n"
+         "    def __float__(self): return 0.0\n" + inside(end="return Same()"), NEVER),
         ("class Same(int):\n    def __eq__(self, other): return True\n    __hash__ = int.__hash__\n"
          + inside(end="return Same(1)"), NEVER),
         (inside(end="import pickle, os\nclass Run:\n"
