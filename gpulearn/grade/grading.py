@@ -25,7 +25,7 @@ from gpulearn.grade.slices import binds
 from gpulearn.grade.submissions import Submission, read, students
 from gpulearn.grade.worker import Worker, WorkerLost
 
-__all__ = ["Graded", "Grading", "grade"]
+__all__ = ["Graded", "Grading", "grade", "hidden"]
 
 PACKAGE = Path(__file__).parents[1]
 TRIES = 2  # of an answer at which a judge got lost
@@ -186,7 +186,7 @@ def _judge_all(
                 submission, place = tasks[number]
                 verdict, lacks = Verdict(find(place).name, False, "not judged"), ""
                 for _ in range(TRIES):
-                    worker = worker or Worker(_hidden(folder, journal.parent), box, settings.limits)
+                    worker = worker or Worker(hidden(folder, journal.parent), box, settings.limits)
                     try:
                         verdict, lacks = worker.verdict(submission, place)
                         break
@@ -224,7 +224,7 @@ def _judge_all(
     return lacking[0]
 
 
-def _hidden(folder: Path, results: Path) -> list[Path]:
+def hidden(folder: Path, results: Path) -> list[Path]:
     """Folders that are to look empty, but for those in which Python or the package lies."""
     needed = [Path(sys.prefix), Path(sys.base_prefix), PACKAGE, *map(Path, sys.path)]
     needed = [path.resolve() for path in needed if path.name]

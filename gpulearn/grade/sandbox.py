@@ -35,6 +35,7 @@ SYS_MOUNT_SETATTR = 442  # on every architecture (Linux 5.12)
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 SIOCSIFFLAGS, IFF_UP_RUNNING = 0x8914, 0x41
 SECURE = 0x2F  # root is nobody special, and that stays so
+WITHOUT = "GPULEARN_GRADE_NO_WALLS"  # set where namespaces are there and do not work
 FEWEST_PIDS = 301  # the kernel takes no less
 DEVICES = ("null", "zero", "full", "random", "urandom")
 # where sockets of other programs lie, which no read-only mount closes
@@ -81,8 +82,8 @@ def in_namespaces() -> str:
 
     Its children, not itself, are in the namespace of processes.
     """
-    if sys.platform != "linux":
-        return f"{sys.platform} has no namespaces"
+    if sys.platform != "linux" or os.environ.get(WITHOUT):
+        return f"{sys.platform} has no namespaces here"
     user, group = os.getuid(), os.getgid()
     try:
         _called(libc.unshare(NAMESPACES), "unshare")

@@ -133,7 +133,7 @@ HOSTILE = {
                 "    if name.startswith('gpulearn'):\n"
                 "        for key in list(vars(module)):\n"
                 "            if callable(vars(module)[key]) and not key.startswith('_'):\n"
-                "                setattr(module, key, lambda *a, **k: None)", end="return 1"), NEVER),
+                "                setattr(module, key, print)", end="return 1"), NEVER),
     ],
     "forges an answer": [
         (inside(FORGE, end="return 1"), NEVER),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpulearn.errors import BadInput
 from gpulearn.grade.slices import binds, slice_of
-from gpulearn.grade.submissions import Submission, read, students
+from gpulearn.grade.submissions import Statement, Submission, read, students
 from gpulearn.grade.values import NotData, decoded, encoded
 
 
@@ -78,15 +78,9 @@ def test_a_slice_gives_the_value_that_the_whole_program_gives(names, data):
     statements = []
     for line in lines:
         (node,) = ast.parse(line).body
-        statements.append(type_of_statement(node, line))
+        statements.append(Statement(node, line, line))
     exec("\n".join(one.text for one in slice_of(statements, names[-1])), part)
     assert part[names[-1]] == whole[names[-1]]
-
-
-def type_of_statement(node, line):
-    from gpulearn.grade.submissions import Statement
-
-    return Statement(node, line, line)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +101,12 @@ def test_what_a_statement_binds(line, names):
 
 
 def test_a_notebook_is_read_cell_by_cell(tmp_path):
-    cells = ("%matplotlib inline\nimport math", "!ls\ndef f(x):\n    return 1", "def g(:", "%%bash\nls")
+    cells = (
+        "%matplotlib inline\nimport math",
+        "!ls\ndef f(x):\n    return 1",
+        "def g(:",
+        "%%bash\nls",
+    )
     code = read(handed_in(tmp_path, notebook(*cells), "ann.ipynb"))
     assert [one.text.strip() for one in code.statements if "import" in one.text] == ["import math"]
     assert any("def f" in one.text for one in code.statements)
@@ -158,7 +157,10 @@ def test_data_arrives_as_it_was_sent(value):
     assert repr(decoded(encoded(value))) == repr(value)
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u8", "?", "c8", "U3", [("a", "f4"), ("b", "i2")]])  # fmt: skip
+FIELDS = [("a", "f4"), ("b", "i2")]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u8", "?", "c8", "U3", FIELDS])
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3)])
 def test_arrays_arrive_as_they_were_sent(dtype, shape):
     array = np.zeros(shape, dtype)
