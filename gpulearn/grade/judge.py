@@ -309,7 +309,8 @@ def _way(place: str) -> str:
         return decoded(encoded(exercise.reference(*args, **options)))
 
     for way, answer in (("calls", through), ("outcomes", exercise.reference)):
-        if way == "calls" and not exercise.by_hand:
+        # a demand may call the answer in ways of its own, or look at how it runs
+        if way == "calls" and (not exercise.by_hand or exercise.demand is not Exercise.demand):
             continue
         apart = dataclasses.replace(exercise, reference=through)  # it is the answer here
         ready = exercise.ready(answer)

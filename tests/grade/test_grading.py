@@ -217,7 +217,7 @@ def test_a_kernel_with_what_it_uses_of_its_notebook(judge, tmp_path):
     made = [{"cell_type": "code", "source": one.splitlines(keepends=True)} for one in cells]
     text = json.dumps({"cells": made})
     assert verdict(judge, tmp_path, text, "vector_add", "ann.ipynb").passed
-    borrowed = "from gpulearn.kernels import vector_add\n"
+    borrowed = "from gpulearn.kernels.vectors import vector_add\n"
     assert verdict(judge, tmp_path, borrowed, "vector_add").kind == "borrowed"
 
 
