@@ -19,7 +19,7 @@ from gpulearn.exercise.catalogue import find
 from gpulearn.grade import settings as settings_of
 from gpulearn.grade.grading import Grading, grade
 from gpulearn.grade.results import write_csv, write_json, write_junit
-from gpulearn.grade.settings import Settings
+from gpulearn.grade.settings import GradingSettings
 from gpulearn.grade.summary import write_page
 from gpulearn.require import installed, package
 
@@ -78,10 +78,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _told(done, output)
 
 
-def _settings(options: argparse.Namespace) -> Settings:
+def _settings(options: argparse.Namespace) -> GradingSettings:
     usual = options.folder / USUAL
     file = options.settings or (usual if usual.is_file() else None)
-    found = settings_of.load(file) if file else Settings()
+    found = settings_of.load(file) if file else GradingSettings()
     if options.exercises:
         places = [find(one.strip()) for one in options.exercises.split(",")]
         names = [

@@ -18,9 +18,9 @@ from pathlib import Path
 from gpulearn import __version__
 from gpulearn.errors import BadInput
 from gpulearn.exercise.catalogue import find, places
+from gpulearn.grade.apart.sandbox import SOCKETS
 from gpulearn.grade.judge import Verdict
-from gpulearn.grade.sandbox import SOCKETS
-from gpulearn.grade.settings import Settings
+from gpulearn.grade.settings import GradingSettings
 from gpulearn.grade.slices import binds
 from gpulearn.grade.submissions import Submission, read, students
 from gpulearn.grade.worker import Worker, WorkerLost
@@ -69,7 +69,7 @@ class Grading:
 
 def grade(
     folder: Path,
-    settings: Settings,
+    settings: GradingSettings,
     journal: Path,
     *,
     workers: int = 0,
@@ -124,7 +124,7 @@ def _answered(handed_in: Sequence[Submission]) -> tuple[str, ...]:
     return tuple(name for name in places() if name in defined)
 
 
-def _key(one: Submission, place: str, settings: Settings) -> str:
+def _key(one: Submission, place: str, settings: GradingSettings) -> str:
     """What a verdict depends on: the text, the exercise, the limits, this version."""
     text = hashlib.sha256()
     about = [__version__, one.student, place, vars(settings.limits)]
@@ -157,7 +157,7 @@ def _judge_all(
     todo: Sequence[int],
     known: dict[str, Verdict],
     journal: Path,
-    settings: Settings,
+    settings: GradingSettings,
     workers: int,
     told: Callable[[int, int], object],
 ) -> str:

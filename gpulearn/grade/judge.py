@@ -16,7 +16,6 @@ so an answer with the very lines of `gl.solution` passes with a note.
 from __future__ import annotations
 
 import ast
-import builtins
 import contextlib
 import dataclasses
 import functools
@@ -27,23 +26,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gpulearn.checker import stubs
-from gpulearn.checker.exercise import Case, Exercise, Refused
+from gpulearn.checker.exercise import Exercise
 from gpulearn.checker.isolation import time_limit
-from gpulearn.checker.launches import Launch
-from gpulearn.checker.trial import Raised, tried
 from gpulearn.errors import BadInput, GpulearnError, MissingPackage, NotSolvedYet, WrongAnswer
 from gpulearn.exercise.catalogue import find
 from gpulearn.exercise.check import examined, no_function
-from gpulearn.grade import rebuilt
-from gpulearn.grade.box import Box, Gone
-from gpulearn.grade.sandbox import Limits
-from gpulearn.grade.server import Server
+from gpulearn.grade import rebuilt, ways
+from gpulearn.grade.apart.box import Box, Gone
+from gpulearn.grade.apart.sandbox import Limits
+from gpulearn.grade.apart.server import Server
+from gpulearn.grade.apart.values import NotData, decoded
 from gpulearn.grade.slices import slice_of
-from gpulearn.grade.submissions import Code, Statement
-from gpulearn.grade.values import NotData, decoded, encoded
+from gpulearn.grade.submissions import Statement, SubmittedCode
 from gpulearn.require import shorten
 
 __all__ = ["Judge", "Verdict"]
@@ -112,7 +107,7 @@ class Judge:
         """End what was started."""
         self._server.close()
 
-    def verdict(self, place: str, code: Code) -> Verdict:
+    def verdict(self, place: str, code: SubmittedCode) -> Verdict:
         """Judge a submission's answer to one exercise."""
         begin = time.monotonic()
         exercise = find(place)
@@ -124,7 +119,7 @@ class Judge:
         return Verdict(exercise.name, kind == "passed", kind, hint, seconds, told)
 
     def _judged(
-        self, exercise: Exercise, place: str, code: Code, notes: dict[str, str]
+        self, exercise: Exercise, place: str, code: SubmittedCode, notes: dict[str, str]
     ) -> tuple[str, str]:
         if missing := exercise.missing():
             return "not judged", f"{exercise.name} cannot be judged here: {missing}."
@@ -142,12 +137,12 @@ class Judge:
         self,
         exercise: Exercise,
         place: str,
-        code: Code,
+        code: SubmittedCode,
         statements: Sequence[Statement],
         notes: dict[str, str],
     ) -> tuple[str, str]:
         boxes: list[Box] = []
-        way = _way(place)
+        way = ways.way(place)
 
         def opened() -> Box:
             """A process in which the answer is loaded."""
@@ -179,12 +174,12 @@ class Judge:
                     raise _NotLoaded("borrowed", f"{exercise.name}: {BORROWED}")
             else:
                 shape, forget = rebuilt.function_shown(statements, exercise.name)
-                answer = _proxy(exercise, shape, opened)
-                exercise = _by_outcomes(place) if way == "outcomes" else exercise
+                answer = ways.proxy(exercise, shape, opened)
+                exercise = ways.by_outcomes(place) if way == "outcomes" else exercise
                 if not stubs.is_stub(answer):
                     opened()
             if way == "there" and boxes:
-                found = _there(boxes[0], exercise, self._limits.seconds)
+                found = ways.judged_there(boxes[0], exercise, self._limits.seconds)
             else:
                 found = examined(exercise, answer, self._limits.seconds)
             if _is_long(exercise) and stubs.same_code(answer, exercise.reference):
@@ -253,7 +248,7 @@ def _kind(sentence: str) -> str:
     return next((kind for symptom, kind in SYMPTOMS if symptom.search(sentence)), "wrong")
 
 
-def _patches(code: Code) -> dict[str, str]:
+def _patches(code: SubmittedCode) -> dict[str, str]:
     """Statements that set something of the package's, which they cannot reach here."""
     found = {}
     for one in code.statements:
@@ -285,151 +280,3 @@ def _values(opened: Callable[[], Box], names: list[str]) -> dict[str, Any]:
     told = opened().ask("values", names=names)
     values = {name: decoded(str(told[name]).encode()) for name in names if name in told}
     return {name: one for name, one in values.items() if one is not None}
-
-
-# --- ways to try an answer
-
-
-@functools.cache
-def _way(place: str) -> str:
-    """How answers to an exercise are tried.
-
-    "text": by the judge. "calls": called by the judge, case by case. "outcomes": tried in their own
-    process, compared by the judge. "there": judged in their own process. What the solution is
-    given and returns decides.
-    """
-    exercise = find(place)
-    cases = exercise.cases()
-    if exercise.kernel or isinstance(cases[0], Launch):
-        return "text"
-
-    @functools.wraps(exercise.reference)
-    def through(*args: Any, **options: Any) -> Any:
-        args, options = decoded(encoded(args)), decoded(encoded(options))
-        return decoded(encoded(exercise.reference(*args, **options)))
-
-    for way, answer in (("calls", through), ("outcomes", exercise.reference)):
-        # a demand may call the answer in ways of its own, or look at how it runs
-        if way == "calls" and (not exercise.by_hand or exercise.demand is not Exercise.demand):
-            continue
-        apart = dataclasses.replace(exercise, reference=through)  # it is the answer here
-        ready = exercise.ready(answer)
-        try:
-            outcomes = [decoded(encoded(tried(apart, ready, case))) for case in cases]
-        except NotData:
-            continue
-        pairs = zip(outcomes, cases, strict=True)
-        if all(
-            not isinstance(got, Raised) and not exercise.difference(got, exercise.expected(case))
-            for got, case in pairs
-        ):
-            return way
-    return "there"
-
-
-def _proxy(exercise: Exercise, shape: Any, opened: Callable[[], Box]) -> Callable[..., Any]:
-    """What stands for an answer that runs elsewhere; it looks like the answer."""
-
-    def proxy(*args: Any, **options: Any) -> Any:
-        return _called(opened(), exercise, shape, args, options)
-
-    proxy.__name__ = proxy.__qualname__ = exercise.name
-    if shape is not None:
-        functools.update_wrapper(proxy, shape)
-    vars(proxy)["opened"] = opened
-    return proxy
-
-
-@functools.cache
-def _by_outcomes(place: str) -> Exercise:
-    """An exercise whose trials of a proxy run in the process of the answer that it stands for."""
-    exercise = find(place)
-    numbers = {case.label: number for number, case in enumerate(exercise.cases())}
-
-    def run(answer: Any, case: Case) -> Any:
-        if not hasattr(answer, "opened"):
-            return exercise.run(answer, case)
-        told = answer.opened().ask("try", case=numbers[case.label])
-        return decoded(str(told.get("result")).encode())
-
-    def demand(answer: Any, outcomes: Sequence[Any]) -> str | None:
-        said = answer.opened().ask("demand").get("said")
-        return None if said is None else shorten(str(said), 2000)
-
-    def ready(answer: Any) -> Any:
-        return answer if hasattr(answer, "opened") else exercise.ready(answer)
-
-    return dataclasses.replace(
-        exercise, run=run, demand=demand, ready=ready, expect=exercise.expected
-    )
-
-
-def _there(box: Box, exercise: Exercise, seconds: float) -> int:
-    """What the answer's own process says of it."""
-    said = box.ask("examine", seconds=seconds).get("said")
-    if said is not None:
-        raise WrongAnswer(f"{exercise.name}: {shorten(str(said[0]), 2000)}")
-    return len(exercise.cases())
-
-
-def _called(
-    box: Box, exercise: Exercise, shape: Any, args: tuple[Any, ...], options: dict[str, Any]
-) -> Any:
-    """Call an answer in its process; its result, or its exception."""
-    told = box.ask("call", args=encoded(args).decode(), options=encoded(options).decode())
-    if told.get("borrowed"):
-        raise Refused(f"it calls the library's {exercise.name}: write it yourself")
-    if "large" in told:
-        raise Refused("it returns more than 64 MiB")
-    for number, new in dict(told.get("changed", {})).items():
-        _write_back(args[int(number)], decoded(str(new).encode()))
-    if "raised" in told:
-        kind, said, line = told["raised"]
-        raise_in(shape, _exception(str(kind), str(said)), int(line))
-    if (same := told.get("same")) is not None:
-        return args[int(same)]
-    return decoded(str(told["result"]).encode())
-
-
-def _write_back(old: Any, new: Any) -> None:
-    """Let an argument be what the answer has made of it."""
-    if isinstance(old, np.ndarray) and isinstance(new, np.ndarray) and old.shape == new.shape:
-        old[...] = new
-    elif isinstance(old, list) and isinstance(new, list):
-        old[:] = new
-    elif (isinstance(old, dict) and isinstance(new, dict)) or (
-        isinstance(old, set) and isinstance(new, set)
-    ):
-        old.clear()
-        old.update(new)
-    elif hasattr(old, "copy_") and type(new) is type(old):
-        old.copy_(new)
-
-
-def _exception(kind: str, said: str) -> BaseException:
-    """An exception of that class name; those that would stop the judge are others of that name."""
-    known = getattr(builtins, kind, None)
-    plain = isinstance(known, type) and issubclass(known, Exception)
-    if plain or kind == "SystemExit":
-        with contextlib.suppress(Exception):
-            error: BaseException = known(said)  # type: ignore[misc]
-            if str(error) == said:
-                return error
-    name = kind if kind.isidentifier() else "Exception"
-    made: BaseException = type(name, (Exception,), {"__str__": lambda self: said})()
-    return made
-
-
-def raise_in(shape: Any, error: BaseException, line: int) -> None:
-    """Raise, so that the traceback shows the answer's own line."""
-    if shape is None or line < 1:
-        raise error
-    code = shape.__code__
-    name, number = code.co_name, code.co_firstlineno + line - 1
-    safe = name if name.isidentifier() else "answer"
-    text = "\n" * (number - 1) + f"def {safe}(error): raise error"
-    space: dict[str, Any] = {}
-    exec(compile(text, code.co_filename, "exec"), space)
-    function = space[safe]
-    function.__code__ = function.__code__.replace(co_name=name)
-    function(error)

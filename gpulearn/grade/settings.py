@@ -12,10 +12,10 @@ from typing import Any
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.exercise.catalogue import find
-from gpulearn.grade.sandbox import Limits
+from gpulearn.grade.apart.sandbox import Limits
 from gpulearn.require import shown
 
-__all__ = ["Settings", "load"]
+__all__ = ["GradingSettings", "load"]
 
 KEYS = ("exercises", "weights", "deadline", "limits")
 DEADLINE = ("due", "lost_per_day", "handed_in")
@@ -25,7 +25,7 @@ DAY = 86400.0
 
 
 @dataclass(frozen=True)
-class Settings:
+class GradingSettings:
     """How submissions are graded.
 
     Attributes:
@@ -56,7 +56,7 @@ class Settings:
         return max(0.0, 1.0 - self.lost_per_day * days)
 
 
-def load(file: Path) -> Settings:
+def load(file: Path) -> GradingSettings:
     """Read a settings file.
 
     Raises:
@@ -82,7 +82,7 @@ def load(file: Path) -> Settings:
     deadline = _table(data, "deadline")
     for key in deadline:
         require.choice("setting of the deadline", key, DEADLINE)
-    return Settings(
+    return GradingSettings(
         exercises=places,
         weights=weights,
         due=_moment("due", deadline["due"]) if "due" in deadline else None,

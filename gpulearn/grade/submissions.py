@@ -13,7 +13,7 @@ from typing import NamedTuple
 from gpulearn.errors import BadInput
 from gpulearn.require import shorten
 
-__all__ = ["Code", "Statement", "Submission", "read", "students"]
+__all__ = ["Statement", "Submission", "SubmittedCode", "read", "students"]
 
 KINDS = (".ipynb", ".py")
 LARGEST = 20 << 20  # bytes of one file; beyond, it is no notebook that a person wrote
@@ -56,7 +56,7 @@ class Statement(NamedTuple):
 
 
 @dataclass
-class Code:
+class SubmittedCode:
     """The code of a submission.
 
     Attributes:
@@ -103,9 +103,9 @@ def _is_code(path: Path, below: Path) -> bool:
     return path.suffix in KINDS and path.is_file() and not path.is_symlink() and not hidden
 
 
-def read(submission: Submission) -> Code:
+def read(submission: Submission) -> SubmittedCode:
     """The code of a submission, statement by statement; nothing of it is run."""
-    code = Code()
+    code = SubmittedCode()
     for path in submission.files:
         try:
             cells = list(_cells(path))
@@ -140,7 +140,7 @@ def _plain(line: str) -> str:
     return line if not found else re.match(r"[ \t]*", line)[0] + "pass"  # type: ignore[index]
 
 
-def _add(code: Code, cell: str) -> None:
+def _add(code: SubmittedCode, cell: str) -> None:
     try:
         tree = ast.parse(cell)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

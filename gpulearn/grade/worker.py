@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from gpulearn.device.selection import ENVIRONMENT_VARIABLE
-from gpulearn.grade import sandbox
+from gpulearn.grade.apart import sandbox
+from gpulearn.grade.apart.sandbox import Limits
 from gpulearn.grade.judge import Judge, Verdict
-from gpulearn.grade.sandbox import Limits
-from gpulearn.grade.submissions import Code, Submission, read
+from gpulearn.grade.submissions import Submission, SubmittedCode, read
 
 __all__ = ["Worker", "WorkerLost", "main"]
 
@@ -121,7 +121,7 @@ def main(arguments: list[str]) -> int:
 
 
 @functools.lru_cache(maxsize=256)
-def _code(student: str, files: tuple[str, ...]) -> Code:
+def _code(student: str, files: tuple[str, ...]) -> SubmittedCode:
     return read(Submission(student, tuple(map(Path, files))))
 
 

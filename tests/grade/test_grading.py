@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import random
+import resource
 import socket
 import subprocess
 import sys
@@ -20,9 +21,10 @@ import pytest
 import gpulearn
 from gpulearn.errors import BadInput
 from gpulearn.exercise.catalogue import find
-from gpulearn.grade import command_line, grading, sandbox, settings
+from gpulearn.grade import command_line, grading, settings
+from gpulearn.grade.apart import sandbox
+from gpulearn.grade.apart.sandbox import Limits
 from gpulearn.grade.judge import Judge
-from gpulearn.grade.sandbox import Limits
 from gpulearn.grade.submissions import Submission, read
 
 from . import honest
@@ -41,7 +43,7 @@ walled = pytest.mark.skipif(
         [
             sys.executable,
             "-c",
-            "from gpulearn.grade import sandbox as s; exit(bool(s.in_namespaces()))",
+            "from gpulearn.grade.apart import sandbox as s; exit(bool(s.in_namespaces()))",
         ],
         env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
         capture_output=True,
@@ -320,7 +322,7 @@ def test_settings_that_make_no_sense_are_told(tmp_path, text, said):
 
 
 def test_a_day_begun_is_a_day(tmp_path):
-    one = settings.Settings(due=1000.0, lost_per_day=0.3, handed_in={"bob": 1000.0})
+    one = settings.GradingSettings(due=1000.0, lost_per_day=0.3, handed_in={"bob": 1000.0})
     assert [one.days_late("ann", 1000.0 + t) for t in (-5, 0, 1, 86400, 86401)] == [0, 0, 1, 1, 2]
     assert one.days_late("bob", 9e9) == 0
     assert [round(one.kept(days), 9) for days in (0, 1, 4)] == [1.0, 0.7, 0.0]
@@ -367,13 +369,14 @@ def test_a_class_of_a_hundred(tmp_path):
         text = text.replace("{folder!r}", repr(str(folder))).replace("{port}", "9")
         (folder / f"hostile{number:02}.py").write_text(text)
         kinds[f"hostile{number:02}"] = allowed
-    before = fingerprint(folder, PACKAGE)
+    before = fingerprint(folder, PACKAGE / "exercise")
     begin = time.monotonic()
-    wish = settings.Settings(exercises=names, limits=Limits(seconds=5))
+    wish = settings.GradingSettings(exercises=names, limits=Limits(seconds=5))
     done = grading.grade(folder, wish, tmp_path / "journal", workers=2)
     seconds = time.monotonic() - begin
-    print(f"100 students, 500 answers: {seconds:.0f} s")
-    assert fingerprint(folder, PACKAGE) == before
+    used = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    print(f"100 students, 500 answers: {seconds:.0f} s, {used:.0f} processor seconds")
+    assert fingerprint(folder, PACKAGE / "exercise") == before
     told = {}
     for one in done.students:
         for found in one.verdicts:

@@ -1,6 +1,7 @@
 """What is read of a submission, and what of it an answer needs."""
 
 import ast
+import inspect
 import json
 
 import numpy as np
@@ -9,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpulearn.errors import BadInput
+from gpulearn.grade import rebuilt
+from gpulearn.grade.apart.values import NotData, decoded, encoded
 from gpulearn.grade.slices import binds, slice_of
 from gpulearn.grade.submissions import Statement, Submission, read, students
-from gpulearn.grade.values import NotData, decoded, encoded
 
 
 def handed_in(tmp_path, text, name="ann.py"):
@@ -192,10 +194,52 @@ def test_what_is_no_data_is_refused_or_named(value):
         b'{"t": "array", "d": "<f8", "s": [9], "v": ""}',
         b'{"t": "object", "c": ["os", "system"], "v": {}}',
         b'{"t": "object", "c": ["gpulearn.errors", "os.system"], "v": {}}',
-        b'{"t": "object", "c": ["gpulearn.grade.box", "Box"], "v": {}}',
+        b'{"t": "object", "c": ["gpulearn.grade.apart.box", "Box"], "v": {}}',
         b'{"t": "object", "c": ["gpulearn.perf.gpus", "importlib.reload"], "v": {}}',
     ],
 )  # fmt: skip
 def test_what_was_not_written_by_us_is_no_value(text):
     with pytest.raises(ValueError):  # noqa: PT011 - of whatever kind
         decoded(text)
+
+
+# --- what shows an answer to its judge
+
+
+FORMS = (
+    "def f(a, b=2, *, c={}):\n    raise SystemError(helper(a))\n",
+    "@print\ndef f(a, b: print('run') = print('run')) -> print('run'):\n    raise SystemError(a)\n",
+    "f = lambda a, b=print('run'): helper(a)\n",
+    "def f(a):\n    try:\n        return [helper(x) for x in a]\n    finally:\n        a.clear()\n",
+)
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_nothing_of_an_answer_runs_where_it_is_judged(tmp_path, text, capsys):
+    """Neither when it is made nor when it is called, as an exercise's demand might do."""
+    statements = read(handed_in(tmp_path, text.format("1"))).statements
+    function, forget = rebuilt.function_shown(statements, "f")
+    argument = [1, 2]
+    function(argument)
+    assert argument == [1, 2]
+    assert capsys.readouterr().out == ""
+    if "def" in text:
+        assert inspect.getsource(function).startswith(("def f", "@print"))
+        forget()
+        with pytest.raises(OSError, match="source"):
+            inspect.getsource(function)
+
+
+def test_a_kernel_is_rebuilt_from_modules_that_are_known_only(tmp_path):
+    text = (
+        "import os, numpy as np\nfrom os import system\nfrom gpulearn import cuda\n"
+        "from numpy import f2py\nN = 4\nrun = os.system\nM = int('3')\n"
+        "@cuda.jit\n@system\ndef k(out):\n    out[0] = N\n"
+    )
+    asked = []
+    statements = slice_of(read(handed_in(tmp_path, text)).statements, "k")
+    found, _ = rebuilt.kernel(statements, "k", lambda names: asked.extend(names) or {})
+    space = found.py_func.__globals__
+    assert space["N"] == 4
+    assert not {"os", "system", "f2py", "run"} & set(space)
+    assert asked == []

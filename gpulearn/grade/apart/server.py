@@ -1,8 +1,8 @@
 """The process that students' processes are copied from, with the libraries loaded once.
 
-`python -m gpulearn.grade.server FD` loads NumPy, Numba and torch, and then copies itself for each
-request that comes over the socket: a copy starts in milliseconds, where loading takes seconds. It
-never runs an answer itself, and has nothing open but that socket.
+`python -m gpulearn.grade.apart.server FD` loads NumPy, Numba and torch, and then copies itself
+for each request that comes over the socket: a copy starts in milliseconds, where loading takes
+seconds. It never runs an answer itself, and has nothing open but that socket.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from gpulearn.errors import MissingPackage
-from gpulearn.grade import sandbox, student
-from gpulearn.grade.channel import Channel
-from gpulearn.grade.sandbox import Limits
+from gpulearn.grade.apart import sandbox, student
+from gpulearn.grade.apart.channel import MessageChannel
+from gpulearn.grade.apart.sandbox import Limits
 
 __all__ = ["Server", "main"]
 
@@ -48,7 +48,7 @@ class Server:
     def __init__(self, hidden: list[Path], box: Path, limits: Limits) -> None:
         self._ours, theirs = socket.socketpair()
         settings = json.dumps([[str(p) for p in hidden], str(box), vars(limits)])
-        home = str(Path(__file__).parents[2])
+        home = str(Path(__file__).parents[3])
         path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
         command = [sys.executable, "-m", __spec__.name, str(theirs.fileno()), settings]
         self._process = subprocess.Popen(
@@ -60,9 +60,9 @@ class Server:
             cwd=box,
         )
         theirs.close()
-        Channel(self._ours).receive()  # it is ready
+        MessageChannel(self._ours).receive()  # it is ready
 
-    def start(self, *, closed: bool) -> tuple[Channel, int, int, str]:
+    def start(self, *, closed: bool) -> tuple[MessageChannel, int, int, str]:
         """A fresh process: its channel, where it prints, its number, and which walls it lacks.
 
         Args:
@@ -77,12 +77,12 @@ class Server:
         socket.send_fds(self._ours, [b"c" if closed else b"o"], [theirs.fileno(), write])
         theirs.close()
         os.close(write)
-        answer = json.loads(Channel(self._ours).receive()["v"])
+        answer = json.loads(MessageChannel(self._ours).receive()["v"])
         if "failed" in answer:
             os.close(read)
             ours.close()
             raise RuntimeError(answer["failed"])
-        return Channel(ours), read, answer["pid"], answer["lacks"]
+        return MessageChannel(ours), read, answer["pid"], answer["lacks"]
 
     def close(self) -> None:
         """End the server, and what it has started."""
@@ -104,7 +104,7 @@ def main(arguments: list[str]) -> int:
             with suppress(ModuleNotFoundError, MissingPackage):
                 importlib.import_module(name)
     student.prepare()
-    Channel(control).send({"v": "ready"})
+    MessageChannel(control).send({"v": "ready"})
     while True:
         message, files, _, _ = socket.recv_fds(control, 1, 2)
         if not message or len(files) != 2:
@@ -113,7 +113,7 @@ def main(arguments: list[str]) -> int:
         answer = _copy(files, [Path(p) for p in [*hidden, *more]], Path(box), Limits(**limits))
         for one in files:
             os.close(one)
-        Channel(control).send({"v": json.dumps(answer)})
+        MessageChannel(control).send({"v": json.dumps(answer)})
 
 
 def _copy(files: list[int], hidden: list[Path], box: Path, limits: Limits) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def _behind_walls(
     except BaseException as error:
         _say(told, f"{type(error).__name__}: {error}".replace("\n", " "))
         os._exit(1)
-    student.serve(Channel(socket.socket(fileno=channel)))
+    student.serve(MessageChannel(socket.socket(fileno=channel)))
     os._exit(0)
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from gpulearn.checker.isolation import waiting_elsewhere
 from gpulearn.errors import MachineFault
-from gpulearn.grade.channel import Ended
-from gpulearn.grade.sandbox import Limits
-from gpulearn.grade.server import Server
+from gpulearn.grade.apart.channel import ChannelClosed
+from gpulearn.grade.apart.sandbox import Limits
+from gpulearn.grade.apart.server import Server
 
 __all__ = ["Box", "Gone"]
 
@@ -70,7 +70,7 @@ class Box:
                 self.notes.setdefault(str(message["note"])[:200], str(message.get("about"))[:200])
             heard = True
             return message
-        except Ended:
+        except ChannelClosed:
             self._over.wait(2 * LOOK_SECONDS)  # the watcher may know why
             self.ended = self.ended or "ended"
             raise Gone(self.ended) from None

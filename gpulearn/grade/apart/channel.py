@@ -8,17 +8,17 @@ import struct
 import threading
 from typing import Any
 
-__all__ = ["Channel", "Ended"]
+__all__ = ["ChannelClosed", "MessageChannel"]
 
 LARGEST = 64 << 20  # bytes of one message
 HEAD = struct.Struct("!I")
 
 
-class Ended(Exception):  # noqa: N818 - it says what happened
+class ChannelClosed(Exception):  # noqa: N818 - it says what happened
     """The other side is gone, or sent what is no message."""
 
 
-class Channel:
+class MessageChannel:
     """One end of a pair of sockets; a message is a dictionary of JSON's kinds."""
 
     def __init__(self, end: socket.socket) -> None:
@@ -29,7 +29,7 @@ class Channel:
         """Send a message.
 
         Raises:
-            Ended: nobody is there to take it.
+            ChannelClosed: nobody is there to take it.
         """
         text = json.dumps(message).encode()
         if len(text) > LARGEST:
@@ -38,23 +38,23 @@ class Channel:
             with self._lock:
                 self.end.sendall(HEAD.pack(len(text)) + text)
         except OSError as error:
-            raise Ended(str(error)) from None
+            raise ChannelClosed(str(error)) from None
 
     def receive(self) -> dict[str, Any]:
         """Wait for the next message.
 
         Raises:
-            Ended: there will be none.
+            ChannelClosed: there will be none.
         """
         (length,) = HEAD.unpack(self._exactly(HEAD.size))
         if length > LARGEST:
-            raise Ended(f"a message of {length} bytes")
+            raise ChannelClosed(f"a message of {length} bytes")
         try:
             message = json.loads(self._exactly(length))
         except (ValueError, RecursionError):
-            raise Ended("what came is no message") from None
+            raise ChannelClosed("what came is no message") from None
         if not isinstance(message, dict):
-            raise Ended("what came is no message")
+            raise ChannelClosed("what came is no message")
         return message
 
     def _exactly(self, length: int) -> bytes:
@@ -63,8 +63,8 @@ class Channel:
             try:
                 part = self.end.recv(min(1 << 20, length - len(parts)))
             except OSError as error:
-                raise Ended(str(error)) from None
+                raise ChannelClosed(str(error)) from None
             if not part:
-                raise Ended("the process has ended")
+                raise ChannelClosed("the process has ended")
             parts += part
         return bytes(parts)

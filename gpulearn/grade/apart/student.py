@@ -26,14 +26,14 @@ from typing import Any
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.checker.isolation import borrowing
 from gpulearn.checker.stubs import unwrapped
-from gpulearn.grade.channel import Channel, Ended
-from gpulearn.grade.values import decoded, encoded
+from gpulearn.grade.apart.channel import ChannelClosed, MessageChannel
+from gpulearn.grade.apart.values import decoded, encoded
 from gpulearn.require import shorten, shown
 
 __all__ = ["SUBMISSION", "prepare", "serve"]
 
 SUBMISSION = "<submission>"
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[2]
 FORBIDDEN = ("gpulearn.exercise", "gpulearn.checker", "gpulearn.grade")
 # of audit events, what is worth a note
 NOTED = {
@@ -105,7 +105,7 @@ def prepare() -> None:
     linecache.cache.clear()
 
 
-def serve(channel: Channel) -> None:
+def serve(channel: MessageChannel) -> None:
     """Do what the judge asks for until it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     warnings.simplefilter("ignore")
@@ -114,19 +114,19 @@ def serve(channel: Channel) -> None:
     while True:
         try:
             message = channel.receive()
-        except Ended:
+        except ChannelClosed:
             return
         act = getattr(one, f"do_{message.pop('do')}")
         try:
             channel.send(act(**message))
-        except Ended:
+        except ChannelClosed:
             return
 
 
-def _note(channel: Channel, what: str, about: str) -> None:
+def _note(channel: MessageChannel, what: str, about: str) -> None:
     try:
         channel.send({"note": what, "about": about})
-    except Ended:
+    except ChannelClosed:
         os._exit(1)
 
 
