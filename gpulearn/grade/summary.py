@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter, defaultdict
 from html import escape
 from pathlib import Path
@@ -23,6 +24,7 @@ td.odd { background: #fbe3d6; font-weight: 600; }
 .wide { overflow-x: auto; }
 """
 COMMON = 5  # hints of an exercise
+ABSENT = ("missing", "not solved", "not judged")  # no answer, so no wrong one
 # what a learner's honest answer can come to; the others are for the instructor to look at
 HONEST = ("passed", "wrong", "raises", "not solved", "missing", "unreadable")
 
@@ -50,8 +52,7 @@ def write_page(grading: Grading, file: Path) -> None:
 
 
 def _said(grading: Grading) -> str:
-    scores = sorted(one.points for one in grading.students)
-    middle = scores[len(scores) // 2]
+    middle = statistics.median(one.points for one in grading.students)
     text = f"Median score {middle:g} of {grading.most:g}."
     if grading.lacks:
         text += (
@@ -93,7 +94,7 @@ def _hints(grading: Grading, name: str) -> str:
     who: dict[str, list[str]] = defaultdict(list)
     for student in grading.students:
         for one in student.verdicts:
-            if one.exercise == name and not one.passed:
+            if one.exercise == name and not one.passed and one.kind not in ABSENT:
                 told[one.hint] += 1
                 who[one.hint].append(student.student)
     if not told:
