@@ -7,6 +7,7 @@ seconds. It never runs an answer itself, and has nothing open but that socket.
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import json
 import os
@@ -74,6 +75,8 @@ class Server:
         ours, theirs = socket.socketpair()
         read, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         os.set_blocking(write, True)
+        with suppress(OSError, AttributeError):  # so that much is seen at each look
+            fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 1 << 20)
         socket.send_fds(self._ours, [b"c" if closed else b"o"], [theirs.fileno(), write])
         theirs.close()
         os.close(write)
