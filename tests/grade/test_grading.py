@@ -94,7 +94,8 @@ def children():
     for pid, parent, state, command in sorted(rows, key=lambda row: int(row[0])):
         if parent in mine:
             mine.add(pid)
-            if command.split()[0] != "ps" and not state.startswith("Z"):
+            dying = state.startswith(("Z", "X")) or command.startswith("[")  # its memory is gone
+            if command.split()[0] != "ps" and not dying:
                 found.append((pid, command))
     return found
 
