@@ -1,4 +1,4 @@
-"""`python -m gpulearn`: what this machine has, or `run`: a CUDA program on the SIMT machine."""
+"""`python -m gpulearn`: what this machine has, or a command: `run`, `grade`, `exercise`."""
 
 import sys
 
@@ -6,11 +6,20 @@ __all__ = ["main"]
 
 
 def main() -> int:
-    """`run` and what follows it, or the report of `gpulearn.device.command_line`."""
-    if sys.argv[1:2] == ["run"]:
-        from gpulearn.programs import command_line
+    """A command and what follows it, or the report of `gpulearn.device.command_line`."""
+    match sys.argv[1:]:
+        case ["run", *arguments]:
+            from gpulearn.programs import command_line as run
 
-        return command_line.main(sys.argv[2:])
+            return run.main(arguments)
+        case ["grade", *arguments]:
+            from gpulearn.grade import command_line as grade
+
+            return grade.main(arguments)
+        case ["exercise", *arguments]:
+            from gpulearn.exercise import command_line as exercise
+
+            return exercise.main(arguments)
     from gpulearn.device.command_line import main as report
 
     return report()

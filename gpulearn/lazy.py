@@ -10,6 +10,7 @@ import ast
 import importlib
 import sys
 from collections.abc import Callable
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,13 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
         package: the package's `__name__`.
         file: its `__file__`.
 
-    `from .module import name as public` gives `public`; `from . import module as module` gives
-    the module itself.
+    `from .module import name as public` gives `public`, and with two dots it comes from beside the
+    package; `from . import module as module` gives the module itself.
     """
     homes: dict[str, tuple[str, str]] = {}
     for node in ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and node.level == 1:
-            module = f"{package}.{node.module}" if node.module else package
+        if isinstance(node, ast.ImportFrom) and node.level:
+            module = resolve_name("." * node.level + (node.module or ""), package)
             homes |= {(one.asname or one.name): (module, one.name) for one in node.names}
 
     def __getattr__(name: str) -> Any:  # noqa: N807 - it becomes the package's

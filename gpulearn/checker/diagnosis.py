@@ -19,7 +19,7 @@ from gpulearn.cuda_cpp.source import CppSource
 from gpulearn.errors import MachineFault
 from gpulearn.require import shown
 
-__all__ = ["Diagnosis", "diagnose", "examine"]
+__all__ = ["SECONDS", "Diagnosis", "diagnose", "examine"]
 
 WHOLE = "all cases together"
 # what is asked besides may start processes, for which a busy machine takes long
@@ -160,7 +160,7 @@ def _in_code(code: types.CodeType) -> Iterator[str]:
             yield from (name for name in constant if isinstance(name, str))
 
 
-@functools.lru_cache(maxsize=1)  # a learner tries one exercise several times, then goes on
+@functools.lru_cache(maxsize=4)  # a learner tries one exercise several times, a grader several
 def _known_wrongs(exercise: Exercise) -> Callable[[int, int], Any]:
     """What an exercise's wrong answers do: each is tried once on a case, when it is asked for."""
     cases = exercise.cases()

@@ -72,6 +72,7 @@ class Exercise:
         kernel: in an exercise of CUDA C++, the `__global__` function that the text has to hold.
         by_hand: whether a case can be handed to a learner; not where answers run on ranks.
         notebook: the notebook that sets it, such as "01_cpu_vs_gpu_matmul"; its topic says which.
+        file: where it stands if it is no exercise of this package, such as "my_exercises.py".
     """
 
     task: str
@@ -89,6 +90,12 @@ class Exercise:
     kernel: str = ""
     by_hand: bool = True
     notebook: str = ""
+    file: str = ""
+
+    @property
+    def place(self) -> str:
+        """What `gl.check` is given to find it: its name, after its file if it has one."""
+        return f"{self.file}:{self.name}" if self.file else self.name
 
     @property
     def name(self) -> str:

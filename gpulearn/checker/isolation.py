@@ -23,13 +23,16 @@ import numpy as np
 import gpulearn
 from gpulearn.device.selection import waited_seconds
 
-__all__ = ["Printed", "borrowing", "time_limit", "undisturbed"]
+__all__ = ["Printed", "borrowing", "time_limit", "undisturbed", "waiting_elsewhere"]
 
 AGAIN_SECONDS = 1.0  # code that swallows one interrupt is interrupted again
 LOOK_SECONDS = 0.1  # between two looks at the memory
 MOST_BYTES = 4 << 30  # that a block may take; beyond, a small machine ends the whole process
 
 MOST_CHARACTERS = 4000  # printed, of one case
+
+# how long what works for an answer in other processes has waited for a core, one for each
+waiting_elsewhere: list[Callable[[], float]] = []
 
 LIBRARY = str(Path(gpulearn.__file__).parent)
 
@@ -140,7 +143,8 @@ class _Limit:
         self._thread = threading.Thread(target=self._run, args=(seconds,), daemon=True)
 
     def _clock(self) -> float:
-        return time.monotonic() - waited_seconds(self._of)
+        elsewhere = sum(waited() for waited in tuple(waiting_elsewhere))
+        return time.monotonic() - waited_seconds(self._of) - elsewhere
 
     def start(self) -> None:
         self._thread.start()

@@ -16,6 +16,7 @@ from types import ModuleType
 from gpulearn import exercise, require
 from gpulearn.checker.exercise import Exercise
 from gpulearn.errors import MissingPackage
+from gpulearn.exercise import own
 
 __all__ = ["catalogue", "find", "places", "topics"]
 
@@ -57,12 +58,14 @@ def catalogue() -> dict[str, Exercise]:
 
 
 def find(name: object) -> Exercise:
-    """Look an exercise up by name.
+    """Look an exercise up by name, or by file and name: "my_exercises.py:name".
 
     Raises:
         BadInput: there is none of that name; the nearest is named.
         MissingPackage: it needs a package that is not here.
     """
+    if isinstance(name, str) and (found := own.PLACE.fullmatch(name)):
+        return own.find(*found.groups())
     known = require.choice("exercise", name, places())
     try:
         return _made(known)

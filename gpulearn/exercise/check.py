@@ -11,16 +11,16 @@ from typing import Any
 
 from gpulearn.checker import stubs
 from gpulearn.checker.answers import Answer
-from gpulearn.checker.diagnosis import Diagnosis, examine
+from gpulearn.checker.diagnosis import SECONDS, Diagnosis, examine
 from gpulearn.checker.exercise import Exercise
 from gpulearn.cuda_cpp.module import CppModule
 from gpulearn.cuda_cpp.source import CppSource
 from gpulearn.errors import BadInput, MissingPackage, NotSolvedYet, WrongAnswer
-from gpulearn.exercise import progress
+from gpulearn.exercise import own, progress
 from gpulearn.exercise.catalogue import find, places
 from gpulearn.require import shown
 
-__all__ = ["Passed", "check"]
+__all__ = ["Passed", "check", "examined", "no_function"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ def check(name: str, answer: Answer) -> Passed:
     what it does instead.
 
     Args:
-        name: the exercise's name; `gl.exercises()` lists them.
+        name: the exercise's name; `gl.exercises()` lists them. Of an exercise in a file of your
+            own: the file and the name, "my_exercises.py:name".
         answer: the function that you wrote, itself and not its result; the text of a kernel, or
             what `gl.cpp` made of it, where the exercise asks for CUDA C++.
 
@@ -64,22 +65,35 @@ def check(name: str, answer: Answer) -> Passed:
         raise BadInput(f'The name comes first: write gl.check("{answer}", {answer}).')
     exercise = find(name)
     progress.visit(exercise.notebook)
+    try:
+        cases = examined(exercise, answer)
+    except WrongAnswer as error:
+        progress.record_try(exercise.place, str(error).removeprefix(f"{exercise.name}: "))
+        raise
+    unsaved = progress.record(exercise.place)
+    note = f"(Not saved: {unsaved}.)" if unsaved else _tally(exercise)
+    return Passed(exercise.name, cases, note)
+
+
+def examined(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> int:
+    """Judge an answer, and say in how many cases it is right; nothing is kept of it.
+
+    Args:
+        exercise: what is asked.
+        answer: as for `check`, with the same errors if it is not right.
+        seconds: for all cases.
+    """
     if missing := exercise.missing():
         raise MissingPackage(f"{exercise.name} cannot be judged here: {missing}.")
     if exercise.kernel:
         answer = _in_cpp(exercise, answer)
     if not callable(answer) or isinstance(answer, type):
-        raise BadInput(
-            f"check was given {shown(answer)}, not a function: write "
-            f'gl.check("{exercise.name}", {exercise.name}), without brackets after the name.'
-        )
+        raise BadInput(no_function(exercise.name, shown(answer)))
     unread = _unread_cell(exercise.name, answer)
     stub = stubs.is_stub(answer)
-    found = Diagnosis(unread) if unread else examine(exercise, answer, hints=not stub)
+    found = Diagnosis(unread) if unread else examine(exercise, answer, seconds, hints=not stub)
     if found is None:
-        unsaved = progress.record(exercise.name)
-        note = f"(Not saved: {unsaved}.)" if unsaved else _tally(exercise.notebook)
-        return Passed(exercise.name, len(exercise.cases()), note)
+        return len(exercise.cases())
     given = exercise.answers.given
     if given is not None and stubs.same_code(given, answer):
         raise NotSolvedYet(f"{exercise.name} is as it was given: {found.sentence}")
@@ -87,8 +101,16 @@ def check(name: str, answer: Answer) -> Passed:
         raise NotSolvedYet(
             f"{exercise.name} still has a ... where your code belongs. {exercise.task}"
         )
-    inputs = f' gl.case("{exercise.name}", {found.case}) gives its inputs.' if found.case else ""
+    inputs = f' gl.case("{exercise.place}", {found.case}) gives its inputs.' if found.case else ""
     raise WrongAnswer(f"{exercise.name}: {found.sentence}{inputs}")
+
+
+def no_function(name: str, given: str) -> str:
+    """What is said where `check` was given something else than a function."""
+    return (
+        f"check was given {given}, not a function: write "
+        f'gl.check("{name}", {name}), without brackets after the name.'
+    )
 
 
 def _in_cpp(exercise: Exercise, answer: Any) -> CppSource:
@@ -102,9 +124,12 @@ def _in_cpp(exercise: Exercise, answer: Any) -> CppSource:
     return CppSource(exercise.name, text, exercise.kernel)
 
 
-def _tally(notebook: str) -> str:
+def _tally(exercise: Exercise) -> str:
     solved = progress.load().solved
-    names = [name for name, topic in places().items() if notebook == topic.NOTEBOOK]
+    if exercise.file:
+        there = own.exercises_of(exercise.file).values()
+        return f"{sum(one.place in solved for one in there)} of {len(there)} solved in this file."
+    names = [name for name, topic in places().items() if exercise.notebook == topic.NOTEBOOK]
     return f"{sum(name in solved for name in names)} of {len(names)} solved in this notebook."
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from gpulearn.checker.stubs import notebook_source
 from gpulearn.cuda_cpp.source import CppSource
 from gpulearn.exercise import progress as _progress
 from gpulearn.exercise.catalogue import catalogue, find, places
+from gpulearn.exercise.portfolio import write_portfolio
 from gpulearn.exercise.prediction import predictions
 from gpulearn.tables import Table, table
 
@@ -21,8 +23,18 @@ def exercises() -> Table:
     )
 
 
-def progress() -> Table:
-    """What you have solved and foreseen so far, and what is still open; this notebook first."""
+def progress(export: str | Path | None = None) -> Table:
+    """What you have solved and foreseen so far, and what is still open; this notebook first.
+
+    Tries are those until an exercise was solved, hints the different ones that they met.
+
+    Args:
+        export: where to write a page with all of it, such as "portfolio.html". The page loads
+            nothing, and nothing is sent anywhere.
+
+    Raises:
+        BadInput: `export` is no place for a page.
+    """
     state = _progress.load()
     notebooks: dict[str, list[str]] = {}
     for name, topic in places().items():
@@ -35,16 +47,24 @@ def progress() -> Table:
         caption += f" You foresaw {sum(seen)} of {len(seen)} outcomes that you predicted."
     if state.fault:
         caption = f"Progress is not known: {state.fault}. Checks work all the same."
+    if export is not None:
+        asked = {one.name: one.notebook for one in predictions().values()}
+        write_portfolio(Path(export).expanduser(), state, notebooks, asked, caption)
+        caption += f" Written to {export}."
     return table(rows, caption)
 
 
 def _row(notebook: str, names: list[str], state: _progress.Progress) -> dict[str, str]:
     dates = [state.solved[name] for name in names if name in state.solved]
+    tried = [state.tried[name] for name in names if name in state.tried]
+    hints = sum(len(one.hints) for one in tried)
     asked = [one.name for one in predictions().values() if one.notebook == notebook]
     foreseen = sum(bool(state.predicted[name].foresaw) for name in asked if name in state.predicted)
     return {
         "notebook": notebook,
         "solved": f"{len(dates)} of {len(names)}",
+        "tries": str(sum(one.count for one in tried)) if tried else "–",
+        "hints": str(hints) if tried else "–",
         "foreseen": f"{foreseen} of {len(asked)}" if asked else "–",
         "last": f"✓ {max(dates)}" if dates else "–",
         "still open": ", ".join(name for name in names if name not in state.solved) or "none",

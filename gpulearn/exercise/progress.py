@@ -1,4 +1,4 @@
-"""What the learner has solved and foreseen: a small JSON in the user's data folder."""
+"""What the learner has tried, solved and foreseen: a small JSON in the user's data folder."""
 
 from __future__ import annotations
 
@@ -13,9 +13,21 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Foresight", "Progress", "file", "here", "load", "record", "record_prediction", "visit"]
+__all__ = [
+    "Foresight",
+    "Progress",
+    "Tries",
+    "file",
+    "here",
+    "load",
+    "record",
+    "record_prediction",
+    "record_try",
+    "visit",
+]
 
 ENVIRONMENT_VARIABLE = "GPULEARN_PROGRESS"
+MOST_HINTS = 20  # that are kept of an exercise, the latest
 _here: list[str] = []
 
 
@@ -28,10 +40,19 @@ class Foresight:
 
 
 @dataclass(frozen=True)
+class Tries:
+    """How often an exercise was tried until it was solved, and what its wrong answers were told."""
+
+    count: int = 0
+    hints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Progress:
     """The solved exercises with their dates and the predictions made, or why there are none."""
 
     solved: dict[str, str] = field(default_factory=dict)
+    tried: dict[str, Tries] = field(default_factory=dict)
     predicted: dict[str, Foresight] = field(default_factory=dict)
     fault: str = ""
     damaged: bool = False
@@ -66,11 +87,15 @@ def load() -> Progress:
     try:
         predicted = {name: Foresight(**one) for name, one in data["predicted"].items()}
         solved = dict(data["solved"])
+        tried = {
+            name: Tries(int(one["count"]), tuple(map(str, one["hints"])))
+            for name, one in data.get("tried", {}).items()  # not there before they were counted
+        }
         if not all(isinstance(date, str) for date in solved.values()):
             raise TypeError
     except (TypeError, KeyError, AttributeError, ValueError):
         return Progress(fault=f"{path} does not hold what has been solved", damaged=True)
-    return Progress(solved, predicted)
+    return Progress(solved, tried, predicted)
 
 
 def visit(notebook: str) -> None:
@@ -86,7 +111,27 @@ def here() -> str:
 def record(name: str) -> str:
     """Note an exercise as solved; return why that failed, or "". The first date stays."""
     today = datetime.date.today().isoformat()
-    return _keep(lambda kept: kept.solved.setdefault(name, today))
+
+    def note(kept: Progress) -> None:
+        _count(kept, name, ())
+        kept.solved.setdefault(name, today)
+
+    return _keep(note)
+
+
+def record_try(name: str, hint: str) -> str:
+    """Note a wrong answer and what it was told; return why that failed, or "".
+
+    Whatever is tried once an exercise is solved does not count.
+    """
+    return _keep(lambda kept: _count(kept, name, (hint,)))
+
+
+def _count(kept: Progress, name: str, hints: tuple[str, ...]) -> None:
+    if name not in kept.solved:
+        before = kept.tried.get(name, Tries())
+        told = tuple(dict.fromkeys((*before.hints, *hints)))[-MOST_HINTS:]
+        kept.tried[name] = Tries(before.count + 1, told)
 
 
 def record_prediction(name: str, foresight: Foresight) -> str:
@@ -116,7 +161,8 @@ def _keep(change: Callable[[Progress], object]) -> str:
             path.replace(_free(path.with_suffix(".damaged")))
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
-        text = json.dumps({"solved": data["solved"], "predicted": data["predicted"]}, indent=1)
+        parts = {part: data[part] for part in ("solved", "tried", "predicted")}
+        text = json.dumps(parts, indent=1)
         part.write_text(text + "\n", encoding="utf-8")
         part.replace(path)
     except OSError as error:

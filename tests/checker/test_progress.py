@@ -7,6 +7,7 @@ import pytest
 
 from gpulearn import check
 from gpulearn import progress as show_progress
+from gpulearn.errors import BadInput, WrongAnswer
 from gpulearn.exercise import progress
 from gpulearn.kernels.matmul import matmul_flops
 
@@ -109,3 +110,48 @@ def test_unwritable_folder_costs_the_display_only(tmp_path, monkeypatch):
 )
 def test_place_on_each_platform(platform, environment, expected):
     assert progress.file(environment, platform) == Path(expected)
+
+
+def test_tries_and_hints_are_counted_until_it_is_solved(path):
+    for answer in (lambda m, n, p: m * n * p, lambda m, n, p: m * n * p, lambda m, n, p: 7):
+        with pytest.raises(WrongAnswer):
+            check("matmul_flops", answer)
+    check("matmul_flops", matmul_flops)
+    with pytest.raises(WrongAnswer):
+        check("matmul_flops", lambda m, n, p: 8)
+    tried = progress.load().tried["matmul_flops"]
+    assert tried.count == 4
+    assert tried.hints[0] == "that counts the products; each also takes an addition."
+    assert len(tried.hints) == 2
+    row = show_progress().rows[0]
+    assert row[:4] == ("01_cpu_vs_gpu_matmul", "1 of 4", "4", "2")
+
+
+def test_progress_from_before_tries_were_counted_is_kept(path):
+    path.parent.mkdir()
+    path.write_text('{"solved": {"crossover": "2026-01-01"}, "predicted": {}}')
+    with pytest.raises(WrongAnswer):
+        check("matmul_flops", lambda m, n, p: 7)
+    assert progress.load().solved == {"crossover": "2026-01-01"}
+    assert progress.load().tried["matmul_flops"].count == 1
+
+
+def test_a_portfolio_is_a_page_that_loads_nothing(path, tmp_path):
+    with pytest.raises(WrongAnswer):
+        check("matmul_flops", lambda m, n, p: m * n * p)
+    progress.record("crossover")
+    file = tmp_path / "portfolio.html"
+    told = show_progress(export=file)
+    assert f"Written to {file}." in told.caption
+    page = file.read_text(encoding="utf-8")
+    assert "each also takes an addition" in page
+    assert "not yet" in page
+    assert "02_roofline" not in page
+    assert "src=" not in page
+    assert "http:" not in page
+
+
+@pytest.mark.parametrize("name", ["portfolio.pdf", "none/portfolio.html"])
+def test_a_portfolio_that_cannot_be_written_is_told(path, tmp_path, name):
+    with pytest.raises(BadInput, match="export is"):
+        show_progress(export=tmp_path / name)

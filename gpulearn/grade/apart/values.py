@@ -1,0 +1,216 @@
+"""Plain data as text: what may pass between a judge and the code of a student.
+
+A pickle runs code where it is read. Here nothing is read but numbers, texts, arrays and what
+holds them; an instance of one of this package's own dataclasses is made from its fields, without
+a call. Whatever else an answer returns arrives as an empty object of that class name.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import importlib
+import json
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["NotData", "decoded", "encoded"]
+
+SAFE_INTEGER = 1 << 62  # larger ones are written in hexadecimal, which Python reads at any length
+OURS = "gpulearn."
+DEEPEST = 200
+
+
+class NotData(Exception):  # noqa: N818 - a plain statement about a value
+    """A value cannot be sent as data; the message names its class."""
+
+
+def encoded(value: Any, *, strict: bool = True) -> bytes:
+    """A value as text.
+
+    Args:
+        value: numbers, texts, arrays, tensors, dataclasses of this package, and lists, tuples,
+            sets and dictionaries of them.
+        strict: whether anything else raises; otherwise only the name of its class is sent.
+
+    Raises:
+        NotData: it is something else, or nested more deeply than 200 levels.
+
+    >>> decoded(encoded((1, [2.5, None], {"a": np.arange(2)})))
+    (1, [2.5, None], {'a': array([0, 1])})
+    """
+    return json.dumps(_out(value, strict, 0)).encode()
+
+
+def decoded(text: bytes) -> Any:
+    """The value that `encoded` wrote.
+
+    Raises:
+        ValueError: the text was not written by `encoded`.
+    """
+    try:
+        return _in(json.loads(text))
+    except RecursionError:
+        raise ValueError("the text is nested too deeply") from None
+    except (KeyError, TypeError, AttributeError, IndexError, ImportError) as error:
+        raise ValueError(f"no value was written here: {error}") from None
+
+
+def _out(value: Any, strict: bool, depth: int) -> Any:
+    kind = type(value)
+    if depth > DEEPEST:
+        if strict:
+            raise NotData("it is nested too deeply")
+        return {"t": "foreign", "v": f"{kind.__name__}, nested too deeply"}
+    if value is None or kind in (bool, float, str):
+        return value
+    if kind is int:
+        return value if abs(value) < SAFE_INTEGER else {"t": "int", "v": hex(value)}
+    inner: Callable[[Any], Any] = lambda one: _out(one, strict, depth + 1)  # noqa: E731
+    if kind in (list, tuple, set, frozenset):
+        return {"t": kind.__name__, "v": [inner(one) for one in value]}
+    if kind is dict:
+        return {"t": "dict", "v": [[inner(key), inner(one)] for key, one in value.items()]}
+    if kind is complex:
+        return {"t": "complex", "v": [value.real, value.imag]}
+    if kind in (bytes, bytearray):
+        return {"t": kind.__name__, "v": base64.b64encode(value).decode()}
+    if kind in (range, slice):
+        return {"t": kind.__name__, "v": [inner(i) for i in (value.start, value.stop, value.step)]}
+    if value is ...:
+        return {"t": "ellipsis"}
+    if kind is np.ndarray or isinstance(value, np.generic):
+        return _array_out(value, strict)
+    if kind.__module__.startswith("torch") and kind.__name__ in ("Tensor", "Parameter"):
+        return _tensor_out(value, strict)
+    if isinstance(value, np.dtype):
+        return {"t": "dtype", "v": np.lib.format.dtype_to_descr(value)}
+    if kind.__module__.startswith(OURS) and (names := _fields(kind)) is not None:
+        fields = {name: inner(getattr(value, name)) for name in names}
+        return {"t": "object", "c": [kind.__module__, kind.__qualname__], "v": fields}
+    if strict:
+        raise NotData(f"{kind.__module__}.{kind.__qualname__}")
+    if isinstance(value, types.FunctionType | types.BuiltinFunctionType | types.MethodType):
+        return {"t": "function", "v": str(value.__name__)}
+    return {"t": "foreign", "v": str(kind.__name__)}
+
+
+def _fields(kind: type) -> tuple[str, ...] | None:
+    """The fields of a dataclass or a named tuple; None for any other class."""
+    if dataclasses.is_dataclass(kind):
+        return tuple(one.name for one in dataclasses.fields(kind))
+    return getattr(kind, "_fields", None) if issubclass(kind, tuple) else None
+
+
+def _array_out(value: Any, strict: bool) -> Any:
+    if value.dtype.hasobject:
+        if strict:
+            raise NotData("an array of objects")
+        return {"t": "foreign", "v": "ndarray of objects"}
+    word = "array" if isinstance(value, np.ndarray) else "scalar"
+    data = base64.b64encode(value.tobytes()).decode()
+    shape = list(value.shape)
+    return {"t": word, "d": np.lib.format.dtype_to_descr(value.dtype), "s": shape, "v": data}
+
+
+def _tensor_out(tensor: Any, strict: bool) -> Any:
+    import torch
+
+    plain = tensor.detach().cpu()
+    if plain.dtype is torch.bfloat16 or plain.layout is not torch.strided:
+        if strict:
+            raise NotData(f"a tensor of {plain.dtype}")
+        return {"t": "foreign", "v": "Tensor"}
+    if strict and tensor.requires_grad:
+        raise NotData("a tensor with a gradient")
+    return {"t": "tensor", "v": _array_out(plain.contiguous().numpy(), strict)}
+
+
+def _in(text: Any) -> Any:
+    if not isinstance(text, dict):
+        if isinstance(text, list):
+            raise ValueError("a list has no name")
+        return text
+    return READERS[text["t"]](text)
+
+
+def _all(text: Any) -> list[Any]:
+    return [_in(one) for one in text["v"]]
+
+
+def _dtype(descr: Any) -> np.dtype[Any]:
+    def tupled(one: Any) -> Any:
+        if isinstance(one, str):
+            return one
+        return [tuple(tuple(p) if isinstance(p, list) else p for p in field) for field in one]
+
+    dtype = np.lib.format.descr_to_dtype(tupled(descr))
+    if dtype.hasobject:
+        raise ValueError("an array of objects")
+    return dtype
+
+
+def _array(text: Any) -> Any:
+    dtype, shape = _dtype(text["d"]), [int(n) for n in text["s"]]
+    return np.frombuffer(base64.b64decode(text["v"]), dtype).reshape(shape).copy()
+
+
+def _tensor(text: Any) -> Any:
+    import torch
+
+    return torch.from_numpy(_array(text["v"]))
+
+
+def _object(text: Any) -> Any:
+    """An instance of one of our dataclasses, from its fields; nothing of it is called."""
+    module, qualname = text["c"]
+    if not module.startswith(OURS) or not qualname.replace(".", "").isidentifier():
+        raise ValueError(f"{module} is not ours")
+    found: Any = sys.modules.get(module) or importlib.import_module(module)
+    for part in qualname.split("."):
+        found = getattr(found, part)
+    names = _fields(found) if isinstance(found, type) and found.__module__ == module else None
+    fields = {name: _in(text["v"][name]) for name in names or ()}
+    if names is None:
+        raise ValueError(f"{qualname} is no dataclass")
+    if issubclass(found, tuple):
+        return tuple.__new__(found, [fields[name] for name in names])
+    made = object.__new__(found)
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+def _function(text: Any) -> Any:
+    def foreign(*args: Any, **options: Any) -> None:
+        """What stands for a function that an answer returned."""
+
+    foreign.__name__ = str(text["v"])
+    return foreign
+
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "int": lambda text: int(text["v"], 16),
+    "list": _all,
+    "tuple": lambda text: tuple(_all(text)),
+    "set": lambda text: set(_all(text)),
+    "frozenset": lambda text: frozenset(_all(text)),
+    "dict": lambda text: {_in(key): _in(value) for key, value in text["v"]},
+    "complex": lambda text: complex(*map(float, text["v"])),
+    "bytes": lambda text: base64.b64decode(text["v"]),
+    "bytearray": lambda text: bytearray(base64.b64decode(text["v"])),
+    "range": lambda text: range(*_all(text)),
+    "slice": lambda text: slice(*_all(text)),
+    "ellipsis": lambda text: ...,
+    "array": _array,
+    "scalar": lambda text: _array(text)[()],
+    "tensor": _tensor,
+    "dtype": lambda text: _dtype(text["v"]),
+    "object": _object,
+    "function": _function,
+    "foreign": lambda text: type(str(text["v"]), (), {})(),
+}

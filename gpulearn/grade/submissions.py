@@ -1,0 +1,158 @@
+"""Submissions: a notebook, a `.py` file or a folder for each student, and the code in them."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from gpulearn.errors import BadInput
+from gpulearn.require import shorten
+
+__all__ = ["Statement", "Submission", "SubmittedCode", "read", "students"]
+
+KINDS = (".ipynb", ".py")
+LARGEST = 20 << 20  # bytes of one file; beyond, it is no notebook that a person wrote
+MOST_FILES = 50
+# what IPython reads and Python does not: magics, shell commands, questions
+MAGIC = re.compile(r"^[ \t]*(?:[%!]|\w[\w.]*\?{1,2}\s*$|\?)")
+CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)  # as editors mark cells in a .py file
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What one student handed in.
+
+    Attributes:
+        student: the name of the file or the folder.
+        files: those that hold code, the first modified last.
+    """
+
+    student: str
+    files: tuple[Path, ...]
+
+    @property
+    def moment(self) -> float:
+        """When the last of its files was written, in seconds since 1970."""
+        return max((one.stat().st_mtime for one in self.files), default=0.0)
+
+
+class Statement(NamedTuple):
+    """A statement at the top of a cell or a file.
+
+    Attributes:
+        node: its syntax tree, with the lines of its cell.
+        text: its own text.
+        cell: the text of its cell.
+    """
+
+    node: ast.stmt
+    text: str
+    cell: str
+
+
+@dataclass
+class SubmittedCode:
+    """The code of a submission.
+
+    Attributes:
+        statements: in the order of the files.
+        unread: cells that Python cannot read: what it says, and their text.
+        modules: text by name of the `.py` files that others may import.
+    """
+
+    statements: list[Statement] = field(default_factory=list)
+    unread: list[tuple[str, str]] = field(default_factory=list)
+    modules: dict[str, str] = field(default_factory=dict)
+
+
+def students(folder: Path) -> list[Submission]:
+    """Each student's submission: every notebook, `.py` file and folder in a folder.
+
+    What begins with a dot or an underscore is left out.
+
+    Raises:
+        BadInput: there is no such folder, or nothing in it to grade.
+    """
+    if not folder.is_dir():
+        raise BadInput(f"{str(folder)!r} is no folder: give the one that holds the submissions.")
+    found = []
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith((".", "_")) or entry.is_symlink():
+            continue
+        if entry.is_dir():
+            inside = [p for p in sorted(entry.rglob("*")) if _is_code(p, entry)]
+            files = sorted(inside[:MOST_FILES], key=lambda one: one.stat().st_mtime)
+            found.append(Submission(entry.name, tuple(files)))
+        elif _is_code(entry, folder):
+            found.append(Submission(entry.stem, (entry,)))
+    if not found:
+        raise BadInput(
+            f"{str(folder)!r} holds no submissions: give each student a notebook (.ipynb), a .py "
+            f"file or a folder of them."
+        )
+    return found
+
+
+def _is_code(path: Path, below: Path) -> bool:
+    hidden = any(part.startswith(".") for part in path.relative_to(below).parts)
+    return path.suffix in KINDS and path.is_file() and not path.is_symlink() and not hidden
+
+
+def read(submission: Submission) -> SubmittedCode:
+    """The code of a submission, statement by statement; nothing of it is run."""
+    code = SubmittedCode()
+    for path in submission.files:
+        try:
+            cells = list(_cells(path))
+        except (OSError, ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
+            said = shorten(str(error), 120)
+            code.unread.append((f"{path.name} cannot be read ({said})", ""))
+            continue
+        for cell in cells:
+            _add(code, cell)
+        if path.suffix == ".py":
+            code.modules[path.name] = "\n".join(cells)
+    return code
+
+
+def _cells(path: Path) -> Iterator[str]:
+    """The cells of a notebook; of a `.py` file those between `# %%`, or all of it."""
+    if path.stat().st_size > LARGEST:
+        raise ValueError(f"it has more than {LARGEST >> 20} MiB")
+    text = path.read_text(encoding="utf-8-sig")
+    if path.suffix == ".py":
+        yield from CELL.split(text)
+        return
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code" and not source.startswith("%%"):
+            yield "\n".join(_plain(line) for line in source.split("\n"))
+
+
+def _plain(line: str) -> str:
+    """A line of a cell as Python reads it: a magic does nothing."""
+    found = MAGIC.match(line)
+    return line if not found else re.match(r"[ \t]*", line)[0] + "pass"  # type: ignore[index]
+
+
+def _add(code: SubmittedCode, cell: str) -> None:
+    try:
+        tree = ast.parse(cell)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
+        code.unread.append((line, cell))
+        return
+    lines = cell.splitlines(keepends=True)
+    for node in tree.body:
+        decorators = getattr(node, "decorator_list", [])
+        begin = min([node.lineno, *(one.lineno for one in decorators)]) - 1
+        assert node.end_lineno is not None
+        text = "".join(lines[begin : node.end_lineno])
+        if node.col_offset or not text.endswith("\n"):  # after a semicolon, or the last line
+            text = (ast.unparse(node) if node.col_offset else text.rstrip("\n")) + "\n"
+        code.statements.append(Statement(node, text, cell))
