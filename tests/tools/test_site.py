@@ -11,6 +11,7 @@ from latex2mathml.converter import convert
 from gpulearn.exercise.catalogue import catalogue
 from gpulearn.exercise.predict import Came
 from gpulearn.exercise.prediction import Choices, Judged, predictions
+from gpulearn.parallel.recipes.recipe import RECIPES, recipe
 from tests.notebooks.harness import NOTEBOOKS, SOLVED
 from tests.notebooks.page import read
 from tools.links import ROOT, badge, repository
@@ -131,6 +132,22 @@ def test_sources_are_links_and_papers():
         "[the guide](https://a.b/c)",
         'Ho et al., "Stale", arXiv 1234.56789, 2013 ([arXiv](https://arxiv.org/abs/1234.56789))',
     ]
+
+
+def test_teaching_is_the_readmes_part_and_leads_into_the_repository():
+    text = contents.teaching(README, "https://a.b/c")
+    assert text.startswith("# Teaching")
+    assert "gl.exercises()" in text
+    assert "## " not in text.partition("\n")[2]
+    assert "](https://a.b/c/blob/main/" in text
+    assert not contents.INSIDE.search(text)
+
+
+def test_each_recipe_stands_on_its_page():
+    text = contents.recipes()
+    for name in RECIPES:
+        assert f"## {name}" in text
+        assert recipe(name).rstrip() in text
 
 
 @pytest.mark.parametrize("name", STORED)

@@ -35,7 +35,7 @@ REACHABLE = {
     '<aside class="sidebar-drawer"': '<aside class="sidebar-drawer" aria-label="The course"',
     '<aside class="toc-drawer': '<aside aria-label="This page" class="toc-drawer',
 }
-PAGES = ["exercises", "glossary", "reference/index", "teaching", "sources"]
+PAGES = ["exercises", "recipes", "teaching", "glossary", "reference/index", "sources"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,7 +91,8 @@ def executed(folder: Path | None) -> dict[str, NotebookNode]:
 def write(source: Path, notebooks: dict[str, NotebookNode]) -> None:
     """Write what Sphinx makes pages of."""
     address = repository()
-    course = contents.lessons((ROOT / "README.md").read_text(encoding="utf-8"))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    course = contents.lessons(readme)
     static = source / "_static"
     static.mkdir()
     shutil.copy(HERE / "conf.py", source)
@@ -107,7 +108,8 @@ def write(source: Path, notebooks: dict[str, NotebookNode]) -> None:
         "exercises.md": contents.exercises(course),
         "glossary.md": contents.glossary(notebooks),
         "sources.md": contents.sources(course, notebooks),
-        "teaching.md": (HERE / "teaching.md").read_text(encoding="utf-8"),
+        "recipes.md": contents.recipes(),
+        "teaching.md": contents.teaching(readme, address),
     }
     spaces = [(shortened(module), module) for module in namespaces()]
     texts |= {f"reference/{short}.rst": reference(module) for short, module in spaces}

@@ -1,4 +1,4 @@
-"""The pages around the notebooks: front page, exercises, glossary, sources."""
+"""The pages around the notebooks: front page, exercises, recipes, teaching, glossary, sources."""
 
 from __future__ import annotations
 
@@ -10,9 +10,21 @@ from typing import NamedTuple
 from nbformat import NotebookNode
 
 from gpulearn.exercise.catalogue import catalogue
+from gpulearn.parallel.recipes.recipe import RECIPES, recipe
 from tools.site.pages import hints
 
-__all__ = ["Lesson", "anchor", "exercises", "front", "glossary", "lessons", "sources", "terms"]
+__all__ = [
+    "Lesson",
+    "anchor",
+    "exercises",
+    "front",
+    "glossary",
+    "lessons",
+    "recipes",
+    "sources",
+    "teaching",
+    "terms",
+]
 
 HERE = Path(__file__).parent
 ROW = re.compile(r"^\| \[(\w+)\]\(notebooks/(\w+)\.ipynb\) \| (.+?) \| (.+?) \|", re.MULTILINE)
@@ -25,6 +37,8 @@ PARTS = {  # the first notebook of each part of the course
 }
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z*(`])")
 POINTS_BACK = re.compile(r"\W*(?:It|Its|Such|That|These|They|This|Their|The middle)\b")
+INSIDE = re.compile(r"\]\((?!https?:|#)([^)\s]+)\)")
+LEXER = {"slurm": "bash", "ssh": "bash", "kubernetes": "yaml"}
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((https?://[^)\s]+)\)")
 ARXIV = re.compile(r"arXiv[: ](\d{4}\.\d{4,5})")
 
@@ -162,6 +176,31 @@ def around(words: str, sentences: list[str]) -> str:
     here = next(number for number, one in enumerate(sentences) if words in one)
     first = here - 1 if here and POINTS_BACK.match(sentences[here]) else here
     return " ".join(sentences[first : here + 1]).lstrip("-| ")
+
+
+def teaching(readme: str, address: str) -> str:
+    """The README's part on coursework, with links into the repository."""
+    told = re.search(r"^## In your own course\n(.*?)^## ", readme, re.MULTILINE | re.DOTALL)
+    if told is None:
+        raise SystemExit("README.md has no part `## In your own course`: name it so again.")
+    text = INSIDE.sub(lambda found: f"]({address}/blob/main/{found[1]})", told[1])
+    return f"# Teaching\n{text}"
+
+
+def recipes() -> str:
+    """The scripts that start a run on a cluster, each as it stands in the package."""
+    text = [
+        "# Recipes",
+        "",
+        "Scripts that start the course's training on several machines; "
+        "[21](notebooks/21_fault_tolerance.ipynb) explains them, and "
+        "`gl.parallel.recipe` returns each by its name.",
+        "",
+    ]
+    for name in RECIPES:
+        text += [f"## {name}", "", f"```{{code-block}} {LEXER[name.partition('_')[0]]}"]
+        text += [recipe(name).rstrip(), "```", ""]
+    return "\n".join(text)
 
 
 def sources(course: list[Lesson], notebooks: Mapping[str, NotebookNode]) -> str:
