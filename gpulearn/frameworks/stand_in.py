@@ -12,13 +12,13 @@ from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
 
-__all__ = ["PerReplica", "StandInStrategy", "distributed_step"]
+__all__ = ["ReplicaParts", "StandInStrategy", "distributed_step"]
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class PerReplica:
+class ReplicaParts:
     """A value that differs from replica to replica."""
 
     values: tuple[Any, ...]
@@ -32,7 +32,7 @@ class StandInStrategy:
 
     >>> strategy = StandInStrategy(2)
     >>> strategy.run(len, args=(np.zeros(64),))
-    PerReplica(values=(64, 64))
+    ReplicaParts(values=(64, 64))
     >>> (shared,) = strategy.experimental_distribute_dataset([np.zeros(64)])
     >>> strategy.reduce("SUM", strategy.run(len, args=(shared,)), axis=None)
     64
@@ -41,18 +41,18 @@ class StandInStrategy:
     def __init__(self, replicas: int) -> None:
         self.num_replicas_in_sync = require.whole("replicas", replicas)
 
-    def experimental_distribute_dataset(self, batches: Iterable[Array]) -> Iterator[PerReplica]:
+    def experimental_distribute_dataset(self, batches: Iterable[Array]) -> Iterator[ReplicaParts]:
         """Cut each global batch into parts, as equal as can be."""
         for batch in batches:
-            yield PerReplica(tuple(np.array_split(batch, self.num_replicas_in_sync)))
+            yield ReplicaParts(tuple(np.array_split(batch, self.num_replicas_in_sync)))
 
-    def run(self, fn: Callable[..., Any], args: tuple[Any, ...] = ()) -> PerReplica:
+    def run(self, fn: Callable[..., Any], args: tuple[Any, ...] = ()) -> ReplicaParts:
         """Call a function on each replica: with its part, and with all of what has no parts."""
         if not isinstance(args, tuple):
             raise BadInput(f"args is {shown(args)}: give a tuple, such as (batch,).")
-        return PerReplica(
+        return ReplicaParts(
             tuple(
-                fn(*(a.values[n] if isinstance(a, PerReplica) else a for a in args))
+                fn(*(a.values[n] if isinstance(a, ReplicaParts) else a for a in args))
                 for n in range(self.num_replicas_in_sync)
             )
         )
@@ -62,7 +62,7 @@ class StandInStrategy:
         require.choice("reduction", how, ("SUM", "MEAN"))
         if axis is not None:
             raise BadInput(f"axis is {shown(axis)}: here values are whole, give axis=None.")
-        if not isinstance(value, PerReplica):
+        if not isinstance(value, ReplicaParts):
             raise BadInput(f"value is {shown(value)}: give what strategy.run returned.")
         total = sum(value.values[1:], start=value.values[0])
         return total / self.num_replicas_in_sync if how == "MEAN" else total

@@ -212,7 +212,8 @@ def open_notebook(lab, learner):
     def opened(name: str, *begins: str) -> Notebook:
         if begins:
             path = home / f"{name}.ipynb"
-            nbformat.write(reduced(nbformat.read(path, 4), begins), path)
+            whole = nbformat.read(NOTEBOOKS / path.name, 4)  # another test's part may lie there
+            nbformat.write(reduced(whole, begins), path)
         return Notebook(learner.new_page(), name, address)
 
     yield opened

@@ -97,7 +97,8 @@ def test_a_training_that_fails_is_tried_three_times_more_and_no_more(slurm):
         again(slurm, number, times)
     until(lambda: slurm.job(number)["JobState"] == "FAILED", "the end")
     assert slurm.job(number)["Restarts"] == "3"
-    assert slurm.job(number)["ExitCode"] == "7:0"
+    # srun reports the largest of its tasks' codes: 143 where it has ended the other task by then
+    assert slurm.job(number)["ExitCode"] in ("7:0", "143:0")
 
 
 def submitted(slurm, run, *options, **more):

@@ -136,8 +136,7 @@ def test_torchrun_starts_the_same_function_again(tmp_path):
 
 
 def test_nothing_is_left_of_the_starts_before():
-    begun = time.monotonic()
+    begun, before = time.monotonic(), set(threading.enumerate())
     assert launch(dies, 4, {0: 3, 1: 3, 2: 3}, restarts=3, backend="gloo")[0][0] == 4.0
-    assert not [one for one in threading.enumerate() if one is not threading.main_thread()
-                and not one.daemon]  # fmt: skip
+    assert not [one for one in set(threading.enumerate()) - before if not one.daemon]
     assert time.monotonic() - begun < 300

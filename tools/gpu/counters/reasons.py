@@ -64,6 +64,7 @@ BY_PTX = (
                {"ld.global": 10}),
     Difference("grid_sum_last", LOADS, True, UNROLLED, {"ld.global": 10}),
     Difference("histogram_shared", ("global_load_sectors",), True, UNROLLED, {"ld.global": 5}),
+    Difference("case_histogram", ("global_load_sectors",), True, UNROLLED, {"ld.global": 5}),
     Difference("stripes", LOADS, False,
                "both branches load the same element: one load before the branch serves both",
                {"ld.global": 1}),
