@@ -46,7 +46,8 @@ def cases() -> list[Case]:
         (900.0, 2.0, 25_000.0, 100_000),
     ]
     return [
-        Case(f"saving {s:g} s, restart {r:g} min, MTBF of a GPU {h:,.0f} h, {n:,} GPUs",
+        Case(f"saving {s:g} s, restart {r:g} min, MTBF of a GPU {h:,.0f} h, "
+             f"{n:,} GPU{'s' * (n > 1)}",
              (s, r, h, n))
         for s, r, h, n in plans
     ]  # fmt: skip
@@ -88,9 +89,9 @@ def difference(got: Any, wanted: Any) -> str | None:
     lasts = 1 - lost_share(got.interval, cost, restart, mtbf)
     longer = math.inf if lasts <= 0 else (1 - wanted.lost) / lasts - 1
     if longer > MORE_TIME:
-        much = f"{longer:.1%} more" if longer < 1 else "more than twice the"
+        much = f"{longer:.1%} more time than" if longer < 1 else "more than twice the time of that"
         return (
-            f"with {got.interval:,.0f} s between two checkpoints, training takes {much} time than "
+            f"with {got.interval:,.0f} s between two checkpoints, training takes {much} "
             f"with the best interval; the system's MTBF is {mtbf:,.0f} s"
         )
     if abs(got.lost - (1 - lasts)) > SHARE:

@@ -127,6 +127,7 @@ def cases() -> list[Case]:
         ("9 steps, USR1 in the 4th and during the save", 9,
          [Arrival(4, use), Arrival(4, use, "save")]),
         ("3 steps, TERM in the 3rd", 3, [Arrival(3, term)]),
+        ("all steps were done before", 0, []),
     ]  # fmt: skip
     return [Case(label, (steps, tuple(events))) for label, steps, events in plans]
 
@@ -182,6 +183,12 @@ answers.edit(
     "training goes on after the signal until the job is killed: look after each step whether one "
     "has come.",
 )
+answers.edit(
+    {LOOP: "while True:\n        job.step()\n        if job.finished() or seen:\n"
+     "            break\n"},
+    "the first step is done before it is asked whether there is one: a job that is started when "
+    "all is done makes a step too many.",
+)  # fmt: skip
 answers.edit(
     {"    job.on_signal(seen.append)\n": ""},
     "no handler is registered. A signal that nobody handles ends the program at once, with nothing "

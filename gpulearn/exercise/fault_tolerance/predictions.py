@@ -19,7 +19,7 @@ PREDICTIONS = (
         "the_other_three",
         {
             "they go on, three of them": "That would need a sum that does with three parts. The "
-            "communicator was made for four.",
+            "group was made for four.",
             "they wait for the whole timeout": "That would need a death that nobody sees. Here the "
             "system closes the dead one's connections.",
             "they fail as well, at once": "",
@@ -92,7 +92,7 @@ PREDICTIONS = (
         "combinations",
         {
             16: "16 would need files that are whole at each moment, and change together.",
-            12: "12 would need parts of two steps to fit together: half a file is left in 7 of 16.",
+            12: "12 leaves out the four with parts of two steps. In 7 more half a file is left.",
             9: "9 have whole files. In some of these one part is new and the other old.",
             1: "1 is the old checkpoint. The new one is whole as well, when both are written.",
         },
@@ -101,8 +101,8 @@ PREDICTIONS = (
     Choices(
         "said_by_the_waiting",
         {
-            "that rank 1 is late": "That would need to know who is missing. A rank knows only "
-            "whose message it waits for.",
+            "that rank 1 is late": "That would need to know who is missing. The rank whose "
+            "message is missing may be waiting as well.",
             "that they waited in vain": "",
             "nothing: they wait for ever": "That would need a collective without a timeout.",
         },

@@ -26,9 +26,9 @@ PREDICTIONS = (
     Choices(
         "young_at_the_mtbf",
         {
-            "less than 1% longer": "That would need saving that takes a 30th of the MTBF or less.",
+            "less than 1% longer": "That would need a save of about a sixth of the MTBF or less.",
             "about 14% longer": "",
-            "more than twice as long": "That would need an interval several times the MTBF. "
+            "more than twice as long": "That would need an interval of about 2.5 times the MTBF. "
             "Young's is 1.4 times.",
         },
         came="f'{longer:.0%} longer'",
@@ -37,7 +37,7 @@ PREDICTIONS = (
         "who_computes_least",
         {
             "rank 2, the slow one": "That would need a slow rank that waits. It is the one that "
-            "computes all the time.",
+            "the others wait for.",
             "all but rank 2": "",
             "all the same": "That would need a time that each rank has for itself. They wait for "
             "each other in each step.",
