@@ -92,7 +92,7 @@ answers.edit(
 )
 answers.edit(
     {FIFTH: "total / 5.0"},
-    "5.0 is a float64, and the quotient with it: write np.float32(0.2), or np.float32(5).",
+    "float32 with a plain 0.2, 5 or 5.0 gives float64: write np.float32(0.2), or np.float32(5).",
 )
 
 

@@ -36,7 +36,7 @@ def run(answer: Answer, case: Case) -> Seen:
     model, twin = trial.classifier(n), partial(trial.classifier, n)
     with trial.watching(model, images) as seen:
         returned = answer(model, (images, labels), fresh, epochs)
-    two = isinstance(returned, tuple | list) and len(returned) == 2
+    two = isinstance(returned, tuple | list | np.ndarray | torch.Tensor) and len(returned) == 2
     accuracy, blind = returned if two else (None, None)
     goes_by = "something else"
     for words, given in ((OWN, labels), (ZERO, torch.zeros_like(labels))):

@@ -109,8 +109,12 @@ def difference(got: ProductSeen, wanted: ProductSeen) -> str | None:
     product = got.run
     told = [one for one in product.found if "the launch of" not in one or got.says]
     leaks = [one for one in told if "never freed" in one]
-    if not got.says and product.right.size == TALL[0] and not leaks:
-        return None  # it says that it could not
+    if not got.says and product.right.size == TALL[0]:  # it says that it could not
+        return (
+            f"multiply returns {product.status}, which is right, but line {leaks[0]}"
+            if leaks
+            else None
+        )
     if got.right < 1:
         said = f"multiply returns {product.status}, and {int(product.right.sum()):,} of "
         said += f"{product.right.size:,} elements are right"

@@ -74,7 +74,7 @@ def differs(got: Seen, wanted: Seen) -> str | None:
     for phrase, right in wanted.facts.items():
         found = got.facts[phrase]
         if isinstance(right, str) or isinstance(found, str):
-            if found is not right and found != right:
+            if not (isinstance(right, str) and isinstance(found, str) and found == right):
                 return f"{phrase}: {found}"
         elif found.shape != right.shape or not np.allclose(found, right, rtol=1e-6):
             return f"{phrase} are {written(found)}, expected {written(right)}"

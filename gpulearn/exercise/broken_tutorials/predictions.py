@@ -62,7 +62,8 @@ PREDICTIONS = (
         "counted_at_once",
         {
             "all of them": "That would need an addition that nobody can interrupt.",
-            "about half": "That would need at most two threads that meet in one place.",
+            "about half": "That would need two threads, and no more, to meet in one place each "
+            "time.",
             "a few hundred or thousand": "",
         },
         came="f'{sums[0]:,}'",

@@ -9,7 +9,7 @@ OF_RANKS: tuple[Prediction, ...] = (
             "none": "That would need both ranks to cut the same order. Each has one of its own.",
             "about four": "",
             "eight": "That would need both to leave out the same half. Each leaves out a half by "
-            "chance, and a quarter is in both of them.",
+            "chance, and about a quarter of the samples is in both halves.",
         },
         came="f'{unused} samples'",
     ),
@@ -51,7 +51,8 @@ OF_RANKS: tuple[Prediction, ...] = (
         {
             "equal to the bit": "That would need the same start, and the same gradient in each "
             "step.",
-            "by rounding": "That would need an exchange of gradients, added in another order.",
+            "by rounding": "That would need the same start, and gradients that are exchanged and "
+            "added up in another order.",
             "by more than a tenth": "",
         },
         came="f'{found_apart[2]:.2f} of their length'",
@@ -93,7 +94,7 @@ OF_RANKS: tuple[Prediction, ...] = (
         {
             101: "101 is a third: that would need a server that waits for each worker.",
             303: "303 would be all. The other two have sent their first.",
-            202: "202 would need workers that are half as fast. They take 250 times as long.",
+            202: "202 would need workers a quarter as fast. They take 250 times as long.",
             300: "The other two send one each in this time.",
         },
         came="by_count.by_worker[0]",
@@ -138,8 +139,8 @@ OF_RANKS: tuple[Prediction, ...] = (
             "at −0.561, as with one optimiser": "That would need a velocity that outlives the "
             "call.",
             "at −0.3, without an error": "",
-            "at −0.6: both replicas step": "That would need each replica to step by itself. Their "
-            "gradients are added up first, to 1.",
+            "at −0.6: both replicas step": "That would need a gradient of 1 from each replica. "
+            "Here the sum of the two is 1.",
         },
         came="str(seen['momentum']['made in each call'])",
     ),

@@ -72,7 +72,8 @@ def watching(model: nn.Module, images: Tensor) -> Iterator[WatchedSteps]:
 
     def stepped(optimizer: Any, *rest: Any) -> None:
         groups = optimizer.param_groups
-        if any(id(p) in own for group in groups for p in group["params"]):
+        given = (p for group in groups for p in group["params"] if p.grad is not None)
+        if any(id(p) in own for p in given):  # without gradients a step is none
             seen.steps.append(len(seen.batches))
             seen.rates.append(float(groups[0]["lr"]))
             # no numbers are fetched: that would wait for a device
