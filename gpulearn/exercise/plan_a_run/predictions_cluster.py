@@ -48,7 +48,8 @@ PREDICTIONS: tuple[Prediction, ...] = (
     Choices(
         "tensor_16",
         {
-            "somewhat faster": "That would need links between machines that are faster than those inside.",
+            "somewhat faster": "That would need links between machines that are faster "
+            "than those inside.",
             "about as fast": "That would need all-reduces that hardly count.",
             "more than three times as slow": "",
         },
@@ -78,7 +79,8 @@ PREDICTIONS: tuple[Prediction, ...] = (
         {
             "about 16 times as fast": "That would need as much work for each GPU as before. The "
             "batch is the same.",
-            "about 12 times as fast": "That would need a bubble and exchanges that shrink with the computing.",
+            "about 12 times as fast": "That would need a bubble and exchanges that shrink with "
+            "the computing.",
             "about 8 times as fast": "",
         },
         came="f'{speed_up:.1f} times as fast'",
