@@ -32,7 +32,7 @@ class Cluster:
         tensor: seconds for each doubling of tensor-parallel GPUs.
         pipeline: seconds for each stage.
         data: seconds for each doubling of replicas.
-        most: replicas times 1/(tensor · pipeline) must not be above it; what is does not fit.
+        least: GPUs that have to share a replica; where fewer do, it does not fit.
     """
 
     gpus: int
@@ -69,6 +69,8 @@ WORKS = (
     Cluster(16, 2, 2, 8, 0.1, 0.1, 0.1, least=8),  # nothing fits
     Cluster(32, 8, 8, 8, 0.0, 0.0, 0.0),  # all are equal
     Cluster(7, 7, 7, 8, 0.1, 0.3, 0.2),
+    Cluster(16, 4, 4, 8, 0.0, 0.0, 0.0, least=2),  # two stages and a tensor of two are equal
+    Cluster(64, 16, 1, 8, 0.0, -0.03, -0.09),  # a few stages are slower than one, 16 are faster
 )
 
 

@@ -94,6 +94,11 @@ def cases() -> list[Case]:
         "a short run, seldom interrupted, a day of waiting", (calm, 3600, 10.0, 0.1, 24.0)
     )
     found.append(seldom)
+    found.append(Case("the same run, to be done in three hours", (calm, 3600, 3.0, 0.1, 24.0)))
+    often = [trial("spot", 4, 80, 40, 1.0, 0.2, 1.0), trial("steady", 4, 80, 40, 1.0, 1.0)]
+    found.append(
+        Case("interrupted once an hour, an hour of waiting", (often, 36_000, 35.0, 0.5, 1.0))
+    )
     found.append(Case("no trial", ([], 1000, 10.0, 0.5, 0.5)))
     found += [Case(f"six made-up trials, number {seed}", market(seed)) for seed in range(12)]
     return found

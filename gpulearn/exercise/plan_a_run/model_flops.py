@@ -78,7 +78,8 @@ answers.edit(
 )
 answers.edit(
     {FORWARD: "2 * parameters + 2 * layers * hidden * sequence"},
-    "attention has two products, Q·Kᵀ and shares·V, each with 2·s·h operations for a token.",
+    "attention has two products, Q·Kᵀ and shares·V, each with 2·s·h operations for a token; whole "
+    "products are counted, also where the causal half would do.",
 )
 answers.edit(
     {FORWARD: "2 * parameters + 4 * hidden * sequence"},

@@ -33,7 +33,7 @@ PREDICTIONS = (
     Choices(
         "spot_breaks_even",
         {
-            "once a day": "That would need a spot price of 97 % of the other: of a day, some 40 "
+            "once a day": "That would need a spot price of 97.5 % of the other: of a day, some 36 "
             "minutes are lost.",
             "every six hours": "That would need a spot price of 90 % of the other: by so much the "
             "paid hours grow.",
@@ -112,9 +112,9 @@ PREDICTIONS = (
         "",
         {
             31: "31 would leave one lane out. Each round doubles what lane 0 has added up.",
-            63: "63 would leave one lane out. Each round doubles what lane 0 has added up.",
+            63: "63 would need a sixth round, and one lane left out of it.",
             64: "64 would need a sixth round, in which lane 0 takes what lane 32 has.",
-            5: "5 would need rounds that add one lane each. Each doubles what lane 0 has added up.",
+            5: "5 is the number of rounds. Each doubles what lane 0 has added up.",
             6: "6 would need rounds that add one lane each. Each doubles what lane 0 has added up.",
             16: "16 would need one round less: 2 to the power of the number of rounds is added up.",
         },

@@ -17,9 +17,9 @@ PREDICTIONS: tuple[Prediction, ...] = (
     Choices(
         "attention_share",
         {
-            "about 3 % and 4 %": "That would need an attention that does not grow with the row.",
+            "about 3 % and 4 %": "That would need an attention that hardly grows with the row.",
             "about 3 % and 64 %": "",
-            "about 30 % and 98 %": "That would need fewer parameters: 4·s·h·l is compared with "
+            "about 30 % and 96 %": "That would need fewer parameters: 4·s·h·l is compared with "
             "2·P.",
         },
         came="f'{shares[0]:.0%} and {shares[1]:.0%}'",
@@ -40,6 +40,7 @@ PREDICTIONS: tuple[Prediction, ...] = (
         {
             5: "5 hold the weights alone. There are gradients and the optimiser's state too.",
             9: "9 hold weights and gradients of 2 bytes. The optimiser's state is larger.",
+            39: "39 hold 3,120 GB, and what is over needs one more.",
             35: "35 would be right with gradients of 2 bytes. Here they have 4.",
         },
         came="at_least",
@@ -47,7 +48,8 @@ PREDICTIONS: tuple[Prediction, ...] = (
     Choices(
         "tensor_16",
         {
-            "somewhat faster": "That would need links between machines as fast as those inside.",
+            "somewhat faster": "That would need links between machines that are faster "
+            "than those inside.",
             "about as fast": "That would need all-reduces that hardly count.",
             "more than three times as slow": "",
         },
@@ -77,7 +79,8 @@ PREDICTIONS: tuple[Prediction, ...] = (
         {
             "about 16 times as fast": "That would need as much work for each GPU as before. The "
             "batch is the same.",
-            "about 12 times as fast": "That would need a bubble and an exchange that hardly grow.",
+            "about 12 times as fast": "That would need a bubble and exchanges that shrink with "
+            "the computing.",
             "about 8 times as fast": "",
         },
         came="f'{speed_up:.1f} times as fast'",
