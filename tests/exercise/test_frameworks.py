@@ -161,7 +161,6 @@ def only_rows(shape, mesh, spec):
     return [(d * shape[0] // n, (d + 1) * shape[0] // n) for d in range(n)]
 
 
-@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value")
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [

@@ -45,6 +45,17 @@ answers.edit(
     "the biases of the dense layers are missing: each output has one.",
 )
 answers.edit(
+    {
+        BIAS: "total += size * size * channels * filters + 1",
+        DENSE: "total += inputs * sizes[0] + 1",
+    },
+    "each layer has one bias: there is one for each filter, and for each output of a dense layer.",
+)
+answers.edit(
+    {"filters, size = sizes": "size, filters = sizes"},
+    'filters and size are exchanged: ("conv", 32, 3) has 32 filters of 3 × 3.',
+)
+answers.edit(
     {BIAS: "total += size * size * filters + filters"},
     "a filter has size × size numbers for each channel that comes in, not for one alone.",
 )

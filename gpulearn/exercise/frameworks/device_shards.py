@@ -29,6 +29,7 @@ def cases() -> list[Case]:
         ((3, 4), {"data": 2}, ()),
         ((2, 4, 6), {"a": 2, "b": 1, "c": 3}, ("a", None, "c")),
         ((10, 4), {"model": 2, "data": 5}, ("data", "model")),
+        ((6, 4, 2), {"a": 2, "b": 3, "c": 2}, ("b", "a", "c")),
     ]
     return [
         Case(f"shape {shape}, mesh {shown(mesh)}, spec {spec}", (shape, mesh, spec))
@@ -41,6 +42,8 @@ def bounds_of(part: Any) -> tuple[tuple[int, int], ...]:
     found = []
     for one in part:
         if isinstance(one, slice | range):
+            if one.step not in (None, 1):
+                raise ValueError
             one = (one.start or 0, one.stop)
         start, end = one
         if float(start) != int(start) or float(end) != int(end):

@@ -129,6 +129,16 @@ answers.edit(
     {"    return weights - lr * " + REDUCE: "    return weights - lr * parts.values[0]"},
     "that is the first replica's part: reduce the parts of all.",
 )
+answers.edit(
+    {SHARED: SHARED.replace("(shared,)", "shared")},
+    "that distributes a data set, which gives one distributed batch after another: take the one "
+    "out that it has here, and hand that to the replicas.",
+)
+answers.edit(
+    {SHARED: SHARED.replace("[batch]", "batch")},
+    "a data set of batches is wanted, and one batch is given, so that each row is taken for a "
+    "batch: give a list with the batch in it.",
+)
 
 
 @answers.wrong(

@@ -10,7 +10,7 @@ PREDICTIONS = (
             101_770: "101,770 is the MLP.",
             220_234: "220,234 would need padding, so that images stay as large up to each pool.",
             121_760: "121,760 is without the biases.",
-            52_298: "52,298 would need filters of one channel, and 1,600 numbers after them.",
+            104_074: "104,074 would need filters of one channel in the second convolution.",
         },
         came="cnn_counted",
     ),
@@ -57,8 +57,8 @@ PREDICTIONS = (
     Choices(
         "killed_worker",
         {
-            "about 400": "That would need each worker to own a third of the steps from the start. "
-            "They are handed out one by one.",
+            "about 500": "That would need each worker to own a third of the steps from the start, "
+            "and half of one third to be lost. They are handed out one by one.",
             "599": "That would need the killed worker's step to be lost. It is handed out again.",
             "600, or a few more": "",
         },
