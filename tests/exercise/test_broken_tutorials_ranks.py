@@ -30,8 +30,9 @@ def by_a_loader(weights, losses_of, count, batch, epochs, lr):
 
 
 def shuffled_by_python(weights, losses_of, count, batch, epochs, lr):
+    draws = random.Random(rank())  # other numbers on each rank, the same in every run of the tests
     for _ in range(epochs):
-        order = random.sample(range(count), count)
+        order = draws.sample(range(count), count)
         for first in range(rank() * batch, count, world_size() * batch):
             (g,) = torch.autograd.grad(
                 losses_of(weights, order[first : first + batch]).mean(), weights
