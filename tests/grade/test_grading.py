@@ -370,7 +370,7 @@ def test_a_class_of_a_hundred(tmp_path):
         text = text.replace("{folder!r}", repr(str(folder))).replace("{port}", "9")
         (folder / f"hostile{number:02}.py").write_text(text)
         kinds[f"hostile{number:02}"] = allowed
-    before = fingerprint(folder, PACKAGE / "exercise")
+    before, running = fingerprint(folder, PACKAGE / "exercise"), children()
     begin = time.monotonic()
     wish = settings.GradingSettings(exercises=names, limits=Limits(seconds=5))
     done = grading.grade(folder, wish, tmp_path / "journal", workers=2)
@@ -389,4 +389,4 @@ def test_a_class_of_a_hundred(tmp_path):
             if text not in told:
                 told[text] = honest.told_by_check(exercises[found.exercise], text)
             assert ("" if found.passed else found.hint) == told[text], (one.student, found)
-    assert settled([])
+    assert settled(running)
