@@ -12,7 +12,7 @@ import numpy as np
 
 from gpulearn.require import shown
 
-__all__ = ["alike", "arrays", "numbers_or_none", "relation", "tolerance"]
+__all__ = ["alike", "arrays", "numbers_or_none", "relation", "same_numbers", "tolerance"]
 
 NOTHING = "it returns nothing (None): does it end with return?"
 
@@ -40,6 +40,14 @@ def numbers_or_none(got: Any, expected: Any, relative: float = 1e-9) -> str | No
     if not is_number(expected) or not _close(got, expected, relative):
         return f"it returns {shown(got)}, expected {shown(expected)}"
     return None
+
+
+def same_numbers(one: Any, other: Any, relative: float = 1e-9) -> bool:
+    """Whether two results are the same numbers, however many and in whatever they stand."""
+    try:
+        return bool(np.allclose(np.asarray(one, float), np.asarray(other, float), rtol=relative))
+    except (TypeError, ValueError):
+        return False
 
 
 def odd(got: Any) -> str | None:

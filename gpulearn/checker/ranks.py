@@ -31,6 +31,7 @@ from gpulearn.require import shorten
 __all__ = [
     "REAL_SECONDS",
     "Ending",
+    "apart",
     "demand_on_real_ranks",
     "ending",
     "on_simulated_ranks",
@@ -125,6 +126,17 @@ def _real(
 def _act_often(act: Act, answer: Answer, works: Sequence[Any]) -> list[Any]:
     """Be one real rank, for several works one after another."""
     return [act(answer, work) for work in works]
+
+
+def apart(number: int, weights: np.ndarray, first: np.ndarray) -> str | None:
+    """One sentence on a replica whose weights are not rank 0's to the bit, or None."""
+    if np.array_equal(weights, first):
+        return None
+    away = np.linalg.norm(weights - first) / np.linalg.norm(first)
+    return (
+        f"afterwards the weights of rank {number} are {away:.2g} away from rank 0's, "
+        f"relative to their length, and should be equal to the bit"
+    )
 
 
 def plain(tensor: Tensor) -> np.ndarray:

@@ -16,7 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.checker.ranks import Ending, demand_on_real_ranks, on_simulated_ranks
+from gpulearn.checker.ranks import Ending, apart, demand_on_real_ranks, on_simulated_ranks
 from gpulearn.exercise.data_parallel.trial import torch_on_simulated_ranks
 from gpulearn.parallel.averaging import average_gradients, broadcast_weights
 from gpulearn.parallel.clinic.whole_program import case_whole_program
@@ -247,12 +247,8 @@ def difference(got: RanProgram, wanted: RanProgram) -> str | None:
     for number, weights in enumerate(got.weights):
         if isinstance(weights, str):
             return f"rank {number} returns {weights}, expected the model"
-        if not np.array_equal(weights, got.weights[0]):
-            apart = np.linalg.norm(weights - got.weights[0]) / np.linalg.norm(got.weights[0])
-            return (
-                f"afterwards the weights of rank {number} are {apart:.2g} away from rank 0's, "
-                f"relative to their length, and should be equal to the bit"
-            )
+        if said := apart(number, weights, got.weights[0]):
+            return said
     away = np.linalg.norm(got.weights[0] - wanted.weights[0]) / np.linalg.norm(wanted.weights[0])
     if not away <= TOLERANCE:
         return (

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.checker.ranks import Ending, on_simulated_ranks
+from gpulearn.checker.ranks import Ending, apart, on_simulated_ranks
 from gpulearn.exercise.data_parallel.trial import torch_on_simulated_ranks
 from gpulearn.parallel.averaging import average_gradients
 from gpulearn.parallel.communicator import rank
@@ -153,12 +153,8 @@ def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
     if got.ending:
         return got.ending.said
     for number, weights in enumerate(got.weights):
-        if not np.array_equal(weights, got.weights[0]):
-            apart = np.linalg.norm(weights - got.weights[0]) / np.linalg.norm(got.weights[0])
-            return (
-                f"afterwards the weights of rank {number} are {apart:.2g} away from rank 0's, "
-                f"relative to their length, and should be equal to the bit"
-            )
+        if said := apart(number, weights, got.weights[0]):
+            return said
     away = np.linalg.norm(got.weights[0] - wanted.weights[0]) / np.linalg.norm(wanted.weights[0])
     if not away <= TOLERANCE:
         return (

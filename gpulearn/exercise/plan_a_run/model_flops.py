@@ -56,14 +56,6 @@ def difference(got: Any, wanted: Any) -> str | None:
     return None
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two results are the same numbers."""
-    try:
-        return bool(np.allclose(np.asarray(one, float), np.asarray(other, float), rtol=1e-9))
-    except (TypeError, ValueError):
-        return False
-
-
 FORWARD = "2 * parameters + 4 * layers * hidden * sequence"
 HARDWARE = "4 * forward * tokens if recompute else model"
 
@@ -149,5 +141,5 @@ EXERCISE = Exercise(
     answers=answers,
     run=run,
     difference=difference,
-    kinships=(same,),
+    kinships=(compare.same_numbers,),
 )

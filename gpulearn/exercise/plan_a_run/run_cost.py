@@ -51,14 +51,6 @@ def difference(got: Any, wanted: Any) -> str | None:
     return None
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two results are the same numbers."""
-    try:
-        return bool(np.allclose(np.asarray(one, float), np.asarray(other, float), rtol=1e-9))
-    except (TypeError, ValueError):
-        return False
-
-
 SECONDS = "tokens / (tokens_per_second * availability)"
 DOLLARS = "gpus * hours * price"
 ENERGY = "gpus * hours * power / 1000"
@@ -136,5 +128,5 @@ EXERCISE = Exercise(
     answers=answers,
     run=run,
     difference=difference,
-    kinships=(same,),
+    kinships=(compare.same_numbers,),
 )
