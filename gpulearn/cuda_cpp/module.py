@@ -305,10 +305,9 @@ class CppKernel:
             return  # signed or not: the same bits
         other = next((t for t in USUAL if np.dtype(USUAL[t]) == dtype), None)
         instead = f", or write {other}* in the kernel" if other else ""
-        name = view.name
         message = (
-            f"{name} is {dtype}, and {self.__name__} takes {parameter}: hand over "
-            f"{name}.astype(np.{element.name}){instead}"
+            f"{view.name} is {dtype}, and {self.__name__} takes {parameter}: hand over an array "
+            f"of {element.name}{instead}"
         )
         raise self._refuse(message)
 

@@ -9,15 +9,25 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import os
 import shutil
 import warnings
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
-__all__ = ["load", "toolkit"]
+from gpulearn.errors import MissingPackage
+
+__all__ = ["installed", "load", "setting", "toolkit"]
+
+
+@functools.cache
+def installed() -> bool:
+    """Whether Numba is here; in a browser tab it is not."""
+    return importlib.util.find_spec("numba") is not None
 
 
 @functools.cache
@@ -28,8 +38,14 @@ def load() -> ModuleType:
     purpose, so it does not, unless NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS asks for it.
 
     Raises:
-        ImportError: Numba, or something that its `cuda` needs, is not here.
+        MissingPackage: Numba is not here.
+        ImportError: something that its `cuda` needs is not here.
     """
+    if not installed():
+        raise MissingPackage(
+            "this part needs Numba, which is not installed: pip install numba brings it, "
+            "and in a browser tab nothing does"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what NumPy will remove next
         module = importlib.import_module("numba.cuda")
@@ -43,6 +59,11 @@ def load() -> ModuleType:
         dispatcher = importlib.import_module("numba.cuda.dispatcher")
         dispatcher.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
     return module
+
+
+def setting(name: str, usual: Any) -> Any:
+    """One of Numba's settings; without Numba, what it usually is."""
+    return getattr(load().config, name) if installed() else usual
 
 
 def toolkit(usual: str = "/usr/local/cuda") -> str | None:

@@ -155,13 +155,13 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def waited_seconds(thread: int) -> float:
-    """What a thread of this process, by its native number, has waited for a core so far.
+def waited_seconds(thread: int, process: int | str = "self") -> float:
+    """What a thread of a process, by its native number, has waited for a core so far.
 
     0 where nobody knows. Source: Linux, Documentation/scheduler/sched-stats.rst.
     """
     try:
-        return int(Path(f"/proc/self/task/{thread}/schedstat").read_text().split()[1]) * 1e-9
+        return int(Path(f"/proc/{process}/task/{thread}/schedstat").read_text().split()[1]) * 1e-9
     except (OSError, ValueError, IndexError):
         return 0.0
 

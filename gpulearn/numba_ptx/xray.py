@@ -15,8 +15,13 @@ def xray(kernel: Any, *, block: int | tuple[int, ...] = 0, compiled: bool = Fals
 
     `kernel` may come from `gpulearn.cuda.jit`, from `numba.cuda.jit`, from CUDA C++, or be a plain
     function.
-    The launch returns a `Report` whatever happened; on a stream it waits for that. `block` is the
-    one that `report.step` and `gl.plot.kernel_player` show.
+    The launch returns a `Report` whatever happened; on a stream it waits for that. Printed, or
+    shown in a notebook, it has the findings first (races, divergent barriers, accesses out of
+    bounds), then each line of the kernel with what it cost. `report.ok` says whether no finding is
+    an error; `findings` is their list. `totals`, `lines[number]` and `arrays[name]` are counts of
+    the launch, of a line and of an array: events, sectors of 32 bytes, bank conflicts.
+    `to_json` saves the report. `block` is the one that `report.step` and `gl.plot.kernel_player`
+    show.
     With `compiled`, what is carried out is not the source but the PTX that Numba's compiler makes
     of it for a GPU, as it always is for CUDA C++; the costs still stand beside the lines of the
     source. `report.diff` of the two reports says what the compiler has changed.

@@ -93,7 +93,8 @@ TINY = np.finfo(np.float32).tiny
 def odd_sum(p: Array, c: Array) -> Array:
     """The sum of two float64, rounded to odd, so that rounding to float32 is as if it were exact.
 
-    S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums", 2008.
+    S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved
+    algorithms using rounding to odd", IEEE Transactions on Computers 57(4), 2008.
     """
     s = p + c
     t = s - p

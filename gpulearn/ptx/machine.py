@@ -19,7 +19,7 @@ from gpulearn.ptx.ways import go_ahead, go_on, leaf, on_top, same, take_turns, w
 from gpulearn.simt.core.masks import EMPTY, Leavers, Mask, split, union
 from gpulearn.simt.core.memory import Allocation
 from gpulearn.simt.core.source import LINE_BITS
-from gpulearn.simt.machine.control_flow import WAITS, who_else
+from gpulearn.simt.machine.control_flow import waiting
 
 __all__ = ["PtxMachine"]
 
@@ -171,7 +171,7 @@ class PtxMachine(FunctionCalls):
             _, _, _, before, mask, written = self.sample
             if self.written == written and all(map(same, [mask, *before], [self.mask, *registers])):
                 machine: Any = self
-                raise self.stop("no-progress", WAITS + who_else(machine), *self.who(mask))
+                raise self.stop("no-progress", waiting(machine), *self.who(mask))
 
     def _leave(self, who: Mask, place: int, *, falls: bool) -> None:
         """Notes who left the kernel; whoever only comes to its end has not left it early."""

@@ -199,11 +199,10 @@ class MemoryAccess(Lockstep):
         lane, count = int(lanes[0]), len(lanes)
         index = int(self.spread(places).ravel()[lane]) // size
         who = self.thread_name(lane)
-        more = f" (and {count - 1:,} more threads)" if count > 1 else ""
         length = view.shape[0]
         message = (
             f"{self.text(who)} accesses {view.name}[{index}], out of bounds: "
-            f"{view.name} has length {length}{more}"
+            f"{view.name} has length {length}{self.further(count)}"
         )
         if view.space == "shared" and length == 0:
             message += (

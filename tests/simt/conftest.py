@@ -22,8 +22,8 @@ if find_spec("numba_cuda") is None:
     collect_ignore = [
         f"test_{subject}.py"
         for subject in (
-            "elementwise", "error_classes", "frozen", "language", "libdevice", "number_types",
-            "overloads", "switch", "ufuncs",
+            "elementwise", "error_classes", "extensions", "frozen", "language", "libdevice",
+            "number_types", "switch", "ufuncs",
         )
     ]  # fmt: skip
 

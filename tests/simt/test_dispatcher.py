@@ -312,6 +312,24 @@ def test_text_that_exec_was_given_is_missed_and_how_to_give_it_is_said() -> None
     assert a[0] == 7
 
 
+@pytest.mark.parametrize("program", [TEXT, TEXT.replace("7", "8"), "import sys"])
+def test_the_program_of_python_c_is_not_taken_for_what_exec_was_given(
+    program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From Python 3.13 on its text is known under the name that exec() gives as well."""
+    lines = program.splitlines(keepends=True)
+    monkeypatch.setitem(linecache.cache, "<string>", (len(program), None, lines, "<string>"))
+    scope: dict[str, Any] = {}
+    exec(TEXT, scope)
+    a = np.zeros(1)
+    if program == TEXT:
+        cuda.jit(scope["kernel"])[1, 1](a)
+        assert a[0] == 7
+    else:
+        with pytest.raises(KernelError, match="kernel has no source text"):
+            cuda.jit(scope["kernel"])[1, 1](a)
+
+
 @pytest.mark.parametrize("file", ["<timed exec>", "<magic-timeit>"])
 def test_a_kernel_of_a_cell_with_a_magic_has_the_cells_text(
     file: str, monkeypatch: pytest.MonkeyPatch

@@ -91,3 +91,20 @@ def test_a_row_or_a_record_out_of_bounds_stops_all_the_same(kernel: Any, array: 
         report = xray(kernel, 1, 4, array, np.zeros(4))
     assert "out of bounds" in only(report, "out-of-bounds").message
     assert not array.view(np.uint8)[..., :1].any() or kernel is of_a_row
+
+
+def one_for_each(out):
+    out[cuda.grid(1)] = 1
+
+
+@pytest.mark.parametrize(
+    ("blocks", "more"),
+    [(16, "(and 16,383 more threads)"), (64, "(and at least 32,767 more threads)")],
+)
+def test_of_threads_that_have_not_run_nothing_is_said(blocks: int, more: str) -> None:
+    told = only(xray(one_for_each, blocks, 1024, np.zeros(0)), "out-of-bounds")
+    assert told.message.endswith(f"out has length 0 {more}")
+    with keep_going():
+        told = only(xray(one_for_each, blocks, 1024, np.zeros(0)), "out-of-bounds")
+    assert told.message.endswith(f"out has length 0 {more}")
+    assert told.count == blocks * 1024

@@ -210,6 +210,25 @@ def test_a_program_that_asks_finds_a_device(switched, capsys):
         _ = found["device"].MAX_PITCH
 
 
+def test_a_device_is_made_and_printed_as_numbas(switched, capsys):
+    scope(
+        "from numba import cuda\n"
+        "from numba.cuda.cudadrv.driver import Device\n"
+        "device = Device(0)\n"
+        "assert device == cuda.get_current_device() and len({device, cuda.gpus[0]}) == 1\n"
+        "print(device, device.name, device.id, device.uuid)\n"
+        "print(device.compute_capability, device.compute_capability.major)\n"
+        "print(device.compute_capability >= (7, 0), device.MULTIPROCESSOR_COUNT)\n"
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "<CUDA device 0 'SIMT machine'> SIMT machine 0 GPU-00000000-0000-0000-0000-000000000000",
+        "ComputeCapability(major=8, minor=0) 8",
+        "True 1",
+    ]
+    with pytest.raises(gl.errors.BadInput, match="there is no device 1"):
+        scope("from numba.cuda.cudadrv.driver import Device; Device(1)")
+
+
 def test_what_was_imported_before_is_told():
     code = (
         "from numba import cuda, njit; import math, gpulearn as gl\n"

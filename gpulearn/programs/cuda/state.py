@@ -15,10 +15,10 @@ from gpulearn.programs.cuda.memory import Piece
 from gpulearn.programs.cuda.tokens import FILE, Source
 from gpulearn.programs.launches import Launches
 from gpulearn.simt.core.findings import Finding
+from gpulearn.simt.core.places import Place
 from gpulearn.simt.host.streams import Event
 from gpulearn.simt.host.work.operations import WorkRecord
 from gpulearn.simt.host.work.order import DEFAULT, PER_THREAD
-from gpulearn.simt.host.work.places import Place
 from gpulearn.simt.host.work.program import HostProgram
 from gpulearn.simt.host.work.queue import WorkQueue
 from gpulearn.simt.host.work.ranges import Access

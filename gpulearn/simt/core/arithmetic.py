@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.core.overloads import choose
+from gpulearn.simt.core.resolution import choose
 from gpulearn.simt.core.values import (
     BOOL,
     FLOAT32,

@@ -162,6 +162,12 @@ class Chunk:
         same = a["block"] == b["block"]
         return self.text(a), self.text(b, with_block=not same)
 
+    def further(self, count: int) -> str:
+        """How many threads more than one did the same; blocks of other chunks may do so too."""
+        least = "at least " if self.blocks < math.prod(self.grid) else ""
+        threads = "thread" if count == 2 else "threads"
+        return f" (and {least}{count - 1:,} more {threads})" if count > 1 else ""
+
     def spread(self, value: Value) -> Lanes:
         """A value for each thread, (blocks, threads)."""
         shape = self.blocks, self.threads

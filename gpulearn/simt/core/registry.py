@@ -29,6 +29,8 @@ __all__ = [
     "intrinsic",
     "intrinsics",
     "is_namespace",
+    "member",
+    "members",
     "method",
     "methods",
     "python_function",
@@ -200,6 +202,21 @@ def converter(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Registers a recogniser."""
     _CONVERTERS.append(make)
     return make
+
+
+# What a program gave to Numba's types itself, asked for where the machine has nothing of that name.
+_MEMBERS: list[Callable[[Any, str], Intrinsic | None]] = []
+
+
+def members(find: Callable[[Any, str], Intrinsic | None]) -> Callable[..., Any]:
+    """Registers who knows attributes and methods beyond the machine's own, by value and name."""
+    _MEMBERS.append(find)
+    return find
+
+
+def member(thing: Any, name: str) -> Intrinsic | None:
+    """What `thing.name` is that a program added; it takes the thing as its first argument."""
+    return next((made for find in _MEMBERS if (made := find(thing, name))), None)
 
 
 def can_call(thing: Any) -> bool:

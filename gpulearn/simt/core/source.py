@@ -212,14 +212,23 @@ def _texts(code: CodeType) -> Iterator[str]:
 def _found(function: Callable[..., Any]) -> tuple[list[str], int]:
     """The lines of what a function stands in, and the number of its first, from 0."""
     code = function.__code__
-    flags = code.co_flags & __future__.annotations.compiler_flag
     for text in _texts(code):
         if code.co_name.strip("<>") in text:
             with suppress(SyntaxError):  # a cell may be in another language
-                made = compile(text, "", "exec", flags, dont_inherit=True)
-                if any(code in (c, _nested(c)) for c in _codes(made)):
+                if _became(text, code):
                     return text.splitlines(keepends=True), code.co_firstlineno - 1
-    return inspect.findsource(function)  # getsource would read what it wraps
+    lines, start = inspect.findsource(function)  # getsource would read what it wraps
+    # from Python 3.13 on that is the program of `python -c`, whatever exec() was given
+    if code.co_filename == "<string>" and not _became("".join(lines), code):
+        raise OSError("another text of this name")
+    return lines, start
+
+
+def _became(text: str, code: CodeType) -> bool:
+    """Whether `code` is in what this text is compiled to."""
+    flags = code.co_flags & __future__.annotations.compiler_flag
+    made = compile(text, "", "exec", flags, dont_inherit=True)
+    return any(code in (c, _nested(c)) for c in _codes(made))
 
 
 def _nested(code: CodeType) -> CodeType:

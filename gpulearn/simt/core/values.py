@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.core.overloads import choose
+from gpulearn.simt.core.resolution import choose
 
 __all__ = [
     "ARITHMETIC",

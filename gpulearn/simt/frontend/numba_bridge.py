@@ -21,13 +21,13 @@ import numpy as np
 
 from gpulearn.device import numba_cuda
 from gpulearn.simt.core.registry import DeclaredFunction, Intrinsic, Namespace, python_function
+from gpulearn.simt.frontend.numba_extending import overloads_led_by
 
 __all__ = [
     "CAPABILITY",
     "NotLowered",
     "any_device",
     "device_of",
-    "overload_bodies",
     "real_device",
     "real_function",
     "type_annotation",
@@ -67,7 +67,7 @@ def type_annotation(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> A
 
         names = inspect.signature(compiler.compile_cuda).parameters
         options = {"cc": CAPABILITY} if "cc" in names else {}
-        with any_device(), _only_if_it_compiles():
+        with any_device(), _only_if_it_compiles(), overloads_led_by(real_function):
             function = real_function(kernel)
             with _before_code(function):
                 try:
@@ -211,24 +211,8 @@ def real_device(dispatcher: Any) -> Any:
         numba.core.errors.NumbaError: Numba refuses the function for one of them.
     """
     numba_cuda.load()
-    with any_device(), _only_if_it_compiles():
+    with any_device(), _only_if_it_compiles(), overloads_led_by(real_function):
         return _real(dispatcher)
-
-
-def overload_bodies(function: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """What chooses the body of a function for types: its overloads, CUDA's own first."""
-    numba_cuda.load()
-    from numba.cuda.descriptor import cuda_target
-
-    context = cuda_target.typing_context
-    context.refresh()
-    try:
-        known = context.resolve_value_type(function)
-    except Exception:  # Numba knows nothing of it
-        return []
-    templates = [t for t in getattr(known, "templates", ()) if hasattr(t, "_overload_func")]
-    templates.sort(key=lambda t: t.metadata.get("target") != "cuda")
-    return [t._overload_func for t in templates]
 
 
 @contextlib.contextmanager

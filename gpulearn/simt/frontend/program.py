@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-import gpulearn.simt.frontend.overloads
+import gpulearn.simt.frontend.extensions
 import gpulearn.simt.intrinsics  # noqa: F401 - they register what kernels can call
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import View

@@ -54,6 +54,7 @@ from gpulearn.simt.frontend.dataflow import (
     doubtful_reads,
     types_of_reads,
 )
+from gpulearn.simt.frontend.extensions import LOWERED, is_lowered
 from gpulearn.simt.machine.control_flow import Loop, Repeat
 from gpulearn.simt.machine.iteration import contains
 
@@ -500,6 +501,10 @@ class _Translator:
             raise self.refuse(node, what, "unsupported")
         if not can_call(found):
             name = ast.unparse(node.func)
+            if is_lowered(function):
+                kind = "a namedtuple" if isinstance(function, type) else "a device function"
+                message = f"{name}() {LOWERED.format(kind)}"
+                raise Stop(Finding("unsupported", node.lineno, message))
             hint = _instead(function, name)
             message = f"{name}() cannot be called in a kernel{hint}"
             raise Stop(Finding("not-a-kernel", node.lineno, message))

@@ -2,9 +2,9 @@
 
 Before a kernel runs with new argument types, Numba's own CUDA type inference sees it. What
 Numba refuses, the machine refuses, with Numba's reason; what Numba fixed as the type of a
-variable, the machine uses. Neither needs a GPU. If Numba cannot be asked, because its
-internals have moved, that is said once and stands in every report, and the machine goes on
-without the verdict.
+variable, the machine uses. Neither needs a GPU. If Numba cannot be asked, because it is not
+installed or its internals have moved, that is said once and stands in every report, and the
+machine goes on without the verdict, by its own rules for types.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.simt.core.findings import Finding, SimtWarning, Stop
+from gpulearn.device import numba_cuda
+from gpulearn.errors import MissingPackage
+from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import Record, View
+from gpulearn.simt.core.places import place
 from gpulearn.simt.frontend.dataflow import APART, CHOSEN, RETURNED, Types
 from gpulearn.simt.frontend.numba_bridge import (
     NotLowered,
@@ -42,6 +45,10 @@ __all__ = [
     "verdict",
 ]
 
+UNJUDGED = (
+    "Numba is not installed here: nobody says whether a GPU would take this kernel, and the SIMT "
+    "machine goes by its own rules for types"
+)
 _verdicts: dict[Any, tuple[Finding | None, Types, Any]] = {}
 _said: list[Finding] = []
 
@@ -82,18 +89,16 @@ def declare(function: Any) -> Finding | None:
     return None
 
 
-class _Moved(Exception):  # noqa: N818 - says what happened
-    """Something of Numba's is not where it used to be."""
-
-
 def give_up(error: BaseException) -> Finding:
     """The finding that a kernel runs unjudged; for the first time it is a warning too."""
     why = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     message = f"Numba could not be asked whether a GPU would take this kernel ({why})"
+    if isinstance(error, MissingPackage):
+        message = UNJUDGED
     finding = Finding("no-type-check", None, message)
     if not _said:
         _said.append(finding)
-        warnings.warn(message, SimtWarning, stacklevel=2)
+        place().warn(message)
     return finding
 
 
@@ -108,9 +113,10 @@ def unasked() -> Finding | None:
 def argument_types(values: Sequence[Any]) -> tuple[Any, ...] | None:
     """The Numba types of arguments; None where Numba cannot be asked."""
     try:
+        numba_cuda.load()
         return tuple(numba_type(value) for value in values)
-    except _Moved as moved:
-        give_up(moved)
+    except ImportError as missing:
+        give_up(missing)
         return None
 
 
@@ -141,10 +147,8 @@ _NUMBERS = (int, float, bool, *(np.dtype(c).type for c in "bhilBHILefd?"))
 
 def numba_type(value: Any) -> Any:
     """The Numba type of an argument as the machine holds it."""
-    try:
-        from numba import typeof, types
-    except ImportError as error:
-        raise _Moved(error) from None
+    from numba import typeof, types
+
     if type(value) in _NUMBERS:
         kind: Any = type(value)
         return _number(kind)

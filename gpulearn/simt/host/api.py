@@ -31,7 +31,10 @@ from gpulearn.simt.host.ufuncs import vectorize
 from gpulearn.simt.host.work.pinned import pin, pinned_empty, unpin
 from gpulearn.simt.host.work.queue import work_queue
 
-SIMT = True  # this is the machine, not a GPU
+_NUMBER_TYPES = (
+    "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "intp",
+    "float16", "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
 reduce = Reduce
 
 
@@ -207,6 +210,7 @@ def create_xoroshiro128p_states(
     n: int, seed: int, subsequence_start: int = 0, stream: Any = 0
 ) -> DeviceNDArray:
     """`cuda.random`'s generators: `n` states of xoroshiro128+ on the device, 2**64 steps apart."""
+    numba_cuda.load()
     from numba.cuda import random
 
     states = np.empty(n, random.xoroshiro128p_dtype)
@@ -215,7 +219,14 @@ def create_xoroshiro128p_states(
 
 
 def __getattr__(name: str) -> Any:
-    """What the machine has no object of its own for is Numba's: types, errors, modules."""
+    """What the machine has no object of its own for is Numba's: types, errors, modules.
+
+    Where there is no Numba, the number types are NumPy's.
+    """
+    if not name.startswith("__") and not numba_cuda.installed():
+        if name in _NUMBER_TYPES:
+            return getattr(np, name)
+        raise AttributeError(f"cuda.{name} is not part of the SIMT machine, and Numba is not here")
     if not name.startswith("__"):
         real = numba_cuda.load()
         if hasattr(real, name):

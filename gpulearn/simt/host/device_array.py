@@ -313,7 +313,7 @@ def from_interface(interface: dict[str, Any], sync: bool = True) -> DeviceNDArra
         dtype = np.dtype(interface["descr"])
     handle = interface.get("stream")
     stream = None if handle is None else external_stream(handle)
-    if stream is not None and sync and numba_cuda.load().config.CUDA_ARRAY_INTERFACE_SYNC:
+    if stream is not None and sync and numba_cuda.setting("CUDA_ARRAY_INTERFACE_SYNC", True):
         stream.synchronize()
     if math.prod(shape) == 0:
         return device_empty(shape, dtype)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
+from gpulearn.errors import BadInput
 from gpulearn.simt.core.limits import BLOCKS_EACH, WARPS_EACH
 from gpulearn.simt.host import streams
 from gpulearn.simt.host.settings import replacing
@@ -25,16 +26,34 @@ class MemoryInfo(NamedTuple):
     total: int
 
 
+class ComputeCapability(NamedTuple):
+    """A GPU's generation."""
+
+    major: int
+    minor: int
+
+
+class Name(str):
+    """A device's name; it was bytes before, and programs that decode it go on."""
+
+    __slots__ = ()
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """The name itself."""
+        return str(self)
+
+
 class Device:
     """The limits of the machine, under the names that Numba uses.
 
     Those of speed are 0: a clock of the machine would say nothing of a GPU's.
     """
 
-    id = 0
-    name = b"SIMT machine"
+    id = 0  # the only one
+    name = Name("SIMT machine")
     uuid = "GPU-00000000-0000-0000-0000-000000000000"
-    compute_capability = COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR = (8, 0)
+    compute_capability = ComputeCapability(8, 0)
+    COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR = compute_capability
     WARP_SIZE = 32
     MAX_THREADS_PER_BLOCK = 1024
     MAX_BLOCK_DIM_X = MAX_BLOCK_DIM_Y = 1024
@@ -56,6 +75,16 @@ class Device:
     supports_float16 = supports_bfloat16 = True
     supports_fp8 = False
 
+    def __init__(self, devnum: int = 0) -> None:
+        if devnum != self.id:
+            raise BadInput(f"there is no device {devnum}: the SIMT machine is device 0, alone")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device)
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
     @property
     def _device(self) -> Device:  # which Numba wraps in a context manager
         return self
@@ -70,7 +99,7 @@ class Device:
         raise AttributeError(f"the SIMT machine has no {name}: only a GPU's driver could tell it")
 
     def __repr__(self) -> str:
-        return f"<CUDA device {self.id} '{self.name.decode()}'>"
+        return f"<CUDA device {self.id} '{self.name}'>"
 
     def get_device_identity(self) -> dict[str, int]:
         """Where on the bus a GPU would be."""

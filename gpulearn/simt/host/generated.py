@@ -95,6 +95,7 @@ def signatures(maker: str, given: Any) -> list[tuple[list[Any], Any]]:
     Raises:
         BadCall: if there is none, or one is no signature.
     """
+    numba_cuda.load()
     from numba.core import sigutils
 
     given = [given] if isinstance(given, str) else given

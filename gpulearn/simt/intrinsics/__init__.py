@@ -3,8 +3,8 @@
 from gpulearn.simt.intrinsics import (
     arrays,
     atomics,
-    extras,
     functions,
+    half,
     integer,
     libdevice,
     math,
@@ -12,10 +12,11 @@ from gpulearn.simt.intrinsics import (
     reductions,
     sync,
     threads,
+    vectors,
     warps,
 )
 
 __all__ = [
-    "arrays", "atomics", "extras", "functions", "integer", "libdevice", "math", "methods",
-    "reductions", "sync", "threads", "warps",
+    "arrays", "atomics", "functions", "half", "integer", "libdevice", "math", "methods",
+    "reductions", "sync", "threads", "vectors", "warps",
 ]  # fmt: skip

@@ -13,8 +13,8 @@ from gpulearn.simt.core.arithmetic import BINARY
 from gpulearn.simt.core.chunk import Dim3
 from gpulearn.simt.core.masks import EMPTY
 from gpulearn.simt.core.memory import View
-from gpulearn.simt.core.overloads import choose
 from gpulearn.simt.core.registry import Intrinsic, converter, function
+from gpulearn.simt.core.resolution import choose
 from gpulearn.simt.core.values import (
     FLOAT32,
     FLOAT64,

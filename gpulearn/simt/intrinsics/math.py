@@ -14,8 +14,8 @@ import numpy as np
 
 from gpulearn.simt.core.arithmetic import BINARY
 from gpulearn.simt.core.memory import View
-from gpulearn.simt.core.overloads import choose
 from gpulearn.simt.core.registry import Intrinsic, converter, function, intrinsic
+from gpulearn.simt.core.resolution import choose
 from gpulearn.simt.core.values import (
     FLOAT64,
     INT64,

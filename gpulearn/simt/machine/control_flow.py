@@ -21,14 +21,13 @@ from gpulearn.simt.core.values import Range, Value, truth
 from gpulearn.simt.machine.iteration import item, length
 from gpulearn.simt.machine.machine import Machine
 
-__all__ = ["WAITS", "Loop", "Repeat", "who_else"]
+__all__ = ["Loop", "Repeat", "waiting"]
 
 WHILE_LIMIT = 1 << 30  # iterations of one `while` loop
 FEW = 10_000  # iterations that no loop is refused for, however long they take
 CLOCK = 1_000  # iterations between two looks at the clock, and at what changes
 HOPELESS_LIMIT = 100_000  # iterations of one whose condition nothing can change
 WAIT_LIMIT = 1_000  # iterations of one that changes nothing
-WAITS = "this loop waits for ever: while it runs, no thread changes what it waits for"
 
 
 class _Waiting:
@@ -139,7 +138,7 @@ class Repeat(_Waiting):
         if machine.written != self.written:
             self.written, self.since = machine.written, self.count
         elif self.count - self.since > WAIT_LIMIT:
-            self._stuck(WAITS + who_else(machine))
+            self._stuck(waiting(machine))
 
     def _stuck(self, message: str) -> None:
         machine = self.machine
@@ -234,8 +233,14 @@ class Loop(_Waiting):
                 machine.at(self.place)
 
 
-def who_else(m: Machine) -> str:
-    """What a GPU may do about a loop that waits: there threads outside it go on meanwhile."""
+def waiting(m: Machine) -> str:
+    """What there is to say of a loop that waits: on a GPU threads outside it go on meanwhile."""
+    others = _who_else(m)
+    how = "does not end here" if others else "waits for ever"
+    return f"this loop {how}: while it runs, no thread changes what it waits for{others}"
+
+
+def _who_else(m: Machine) -> str:
     inside = union(m.mask, m.frames[0].left)  # or returned from the kernel
     outside = np.setdiff1d(m.lanes(None), m.lanes(inside))
     later = m.block_numbers[-1] + 1 < math.prod(m.grid)

@@ -117,11 +117,11 @@ def _out_of_bounds(
     )
     lanes = np.flatnonzero(m.spread(beyond))
     count = len(lanes)
-    more = f" (and {count - 1:,} more threads)" if count > 1 else ""
     size = f"length {shape[0]}" if len(shape) == 1 else f"shape {shape}"
     dimension = f" in dimension {axis}" if len(shape) > 1 else ""
     message = (
-        f"{m.text(who)} accesses {element}, out of bounds{dimension}: {view.name} has {size}{more}"
+        f"{m.text(who)} accesses {element}, out of bounds{dimension}: {view.name} has {size}"
+        f"{m.further(count)}"
     )
     if view.space == "shared" and shape == (0,):
         message += "; give its bytes as the fourth launch value, kernel[grid, block, stream, bytes]"

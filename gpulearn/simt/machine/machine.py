@@ -25,6 +25,7 @@ from gpulearn.simt.core.registry import (
     LocalFunction,
     callee,
     intrinsics,
+    member,
     methods,
 )
 from gpulearn.simt.core.values import (
@@ -590,6 +591,9 @@ class Machine(Lockstep):
             return getattr(getattr(self, thing.name), name)
         elif hasattr(thing, name):
             return getattr(thing, name)
+        added = member(thing, name)
+        if added is not None:
+            return added.run(self, thing)
         message = f"`.{name}` is not supported here by the SIMT machine"
         raise self.stop("unsupported", message)
 
@@ -601,15 +605,18 @@ class Machine(Lockstep):
         message = f"cannot assign to `.{name}`"
         raise self.stop("not-a-kernel", message)
 
-    def method(self, thing: Any, name: str, *args: Any) -> Any:
+    def method(self, thing: Any, name: str, *args: Any, **named: Any) -> Any:
         """`thing.name(...)` for the few objects that have methods in a kernel."""
         if isinstance(thing, Choice):
-            return thing.each(self, lambda view: self.method(view, name, *args))
+            return thing.each(self, lambda view: self.method(view, name, *args, **named))
         if isinstance(thing, View) and name in methods():
-            return methods()[name](self, thing, *args)
+            return methods()[name](self, thing, *args, **named)
         found = getattr(thing, f"kernel_{name}", None)
         if found is not None:
-            return found(self, *args)
+            return found(self, *args, **named)
+        added = member(thing, name)
+        if added is not None:
+            return added.run(self, thing, *args, **named)
         if isinstance(thing, np.dtype) and name == "type" and len(args) == 1:
             return cast(args[0], thing)
         if isinstance(thing, np.ndarray | np.generic | int | float | complex) and not args:

@@ -18,7 +18,8 @@ __all__ = ["as_html", "diff_html"]
 
 _CELL = "padding:1px 8px;text-align:left;vertical-align:top;border:0;background:none"
 _PRE = "margin:0;background:none;white-space:pre"
-_NUMBER = _CELL.replace("left", "right") + ";opacity:.65"
+_COUNT = _CELL.replace("left", "right")
+_NUMBER = _COUNT + ";opacity:.65"  # of a line
 
 
 def _findings(report: Report) -> str:
@@ -110,12 +111,12 @@ def diff_html(diff: Diff) -> str:
     a, b = diff.left, diff.right
     names = (a.kernel, b.kernel) if a.kernel != b.kernel else ("before", "after")
     head = "".join(
-        f'<th scope="col" style="{_CELL}">{escape(n)}</th>' for n in ("", *names, "ratio")
+        f'<th scope="col" style="{_COUNT}">{escape(n)}</th>' for n in ("", *names, "ratio")
     )
     rows = "".join(
         f'<tr><th scope="row" style="{_CELL};font-weight:600">{name.replace("_", " ")}</th>'
-        f'<td style="{_NUMBER}">{x:,}</td><td style="{_NUMBER}">{y:,}</td>'
-        f'<td style="{_NUMBER}">{f"{y / x:.2f}" if x else "new"}</td></tr>'
+        f'<td style="{_COUNT}">{x:,}</td><td style="{_COUNT}">{y:,}</td>'
+        f'<td style="{_COUNT}">{f"{y / x:.2f}" if x else "new"}</td></tr>'
         for name, (x, y) in diff.changes.items()
     )
     if not rows:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from gpulearn.simt.core.places import Place, place
 from gpulearn.simt.host.work.order import Task
 from gpulearn.simt.host.work.pinned import HostMemory
-from gpulearn.simt.host.work.places import Place, place
 from gpulearn.simt.host.work.queue import work_queue
 from gpulearn.simt.host.work.ranges import Access, of_array
 

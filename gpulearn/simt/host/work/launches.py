@@ -10,6 +10,7 @@ import numpy as np
 
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import View, views
+from gpulearn.simt.core.places import place
 from gpulearn.simt.frontend.typecheck import argument_types
 from gpulearn.simt.host.arguments import by_position, marshal
 from gpulearn.simt.host.overloads import error_for
@@ -17,7 +18,6 @@ from gpulearn.simt.host.settings import checking, current_seed, keeps_going, lis
 from gpulearn.simt.host.work.operations import recording
 from gpulearn.simt.host.work.order import Task
 from gpulearn.simt.host.work.pinned import HostMemory
-from gpulearn.simt.host.work.places import place
 from gpulearn.simt.host.work.prepared import Prepared, arrays_of, observers_of
 from gpulearn.simt.host.work.queue import WorkQueue, work_queue
 from gpulearn.simt.host.work.ranges import Access, TouchedBytes, of_view

@@ -12,9 +12,9 @@ from contextvars import copy_context
 from typing import Any
 
 from gpulearn.errors import BadCall
+from gpulearn.simt.core.places import Place
 from gpulearn.simt.host.work.operations import StreamOperation
 from gpulearn.simt.host.work.pinned import HostMemory
-from gpulearn.simt.host.work.places import Place
 from gpulearn.simt.host.work.ranges import Access
 
 __all__ = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpulearn.simt.core.findings import Finding
+from gpulearn.simt.core.places import Place, place
 from gpulearn.simt.host.settings import listeners
 from gpulearn.simt.host.work.operations import WorkRecord, recording
-from gpulearn.simt.host.work.places import Place, place
 from gpulearn.simt.host.work.ranges import Access
 
 __all__ = ["HostProgram"]

@@ -27,6 +27,7 @@ import numpy as np
 
 from gpulearn.errors import BadInput
 from gpulearn.simt.core.memory import poison
+from gpulearn.simt.core.places import Place
 from gpulearn.simt.host.settings import checking, current_seed
 from gpulearn.simt.host.work.operations import StreamOperation
 from gpulearn.simt.host.work.order import (
@@ -43,7 +44,6 @@ from gpulearn.simt.host.work.order import (
     number_of,
 )
 from gpulearn.simt.host.work.pinned import HostMemory
-from gpulearn.simt.host.work.places import Place
 from gpulearn.simt.host.work.program import HostProgram
 from gpulearn.simt.host.work.ranges import Access, conflict, of_array, overlap
 from gpulearn.simt.host.work.stream_races import Told, changed, freed, race

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from gpulearn.simt.core.findings import Finding, FindingLog
+from gpulearn.simt.core.places import Place
 from gpulearn.simt.host.work.operations import StreamOperation
-from gpulearn.simt.host.work.places import Place
 from gpulearn.simt.host.work.program import HostProgram
 from gpulearn.simt.host.work.ranges import Access, conflict
 
@@ -44,11 +44,14 @@ def race(one: Racer, other: Racer, host: HostProgram) -> Finding | None:
     ours, theirs = one.operation, other.operation
     array = _named(ours, first) or _named(theirs, second) or host.name_of(first) or second.name
     early, late = ours.stream_name, theirs.stream_name
+    order = host.order(early, late)
+    if early == late:  # a name that a loop has given to another stream since
+        early = f"the earlier {early}"
     message = (
         f"{_what(theirs)} on {late} {_does(theirs, second)} {array or 'an array'}, which "
         f"{_what(ours)} of line {ours.line} on {early} {_does(ours, first)}, and nothing says "
         f"which comes first: record an event on {early} after line {ours.line} and let {late} "
-        f"wait for it, {host.order(early, late)}"
+        f"wait for it, {order}"
     )
     return Finding(KIND, theirs.line, message, array=array or None, other_line=ours.line)
 

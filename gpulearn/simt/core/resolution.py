@@ -1,4 +1,4 @@
-"""Overloads: which of a function's signatures Numba chooses for the types of a call.
+"""Overload resolution: which of a function's signatures Numba chooses for the types of a call.
 
 A table of signatures is a text such as `"ll>l ff>f dd>d"`: operands, `>`, results, each type
 one letter. Numba takes the signature that needs the fewest unsafe conversions, then the

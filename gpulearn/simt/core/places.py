@@ -14,7 +14,7 @@ from gpulearn.simt.core.findings import SimtWarning
 
 __all__ = ["Place", "place"]
 
-_PACKAGE = str(Path(__file__).parents[3])  # gpulearn's folder
+_PACKAGE = str(Path(__file__).parents[2])  # gpulearn's folder
 _PASSED_OVER = ("contextlib.py", "functools.py")
 
 

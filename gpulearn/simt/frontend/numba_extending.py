@@ -1,0 +1,75 @@
+"""What a program has taught Numba's CUDA target by `numba.cuda.extending`, as Numba keeps it."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpulearn.device import numba_cuda
+
+__all__ = ["has_type", "member_bodies", "overload_bodies", "overloads_led_by"]
+
+
+def overload_bodies(function: Callable[..., Any]) -> list[Callable[..., Any]]:
+    """What chooses the body of a function for types: its overloads, CUDA's own first."""
+    known = _type_of(function)
+    templates = [t for t in getattr(known, "templates", ()) if hasattr(t, "_overload_func")]
+    templates.sort(key=lambda t: t.metadata.get("target") != "cuda")
+    return [t._overload_func for t in templates]
+
+
+def member_bodies(kind: Any, name: str) -> list[Callable[..., Any]]:
+    """What chooses the body of an attribute or method that was added to a Numba type."""
+    added = [t for t in _typing()._get_attribute_templates(kind) if getattr(t, "_attr", "") == name]
+    return [t._overload_func for t in added if hasattr(t, "_overload_func")]
+
+
+def has_type(thing: Any) -> bool:
+    """Whether Numba's CUDA target knows an object that a kernel names."""
+    return _type_of(thing) is not None
+
+
+def _type_of(thing: Any) -> Any:
+    try:
+        return _typing().resolve_value_type(thing)
+    except Exception:  # Numba knows nothing of it
+        return None
+
+
+def _typing() -> Any:
+    """What Numba's CUDA target knows of types, with all that was registered by now."""
+    numba_cuda.load()
+    from numba.cuda.descriptor import cuda_target
+
+    context = cuda_target.typing_context
+    context.refresh()
+    return context
+
+
+@contextlib.contextmanager
+def overloads_led_by(lead: Callable[..., Any]) -> Iterator[None]:
+    """In here Numba compiles `lead(body)` for each body that a program's overloads choose."""
+    try:
+        templates = importlib.import_module("numba.cuda.typing.templates")
+    except ImportError:  # Numba's own older target
+        templates = importlib.import_module("numba.core.typing.templates")
+    home = templates._OverloadFunctionTemplate
+    decorator = home._get_jit_decorator
+
+    def led(self: Any) -> Any:
+        jit = decorator(self)
+        if _is_numbas(self._overload_func):
+            return jit
+        return lambda **options: lambda body: jit(**options)(lead(body))
+
+    home._get_jit_decorator = led
+    try:
+        yield
+    finally:
+        home._get_jit_decorator = decorator
+
+
+def _is_numbas(function: Any) -> bool:
+    return str(function.__module__).partition(".")[0] in ("numba", "numba_cuda")

@@ -1,0 +1,166 @@
+"""Functions that mean in a kernel what `numba.cuda.extending.overload` says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpulearn as gl
+from gpulearn import cuda
+
+from .harness import launch
+
+extending = pytest.importorskip("numba.cuda.extending")
+types = pytest.importorskip("numba.cuda.types")
+
+
+def widened(x, step=1):
+    """What a CPU does."""
+
+
+@extending.overload(widened)
+def _widened(x, step=1):
+    if isinstance(x, types.Integer):
+
+        def body(x, step=1):
+            return x + step
+    elif isinstance(x, types.Float):
+
+        def body(x, step=1):
+            return x * 100 * step
+    elif isinstance(x, types.Array):
+
+        def body(x, step=1):
+            total = 0.0
+            for value in x:
+                total += value
+            return total * step
+    else:
+        return None
+    return body
+
+
+def applied(x, function):
+    """What a CPU does."""
+
+
+@extending.overload(applied)
+def _applied(x, function):
+    return lambda x, function: function(x)
+
+
+def with_a_function(out):
+    def tenfold(x):
+        return 10 * x
+
+    i = cuda.grid(1)
+    out[i] = applied(i, tenfold)
+
+
+def kernel(a, out):
+    i = cuda.grid(1)
+    out[i] = widened(i) + widened(np.float64(a[i]), 2) + widened(a[i:], step=3)
+
+
+@extending.overload(len)
+def _threads_of_a_grid(group):
+    if isinstance(group, types.GridGroup):
+        return lambda group: cuda.gridsize(1)  # by the machine's own name
+    return None
+
+
+@extending.overload_method(types.Array, "first_times")
+def _first_times(array, factor=2):
+    if array.ndim == 1:
+        return lambda array, factor=2: array[0] * factor
+    return None
+
+
+@extending.overload_attribute(types.Array, "final")
+def _final(array):
+    if isinstance(array.dtype, types.Float):
+        return lambda array: array[len(array) - 1]
+    return lambda array: -array[len(array) - 1]
+
+
+def of_a_grid(out):
+    group = cuda.cg.this_grid()
+    out[cuda.grid(1)] = len(group)
+
+
+def of_arrays(a, whole, out):
+    i = cuda.grid(1)
+    out[i] = a[i:].first_times() + a[i:].first_times(factor=10) + a[: i + 1].final + whole.final
+
+
+@extending.intrinsic
+def zero(context):
+    return types.int64(), lambda context, builder, signature, args: context.get_constant(*args)
+
+
+class Interval:
+    """What only LLVM's instructions make in a kernel."""
+
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+
+
+@extending.type_callable(Interval)
+def _made(context):
+    return lambda low, high: types.UniTuple(types.float64, 2)
+
+
+def calls_llvm(out):
+    i = cuda.grid(1)
+    out[i] = zero()
+
+
+def makes_by_llvm(out):
+    out[0] = Interval(1.0, 2.0)[0]
+
+
+def mistaken(out):
+    out[0] = widened((1, 2))
+
+
+def test_an_overload_is_chosen_by_the_types_of_the_arguments() -> None:
+    a, out = np.arange(4, dtype=np.float64), np.zeros(4)
+    launch(kernel, 2, 2, a, out)
+    i = np.arange(4)
+    assert out.tolist() == (i + 1 + a * 200 + 3 * a[::-1].cumsum()[::-1]).tolist()
+
+
+def test_an_overload_takes_a_function_of_the_kernel() -> None:
+    out = np.zeros(4)
+    launch(with_a_function, 2, 2, out)
+    assert out.tolist() == [0, 10, 20, 30]
+
+
+def test_types_without_an_overload_are_refused() -> None:
+    with pytest.raises(gl.errors.KernelError, match="widened"):
+        launch(mistaken, 1, 1, np.zeros(1))
+
+
+def test_an_overload_of_len_uses_the_machine_in_its_body() -> None:
+    out = np.zeros(4)
+    launch(of_a_grid, 2, 2, out)
+    assert out.tolist() == [4, 4, 4, 4]
+
+
+def test_methods_and_attributes_can_be_added_to_arrays() -> None:
+    a, whole, out = np.arange(1.0, 5), np.array([3, 7]), np.zeros(4)
+    launch(of_arrays, 2, 2, a, whole, out)
+    assert out.tolist() == (2 * a + 10 * a + a - 7).tolist()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name", "instead"),
+    [(calls_llvm, "zero", "a device function"), (makes_by_llvm, "Interval", "a namedtuple")],
+)
+def test_what_is_llvm_text_is_refused_by_name(kernel, name, instead) -> None:
+    line = kernel.__code__.co_firstlineno + (2 if kernel is calls_llvm else 1)
+    with pytest.raises(gl.errors.KernelError) as caught:
+        launch(kernel, 1, 1, np.zeros(1))
+    said = str(caught.value)
+    assert f"line {line}: {name}() has no Python code for a kernel" in said
+    assert f"Make it {instead}, or let gl.xray(kernel, compiled=True)" in said
