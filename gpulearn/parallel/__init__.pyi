@@ -67,7 +67,7 @@ from .process_group import gather_results as gather_results
 from .process_group import init_process_group as init_process_group
 from .recipes.recipe import recipe as recipe
 from .server.digits_task import DigitsTask as DigitsTask
-from .server.kills import Kill as Kill
+from .server.kill_plan import Kill as Kill
 from .server.kills import run_with_kills as run_with_kills
 from .server.local_steps import federated_average as federated_average
 from .server.local_steps import local_fixed_point as local_fixed_point

@@ -96,8 +96,8 @@ def ring_all_reduce(tensor: Tensor) -> None:
     """Cut the tensor into N chunks and pass them round a ring, twice.
 
     Takes 2(N−1)α + 2(N−1)/N · Sβ: all links carry a chunk at the same time. Patarasuk, Yuan,
-    "Bandwidth optimal all-reduce algorithms", J. of Parallel and Distributed Computing 69(2),
-    2009.
+    "Bandwidth optimal all-reduce algorithms for clusters of workstations", J. of Parallel and
+    Distributed Computing 69(2), 2009.
 
     >>> import gpulearn as gl
     >>> gl.simulate(lambda: ring_all_reduce(torch.arange(2) * rank()).tolist(), 3).results

@@ -10,9 +10,10 @@ from gpulearn.require import shown
 
 __all__ = ["LINKS", "Link", "link"]
 
-# NVIDIA/nccl, src/graph/tuning.cc (commit 01afd20), the table hwLat, row "Ring", protocol
-# "Simple": what NCCL itself reckons with for one step between two neighbours.
-NCCL = "latency: NCCL's own cost table (src/graph/tuning.cc, hwLat, Ring/Simple)"
+# NVIDIA/nccl, src/graph/tuning.cc (commit 01afd20, version 2.7.5), the table hwLat, row "Ring",
+# protocol "Simple": what NCCL itself reckons with for one step between two neighbours. In the
+# versions of 2026 the first two are the same, and a network takes 14.0e-6.
+NCCL = "latency: NCCL 2.7's cost table, 2020 (src/graph/tuning.cc, hwLat, Ring/Simple)"
 NVLINK_SECONDS, PCIE_SECONDS, NETWORK_SECONDS = 3.4e-6, 5.7e-6, 9.6e-6
 
 
@@ -20,8 +21,8 @@ NVLINK_SECONDS, PCIE_SECONDS, NETWORK_SECONDS = 3.4e-6, 5.7e-6, 9.6e-6
 class Link:
     """A link between two ranks: a message of S bytes takes α + S·β seconds.
 
-    α is the latency and β = 1/bandwidth (Hockney, "The communication challenge for MPP",
-    Parallel Computing 20(3), 1994).
+    α is the latency and β = 1/bandwidth (Hockney, "The communication challenge for MPP:
+    Intel Paragon and Meiko CS-2", Parallel Computing 20(3), 1994).
 
     Attributes:
         latency: α in seconds, for each message however small.

@@ -6,14 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 import torch
 import torch.distributed as dist
@@ -21,34 +18,16 @@ import torch.distributed as dist
 import gpulearn as gl
 from gpulearn.parallel.launch.launch import launch
 
-from ..support.processes import alive, gone
+from ..support.left import nothing_left
+from ..support.processes import gone
 
 RANKS = [2, 4]
 
 
-def children():
-    """All processes that this one has started, and those that they have."""
-    found = psutil.Process().children(recursive=True)
-    return {p.pid for p in found if alive(p.pid)}
-
-
-def open_files():
-    return len(list(Path("/proc/self/fd").iterdir()))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def server():
-    launch(int, 1)  # it stays, with its pipes and its folder
-
-
 @pytest.fixture(autouse=True)
-def nothing_is_left(monkeypatch, tmp_path):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    before, running = open_files(), children()
-    yield
-    assert children() <= running  # a browser's JupyterLab may run beside this test
-    assert open_files() <= before
-    assert list(tmp_path.iterdir()) == []
+def clean(tmp_path):
+    with nothing_left(tmp_path):
+        yield
 
 
 def total():

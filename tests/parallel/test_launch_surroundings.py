@@ -82,6 +82,20 @@ def test_temporary_files_may_lie_in_a_folder_with_a_long_name(tmp_path):
     assert list(folder.iterdir()) == []
 
 
+def test_a_server_has_an_address_too_in_a_folder_of_71_letters():
+    code = """
+        from gpulearn.parallel.server.kills import run_with_kills
+        if __name__ == "__main__":
+            print(run_with_kills(0, workers=1, pushes=3))
+    """
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        folder = Path(short, "a" * (70 - len(short)))
+        folder.mkdir()
+        assert script(code, TMPDIR=str(folder)) == (
+            "0 kills, 3 pushes acknowledged: 0 lost, 0 applied twice\n"
+        )
+
+
 def test_temporary_files_may_lie_in_a_folder_that_no_address_can_name(tmp_path, monkeypatch):
     folder = tmp_path / "a?b #c%20"
     folder.mkdir()

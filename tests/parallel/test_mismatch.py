@@ -12,9 +12,10 @@ from torch.nn.parallel import DistributedDataParallel
 import gpulearn as gl
 from gpulearn.parallel import allreduce as sums
 from gpulearn.parallel import collectives
+from gpulearn.parallel.launch.failures import error_of
 from gpulearn.parallel.launch.flight_recorder import differing
 from gpulearn.parallel.launch.launch import launch
-from gpulearn.parallel.launch.messages import Call
+from gpulearn.parallel.launch.messages import Call, Failure, Result, TraceFrame
 
 
 def told(fn, count, *args):
@@ -223,6 +224,17 @@ def test_a_rank_that_a_library_ends_is_told_with_its_line():
     said = told(crash, 2)
     assert said.startswith("rank 1 of 2 was killed by SIGSEGV.")
     assert "in crash: ctypes.string_at(0)" in said
+
+
+def test_a_rank_that_ends_without_its_line_is_told_with_another_ranks():
+    frame = TraceFrame(__file__, told.__code__.co_firstlineno, "work")
+    calls = {("0", n): Call("scatter", f"{n} float32", (frame,)) for n in (1, 2)}
+    error = error_of([Result(b"", calls), Failure("", "was killed by SIGABRT", ())])
+    assert str(error).splitlines()[:2] == [
+        "rank 1 of 2 was killed by SIGABRT.",
+        "rank 0 last called scatter with 2 float32:",
+    ]
+    assert "in work: def told(fn, count, *args):" in str(error)
 
 
 @pytest.mark.parametrize("backend", ["gloo", "simulated"])

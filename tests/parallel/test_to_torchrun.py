@@ -149,6 +149,73 @@ def test_a_script_does_what_the_cell_did(notebook, tmp_path, capsys):
         assert done.returncode == 0, done.stdout
 
 
+CUT = """
+    shape = gl.nn.DecoderShape(vocabulary=11, context=6, width=16, heads=4, layers=2)
+    rows = torch.arange(56).view(8, 7) % 11
+    adamw = partial(torch.optim.AdamW, lr=1e-2)
+
+    def whole():
+        torch.set_num_threads(1)
+        return gl.nn.Decoder(shape, seed=1).double()
+
+    def three_steps(step, optimizer):
+        losses = []
+        for _ in range(3):
+            losses.append(step())
+            optimizer.step()
+            optimizer.zero_grad()
+        return losses
+
+    def by_rows(decoder, mine=slice(None)):
+        loss = decoder.loss(rows[mine])
+        loss.backward()
+        return loss.item()
+
+    def in_one_process():
+        decoder = whole()
+        return three_steps(partial(by_rows, decoder), adamw(decoder.parameters()))
+
+    def by_tensors():
+        decoder = gl.parallel.TensorParallelDecoder(whole())
+        return three_steps(partial(by_rows, decoder), adamw(decoder.parameters()))
+
+    def loss_of_scores(scores, targets):
+        return functional.cross_entropy(scores.flatten(0, 1), targets.flatten())
+
+    def by_stages():
+        stages, plan = gl.parallel.split_stages(whole(), 4), gl.parallel.schedule("1F1B", 4, 4)
+        parts = [(part[:, :-1], part[:, 1:]) for part in rows.split(2)]
+
+        def step():
+            return gl.parallel.run_schedule(plan, stages, parts, loss_of_scores).loss
+
+        return three_steps(step, adamw(stages[gl.parallel.rank()].parameters()))
+
+    def in_shards():
+        decoder, losses = whole(), []
+        sharded = gl.parallel.ShardedParameters(decoder, adamw, prefetch=True)
+        for _ in range(3):
+            losses.append(by_rows(decoder, slice(gl.parallel.rank(), None, 4)))
+            sharded.step()
+        return losses
+
+    def cut_in_three_ways():
+        return by_tensors(), by_stages(), in_shards()
+"""
+
+
+def test_a_model_that_is_cut_learns_under_torchrun_what_one_process_learns(notebook, tmp_path):
+    names = notebook(IMPORTS, CUT)
+    file = gl.to_torchrun(names["cut_in_three_ways"], tmp_path / "cut.py")
+    lines = run("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", 4, file)
+    ranks = [ast.literal_eval(line.partition(" returned ")[2]) for line in lines]
+    (alone,) = gl.launch(names["in_one_process"], 1)
+    tensors, stages, shards = zip(*ranks, strict=True)
+    for found in (*tensors, stages[3], np.mean(shards, axis=0)):
+        np.testing.assert_allclose(found, alone, rtol=0, atol=1e-12)
+    assert stages[0] == [None] * 3  # the last stage alone knows the loss
+
+
 @pytest.fixture
 def script(notebook, tmp_path, capsys):
     """Exports `f` of a notebook, and says what the script holds and what it prints."""

@@ -6,7 +6,8 @@ run. So it says what is computed, and nothing of time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,10 +74,11 @@ class Strategy:
         self.replicas = require.whole("replicas", replicas)
         self.running: list[tuple[MirroredOptimizer, Array]] | None = None
 
-    def distribute(self, batch: Sequence[Any]) -> PerReplica:
-        """A batch cut into a part for each replica, one after another; the first may have more."""
-        bounds = [-(-len(batch) * k // self.replicas) for k in range(self.replicas + 1)]
-        return PerReplica(tuple(batch[bounds[k] : bounds[k + 1]] for k in range(self.replicas)))
+    def distribute(self, batch: Any) -> PerReplica:
+        """A batch cut into a part for each replica; the first ones may have a row more."""
+        each, more = divmod(len(batch), self.replicas)
+        bounds = [each * k + min(k, more) for k in range(self.replicas + 1)]
+        return PerReplica(tuple(batch[one:end] for one, end in itertools.pairwise(bounds)))
 
     def optimizer(self, weights: Array, lr: float, momentum: float = 0.0) -> MirroredOptimizer:
         """An optimiser of the mirrored weights, an array that it changes in place."""

@@ -57,8 +57,8 @@ class AsyncCheckpointer:
     process that ends has to close it first: `with AsyncCheckpointer(path) as saver`.
 
     Args:
-        path: the file.
-        write: what writes a state to the path.
+        path: the file; of a sharded training the folder of all checkpoints.
+        write: what writes a state to the path; of a sharded training what `parts_writer` gives.
 
     >>> import tempfile
     >>> import torch

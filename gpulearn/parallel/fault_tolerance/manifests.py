@@ -10,19 +10,22 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
+import torch.distributed as dist
 
-from gpulearn.errors import CheckpointError
+from gpulearn.errors import BadInput, CheckpointError
 from gpulearn.parallel.communicator import barrier, rank, world_size
+from gpulearn.require import shown
 
 __all__ = [
     "MEET",
     "last_complete",
     "load_parts",
+    "parts_writer",
     "save_parts",
     "saving_parts",
     "writing",
@@ -98,7 +101,9 @@ def saving_parts(
     yield MEET
 
 
-def save_parts(folder: str | Path, step: int, state: dict[str, Any]) -> None:
+def save_parts(
+    folder: str | Path, step: int, state: dict[str, Any], meet: Callable[[], None] = barrier
+) -> None:
     """Save this rank's part of a checkpoint; every rank must call.
 
     When it returns, all parts and the manifest are on the disk.
@@ -107,6 +112,7 @@ def save_parts(folder: str | Path, step: int, state: dict[str, Any]) -> None:
         folder: of all checkpoints of the run; all ranks must reach it.
         step: how many steps are done.
         state: tensors, numbers, text, and lists and dictionaries of them.
+        meet: waits for all ranks.
 
     Raises:
         CheckpointError: a file cannot be written.
@@ -114,9 +120,34 @@ def save_parts(folder: str | Path, step: int, state: dict[str, Any]) -> None:
     try:
         for point in saving_parts(Path(folder), step, rank(), world_size(), state):
             if point == MEET:
-                barrier()
+                meet()
     except OSError as error:
         raise CheckpointError(f"{folder} cannot be written: {error.strerror or error}.") from None
+
+
+def parts_writer() -> Callable[[Path, dict[str, Any]], None]:
+    """What writes this rank's parts for an `AsyncCheckpointer`; every rank must call it.
+
+    The writing runs in a thread of each rank, beside the training. If its meetings were in the
+    training's process group, each rank would mix them into the training's collectives at another
+    moment; so they have a group of their own, by gloo, and need real processes.
+
+    Returns:
+        `save_parts` of a folder and a state, whose "step" says how many steps are done.
+
+    Raises:
+        BadInput: this is no real rank.
+    """
+    if not dist.is_initialized():
+        raise BadInput("There is no process group: call parts_writer in real ranks (gl.launch).")
+    group = dist.new_group(backend="gloo")
+
+    def write(folder: Path, state: dict[str, Any]) -> None:
+        if "step" not in state:
+            raise BadInput(f"state has {shown(list(state))}: its 'step' names the checkpoint.")
+        save_parts(folder, state["step"], state, meet=lambda: dist.barrier(group))
+
+    return write
 
 
 def _complete(folder: Path) -> list[Path]:

@@ -143,7 +143,7 @@ def error_of(outcomes: Sequence[Result | Failure]) -> RankError | None:
     happened = _left_waiting(ended) if ended and _lost(cause) else _happened(cause)
     lines = [f"rank {first} of {count} {happened}"]
     lines += [f"  raised from {one}" for one in cause.causes]
-    lines += _stack(cause.frames)
+    lines += _stack(cause.frames) or (_last_call(outcomes) if len(failed) == 1 else [])
     for rank, other in failed:
         if rank != first:
             lines.append(f"rank {rank} then {_echo(other, cause)}")
@@ -154,6 +154,14 @@ def error_of(outcomes: Sequence[Result | Failure]) -> RankError | None:
     error = RankError("\n".join(lines))
     error.rank, error.traceback, error.late = first, cause.traceback, behind
     return error
+
+
+def _last_call(outcomes: Sequence[Result | Failure]) -> list[str]:
+    """What another rank called last, for one that failed alone and did not say where it was."""
+    for rank, one in enumerate(outcomes):
+        if one.calls and (stack := _stack((call := [*one.calls.values()][-1]).frames)):
+            return [f"rank {rank} last called {call}:", *stack]
+    return []
 
 
 def _behind(found: Late) -> str:

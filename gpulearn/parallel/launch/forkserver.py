@@ -16,7 +16,7 @@ from typing import Any
 
 from gpulearn.parallel.launch import rank
 
-__all__ = ["context", "meeting_place", "start_server", "surroundings"]
+__all__ = ["context", "meeting_place", "processes", "start_server", "surroundings"]
 
 # _dynamo: the first optimizer of a process imports it, which takes a second and 120 MB
 PRELOADED = [
@@ -26,8 +26,9 @@ PRELOADED = [
     "cloudpickle",
     "gpulearn.parallel.launch.rank",
 ]
-# a socket's path may have 103 bytes, and the server's has 32 behind the folder
-MOST_BYTES = 71
+# a socket's path may have 103 bytes; behind this folder come the server's, 18 more, one launch's,
+# 18, and the name of a socket in it, up to 12
+MOST_BYTES = 55
 # two threads that launch at once would each take the other's stand-in for the main module
 _one_at_a_time = threading.Lock()
 _launcher = os.getpid()
@@ -122,6 +123,21 @@ def start_server() -> str:
             here._config["tempdir"] = before
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     return _folder
+
+
+def processes() -> list[int]:
+    """The numbers of the server and of the ranks that it has now; of those, the system knows."""
+    from multiprocessing import forkserver
+
+    known: Any = forkserver._forkserver
+    if known._forkserver_pid is None or os.getpid() != _launcher:
+        return []
+    server = known._forkserver_pid
+    try:
+        ranks = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+    except OSError:  # no Linux, or it has ended
+        ranks = []
+    return [server, *map(int, ranks)]
 
 
 def _say_starting() -> None:

@@ -218,11 +218,13 @@ class Group:
 def _own_thread(stacks: str) -> str:
     """The stack of the thread that failed, if it is said, or of that which runs the function.
 
-    faulthandler begins with the latest thread and ends with the first, whose stack it is.
+    faulthandler begins with the latest thread and ends with the first, whose stack it is. A
+    thread of a library's own may be the one that failed; it has no line of Python to show.
     """
     _, *parts = THREAD.split(stacks)
     named = dict(zip(parts[::2], parts[1::2], strict=True))
-    return named.get("Current thread") or named.get("Thread") or named.get("Stack", "")
+    told = [named[one] for one in ("Current thread", "Thread", "Stack") if one in named]
+    return next((stack for stack in told if STACK_LINE.search(stack)), "")
 
 
 def _manner(code: int | None) -> str:

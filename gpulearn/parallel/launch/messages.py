@@ -193,15 +193,19 @@ def travelling_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
     Raises:
         BadInput: one of them cannot become bytes.
     """
-    for value, name in ((fn, "fn"), *((arg, f"argument {n}") for n, arg in enumerate(args, 1))):
-        if (error := _refusal(value)) is not None:
-            where, part = _culprit(name, value, set())
-            inside = "" if part is value else f": {where} is {shown(part)}"
-            raise BadInput(
-                f"{name}, {shown(value)}, cannot travel to another process ({error}){inside}: make "
-                f"it inside the function, or pass what it is made from."
-            )
-    return packed((fn, args))
+    try:
+        return packed((fn, args))
+    except Exception:
+        named = ((fn, "fn"), *((arg, f"argument {n}") for n, arg in enumerate(args, 1)))
+        for value, name in named:
+            if (error := _refusal(value)) is not None:
+                where, part = _culprit(name, value, set())
+                inside = "" if part is value else f": {where} is {shown(part)}"
+                raise BadInput(
+                    f"{name}, {shown(value)}, cannot travel to another process ({error}){inside}: "
+                    f"make it inside the function, or pass what it is made from."
+                ) from None
+        raise
 
 
 def _refusal(value: Any) -> Exception | None:

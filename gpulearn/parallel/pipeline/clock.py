@@ -198,8 +198,8 @@ def zero_bubble_fraction(
     """The part of their time that ranks are idle in ZB-H1.
 
     They wait for (p−1)·(F + I − W), where 1F1B waits for (p−1)·(F + I + W) (Qi et al., "Zero
-    bubble pipeline parallelism", 2023, table 1). That holds for at least as many micro-batches as
-    ranks, and where W is at most as long as F and as I; elsewhere they wait longer.
+    bubble pipeline parallelism", ICLR 2024, table 1). That holds for at least as many
+    micro-batches as ranks, and where W is at most as long as F and as I; else they wait longer.
 
     Args:
         ranks: p.

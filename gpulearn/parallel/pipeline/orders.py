@@ -15,14 +15,15 @@ def schedule(name: str, ranks: int, micro_batches: int, chunks: int = 1) -> Sche
     """One of the usual schedules of a pipeline.
 
     - "naive": one micro-batch is at work at a time, forwards through all ranks and back.
-    - "GPipe": all forward passes, then all backward passes (Huang et al., "GPipe", 2019).
+    - "GPipe": all forward passes, then all backward passes (Huang et al., "GPipe: efficient
+      training of giant neural networks using pipeline parallelism", 2019).
     - "1F1B": each rank alternates as soon as it can, so that it holds the activations of at most
       as many micro-batches as there are ranks from it to the last (Narayanan et al.,
-      "PipeDream-2BW", 2021, where it is called PipeDream-Flush).
+      "Memory-efficient pipeline-parallel DNN training", 2021, where it is PipeDream-Flush).
     - "interleaved": 1F1B with several chunks of layers on each rank (Narayanan et al.,
       "Efficient large-scale language model training on GPU clusters using Megatron-LM", 2021).
     - "ZB-H1": 1F1B whose backward passes are cut in two; the halves for the weights fill gaps
-      (Qi et al., "Zero bubble pipeline parallelism", 2023).
+      (Qi et al., "Zero bubble pipeline parallelism", ICLR 2024).
 
     Args:
         name: one of these five.

@@ -15,6 +15,7 @@ from gpulearn.parallel.pipeline.schedule import Action, Schedule
 from gpulearn.parallel.pipeline.weights_later import SplitStage
 from gpulearn.require import shown
 from gpulearn.train.memory import Kept
+from gpulearn.train.recompute import in_stages
 
 __all__ = ["PipelineStep", "run_schedule", "split_stages"]
 
@@ -37,30 +38,22 @@ class PipelineStep:
     held_bytes: int
 
 
-def split_stages(layers: nn.Sequential, count: int) -> list[nn.Sequential]:
-    """Cut a row of layers into stages of consecutive ones, as even in number as can be.
+def split_stages(layers: nn.Sequential, stages: int) -> list[nn.Module]:
+    """Cut a chain of layers into stages of consecutive ones, as even in number as can be.
 
     The stages share the layers with the model.
 
     Args:
         layers: such as a `gl.nn.Decoder`, whose layers are its embedding, blocks and scores.
-        count: how many stages.
+        stages: how many, at most one a layer.
 
     Raises:
-        BadInput: there are fewer layers than stages.
+        BadInput: layers is no `nn.Sequential`, or there are fewer layers than stages.
 
     >>> [len(stage) for stage in split_stages(nn.Sequential(*map(nn.Identity, range(5))), 3)]
     [2, 2, 1]
     """
-    if not isinstance(layers, nn.Sequential):
-        raise BadInput(f"layers is {shown(layers)}: give an nn.Sequential, which can be cut.")
-    if require.whole("count", count) > len(layers):
-        raise BadInput(f"count is {count}, and there are only {len(layers)} layers to share out.")
-    least, more = divmod(len(layers), count)
-    sizes = [least + (stage < more) for stage in range(count)]
-    ends = [sum(sizes[: stage + 1]) for stage in range(count)]
-    every = list(layers)
-    return [nn.Sequential(*every[end - n : end]) for n, end in zip(sizes, ends, strict=True)]
+    return list(in_stages(layers, stages))
 
 
 def run_schedule(

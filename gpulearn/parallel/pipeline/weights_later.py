@@ -15,8 +15,8 @@ class SplitStage:
 
     For y = x·Wᵀ + b with the gradient g of y, the gradient of the input is g·W, and only that is
     needed by the stage before. That of the weights is gᵀ·x, a product of the same size, which
-    can wait (Qi et al., "Zero bubble pipeline parallelism", 2023, section 2). It waits for each
-    `nn.Linear`; all other parameters, of norms and tables, get theirs in the first half.
+    can wait (Qi et al., "Zero bubble pipeline parallelism", ICLR 2024, section 2). It waits for
+    each `nn.Linear`; all other parameters, of norms and tables, get theirs in the first half.
 
     Args:
         module: the stage.

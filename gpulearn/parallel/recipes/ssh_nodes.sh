@@ -16,8 +16,11 @@ agents=()
 # whatever ends this script ends the agents; with -tt a remote agent ends with its connection
 trap 'kill "${agents[@]}" 2>/dev/null || true' EXIT
 
+# Each start of the ranks meets in a store of its own. In a shared one, new gloo ranks may find the
+# addresses of those before them, and a restart fails.
+store=TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
 for number in "${!hosts[@]}"; do
-    command=("$python" -m torch.distributed.run --nnodes "${#hosts[@]}" --nproc-per-node 2
+    command=(env "$store" "$python" -m torch.distributed.run --nnodes "${#hosts[@]}" --nproc-per-node 2
         --max-restarts 3 --rdzv-backend c10d --rdzv-id digits
         --rdzv-endpoint "${hosts[0]}:$port" --rdzv-conf "is_host=$((number == 0))"
         -m gpulearn.parallel.train

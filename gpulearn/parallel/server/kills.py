@@ -8,7 +8,7 @@ import signal
 import time
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from cloudpickle import cloudpickle
@@ -16,25 +16,14 @@ from cloudpickle import cloudpickle
 from gpulearn import require
 from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.launch.forkserver import context, meeting_place, surroundings
-from gpulearn.parallel.server.processes import POINTS, WORKER_POINTS, be_server, be_worker
+from gpulearn.parallel.server.events import EventLog, ProcessEvent, read_events
+from gpulearn.parallel.server.kill_plan import ANY_MOMENT, Kill, drawn, known
+from gpulearn.parallel.server.processes import be_server, be_worker
 from gpulearn.parallel.server.replica import Handle, ServerState, count_pushes, serve_with_backup
 
-__all__ = ["Kill", "KillReport", "run_with_kills"]
+__all__ = ["KillReport", "run_with_kills"]
 
-WHOM = ("primary", "backup", "worker")
-ANY_MOMENT = "any moment"
 LONGEST_SECONDS = 0.004  # until a kill from outside; a push takes a few tenths of a millisecond
-
-
-class Kill(NamedTuple):
-    """One process that is killed: whose, and at which point of its program.
-
-    `whom` is "primary", "backup" or "worker"; `point` is a name of
-    `gpulearn.parallel.server.processes` or "any moment", when the signal comes from outside.
-    """
-
-    whom: str
-    point: str
 
 
 @dataclass(frozen=True)
@@ -47,6 +36,7 @@ class KillReport:
         acknowledged: which pushes a worker was told to be safe, of the same shape.
         kills: those that were carried out, in order.
         seconds: how long the run took.
+        events: what the processes did, in order, each written down by the process itself.
     """
 
     applied: np.ndarray[Any, Any]
@@ -54,6 +44,7 @@ class KillReport:
     acknowledged: np.ndarray[Any, Any]
     kills: tuple[Kill, ...]
     seconds: float
+    events: tuple[ProcessEvent, ...] = field(default=(), repr=False)
 
     @property
     def lost(self) -> int:
@@ -109,30 +100,13 @@ def run_with_kills(
     if not hasattr(os, "fork"):
         raise BadInput("Processes start on Linux and macOS; on Windows run the notebook in WSL.")
     random = np.random.default_rng(require.from_zero("seed", seed))
-    planned = _drawn(kills, random) if isinstance(kills, int) else [_known(k) for k in kills]
+    planned = drawn(kills, random) if isinstance(kills, int) else [known(kill) for kill in kills]
     with meeting_place() as folder:
         run = _Run(planned, workers, pushes, random, str(folder), cloudpickle.dumps(handle))
         try:
             return run.run(float(timeout))
         finally:
             run.end()
-
-
-def _drawn(count: int, random: np.random.Generator) -> list[Kill]:
-    """So many kills: whom, and where, each as likely as the others."""
-    drawn = [str(random.choice(WHOM)) for _ in range(require.from_zero("kills", count))]
-    return [Kill(whom, str(random.choice([*_points(whom), ANY_MOMENT]))) for whom in drawn]
-
-
-def _points(whom: str) -> tuple[str, ...]:
-    if whom == "backup":  # it forwards nothing
-        return tuple(point for point in POINTS if "forward" not in point)
-    return WORKER_POINTS if whom == "worker" else POINTS
-
-
-def _known(kill: Kill) -> Kill:
-    whom = require.choice("process to kill", kill[0], WHOM)
-    return Kill(whom, require.choice("point", kill[1], [*_points(whom), ANY_MOMENT]))
 
 
 @dataclass
@@ -189,7 +163,8 @@ class _Run:
         states = [self._state_of(server) for server in (self.primary, self.backup)]
         applied, copies = (count_pushes(state, self.workers) for state in states)
         taken = time.monotonic() - begun
-        return KillReport(applied, copies, self.acknowledged, tuple(self.done), taken)
+        events = read_events(self.folder)
+        return KillReport(applied, copies, self.acknowledged, tuple(self.done), taken, events)
 
     def end(self) -> None:
         """Leave no process and no open file behind."""
@@ -243,6 +218,7 @@ class _Run:
         if self.strike is not None and time.monotonic() >= self.strike:
             self.strike = None
             if self.victim is not None:
+                self._note_kill(self.victim)
                 os.kill(self.victim.process.pid, signal.SIGKILL)
         if self.victim is not None and self.victim.done:
             self.victim, self.strike = None, None  # a worker that was quicker
@@ -259,6 +235,12 @@ class _Run:
             self.strike = time.monotonic() + self.random.uniform(0, LONGEST_SECONDS)
         else:
             self._order(self.victim, "die", kill.point, 1 + int(self.random.integers(3)))
+
+    def _note_kill(self, victim: _Process) -> None:
+        """Write a kill from outside down, which its victim cannot."""
+        log = EventLog(self.folder, f"{victim.kind} {victim.number}")
+        log.note("is killed")
+        log.close()
 
     def _listen(self) -> None:
         """Take what the processes say, and see which have died."""

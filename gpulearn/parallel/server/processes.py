@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from cloudpickle import cloudpickle
 
+from gpulearn.parallel.server.events import EventLog
 from gpulearn.parallel.server.replica import Handle, Push, ServerState, unit_push
 
 __all__ = ["POINTS", "WORKER_POINTS", "be_server", "be_worker"]
@@ -43,6 +44,7 @@ class Over(Exception):  # noqa: N818 - no error: the launcher has ended, or want
 class Fuse:
     """Kills its own process at the `count`-th pass of a named point."""
 
+    log: EventLog
     point: str = ""
     count: int = 0
 
@@ -51,6 +53,7 @@ class Fuse:
         if point == self.point:
             self.count -= 1
             if self.count <= 0:
+                self.log.note("is killed")
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -125,7 +128,8 @@ class _Server:
         self.handle = handle
         self.folder = folder
         self.control = control
-        self.fuse = Fuse()
+        self.log = EventLog(folder, f"server {number}")
+        self.fuse = Fuse(self.log)
         self.primary = False
         self.backup: Connection | None = None
         self.peers: list[Connection] = []
@@ -154,13 +158,14 @@ class _Server:
     def _obey(self, order: Any) -> None:
         match order:
             case ("die", point, count):
-                self.fuse = Fuse(point, count)
+                self.fuse = Fuse(self.log, point, count)
             case ("serve",):
                 # what the old primary had sent before it died comes first
                 for peer in list(self.peers):
                     while peer in self.peers:
                         self._take_from(peer)
                 self.primary = True
+                self.log.note("serves")
             case ("replicate", number):
                 self._transfer(number)
             case ("end",):
@@ -177,19 +182,26 @@ class _Server:
             return
         if isinstance(message, ServerState):
             self.state = message
+            self.log.note("has the state")
             self._answer(peer, 0)
-        elif self.primary:
+            return
+        self.log.note("receives", message, self.state)
+        if self.primary:
             self.fuse.at("received")
             self.handle(self.state, message, self._forward, lambda push: self._tell(peer, push))
+            self.log.note("is done", message, self.state)
         else:
             self.fuse.at("received")
             self.handle(self.state, message, lambda push: None, lambda push: None)
+            self.log.note("has taken", message, self.state)
             self.fuse.at("before acknowledge")
             self._answer(peer, message.number)
             self.fuse.at("acknowledged")
 
     def _tell(self, peer: Connection, push: Push) -> None:
+        self.log.note("has taken", push, self.state)
         self.fuse.at("before acknowledge")
+        self.log.note("acknowledges", push, self.state)
         self._answer(peer, push.number)
         self.fuse.at("acknowledged")
 
@@ -248,7 +260,8 @@ class _Worker:
         self.shape = (workers, pushes)
         self.folder = folder
         self.control = control
-        self.fuse = Fuse()
+        self.log = EventLog(folder, f"worker {worker}")
+        self.fuse = Fuse(self.log)
         self.primary = -1
         self.upto = 0  # the last push that the launcher allows so far
         self.server: Connection | None = None
@@ -261,6 +274,7 @@ class _Worker:
             self.fuse.at("before push")
             while not self._acknowledged(push):
                 self._find_primary()
+            self.log.note("hears", push)
             self.fuse.at("acknowledged")
             self.control.send(("acknowledged", number))
         self.control.send(("done",))
@@ -271,6 +285,7 @@ class _Worker:
         """Send a push; whether it was acknowledged."""
         if self.server is None:
             return False
+        self.log.note("sends", push)
         try:
             self.server.send(push)
             self.fuse.at("pushed")
@@ -307,7 +322,7 @@ class _Worker:
             raise Over from None
         match order:
             case ("die", point, count):
-                self.fuse = Fuse(point, count)
+                self.fuse = Fuse(self.log, point, count)
             case ("primary", number):
                 self.primary = number
             case ("upto", number):

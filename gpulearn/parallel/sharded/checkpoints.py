@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Shard
 
 from gpulearn.errors import BadInput
-from gpulearn.parallel.communicator import rank, world_size
+from gpulearn.parallel.communicator import barrier, rank, world_size
 from gpulearn.parallel.sharded.flat import FlatBlock
 from gpulearn.parallel.sharded.optimizer_state import ShardedOptimizer
 
@@ -62,7 +63,8 @@ def save_sharded(sharded: ShardedOptimizer, folder: str) -> None:
 
     Args:
         sharded: a model in one of the three stages, between two steps.
-        folder: where its files go; it is made if it is not there.
+        folder: where its files go; it is made if it is not there. A checkpoint that lies there is
+            removed first: after a death meanwhile there is none, and never parts of two.
     """
     mesh = _mesh()
     state: dict[str, Any] = {}
@@ -71,7 +73,17 @@ def save_sharded(sharded: ShardedOptimizer, folder: str) -> None:
         for name, value in sharded.state_of(number).items():
             cut = value.shape == block.shard.shape
             state[f"{number}.{name}"] = _of_all(block, value, mesh) if cut else value
+    _remove_checkpoint(Path(folder))
     save(state, checkpoint_id=folder)
+
+
+def _remove_checkpoint(folder: Path) -> None:
+    """Remove its `.metadata` first, without which no file of it is read any more."""
+    if rank() == 0:
+        (folder / ".metadata").unlink(missing_ok=True)
+        for shards in folder.glob("*.distcp"):
+            shards.unlink()
+    barrier()
 
 
 def load_sharded(sharded: ShardedOptimizer, folder: str) -> None:

@@ -82,7 +82,7 @@ def test_daly_is_within_a_thousandth_of_the_best_and_young_while_saving_is_short
     assert cost < 0.25 or longer(young_interval) > 1e-2
 
 
-def test_daly_has_the_intervals_of_his_paper_and_saves_once_in_an_mtbf_beyond_it():
+def test_daly_s_interval_for_a_day_and_six_hours_and_once_in_an_mtbf_for_a_dear_save():
     assert [round(daly_interval(5, mtbf)) for mtbf in (1440, 360)] == [117, 57]
     assert daly_interval(2, 1) == daly_interval(7, 1) == 1
 

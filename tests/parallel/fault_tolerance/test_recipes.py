@@ -36,7 +36,6 @@ def slurm(tmp_path_factory):
         running.environment |= {
             "PATH": f"{BIN}:{running.environment['PATH']}",
             "OMP_NUM_THREADS": "1",
-            "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
         }
         yield running
 
@@ -140,6 +139,16 @@ def test_the_scripts_for_several_nodes_start_torchrun_alike():
     assert start("slurm_nodes") == start("slurm_requeue")
 
 
+@pytest.mark.parametrize("name", SLURM)
+def test_each_start_under_slurm_meets_in_a_store_of_its_own(name, tmp_path):
+    for program in ("srun", "scontrol"):
+        recorder(tmp_path / program)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
+    script = str(FOLDER / RECIPES[name])
+    subprocess.run([shutil.which("bash"), script], cwd=tmp_path, env=environment, check=True)
+    assert set(stores(tmp_path)) == {"1"}
+
+
 # --- Kubernetes
 
 
@@ -173,7 +182,8 @@ def test_what_a_pod_starts(name, nodes, ranks, tmp_path):
     for index, host in ((0, "1"), (1, "0")):
         subprocess.run(
             [*container["command"], *container["args"]], check=True,
-            env={"PATH": f"{torchrun.parent}:/usr/bin:/bin", "JOB_COMPLETION_INDEX": str(index)},
+            env={"PATH": f"{torchrun.parent}:/usr/bin:/bin", "JOB_COMPLETION_INDEX": str(index)}
+            | {one["name"]: one["value"] for one in container["env"]},
         )  # fmt: skip
         agent, training = parsed(recorded(tmp_path)[-1])
         assert (agent.nnodes, agent.nproc_per_node) == (nodes, "2")
@@ -184,6 +194,7 @@ def test_what_a_pod_starts(name, nodes, ranks, tmp_path):
         assert [count for count in ranks if training.batch % count] == []
         files = re.findall(r"--(?:checkpoint|output) (\S+)/", container["args"][0])
         assert set(files) <= {mount["mountPath"] for mount in container["volumeMounts"]}
+    assert stores(tmp_path) == ["1", "1"]
 
 
 # --- ssh
@@ -201,6 +212,7 @@ def test_ssh_starts_one_agent_on_each_machine(tmp_path):
         assert training.lr == 0.5
         assert training.output == Path("a b.csv")  # quoted for the shell on the other side
         assert training.checkpoint == training.resume == tmp_path / "run" / "run.pt"
+    assert stores(tmp_path) == ["1", "1"]
 
 
 def test_the_first_agent_that_fails_ends_the_others(tmp_path):
@@ -241,9 +253,17 @@ def stand_in(path, then):
 
 def recorder(path):
     """A program that writes down how it was called."""
-    path.write_text(f'#!/bin/bash\nprintf "%q " "$@" | tee {path.parent}/call-$$ > /dev/null\n')
+    path.write_text(
+        f'#!/bin/bash\nprintf "%q " "$@" | tee {path.parent}/call-$$ > /dev/null\n'
+        f'echo "$TORCH_DISABLE_SHARE_RDZV_TCP_STORE" > {path.parent}/store-$$\n'
+    )
     path.chmod(0o755)
     return path
+
+
+def stores(folder):
+    """Of each call, whether its ranks share a store with those of the starts before ("1": no)."""
+    return [store.read_text().strip() for store in folder.glob("store-*")]
 
 
 def recorded(folder):

@@ -1,5 +1,6 @@
 """Checkpoints of shards: read by any number of ranks, and the training goes on as it was."""
 
+import warnings
 from functools import partial
 
 import pytest
@@ -48,6 +49,27 @@ def test_a_training_goes_on_on_any_number_of_ranks(stage, tmp_path):
         if ranks == 4:
             assert torch.equal(later, whole[2:])
         assert (later - whole[2:]).abs().max() < 1e-12
+
+
+def warned(*args):
+    warnings.simplefilter("error")
+    return go_on(*args)
+
+
+def test_a_checkpoint_takes_the_place_of_another(tmp_path):
+    """With no warning, and with no file left of ranks that are not there any more."""
+    folder = tmp_path / "checkpoint"
+    gl.launch(go_on, 3, "state", None, str(folder), range(1), backend="gloo")
+    whole = gl.launch(warned, 2, "state", None, str(folder), range(2), backend="gloo")
+    assert {file.name for file in folder.iterdir()} == {
+        ".metadata",
+        "__0_0.distcp",
+        "__1_0.distcp",
+    }
+    later = gl.launch(go_on, 2, "state", str(folder), None, range(2, 3), backend="gloo")
+    assert later[0] != whole[0][:1]
+    wanted = gl.launch(go_on, 2, "state", None, None, range(3), backend="gloo")
+    assert [one[2:] for one in wanted] == later
 
 
 def refuse(folder):

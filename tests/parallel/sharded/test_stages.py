@@ -25,7 +25,7 @@ STAGES = {
 }
 SGD = partial(torch.optim.SGD, lr=0.1, momentum=0.9)
 ADAMW = partial(torch.optim.AdamW, lr=1e-2)
-BATCH, STEPS = 24, 3  # each number of ranks divides the batch
+BATCH, STEPS = 24, 5  # each number of ranks divides the batch
 
 
 def perceptron(seed, dtype):
@@ -100,12 +100,20 @@ def test_each_stage_equals_one_process(build, ranks):
                 assert away(weights, right) < 1e-12, stage
 
 
-@pytest.mark.parametrize(("make", "most"), [(SGD, 1e-5), (ADAMW, 1e-4)])
-def test_in_float32_rounding_is_all_that_differs(make, most):
-    right = alone(perceptron, make, torch.float32)
+@pytest.mark.parametrize("ranks", [2, 3, 4, 8])
+@pytest.mark.parametrize(
+    ("build", "make", "most"),
+    [(perceptron, SGD, 1e-6), (perceptron, ADAMW, 1e-6), (decoder, ADAMW, 1e-5)],
+)
+def test_in_float32_rounding_is_all_that_differs(build, make, most, ranks):
+    """A decoder with SGD at this rate is missing: one process itself is 1e-4 from float64 there.
+
+    Its descent is not stable for all seeds, and makes every rounding larger, sharded or not.
+    """
+    right = alone(build, make, torch.float32)
     for stage in STAGES:
-        run = gl.simulate(sharded, 3, stage, perceptron, make, torch.float32)
-        assert away(run.results[1][0], right) < most, stage
+        run = gl.simulate(sharded, ranks, stage, build, make, torch.float32)
+        assert away(run.results[-1][0], right) < most, stage
 
 
 def test_real_ranks_train_as_one_process_too():
