@@ -10,7 +10,11 @@ from typing import Any
 
 from gpulearn.errors import BadInput
 
-__all__ = ["Picture", "bundle", "show"]
+__all__ = ["AS_WRITTEN", "Picture", "bundle", "show"]
+
+# JupyterLab takes what stands between two dollar signs for a formula, in HTML as well; MathJax
+# leaves out what has this class.
+AS_WRITTEN = 'class="mathjax_ignore"'
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,8 @@ class Picture:
     def _repr_html_(self) -> str:
         return (
             f'<figure style="margin:0">{self.image}'
-            f'<figcaption style="max-width:80ch">{escape(self.alt)}</figcaption></figure>'
+            f'<figcaption {AS_WRITTEN} style="max-width:80ch">{escape(self.alt)}</figcaption>'
+            "</figure>"
         )
 
     @property

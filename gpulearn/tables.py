@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from gpulearn.display import AS_WRITTEN
 from gpulearn.errors import BadInput
 from gpulearn.require import shown
 
@@ -61,7 +62,8 @@ class Table:
         lines = textwrap.wrap(self.caption, LINE, break_long_words=False, break_on_hyphens=False)
         said = "<br>".join(map(escape, lines))
         caption = f'<caption style="{CAPTION}">{said}</caption>' if said else ""
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        inner = f"{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+        return f"<table {AS_WRITTEN}>{inner}</table>"
 
 
 def _side(column: tuple[str, ...]) -> str:

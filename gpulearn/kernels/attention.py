@@ -4,7 +4,8 @@ The straight way takes three kernels: `attention_scores`, `softmax_rows` (notebo
 `attention_product`. `attention_tiled` goes over the keys tile by tile with the online softmax, and
 never stores a score.
 Sources: A. Vaswani and others, "Attention is all you need", arXiv 1706.03762 (2017); T. Dao and
-others, "FlashAttention", arXiv 2205.14135 (2022), whose idea the tiled form is, not its speed.
+others, "FlashAttention: fast and memory-efficient exact attention with IO-awareness", arXiv
+2205.14135 (2022), whose idea the tiled form is, not its speed.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ def transpose_naive(image: Array, out: Array) -> None:
 
     Launch: x covers the columns of `image`, y its rows. Lanes that are neighbours along a row
     of `image` write down a column of `out`: with float32 and blocks of (32, y), 4 sectors per
-    request are read and 32 written. One side must lose as long as a number goes straight from
-    the load to the store.
+    request are read and 32 written. One of the two is scattered as long as a number goes
+    straight from the load to the store.
 
     >>> a, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.zeros((3, 2), np.float32)
     >>> transpose_naive[1, (32, 8)](cuda.to_device(a), d := cuda.to_device(b))

@@ -129,7 +129,7 @@ class Trial:
         needed: bytes that were in use on the fullest of them.
         step: seconds of a step.
         price: dollars an hour for one GPU.
-        interruptions: how often they are all taken away in an hour of work; 0 if never.
+        interruptions: how often they are all taken away in a paid hour; 0 if never.
     """
 
     name: str

@@ -133,7 +133,8 @@ class Estimate:
         operations = " + ".join(work) or "no operations"
         rows.append(("arithmetic", format_seconds(self.arithmetic), operations))
         if self.busy < 1:
-            used = f"{self.blocks} blocks use {self.blocks} of {spec.multiprocessors}"
+            blocks = "1 block uses" if self.blocks == 1 else f"{self.blocks} blocks use"
+            used = f"{blocks} {self.blocks} of {spec.multiprocessors}"
             rows.append(("idle", f"× {1 / self.busy:.3g}", f"{used} multiprocessors"))
         return (*rows, ("launch", format_seconds(self.launch), "assumed"))
 

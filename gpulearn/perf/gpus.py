@@ -169,7 +169,7 @@ def _halves(rate: float, tf32: float) -> dict[str, float]:
 
 # what rented GPUs cost: surveys of many providers, or the lists of two
 MAY_2026 = ("2026-05", "Mercatus, cloud GPU pricing: cheapest to dearest of 22 providers")
-MARCH_2026 = ("2026-03", "RunPod, community to secure, by Deploybase")
+MARCH_2026 = ("2026-03", "RunPod, by lists of Deploybase, which differ")
 RUNPOD_SPOT = ("2026-03", "RunPod, by Deploybase")
 HOPPER_VECTOR = {"float32": 67e12, "float64": 34e12}
 HOPPER_TENSOR = {"float64": 67e12, **_halves(989e12, tf32=494.5e12)}
@@ -182,11 +182,11 @@ _SPECS = (
         l2_bytes=4 * MB,
         vector={"float32": 8.1e12, "float64": 8.1e12 / 32},
         tensor={"float16": 65e12},
-        bandwidth=320e9,  # 256 bits at 10 Gbit/s
+        bandwidth=320e9,  # 256 bits at 10 Gbit/s; the data sheet says 300
         link=PCIE3,
         memory=16e9,
         power=70,
-        source="NVIDIA T4 data sheet (2019)",
+        source="NVIDIA T4 data sheet (2019); bandwidth: NVIDIA Turing white paper (2018)",
         price=Price(0.53, 0.53, "2026-03", "AWS g4dn.xlarge, on demand, by gpuaudit"),
     ),
     GpuSpec(
@@ -258,7 +258,7 @@ _SPECS = (
         nvlink=150e9,
         memory=16e9,
         power=300,
-        source="NVIDIA V100 data sheet (2018), SXM2, 16 GB",
+        source="NVIDIA V100 data sheet (2020), SXM2, 16 GB",
         price=Price(0.79, 3.06, "2026-03", "Lambda, by SkyPilot; AWS p3.2xlarge, by gpuaudit"),
     ),
     GpuSpec(

@@ -6,7 +6,7 @@ power on zeros, clocks higher, and flatters itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -43,15 +43,15 @@ COPIES = ("none", "pageable", "pinned")
 
 
 def cpu_times(
-    sizes: Sequence[int], how: str = "torch", dtype: str = "float32", seconds: float = 0.3
+    sizes: Sequence[int], how: str = "torch", dtype: str = "float32", seconds: float = 0.2
 ) -> Series:
-    """Time n × n products on this CPU.
+    """Time n × n products on this CPU: the fastest run on one of torch's threads or on all.
 
     Args:
         sizes: the n to time.
         how: "loops" (three Python loops), "numpy" or "torch".
         dtype: "float64", "float32" or, with torch, "bfloat16".
-        seconds: the most time to spend on the repeats of one size.
+        seconds: the time to spend, about, on the repeats of one size in each of two rounds.
 
     Raises:
         BadInput: a size, `how` or `dtype` is not known.
@@ -68,6 +68,7 @@ def cpu_times(
             lambda n: _call(multiply, *(random_matrix(n, seed).astype(dtype) for seed in (1, 2))),
             selection.cpu_name(),
             seconds,
+            one_thread_and_all(),
         )
     return replace(series, name=f"{how}, {dtype}")
 
@@ -177,7 +178,8 @@ def live_times(
         return prepared_product(a, b, dtype, copies, on)
 
     with float32_products(torch, dtype == "tf32"):
-        found = _timed(sizes, prepare, where, seconds)
+        rounds = one_thread_and_all() if on == "cpu" else (1,)
+        found = _timed(sizes, prepare, where, seconds, rounds)
     return replace(found, name=name or f"torch, {dtype}")
 
 
@@ -218,17 +220,23 @@ def _call(multiply: Callable[[Any, Any], object], a: Any, b: Any) -> Callable[[]
 
 
 def _timed(
-    sizes: Sequence[int], prepare: Callable[[int], Callable[[], object]], where: str, seconds: float
+    sizes: Sequence[int],
+    prepare: Callable[[int], Callable[[], object]],
+    where: str,
+    seconds: float,
+    rounds: Iterable[int],
 ) -> Series:
-    """Time what `prepare` makes for each size; the fastest of the repeats counts.
+    """Time what `prepare` makes for each size, once in each round; the fastest run counts.
 
-    A curve is read from point to point, and other programs slow down some points more than others.
+    A curve is read from point to point, and other programs slow down some points more than others:
+    where they leave no core free, threads that wait for each other wait for them too.
     """
     sizes = require.ascending("sizes", sizes)
-    found = [timing.measure(prepare(n), seconds=seconds, where=where) for n in sizes]
+    runs = [[timing.fastest(prepare(n), seconds) for n in sizes] for _ in rounds]
     # one disturbed measurement labels them all
-    origin = Provenance("measured", where, busy=any(m.provenance.busy for m in found))
-    return Series(where, sizes, tuple(min(m.times) for m in found), origin)
+    busy = any(origin.busy for one_round in runs for _, origin in one_round)
+    best = tuple(min(taken for taken, _ in of_one_size) for of_one_size in zip(*runs, strict=True))
+    return Series(where, sizes, best, Provenance("measured", where, busy=busy))
 
 
 def rates(series: Series) -> tuple[float, ...]:

@@ -41,7 +41,7 @@ __all__ = [
 LIBRARY = "torch.matmul"
 PEAK = "peak rate"  # what stands in the library's place where rates are modelled
 LIVE_SIZE = 2048  # large enough for every multiprocessor, small enough for the lowest rung
-SHOWN_SIZE = 4096  # of a recording, as in the published numbers
+SHOWN_SIZE = 4096  # of a recording; the published numbers are for 4092
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def kernel_roofs(report: CountedReport, gpu: str = "T4") -> dict[str, float]:
 
 def modelled_rates(reports: Mapping[str, CountedReport], gpu: str = "T4") -> dict[str, Rate]:
     """Each rung's rate at best, and the peak of the units that they use."""
-    where = Provenance("modelled", f"three roofs of the {gpu}")
+    where = Provenance("modelled", f"the three roofs of the {gpu}")
     found = {}
     for name, report in reports.items():
         roofs = kernel_roofs(report, gpu)

@@ -6,8 +6,10 @@ what was reached at least once; other programs can hide it, and never improve it
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import sys
+import timeit
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,6 +39,7 @@ HEAD_START = 1_000_000  # ticks of the GPU's clock, more than half a millisecond
 # Shorter calls are timed in blocks, since reading the clock takes time as well. Longer ones are
 # timed one by one: on a busy machine no block of many gets through undisturbed.
 SINGLE = 2e-4
+BLOCK = 5e-4  # seconds that a repeat of a short call lasts at least, where torch does not decide
 # A launch and a look at the clock that waits for the GPU take some 10 µs, which would make a
 # GPU's memory look a few hundredths slower than it is; on its own it is seldom disturbed.
 SINGLE_ON_GPU = 5e-3
@@ -130,7 +133,7 @@ def measure(
     Raises:
         BadInput: `function` cannot be called, `seconds` is not above zero, `clock` is unknown,
             or it is "events" where torch sees no GPU.
-        MissingPackage: torch is not installed.
+        MissingPackage: `clock` is "events", and torch is not installed.
 
     >>> measure(lambda: sum(range(1000)), seconds=0.01).median > 0
     True
@@ -147,7 +150,8 @@ def measure(
         )
     require.above_zero("seconds", seconds)
     require.choice("clock", clock, ("host", "events"))
-    torch = require.package("torch", "gl.measure")
+    needed = clock == "events" or importlib.util.find_spec("torch")
+    torch: Any = require.package("torch", "gl.measure") if needed else None
     if clock == "events" and not torch.cuda.is_available():
         raise BadInput("clock='events' reads a GPU's timers, and torch sees no GPU: use 'host'.")
     start = now()
@@ -155,7 +159,7 @@ def measure(
     first = now() - start
     repeat = event_times if clock == "events" else _host_times
     with watch_neighbours() as neighbours:
-        times = repeat(function, seconds, torch)
+        times = repeat(function, seconds, torch) if needed else _plain_times(function, seconds)
     where = where or place()
     origin = Provenance("measured", where, busy=neighbours.disturb)
     return Measurement(tuple(times), first, origin)
@@ -174,9 +178,8 @@ def takes_nothing(function: Callable[..., object]) -> bool:
 
 def now() -> float:
     """The time in seconds, read once the GPU, where there is one, has nothing left to do."""
-    import torch
-
-    if torch.cuda.is_available():
+    torch = sys.modules.get("torch")  # where nobody has loaded it, it has launched nothing
+    if torch is not None and torch.cuda.is_available():
         torch.cuda.synchronize()
     # torch may be a build without CUDA, or look at another GPU than the one kernels run on
     if (kernels := sys.modules.get("gpulearn.cuda")) is not None:
@@ -186,8 +189,8 @@ def now() -> float:
 
 def place() -> str:
     """What may have done the work: the CPU, and the GPU if this process has used it."""
-    torch = require.package("torch", "gl.measure")
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
         return f"{selection.cpu_name()} with {torch.cuda.get_device_name()}"
     return selection.cpu_name()
 
@@ -206,6 +209,15 @@ def _host_times(function: Callable[[], object], seconds: float, torch: Any) -> l
     while len(times) < REPEATS:
         times.extend(timer.timeit(1).times)
     return times
+
+
+def _plain_times(function: Callable[[], object], seconds: float) -> list[float]:
+    """Where there is no torch, whose timer finds by itself how often to repeat: for `seconds`."""
+    timer, calls = timeit.Timer(function, timer=now), 1
+    while (took := timer.timeit(calls)) < min(BLOCK, seconds / REPEATS):
+        calls *= 2
+    repeats = max(REPEATS, int(seconds / took))
+    return [block / calls for block in timer.repeat(repeats, calls)]
 
 
 def event_times(

@@ -12,6 +12,7 @@ from .descent_outcomes import race_methods as race_methods
 from .descents import descent as descent
 from .descents import descent_explorer as descent_explorer
 from .descents import losses as losses
+from .failovers import failover_player as failover_player
 from .gpu_times import compare_precisions as compare_precisions
 from .gpu_times import compare_transposes as compare_transposes
 from .gpu_times import kernel_times as kernel_times

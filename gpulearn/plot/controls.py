@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from gpulearn import require
-from gpulearn.display import Picture, bundle
+from gpulearn.display import AS_WRITTEN, Picture, bundle
 from gpulearn.perf import gpus
 
 __all__ = ["Explorer", "Player", "choices", "dropdown", "dtypes", "gpu_and_dtype", "slider"]
@@ -40,10 +40,11 @@ class Explorer:
     def __repr__(self) -> str:
         return f"[interactive figure: {self._said}]"
 
-    def _html(self) -> str:
-        picture, self._said = self._draw(**{name: c.value for name, c in self.controls.items()})
+    def _html(self, **instead: Any) -> str:
+        values = {name: control.value for name, control in self.controls.items()}
+        picture, self._said = self._draw(**values | instead)
         image = picture.image if isinstance(picture, Picture) else picture._repr_html_()
-        return f'<p role="status">{escape(self._said)}</p>{image}'
+        return f'<p role="status" {AS_WRITTEN}>{escape(self._said)}</p>{image}'
 
     def _redraw(self, change: Any) -> None:
         self.faults.clear_output()
@@ -66,6 +67,7 @@ class Player(Explorer):
         interval: milliseconds from one step to the next.
         last: the other controls' values → the last step, where these change it; a change then
             leads back to the step that was shown first.
+        still: the step to show where nobody can move it, if not the first one.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Player(Explorer):
         *,
         interval: int,
         last: Callable[..., int] | None = None,
+        still: int | None = None,
     ) -> None:
         widgets, moved = _widgets(), controls[step]
         first = moved.value
@@ -94,6 +97,8 @@ class Player(Explorer):
             for other in others.values():
                 other.observe(fit, names="value")  # before the explorer's own, which draws
         super().__init__(draw, controls)
+        if still is not None:
+            self._static = self._html(**{step: still})
         self.widget.children = (widgets.HBox([play]), *self.widget.children)
 
 

@@ -52,13 +52,13 @@ MEASURES = {
         lambda t: t.sectors_per_load,
     ),
     "load requests": Measure(
-        "load requests to global memory (thousands)",
+        "load requests to global memory (millions)",
         "fewer is better",
-        lambda t: t.global_load_requests / 1e3,
+        lambda t: t.global_load_requests / 1e6,
     ),
     "shared loads per product": Measure(
         "passes over shared memory for each product of a warp",
-        "fewer is better",
+        "fewer is better with tiles",
         lambda t: t.shared_load_wavefronts * 2 * WARP / (t.flops32 + t.flops64),
     ),
 }

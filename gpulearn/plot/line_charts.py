@@ -18,6 +18,8 @@ __all__ = ["curves"]
 Numbers = np.ndarray[Any, Any]
 AXES = ("", "x", "y", "xy")
 ROUNDING = 1e-9  # of the largest number: a curve that moves by less stays where it is
+MOST_PLACES = 8  # numbers along an axis
+LONG, READABLE = 1e4, 1e9  # from here to there numbers are written out
 FEW = 40  # so many points or fewer each get their marker; more get ten in all
 
 
@@ -64,7 +66,8 @@ def curves(
         y: what is along the left axis, with its unit.
         log: which axes are logarithmic: "", "x", "y" or "xy".
         marks: label → a place on the x axis, drawn as a vertical line.
-        dots: labels of curves that are drawn as single points, such as measurements.
+        dots: labels of curves that are drawn as single points, such as measurements; the others
+            then have no points.
 
     Raises:
         BadInput: there is no curve or there are more than eight, or one is no list of numbers.
@@ -77,9 +80,12 @@ def curves(
         for (label, (xs, ys)), look in zip(found.items(), looks(list(found)), strict=True):
             every = 1 if xs.size <= FEW else max(1, xs.size // 10)
             ys = np.where(np.isfinite(ys), ys, np.nan)
-            if label in dots:
-                look, every = look | {"linestyle": "none"}, 1
-            axes.plot(xs, ys, label=label, markevery=every, markersize=5, **look)
+            if label in dots:  # rings before all curves, which are then seen through them
+                ring = {"fillstyle": "none", "markersize": 8, "markeredgewidth": 1.5, "zorder": 3}
+                look, every = look | ring | {"linestyle": "none"}, 1
+            elif dots:
+                look = look | {"marker": ""}
+            axes.plot(xs, ys, **{"label": label, "markevery": every, "markersize": 5} | look)
         for number, (label, place) in enumerate((marks or {}).items()):
             axes.axvline(
                 place, color="black", linestyle=(":", "--")[number % 2], linewidth=1.5, label=label
@@ -88,11 +94,39 @@ def curves(
         axes.set_yscale("log" if "y" in log else "linear")
         if "x" in log and all(one.min() >= 1 and one.max() <= 1e6 for one, _ in found.values()):
             axes.xaxis.set_major_formatter("{x:,.0f}")  # 1,000 is read more easily than a power
+            points = np.unique(np.concatenate([one for one, _ in found.values()]))
+            if places_apart(points):
+                axes.set_xticks(points)
+                axes.set_xticks([], minor=True)
         axes.set(xlabel=x, ylabel=y)
         legend_beside(axes)
     places = [f"{label}: {place:.3g}" for label, place in (marks or {}).items()]
     said = [said_of_curve(label, *found[label], label in dots) for label in found]
     return show(made, f"{y} over {x}. {'. '.join([*said, *places])}.")
+
+
+def places_apart(x: Numbers) -> bool:
+    """Whether a logarithmic axis has room for a whole number at each place, in rising order.
+
+    >>> places_apart(np.array([1, 2, 4, 8])), places_apart(np.array([1, 10, 100, 110]))
+    (True, False)
+    """
+    if not 1 < x.size <= MOST_PLACES or (x % 1).any():
+        return False
+    gaps = np.diff(np.log(x))
+    return bool(gaps.min() >= gaps.sum() / MOST_PLACES)
+
+
+def written(value: float, digits: int) -> str:
+    """A number with so many digits; without a power of ten where that can be read.
+
+    >>> written(0.1234, 3), written(38_654, 3), written(2e12, 3)
+    ('0.123', '38,700', '2e+12')
+    """
+    rounded = float(f"{value:.{digits}g}")
+    if LONG <= abs(rounded) < READABLE:
+        return f"{rounded:,.0f}"
+    return f"{value:.{digits}g}"
 
 
 def said_of_curve(label: str, x: Numbers, y: Numbers, dots: bool = False) -> str:
@@ -110,15 +144,16 @@ def said_of_curve(label: str, x: Numbers, y: Numbers, dots: bool = False) -> str
         return f"{label}: no finite number"
     x, y = x[good], y[good]
     if dots:
-        return f"{label}: {y.size} points from {y.min():.3g} to {y.max():.3g}"
-    first, last = f"{y[0]:.3g} at {x[0]:.4g}", f"{y[-1]:.3g} at {x[-1]:.4g}"
+        return f"{label}: {y.size} points from {written(y.min(), 3)} to {written(y.max(), 3)}"
+    points = [
+        f"{written(b, 3)} at {written(a, 4 if a % 1 else 9)}" for a, b in zip(x, y, strict=True)
+    ]
+    first, last = points[0], points[-1]
     steps = np.diff(y)
     if np.ptp(y) <= ROUNDING * np.abs(y).max():
-        return f"{label}: stays at {y[0]:.3g}"
+        return f"{label}: stays at {written(y[0], 3)}"
     if (steps <= 0).all() or (steps >= 0).all():
         return f"{label}: {'falls' if y[-1] < y[0] else 'rises'} from {first} to {last}"
     extremes = {"lowest": int(y.argmin()), "highest": int(y.argmax())}
-    inner = [
-        f"{word} {y[n]:.3g} at {x[n]:.4g}" for word, n in extremes.items() if 0 < n < y.size - 1
-    ]
+    inner = [f"{word} {points[n]}" for word, n in extremes.items() if 0 < n < y.size - 1]
     return f"{label}: from {first} to {last}" + "".join(f", {one}" for one in inner)

@@ -26,7 +26,12 @@ WHY_ABOVE = (
     "Either the roof was measured while other programs held it up, or not all of these bytes came "
     "from the memory that was measured."
 )
-CLOSE = 3  # times the intensity: names side by side would lie on each other
+# where a point's name may stand, the best first: points to the right and up, the side it begins at
+BESIDE = (
+    *((6, -13, "left"), (-6, 6, "right"), (-6, -13, "right"), (6, 6, "left")),
+    *((0, 8, "center"), (0, -18, "center"), (-10, 8, "left"), (10, -18, "right")),
+    *((6, -27, "left"), (-6, -27, "right")),
+)
 
 
 def roofline(
@@ -75,9 +80,9 @@ def roofline(
             )
         if intensity is not None:
             axes.axvline(intensity, color="grey", linestyle=":", linewidth=1.5)
-        _names(axes, points, (low, high))
         rates = [one.attainable(x) for one in roofs for x in (low, high)]
         _finish(axes, (low, high), [*rates, *(point.rate for point in points)])
+        _names(fig, axes, points)
     said = [_said_of_roof(one) for one in roofs]
     said += [said_of_point(point, roofs[0]) for point in points]
     return show(fig, f"GFLOP/s over operations per byte, both axes logarithmic: {'; '.join(said)}.")
@@ -99,25 +104,34 @@ def _regions(axes: Any, one: Roof, low: float, high: float) -> None:
     )
 
 
-def _names(axes: Any, points: Sequence[RoofPoint], span: tuple[float, float]) -> None:
-    """Write each point's name beside it, towards the middle; of two close ones, one above."""
-    low, high = span
+def _names(fig: Any, axes: Any, points: Sequence[RoofPoint]) -> None:
+    """Write each point's name beside it, where it lies on no line, marker or other name."""
+    from matplotlib.path import Path
+
+    fig.draw_without_rendering()  # it lays out the axes; at another size they move a little
+    inner = axes.bbox.padded(-4)
+    drawn = [line.get_transform().transform(line.get_xydata()) for line in axes.lines]
+    taken = [text.get_window_extent() for text in axes.texts]
     for point in points:
-        crowded = any(
-            1 <= other.intensity / point.intensity < CLOSE and other.rate <= point.rate
-            for other in points
-            if other is not point
-        )
-        place = math.log(point.intensity / low, high / low)  # from 0 to 1
-        left = place > (0.15 if crowded else 0.67)
-        axes.annotate(
-            point.name,
-            (point.intensity, point.rate / 1e9),
-            (-6 if left else 6, 6 if crowded else -13),
-            textcoords="offset points",
-            ha="right" if left else "left",
-            fontsize=8.5,
-        )
+        place = (point.intensity, point.rate / 1e9)
+        names = [
+            axes.annotate(
+                point.name, place, away, textcoords="offset points", ha=side, fontsize=8.5
+            )
+            for *away, side in BESIDE
+        ]
+        boxes = [name.get_window_extent().padded(1) for name in names]
+        troubles = [
+            (not inner.x0 < box.x0 < box.x1 < inner.x1)
+            + box.count_overlaps(taken)
+            + sum(box.count_contains(line) for line in drawn)
+            + sum(Path(line).intersects_bbox(box, filled=False) for line in drawn)
+            for box in boxes
+        ]
+        best = troubles.index(min(troubles))
+        taken.append(boxes[best])
+        for name in names[:best] + names[best + 1 :]:
+            name.remove()
 
 
 def _span(

@@ -127,7 +127,7 @@ def published_runs(held: Sequence[Held]) -> Picture:
                       label="its run left out of the fit")  # fmt: skip
             axes.legend(loc="best", fontsize=9)
         axes.invert_yaxis()
-        axes.set_xlabel("speed in the plan, beside the published one (%); grey: within 10 %")
+        axes.set_xlabel("planned speed, difference to published (%); grey: within 10 %")
         return show(made, said)
 
 
@@ -146,14 +146,32 @@ def sentence(plan: ClusterPlan, tokens: float) -> str:
     used = sum(plan.memory_per_gpu.values()) / plan.gpu.memory
     return (
         f"{plan!r}. {_count(tokens)} tokens take {_time(plan.days(tokens))}, cost {cost}, and at "
-        f"most {plan.energy(tokens) / 1000:,.3g} MWh for the GPUs alone; {used:.0%} of their "
-        f"memory is used. {plan.limit}"
+        f"most {_energy(plan.energy(tokens))} for the GPUs alone; {used:.0%} of their memory "
+        f"is used. {plan.limit}"
     )
 
 
+def _energy(kilowatt_hours: float) -> str:
+    """In the unit that needs no power of ten.
+
+    >>> _energy(220_000), _energy(4_580_000)
+    ('220 MWh', '4.58 GWh')
+    """
+    scale, unit = (1e6, "GWh") if kilowatt_hours >= 999_500 else (1e3, "MWh")
+    return f"{kilowatt_hours / scale:.3g} {unit}"
+
+
 def _money(dollars: float) -> str:
-    for scale, unit in ((1e9, " billion"), (1e6, " million"), (1e3, ",000")):
-        if dollars >= scale:
+    """Three digits at most, in the unit that the rounded sum has.
+
+    >>> [_money(dollars) for dollars in (999, 999.5, 999_499, 999_999.5, 1e6, 999_499_999)]
+    ['$999', '$1,000', '$999,000', '$1 million', '$1 million', '$999 million']
+    >>> [_money(dollars) for dollars in (999_500_000, 1e9, 999_499_999_999, 999_999_999_999)]
+    ['$1 billion', '$1 billion', '$999 billion', '$1 trillion']
+    """
+    scales = (1e12, " trillion"), (1e9, " billion"), (1e6, " million"), (1e3, ",000")
+    for scale, unit in scales:
+        if dollars >= 0.9995 * scale:
             digits = f"{dollars / scale:.3g}" if unit != ",000" else f"{dollars / scale:.0f}"
             return f"${digits}{unit}"
     return f"${dollars:.0f}"

@@ -87,7 +87,7 @@ def draw_staleness(delay: int, size: float) -> tuple[Picture, str]:
         return show(made, said), said
 
 
-def staleness_explorer(delay: int = 3, size: float = 0.5) -> Explorer:
+def staleness_explorer(delay: int = 3, size: float = 0.4) -> Explorer:
     """Choose how stale the gradients are and how long the steps; see whether they converge.
 
     Args:

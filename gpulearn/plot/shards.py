@@ -145,11 +145,10 @@ def draw(stage: int, step: int) -> tuple[Picture, str]:
     if not 0 <= step < len(every):
         raise BadInput(f"There is no step {step}: stage {stage} takes {len(every) - 1}.")
     said = sentence(stage, step)
-    grid = {"height_ratios": [1.7, 1]}
+    grid = {"height_ratios": [1.6, 1]}
     with figure(9.6, 6.4, 2, 1, gridspec_kw=grid) as (made, (above, below)):
         _ranks(above, every[step])
         _course(below, every, step)
-        _legend(made)
         return show(made, said), said
 
 
@@ -162,9 +161,10 @@ def _ranks(axes: Any, this: Moment) -> None:
         word = f"block {number + 1}" + (f": {this.doing}" if busy else "")
         weight = "bold" if busy else "normal"
         middle = left + (block_wide - between) / 2
-        centred(axes, middle, 0.35, word, fontweight=weight, fontsize=11)
+        centred(axes, middle, 0.6, word, fontweight=weight, fontsize=11)
         for name, size in BYTES.items():
             wide = WIDE * size / 4
+            centred(axes, left + (wide - 0.12) / 2, 0.08, name, fontsize=9)
             for rank in range(RANKS):
                 _parts(axes, left, -(rank + 1) * HIGH * 1.25, wide, name,
                        getattr(this, name)[number], rank)  # fmt: skip
@@ -172,8 +172,12 @@ def _ranks(axes: Any, this: Moment) -> None:
     for rank in range(RANKS):
         axes.text(-0.15, -(rank + 1) * HIGH * 1.25 + HIGH / 2, f"rank {rank}", ha="right",
                   va="center", fontsize=11)  # fmt: skip
-    axes.set_xlim(-1.1, BLOCKS * block_wide - between + 0.1)
-    axes.set_ylim(-RANKS * HIGH * 1.25 - 0.1, 0.65)
+    end = BLOCKS * block_wide - between
+    low = -RANKS * HIGH * 1.25
+    centred(axes, end / 2, low - 0.25, "hatched: whole; plain: this rank's shard; white: not here",
+            fontsize=9)  # fmt: skip
+    axes.set_xlim(-1.1, end + 0.1)
+    axes.set_ylim(low - 0.4, 0.8)
     axes.axis("off")
 
 
@@ -192,6 +196,8 @@ def _parts(
 
 
 def _course(axes: Any, every: list[Moment], step: int) -> None:
+    from matplotlib.patches import Patch
+
     sizes = [moment.bytes for moment in every]
     peak = sizes.index(max(sizes))
     bottom = [0.0] * len(every)
@@ -203,18 +209,13 @@ def _course(axes: Any, every: list[Moment], step: int) -> None:
     axes.axhline(max(sizes), color="0.3", linestyle=":", linewidth=1.2)
     axes.annotate(f"peak {max(sizes):.3g}", (peak, max(sizes)), xytext=(0, 4),
                   textcoords="offset points", ha="center", va="bottom", fontsize=10)  # fmt: skip
-    axes.set_ylim(0, 19)
+    axes.set_ylim(0, 26)  # above 18 stands the legend
     axes.set_xlim(-0.6, len(every) - 0.4)
     axes.set_xlabel("step")
     axes.set_ylabel("bytes a parameter")
-
-
-def _legend(made: Any) -> None:
-    from matplotlib.patches import Patch
-
     patches = [Patch(facecolor=colour, label=name) for name, colour in COLOURS.items()]
-    patches.append(Patch(facecolor="0.6", edgecolor="white", hatch="////", label="whole"))
-    made.legend(handles=patches, loc="outside lower center", ncols=4, fontsize=10)
+    axes.legend(handles=patches, loc="upper left", ncols=3, frameon=False, fontsize=9,
+                title="from the bottom", alignment="left")  # fmt: skip
 
 
 def shard_player(stage: int = 3) -> Player:

@@ -95,9 +95,10 @@ def frame(report: Report, step: int, warp: int = 0) -> tuple[PlayerFrame, str]:
 
 
 def kernel_player(report: Report) -> Player:
-    """The player: play, step, slider, choice of warp; without a front end, the first frame.
+    """The player: play, step, slider, choice of warp.
 
-    The slider moves with the arrow keys; play and pause are buttons.
+    Without a front end it stands at the first step in which only some lanes of warp 0 are active,
+    if there is one. The slider moves with the arrow keys; play and pause are buttons.
 
     Raises:
         BadInput: if the report holds no steps.
@@ -112,4 +113,6 @@ def kernel_player(report: Report) -> Player:
     def draw(step: int, warp: int) -> Any:
         return frame(report, step - 1, warp)  # the slider counts as the sentence does: from 1
 
-    return Player(draw, controls, "step", interval=600)
+    count = [sum(_lanes(step, 0)) for step in steps]
+    parted = next((number for number, lanes in enumerate(count, 1) if 0 < lanes < max(count)), 1)
+    return Player(draw, controls, "step", interval=600, still=parted)

@@ -197,7 +197,7 @@ def _register_tile() -> Picture:
                 panel.scatter(
                     *zip(*spots, strict=True), s=13, label=f"thread ({thread}, 0)", **look
                 )
-            panel.set(xlim=(-1, COLUMNS), ylim=(ROWS, -1), title=f"{name}: 64 sums of each")
+            panel.set(xlim=(-1, COLUMNS), ylim=(ROWS, -1), title=f"{name}: 64 sums of each thread")
             panel.set_xticks(range(0, COLUMNS + 1, 8))
             panel.set_yticks(range(0, ROWS + 1, 8))
             panel.set(xlabel="column in the block's tile of C", ylabel="row in the tile")

@@ -167,6 +167,7 @@ def test_fewer_blocks_than_multiprocessors_leave_some_idle():
     assert part.seconds == pytest.approx(4e-3 + 5e-6)
     assert part.memory == whole.memory
     assert "10 blocks use 10 of 40 multiprocessors" in str(part)
+    assert "1 block uses 1 of 40 multiprocessors" in str(estimate(counted(blocks=1), "T4"))
     assert "idle" not in str(whole)
     # 2 µs of the whole GPU's would be less than the launch; of a quarter of it they are 8
     assert estimate(counted(blocks=40, bytes_moved=64 * 10**4)).limit == "launch"

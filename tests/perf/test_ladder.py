@@ -41,7 +41,7 @@ def test_the_lowest_of_three_roofs_is_the_rate(reports):
                 continue
             roofs = kernel_roofs(reports[name], gpu)
             assert rate.flops_per_second == min(roofs.values()) == roofs[rate.limit]
-            assert rate.provenance == Provenance("modelled", f"three roofs of the {gpu}")
+            assert rate.provenance == Provenance("modelled", f"the three roofs of the {gpu}")
 
 
 def test_two_roofs_are_those_of_the_estimate(reports):
@@ -204,7 +204,7 @@ def test_the_chart_says_every_number_and_the_published_ones(reports, measure):
     # the same share of the peak as its 1.3, 8.5 and 12.8 % of what cuBLAS reached, 60 % of it
     assert "naive 0.78, coalesced 5.11, shared tile 7.69" in picture.alt
     modelled = MEASURES[measure].value is None
-    assert ("modelled by three roofs of the T4" in sentence) == modelled
+    assert ("modelled by the three roofs of the T4" in sentence) == modelled
     assert ("counted by the SIMT machine" in sentence) != modelled
 
 
@@ -212,7 +212,7 @@ def test_the_explorer_follows_its_controls(reports):
     explorer = gl.plot.ladder_explorer(reports)
     assert "naive" in repr(explorer)
     explorer.controls["gpu"].value = "H200"
-    assert "three roofs of the H200" in explorer.picture.value
+    assert "the three roofs of the H200" in explorer.picture.value
     explorer.controls["measure"].value = "sectors per load"
     assert "naive 16.5, coalesced 2.5, shared tile 4" in explorer.picture.value
     assert explorer.faults.outputs == ()
@@ -223,7 +223,7 @@ def test_the_table_holds_ours_and_the_published(reports):
     assert re.search(r"shared tile +982 +12.1 +shared memory +7.69", text)
     assert re.search(r"peak rate +8,100 +100 +– +–", text)
     assert "cuBLAS reached 60% of the peak there" in text
-    assert "modelled by three roofs of the T4" in text
+    assert "modelled by the three roofs of the T4" in text
     assert "RTX A6000" in text
 
 

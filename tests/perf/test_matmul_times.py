@@ -73,21 +73,33 @@ def test_matrices_are_random():
 
 
 def test_one_disturbed_size_labels_the_series(monkeypatch):
-    busy = iter([False, True])
+    busy = iter([False, True, False, False])
 
-    def measured(function, **options):
-        origin = Provenance("measured", "here", busy=next(busy))
-        return Measurement((1.0,), 1.0, origin)
+    def fastest(function, seconds):
+        return 1.0, Provenance("measured", "here", busy=next(busy))
 
-    monkeypatch.setattr("gpulearn.perf.timing.measure", measured)
+    monkeypatch.setattr("gpulearn.perf.timing.fastest", fastest)
+    monkeypatch.setattr(matmul_times, "one_thread_and_all", lambda: iter((1, 4)))
     assert cpu_times(SIZES, "numpy").provenance.busy
+
+
+@pytest.mark.parametrize("how", ["numpy", "torch"])
+def test_the_fastest_run_of_all_rounds_counts(monkeypatch, how):
+    """A size that one round shows late, with one thread or with all, is not late in the series."""
+    taken = iter([3.0, 40.0, 50.0, 4.0])
+    monkeypatch.setattr(
+        "gpulearn.perf.timing.fastest",
+        lambda function, seconds: (next(taken), Provenance("measured", "here")),
+    )
+    monkeypatch.setattr(matmul_times, "one_thread_and_all", lambda: iter((1, 4)))
+    assert cpu_times(SIZES, how).seconds == (3.0, 4.0)
 
 
 def test_copies_go_there_and_back(monkeypatch):
     """With the GPU's copies replaced by the CPU's: what moves, and that the product is right."""
     moved, results = [], []
 
-    def timed(sizes, prepare, where, seconds):
+    def timed(sizes, prepare, where, seconds, rounds):
         multiply = prepare(8)
         results.append(multiply())
         return Series("", (8,), (1.0,), Provenance("measured", ""))

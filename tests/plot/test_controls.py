@@ -20,6 +20,12 @@ def test_an_explorer_of_any_function(picture):
     assert "k is 4" in made.picture.value
 
 
+def test_prices_in_a_sentence_are_no_formula(picture):
+    """JupyterLab would set what stands between two dollar signs as mathematics."""
+    made = Explorer(lambda k: (picture, "from $2 to $5"), {"k": slider("k", 3, 0, 9)})
+    assert '<p role="status" class="mathjax_ignore">from $2 to $5</p>' in made.picture.value
+
+
 def test_a_slider_over_given_values_has_its_value_beside_it(picture):
     rates = choices("rate", [("0.1", 0.1), ("a half", 0.5)], 0.1)
     made = Explorer(lambda rate, k: (picture, ""), {"rate": rates, "k": slider("k", 3, 0, 9)})
@@ -65,6 +71,13 @@ def test_a_player_moves_its_slider_and_starts_anew_where_the_steps_change(pictur
     assert (controls["step"].value, controls["step"].max, play.max) == (1, 2, 2)
     assert all(step <= rows for rows, step in seen)  # no step that there is not was asked for
     assert repr(made) == "[interactive figure: step 1 of 2]"
+
+
+def test_a_player_that_nobody_can_move_stands_where_it_is_told_to(picture):
+    controls = {"step": slider("step", 1, 1, 9)}
+    made = Player(lambda step: (picture, f"at {step}"), controls, "step", interval=500, still=4)
+    assert "at 4" in made._repr_mimebundle_()["text/html"]
+    assert "at 1" in made.picture.value
 
 
 def test_a_slider_starts_within_its_ends():

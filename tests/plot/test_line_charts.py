@@ -18,8 +18,15 @@ def test_curves_leave_out_what_is_not_finite(figures_of):
     assert (wild.get_markevery(), long.get_markevery()) == (1, 9)
     assert mark.get_label() == "here"
     assert {line.get_linestyle() for line in (wild, pair, long)} == {"-", "--", "-."}
-    gl.plot.curves({"measured": [1.0, 2.0]}, "x", "y", dots=["measured"])
-    assert figures[1].axes[0].lines[0].get_linestyle() == "None"
+
+
+def test_points_on_a_curve_are_seen_and_so_is_the_curve(figures_of):
+    figures = figures_of(line_charts)
+    gl.plot.curves({"measured": [1.0, 2.0], "model": [1.0, 2.0]}, "x", "y", dots=["measured"])
+    measured, model = figures[0].axes[0].lines
+    assert (measured.get_linestyle(), measured.get_fillstyle()) == ("None", "none")
+    assert measured.get_marker() != model.get_marker() == ""
+    assert measured.get_zorder() > model.get_zorder()
 
 
 def test_the_caption_is_made_from_the_numbers():
@@ -59,3 +66,11 @@ def test_a_logarithmic_axis_shows_numbers_where_they_are_short(figures_of, x, sa
 def test_what_is_no_curve_is_told_in_a_sentence(curves, log, said):
     with pytest.raises(BadInput, match=said):
         gl.plot.curves(curves, "x", "y", log=log)
+
+
+def test_a_few_places_on_a_logarithmic_axis_are_its_numbers(figures_of):
+    figures = figures_of(line_charts)
+    gl.plot.curves({"time": ([1, 2, 4, 8, 32], [5.0, 4, 3, 2, 1])}, "chunks", "µs", log="x")
+    picture = gl.plot.curves({"bytes": ([128, 32_768], [1.0, 38_654])}, "places", "MB", log="xy")
+    assert figures[0].axes[0].get_xticks().tolist() == [1, 2, 4, 8, 32]
+    assert picture.alt.endswith("bytes: rises from 1 at 128 to 38,700 at 32,768.")

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from matplotlib.path import Path
 
 from gpulearn import roof
 from gpulearn.errors import BadInput
@@ -164,3 +165,24 @@ def test_the_explorer_redraws_and_offers_what_a_gpu_has():
     assert "At 0.125 FLOP per byte" in made.picture.value
     assert all(control.description for control in made.controls.values())
     assert made.faults.outputs == ()
+
+
+def test_a_name_lies_on_no_line_no_marker_and_no_other_name(drawn):
+    above = RoofPoint("small sum", 2**15, 12 * 2**15, 2**15 / 13e9, HERE)  # 3 times its roof
+    below = RoofPoint("large sum", 2**24, 12 * 2**24, 2**24 / 4e9, HERE)
+    close = [
+        RoofPoint(f"layer, b = {b}", b * 1e9, 1e9 * b / i, b / (r * 1e9) * 1e9, HERE)
+        for b, i, r in ((1, 0.5, 20.0), (2, 0.625, 26.0), (3, 16.0, 210.0), (4, 340.0, 240.0))
+    ]
+    roofline(LAPTOP, points=[above, below, *close])
+    axes = drawn()
+    names = [text for text in axes.texts if text.get_text() in {p.name for p in (above, *close)}]
+    assert len(names) == 5
+    boxes = [name.get_window_extent() for name in names]
+    for number, box in enumerate(boxes):
+        assert axes.bbox.x0 < box.x0 < box.x1 < axes.bbox.x1
+        assert not box.count_overlaps(boxes[:number])
+        for line in axes.lines:
+            pixels = line.get_transform().transform(line.get_xydata())
+            assert not box.count_contains(pixels)
+            assert not Path(pixels).intersects_bbox(box, filled=False)

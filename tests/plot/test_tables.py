@@ -41,3 +41,8 @@ def test_a_date_or_a_number_is_not_broken_and_words_are():
 def test_table_refuses(rows):
     with pytest.raises(BadInput):
         table(rows)
+
+
+def test_prices_in_a_cell_are_no_formula():
+    """JupyterLab would set what stands between two dollar signs as mathematics."""
+    assert '<table class="mathjax_ignore">' in table([{"rent": "$2 to $5"}])._repr_html_()

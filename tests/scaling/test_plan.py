@@ -14,7 +14,7 @@ from gpulearn.scaling.plan import by_hand
 from gpulearn.scaling.plan.accelerators import accelerator
 from gpulearn.scaling.plan.plan import plan_run
 from gpulearn.scaling.plan.published import CALIBRATION, OTHERS, fit, hold_against
-from gpulearn.scaling.plan.step import CALIBRATED, Calibration, product_rate
+from gpulearn.scaling.plan.step import CALIBRATED, Calibration, product_rate, tensor_all_reduce
 
 GPT3 = {
     "parameters": 174.6e9, "layers": 96, "hidden": 12288, "heads": 96, "vocabulary": 51_200,
@@ -113,6 +113,36 @@ def test_all_reduces_bubble_and_exchange_by_hand():
     working = sum(plan.parts[name] for name in ("products", "memory", "tensor", "pipeline"))
     assert plan.parts["bubble"] / working == pytest.approx(3 / m)
     assert plan.parts["data"] == pytest.approx(2 * 9.6e-6 + 4 * 1.3e9 / 8 / far, rel=1e-6)
+
+
+def test_a_layer_on_two_machines_goes_the_cheaper_of_two_ways():
+    near, far, size = gl.parallel.Link(1e-6, 100e9), gl.parallel.Link(5e-6, 10e9), 8e8
+    inside = 2 * 7 * 1e-6 + 2 * 7 / 8 * size / 100e9
+    assert tensor_all_reduce(8, size, 8, near, far) == pytest.approx(inside)
+    between = 2 * 5e-6 + size / 8 / 10e9  # each GPU's eighth, with its peer in the other machine
+    assert tensor_all_reduce(16, size, 8, near, far) == pytest.approx(inside + between)
+    # 12 GPUs are 4 in each of three machines, where a machine has 4 or 8
+    thirds = 2 * 3 * 1e-6 + 2 * 3 / 4 * size / 100e9 + 4 * 5e-6 + 2 * 2 / 3 * size / 4 / 10e9
+    for machine in (4, 8):
+        assert tensor_all_reduce(12, size, machine, near, far) == pytest.approx(thirds)
+    ring = gl.parallel.all_reduce_seconds("ring", 16, size, far)
+    slow = gl.parallel.Link(1e-6, 1e9)  # inside of a machine slower than between
+    assert tensor_all_reduce(16, size, 8, slow, far) == pytest.approx(ring)
+    assert tensor_all_reduce(5, size, 4, near, far) == pytest.approx(
+        gl.parallel.all_reduce_seconds("ring", 5, size, far)
+    )
+
+
+def test_a_planned_layer_on_two_machines_has_two_levels():
+    layout = {"gpus": 768, "tensor": 16, "pipeline": 12, "data": 4, "recompute": "full"}
+    plan = plan_run(**GPT3, **layout)
+    near, far = (
+        gl.parallel.Link(link.latency, CALIBRATED.link * link.bandwidth)
+        for link in (accelerator("A100 80GB").neighbours, gl.parallel.link("200 Gbit"))
+    )
+    each = tensor_all_reduce(16, 2 * 2048 * 12288, 8, near, far)
+    assert plan.parts["tensor"] == pytest.approx(384 * 8 * 6 * each)
+    assert each < gl.parallel.all_reduce_seconds("ring", 16, 2 * 2048 * 12288, far) / 5
 
 
 def test_stage_3_waits_only_for_what_computing_does_not_cover():

@@ -24,9 +24,10 @@ def model_flops(
     """Operations of training a Transformer: those of the model, and those that are carried out.
 
     Forward a token takes 2 for each parameter, and 4·s·h in each layer for attention (Q·Kᵀ and
-    shares·V); backward takes twice as many (Chowdhery et al., "PaLM", arXiv 2204.02311, 2022,
-    appendix B: 6·P + 12·l·h·s for each token). Full recomputation carries the forward pass out
-    once more (Narayanan et al., arXiv 2104.04473, 2021), which no model needs.
+    shares·V); backward takes twice as many (Chowdhery et al., "PaLM: scaling language modeling
+    with pathways", arXiv 2204.02311, 2022, appendix B: 6·P + 12·l·h·s for each token). Full
+    recomputation carries the forward pass out once more (Narayanan et al., arXiv 2104.04473,
+    2021), which no model needs.
 
     Args:
         parameters: P.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from gpulearn.parallel.costs import all_reduce_seconds
@@ -12,7 +13,7 @@ from gpulearn.scaling.plan.accelerators import Processor
 from gpulearn.scaling.plan.layout import Layout, Workload
 from gpulearn.scaling.plan.memory import kept_bytes
 
-__all__ = ["CALIBRATED", "Calibration", "product_rate", "step_parts"]
+__all__ = ["CALIBRATED", "Calibration", "product_rate", "step_parts", "tensor_all_reduce"]
 
 PASSES = 2  # over what a layer keeps, forward: it is written once and read once
 
@@ -88,7 +89,7 @@ def step_parts(
     memory = passes * PASSES * kept / gpu.bandwidth
     near, far = reached(gpu.neighbours, calibration), reached(network, calibration)
     size = work.weight_bytes * tokens * shape.width
-    each = all_reduce_seconds("ring", t, size, near if t <= gpu.machine else far)
+    each = tensor_all_reduce(t, size, gpu.machine, near, far)
     tensor = (2 + work.recomputed) * (1 if work.parallel_blocks else 2) * each
     scores = 3 * 2 * work.table * tokens / t / rate
     layer = product + memory + tensor
@@ -113,6 +114,30 @@ def step_parts(
     parts["data"] = forward + backward
     parts["optimiser"] = optimiser_seconds(work, layout, gpu)
     return parts
+
+
+def tensor_all_reduce(ranks: int, size: float, machine: int, near: Link, far: Link) -> float:
+    """Seconds in which the GPUs that share a layer add their results up.
+
+    Within a machine they are one ring. Over several it is the cheaper of one ring and two levels:
+    equally many GPUs of each machine reduce-scatter, each adds its part up with its peers in the
+    other machines over its own network card, and the parts are gathered within the machine again.
+    (Cho et al., "BlueConnect: Decomposing all-reduce for deep learning on heterogeneous network
+    hierarchy", MLSys 2019.)
+
+    Args:
+        ranks: GPUs that share a layer.
+        size: bytes that each has.
+        machine: GPUs of one machine.
+        near: the link between two of them.
+        far: the link of one GPU to another machine.
+    """
+    if ranks <= machine:
+        return all_reduce_seconds("ring", ranks, size, near)
+    inside = math.gcd(ranks, machine)
+    within = all_reduce_seconds("ring", inside, size, near)
+    between = all_reduce_seconds("ring", ranks // inside, size / inside, far)
+    return min(within + between, all_reduce_seconds("ring", ranks, size, far))
 
 
 def data_seconds(work: Workload, layout: Layout, link: Link) -> tuple[float, float]:
