@@ -1,4 +1,4 @@
-"""`python -m gpulearn`: what this machine has, or a command: `run`, `grade`, `exercise`."""
+"""`python -m gpulearn`: what this machine has; or `run`, `grade`, `course`, `exercise`."""
 
 import sys
 
@@ -16,6 +16,10 @@ def main() -> int:
             from gpulearn.grade import command_line as grade
 
             return grade.main(arguments)
+        case ["course", *arguments]:
+            from gpulearn.course import command_line as course
+
+            return course.main(arguments)
         case ["exercise", *arguments]:
             from gpulearn.exercise import command_line as exercise
 

@@ -11,6 +11,7 @@ import functools
 import inspect
 import linecache
 import types
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -66,6 +67,11 @@ class Answers:
     def give(self, edits: Edits) -> None:
         """Say with which mistakes the notebook gives the solution, to be mended."""
         self._given = self._make(edits, None, {})
+
+    @property
+    def hints(self) -> dict[str, int]:
+        """Each hint once, in the order of the catalogue → how many wrong answers must get it."""
+        return dict(Counter(wrong.hint for wrong in self.wrongs))
 
     @property
     def rights(self) -> list[Answer]:

@@ -12,7 +12,15 @@ import numpy as np
 
 from gpulearn.require import shown
 
-__all__ = ["alike", "arrays", "numbers_or_none", "relation", "same_numbers", "tolerance"]
+__all__ = [
+    "alike",
+    "arrays",
+    "numbers_or_none",
+    "relation",
+    "same_numbers",
+    "told_apart",
+    "tolerance",
+]
 
 NOTHING = "it returns nothing (None): does it end with return?"
 
@@ -124,6 +132,21 @@ def arrays(got: Any, expected: np.ndarray) -> str | None:
         f"{count} of {close.size} elements differ, first [{', '.join(map(str, where))}]: "
         f"{shown(got[where])}, expected {shown(expected[where] + 0)}"  # + 0: no −0.0
     )
+
+
+def told_apart(found: float, right: float, digits: int = 6) -> str:
+    """Both numbers, with as many digits more as it takes to see that they differ.
+
+    >>> told_apart(0.25, 0.5)
+    '0.25, expected 0.5'
+    >>> told_apart(0.1, 0.1 + 1e-9)
+    '0.1, expected 0.100000001'
+    """
+    for count in range(digits, 18):
+        one, other = f"{found:.{count}g}", f"{right:.{count}g}"
+        if one != other:
+            break
+    return f"{one}, expected {other}"
 
 
 def relation(got: Sequence[Any], expected: Sequence[Any]) -> str | None:

@@ -44,8 +44,10 @@ def _spoil_free_memory() -> None:
     NumPy keeps the last few freed blocks of each small size. Zeros there would make an answer
     right by luck that adds to an array which nobody has filled.
     """
+    ones = np.full(1024, 0xFF, np.uint8)
     for size in range(4, 1024, 4):
-        blocks = [np.full(size, 0xFF, np.uint8) for _ in range(KEPT)]
+        part = ones[:size]
+        blocks = [part.copy() for _ in range(KEPT)]
         del blocks
 
 

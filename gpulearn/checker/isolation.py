@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import cProfile
+import functools
 import io
 import random
 import signal
@@ -89,10 +91,14 @@ def time_limit(seconds: float) -> Iterator[None]:
     What it waits for a core that others use does not count, where the system tells (Linux): no
     answer is wrong because the computer is busy. It works as Kernel → Interrupt does, and only
     in the main thread; elsewhere there is no limit. A KeyboardInterrupt from a person goes
-    through.
+    through. Where no thread can be started, only the block's own lines are held to the time.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
+        return
+    if not _threads_start():
+        with _limit_by_lines(seconds):
+            yield
         return
     limit = _Limit(seconds, interrupter())
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -109,6 +115,48 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
     if limit.expired:
         raise TimeoutError(limit.said)
+
+
+@functools.cache
+def _threads_start() -> bool:
+    """Whether this Python can start a thread; that of a browser tab cannot."""
+    thread = threading.Thread(target=bool)
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    thread.join()
+    return True
+
+
+@contextmanager
+def _limit_by_lines(seconds: float) -> Iterator[None]:
+    """Interrupt the block at the first line outside of the library that begins too late."""
+    if sys.gettrace() is not None:  # somebody looks at the lines already
+        yield
+        return
+    end, expired = time.monotonic() + seconds, False
+
+    def look(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal expired
+        if time.monotonic() > end:
+            expired = True
+            raise KeyboardInterrupt
+        return look
+
+    def enter(frame: Any, event: str, argument: Any) -> Any:
+        return None if frame.f_code.co_filename.startswith(LIBRARY) else look
+
+    sys.settrace(enter)
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not expired:
+            raise
+    finally:
+        sys.settrace(None)
+    if expired:
+        raise TimeoutError
 
 
 def interrupter(platform: str = sys.platform) -> Callable[[], None]:
@@ -214,26 +262,28 @@ class Printed:
 def borrowing(solution: Callable[..., Any]) -> Iterator[list[str]]:
     """Notes, while the block runs, from which files outside of the library a solution is called.
 
-    What the library itself calls does not count: an answer may use its other parts.
+    What the library itself calls does not count: an answer may use its other parts. The files
+    are there once the block has ended.
     """
     callers: list[str] = []
     codes = _codes(solution)
     if not codes or sys.getprofile() is not None:  # somebody measures the check itself
         yield callers
         return
-
-    def note(frame: Any, event: str, argument: Any) -> None:
-        if event == "call" and frame.f_code is codes[-1]:
-            while frame is not None and frame.f_code in codes:
-                frame = frame.f_back
-            if frame is not None and not frame.f_code.co_filename.startswith(LIBRARY):
-                callers.append(frame.f_code.co_filename)
-
-    sys.setprofile(note)
+    profile = cProfile.Profile(builtins=False)  # in C: an answer calls many functions
+    profile.enable()
     try:
         yield callers
     finally:
-        sys.setprofile(None)
+        profile.disable()
+        callers += [
+            caller.code.co_filename
+            for caller in profile.getstats()
+            if isinstance(caller.code, CodeType)
+            and caller.code not in codes
+            and not caller.code.co_filename.startswith(LIBRARY)
+            and any(called.code in codes for called in caller.calls or ())
+        ]
 
 
 def _codes(function: Callable[..., Any] | None) -> list[CodeType]:

@@ -6,6 +6,7 @@ simulated ranks never meets real ones.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
@@ -20,9 +21,12 @@ from torch import Tensor
 
 from gpulearn.checker.answers import Answer
 from gpulearn.checker.exercise import TooLong
+from gpulearn.checker.isolation import waiting_elsewhere
 from gpulearn.checker.stubs import unwrapped
+from gpulearn.device.selection import waited_seconds
 from gpulearn.errors import RankError
 from gpulearn.parallel.launch.failures import ECHO
+from gpulearn.parallel.launch.forkserver import processes
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.parallel.simulate.simulate import simulate
 from gpulearn.parallel.simulate.simulation import Simulation
@@ -34,15 +38,22 @@ __all__ = [
     "apart",
     "demand_on_real_ranks",
     "ending",
+    "failed_alike",
+    "failed_the_same",
+    "on_real_ranks",
     "on_simulated_ranks",
     "plain",
+    "same_result",
     "watched",
 ]
 
 QUIET_SECONDS = 5.0  # that a simulated rank may run without speaking to another
 REAL_SECONDS = 5.0  # that a real rank waits for another
+PATIENT_SECONDS = 25.0  # the same where that was too short, for a busy machine
 
 Work = TypeVar("Work")
+Returns = TypeVar("Returns")
+Kinship = Callable[[Any, Any], bool]  # whether two outcomes have one cause
 Act = Callable[[Answer, Any], Any]  # be one rank: call the answer, and say what came of it
 
 RAISED = re.compile(r"rank (\d+) of \d+ raised (\w+)(?:: (.*))?")
@@ -80,6 +91,49 @@ def on_simulated_ranks(act: Act, count: int, answer: Answer, work: Any) -> Simul
         torch.set_num_threads(threads)
 
 
+class RanksWait:
+    """What the real ranks of this process, and their server, have waited for a core so far.
+
+    It only grows: of those that have ended, what they were seen to have waited counts on.
+    """
+
+    def __init__(self) -> None:
+        self._by_process: dict[int, float] = {}
+
+    def __call__(self) -> float:
+        """Seconds, all processes together; 0 where nobody knows."""
+        for one in processes():
+            self._by_process[one] = max(self._by_process.get(one, 0.0), waited_seconds(one, one))
+        return sum(self._by_process.values())
+
+
+RANKS_WAIT = RanksWait()
+
+
+def on_real_ranks(
+    start: Callable[[float], list[Returns]], answer: Answer
+) -> list[Returns] | Ending:
+    """What real ranks return, or how the answer ended, if not as it should.
+
+    A rank that waits too long may wait for one that has no core to run on. So the ranks then start
+    once more, with far more patience: a deadlock is one again, whatever else the machine does.
+
+    Args:
+        start: launches ranks that wait for each other for so many seconds.
+        answer: what they run.
+    """
+    if RANKS_WAIT not in waiting_elsewhere:
+        waiting_elsewhere.append(RANKS_WAIT)
+    for seconds in (REAL_SECONDS, PATIENT_SECONDS):
+        try:
+            return start(seconds)
+        except RankError as error:
+            end = ending(error, answer)
+        if end.kind != "deadlock":
+            break
+    return end
+
+
 def demand_on_real_ranks(
     act: Act,
     counts: Sequence[int],
@@ -113,10 +167,12 @@ def _real(
     count: int,
     judge: Callable[[Work, list[Any]], str | None],
 ) -> str | None:
-    try:
-        ranks = launch(_act_often, count, act, answer, works, timeout=REAL_SECONDS, backend="gloo")
-    except RankError as error:
-        return ending(error, answer).said
+    def start(seconds: float) -> list[Any]:
+        return launch(_act_often, count, act, answer, works, timeout=seconds, backend="gloo")
+
+    ranks = on_real_ranks(start, answer)
+    if isinstance(ranks, Ending):
+        return ranks.said
     for number, work in enumerate(works):
         if sentence := judge(work, [outcomes[number] for outcomes in ranks]):
             return sentence
@@ -187,6 +243,32 @@ class Ending:
     said: str = field(compare=False)
     waits: frozenset[tuple[int, str, int]] = frozenset()
     messages: int = 0
+
+
+def same_result(one: Any, other: Any) -> bool:
+    """Whether two ranks' results are the same: numbers nearly, words on what is none exactly."""
+    if isinstance(one, str) or isinstance(other, str):
+        return isinstance(one, str) and isinstance(other, str) and one == other
+    same_shape = np.shape(one) == np.shape(other)
+    return same_shape and bool(np.allclose(one, other, rtol=1e-7, equal_nan=True))
+
+
+def failed_alike(same: Kinship) -> Kinship:
+    """A comparison of outcomes with an `ending`: failures by their kind, all others by `same`."""
+
+    @functools.wraps(same)
+    def compared(one: Any, other: Any) -> bool:
+        if one.ending or other.ending:
+            return bool(one.ending and other.ending and one.ending.kind == other.ending.kind)
+        return same(one, other)
+
+    return compared
+
+
+def failed_the_same(same: Kinship) -> Kinship:
+    """The same, and of failures also who waits for whom."""
+    alike = failed_alike(same)
+    return lambda one, other: one.ending == other.ending and alike(one, other)
 
 
 def ending(error: RankError, answer: Answer) -> Ending:

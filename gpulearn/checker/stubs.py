@@ -14,7 +14,16 @@ from typing import Any
 
 from gpulearn.cuda_cpp.source import CppSource
 
-__all__ = ["altered", "drift", "is_stub", "notebook_source", "same_code", "uncalled", "unwrapped"]
+__all__ = [
+    "altered",
+    "cell_source",
+    "drift",
+    "is_stub",
+    "notebook_source",
+    "same_code",
+    "uncalled",
+    "unwrapped",
+]
 
 Function = ast.FunctionDef
 WAITING = ("syncthreads", "syncwarp", "threadfence")
@@ -171,6 +180,11 @@ def _statements(tree: Function) -> list[ast.stmt]:
         if not isinstance(node, ast.Pass)
         and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
     ]
+
+
+def cell_source(answer: Any) -> str:
+    """The source of an answer as it could stand in a notebook's cell."""
+    return answer.cell if isinstance(answer, CppSource) else notebook_source(answer)
 
 
 def notebook_source(function: Any, decorators: bool = True) -> str:

@@ -75,12 +75,14 @@ def tried(exercise: Exercise, answer: Answer, case: Case) -> Any:
             Refused.__name__, f"it calls the library's {exercise.name}: write it yourself"
         )
     for before, after in zip(case.args, fresh.args, strict=True):
-        if isinstance(before, np.ndarray | list) and not _unchanged(before, after):
+        if isinstance(before, np.ndarray | list | set | dict) and not _unchanged(before, after):
             return Raised(Refused.__name__, "it changes its input; work on a copy")
     return got
 
 
 def _unchanged(before: Any, after: Any) -> bool:
+    if isinstance(before, set | dict):
+        return bool(before == after)
     if isinstance(before, np.ndarray) and before.dtype.kind == "f":
         return np.array_equal(before, after, equal_nan=True)
     return np.array_equal(before, after)

@@ -91,7 +91,7 @@ def grade(
     if not hasattr(os, "fork"):
         raise BadInput(f"{sys.platform} cannot grade: use Linux, macOS or WSL, which can fork.")
     begin = time.monotonic()
-    handed_in = students(folder)
+    handed_in = _without(students(folder), settings.exercises)
     exercises = settings.exercises or _answered(handed_in)
     if not exercises:
         raise BadInput(f"No submission in {str(folder)!r} defines an answer to an exercise.")
@@ -113,6 +113,13 @@ def grade(
     names = tuple(find(place).name for place in exercises)
     most = sum(settings.weights.get(name, 1.0) for name in names)
     return Grading(graded, names, most, lacks, time.monotonic() - begin)
+
+
+def _without(handed_in: Sequence[Submission], exercises: Sequence[str]) -> list[Submission]:
+    """The submissions without copies of the instructor's files, which hold the solutions."""
+    own = {Path(place.rpartition(":")[0]).name for place in exercises}
+    left = [(one, tuple(file for file in one.files if file.name not in own)) for one in handed_in]
+    return [dataclasses.replace(one, files=files) for one, files in left if files or not one.files]
 
 
 def _answered(handed_in: Sequence[Submission]) -> tuple[str, ...]:

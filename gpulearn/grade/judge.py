@@ -34,7 +34,7 @@ from gpulearn.exercise.catalogue import find
 from gpulearn.exercise.check import examined, no_function
 from gpulearn.grade import rebuilt, ways
 from gpulearn.grade.apart.box import Box, Gone
-from gpulearn.grade.apart.sandbox import Limits
+from gpulearn.grade.apart.limits import Limits
 from gpulearn.grade.apart.server import Server
 from gpulearn.grade.apart.values import NotData, decoded
 from gpulearn.grade.slices import slice_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,10 +13,10 @@ from typing import Any
 from gpulearn import require
 from gpulearn.errors import BadInput
 from gpulearn.exercise.catalogue import find
-from gpulearn.grade.apart.sandbox import Limits
+from gpulearn.grade.apart.limits import Limits
 from gpulearn.require import shown
 
-__all__ = ["GradingSettings", "load"]
+__all__ = ["GradingSettings", "load", "written"]
 
 KEYS = ("exercises", "weights", "deadline", "limits")
 DEADLINE = ("due", "lost_per_day", "handed_in")
@@ -93,6 +94,34 @@ def load(file: Path) -> GradingSettings:
         },
         limits=_limits(_table(data, "limits")),
     )
+
+
+def written(settings: GradingSettings) -> str:
+    """Settings as the text of a file, from which `load` makes the same."""
+    lines = ["exercises = [", *(f"    {_text(one)}," for one in settings.exercises), "]", ""]
+    lines += _lines("weights", {name: f"{one:.15g}" for name, one in settings.weights.items()})
+    if settings.due is not None:
+        named = {student: _date(one) for student, one in settings.handed_in.items()}
+        each = ", ".join(f"{_text(student)} = {one}" for student, one in named.items())
+        deadline = {"due": _date(settings.due), "lost_per_day": f"{settings.lost_per_day:.15g}"}
+        lines += _lines("deadline", deadline | ({"handed_in": f"{{ {each} }}"} if each else {}))
+    amounts = {key: getattr(settings.limits, key.removesuffix("_mib")) / unit
+               for key, unit in LIMITS.items()}  # fmt: skip
+    return "\n".join([*lines, *_lines("limits", {k: f"{one:.15g}" for k, one in amounts.items()})])
+
+
+def _lines(table: str, values: Mapping[str, str]) -> list[str]:
+    """A table of a TOML file, and an empty line below it."""
+    return [f"[{table}]", *(f"{key} = {one}" for key, one in values.items()), ""] * bool(values)
+
+
+def _text(value: str) -> str:
+    """A basic string of TOML, which is also one of JSON."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _date(moment: float) -> str:
+    return datetime.datetime.fromtimestamp(moment, datetime.UTC).isoformat()
 
 
 def _place(place: str, folder: Path) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 
 from gpulearn.device.selection import ENVIRONMENT_VARIABLE
 from gpulearn.grade.apart import sandbox
-from gpulearn.grade.apart.sandbox import Limits
+from gpulearn.grade.apart.limits import Limits
 from gpulearn.grade.judge import Judge, Verdict
 from gpulearn.grade.submissions import Submission, SubmittedCode, read
 

@@ -12,6 +12,7 @@ import resource
 import socket
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 from xml.etree import ElementTree
@@ -23,7 +24,7 @@ from gpulearn.errors import BadInput
 from gpulearn.exercise.catalogue import find
 from gpulearn.grade import command_line, grading, settings
 from gpulearn.grade.apart import sandbox
-from gpulearn.grade.apart.sandbox import Limits
+from gpulearn.grade.apart.limits import Limits
 from gpulearn.grade.judge import Judge
 from gpulearn.grade.submissions import Submission, read
 
@@ -178,6 +179,38 @@ def test_walls_that_cannot_stand_are_told(tmp_path, monkeypatch):
         one.close()
 
 
+@walled
+def test_who_may_not_enter_is_left_where_he_is():
+    """A system may make namespaces and then refuse the numbers of their users: nobody is half in.
+
+    The refusal is planted where AppArmor's would come. Printed are the reason, whether this is
+    still the old namespace, and what two children say: half in, only the first would start.
+    """
+    code = """
+        import os, pathlib, subprocess
+        from gpulearn.grade.apart import sandbox
+        def refused(path, text):
+            raise PermissionError(13, "refused", str(path))
+        pathlib.Path.write_text = refused
+        before = os.readlink("/proc/self/ns/user")
+        print(sandbox.in_namespaces())
+        print(os.readlink("/proc/self/ns/user") == before)
+        for _ in range(2):
+            subprocess.run(["echo", "child"], check=True)
+    """
+    done = subprocess.run(
+        [sys.executable, "-u", "-c", textwrap.dedent(code)],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    why, *rest = done.stdout.splitlines()
+    assert why.startswith("the system allows no namespaces here (")
+    assert "/proc/self/setgroups" in why
+    assert rest == ["True", "child", "child"]
+
+
 # --- honest
 
 
@@ -230,6 +263,36 @@ def test_an_exercise_of_the_instructor(judge, tmp_path):
     assert verdict(judge, tmp_path, right, f"{OWN}:trapezoid_area").passed
     found = verdict(judge, tmp_path, right.replace(" / 2", ""), f"{OWN}:trapezoid_area")
     assert found.hint.endswith("that is twice the area: the mean of two heights is half their sum.")
+
+
+def test_a_copy_of_the_instructors_file_is_no_answer(tmp_path):
+    """Students have it beside their notebook, and it holds the solution."""
+    made = tmp_path / "hw"
+    (made / "ann").mkdir(parents=True)
+    (made / "ann" / "answers.py").write_text("def trapezoid_area(x, y):\n    return 0.0\n")
+    (made / "ann" / "trapezoids.py").write_text(OWN.read_text(encoding="utf-8"))
+    (made / "trapezoids.py").write_text(OWN.read_text(encoding="utf-8"))
+    wanted = settings.GradingSettings(exercises=(f"{OWN}:trapezoid_area",))
+    done = grading.grade(made, wanted, tmp_path / "journal", workers=1)
+    assert [(one.student, one.verdicts[0].kind) for one in done.students] == [("ann", "wrong")]
+
+
+# --- settings
+
+
+def test_settings_that_are_written_are_read_as_the_same(tmp_path):
+    (tmp_path / "trapezoids.py").write_text(OWN.read_text(encoding="utf-8"))
+    given = settings.GradingSettings(
+        exercises=("vector_add", f"{tmp_path.resolve() / 'trapezoids.py'}:halve"),
+        weights={"vector_add": 2.0, "halve": 0.25},
+        due=1_700_000_000.5,
+        lost_per_day=0.1,
+        handed_in={'Ann "A" B.': 1_600_000_000.0, "Zoë": 1_650_000_000.0},
+        limits=Limits(seconds=7.5, memory=1_234_567 << 20, processes=3),
+    )
+    for one in (given, settings.GradingSettings()):
+        (tmp_path / "grading.toml").write_text(settings.written(one), encoding="utf-8")
+        assert settings.load(tmp_path / "grading.toml") == one
 
 
 # --- a folder

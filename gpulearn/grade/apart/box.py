@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from gpulearn.checker.isolation import waiting_elsewhere
+from gpulearn.device.selection import waited_seconds
 from gpulearn.errors import MachineFault
 from gpulearn.grade.apart.channel import ChannelClosed
-from gpulearn.grade.apart.sandbox import Limits
+from gpulearn.grade.apart.limits import Limits
 from gpulearn.grade.apart.server import Server
 
 __all__ = ["Box", "Gone"]
@@ -80,8 +81,7 @@ class Box:
 
     def _waited(self) -> float:
         """How many seconds its first thread has waited for a core, where the system tells."""
-        fields = _read(f"/proc/{self._pid}/schedstat").split()
-        return int(fields[1]) / 1e9 if len(fields) > 1 else 0.0
+        return waited_seconds(self._pid, self._pid)
 
     def close(self) -> None:
         """End it with all that it has started."""

@@ -23,7 +23,7 @@ from typing import Any
 from gpulearn.errors import MissingPackage
 from gpulearn.grade.apart import sandbox, student
 from gpulearn.grade.apart.channel import MessageChannel
-from gpulearn.grade.apart.sandbox import Limits
+from gpulearn.grade.apart.limits import Limits
 
 __all__ = ["Server", "main"]
 

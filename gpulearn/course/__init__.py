@@ -1,0 +1,1 @@
+"""A course pack: chosen notebooks and exercises, ready to be handed out and graded."""
