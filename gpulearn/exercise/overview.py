@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpulearn.checker.stubs import notebook_source
-from gpulearn.cuda_cpp.source import CppSource
+from gpulearn.checker.stubs import cell_source
 from gpulearn.exercise import progress as _progress
 from gpulearn.exercise.catalogue import catalogue, find, places
 from gpulearn.exercise.portfolio import write_portfolio
@@ -94,7 +93,4 @@ def solution(name: str) -> Solution:
     Raises:
         BadInput: there is no such exercise; the nearest is named.
     """
-    reference = find(name).reference
-    if isinstance(reference, CppSource):
-        return Solution(name, reference.cell)
-    return Solution(name, notebook_source(reference))
+    return Solution(name, cell_source(find(name).reference))

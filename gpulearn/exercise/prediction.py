@@ -67,6 +67,11 @@ class Prediction(ABC):
     def judged(self, said: str, value: Any) -> Judged:
         """What was said, held against what came."""
 
+    @property
+    @abstractmethod
+    def misconceptions(self) -> Mapping[str, str]:
+        """What may be said and is wrong → what would have to be true for it."""
+
 
 @dataclass(frozen=True)
 class Choices(Prediction):
@@ -93,6 +98,11 @@ class Choices(Prediction):
             right = self.pick(value)
         came = right if value is None else _written(value)
         return Judged(said == right, came, "" if said == right else self.choices[said])
+
+    @property
+    def misconceptions(self) -> Mapping[str, str]:
+        """The choices that have a sentence; of what is measured, all of them."""
+        return {one: why for one, why in self.choices.items() if why}
 
 
 @dataclass(frozen=True)
@@ -126,6 +136,11 @@ class Number(Prediction):
         why = "" if foresaw else self.wrong.get(number, _factor(number, value))
         return Judged(foresaw, self._said(value), why)
 
+    @property
+    def misconceptions(self) -> Mapping[str, str]:
+        """The numbers that a misconception leads to."""
+        return {self._said(number): why for number, why in self.wrong.items()}
+
 
 def below(bounds: Mapping[str, float], otherwise: str) -> Callable[[str], str]:
     """A pick by the first number in what came: the first choice whose bound lies above it."""
@@ -150,9 +165,12 @@ def _factor(number: float, value: float) -> str:
     """How far a number is off, where nothing better is known."""
     if number <= 0 or value <= 0:
         return ""
+    side = "large" if number > value else "small"
     ratio = max(number / value, value / number)
+    if ratio < 1.05:  # two digits of it would say 1
+        return f"That is a little too {side}."
     times = f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
-    return f"That is {times} times too {'large' if number > value else 'small'}."
+    return f"That is {times} times too {side}."
 
 
 @functools.cache

@@ -3,69 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gpulearn import require
 from gpulearn.errors import BadInput
+from gpulearn.parallel.clinic.strategy import PerReplica, Strategy
 from gpulearn.require import shown
 
-__all__ = ["ReplicaParts", "StandInStrategy", "distributed_step"]
+__all__ = ["StandInStrategy", "distributed_step"]
 
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True)
-class ReplicaParts:
-    """A value that differs from replica to replica."""
-
-    values: tuple[Any, ...]
-
-
 class StandInStrategy:
-    """What `tf.distribute.MirroredStrategy` does with arrays, on replicas that take turns.
+    """What `tf.distribute.MirroredStrategy` does with arrays: its words for the clinic's model.
 
     Args:
         replicas: how many.
 
+    Raises:
+        BadInput: that is no number above zero.
+
     >>> strategy = StandInStrategy(2)
     >>> strategy.run(len, args=(np.zeros(64),))
-    ReplicaParts(values=(64, 64))
+    PerReplica(values=(64, 64))
     >>> (shared,) = strategy.experimental_distribute_dataset([np.zeros(64)])
     >>> strategy.reduce("SUM", strategy.run(len, args=(shared,)), axis=None)
     64
     """
 
     def __init__(self, replicas: int) -> None:
-        self.num_replicas_in_sync = require.whole("replicas", replicas)
+        self._mirrored = Strategy(replicas)
+        self.num_replicas_in_sync = self._mirrored.replicas
 
-    def experimental_distribute_dataset(self, batches: Iterable[Array]) -> Iterator[ReplicaParts]:
-        """Cut each global batch into parts, as equal as can be."""
-        for batch in batches:
-            yield ReplicaParts(tuple(np.array_split(batch, self.num_replicas_in_sync)))
+    @property
+    def in_replica(self) -> bool:
+        """Whether a replica's function is being called."""
+        return self._mirrored.running is not None
 
-    def run(self, fn: Callable[..., Any], args: tuple[Any, ...] = ()) -> ReplicaParts:
-        """Call a function on each replica: with its part, and with all of what has no parts."""
+    def experimental_distribute_dataset(self, batches: Iterable[Array]) -> Iterator[PerReplica]:
+        """Cut each global batch into parts, as equal as can be.
+
+        Raises:
+            BadInput: an array is given, whose rows would each be taken for a batch.
+        """
+        if isinstance(batches, np.ndarray):
+            raise BadInput(
+                f"batches is {shown(batches)}, of which each row would be a batch: give a data "
+                "set, such as [batch]."
+            )
+        return map(self._mirrored.distribute, batches)
+
+    def run(self, fn: Callable[..., Any], args: tuple[Any, ...] = ()) -> Any:
+        """Call a function on each replica: with its part, and with all of what has no parts.
+
+        Raises:
+            BadInput: the arguments are no tuple.
+        """
         if not isinstance(args, tuple):
             raise BadInput(f"args is {shown(args)}: give a tuple, such as (batch,).")
-        return ReplicaParts(
-            tuple(
-                fn(*(a.values[n] if isinstance(a, ReplicaParts) else a for a in args))
-                for n in range(self.num_replicas_in_sync)
-            )
-        )
+        return self._mirrored.run(fn, *args)
 
     def reduce(self, how: str, value: Any, axis: int | None) -> Any:
-        """Add the replicas' values up ("SUM"), or take their mean ("MEAN")."""
+        """Add the replicas' values up ("SUM"), or take their mean ("MEAN").
+
+        Raises:
+            BadInput: `how` is another word, `axis` is not None, or `run` has not returned `value`.
+        """
         require.choice("reduction", how, ("SUM", "MEAN"))
         if axis is not None:
             raise BadInput(f"axis is {shown(axis)}: here values are whole, give axis=None.")
-        if not isinstance(value, ReplicaParts):
-            raise BadInput(f"value is {shown(value)}: give what strategy.run returned.")
-        total = sum(value.values[1:], start=value.values[0])
-        return total / self.num_replicas_in_sync if how == "MEAN" else total
+        return self._mirrored.reduce(how.lower(), value)
 
 
 def distributed_step(

@@ -377,6 +377,17 @@ def adamw_corrects_with_the_other_beta(
     return theta - lr * m / (1 - beta1**t) / (np.sqrt(v / (1 - beta1**t)) + epsilon), (t, m, v)
 
 
+def gradient_notes_in_the_state(theta, gradient, state=None, *, lr):
+    if isinstance(state, list):
+        state.append(gradient)
+    return theta - lr * gradient, state
+
+
+def limit_of_more_than_a_hair(hessian):
+    top = np.linalg.eigvalsh(hessian)[-1]
+    return 2 / top if top > 1e-8 else np.inf
+
+
 RIGHT = {
     "gradient_step": [gradient_by_ufuncs, gradient_by_list],
     "largest_stable_step": [limit_by_eigh, limit_of_those_that_rise],
@@ -387,8 +398,10 @@ RIGHT = {
 }
 
 WRONG = [
-    ("gradient_step", gradient_returns_gradient, "what comes back as state is not what came in"),
-    ("gradient_step", gradient_numbers_its_steps, "this method remembers nothing"),
+    ("gradient_step", gradient_notes_in_the_state, "it changes the state that it is given."),
+    ("largest_stable_step", limit_of_more_than_a_hair, "3e-10, it returns inf, expected"),
+    ("gradient_step", gradient_returns_gradient, "where None came in: this method remembers"),
+    ("gradient_step", gradient_numbers_its_steps, "it returns 1 as state, where None came in"),
     ("gradient_step", gradient_forgets_return, "it returns nothing (None)"),
     ("gradient_step", gradient_rate_of_section_3, "for a matrix of parameters, step 1: 6 of 6"),
     ("gradient_step", gradient_in_float32, "an array of float32, which is too coarse for float64"),

@@ -314,6 +314,36 @@ def walk_that_stops_early(xs, ys, rate, steps, end_x, end_y):
         end_x[i], end_y[i] = x, y
 
 
+def escape_gives_up(distance, curvature, lr, far):
+    for step in range(10_000):
+        if distance >= far:
+            return step
+        distance *= 1 - lr * curvature
+    return np.inf
+
+
+def escape_takes_the_near_for_the_ridge(distance, curvature, lr, far):
+    return np.inf if distance < 1e-9 else escape_by_log1p(distance, curvature, lr, far)
+
+
+def slopes_one_after_the_other(function, x):
+    h, slopes, place = np.cbrt(np.finfo(x.dtype).eps), np.empty_like(x), x.copy()
+    for k in np.ndindex(x.shape):
+        step = h * max(1, abs(x[k]))
+        place[k] += step
+        above = function(place)
+        place[k] -= 2 * step
+        slopes[k] = (above - function(place)) / (2 * step)
+    return slopes
+
+
+def slopes_but_for_the_last(function, x):
+    slopes = slopes_by_unit_vectors(
+        lambda y: function(np.append(y, x.flat[-1]).reshape(x.shape)), x.flatten()[:-1]
+    )
+    return np.append(slopes, 0).astype(x.dtype).reshape(x.shape)
+
+
 RIGHT = {
     "escape_saddle": [escape_by_walking, escape_by_log1p],
     "warm_up_cosine_rate": [schedule_by_parts, schedule_by_numpy],
@@ -323,6 +353,14 @@ RIGHT = {
 }
 
 WRONG = [
+    ("escape_saddle", escape_gives_up, "of curvature −0.0015, it returns inf, expected"),
+    ("escape_saddle", escape_takes_the_near_for_the_ridge, "a trillionth beside the ridge, it"),
+    (
+        "numerical_gradient",
+        slopes_one_after_the_other,
+        "back before the next one is moved, or copy",
+    ),
+    ("numerical_gradient", slopes_but_for_the_last, "return the gradient after the loop."),
     ("escape_saddle", escape_with_the_size_of_the_curvature, "it returns 9, expected inf."),
     ("escape_saddle", escape_after_a_round_number, "it returns inf, expected 533."),
     ("escape_saddle", escape_asks_last_whether_it_is_far, "ask that first."),
@@ -341,7 +379,7 @@ WRONG = [
     ("numerical_gradient", slopes_one_h, "h is the same for all x: next to 1e8"),
     ("numerical_gradient", slopes_h_of_float64, "h is the same for all dtypes"),
     ("numerical_gradient", slopes_h_of_zero, "the same part of x for all dtypes"),
-    ("numerical_gradient", slopes_one_copy, "ahead and behind are one and the same array"),
+    ("numerical_gradient", slopes_one_copy, "Where ahead and behind are one array, copy x twice."),
     ("numerical_gradient", slopes_in_a_list, "it returns a list; wrap it in np.array."),
     ("numerical_gradient", slopes_without_brackets, "divide by it, in brackets"),
 ]

@@ -356,6 +356,15 @@ def held_at_best(block_size, most_threads, most_blocks):
     return most_threads / 32
 
 
+def held_rounded(block_size, most_threads, most_blocks):
+    warps = round(block_size / 32)
+    return min(most_threads // (32 * warps), most_blocks) * warps
+
+
+def held_in_parts(block_size, most_threads, most_blocks):
+    return min(most_threads // block_size, most_blocks) * block_size / 32
+
+
 WRONG = [
     ("global_index", index_for_small_blocks, "it returns 516, expected 612"),
     ("blocks_for", blocks_nearly, "0.999 is not enough"),
@@ -370,6 +379,8 @@ WRONG = [
     ),
     ("guard_cost", guard_in_every_warp, "need not make a warp diverge"),
     ("warps_held", held_at_best, "what it could hold at best"),
+    ("warps_held", held_rounded, "a block of 33 threads has two warps"),
+    ("warps_held", held_in_parts, "counts parts of warps"),
     ("global_index", index_prints, "does it end with return?"),
     ("global_index", index_float, "expected 17179869189"),
     ("vector_add", add_serial, "are at work"),

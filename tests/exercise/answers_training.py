@@ -204,6 +204,59 @@ def resume_with_a_counted_schedule(path, model, optimizer, schedule, one_step, s
         beside.replace(path)
 
 
+def stop_at_the_end(losses, patience):
+    best, kept, trained = math.inf, 0, 0
+    for trained, loss in enumerate(losses, 1):
+        if math.isfinite(loss) and loss < best:
+            best, kept = loss, trained
+    return kept, trained
+
+
+def stop_above_zero(losses, patience):
+    best, kept, trained = math.inf, 0, 0
+    for loss in losses:
+        trained += 1
+        if 0 <= loss < best:
+            best, kept = loss, trained
+        elif trained - kept == patience:
+            break
+    return kept, trained
+
+
+def stop_after_the_first(losses, patience):
+    stream = iter(losses)
+    best, kept, trained = next(stream), 1, 1
+    best, kept = (best, 1) if math.isfinite(best) else (math.inf, 0)
+    while trained - kept < patience and (loss := next(stream, None)) is not None:
+        trained += 1
+        if math.isfinite(loss) and loss < best:
+            best, kept = loss, trained
+    return kept, trained
+
+
+def step_without_backward(model, optimizer, images, labels):
+    model.train()
+    optimizer.zero_grad()
+    loss = functional.cross_entropy(model(images), labels)
+    optimizer.step()
+    return loss.item()
+
+
+def resume_one_step_back(path, model, optimizer, schedule, one_step, steps):
+    parts, done = (model, optimizer, schedule), 0
+    if path.exists():
+        done, random, *states = torch.load(path, weights_only=True)
+        for part, state in zip(parts, states, strict=True):
+            part.load_state_dict(state)
+        torch.set_rng_state(random)
+        done -= 1
+    for number in range(done + 1, steps + 1):
+        one_step()
+        kept = [number, torch.get_rng_state(), *(part.state_dict() for part in parts)]
+        torch.save(kept, path.with_suffix(".part"))
+        path.with_suffix(".part").replace(path)
+
+
 RIGHT = {
     "train_step": [step_by_logsumexp],
     "train_epochs": [epochs_with_modes_switched_inside],
@@ -214,10 +267,19 @@ RIGHT = {
 }
 
 WRONG = [
+    ("stop_early", stop_at_the_end, "it never stops: after `patience` epochs in a row"),
+    (
+        "stop_early",
+        stop_above_zero,
+        "for losses below zero, the number of epochs that it trains is 2",
+    ),
+    ("stop_early", stop_after_the_first, "for no epochs at all, it raises StopIteration"),
+    ("train_step", step_without_backward, "step finds no gradient: backward is missing, or"),
+    ("save_and_resume", resume_one_step_back, "where it is saved or where it is loaded."),
     ("train_step", step_that_smooths, "what it returns in step 1 is"),
     ("train_epochs", epochs_that_clear_once, "the parameters at the end"),
     ("train_epochs", epochs_with_a_new_optimiser, "the parameters at the end"),
-    ("train_epochs", epochs_without_the_last_batch, "how many images it trains on"),
+    ("train_epochs", epochs_without_the_last_batch, "how many training images go through"),
     ("clip_by_global_norm", clip_flat_ones_only, "for gradients of 4, 2, 0 and 1 axes"),
     ("accumulate_gradients", parts_with_a_graph_of_gradients, "as retain_graph=True says"),
     ("stop_early", stop_with_a_margin, "for bests by a hair"),

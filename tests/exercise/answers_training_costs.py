@@ -99,6 +99,22 @@ def scale_with_the_limit_scaled(model, optimizer, images, labels, scale, max_nor
     return scale
 
 
+def peak_that_empties_its_set(inputs, inside, recomputed):
+    moments = [sum(inputs) + sum(b for s, b in enumerate(inside) if s not in recomputed)]
+    while recomputed:
+        s = max(recomputed)
+        recomputed.remove(s)
+        earlier = sum(b for t, b in enumerate(inside[:s]) if t not in recomputed)
+        moments.append(sum(inputs[: s + 1]) + earlier + inside[s])
+    return max(moments)
+
+
+def plan_that_turns_its_lists_round(inputs, inside, seconds, limit):
+    plan = plan_in_order_of_time(inputs, inside, seconds, limit)
+    seconds.reverse()
+    return plan
+
+
 def scale_that_looks_at_the_loss(model, optimizer, images, labels, scale, max_norm):
     optimizer.zero_grad()
     with torch.autocast("cpu", torch.float16):
@@ -142,10 +158,12 @@ WRONG = [
     ("memory_budget", budget_of_different_tensors, "for a ReLU in two places"),
     ("recompute_peak", peak_without_inputs_of_plain_stages, "expected 240"),
     ("recompute_peak", peak_with_the_largest_inside, "expected"),
+    ("recompute_peak", peak_that_empties_its_set, "it changes its input; work on a copy"),
+    ("recompute_plan", plan_that_turns_its_lists_round, "it changes its input; work on a copy"),
     ("recompute_plan", plan_by_bytes_a_second, "the seconds that are computed again"),
     ("recompute_plan", plan_of_the_first_stages, "one after the other, the first one first"),
     ("scale_the_loss", scale_with_the_limit_scaled, "the parameters after the step"),
     ("scale_the_loss", scale_that_looks_at_the_loss, "first nan"),
     ("find_the_bottleneck", bottleneck_for_few_workers, "twelve workers"),
-    ("find_the_bottleneck", bottleneck_of_one_batch, "the share of the GPU"),
+    ("find_the_bottleneck", bottleneck_of_one_batch, "the three times added up"),
 ]

@@ -166,6 +166,50 @@ def test_rows_that_are_shuffled_among_images_are_seen():
     assert "does not depend on its own image alone" in diagnose(find("case_view"), answer)
 
 
+def lenet(side, classes, *between, act=nn.ReLU, wide=nn.Linear):
+    left = side // 4 - 3
+    return nn.Sequential(
+        *(nn.Conv2d(1, 6, 5), act(), nn.MaxPool2d(2)),
+        *(nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2)),
+        *between,
+        *(wide(16 * left * left, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU()),
+        nn.Linear(84, classes),
+    )
+
+
+class ChannelsLast(nn.Module):
+    def forward(self, x):
+        return x.permute(0, 2, 3, 1).flatten(1)
+
+
+class ByHand(nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.w = nn.Parameter(torch.rand(inputs, outputs) / inputs)
+        self.b = nn.Parameter(torch.zeros(outputs))
+
+    def forward(self, x):
+        return x @ self.w + self.b
+
+
+def test_planes_may_be_laid_flat_in_any_order_and_a_matrix_may_be_turned():
+    def answer(side, classes=10):
+        return lenet(side, classes, ChannelsLast(), wide=ByHand)
+
+    assert diagnose(find("case_view"), answer) is None
+
+
+def test_other_layers_are_another_network():
+    def answer(side, classes=10):
+        return lenet(side, classes, nn.Flatten(), act=nn.Identity)
+
+    assert "what its layers compute is something else" in diagnose(find("case_view"), answer)
+
+
+def test_what_is_no_network_is_told():
+    assert "which is no network" in diagnose(find("case_view"), lambda side, classes=10: 0)
+
+
 class Turned(nn.Module):
     def forward(self, x):
         return x.transpose(0, 1).reshape(len(x), -1)

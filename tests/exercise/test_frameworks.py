@@ -146,6 +146,27 @@ def parts_as_an_array(strategy, gradients_of, weights, batch, lr):
     return weights - lr * gradients_of(weights, shared).mean(axis=0)
 
 
+def called_by_hand(strategy, gradients_of, weights, batch, lr):
+    total = np.zeros_like(weights)
+    for rows in np.array_split(batch, strategy.num_replicas_in_sync):
+        total += gradients_of(weights, rows).sum(axis=0)
+    return weights - lr * total / len(batch)
+
+
+def gradients_first(strategy, gradients_of, weights, batch, lr):
+    (shared,) = strategy.experimental_distribute_dataset([batch])
+    found = iter([gradients_of(weights, rows) for rows in shared.values])
+    parts = strategy.run(lambda: next(found).sum(axis=0) / len(batch))
+    return weights - lr * strategy.reduce("SUM", parts, axis=None)
+
+
+def rows_as_batches(strategy, gradients_of, weights, batch, lr):
+    for shared in strategy.experimental_distribute_dataset(batch):
+        parts = strategy.run(lambda rows: gradients_of(weights, rows).sum(0), args=(shared,))  # noqa: B023
+        weights = weights - lr * strategy.reduce("SUM", parts, axis=None)
+    return weights
+
+
 def first_alone(strategy, gradients_of, weights, batch, lr):
     (shared,) = strategy.experimental_distribute_dataset([batch])
     at = iter(range(99))
@@ -166,10 +187,13 @@ def only_rows(shape, mesh, spec):
     [
         ("count_parameters", padded, "a convolution without padding makes an image smaller"),
         ("average_loss", own_mean, "it returns"),
-        ("average_loss", mean_of_own, "the mean over this replica's own examples"),
+        ("average_loss", mean_of_own, "the mean over this replica's own rows"),
         ("distributed_step", twice_divided, "N times too small"),
         ("distributed_step", parts_as_an_array, "hand them to a function with strategy.run"),
-        ("distributed_step", first_alone, "one call computed the gradients of all rows"),
+        ("distributed_step", called_by_hand, "no replica computed them: gradients_of is called"),
+        ("distributed_step", gradients_first, "no replica computed them: gradients_of is called"),
+        ("distributed_step", rows_as_batches, "a data set of batches is wanted"),
+        ("distributed_step", first_alone, "one replica computed the gradients of all rows"),
         ("device_shards", only_rows, "device 0 has (0, 2), expected (start, end) for each axis"),
     ],
 )

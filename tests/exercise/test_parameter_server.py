@@ -77,6 +77,37 @@ def with_gradients_of_the_start(weights, gradient, steps, every, lr):
     return weights
 
 
+def with_the_means_of_a_server(weights, gradient, steps, every, lr):
+    for step in range(1, steps + 1):
+        weights -= lr * gradient(weights)
+        if step % every and step < steps:
+            continue
+        if rank() == 0:
+            others = range(1, world_size())
+            total = weights + sum(recv(torch.empty_like(weights), other) for other in others)
+            weights.copy_(total / world_size())
+            for other in others:
+                send(weights, other)
+        else:
+            send(weights, 0)
+            recv(weights, 0)
+    return weights
+
+
+def with_rounds_and_a_mean_for_all(weights, gradient, steps, every, lr):
+    def agree():
+        weights.copy_(sum_over_ranks(weights / world_size()))
+
+    for _ in range(steps // every):
+        for _ in range(every):
+            weights.sub_(lr * gradient(weights))
+        agree()
+    for _ in range(steps % every):
+        weights.sub_(lr * gradient(weights))
+    agree()
+    return weights
+
+
 def through_a_server(weights, samples):
     """Rank 0 collects, and sends the mean back."""
     if rank() == 0:
@@ -119,6 +150,8 @@ def of_those_who_trained(weights, samples):
         ("serve_with_backup", promising, "it acknowledges before the backup has the push"),
         ("serve_with_backup", one_counter, "is applied 2 times on the "),
         ("local_sgd", by_torch, None),
+        ("local_sgd", with_the_means_of_a_server, None),
+        ("local_sgd", with_rounds_and_a_mean_for_all, "one mean more is taken than is needed"),
         ("local_sgd", with_gradients_of_the_start, "rank 0 ends with weights[0] = "),
         ("federated_average", through_a_server, None),
         ("federated_average", of_those_who_trained, "each client that has samples counts the same"),

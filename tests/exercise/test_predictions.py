@@ -82,6 +82,9 @@ def test_a_number_is_held_against_what_came():
     assert SECTORS.judged("32 sectors", 4) == (False, "4 sectors", "32 would be a column.")
     assert SECTORS.judged("8 sectors", 4).why == "That is 2 times too large."
     assert SECTORS.judged("1 sectors", 40).why == "That is 40 times too small."
+    assert SECTORS.judged("103 sectors", 100).why == "That is a little too large."
+    assert SECTORS.judged("960 sectors", 1000).why == "That is a little too small."
+    assert SECTORS.judged("106 sectors", 100).why == "That is 1.1 times too large."
     assert SECTORS.judged("-1 sectors", 40).why == ""
     assert SECTORS.judged("1,004 sectors", 1000) == (True, "1,000 sectors", "")
     assert not SECTORS.judged("1,020 sectors", 1000).foresaw

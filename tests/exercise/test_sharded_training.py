@@ -89,7 +89,7 @@ def test_a_right_answer_passes():
         ("reduce_scatter_gradients", by_all_reduce, "twice the bytes of a reduce-scatter"),
         ("gather_and_free", all_at_once, "gathered before the first is used"),
         ("reshard_checkpoint", whole_checkpoint, "every rank reads every file"),
-        ("zero_memory", paper_alone, "the state take"),
+        ("zero_memory", paper_alone, "the state takes"),
     ],
 )
 def test_a_wrong_answer_is_told_why(name, answer, said):

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from gpulearn.errors import BadInput
 from gpulearn.frameworks.average_loss import average_loss
 from gpulearn.frameworks.device_shards import device_shards
-from gpulearn.frameworks.stand_in import ReplicaParts, StandInStrategy, distributed_step
+from gpulearn.frameworks.stand_in import StandInStrategy, distributed_step
+from gpulearn.parallel.clinic.strategy import PerReplica
 
 
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=9), st.integers(1, 4), st.booleans())
@@ -56,20 +57,31 @@ def test_a_step_of_replicas_is_that_of_one(replicas, rows):
 def test_the_stand_in_gives_parts_to_those_that_have_them_and_the_rest_to_all():
     strategy = StandInStrategy(3)
     (part,) = strategy.experimental_distribute_dataset([np.arange(4)])
-    seen = strategy.run(lambda own, whole: (own.tolist(), whole), args=(part, "all"))
-    assert seen.values == (([0, 1], "all"), ([2], "all"), ([3], "all"))
-    assert strategy.reduce("SUM", ReplicaParts((1, 2, 6)), axis=None) == 9
-    assert strategy.reduce("MEAN", ReplicaParts((1, 2, 6)), axis=None) == 3
+    own, whole = strategy.run(lambda own, whole: (own.tolist(), whole), args=(part, "all"))
+    assert (own.values, whole.values) == (([0, 1], [2], [3]), ("all",) * 3)
+    assert strategy.reduce("SUM", PerReplica((1, 2, 6)), axis=None) == 9
+    assert strategy.reduce("MEAN", PerReplica((1, 2, 6)), axis=None) == 3
+
+
+def test_the_stand_in_says_when_a_replica_works():
+    strategy = StandInStrategy(2)
+    (part,) = strategy.experimental_distribute_dataset([np.ones(2)])
+    assert strategy.run(lambda own: strategy.in_replica, args=(part,)).values == (True, True)
+    assert not strategy.in_replica
 
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
         (lambda s: s.run(len, args=np.ones(3)), r"args is an array of shape \(3,\): give a tuple"),
-        (lambda s: s.reduce("ADD", ReplicaParts((1,)), axis=None), "no reduction 'ADD'"),
-        (lambda s: s.reduce("SUM", ReplicaParts((1,)), axis=0), "axis is 0: here values are whole"),
+        (lambda s: s.reduce("ADD", PerReplica((1,)), axis=None), "no reduction 'ADD'"),
+        (lambda s: s.reduce("SUM", PerReplica((1,)), axis=0), "axis is 0: here values are whole"),
         (lambda s: s.reduce("SUM", 3, axis=None), "value is 3: give what strategy.run returned"),
         (lambda s: StandInStrategy(0), "replicas is 0"),
+        (
+            lambda s: s.experimental_distribute_dataset(np.ones((4, 2))),
+            r"batches is an array of shape \(4, 2\), of which each row .* such as \[batch\]",
+        ),
     ],
 )
 def test_what_the_stand_in_cannot_take_is_told(wrong, said):

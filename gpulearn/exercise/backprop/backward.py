@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from gpulearn.require import shown
 Gradients = dict[Variable, Any]
 answers = Answers(backward)
 AGAIN = "the graph of 3·s + s, walked a second time"
+KEPT = "3·s + s with s = a·a, where .grad holds 7 from before"
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,12 @@ def layer() -> Variable:
     return ((x @ w + b).tanh() @ w + b).relu()
 
 
+def stopped() -> Variable:
+    """A ReLU that lets nothing through: what arrives behind it is zero, and is a gradient too."""
+    a, b = Variable([2.0, -1.0], "a"), Variable([3.0, 1.0], "b")
+    return (a - b - 1).relu() * b
+
+
 def cases() -> list[Case]:
     """Graphs in which values are used once, twice and late; gradients that are not 1."""
 
@@ -83,10 +91,12 @@ def cases() -> list[Case]:
         case(shared, 1.0, "3·s + s with s = a·a"),
         case(shared, 1.0, AGAIN),
         case(shared, -2.5, "3·s + s with s = a·a, and −2.5 arriving"),
+        case(shared, 1.0, KEPT),
         case(two_sums, [1.0, 10.0], "(a + b) + a·2 + (a + b)"),
         case(chain, [1.0, -1.0, 0.5], "late·a + a, where late is made from a"),
         case(layer, np.arange(12.0).reshape(4, 3) - 5, "two layers with the same weights"),
         case(lambda: Variable(3.0, "a"), 4.0, "a alone"),
+        case(stopped, [1.0, 2.0], "relu(a − b − 1)·b, where ReLU lets nothing through"),
     ]
 
 
@@ -95,6 +105,9 @@ def run(answer: Answer, case: Case) -> Found | None:
     make, gradient = case.args
     nodes = make().order()[::-1]
     given, handed = gradient.copy(), list(nodes)
+    for node in nodes:
+        node.grad = np.full(node.shape, 7.0) if case.label == KEPT else None
+    before = [copy.copy(node.grad) for node in nodes]
     asked: list[Variable] = []
 
     def noted(node: Variable, *gradients: Any) -> Any:
@@ -118,7 +131,7 @@ def run(answer: Answer, case: Case) -> Found | None:
         raise Refused("it changes the gradient that it was given")
     if len(handed) != len(nodes) or any(a is not b for a, b in zip(handed, nodes, strict=True)):
         raise Refused("it changes the list of nodes that it was given; work on a copy")
-    if any(node.grad is not None for node in nodes):
+    if not all(map(np.array_equal, (node.grad for node in nodes), before)):
         raise Refused("it writes into .grad of the nodes: return the gradients, and leave them")
     names = tuple(node.name or f"the result of {node.operation}" for node in nodes)
     more = [key for key in found if not any(key is node for node in nodes)]
@@ -144,7 +157,9 @@ def difference(got: Any, expected: Found) -> str | None:
         if not compare.alike(one, other).all():
             where = tuple(int(i) for i in np.argwhere(~compare.alike(one, other))[0])
             place = f"[{', '.join(map(str, where))}]" if where else ""
-            return f"the gradient of {name}{place} is {one[where]:.6g}, expected {other[where]:.6g}"
+            return (
+                f"the gradient of {name}{place} is {compare.told_apart(one[where], other[where])}"
+            )
     if got.more:
         return "the dictionary holds more than the nodes"
     if got.again:
@@ -201,6 +216,13 @@ answers.edit(
     "the share is multiplied by what arrived once more: node.shares(…) has done that.",
 )
 answers.edit(
+    {
+        START: "arrived = {node: node.grad for node in nodes if node.grad is not None}\n"
+        "    arrived[nodes[0]] = arrived.get(nodes[0], 0) + gradient"
+    },
+    "what stands in .grad from before is added to what arrives: begin with `gradient` alone.",
+)
+answers.edit(
     {SENT: "node.shares(gradient)"},
     "every node passes on what arrived at the result: it is what arrived at the node itself, "
     "arrived[node], that it must pass on.",
@@ -225,13 +247,19 @@ answers.edit(
 )
 answers.edit(
     {LOOP: "    for node in reversed(nodes):\n"},
-    "it begins at the inputs, where nothing has arrived yet: nodes begins with the result, so "
-    "take it as it is.",
+    "it asks for what has arrived at a node where nothing has: begin at the result, which is the "
+    "first of nodes, and add each share to what its parent has.",
 )
 answers.edit(
     {RETURN: "        return arrived"},
     "it ends after the first node, as if return stood inside the loop: every node passes on what "
     "it got, when its turn comes.",
+)
+answers.edit(
+    {LOOP: LOOP + "        if not np.any(arrived.get(node, 0)):\n            continue\n"},
+    "where only zeros arrive, it goes no further, and what lies behind has no gradient at all: "
+    "its gradient is zero, so pass zeros on like any other numbers.",
+    np=np,
 )
 answers.edit(
     {RETURN: "    return {node: arrived[node] for node in nodes if not node.parents}"},

@@ -17,6 +17,7 @@ from gpulearn.nn.autograd import Variable, topological_order
 from gpulearn.require import shown
 
 Nodes = list[Variable]
+AGAIN = "a·a + 2·a, listed a second time"
 LOOKS = 20  # at the parents of a node, in the mean; a few are enough
 answers = Answers(topological_order)
 
@@ -41,10 +42,11 @@ def chain() -> Variable:
     return named(named(a.exp(), "exp a").tanh(), "tanh exp a")
 
 
-def twice() -> Variable:
+def twice(swapped: bool = False) -> Variable:
     """A value that is used twice by the same operation, and once more."""
     a = Variable(3.0, "a")
-    return named(named(a * a, "a·a") + named(2 * a, "2·a"), "a·a + 2·a")
+    square, double = named(a * a, "a·a"), named(2 * a, "2·a")
+    return named(double + square if swapped else square + double, "a·a + 2·a")
 
 
 def diamond(swapped: bool = False) -> Variable:
@@ -60,6 +62,13 @@ def late(swapped: bool) -> Variable:
     way = a
     for step in range(4):
         way = named(way + 1, f"step {step}")
+    return named(a * way if swapped else way * a, "the product")
+
+
+def short_and_long(swapped: bool) -> Variable:
+    """A product of an input and of what a chain of functions made from it."""
+    a = Variable(0.5, "a")
+    way = named(named(named(a.exp(), "exp a").tanh(), "tanh exp a").relu(), "relu tanh exp a")
     return named(a * way if swapped else way * a, "the product")
 
 
@@ -99,10 +108,14 @@ def cases() -> list[Case]:
     return [
         case("tanh of exp of a", chain),
         case("a·a + 2·a", twice),
+        case("2·a + a·a", lambda: twice(swapped=True)),
+        case(AGAIN, twice),
         case("3·s + s", diamond),
         case("s + 3·s", lambda: diamond(swapped=True)),
         case("a product of a and what was made from it", lambda: late(swapped=True)),
         case("a product of what was made from a, and a", lambda: late(swapped=False)),
+        case("a product of a and a function of a function of it", lambda: short_and_long(True)),
+        case("a product of a function of a function of a, and a", lambda: short_and_long(False)),
         case("a layer", layer),
         case("two inputs of the same value", equal_values),
         case("two inputs of the same name", namesakes),
@@ -132,6 +145,9 @@ def run(answer: Answer, case: Case) -> Listed | None:
     result = case.args[0]()
     wanted = topological_order(result)
     with without("order"), looking() as looks:
+        if case.label == AGAIN:
+            answer(result)
+            looks.clear()
         got = answer(result)
     if got is None:
         return None
@@ -285,6 +301,13 @@ answers.edit(
     "two nodes of the same value are taken for one: remember the nodes, not their values.",
     of=by_calls,
 )
+answers.edit(
+    {"seen = set()": "seen = elsewhere"},
+    "what was seen in an earlier call is still there, as in a set that is made once, outside of "
+    "the function or as a default: make a new one in each call.",
+    of=by_calls,
+    elsewhere=set(),
+)
 
 
 @answers.wrong(
@@ -339,6 +362,22 @@ def by_the_longest_way_without_memory(result: Variable) -> Nodes:
     return sorted(found, key=depth)
 
 
+@answers.wrong(
+    "the nodes are sorted by the shortest way to an input, and what is made from an input and from "
+    "a long way stands too early: it is the longest way that counts."
+)
+def by_the_shortest_way(result: Variable) -> Nodes:
+    depth: dict[Variable, int] = {}
+
+    def measure(node: Variable) -> int:
+        if node not in depth:
+            depth[node] = min((1 + measure(parent) for parent in node.parents), default=0)
+        return depth[node]
+
+    measure(result)
+    return sorted(depth, key=lambda node: depth[node])
+
+
 @answers.right
 def when_all_users_are_done(result: Variable) -> Nodes:
     users: dict[Variable, int] = {result: 0}
@@ -358,6 +397,14 @@ def when_all_users_are_done(result: Variable) -> Nodes:
             if users[parent] == 0:
                 ready.append(parent)
     return order[::-1]
+
+
+answers.edit(
+    {"waiting.pop().parents": "set(waiting.pop().parents)"},
+    "a result that uses a node twice, as a·a does, is counted as one use and taken off as two, so "
+    "that the node comes too late in the list: count every use.",
+    of=when_all_users_are_done,
+)
 
 
 @answers.right

@@ -50,6 +50,7 @@ def cases() -> list[Launch]:
         ("4 rows of 40 scores near −1,000,000, one block of 128", 4, 40, -1e6, 128),
         ("3 rows of 5 scores, 3 blocks of 32", 3, 5, 0.0, 32),
         ("1 row of 1 score, one block of 32", 1, 1, 0.0, 32),
+        ("2 rows of 1,100 scores, 2 blocks of 32", 2, 1100, 0.0, 32),
     )
     made = [
         launch(label, middle + rng.uniform(-3, 3, (m, n)), block)
@@ -69,6 +70,16 @@ def allowed(launch: Launch) -> int:
     return softmax_bytes(m, n, "online") + SECTOR * int(m)
 
 
+answers.edit(
+    {
+        "    row = cuda.grid(1) // WARP\n": "    near = cuda.shared.array((4, 256), np.float32)\n"
+        "    row, w = cuda.grid(1) // WARP, cuda.threadIdx.x // WARP\n",
+        "score = scores[row, j]\n": "score = near[w, j] = scores[row, j]\n",
+        "scores[row, j] - largest": "near[w, j] - largest",
+    },
+    "the row is kept in an array of a fixed size, and rows may be longer: read the scores from "
+    "global memory again.",
+)
 answers.edit(
     {OWN: "total = total + math.exp(score - higher)"},
     "the sum was made for a smaller maximum, and is not scaled when a larger score comes: multiply "

@@ -82,7 +82,8 @@ PREDICTIONS = (
     Choices(
         "best_number",
         {
-            "1": "That would need a first chunk that is as good as all of them: nothing overlaps.",
+            "1": "That would be right if nothing could overlap. With one chunk, two of the three "
+            "engines stand still at any moment.",
             "2 or 4": "That would need chunks that still take longer on an engine than to ask for.",
             "8 or 16": "That would need a host that asks for a chunk in less time than an engine "
             "needs for it.",
@@ -165,7 +166,8 @@ PREDICTIONS = (
         "GB",
         {
             1: "1 would be right for a byte for each pair.",
-            0.13: "0.13 would be right for 32,768 · 1,024 pairs.",
+            0.004: "0.004 would be right for 32 numbers for each place, as the queries have. There "
+            "is a score for each pair of places.",
             2.1: "2.1 would be right for half of the pairs, or for two bytes each.",
             8.6: "8.6 would be right for eight bytes for each pair, as in float64.",
         },

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ from gpulearn.device import numba_cuda
 from gpulearn.kernels.reduction import WARP
 from gpulearn.kernels.specification import poison
 from gpulearn.perf.schedule import Timeline, modelled
-from gpulearn.simt.core.findings import SimtWarning
+from gpulearn.simt.core.findings import Finding, SimtWarning
 from gpulearn.simt.host import api
 from gpulearn.simt.host.dispatcher import Kernel
 from gpulearn.simt.host.streams import Event
@@ -112,7 +112,7 @@ def run(answer: Answer, case: Case, counters: bool = False) -> SeenProgram:
     return SeenProgram(
         out=out,
         later=output.copy(),
-        race=str(work.findings[0]) if work.findings else "",
+        race=first_race(work.findings),
         asked=asked,
         default=any(one.stream == 0 for one in work if one.kind in WORKS),
         pageable=any(one.pinned is False for one in work),
@@ -122,6 +122,18 @@ def run(answer: Answer, case: Case, counters: bool = False) -> SeenProgram:
         changed=changed(answer, given, case.args, output),
         warps=sum(map(warps, work)),
     )
+
+
+def first_race(findings: Sequence[Finding]) -> str:
+    """The first race between streams, as a sentence, or "".
+
+    Where its line has several, the one with the last line: who waits for that waits for all.
+    """
+    if not findings:
+        return ""
+    first = findings[0]
+    alike = [one for one in findings if (one.line, one.array) == (first.line, first.array)]
+    return str(max(alike, key=lambda one: one.other_line or 0))
 
 
 @contextmanager

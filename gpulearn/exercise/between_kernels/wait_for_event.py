@@ -29,7 +29,7 @@ HOST_WAITS = (
     "the host once, at the end."
 )
 ONE_STREAM = (
-    "Both arrays are copied in on one stream, the second after the first: leave each its stream, "
+    "both arrays are copied in on one stream, the second after the first: leave each its stream, "
     "and let an event say when b has arrived."
 )
 PAGEABLE = (
@@ -62,7 +62,7 @@ def demand(answer: Answer, outcomes: Sequence[SeenProgram]) -> str | None:
         return ONE_STREAM if len(copies) == 1 else None
     return (
         f"the results are right, but the host waits {'once' if waits == 1 else f'{waits} times'} "
-        f"before it has asked for everything, the budget is never. "
+        f"before it has asked for everything, where the budget is no wait at all. "
         f"{PAGEABLE if any(one.pageable for one in outcomes) else HOST_WAITS}"
     )
 

@@ -50,7 +50,7 @@ def run(answer: Answer, case: Case) -> Seen:
     facts: dict[str, Any] = {
         "the number of values that it returns": 2 if two else 1,
         "the images of a batch": f"up to {max(sizes, default=0)}",
-        "the images that it learns from": seen.by_epoch(epochs),
+        "what it learns from": seen.by_epoch(epochs),
         "what a step goes by": goes_by,
         "the first value, beside the share of the held-out images that are right,": "the same"
         if isinstance(accuracy, float) and abs(accuracy - truth) < 1e-6
@@ -72,7 +72,7 @@ def expected(case: Case) -> Seen:
         {
             "the number of values that it returns": 2,
             "the images of a batch": f"up to {min(32, n)}",
-            "the images that it learns from": trial.ORDER,
+            "what it learns from": trial.ORDER,
             "what a step goes by": OWN,
             "the first value, beside the share of the held-out images that are right,": "the same",
             "the share of held-out images with the label that is commonest in training": blind,

@@ -84,7 +84,7 @@ def run(answer: Answer, case: Case) -> Seen:
     close = abs(share - 1) < 0.02
     facts |= {
         "the images of a batch": f"up to {max(map(len, seen.batches), default=0)}",
-        "the images that it learns from": seen.by_epoch(epochs),
+        "what it learns from": seen.by_epoch(epochs),
         "what a step goes by": "its batch" if same else "something else than its batch",
         "the list of losses": losses,
         "the time that it reports": "that of the work" if close else amount(share, busy / took),
@@ -130,7 +130,7 @@ def expected(case: Case) -> Seen:
         {
             "what it computes": EVERYWHERE,
             "the images of a batch": f"up to {min(32, n)}",
-            "the images that it learns from": trial.ORDER,
+            "what it learns from": trial.ORDER,
             "what a step goes by": "its batch",
             "the list of losses": "that of each batch",
             "the time that it reports": "that of the work",

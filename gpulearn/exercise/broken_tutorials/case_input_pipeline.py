@@ -15,7 +15,7 @@ from torch import Tensor
 
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.checker.ranks import Ending, demand_on_real_ranks, on_simulated_ranks
+from gpulearn.checker.ranks import Ending, demand_on_real_ranks, failed_alike, on_simulated_ranks
 from gpulearn.parallel.clinic.input_pipeline import case_input_pipeline
 from gpulearn.parallel.collectives import broadcast
 from gpulearn.parallel.communicator import rank
@@ -191,10 +191,9 @@ def judge(plan: PipelineRun, ranks: list[Any]) -> str | None:
     return difference(ran, ran)
 
 
+@failed_alike
 def same_way(one: RanPipeline, other: RanPipeline) -> bool:
     """Whether two outcomes fail in the same way, whatever the order of the samples."""
-    if one.ending or other.ending:
-        return bool(one.ending and other.ending and one.ending.kind == other.ending.kind)
     return _traits(one) == _traits(other)
 
 
@@ -254,8 +253,9 @@ NOT_USED = (
     "every rank goes over all batches, so that each does the work of all: let it go over its own."
 )
 SHUFFLED_APART = (
-    "each rank shuffles for itself and takes its part of its own order, so that samples are used "
-    "twice or never: all must cut the same order, or cut first and shuffle their own part."
+    "samples are used twice or never: each rank takes its part of an order of its own, or the "
+    "parts overlap. All must cut the same order, each a part of its own, or cut first and shuffle "
+    "their part."
 )
 SUMMED = (
     "the losses of a batch are a vector, and its gradient is the sum over the samples, so that a "

@@ -11,7 +11,14 @@ from torch import Tensor
 
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.checker.ranks import Ending, demand_on_real_ranks, on_simulated_ranks
+from gpulearn.checker.ranks import (
+    Ending,
+    demand_on_real_ranks,
+    failed_alike,
+    failed_the_same,
+    on_simulated_ranks,
+    same_result,
+)
 from gpulearn.parallel.clinic.synchronous_server import case_parameter_server
 from gpulearn.parallel.collectives import reduce
 from gpulearn.parallel.communicator import compute, rank
@@ -157,27 +164,15 @@ def judge(plan: ServerPlan, ranks: list[Any]) -> str | None:
     return difference(RanServer(plan, None, weights, asked), expected(Case("", (plan,))))
 
 
-def same_wait(one: RanServer, other: RanServer) -> bool:
-    """Whether two outcomes are the same, down to who waits for whom."""
-    return one.ending == other.ending and same(one, other)
-
-
+@failed_alike
 def same(one: RanServer, other: RanServer) -> bool:
     """Whether two outcomes are the same numbers after as long, or the same kind of failure."""
-    if one.ending or other.ending:
-        return bool(one.ending and other.ending and one.ending.kind == other.ending.kind)
     slow = [ran.seconds > LONGER * expected(Case("", (ran.plan,))).seconds for ran in (one, other)]
     return (
         one.asked == other.asked
         and slow[0] == slow[1]
-        and all(map(_close, one.weights, other.weights))
+        and all(map(same_result, one.weights, other.weights))
     )
-
-
-def _close(one: Any, other: Any) -> bool:
-    if isinstance(one, str) or isinstance(other, str):
-        return isinstance(one, str) and isinstance(other, str) and one == other
-    return bool(np.allclose(one, other, rtol=1e-7, equal_nan=True))
 
 
 WORKER = (
@@ -349,7 +344,7 @@ EXERCISE = Exercise(
     by_hand=False,
     expect=expected,
     difference=difference,
-    kinships=(same_wait, same),
+    kinships=(failed_the_same(same), same),
     demand=demand_on_real_ranks(
         act, (3,), lambda ranks: [ServerPlan((0.1,) * (ranks - 1), 3)], judge
     ),

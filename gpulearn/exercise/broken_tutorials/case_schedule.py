@@ -149,7 +149,8 @@ answers.edit(
 )
 answers.edit(
     {STEP: "            optimizer.step()\n"},
-    "the schedule never steps: all epochs are trained with 0.1.",
+    "all epochs are trained with 0.1: the schedule has to step after each of them, and to be that "
+    "of the optimiser that trains.",
 )
 answers.edit(
     {"epoch >= m": "epoch > m"},

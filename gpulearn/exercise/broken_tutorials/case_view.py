@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.exercise.broken_tutorials import trial
 from gpulearn.exercise.training.trial import Seen, apart, same
 from gpulearn.require import shown
-from gpulearn.train.mended import networks
 from gpulearn.train.mended.networks import case_view
 
 answers = Answers(case_view)
 
 IMAGES = 25  # 25 · 256 numbers are 16 rows of 400
+PARAMETERS = "with the given network's parameters, what its layers compute"
 
 
 def cases() -> list[Case]:
@@ -34,18 +34,20 @@ def run(answer: Answer, case: Case) -> Seen:
     with apart(side):
         model: Any = answer(side, classes)
         if not isinstance(model, nn.Module):
-            return Seen({"what it returns": f"{shown(model)}, which is no network"})
+            return Seen({"what it returns": f"{shown(model)}, which is no network"}, (np.zeros(0),))
         model.eval()
-        images = torch.rand(IMAGES, 1, side, side)
+        images = torch.rand(IMAGES, 1, side, side, generator=torch.Generator().manual_seed(side))
         with torch.no_grad():
             scores = model(images)
             alone = torch.cat([model(one[None]) for one in images])
         count = sum(p.numel() for p in model.parameters())
+        fresh: Any = answer(side, classes)  # has seen no image of the right size
         try:
             with torch.no_grad():
-                rows = f"{len(model(torch.rand(IMAGES, 1, other, other)))} rows"
+                rows = f"{len(fresh(torch.rand(IMAGES, 1, other, other)))} rows"
         except (RuntimeError, ValueError):
             rows = "an error"
+        ours, theirs = scores_of_known(model, images, classes)
     apart_ = scores.shape == alone.shape and torch.allclose(scores, alone, atol=1e-5)
     differ = bool((scores.std(0) > 0).all()) if len(scores) > 1 else False
     facts: dict[str, Any] = {
@@ -56,8 +58,34 @@ def run(answer: Answer, case: Case) -> Seen:
         else "does not depend on its own image alone",
         "the number of parameters": count,
         "the answer to images of another size": rows,
+        PARAMETERS: "the same as there"
+        if theirs.shape == ours.shape and np.allclose(theirs, ours, rtol=1e-4, atol=1e-5)
+        else "something else than there",
     }
-    return Seen(facts)
+    return Seen(facts, (theirs,))
+
+
+def scores_of_known(model: nn.Module, images: Tensor, classes: int) -> tuple[Any, Any]:
+    """The scores of the solution, and of a network that is given the solution's parameters.
+
+    They are told apart by their numbers, so that a matrix may be a convolution in the other. The
+    first linear layer weighs all that is left of an image alike: in which order that is laid flat
+    is a network's own choice. Of a network with other parameters there are no scores.
+    """
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.default_generator.manual_seed(22)
+        known = case_view(images.shape[-1], classes)
+        first = next(one.weight for one in known if isinstance(one, nn.Linear))
+        first.copy_(first[:, :1].expand_as(first))
+        by_size = {p.numel(): p for p in known.parameters()}
+        given = list(model.parameters())
+        if sorted(p.numel() for p in given) != sorted(by_size):
+            return known(images).numpy(), np.zeros(0)
+        for parameter in given:
+            own = by_size[parameter.numel()]
+            turned = own.ndim == 2 and parameter.shape == own.T.shape
+            parameter.copy_(own.T if turned else own.reshape(parameter.shape))
+        return known(images).numpy(), model(images).numpy()
 
 
 def expected(case: Case) -> Seen:
@@ -72,6 +100,7 @@ def expected(case: Case) -> Seen:
             "a row of scores": "depends on its own image alone",
             "the number of parameters": 26 * 6 + 151 * 16 + dense,
             "the answer to images of another size": "an error",
+            PARAMETERS: "the same as there",
         }
     )
 
@@ -79,9 +108,12 @@ def expected(case: Case) -> Seen:
 LEFT = "    left = side // 4 - 3\n"
 FLAT = "nn.Flatten()"
 FIRST = "16 * left * left"
+CONV = "nn.Conv2d(6, 16, 5)"
+STAGE = f"{CONV}, nn.ReLU(), nn.MaxPool2d(2)"
+WIDE = "*(nn.Linear(16 * left * left, 120), nn.ReLU())"
+DENSE = "*(nn.Linear(120, 84), nn.ReLU())"
+SCORES = "nn.Linear(84, classes)"
 FIXED = {LEFT: "", FIRST: "400"}
-names = {"Reshape": networks.Reshape}
-
 answers.give({LEFT: "", FLAT: "Reshape(400)", FIRST: "400"})
 answers.edit(
     {LEFT: "", FLAT: "Reshape(400)", FIRST: "400"},
@@ -118,6 +150,11 @@ answers.edit(
     "than it was built for: the first linear layer is to be as wide as what is left.",
 )
 answers.edit(
+    {LEFT: "", "nn.Linear(16 * left * left, 120)": "nn.LazyLinear(120)"},
+    "nn.LazyLinear takes the width of the images that come first, of whatever size they are. Give "
+    "the layer the width that images of this side have.",
+)
+answers.edit(
     {FLAT: "nn.Flatten(0)"},
     "all images become one long row: keep the first axis.",
 )
@@ -128,8 +165,21 @@ answers.edit(
     },
     "padding changes the network: mend the rows, and leave the convolutions as they are.",
 )
+for edits, changed in (
+    ({STAGE: f"{CONV}, nn.ReLU(), nn.AvgPool2d(2)"}, "a pool takes the mean, and took the largest"),
+    ({STAGE: f"nn.ReLU(), {CONV}, nn.MaxPool2d(2)"}, "a ReLU stands before its layer, not after"),
+    ({DENSE: "nn.Linear(120, 84)"}, "a ReLU is missing"),
+    ({DENSE: "nn.Linear(120, 84), nn.Tanh()"}, "a ReLU has become another function"),
+    ({SCORES: f"{SCORES}, nn.Softmax(1)"}, "the scores are made probabilities"),
+):
+    answers.edit(
+        edits,
+        f"the rows are right, but {changed}: that is another network. Mend the rows, and leave the "
+        "other layers as they are.",
+    )
 answers.variant({LEFT: "    left = ((side - 4) // 2 - 4) // 2\n"})
-answers.variant({LEFT: "", "nn.Linear(16 * left * left, 120)": "nn.LazyLinear(120)"})
+answers.variant({STAGE: f"{CONV}, nn.MaxPool2d(2), nn.ReLU()"})
+answers.variant({FLAT: "nn.Conv2d(16, 120, left), nn.Flatten()", WIDE: "nn.ReLU()"})
 
 
 class Own(nn.Module):
@@ -164,8 +214,14 @@ def as_a_class(side: int, classes: int = 10) -> nn.Module:
 
 
 def same_facts(one: Seen, other: Seen) -> bool:
-    """Whether two networks were seen to do the same."""
-    return trial.same_way(one, other) and np.array_equal(list(one.facts), list(other.facts))
+    """Whether two networks were seen to do the same, with the same parameters too."""
+    (mine,), (its,) = one.ways, other.ways
+    return (
+        trial.same_way(one, other)
+        and np.array_equal(list(one.facts), list(other.facts))
+        and mine.shape == its.shape
+        and np.allclose(mine, its, rtol=1e-4, atol=1e-5)
+    )
 
 
 EXERCISE = Exercise(

@@ -16,7 +16,15 @@ from torch.nn.parallel import DistributedDataParallel
 
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.checker.ranks import Ending, apart, demand_on_real_ranks, on_simulated_ranks
+from gpulearn.checker.one_process import draw_weights, flat_weights, train_as_one
+from gpulearn.checker.ranks import (
+    Ending,
+    apart,
+    demand_on_real_ranks,
+    failed_alike,
+    on_simulated_ranks,
+    same_result,
+)
 from gpulearn.exercise.data_parallel.trial import torch_on_simulated_ranks
 from gpulearn.parallel.averaging import average_gradients, broadcast_weights
 from gpulearn.parallel.clinic.whole_program import case_whole_program
@@ -74,10 +82,7 @@ class MovedModel(nn.Sequential):
         super().__init__(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
         self.double()
         self.moved: list[Any] = []
-        random = np.random.default_rng(seed)
-        for parameter in self.parameters():
-            with torch.no_grad():
-                parameter.copy_(torch.from_numpy(random.normal(size=parameter.shape)))
+        draw_weights(self, np.random.default_rng(seed))
 
     def to(self, *args: Any, **named: Any) -> Any:
         """Note it, and move."""
@@ -182,7 +187,7 @@ def act(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int], bool]:
     model, gpus = MovedModel(100 + rank()), Devices(count)
     returned = answer(model, plan.batches(rank()), gpus, local, plan.lr)
     inner = getattr(returned, "module", returned)
-    weights = flat(inner) if isinstance(inner, nn.Module) else shown(returned)
+    weights = flat_weights(inner) if isinstance(inner, nn.Module) else shown(returned)
     moved = any(isinstance(one, torch.device) for one in model.moved)
     return weights, sorted(gpus.taken), moved
 
@@ -197,10 +202,6 @@ def act_on_real_ranks(answer: Answer, plan: ProgramRun) -> tuple[Any, list[int],
         return *act(answer, plan), calls
     finally:
         dist.init_process_group, dist.destroy_process_group = before
-
-
-def flat(model: nn.Module) -> np.ndarray:
-    return np.concatenate([p.detach().numpy().ravel() for p in model.parameters()])
 
 
 def run(answer: Answer, case: Case) -> RanProgram:
@@ -220,15 +221,10 @@ def expected(case: Case) -> RanProgram:
     """One process with the batches of all ranks."""
     plan: ProgramRun = case.args[0]
     model = MovedModel(100)
-    optimizer = torch.optim.SGD(model.parameters(), lr=plan.lr, momentum=0.9)
     ranks = range(len(plan.places))
-    for batches in zip(*map(plan.batches, ranks), strict=True):
-        inputs, targets = (torch.cat(part) for part in zip(*batches, strict=True))
-        optimizer.zero_grad()
-        loss: Any = functional.mse_loss(model(inputs), targets)
-        loss.backward()
-        optimizer.step()
-    return RanProgram(plan, None, [flat(model) for _ in ranks])
+    batches = zip(*map(plan.batches, ranks), strict=True)
+    train_as_one(model, batches, functional.mse_loss, plan.lr)
+    return RanProgram(plan, None, [flat_weights(model) for _ in ranks])
 
 
 def difference(got: RanProgram, wanted: RanProgram) -> str | None:
@@ -268,18 +264,11 @@ def judge(plan: ProgramRun, ranks: list[Any]) -> str | None:
     return difference(ran, expected(Case("", (plan,))))
 
 
+@failed_alike
 def same(one: RanProgram, other: RanProgram) -> bool:
     """Whether two outcomes are the same numbers and the same traces, or the same failure."""
-    if one.ending or other.ending:
-        return bool(one.ending and other.ending and one.ending.kind == other.ending.kind)
     traces = [(ran.taken, ran.moved, ran.calls) for ran in (one, other)]
-    return traces[0] == traces[1] and all(map(_close, one.weights, other.weights))
-
-
-def _close(one: Any, other: Any) -> bool:
-    if isinstance(one, str) or isinstance(other, str):
-        return isinstance(one, str) and isinstance(other, str) and one == other
-    return bool(np.allclose(one, other, rtol=1e-7, equal_nan=True))
+    return traces[0] == traces[1] and all(map(same_result, one.weights, other.weights))
 
 
 GPU = "gpus[local_rank]"

@@ -76,10 +76,10 @@ def difference(got: Any, wanted: Any) -> str | None:
     work: Work = got.work
     both_ways = 2 * (work.ranks - 1)
     pairs = dict(got.pairs)
-    if pairs and not any(all(root in pair for pair in pairs) for root in range(work.ranks)):
+    if not all(0 in pair for pair in pairs):
         return (
             "the sums are right, but some messages neither come from rank 0 nor go to it: all "
-            "should go via one root, to it and back"
+            "should go via rank 0, to it and back"
         )
     if sum(pairs.values()) > both_ways:
         return (
@@ -125,8 +125,8 @@ answers.edit(
 )
 answers.edit(
     {ADD: "tensor = tensor + recv(arrived, source)"},
-    "the others get the sum, and rank 0 keeps what it had: tensor = tensor + … makes a new "
-    "tensor, tensor += … changes the one that was given.",
+    "the others get the sum, and rank 0 keeps what it had: tensor = … and tensor.data = … put the "
+    "sum into other memory, tensor += … writes into that of the tensor that was given.",
 )
 answers.edit(
     {END: "tensor = recv(torch.empty_like(tensor), source=0)"},
@@ -316,7 +316,7 @@ def torch_call(tensor: Any) -> Any:
 answers.variant({END: f"{END}\n    return tensor"})
 
 
-@answers.right
+@answers.wrong("the sums are right, but the last rank is the root: it is to be rank 0.")
 def last_rank_is_the_root(tensor: Any) -> Any:
     root = world_size() - 1
     if rank() != root:

@@ -31,7 +31,11 @@ SWAPPED = f"return float({BETA}), float({ALPHA})"
 
 
 def cases() -> list[Case]:
-    """Exact times, rough ones, in any order, over few and many orders of magnitude."""
+    """Exact times, rough ones, in any order, over few and many orders of magnitude; arrays.
+
+    In one the times of large messages are longer than the model has them, so that α is negative;
+    in one the times fall, and β is.
+    """
     wide = [2**k for k in range(6, 27, 4)]
     mixed = [4_000_000, 1_000, 64_000, 16_000_000, 256, 1_000_000]
     rough = (1.04, 0.97, 1.02, 0.95, 1.05, 0.98)
@@ -48,12 +52,22 @@ def cases() -> list[Case]:
             [1000, 1000, 50_000, 50_000, 9_000_000, 9_000_000],
             _times([1000, 1000, 50_000, 50_000, 9_000_000, 9_000_000], 30e-6, 5e-10, rough),
         ),
+        "times that grow faster than the sizes": (
+            [10_000, 20_000, 40_000, 80_000],
+            [8e-6, 20e-6, 44e-6, 100e-6],
+        ),
+        "times that fall": ([100, 200, 400, 800], [31e-6, 30e-6, 30.4e-6, 29e-6]),
+        "a message of no bytes among them": (
+            [0, 1_000, 1_000_000],
+            _times([0, 1_000, 1_000_000], 20e-6, 5e-10, rough),
+        ),
+        "two arrays": (np.array(wide, dtype=float), np.array(_times(wide, 9e-6, 2e-9, rough))),
     }
     return [Case(label, (sizes, seconds)) for label, (sizes, seconds) in works.items()]
 
 
 def _times(sizes: Any, alpha: float, beta: float, errors: Any) -> list[float]:
-    return [(alpha + beta * s) * error for s, error in zip(sizes, errors, strict=True)]
+    return [(alpha + beta * s) * error for s, error in zip(sizes, errors, strict=False)]
 
 
 def difference(got: Any, wanted: Any) -> str | None:
@@ -91,6 +105,27 @@ answers.edit(
 answers.edit(
     {"(alpha, beta)": "(beta,)", ONES: f"rows[:, 1:], {EQUAL}", ALPHA: "0.0"},
     "the line goes through the origin: a message without content takes α, so fit both.",
+)
+
+
+answers.edit(
+    {ALPHA: f"max(0.0, {ALPHA})"},
+    "α is cut off at 0: where times grow faster than sizes, least squares gives one below zero, "
+    "which says that the model does not fit. Return what comes out.",
+)
+answers.edit(
+    {BETA: f"max(0.0, {BETA})"},
+    "β is cut off at 0: where times fall, as noise can make them, least squares gives one below "
+    "zero. Return what comes out.",
+)
+answers.edit(
+    {
+        "terms = ": "sizes = np.asarray(sizes, dtype=float)\n    sizes /= 1e6\n    terms = ",
+        SIZES: "sizes",
+        BETA: f"1e-6 * {BETA}",
+    },
+    "an array that it is given is changed: np.asarray of an array is that array itself, so that "
+    "sizes /= … or *= … reaches the caller. Write sizes = sizes / …, or take np.array.",
 )
 
 

@@ -29,12 +29,12 @@ UNSET = -9  # less its number: what stands in the rows that a rank does not have
 
 @dataclass(frozen=True)
 class Rows(Work):
-    """A table with a row for each rank; `shape` is that of the table."""
+    """A table with a row for each rank; `shape` is that of the table, "zeros" also a `kind`."""
 
     def numbers(self, rank: int) -> np.ndarray:
         """The table with this rank's row alone."""
         table = np.full(self.shape, UNSET - rank, dtype=self.dtype)
-        table[rank] = super().numbers(rank)[rank]
+        table[rank] = 0 if self.kind == "zeros" else super().numbers(rank)[rank]
         return table
 
     def end(self, rank: int) -> np.ndarray:
@@ -54,6 +54,7 @@ def cases() -> list[Case]:
         "4 ranks and rows of shape (2, 3)": Rows(4, (4, 2, 3)),
         "3 ranks and rows of no numbers": Rows(3, (3, 0)),
         "3 ranks and rows of 2 large numbers": Rows(3, (3, 2), kind="wide"),
+        "3 ranks and rows of zeros": Rows(3, (3, 2), kind="zeros"),
         "1 rank and a row of 3 numbers": Rows(1, (1, 3)),
     }
     return [Case(label, (work,)) for label, work in works.items()]

@@ -30,7 +30,7 @@ def cases() -> list[Case]:
         (1024, 2e9, fast), (64, 0, fast), (32, 12_345_678, free),
     ]  # fmt: skip
     return [
-        Case(f"{n:,} ranks, {size:,.0f} bytes and {link}", (n, size, link))
+        Case(f"{n:,} rank{'s' * (n > 1)}, {size:,.0f} bytes and {link}", (n, size, link))
         for n, size, link in works
     ]
 

@@ -237,8 +237,8 @@ answers.edit(
 )
 answers.edit(
     {"mine += ": f"{BEFORE} = mine + "},
-    "chunks[i] = chunks[i] + … puts a new tensor into the list, and the tensor that was given "
-    "never changes: add in place, chunks[i] += …",
+    "chunks[i] = chunks[i] + … puts a new tensor into the list, and what is added up there is not "
+    "in the tensor that was given: add in place, chunks[i] += …",
 )
 answers.edit(
     {

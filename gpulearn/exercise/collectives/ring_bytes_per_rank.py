@@ -15,9 +15,11 @@ def cases() -> list[Case]:
     """One rank to many; sizes that N divides and that it does not, zero, large ones."""
     pairs = [
         (4, 1000), (2, 8), (1, 512), (3, 1000), (8, 64_000_000), (5, 0), (1024, 3e9), (7, 12),
-        (4, 1002), (3, 7), (6, 1_000_003),
+        (4, 1002), (3, 7), (6, 1_000_003), (16, 5),
     ]  # fmt: skip
-    return [Case(f"{n:,} ranks and {size:,.0f} bytes", (n, size)) for n, size in pairs]
+    return [
+        Case(f"{n:,} rank{'s' * (n > 1)} and {size:,.0f} bytes", (n, size)) for n, size in pairs
+    ]
 
 
 answers.edit(
@@ -60,7 +62,8 @@ answers.edit(
 )
 answers.edit(
     {"/": "//"},
-    "// rounds the factor 2(N−1)/N down to a whole number, 1 from two ranks on: divide with /.",
+    "from two ranks on that is S, however many there are: the factor is 2(N−1)/N, between 1 and 2, "
+    "of which // would leave 1.",
 )
 answers.edit(
     {BYTES: "2 * (ranks - 1) * (size // ranks)"},

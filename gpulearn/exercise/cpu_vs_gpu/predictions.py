@@ -185,8 +185,8 @@ PREDICTIONS = (
         {
             "about as long as a later call": "That would be right if the function had been "
             "translated before.",
-            "up to 1,000 times as long": "That would need a translation that is done in well "
-            "under a millisecond.",
+            "up to 1,000 times as long": "That would need a translation that is done in a "
+            "millisecond or two.",
             "more than 1,000 times as long": "That would need a translation that takes longer, or "
             "a loop that takes less time.",
         },

@@ -57,6 +57,11 @@ def run(answer: Callable[..., Any], case: Case) -> Any:
             f"that does not count must come before {repeats} that do"
         )
     right = any(difference(seconds, median) is None for median in gpu.medians(repeats))
+    if not right and difference(seconds, truth(case)) is None:
+        raise Refused(
+            f"it calls run() {calls} times, where repeats is {repeats}: what it returns is not the "
+            f"median of the last calls, those after all that warm up"
+        )
     return truth(case) if right else seconds
 
 
@@ -137,6 +142,10 @@ answers.edit(
     {"repeats)": "repeats + 1)", MEDIAN: "statistics.median(times)"},
     "that times one call too many: a median of repeats + 1 calls.",
     statistics=statistics,
+)
+answers.edit(
+    {"repeats)": "repeats + 1)"},
+    "that times one call too many, repeats + 1 of them, and returns another than their median.",
 )
 answers.edit(
     {"repeats)": "5)", "repeats //": "5 //"},

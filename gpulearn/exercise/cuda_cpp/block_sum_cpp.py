@@ -71,8 +71,8 @@ answers.edit(
 )
 answers.edit(
     {INDEX: f"{INDEX}\n    if (i >= n) return;"},
-    "threads without an element have left, and the mask of the shuffle still names them: let them "
-    "stay and bring 0.0f.",
+    "threads without an element do not come to the shuffle, and its mask names them: let them come "
+    "along and bring 0.0f.",
 )
 answers.edit(
     {"step = 16": "step = 8"},

@@ -14,7 +14,7 @@ from gpulearn.require import shown
 
 answers = Answers(launch_configuration)
 
-PARTS = ("the grid", "the block", "the bytes of shared memory")
+PARTS = ("the grid", "the block", "the number of bytes")
 
 WHOLE = "a launch takes whole numbers: math.ceil gives one, where np.ceil gives a float."
 
@@ -80,7 +80,8 @@ answers.edit(
 )
 answers.edit(
     {BLOCK: "block = tile * tile"},
-    "a number alone is a block along x only, and threadIdx.y is 0 in all of it: it has two sides.",
+    "all threads of the block are along x, and threadIdx.y is 0 in all of it: like its tile, it "
+    "has two sides.",
 )
 answers.edit(
     {BLOCK: "block = tile"},

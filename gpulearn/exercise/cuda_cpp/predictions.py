@@ -63,7 +63,7 @@ PREDICTIONS = (
     Choices(
         "error_unasked",
         {
-            "an error, with the line": "That would need somebody to ask. An error waits until "
+            "an error, with the line": "That would need a check. An error is kept until "
             "cudaGetLastError is called.",
             "the right sums: 2,048 is split into blocks": "That would need the runtime to change "
             "what blockIdx says. A launch is carried out as it is written, or not at all.",
@@ -76,9 +76,9 @@ PREDICTIONS = (
         "outputs_of_the_launch",
         "elements",
         {
-            3072: "3,072 would need 16 × 16 threads in each block: 16 is not in the second place.",
+            3072: "3,072 would need 16 × 16 threads in each block. It has 3.",
             192: "192 would be 4 · 3 · 16. The third place is bytes of shared memory.",
-            48: "48 would be 3 · 16. The block has 3 threads, and there are 4 of them.",
+            48: "48 would be 3 · 16. There are 4 blocks, and each has 3 threads.",
             64: "64 would be 4 · 16. The 16 is not the block.",
             0: "0 would need a launch that is refused. 4 blocks of 3 threads are allowed.",
         },

@@ -10,8 +10,8 @@ from gpulearn.kernels.cpp_sources import SAXPY_CPP
 from gpulearn.kernels.vectors import SAXPY_GRID_STRIDE
 
 NO_DOUBLE = (
-    "Compute in float: a literal such as 0.0 is a double in C++, and what it meets becomes one. "
-    "Write 0.0f."
+    "Compute in float: what meets a double becomes one, and a literal without f, such as 0.0, is "
+    "a double in C++. Write 0.0f."
 )
 ONCE_EACH = (
     "Elements are done by several threads: begin at the thread's number in the grid, and step by "
@@ -30,7 +30,7 @@ FIRST = "blockIdx.x * blockDim.x + threadIdx.x"
 answers = Answers(SAXPY_CPP)
 answers.edit(
     {LOOP: "int i = first;\n    if (i < n) {"},
-    "each thread does one element only: let it go on in steps of the whole grid, "
+    "no thread goes on to a second element: let it go on in steps of the whole grid, "
     "gridDim.x * blockDim.x.",
 )
 answers.edit(

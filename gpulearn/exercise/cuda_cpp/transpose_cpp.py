@@ -63,8 +63,8 @@ answers.edit(
 )
 answers.edit(
     {STORE: LOAD},
-    "the store is guarded by what the load asks for, which is right for square images only: check "
-    "the row and the column that the store itself uses.",
+    "the store has no guard for its own row and column: out has as many rows as the image has "
+    "columns, so compare x0 + ty with width, and y0 + tx with height.",
 )
 answers.edit(
     {LOAD: LOAD.replace("<", "<="), STORE: STORE.replace("<", "<=")},
@@ -73,7 +73,7 @@ answers.edit(
 )
 answers.edit(
     {LOAD: "{", STORE: "{"},
-    "right only where tiles fill the image: there is no guard, so that threads outside read "
+    "right only where tiles fill the image: the load has no guard, so that threads outside read "
     "past its end.",
 )
 answers.edit(

@@ -17,7 +17,7 @@ from gpulearn.require import shown
 
 answers = Answers(bucket_gradients)
 
-Kind = tuple[int, str]  # how many numbers; "frozen", or a dtype and perhaps a device
+Kind = tuple[int, str]  # how many numbers; a dtype, and perhaps "frozen" or a device
 
 
 @dataclass(frozen=True)
@@ -42,20 +42,28 @@ def cases() -> list[Case]:
     works: dict[str, tuple[tuple[Kind, ...], int]] = {
         "128, 32, 64 and 8 bytes, at most 120": (plain(32, 8, 16, 2), 120),
         "a bucket that is full to the byte": (plain(10, 5, 10, 5, 5), 60),
+        "second buckets that lack one byte": (plain(10, 5, 10, 5, 5), 59),
         "all in one bucket": (plain(4, 6, 2), 1000),
         "a last parameter that is larger than a bucket": (plain(4, 5, 100), 80),
         "a parameter in the middle that is larger than a bucket": (plain(3, 4, 100, 5, 6), 80),
         "two parameters that are each larger than a bucket": (plain(100, 200, 3), 80),
         "a bucket that is smaller than every parameter": (plain(3, 4, 5), 4),
         "a frozen parameter in the middle": (
-            ((5, "float32"), (4, "frozen"), (6, "float32"), (7, "float32")),
+            ((5, "float32"), (4, "float32 frozen"), (6, "float32"), (7, "float32")),
             80,
         ),
         "a frozen parameter among others that share a bucket": (
-            ((5, "float32"), (6, "float32"), (1, "frozen"), (7, "float32")),
+            ((5, "float32"), (6, "float32"), (1, "float32 frozen"), (7, "float32")),
             100,
         ),
-        "a last parameter that is frozen and large": (((5, "float32"), (100, "frozen")), 60),
+        "a frozen parameter of float16 among others of float32": (
+            ((5, "float32"), (6, "float32"), (1, "float16 frozen"), (7, "float32")),
+            100,
+        ),
+        "a last parameter that is frozen and large": (
+            ((5, "float32"), (100, "float32 frozen")),
+            60,
+        ),
         "float16, float32 and float16 again": (
             ((4, "float16"), (4, "float32"), (4, "float32"), (6, "float16"), (2, "float16")),
             100,
@@ -71,7 +79,7 @@ def cases() -> list[Case]:
         ),
         "two devices": (((3, "float32"), (4, "float32 meta"), (5, "float32 meta")), 100),
         "two GPUs": (((3, "float32 cuda:0"), (4, "float32 cuda:1"), (5, "float32 cuda:1")), 100),
-        "parameters that are all frozen": (((5, "frozen"), (6, "frozen")), 60),
+        "parameters that are all frozen": (((5, "float32 frozen"), (6, "float32 frozen")), 60),
         "sizes up and down": (plain(9, 2, 7, 1, 8, 3, 6), 44),
     }
     return [Case(label, work) for label, work in works.items()]
@@ -87,7 +95,7 @@ def run(answer: Answer, case: Case) -> SeenBuckets:
         return SeenBuckets(said=NOTHING)
     if len(given) != len(parameters) or any(map(operator.is_not, given, parameters)):
         return SeenBuckets(said="it changes the list that it is given: work on a copy")
-    if [one.requires_grad for one in parameters] != [kind != "frozen" for _, kind in kinds]:
+    if [one.requires_grad for one in parameters] != ["frozen" not in kind for _, kind in kinds]:
         return SeenBuckets(said="it changes what needs a gradient: only look at requires_grad")
     if isinstance(returned, list | tuple) and all(isinstance(b, list | tuple) for b in returned):
         return SeenBuckets(
@@ -113,11 +121,12 @@ class OnGpu(nn.Parameter):
 
 def built(size: int, kind: str) -> nn.Parameter:
     """A parameter of so many numbers."""
-    dtype, _, device = kind.replace("frozen", "float32").partition(" ")
-    place, _, number = device.partition(":")
+    dtype, _, rest = kind.partition(" ")
+    frozen = rest == "frozen"
+    place, _, number = ("" if frozen else rest).partition(":")
     numbers = torch.zeros(size, dtype=getattr(torch, dtype), device="meta" if place else None)
     if place != "cuda":
-        return nn.Parameter(numbers, requires_grad=kind != "frozen")
+        return nn.Parameter(numbers, requires_grad=not frozen)
     parameter = OnGpu(numbers)
     parameter.number = int(number)
     return parameter
@@ -266,6 +275,17 @@ answers.edit(
 answers.edit(
     {"            continue": "            kind = None\n            continue"},
     "a frozen parameter closes the bucket: leave it out, and go on with the same bucket.",
+)
+answers.edit(
+    {
+        SKIP: (
+            f"        own_kind = {KIND}\n        if {FROZEN}:\n"
+            "            kind = own_kind\n            continue\n"
+        ),
+        f"        own_kind = {KIND}\n        if {OTHER_KIND}": f"        if {OTHER_KIND}",
+    },
+    "dtype and device are compared with those of the parameter before it in the list, also where "
+    "that one is frozen and in no bucket: compare with what is in the bucket.",
 )
 answers.edit(
     {"parameter.dtype": "parameter.itemsize"},

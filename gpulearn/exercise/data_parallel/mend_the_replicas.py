@@ -12,7 +12,8 @@ from torch.nn import functional
 
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.checker.ranks import Ending, apart, on_simulated_ranks
+from gpulearn.checker.one_process import draw_weights, flat_weights, train_as_one
+from gpulearn.checker.ranks import Ending, apart, failed_alike, on_simulated_ranks, same_result
 from gpulearn.exercise.data_parallel.trial import torch_on_simulated_ranks
 from gpulearn.parallel.averaging import average_gradients
 from gpulearn.parallel.communicator import rank
@@ -35,11 +36,13 @@ class ReplicaRun:
         ranks: how many.
         rows: of each batch.
         lr: learning rate.
+        again: whether the ranks have trained another model before.
     """
 
     ranks: int
     rows: tuple[int, ...]
     lr: float
+    again: bool = False
 
     def batches(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """The whole batches, the same on all ranks."""
@@ -55,10 +58,7 @@ class ReplicaRun:
     def model(self, seed: int) -> nn.Module:
         """A small network in float64, with weights of its own for each seed."""
         model = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 2)).double()
-        random = np.random.default_rng(seed)
-        for parameter in model.parameters():
-            with torch.no_grad():
-                parameter.copy_(torch.from_numpy(random.normal(size=parameter.shape)))
+        draw_weights(model, np.random.default_rng(seed))
         return model
 
 
@@ -72,6 +72,7 @@ class TrainedReplicas:
         losses: of each rank, as it returned them; described if they are no list of numbers.
         rows: how many each rank puts through its model.
         others: of these rows, how many are not its own.
+        untrained: of these rows, how many go through a model in evaluation mode.
     """
 
     ending: Ending | None = None
@@ -79,6 +80,7 @@ class TrainedReplicas:
     losses: list[Any] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     others: list[int] = field(default_factory=list)
+    untrained: list[int] = field(default_factory=list)
 
 
 def cases() -> list[Case]:
@@ -91,23 +93,29 @@ def cases() -> list[Case]:
         "2 ranks and three batches of 8, 8 and 5 rows": ReplicaRun(2, (8, 8, 5), 0.2),
         "3 ranks and batches of 9, 9 and 4 rows": ReplicaRun(3, (9, 9, 4), 0.2),
         "4 ranks and batches of 6 and 5 rows": ReplicaRun(4, (6, 5), 0.1),
+        "2 ranks and two batches of 6 rows, after another model": ReplicaRun(2, (6, 6), 0.3, True),
         "1 rank": ReplicaRun(1, (4, 3), 0.2),
     }
     return [Case(label, (plan,)) for label, plan in plans.items()]
 
 
-def act(answer: Answer, plan: ReplicaRun) -> tuple[Any, Any, int, int]:
+def act(answer: Answer, plan: ReplicaRun) -> tuple[Any, Any, int, int, int]:
     """Be one rank, with weights of its own at the start."""
+    if plan.again:
+        answer(plan.model(200 + rank()), plan.batches()[:1], plan.lr)
     model: Any = plan.model(100 + rank())
     rows: list[Any] = []
-    model[0].register_forward_hook(lambda layer, given, out: rows.extend(given[0].tolist()))
+    modes: list[bool] = []
+
+    def note(layer: nn.Module, given: Any, out: Any) -> None:
+        rows.extend(given[0].tolist())
+        modes.extend([layer.training] * len(given[0]))
+
+    model[0].register_forward_hook(note)
     losses = answer(model, plan.batches(), plan.lr)
     own = [row for x, _ in plan.batches() for row in x[rank() :: plan.ranks].tolist()]
-    return flat(model), numbers(losses), len(rows), sum(row not in own for row in rows)
-
-
-def flat(model: nn.Module) -> np.ndarray:
-    return np.concatenate([p.detach().numpy().ravel() for p in model.parameters()])
+    others = sum(row not in own for row in rows)
+    return flat_weights(model), numbers(losses), len(rows), others, modes.count(False)
 
 
 def numbers(losses: Any) -> Any:
@@ -135,17 +143,12 @@ def expected(case: Case) -> TrainedReplicas:
     """One process with the whole batches."""
     plan: ReplicaRun = case.args[0]
     model = plan.model(100)
-    optimizer = torch.optim.SGD(model.parameters(), lr=plan.lr, momentum=0.9)
-    losses = []
     rows = [sum(len(range(r, n, plan.ranks)) for n in plan.rows) for r in range(plan.ranks)]
-    for inputs, targets in plan.batches():
-        optimizer.zero_grad()
-        loss: Any = functional.cross_entropy(model(inputs), targets)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    batches = ([whole] for whole in plan.batches())
+    losses = train_as_one(model, batches, functional.cross_entropy, plan.lr)
     none = [0] * plan.ranks
-    return TrainedReplicas(None, [flat(model)] * plan.ranks, [losses] * plan.ranks, rows, none)
+    weights = [flat_weights(model)] * plan.ranks
+    return TrainedReplicas(None, weights, [losses] * plan.ranks, rows, none, none)
 
 
 def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
@@ -172,11 +175,16 @@ def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
                 f"rank {number} computes {got.others[number]} rows that are another rank's: its "
                 f"own are r, r + N, r + 2·N, … of every batch"
             )
+        if got.untrained[number]:
+            return (
+                f"rank {number} trains with its model in evaluation mode, in which dropout and "
+                f"batch normalisation do something else"
+            )
     for number, (said, right) in enumerate(zip(got.losses, wanted.losses, strict=True)):
         if isinstance(said, str):
-            return f"it returns {said}, expected a list of losses, one for each batch"
+            return f"rank {number} returns {said}, expected a list of losses, one for each batch"
         if len(said) != len(right):
-            return f"it returns {len(said)} losses, expected {len(right)}"
+            return f"rank {number} returns {len(said)} losses, expected {len(right)}"
         for step, (one, other) in enumerate(zip(said, right, strict=True)):
             if not abs(one - other) <= OF_A_LOSS * abs(other):
                 return (
@@ -186,19 +194,13 @@ def difference(got: TrainedReplicas, wanted: TrainedReplicas) -> str | None:
     return None
 
 
+@failed_alike
 def same(one: TrainedReplicas, other: TrainedReplicas) -> bool:
     """Whether two outcomes are the same numbers, or the same failure."""
-    if one.ending or other.ending:
-        return bool(one.ending and other.ending and one.ending.kind == other.ending.kind)
-    return (one.rows, one.others) == (other.rows, other.others) and all(
-        map(_close, [*one.weights, *one.losses], [*other.weights, *other.losses])
+    modes = one.untrained == other.untrained
+    return (one.rows, one.others, modes) == (other.rows, other.others, True) and all(
+        map(same_result, [*one.weights, *one.losses], [*other.weights, *other.losses])
     )
-
-
-def _close(one: Any, other: Any) -> bool:
-    if isinstance(one, str) or isinstance(other, str):
-        return bool(one is other or (isinstance(one, str) and one == other))
-    return len(one) == len(other) and bool(np.allclose(one, other, rtol=1e-7, equal_nan=True))
 
 
 START = "broadcast_weights(model)"
@@ -246,8 +248,8 @@ answers.edit(
 )
 answers.edit(
     {WEIGH: "            parameter.grad /= world_size()\n"},
-    "the gradients are averaged as if all parts were equal: weigh each by its rank's share of the "
-    "rows, as the loss is.",
+    "each rank counts 1/N, also where the parts are unequal: weigh each rank's gradient by its "
+    "share of the rows, as its loss is.",
 )
 answers.edit(
     {MINE: "range(len(targets))", SHARE: "1 / world_size()"},
@@ -307,6 +309,11 @@ answers.edit(
 answers.edit(
     {", momentum=0.9": ""},
     "the momentum is gone: mend what is wrong, and leave the optimiser as it is.",
+)
+answers.edit(
+    {START: f"{START}\n    model.eval()"},
+    "model.eval() is for evaluation: this model has no layer that behaves otherwise then, but one "
+    "with dropout or batch normalisation would. Leave it in training mode.",
 )
 answers.variant(
     {START: "for value in model.parameters():\n        copy_from(0, value.data)"},

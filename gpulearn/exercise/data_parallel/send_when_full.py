@@ -34,6 +34,7 @@ class SeenBackwards:
         stays: whether a bucket began after the hooks had been taken off.
         said: what is wrong with what it returned, if anything.
         changed: in which `backward` gradients are not what torch makes of them; 0 for none.
+        gone: whether one of these is None or zero then.
     """
 
     groups: Groups
@@ -42,6 +43,7 @@ class SeenBackwards:
     stays: bool = False
     said: str = ""
     changed: int = 0
+    gone: bool = False
 
 
 def chain() -> nn.Module:
@@ -73,6 +75,10 @@ def cases() -> list[Case]:
         ),
         "gradients that are added up": (chain, ((5, 4), (3, 2, 1, 0)), "added up"),
         "a weight that two layers share": (tied, ((2, 1), (0,)), "None"),
+        "buckets whose last gradient comes before the others": (
+            chain, ((4, 5), (2, 3), (0, 1)), "None",
+        ),
+        "hooks on two models, of which one goes backward": (chain, ((5, 4), (3, 2, 1, 0)), "None"),
         "no buckets": (chain, (), "None"),
     }  # fmt: skip
     return [Case(label, work) for label, work in works.items()]
@@ -82,13 +88,16 @@ def run(answer: Answer, case: Case) -> SeenBackwards:
     """Put the hooks on, go backward three times, take them off, and go once more."""
     build, groups, between = case.args
     model, log = numbered(build()), BackwardLog()
-    twin, changed = numbered(build()), 0
+    twin, changed, gone = numbered(build()), 0, False
     parameters: list[Any] = list(model.parameters())
     for number, parameter in enumerate(parameters):
         parameter.register_post_accumulate_grad_hook(partial(log.gradient, number))
     buckets = [[parameters[number] for number in group] for group in groups]
     handles = answer(buckets, log.begin)
     said = no_handles(handles, sum(map(len, groups)))
+    if "two models" in case.label:
+        others = list(build().parameters())
+        answer([[others[number] for number in group] for group in groups[::-1]], log.begin)
     for turn in range(1, 4):
         log.next()
         for one in (twin, model):
@@ -97,8 +106,9 @@ def run(answer: Answer, case: Case) -> SeenBackwards:
             one(torch.ones(2, 3)).sum().backward()
         if not changed and not all(map(equal, gradients(model), gradients(twin))):
             changed = turn
+            gone = any(g is None or not g.any() for g in gradients(model))
     ready, begun = map(tuple, log.ready), map(tuple, log.begun)
-    seen = SeenBackwards(groups, tuple(ready), tuple(begun), said=said, changed=changed)
+    seen = SeenBackwards(groups, tuple(ready), tuple(begun), said=said, changed=changed, gone=gone)
     if said:
         return seen
     for handle in handles:
@@ -243,8 +253,13 @@ answers.edit(
             "                one.grad = None\n            begun += 1\n"
         )
     },
-    "the gradients of a bucket are taken away when it begins, and nothing is left to step with: "
-    "leave them as they are.",
+    "gradients are taken away during backward, and nothing is left to step with: leave them as "
+    "they are.",
+)
+answers.edit(
+    {COUNT: f"parameter.grad /= 2\n        {COUNT}"},
+    "the gradients are other numbers after backward than torch has computed: leave them as they "
+    "are. Whoever sends them divides them.",
 )
 answers.edit(
     {LOOP: "while sum(missing) == 0 and begun < len(buckets):"},
@@ -253,8 +268,8 @@ answers.edit(
 )
 answers.edit(
     {HOOK: "parameter.register_post_accumulate_grad_hook(lambda p: ready(number, p))"},
-    "every hook has the number of the last bucket: a lambda looks its names up when it is called, "
-    "after the loop. Bind the number, as partial(ready, number) does.",
+    "every hook has the number of the last bucket: a function that is made in a loop looks its "
+    "names up when it is called, after the loop. Bind the number, as partial(ready, number) does.",
 )
 answers.edit(
     {HOOK: "parameter.register_hook(partial(ready, number))"},

@@ -29,6 +29,11 @@ from gpulearn.require import shown
 
 answers = Answers(shard_indices)
 
+ON_RANKS = (
+    "the order depends on the number of ranks: 2 ranks and 4 would not make the steps of the same "
+    "one process. Seed the generator with seed + epoch."
+)
+
 ANOTHER_PROCESS = (
     "another process makes another order of the same seed and epoch, and ranks are processes: "
     "hash() of a text, id() and os.getpid() differ from one to the next. Seed the generator with "
@@ -64,7 +69,7 @@ class SeenShards:
         shards: for each epoch, each rank's.
         again: of epoch 0 once more.
         other: of epoch 0 with another seed.
-        wider: of epoch 0 with one rank more, the rest kept.
+        wider: of the last epoch with one rank more, the rest kept.
         reseeds: whose own generator was seeded, which all else uses; "" if nobody's.
     """
 
@@ -115,7 +120,7 @@ def run(answer: Answer, case: Case) -> SeenShards:
         all_shards = tuple(shards(epoch, seed) for epoch in EPOCHS)
         reseeds = reseeded(size - 1)
         other = () if seed is None else shards(0, seed + 70)
-        wider = () if seed is None else shards(0, seed, size + 1, "keep")
+        wider = () if seed is None else shards(EPOCHS[-1], seed, size + 1, "keep")
         again = shards(0, seed)
         return SeenShards(count, size, uneven, seed, all_shards, again, other, wider, reseeds)
 
@@ -142,9 +147,8 @@ def listed(found: Any) -> Any:
     """A shard as a list of whole numbers; None as it is, and in words what else was given."""
     if found is None:
         return None
-    given = found.tolist() if hasattr(found, "tolist") else found
-    if isinstance(given, list | tuple | range):
-        numbers = [one.item() if hasattr(one, "item") else one for one in given]
+    if isinstance(found, list | tuple | range):
+        numbers = [one.item() if hasattr(one, "item") else one for one in found]
         if all(isinstance(one, int) and not isinstance(one, bool) for one in numbers):
             return numbers
     return shown(found)
@@ -239,7 +243,7 @@ def _shuffling(got: SeenShards) -> str | None:
             f"sees them: shuffle first, then cut off the end"
         )
     more = _rewoven(got.wider)
-    if any(map(operator.ne, orders[0], more)):
+    if any(map(operator.ne, orders[-1], more)):
         return (
             f"{got.size} ranks and {got.size + 1} deal from lists in different orders, with one "
             f"seed and epoch: the number of ranks must make no difference to the order"
@@ -435,11 +439,8 @@ answers.edit(
     "each rank shuffles in a way of its own, by seed + rank, so that shards overlap and samples "
     "are lost: all ranks make the same list, and each takes its part of it.",
 )
-answers.edit(
-    {SEEDS: "seed * size + epoch"},
-    "the order depends on the number of ranks: 2 ranks and 4 would not make the steps of the same "
-    "one process. Seed the generator with seed + epoch.",
-)
+answers.edit({SEEDS: "seed * size + epoch"}, ON_RANKS)
+answers.edit({SEEDS: "seed + epoch * size"}, ON_RANKS)
 answers.edit(
     {", generator=generator": ""},
     "each rank shuffles in a way of its own: the generator has no seed. Seed it with seed + epoch "

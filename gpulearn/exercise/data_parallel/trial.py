@@ -16,8 +16,16 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from gpulearn.checker.answers import Answer
+from gpulearn.checker.compare import told_apart
 from gpulearn.checker.exercise import Case
-from gpulearn.checker.ranks import Ending, on_simulated_ranks, plain, watched
+from gpulearn.checker.ranks import (
+    Ending,
+    failed_alike,
+    failed_the_same,
+    on_simulated_ranks,
+    plain,
+    watched,
+)
 from gpulearn.parallel import averaging
 from gpulearn.parallel.allreduce import all_reduce
 from gpulearn.parallel.collectives import broadcast, reduce
@@ -221,32 +229,13 @@ def _gradient(found: np.ndarray | None, mean: np.ndarray | None) -> str | None:
         return None
     first = tuple(int(i) for i in wrong[0])
     where = f", first [{', '.join(map(str, first))}]" if first else ""
-    return (
-        f"has {len(wrong)} of {mean.size} numbers wrong{where}: {found[first]:.6g}, expected "
-        f"{mean[first]:.6g}"
-    )
+    numbers = told_apart(found[first], mean[first])
+    return f"has {len(wrong)} of {mean.size} numbers wrong{where}: {numbers}"
 
 
 def judge(step: ReplicaStep, ranks: list[Any]) -> str | None:
     """One sentence on what is wrong with what came of an answer on real ranks, or None."""
     return difference(gathered(step, ranks), expected(Case("", (step,))))
-
-
-def same(one: Ran, other: Ran) -> bool:
-    """Whether two outcomes are the same numbers, or the same failure."""
-    if one.ending or other.ending:
-        return one.ending == other.ending
-    return _same_numbers(one, other)
-
-
-def same_kind(one: Ran, other: Ran) -> bool:
-    """The same numbers, or a failure of the same kind, whoever waits for whom."""
-    if one.ending or other.ending:
-        return bool(one.ending and other.ending and one.ending.kind == other.ending.kind)
-    return _same_numbers(one, other)
-
-
-KINSHIPS = (same, same_kind)
 
 
 def _same_numbers(one: Ran, other: Ran) -> bool:
@@ -259,6 +248,9 @@ def _same_numbers(one: Ran, other: Ran) -> bool:
             strict=True,
         )
     )
+
+
+KINSHIPS = (failed_the_same(_same_numbers), failed_alike(_same_numbers))
 
 
 def _close(one: np.ndarray | None, other: np.ndarray | None) -> bool:

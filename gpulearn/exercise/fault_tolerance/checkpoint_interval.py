@@ -35,7 +35,7 @@ class SavingPlan(NamedTuple):
 
 
 def cases() -> list[Case]:
-    """Cheap and dear checkpoints; one GPU; no restart; a save that takes as long as the MTBF."""
+    """Cheap and dear checkpoints; one GPU; no restart; saves as long as the MTBF; a big cluster."""
     plans = [
         (30.0, 5.0, 50_000.0, 1000),
         (120, 10, 50_000, 16_384),
@@ -44,6 +44,7 @@ def cases() -> list[Case]:
         (600.0, 15.0, 10_000.0, 1024),
         (300.0, 5.0, 20_000.0, 100_000),
         (900.0, 2.0, 25_000.0, 100_000),
+        (2.0, 1.0, 50_000.0, 100_000),
     ]
     return [
         Case(f"saving {s:g} s, restart {r:g} min, MTBF of a GPU {h:,.0f} h, "
@@ -89,7 +90,9 @@ def difference(got: Any, wanted: Any) -> str | None:
     lasts = 1 - lost_share(got.interval, cost, restart, mtbf)
     longer = math.inf if lasts <= 0 else (1 - wanted.lost) / lasts - 1
     if longer > MORE_TIME:
-        much = f"{longer:.1%} more time than" if longer < 1 else "more than twice the time of that"
+        much = "more than twice the time of that"
+        if longer < 1:
+            much = f"{100 * longer:.3g}% more time than"  # never 0.1%, which is allowed
         return (
             f"with {got.interval:,.0f} s between two checkpoints, training takes {much} "
             f"with the best interval; the system's MTBF is {mtbf:,.0f} s"
@@ -188,6 +191,10 @@ answers.edit(
 answers.edit(
     {"return interval, ": "return interval / 3600, "},
     "the interval is in hours: seconds are asked for.",
+)
+answers.edit(
+    {"return interval, " + LOST: f"return {LOST}, interval"},
+    "the two numbers are swapped: first the interval, then the share.",
 )
 answers.edit(
     {LOST: "1 - " + LOST},

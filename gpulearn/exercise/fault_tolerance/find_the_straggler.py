@@ -14,6 +14,7 @@ from gpulearn.require import shown
 answers = Answers(find_the_straggler)
 
 SLEEP = 0.1  # seconds that a usual rank computes
+CHANGED = "the tables are changed"
 
 
 def table(
@@ -74,10 +75,15 @@ def cases() -> list[Case]:
     compute, wait = table(4, 20, {3: 1.5}, 16)
     compute[::5, 3] = SLEEP / 2
     works["4 ranks, one is slow, and quick in each fifth step"] = (compute, wait)
+    quick = np.tile([1.0, 1.0, 0.1, 1.1], (15, 1))
+    quick[::3, :2] = 0.1
+    works["4 ranks, two are quick in some steps, one in all"] = (quick, 1.2 - quick)
     usual = [Case(label, pair) for label, pair in works.items()]
     twice = [("one computes 1.5 times as long", 1.5), ("one computes 2.5 times as long", 2.5)]
     two = Case("4 ranks, two are slow, times=2", (*table(4, 20, {1: 2.2, 3: 2.6}, 21), 2.0))
-    return [*usual, two] + [
+    even = np.tile([1.0, 1.0, 1.25], (5, 1))
+    just = Case("3 ranks, one computes 1.25 times as long, times=1.25", (even, 2 - even, 1.25))
+    return [*usual, two, just] + [
         Case(f"4 ranks, {said}, times=2", (*table(4, 20, {1: factor}, 17), 2.0))
         for said, factor in twice
     ]
@@ -101,11 +107,16 @@ def _long_batches(compute: Any, wait: Any) -> tuple[Any, Any]:
 def run(answer: Answer, case: Case) -> Any:
     """Call an answer with tables of its own."""
     compute, wait, *times = case.args
-    return answer(compute.copy(), wait.copy(), *times)
+    own = compute.copy(), wait.copy()
+    found = answer(*own, *times)
+    kept = np.array_equal(own[0], compute) and np.array_equal(own[1], wait)
+    return found if kept else CHANGED
 
 
 def difference(got: Any, wanted: Any) -> str | None:
     """A rank's number, or None."""
+    if isinstance(got, str) and got == CHANGED:
+        return "it changes the tables that it is given: leave both as they are"
     if hasattr(got, "item") and np.ndim(got) == 0:  # of NumPy or of torch
         got = got.item()
     if wanted is None:

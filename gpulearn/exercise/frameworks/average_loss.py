@@ -24,17 +24,17 @@ def cases() -> list[Case]:
 
     halves = [0.0, 2.0, 1.0, 0.5]
     return [
-        Case("4 of 8 examples", (drawn(4), 8)),
-        Case("all 6 examples on one replica", (drawn(6), 6)),
-        Case("2 examples of an uneven batch of 5", (drawn(2), 5)),
-        Case("3 examples of an uneven batch of 5", (drawn(3), 5)),
-        Case("none of 3 examples", (np.zeros(0), 3)),
-        Case("4 of 8 examples with weights", (drawn(4), 8, np.array(halves))),
-        Case("3 of 7 examples with weights of 0 and 1", (drawn(3), 7, np.array([1.0, 0.0, 0.0]))),
-        Case("2 of 5 examples with weights that add up to 0", (drawn(2), 5, np.zeros(2))),
-        Case("none of 4 examples, with weights", (np.zeros(0), 4, np.zeros(0))),
-        Case("1 of 3 examples with a large weight", (drawn(1), 3, np.array([6.0]))),
-        Case("5 of 20 examples, losses in float32", (drawn(5).astype(np.float32), 20)),
+        Case("4 of 8 rows", (drawn(4), 8)),
+        Case("all 6 rows on one replica", (drawn(6), 6)),
+        Case("2 rows of an uneven batch of 5", (drawn(2), 5)),
+        Case("3 rows of an uneven batch of 5", (drawn(3), 5)),
+        Case("none of 3 rows", (np.zeros(0), 3)),
+        Case("4 of 8 rows with weights", (drawn(4), 8, np.array(halves))),
+        Case("3 of 7 rows with weights of 0 and 1", (drawn(3), 7, np.array([1.0, 0.0, 0.0]))),
+        Case("2 of 5 rows with weights that add up to 0", (drawn(2), 5, np.zeros(2))),
+        Case("none of 4 rows, with weights", (np.zeros(0), 4, np.zeros(0))),
+        Case("1 of 3 rows with a large weight", (drawn(1), 3, np.array([6.0]))),
+        Case("5 of 20 rows, losses in float32", (drawn(5).astype(np.float32), 20)),
     ]
 
 
@@ -43,24 +43,29 @@ MEAN = "float(weighted.sum() / global_batch)"
 
 answers.edit(
     {MEAN: "float(weighted.mean()) if len(losses) else 0.0"},
-    "that is the mean over this replica's own examples. Gradients of replicas are added up, so "
+    "that is the mean over this replica's own rows. Gradients of replicas are added up, so "
     "two replicas would take steps twice as long: divide by the global batch.",
 )
 answers.edit(
     {MEAN: "float(weighted.mean())"},
-    "that is the mean over this replica's own examples, which of no example is no number: divide "
-    "the sum by the global batch.",
+    "that is the mean over this replica's own rows, and the mean of no rows is not a number: "
+    "divide the sum by the global batch.",
+)
+answers.edit(
+    {MEAN: "float(weighted.mean() * len(losses) / global_batch)"},
+    "the mean of no rows is not a number: divide the sum of the losses by the global batch.",
 )
 answers.edit(
     {MEAN: "float(weighted.sum())"},
     "that is the sum: it grows with the batch, so divide by the global batch.",
 )
-answers.edit({WEIGHTED: "losses"}, "the weights are not used: each scales its example's loss.")
-answers.edit(
-    {MEAN: "float(weighted.sum() / (global_batch if weights is None else weights.sum() or 1.0))"},
-    "that divides by the sum of this replica's weights, of which the others know nothing: the "
-    "parts would not add up. Divide by the global batch, as without weights.",
-)
+answers.edit({WEIGHTED: "losses"}, "the weights are not used: each scales its row's loss.")
+for sum_of_weights in ("weights.sum() or 1.0", "weights.sum()"):
+    answers.edit(
+        {MEAN: f"float(weighted.sum() / (global_batch if weights is None else {sum_of_weights}))"},
+        "that divides by the sum of this replica's weights, of which the others know nothing: the "
+        "parts would not add up. Divide by the global batch, as without weights.",
+    )
 answers.edit(
     {MEAN: "float(weighted.sum() / (global_batch if weights is None else global_batch * "
      "weights.mean() if weights.any() else 1.0))"},
@@ -70,15 +75,16 @@ answers.edit(
 answers.edit(
     {MEAN: "float(weighted.sum() / (2 * len(losses))) if len(losses) else 0.0"},
     "that takes the global batch for two equal parts. The last batch may be uneven, and there may "
-    "be another number of replicas: global_batch says how many examples there are.",
+    "be another number of replicas: global_batch says how many rows there are.",
 )
-answers.edit(
-    {MEAN: "float(weighted.mean() / global_batch) if len(losses) else 0.0"},
-    "that divides twice: by this replica's examples in the mean, and then by the global batch.",
-)
+for where in ("", " if len(losses) else 0.0"):
+    answers.edit(
+        {MEAN: f"float(weighted.mean() / global_batch){where}"},
+        "that divides twice: by this replica's rows, in the mean, and then by the global batch.",
+    )
 answers.edit(
     {MEAN: "weighted / global_batch"},
-    "that is a number for each example: add them up.",
+    "that is a number for each row: add them up.",
 )
 answers.edit(
     {"float(weighted.sum() / global_batch)": "float(weighted.sum() // global_batch)"},
@@ -119,7 +125,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def run(answer: Answer, case: Case) -> Any:
-    """The answer on a case; means of no examples are no numbers, and no warnings."""
+    """The answer on a case; means of no rows are no numbers, and no warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return call(answer, case)

@@ -52,6 +52,10 @@ answers.edit(
     "each layer has one bias: there is one for each filter, and for each output of a dense layer.",
 )
 answers.edit(
+    {BIAS: "total += size * size * channels * filters + 1"},
+    "a convolution has a bias for each of its filters, not one for all of them.",
+)
+answers.edit(
     {"filters, size = sizes": "size, filters = sizes"},
     'filters and size are exchanged: ("conv", 32, 3) has 32 filters of 3 × 3.',
 )
@@ -81,11 +85,23 @@ answers.edit(
     "a pool leaves out what fills no whole square: round down.",
 )
 answers.edit(
+    {POOL: "height, width = height // 2, width // 2"},
+    "every pool is taken for one of 2: divide by the number that stands in the layer.",
+)
+answers.edit(
+    {AFTER: "channels, height, width = filters, height - size + 1, height - size + 1"},
+    "height and width need not be equal: a convolution takes size − 1 from each of them.",
+)
+answers.edit(
     {POOL: "height = height // sizes[0]"}, "a pool divides the width as well as the height."
 )
 answers.edit(
     {"            channels, height, width = sizes[0], 1, 1\n": ""},
     "after a dense layer there are as many numbers as it has outputs, and no image any more.",
+)
+answers.edit(
+    {"channels, height, width = sizes[0], 1, 1": "channels = sizes[0]"},
+    "what comes out of a dense layer counts as an image of 1 × 1: height and width change as well.",
 )
 answers.edit(
     {"inputs = channels * height * width": "inputs = channels"},

@@ -84,11 +84,15 @@ answers.edit(
     "axes of the array that spec does not reach are missing: they are not cut, and each device "
     "has them whole.",
 )
-answers.edit(
-    {"spec[number] if number < len(spec) else None": "[*mesh, *[None] * len(shape)][number]"},
-    "the axes of the array are cut in the order of the mesh: spec says which axis of the mesh "
-    "cuts which axis of the array, and which is not cut.",
-)
+for by_position in (
+    "[*mesh, *[None] * len(shape)][number]",
+    "list(mesh)[min(number, len(mesh) - 1)] if any(spec[number : number + 1]) else None",
+):
+    answers.edit(
+        {"spec[number] if number < len(spec) else None": by_position},
+        "the axes of the array are cut in the order of the mesh: spec says which axis of the mesh "
+        "cuts which axis of the array, and which is not cut.",
+    )
 
 
 @answers.wrong(
@@ -103,10 +107,11 @@ def rows_for_everyone(shape: Any, mesh: Any, spec: Any) -> Any:
     ]
 
 
-answers.edit(
-    {"bounds.append((start, start + size))": "bounds.append((start, start + size - 1))"},
-    "the end is the last index of the part: here it is one behind it, as in a slice.",
-)
+for last in ("1", "(axis is not None)"):
+    answers.edit(
+        {"bounds.append((start, start + size))": f"bounds.append((start, start + size - {last}))"},
+        "the end is the last index of the part: here it is one behind it, as in a slice.",
+    )
 answers.edit(
     {"bounds.append((start, start + size))": "bounds.append((start, size))"},
     "the second number is how long the part is: give its end, start + length.",

@@ -10,18 +10,30 @@ import numpy as np
 from gpulearn.checker import compare
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise, Refused
-from gpulearn.frameworks.stand_in import ReplicaParts, StandInStrategy, distributed_step
+from gpulearn.frameworks.stand_in import StandInStrategy, distributed_step
+from gpulearn.parallel.clinic.strategy import PerReplica
 
 answers = Answers(distributed_step)
 
 Array = np.ndarray[Any, Any]
+OUTSIDE = (
+    "gradients_of is called by the step itself, where one device works alone. Call it in a "
+    "function, and hand that to strategy.run"
+)
 
 
 class Stepped(NamedTuple):
-    """The new weights, and how many rows each call of `gradients_of` was given."""
+    """The new weights, and the calls of `gradients_of`: of how many rows, and from where.
+
+    Attributes:
+        weights: as they are returned.
+        rows: of each call.
+        outside: how many calls came from outside of a replica's function.
+    """
 
     weights: Any
     rows: tuple[int, ...]
+    outside: int
 
 
 def cases() -> list[Case]:
@@ -33,7 +45,7 @@ def cases() -> list[Case]:
 
     plans = [(2, 8, 3, 0.5), (2, 5, 3, 0.5), (1, 6, 2, 0.1), (3, 7, 4, 1.0), (4, 3, 2, 0.25)]
     return [
-        Case(f"{n} replicas and {rows} rows", (n, drawn(k), drawn(rows, k), lr))
+        Case(f"{n} replica{'s' * (n > 1)} and {rows} rows", (n, drawn(k), drawn(rows, k), lr))
         for n, rows, k, lr in plans
     ]
 
@@ -41,28 +53,36 @@ def cases() -> list[Case]:
 def run(answer: Answer, case: Case) -> Stepped:
     """One step of a stand-in, whose work is counted."""
     replicas, weights, batch, lr = case.args
+    strategy = StandInStrategy(replicas)
     seen: list[int] = []
+    outside = 0
 
     def gradients_of(at: Any, rows: Any) -> Any:
-        if isinstance(rows, ReplicaParts):
+        nonlocal outside
+        if isinstance(rows, PerReplica):
             raise Refused(
                 "gradients_of is given the parts of all replicas at once: hand them to a function "
                 "with strategy.run, which calls it on each replica with its own part."
             )
         seen.append(len(rows))
+        outside += not strategy.in_replica
         return np.subtract(at, rows)  # of the loss |weights − row|² / 2
 
     start = weights.copy()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # means of no rows
-        new = answer(StandInStrategy(replicas), gradients_of, start, batch.copy(), lr)
-    return Stepped(new, tuple(seen))
+        new = answer(strategy, gradients_of, start, batch.copy(), lr)
+    if not np.array_equal(start, weights):
+        raise Refused("it changes the weights that it is given: return new ones.")
+    return Stepped(new, tuple(seen), outside)
 
 
 def difference(got: Stepped, expected: Stepped) -> str | None:
     """The weights first, then who did the work."""
     if said := compare.arrays(got.weights, expected.weights):
         return said
+    if got.outside:
+        return "the weights are right, and no replica computed them: " + OUTSIDE
     if sum(got.rows) > sum(expected.rows):
         return (
             f"the weights are right, and the work is not shared: the replicas computed gradients "
@@ -79,7 +99,8 @@ def difference(got: Stepped, expected: Stepped) -> str | None:
 def same(one: Stepped, other: Stepped) -> bool:
     """Whether weights and work are the same."""
     try:
-        return sorted(one.rows) == sorted(other.rows) and bool(
+        alike = one.outside == other.outside and sorted(one.rows) == sorted(other.rows)
+        return alike and bool(
             np.allclose(one.weights, other.weights, rtol=1e-9, atol=1e-12, equal_nan=True)
         )
     except (TypeError, ValueError):
@@ -141,12 +162,27 @@ answers.edit(
 )
 
 
+for parts in (
+    "[on_replica(rows) for rows in shared.values]",
+    "[on_replica(batch)]",
+):
+    answers.edit(
+        {"strategy.run(on_replica, args=(shared,))": parts, REDUCE: "sum(parts)"},
+        f"the weights are right, and no replica computed them: {OUTSIDE}.",
+    )
+
+
 @answers.wrong(
-    "the weights are right, and one call computed the gradients of all rows: with its part of the "
-    "batch, each replica computes its own."
+    "the weights are right, and one replica computed the gradients of all rows: with its part of "
+    "the batch, each computes its own."
 )
-def without_replicas(strategy: Any, gradients_of: Any, weights: Any, batch: Any, lr: Any) -> Any:
-    return weights - lr * gradients_of(weights, batch).mean(axis=0)
+def one_for_all(strategy: Any, gradients_of: Any, weights: Any, batch: Any, lr: Any) -> Any:
+    turns = iter(range(strategy.num_replicas_in_sync))
+
+    def each() -> Any:
+        return 0 if next(turns) else gradients_of(weights, batch).mean(axis=0)
+
+    return weights - lr * strategy.reduce("SUM", strategy.run(each), axis=None)
 
 
 @answers.right

@@ -43,7 +43,7 @@ PREDICTIONS = (
             "as with half the learning rate": "That would need a division by 128.",
             "as with twice the learning rate": "",
         },
-        came="f'{doubled:.1e} from a training with twice the rate'",
+        came="f'half of its losses at most {doubled:.1e} from twice the rate'",
     ),
     Choices(
         "short_batch",
@@ -60,7 +60,7 @@ PREDICTIONS = (
             "about 500": "That would need each worker to own a third of the steps from the start, "
             "and half of one third to be lost. They are handed out one by one.",
             "599": "That would need the killed worker's step to be lost. It is handed out again.",
-            "600, or a few more": "",
+            "600 or 601": "",
         },
         came="counted",
     ),
@@ -71,7 +71,7 @@ PREDICTIONS = (
             "than the one for whole arrays. jit keeps its meaning.",
             "at least once in a step": "",
         },
-        came="f'{collectives} times in a step'",
+        came="f'all-reduces in the compiled step: {collectives}'",
     ),
     Choices(
         "mean_of_gradients",
@@ -79,7 +79,7 @@ PREDICTIONS = (
             "the same losses": "That would need gradients that are each device's own. They are "
             "added up already.",
             "steps 8 times too long": "",
-            "steps 8 times too short": "That would need a mean that is taken twice.",
+            "steps 8 times too short": "That would need a division by 8 with no sum before it.",
         },
         came="f'{ratio:.2f} times as long a first step'",
     ),

@@ -256,7 +256,7 @@ answers.edit(
 )
 answers.edit(
     {f"v = {SQUARE}": "gradient *= gradient\n    v = beta2 * v + (1 - beta2) * gradient"},
-    "*= changes the gradient that the caller holds: write gradient**2.",
+    "it changes the gradient that the caller holds: write gradient**2, which makes a new array.",
 )
 answers.edit(
     {

@@ -12,8 +12,7 @@ from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise, Refused
 from gpulearn.exercise.gradient_descent import descents
 from gpulearn.optim.optimizers import gradient_step
-
-ANOTHER_STATE = "it returns another state than it was given"
+from gpulearn.require import shown
 
 answers = Answers(gradient_step)
 
@@ -34,6 +33,10 @@ def cases() -> list[Case]:
         descents.descent("steep slopes", (4,), seed=5, rates=[0.01] * 3, size=1e3),
         descents.descent("float32 parameters", (3,), seed=6, rates=[0.2] * 2, dtype=np.float32),
         descents.descent("a state of its own", (2,), seed=8, rates=[0.3] * 2, state=4),
+        descents.descent("a state that is empty", (2,), seed=9, rates=[0.3] * 2, state={}),
+        descents.descent(
+            "a state that is a list", (2,), seed=10, rates=[0.3] * 2, state=[4.0, 1.0]
+        ),
     ]
 
 
@@ -50,7 +53,10 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
         if isinstance(made, tuple | list) and len(made) == 2:
             new, back = made
             if back is not state and isinstance(new, np.ndarray):
-                raise Refused(ANOTHER_STATE)
+                raise Refused(
+                    f"it returns {shown(back)} as state, where {shown(state)} came in: this method "
+                    "remembers nothing, so return state as it is"
+                )
         return made
 
     return descents.run(watched, case)
@@ -110,13 +116,17 @@ answers.edit(
 answers.edit({BOTH: f"state, {NEW}"}, "the two results are swapped: theta comes first, then state.")
 answers.edit(
     {BOTH: f"{NEW}, lr"},
-    "what comes back as state is not what came in: this method remembers nothing, so return "
-    "state as it is.",
+    "the rate comes back as state: this method remembers nothing, so return state as it is.",
 )
 answers.edit(
     {BOTH: f"{NEW}, None"},
     "None comes back as state, whatever came in: this method remembers nothing, so return state "
     "as it is.",
+)
+answers.edit(
+    {BOTH: f"{NEW}, state or None"},
+    "an empty state, or one of 0, comes back as None: `or` takes what is empty for missing. "
+    "Return state as it is.",
 )
 answers.edit(
     {"return theta": "return np.array(theta, dtype=float)"},

@@ -41,7 +41,10 @@ def cases() -> list[Case]:
         ("a plane without any curvature", np.zeros((2, 2))),
         ("a flat bowl, of curvatures 0.02 and 0.05", turned(0.02, 0.05, seed=4)),
         ("a matrix of whole numbers", np.array([[6, 2], [2, 3]])),
+        ("whole numbers whose curvatures are none", np.array([[1, 1], [1, 2]])),
         ("a wall, of curvatures up to 4e6", turned(3.0, 4e6, seed=5)),
+        ("a nearly level bowl, of curvature 2e-7", np.array([[2e-7]])),
+        ("a bowl of curvatures 1e-9 and 3e-10", np.diag([1e-9, 3e-10])),
     )
     return [Case(label, (matrix,)) for label, matrix in matrices]
 
@@ -96,8 +99,8 @@ answers.edit(
 )
 answers.edit(
     {ALL: "np.diag(hessian)"},
-    "that takes the largest entry of the diagonal, which is an eigenvalue only where the matrix "
-    "is diagonal: use np.linalg.eigvalsh.",
+    "that takes the largest entry of the diagonal, and the eigenvalues stand there only where the "
+    "matrix is diagonal: use np.linalg.eigvalsh.",
 )
 answers.edit(
     {ALL: "hessian"}, "that takes the largest entry of the matrix: use np.linalg.eigvalsh."
@@ -160,6 +163,16 @@ answers.edit(
 )
 answers.edit(
     {"np.inf": "None"}, "where no eigenvalue is above zero, return np.inf, a number, and not None."
+)
+answers.edit(
+    {STEEPEST: f"{ALL}.astype(hessian.dtype).max()"},
+    "the eigenvalues are cut to whole numbers where the entries are whole: keep them as "
+    "np.linalg.eigvalsh gives them, in floating point.",
+)
+answers.edit(
+    {"if steepest > 0": "if steepest > 1e-6"},
+    "a curvature that is small is taken for none: however small, if it is above zero it sets a "
+    "limit, a large one.",
 )
 
 

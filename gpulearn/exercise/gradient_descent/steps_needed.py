@@ -39,6 +39,7 @@ def cases() -> list[Case]:
         ("a ravine of κ = 10,000", [1e-3, 10.0], 0.1, 0.01),
         ("a share of 0.9", [1.0, 25.0], 0.04, 0.9),
         ("a quarter, by halves", [1.0], 0.5, 0.25),
+        ("a direction that is nearly level", [1e-6, 1.0], 1.0, 0.9999),
     )
     return [Case(label, (np.array(c), lr, share)) for label, c, lr, share in tries]
 
@@ -88,8 +89,8 @@ answers.edit({STEPS: "np.log(share) / np.log(slowest)"}, "steps are whole: round
 answers.edit({STEPS: f"{STEPS} + 1"}, "that is one step too many.")
 answers.edit(
     {STEPS: f"{STEPS.replace('ceil', 'floor')} + 1"},
-    "where the quotient of the logarithms is a whole number, that is one step too many: round up, "
-    "which leaves a whole number as it is.",
+    "where a step ends at share exactly, that is one step too many: at most share is asked for, "
+    "not less. (Of a quotient of logarithms: round up, which leaves a whole number as it is.)",
 )
 answers.edit(
     {"share) / np.log(slowest)": "share**0.5) / np.log(slowest)"},
@@ -122,6 +123,10 @@ answers.edit({NEVER: ""}, NONE)
 answers.edit(
     {">= 1": "> 1"},
     "with a factor of exactly 1 the distance stays as it is, for ever: that is np.inf too.",
+)
+answers.edit(
+    {">= 1": "> 1 - 1e-5"},
+    "a factor that is only nearly 1 is taken for 1: however slowly, that direction arrives.",
 )
 answers.edit({"np.inf": "None"}, "where no number of steps is enough, return np.inf, and not None.")
 answers.edit(

@@ -16,8 +16,11 @@ def cases() -> list[Case]:
     plain = [(4, 4), (4, 1), (2, 8), (1, 5), (8, 3), (16, 1024)]
     chunked = [(4, 8, 2), (2, 2, 3), (8, 64, 4), (1, 2, 2)]
     return [
-        *(Case(f"{p:,} ranks and {m:,} micro-batches", (p, m)) for p, m in plain),
-        *(Case(f"{p} ranks, {m} micro-batches and {v} chunks", (p, m, v)) for p, m, v in chunked),
+        *(Case(f"{p:,} rank{'s' * (p > 1)} and {m:,} micro-batches", (p, m)) for p, m in plain),
+        *(
+            Case(f"{p} rank{'s' * (p > 1)}, {m} micro-batches and {v} chunks", (p, m, v))
+            for p, m, v in chunked
+        ),
     ]
 
 
@@ -33,8 +36,8 @@ answers.edit(
 )
 answers.edit(
     {"chunks * micro_batches + ranks - 1": "chunks * (micro_batches + ranks - 1)"},
-    "everything is divided by v, the whole time as well: only the idle time becomes shorter, and "
-    "the whole time by as much.",
+    "that is the bubble without chunks, divided by v: the idle time becomes v times shorter, and "
+    "the whole time is shorter too, by as many seconds.",
 )
 answers.edit(
     {SHARE: "(ranks - 1) * chunks / (micro_batches + (ranks - 1) * chunks)"},

@@ -8,16 +8,8 @@ import torch
 from torch.nn import functional
 
 from gpulearn.checker.answers import Answers
-from gpulearn.checker.exercise import Exercise
 from gpulearn.exercise.model_parallel.linear import ByColumns, cases
-from gpulearn.exercise.model_parallel.trial import (
-    KINSHIPS,
-    SplitLayer,
-    difference,
-    expected,
-    on_real_ranks,
-    run,
-)
+from gpulearn.exercise.model_parallel.trial import layer_exercise
 from gpulearn.parallel.allreduce import all_reduce
 from gpulearn.parallel.collectives import all_gather
 from gpulearn.parallel.communicator import rank, world_size
@@ -115,20 +107,10 @@ def with_a_hook(x: Any, weight: Any, bias: Any) -> Any:
     return copied @ weight.mT + bias
 
 
-def real(count: int) -> list[SplitLayer]:
-    """What real ranks do."""
-    return [SplitLayer(count, ByColumns(count, (2, 3), 5, 2 * count))]
-
-
-EXERCISE = Exercise(
+EXERCISE = layer_exercise(
     task="Make this rank's columns of x·Wᵀ + b, so that x gets its whole gradient.",
     reference=column_parallel,
     cases=lambda: cases(ByColumns),
     answers=answers,
-    run=run,
-    by_hand=False,
-    expect=expected,
-    difference=difference,
-    demand=on_real_ranks((2,), real),
-    kinships=KINSHIPS,
+    real=ByColumns(2, (2, 3), 5, 4),
 )

@@ -13,7 +13,8 @@ from torch.nn import functional
 
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.checker.ranks import Ending, demand_on_real_ranks, on_simulated_ranks, plain
+from gpulearn.checker.one_process import draw_weights, flat_weights, train_as_one
+from gpulearn.checker.ranks import Ending, demand_on_real_ranks, on_simulated_ranks
 from gpulearn.parallel.communicator import rank
 from gpulearn.parallel.pipeline.two_stages import mend_the_pipeline
 
@@ -56,9 +57,7 @@ class TwoStageRun:
             for _ in range(RANKS)
         ]
         for stage in made:
-            for parameter in stage.parameters():
-                with torch.no_grad():
-                    parameter.copy_(torch.from_numpy(random.normal(size=parameter.shape)))
+            draw_weights(stage, random)
         return made
 
 
@@ -70,11 +69,13 @@ class TrainedStages:
         plan: what was to be trained.
         ending: how it ended, if not as it should.
         weights: of each rank's stage, afterwards.
+        changed: whether each rank has changed the batches that it was given.
     """
 
     plan: TwoStageRun
     ending: Ending | None = None
     weights: list[Any] = field(default_factory=list)
+    changed: list[bool] = field(default_factory=list)
 
 
 def cases() -> list[Case]:
@@ -90,15 +91,17 @@ def cases() -> list[Case]:
     return [Case(label, (plan,)) for label, plan in plans.items()]
 
 
-def act(answer: Answer, plan: TwoStageRun) -> np.ndarray:
-    """Be one rank; its weights afterwards."""
-    stage = plan.stages()[rank()]
-    answer(stage, plan.batches(), plan.lr)
-    return flat(stage)
+def act(answer: Answer, plan: TwoStageRun) -> tuple[np.ndarray, bool]:
+    """Be one rank; its weights afterwards, and whether it has changed its batches."""
+    stage, batches = plan.stages()[rank()], plan.batches()
+    before = numbers(batches)
+    answer(stage, batches, plan.lr)
+    return flat_weights(stage), not np.array_equal(numbers(batches), before)
 
 
-def flat(stage: nn.Module) -> np.ndarray:
-    return np.concatenate([plain(p).ravel() for p in stage.parameters()])
+def numbers(batches: list[list[tuple[Tensor, Tensor]]]) -> np.ndarray:
+    """All inputs and targets in one row."""
+    return np.concatenate([one.detach().numpy().ravel() for b in batches for m in b for one in m])
 
 
 def run(answer: Answer, case: Case) -> TrainedStages:
@@ -108,22 +111,21 @@ def run(answer: Answer, case: Case) -> TrainedStages:
     ran = on_simulated_ranks(act, RANKS, answer, plan)
     if isinstance(ran, Ending):
         return TrainedStages(plan, ran)
-    return TrainedStages(plan, None, list(ran.results))
+    return gathered(plan, ran.results)
+
+
+def gathered(plan: TwoStageRun, ranks: Sequence[Any]) -> TrainedStages:
+    """What came of it, from what came of it on each rank."""
+    weights, changed = zip(*ranks, strict=True)
+    return TrainedStages(plan, None, list(weights), list(changed))
 
 
 def expected(case: Case) -> TrainedStages:
     """One process with both stages and whole batches."""
     plan: TwoStageRun = case.args[0]
     stages = plan.stages()
-    model = nn.Sequential(*stages)
-    optimizer = torch.optim.SGD(model.parameters(), lr=plan.lr, momentum=0.9)
-    for batch in plan.batches():
-        inputs, targets = (torch.cat(part) for part in zip(*batch, strict=True))
-        optimizer.zero_grad()
-        loss: Any = functional.mse_loss(model(inputs), targets)
-        loss.backward()
-        optimizer.step()
-    return TrainedStages(plan, None, [flat(stage) for stage in stages])
+    train_as_one(nn.Sequential(*stages), plan.batches(), functional.mse_loss, plan.lr)
+    return TrainedStages(plan, None, [flat_weights(stage) for stage in stages])
 
 
 def difference(got: TrainedStages, wanted: TrainedStages) -> str | None:
@@ -137,12 +139,14 @@ def difference(got: TrainedStages, wanted: TrainedStages) -> str | None:
                 f"afterwards the weights of rank {number}'s stage are {away:.2g} away from those "
                 f"of one process with both stages, relative to their length"
             )
+    if True in got.changed:
+        return f"the weights are right, but rank {got.changed.index(True)} changes its batches"
     return None
 
 
 def judge(plan: TwoStageRun, ranks: list[Any]) -> str | None:
     """The same for real ranks."""
-    return difference(TrainedStages(plan, None, ranks), expected(Case("", (plan,))))
+    return difference(gathered(plan, ranks), expected(Case("", (plan,))))
 
 
 def works(ranks: int) -> Sequence[TwoStageRun]:
@@ -162,7 +166,9 @@ def same(one: TrainedStages, other: TrainedStages) -> bool:
             return False
         return (one.ending.kind, one.ending.waits) == (other.ending.kind, other.ending.waits)
     pairs = zip(one.weights, other.weights, strict=True)
-    return all(np.allclose(a, b, rtol=1e-7, atol=1e-10, equal_nan=True) for a, b in pairs)
+    return one.changed == other.changed and all(
+        np.allclose(a, b, rtol=1e-7, atol=1e-10, equal_nan=True) for a, b in pairs
+    )
 
 
 SHARE = " * share\n"
@@ -176,8 +182,8 @@ LOST = {SHARE: "\n"}
 answers.give({**LOST, **EACH_STEP})
 
 TOO_LARGE = (
-    "the gradient is M times too large: each loss is a mean over its own micro-batch, and the sum "
-    "of M means is M times the mean of the whole. Weigh each by its share of the rows."
+    "the gradient is too large, m times with m equal micro-batches: each loss is a mean over its "
+    "own micro-batch, and m means are added. Weigh each by its share of the rows."
 )
 EARLY = (
     "the weights change after each micro-batch: the gradients of all micro-batches belong to the "
@@ -193,7 +199,7 @@ answers.edit(EACH_STEP, f"the losses are weighed, but {EARLY}")
 answers.edit(LOST, f"there is one step for each batch, but {TOO_LARGE}")
 answers.edit(
     {PART: "1 / len(batch)"},
-    "each micro-batch counts 1/M, which is right for equal ones alone: the last one may have "
+    "each micro-batch counts 1/m, which is right for equal ones alone: the last one may have "
     "fewer rows, so count rows.",
 )
 answers.edit(
@@ -238,6 +244,11 @@ answers.edit(
     {".requires_grad_()": ""},
     "what arrives needs requires_grad_(): without it nothing on rank 1 asks for its gradient, and "
     "entered.grad stays None.",
+)
+answers.edit(
+    {"recv(torch.empty_like(inputs), source=0)": "recv(inputs, source=0)"},
+    "the weights are right, and rank 1 loses its inputs: recv writes into the tensor that it gets, "
+    "here one of the batch. Give it an empty one.",
 )
 answers.edit(
     {GRADIENT: "pass"},

@@ -7,16 +7,8 @@ from typing import Any
 import torch
 
 from gpulearn.checker.answers import Answers
-from gpulearn.checker.exercise import Exercise
 from gpulearn.exercise.model_parallel.linear import ByRows, cases
-from gpulearn.exercise.model_parallel.trial import (
-    KINSHIPS,
-    SplitLayer,
-    difference,
-    expected,
-    on_real_ranks,
-    run,
-)
+from gpulearn.exercise.model_parallel.trial import layer_exercise
 from gpulearn.parallel.allreduce import all_reduce
 from gpulearn.parallel.collectives import all_gather, reduce
 from gpulearn.parallel.communicator import rank, world_size
@@ -122,20 +114,10 @@ def by_a_trick(x: Any, weight: Any, bias: Any) -> Any:
     return partial + (total - partial).detach() + bias
 
 
-def real(count: int) -> list[SplitLayer]:
-    """What real ranks do."""
-    return [SplitLayer(count, ByRows(count, (2, 3), 2 * count, 5))]
-
-
-EXERCISE = Exercise(
+EXERCISE = layer_exercise(
     task="Multiply this rank's columns of x, add over the ranks, and add the bias once.",
     reference=row_parallel,
     cases=lambda: cases(ByRows),
     answers=answers,
-    run=run,
-    by_hand=False,
-    expect=expected,
-    difference=difference,
-    demand=on_real_ranks((2,), real),
-    kinships=KINSHIPS,
+    real=ByRows(2, (2, 3), 4, 5),
 )

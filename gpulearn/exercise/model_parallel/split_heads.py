@@ -9,16 +9,8 @@ import numpy as np
 import torch
 
 from gpulearn.checker.answers import Answers
-from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.exercise.model_parallel.trial import (
-    KINSHIPS,
-    LayerPart,
-    SplitLayer,
-    difference,
-    expected,
-    on_real_ranks,
-    run,
-)
+from gpulearn.checker.exercise import Case
+from gpulearn.exercise.model_parallel.trial import LayerPart, SplitLayer, layer_exercise
 from gpulearn.parallel.communicator import rank, world_size
 from gpulearn.parallel.tensor.layers import split_heads
 
@@ -73,7 +65,7 @@ answers.edit(
 answers.edit(
     {MINE: "mine = slice(rank(), None, world_size())"},
     "heads r, r + N, r + 2·N … are dealt out like cards: here rank r has h/N heads in a row, which "
-    "fit the rows of the output matrix that it has.",
+    "meet the columns of `output` that it has.",
 )
 answers.edit(
     {MINE: "mine = slice(heads - own * (rank() + 1), heads - own * rank())"},
@@ -136,20 +128,10 @@ def by_numbers(weight: Any, heads: int) -> Any:
     return weight[torch.tensor(rows)]
 
 
-def real(count: int) -> list[SplitLayer]:
-    """What real ranks do."""
-    return [SplitLayer(count, Fused(count, 2 * count, 3, 4))]
-
-
-EXERCISE = Exercise(
+EXERCISE = layer_exercise(
     task="Return this rank's heads' rows of a matrix that makes queries, keys and values.",
     reference=split_heads,
     cases=cases,
     answers=answers,
-    run=run,
-    by_hand=False,
-    expect=expected,
-    difference=difference,
-    demand=on_real_ranks((2,), real),
-    kinships=KINSHIPS,
+    real=Fused(2, 4, 3, 4),
 )

@@ -14,14 +14,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gpulearn.checker.answers import Answer
-from gpulearn.checker.exercise import Case
-from gpulearn.checker.ranks import Ending, demand_on_real_ranks, on_simulated_ranks, plain, watched
+from gpulearn.checker.answers import Answer, Answers
+from gpulearn.checker.compare import told_apart
+from gpulearn.checker.exercise import Case, Exercise
+from gpulearn.checker.ranks import (
+    Ending,
+    demand_on_real_ranks,
+    failed_alike,
+    on_simulated_ranks,
+    plain,
+    watched,
+)
 from gpulearn.parallel.communicator import rank
 from gpulearn.parallel.tensor import layers
 from gpulearn.require import shown
 
-__all__ = ["KINSHIPS", "LayerPart", "SplitLayer", "difference", "expected", "on_real_ranks", "run"]
+__all__ = ["LayerPart", "SplitLayer", "layer_exercise"]
 
 TOLERANCE = 1e-9
 
@@ -66,6 +74,7 @@ class RanLayer:
         results: each rank's; described in words if it is no tensor.
         gradients: each rank's, by name; None where there is none.
         called: whether the library's own function was called.
+        changed: each rank's first argument whose numbers it has changed in place; "" if none.
     """
 
     layer: SplitLayer
@@ -73,9 +82,10 @@ class RanLayer:
     results: list[Any] = field(default_factory=list)
     gradients: list[dict[str, Any]] = field(default_factory=list)
     called: bool = False
+    changed: list[str] = field(default_factory=list)
 
 
-def act(answer: Answer, layer: SplitLayer) -> tuple[Any, dict[str, Any], bool]:
+def act(answer: Answer, layer: SplitLayer) -> tuple[Any, dict[str, Any], bool, str]:
     """Be one rank: call the answer with this rank's part, and go backward."""
     part = layer.part(rank())
     given = {
@@ -86,14 +96,19 @@ def act(answer: Answer, layer: SplitLayer) -> tuple[Any, dict[str, Any], bool]:
         given[name].requires_grad_()
     with watched(answer, (layers.__file__,), NAMES) as called:
         result = answer(*given.values())
+    changed = next((name for name in given if _changed(given[name], part.given[name])), "")
     if not isinstance(result, Tensor):
-        return shown(result), {}, bool(called)
+        return shown(result), {}, bool(called), changed
     wanted = part.upstream
     if wanted is not None and result.shape == wanted.shape and result.requires_grad:
         (result * torch.from_numpy(wanted)).sum().backward()  # type: ignore[no-untyped-call]
     found = {name: given[name].grad for name in part.gradients}
     grads = {name: None if grad is None else plain(grad) for name, grad in found.items()}
-    return plain(result), grads, bool(called)
+    return plain(result), grads, bool(called), changed
+
+
+def _changed(given: Any, before: Any) -> bool:
+    return isinstance(given, Tensor) and not np.array_equal(plain(given), before)
 
 
 NAMES = ("column_parallel", "row_parallel", "split_heads", "vocabulary_loss")
@@ -112,8 +127,8 @@ def run(answer: Answer, case: Case) -> RanLayer:
 
 def gathered(layer: SplitLayer, ranks: Sequence[Any]) -> RanLayer:
     """What came of an answer, from what came of it on each rank."""
-    results, gradients, called = zip(*ranks, strict=True)
-    return RanLayer(layer, None, list(results), list(gradients), any(called))
+    results, gradients, called, changed = zip(*ranks, strict=True)
+    return RanLayer(layer, None, list(results), list(gradients), any(called), list(changed))
 
 
 def expected(case: Case) -> RanLayer:
@@ -143,6 +158,9 @@ def difference(got: RanLayer, wanted: RanLayer) -> str | None:
                 return (
                     f"the results are right, but on rank {number} the gradient of {name} {sentence}"
                 )
+    for number, name in enumerate(got.changed):
+        if name:
+            return f"all numbers are right, but rank {number} changes {name}, which it was given"
     return None
 
 
@@ -155,30 +173,20 @@ def _numbers(found: np.ndarray, right: np.ndarray) -> str | None:
         return None
     first = tuple(int(i) for i in wrong[0])
     where = f", first [{', '.join(map(str, first))}]" if first else ""
-    return (
-        f"has {len(wrong)} of {right.size} numbers wrong{where}: {found[first]:.6g}, expected "
-        f"{right[first]:.6g}"
-    )
-
-
-def on_real_ranks(
-    counts: Sequence[int], works: Callable[[int], Sequence[SplitLayer]]
-) -> Callable[[Answer, Sequence[Any]], str | None]:
-    """A demand on an answer that is right on simulated ranks: to be right on real ones too."""
-    return demand_on_real_ranks(act, counts, works, _judge)
+    numbers = told_apart(found[first], right[first])
+    return f"has {len(wrong)} of {right.size} numbers wrong{where}: {numbers}"
 
 
 def _judge(layer: SplitLayer, ranks: list[Any]) -> str | None:
     return difference(gathered(layer, ranks), expected(Case("", (layer,))))
 
 
+@failed_alike
 def same(one: RanLayer, other: RanLayer) -> bool:
     """Whether two outcomes are the same numbers, or the same failure."""
-    if one.ending or other.ending:
-        return bool(one.ending and other.ending and one.ending.kind == other.ending.kind)
     results = all(map(_close, one.results, other.results))
     return (
-        one.called == other.called
+        (one.called, one.changed) == (other.called, other.changed)
         and results
         and all(
             _close(mine[name], theirs.get(name))
@@ -188,12 +196,39 @@ def same(one: RanLayer, other: RanLayer) -> bool:
     )
 
 
-KINSHIPS = (same,)
-
-
 def _close(one: Any, other: Any) -> bool:
     if one is None or other is None or isinstance(one, str) or isinstance(other, str):
         return one is other or (isinstance(one, str) and one == other)
     return one.shape == other.shape and bool(
         np.allclose(one, other, rtol=1e-7, atol=1e-9, equal_nan=True)
+    )
+
+
+def layer_exercise(
+    task: str,
+    reference: Answer,
+    cases: Callable[[], Sequence[Case]],
+    answers: Answers,
+    real: Callable[[int], LayerPart],
+) -> Exercise:
+    """An exercise on a layer of which each rank has a part.
+
+    Args:
+        task: one sentence.
+        reference: the tested function that is its solution.
+        cases: makes the inputs, each a `SplitLayer`.
+        answers: known ones.
+        real: what each of two real ranks is given, where an answer is right on simulated ones.
+    """
+    return Exercise(
+        task=task,
+        reference=reference,
+        cases=cases,
+        answers=answers,
+        run=run,
+        by_hand=False,
+        expect=expected,
+        difference=difference,
+        demand=demand_on_real_ranks(act, (2,), lambda ranks: [SplitLayer(ranks, real)], _judge),
+        kinships=(same,),
     )

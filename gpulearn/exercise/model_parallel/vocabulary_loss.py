@@ -9,16 +9,8 @@ import numpy as np
 import torch
 
 from gpulearn.checker.answers import Answers
-from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.exercise.model_parallel.trial import (
-    KINSHIPS,
-    LayerPart,
-    SplitLayer,
-    difference,
-    expected,
-    on_real_ranks,
-    run,
-)
+from gpulearn.checker.exercise import Case
+from gpulearn.exercise.model_parallel.trial import LayerPart, SplitLayer, layer_exercise
 from gpulearn.parallel.allreduce import all_reduce
 from gpulearn.parallel.communicator import world_size
 from gpulearn.parallel.tensor.layers import vocabulary_loss
@@ -158,6 +150,11 @@ answers.edit(
     "targets are numbers of the whole vocabulary, and this rank's first column is token `first`: "
     "subtract it.",
 )
+answers.edit(
+    {"column = targets - first": "targets -= first\n    column = targets"},
+    "the loss is right, and targets are changed: `-=` writes into the tensor that the caller still "
+    "has. Make a new one, targets - first.",
+)
 answers.variant({TARGET: "sum_of_ranks(own * mine)"})
 
 
@@ -193,20 +190,10 @@ def stacked(scores: Any, targets: Any, first: int) -> Any:
     return (total.log() - target).sum() / len(targets)
 
 
-def real(count: int) -> list[SplitLayer]:
-    """What real ranks do."""
-    return [SplitLayer(count, Split(count, 4, 3 * count - 1))]
-
-
-EXERCISE = Exercise(
+EXERCISE = layer_exercise(
     task="Mend the loss: each rank has some tokens' scores, and it is the loss over all tokens.",
     reference=vocabulary_loss,
     cases=cases,
     answers=answers,
-    run=run,
-    by_hand=False,
-    expect=expected,
-    difference=difference,
-    demand=on_real_ranks((2,), real),
-    kinships=KINSHIPS,
+    real=Split(2, 4, 5),
 )

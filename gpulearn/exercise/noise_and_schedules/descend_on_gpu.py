@@ -23,7 +23,10 @@ ONCE = (
     "Load each start once and store each end once, neighbouring threads side by side, and walk in "
     "variables in between."
 )
-NO_FLOAT64 = "A plain number beside a float32 makes float64: take TWO, FOUR, SEVEN and ELEVEN."
+NO_FLOAT64 = (
+    "A plain number beside a float32, or one with which a variable begins, makes float64: take "
+    "TWO, FOUR, SEVEN and ELEVEN, and begin with what is loaded."
+)
 TWICE = "Walks are made by several threads, or steps in vain: a walk belongs to one thread."
 SECTOR = 32  # bytes
 OPERATIONS = 18  # of one step

@@ -26,7 +26,10 @@ def cases() -> list[Case]:
         ("a ridge of curvature −0.02", 0.01, -0.02, 0.5, 2.0),
         ("a rate of 3", 1e-3, -1.0, 3.0, 100.0),
         ("four times as far, by doubling", 0.25, -1.0, 1.0, 1.0),
+        ("a trillionth beside the ridge", 1e-12, -1.0, 0.1, 0.5),
         ("a ridge that is nearly level", 1e-6, -0.05, 0.1, 0.5),
+        ("a ridge of curvature −10⁻⁶, and nearly far", 0.4999, -1e-6, 0.5, 0.5),
+        ("a ridge of curvature −0.0015", 1e-6, -0.0015, 0.1, 0.5),
         ("a start on the ridge itself", 0.0, -1.0, 0.1, 0.5),
         ("a direction that curves up", 0.1, 2.0, 0.1, 0.5),
         ("a level direction", 0.1, 0.0, 0.1, 0.5),
@@ -48,7 +51,7 @@ answers.edit(
 )
 answers.edit(
     {"np.log(1 - lr * curvature)": "(-lr * curvature)"},
-    "that takes ηλ for the logarithm of 1 − ηλ, which is near enough for very short steps only.",
+    "that takes −ηλ for the logarithm of 1 − ηλ, which is near enough for very short steps only.",
 )
 answers.edit(
     {STEPS: "int(np.ceil((far - distance) / (-lr * curvature * distance)))"},
@@ -84,8 +87,8 @@ answers.edit(
 answers.edit({STEPS: f"{STEPS} + 1"}, "that is one step too many.")
 answers.edit(
     {STEPS: f"{STEPS.replace('ceil', 'floor')} + 1"},
-    "where the quotient of the logarithms is a whole number, that is one step too many: round up, "
-    "which leaves a whole number as it is.",
+    "where a step ends at far exactly, that is one step too many: at least far is asked for, not "
+    "farther. (Of a quotient of logarithms: round up, which leaves a whole number as it is.)",
 )
 answers.edit(
     {STEPS: f"steps if (steps := {STEPS}) <= 1000 else np.inf"},
@@ -107,6 +110,10 @@ answers.edit(
 answers.edit(
     {NEVER: "    if curvature >= 0:\n        return 0\n"},
     "where the direction does not bend down, 0 says that it is far away at once: return np.inf.",
+)
+answers.edit(
+    {"curvature >= 0": "curvature > -1e-5"},
+    "a direction that hardly bends down is taken for level: however slowly, the walk gets away.",
 )
 answers.edit({ALREADY: ""}, "a start that is far away already needs no step: return 0.")
 answers.edit(

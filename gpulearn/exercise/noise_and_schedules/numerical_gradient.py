@@ -44,6 +44,7 @@ class Tried:
             only; or "still", where an entry that is zero is never moved.
         near: whether x is a place where the usual widths do.
         close: whether the result is within a third of the slope.
+        alone: whether each entry was moved while all others were at their place.
     """
 
     gradient: Array
@@ -51,6 +52,7 @@ class Tried:
     width: str
     near: bool
     close: bool
+    alone: bool
 
 
 def bent(x: Array) -> Any:
@@ -74,6 +76,11 @@ def far_and_near(x: Array) -> Any:
     return (x[0] / 1e8) ** 2 + np.sin(x[1:]).sum()
 
 
+def together(x: Array) -> Any:
+    """Steep along each entry, by as much as the others are large."""
+    return np.exp(x.sum())
+
+
 def cases() -> list[Case]:
     """Shapes and places in which each way to choose h, and each mixed-up index, shows."""
     rng = np.random.default_rng(1)
@@ -91,6 +98,7 @@ def cases() -> list[Case]:
         ("a float32 vector", bent, place(3).astype(np.float32)),
         ("an array of three axes", bent, place(2, 1, 2)),
         ("a transposed matrix", bent, place(2, 3).T),
+        ("entries that act together", together, place(3)),
     )
     return [Case(label, (function, x)) for label, function, x in tries]
 
@@ -126,15 +134,16 @@ def run(answer: Callable[..., Any], case: Case) -> Tried:
 
 def _manner(
     gradient: Array, function: Any, x: Array, asked: list[Array]
-) -> tuple[str, str, bool, bool]:
-    """Sides, width, near and close of a `Tried`."""
+) -> tuple[str, str, bool, bool, bool]:
+    """Sides, width, near, close and alone of a `Tried`."""
     moves = np.array(asked) if asked else np.zeros((1, *x.shape))
     ahead, behind = bool((moves > 0).any()), bool((moves < 0).any())
     sides = {(True, True): "both", (True, False): "ahead", (False, True): "behind"}
     near = x.dtype == np.float64 and bool(np.abs(x).max() < 1e3)
     truth = numerical_gradient(function, x)
     close = gradient.shape == truth.shape and bool(hardly(gradient, truth, 0.3).all())
-    return sides.get((ahead, behind), "none"), _width(moves, x), near, close
+    alone = bool(((moves != 0).reshape(len(moves), -1).sum(axis=1) <= 1).all())
+    return sides.get((ahead, behind), "none"), _width(moves, x), near, close, alone
 
 
 def _width(moves: Array, x: Array) -> str:
@@ -176,6 +185,8 @@ def same_manner(got: Tried, known: Tried) -> bool:
     its width fits is off for another reason than its manner.
     """
     if got.gradient.shape != known.gradient.shape or got.gradient.dtype != known.gradient.dtype:
+        return False
+    if got.alone != known.alone:
         return False
     one_sided = known.sides in ("ahead", "behind")
     lost = "none" in (got.sides, known.sides) and not got.near  # moves that rounding has swallowed
@@ -272,7 +283,8 @@ answers.edit(
 )
 answers.edit(
     {COPIES: "ahead = behind = x.copy()", WAY: "(2 * h)"},
-    "ahead and behind are one and the same array, so all slopes are 0: copy x twice.",
+    "all slopes are 0 or next to it: take function at two places, x + h and x − h, and divide the "
+    "difference of its values. Where ahead and behind are one array, copy x twice.",
 )
 answers.edit(
     {
@@ -280,6 +292,14 @@ answers.edit(
         f"        {COPIES}\n": "",
     },
     "the entries before are still moved, so their slopes are added: copy x anew inside the loop.",
+)
+answers.edit(
+    {
+        "gradient = np.zeros_like(x)": "gradient = np.zeros_like(x)\n    behind = x.copy()",
+        COPIES: "ahead = behind.copy()",
+    },
+    "the entries before are still moved, so each slope is taken a little beside x: put an entry "
+    "back before the next one is moved, or copy x anew.",
 )
 answers.edit(
     {
@@ -305,7 +325,8 @@ answers.edit(
 )
 answers.edit(
     {"    return gradient": "        return gradient"},
-    "the gradient has one entry only: return all of them, after the loop.",
+    "some entries are never moved, and their slopes are missing: go through all of "
+    "np.ndindex(x.shape), and return the gradient after the loop.",
 )
 answers.edit(
     {"np.zeros_like(x)": "np.zeros(x.shape)"},

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpulearn.checker.answers import Answer, Answers
-from gpulearn.checker.compare import is_number
+from gpulearn.checker.compare import is_number, told_apart
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.parallel.server.staleness import apply_stale_gradient
 from gpulearn.require import shown
@@ -72,12 +72,11 @@ def difference(got: AfterPush, wanted: AfterPush) -> str | None:
         return "it changes the gradient: change the weights alone"
     allowed = 1e-5 if wanted.weights.dtype == np.float32 else 1e-12
     apart = np.abs(got.weights - wanted.weights)
-    if not (apart <= allowed * (1 + np.abs(wanted.weights))).all():
-        place = tuple(int(i) for i in np.argwhere(~(apart <= allowed))[0])
-        return (
-            f"weights[{', '.join(map(str, place))}] is {got.weights[place]:.6g} afterwards, "
-            f"expected {wanted.weights[place]:.6g}"
-        )
+    near = apart <= allowed * (1 + np.abs(wanted.weights))
+    if not near.all():
+        place = tuple(int(i) for i in np.argwhere(~near)[0])
+        found = told_apart(got.weights[place], wanted.weights[place])
+        return f"weights[{', '.join(map(str, place))}] is {found}"
     if not is_number(got.version) or got.version != wanted.version:
         return f"it returns {shown(got.version)}, expected the new version, {wanted.version}"
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,9 +39,14 @@ SUMMED = (
 )
 
 
+# what clients without samples have in their weights, one after another: looking for NaN alone, or
+# for infinities alone, must not be enough
+NO_NUMBERS = ((np.nan, np.inf, -np.inf), (np.inf, -np.inf), (np.nan,))
+
+
 @dataclass(frozen=True)
 class Clients:
-    """Clients with weights of their own; those without samples have NaN and ∞ in theirs."""
+    """Clients with weights of their own; those without samples have NaN or ∞ in theirs."""
 
     samples: tuple[int, ...]
     shape: tuple[int, ...] = (4,)
@@ -56,12 +62,15 @@ class Clients:
         random = np.random.default_rng((self.ranks, rank))
         numbers = random.normal(size=self.shape) + rank
         if not self.samples[rank]:
-            numbers.flat[:] = np.resize((np.nan, np.inf, -np.inf), numbers.size)
+            numbers.flat[:] = np.resize(NO_NUMBERS[rank % len(NO_NUMBERS)], numbers.size)
         return torch.tensor(numbers, dtype=self.dtype)
 
     def call(self, answer: Answer, rank: int, weights: Tensor) -> Any:
         """Let the answer average."""
         return answer(weights, self.samples[rank])
+
+    def too_much(self, sent: Sequence[int]) -> None:
+        """Nothing is: how the clients come to their shares is up to the answer."""
 
     def end(self) -> list[np.ndarray]:
         """The mean over all samples, for each client."""

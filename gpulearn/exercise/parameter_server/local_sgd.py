@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,11 @@ EACH = (
     "there is a mean in every step, of weights or of gradients, which is the same here: that is "
     "data parallelism, and nothing is saved. Take one after every `every` steps."
 )
+TWICE = (
+    "one mean more is taken than is needed, before the first step or right after another mean: "
+    "there all ranks have the same weights, so that it changes nothing, and all wait for it."
+)
+AT_THE_END = "    sum_over_ranks(weights)\n    weights /= world_size()\n    return weights"
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,16 @@ class LocalSteps:
             if step % self.every == 0 or step == self.steps:
                 replicas = [torch.stack(replicas).mean(dim=0)] * self.ranks
         return [replica.numpy() for replica in replicas]
+
+    def too_much(self, sent: Sequence[int]) -> str | None:
+        """On two ranks: however they take a mean, each sends its weights once, or one both."""
+        if self.ranks != 2 or self.dtype != torch.float64:  # float32 may be added up in float64
+            return None
+        means = sum(sent) / (2 * self.weights(0).nbytes)
+        enough = -(-self.steps // self.every)
+        if means <= enough:
+            return None
+        return f"the ranks send the bytes of {means:g} means, and {enough} are needed"
 
 
 def cases() -> list[Case]:
@@ -199,6 +214,8 @@ answers.edit(
     "there is one step for each mean: every rank is to take `every` steps of its own between two "
     "means.",
 )  # fmt: skip
+answers.edit({WHEN: "step % every == 0", "    return weights": AT_THE_END}, TWICE)
+answers.edit({"    return weights": AT_THE_END}, TWICE)
 
 answers.variant({SUM: "            weights.copy_(sum_over_ranks(weights.clone()))\n"})
 

@@ -10,7 +10,7 @@ PREDICTIONS = (
             1: "That would need workers that do not wait for each other.",
             1.75: "1.75 is the mean of 1, 1, 1 and 4. The others cannot use the time in which they "
             "wait.",
-            1.3: "1.3 would need the other three to take over what the straggler does not do.",
+            1.23: "1.23 would need the other three to take over what the straggler does not do.",
         },
         came="slowed.seconds / equal.seconds",
         within=0.02,

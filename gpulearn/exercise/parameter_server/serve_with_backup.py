@@ -12,7 +12,8 @@ from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.errors import RankError
 from gpulearn.parallel.server.crashes import CrashRun, crash_everywhere
-from gpulearn.parallel.server.kills import Kill, run_with_kills
+from gpulearn.parallel.server.kill_plan import Kill
+from gpulearn.parallel.server.kills import run_with_kills
 from gpulearn.parallel.server.replica import Push, ServerState, serve_with_backup
 
 answers = Answers(serve_with_backup)

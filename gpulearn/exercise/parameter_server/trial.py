@@ -10,8 +10,16 @@ import numpy as np
 from torch import Tensor
 
 from gpulearn.checker.answers import Answer
+from gpulearn.checker.compare import told_apart
 from gpulearn.checker.exercise import Case
-from gpulearn.checker.ranks import Ending, on_simulated_ranks, plain, watched
+from gpulearn.checker.ranks import (
+    Ending,
+    failed_alike,
+    failed_the_same,
+    on_simulated_ranks,
+    plain,
+    watched,
+)
 from gpulearn.exercise.data_parallel.trial import torch_on_simulated_ranks
 from gpulearn.parallel.communicator import rank
 from gpulearn.parallel.server import local_steps
@@ -44,6 +52,9 @@ class RankWork(Protocol):
     def end(self) -> Sequence[np.ndarray]:
         """What each rank's weights are to be."""
 
+    def too_much(self, sent: Sequence[int]) -> str | None:
+        """One sentence if the ranks have sent more bytes than they need, or None."""
+
 
 @dataclass(frozen=True)
 class Averaged:
@@ -54,12 +65,14 @@ class Averaged:
         after: each rank's weights at the end.
         returned: what each rank returned: "weights", "nothing", or other numbers.
         called: whether it calls the library's function that it is to be.
+        too_much: what was sent in vain, in one sentence; it is seen on simulated ranks.
     """
 
     ending: Ending | None = None
     after: list[np.ndarray] = field(default_factory=list)
     returned: list[Any] = field(default_factory=list)
     called: bool = False
+    too_much: str | None = None
 
 
 def act(answer: Answer, work: RankWork) -> tuple[np.ndarray, Any, bool]:
@@ -85,12 +98,14 @@ def simulated(answer: Answer, case: Case) -> Averaged:
     work: RankWork = case.args[0]
     with torch_on_simulated_ranks():
         run = on_simulated_ranks(act, work.ranks, answer, work)
-    return Averaged(run) if isinstance(run, Ending) else _gathered(run.results)
+    if isinstance(run, Ending):
+        return Averaged(run)
+    return _gathered(run.results, work.too_much(run.bytes_sent))
 
 
-def _gathered(ranks: Sequence[Any]) -> Averaged:
+def _gathered(ranks: Sequence[Any], too_much: str | None = None) -> Averaged:
     after, returned, called = zip(*ranks, strict=True)
-    return Averaged(None, list(after), list(returned), any(called))
+    return Averaged(None, list(after), list(returned), any(called), too_much)
 
 
 def expected(case: Case) -> Averaged:
@@ -116,16 +131,14 @@ def difference(got: Averaged, wanted: Averaged) -> str | None:
             ):
                 return "it returns the right weights in a new tensor: change the given one in place"
             where = f"[{', '.join(map(str, place))}]" if place else ""
-            return (
-                f"rank {number} ends with weights{where} = {found[place]:.9g}, expected "
-                f"{right[place]:.9g}"
-            )
+            numbers = told_apart(found[place], right[place])
+            return f"rank {number} ends with weights{where} = {numbers}"
     for number, told in enumerate(got.returned):
         if isinstance(told, str) and told == "nothing":
             return f"rank {number} returns no tensor: return the weights"
         if isinstance(told, np.ndarray) and not _close(told, wanted.after[number]):
             return f"rank {number} returns other numbers than its weights: return the weights"
-    return None
+    return got.too_much
 
 
 def judge(work: RankWork, ranks: list[Any]) -> str | None:
@@ -133,28 +146,14 @@ def judge(work: RankWork, ranks: list[Any]) -> str | None:
     return difference(_gathered(ranks), expected(Case("", (work,))))
 
 
-def same(one: Averaged, other: Averaged) -> bool:
-    """Whether two outcomes are the same numbers, or the same failure."""
-    if one.ending or other.ending:
-        return one.ending == other.ending
-    return _same_numbers(one, other)
-
-
-def same_kind(one: Averaged, other: Averaged) -> bool:
-    """The same numbers, or a failure of one kind, whoever waits for whom."""
-    if one.ending or other.ending:
-        return bool(one.ending and other.ending and one.ending.kind == other.ending.kind)
-    return _same_numbers(one, other)
-
-
-KINSHIPS = (same, same_kind)
-
-
 def _same_numbers(one: Averaged, other: Averaged) -> bool:
-    if one.called != other.called:
+    if (one.called, one.too_much) != (other.called, other.too_much):
         return False
     pairs = zip([*one.after, *one.returned], [*other.after, *other.returned], strict=True)
     return all(_alike(a, b) for a, b in pairs)
+
+
+KINSHIPS = (failed_the_same(_same_numbers), failed_alike(_same_numbers))
 
 
 def _alike(one: Any, other: Any) -> bool:

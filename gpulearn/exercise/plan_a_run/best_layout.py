@@ -65,11 +65,14 @@ WORKS = (
     Cluster(64, 12, 48, 8, 0.01, 0.5, 0.4),
     Cluster(96, 10, 12, 8, 0.2, 0.001, 0.2),  # 3, 6 and 12 stages do not divide the layers
     Cluster(64, 64, 64, 4, 0.001, 0.9, 0.9),  # machines of four
+    Cluster(6, 6, 6, 2, 0.001, 0.9, 0.9),  # one GPU more than a machine has divides the heads
     Cluster(16, 8, 8, 8, 0.3, 0.2, 0.01, least=8),  # few GPUs for a replica do not fit
     Cluster(16, 2, 2, 8, 0.1, 0.1, 0.1, least=8),  # nothing fits
     Cluster(32, 8, 8, 8, 0.0, 0.0, 0.0),  # all are equal
     Cluster(7, 7, 7, 8, 0.1, 0.3, 0.2),
     Cluster(16, 4, 4, 8, 0.0, 0.0, 0.0, least=2),  # two stages and a tensor of two are equal
+    Cluster(48, 12, 6, 8, 0.5, 0.01, 0.2),  # 12 stages are the fastest
+    Cluster(48, 12, 6, 8, 0.01, 0.5, 0.2),  # 6 tensor-parallel GPUs are the fastest
     Cluster(64, 16, 1, 8, 0.0, -0.03, -0.09),  # a few stages are slower than one, 16 are faster
 )
 
@@ -78,7 +81,8 @@ def cases() -> list[Case]:
     """Clusters on which each rule of a layout counts."""
     return [
         Case(
-            f"{one.gpus} GPUs in machines of {one.machine}, {one.layers} layers, {one.heads} heads",
+            f"{one.gpus} GPU{'s' * (one.gpus > 1)} in machines of {one.machine}, "
+            f"{one.layers} layers, {one.heads} head{'s' * (one.heads > 1)}",
             (one,),
         )
         for one in WORKS
@@ -144,7 +148,10 @@ def difference(got: Any, wanted: Any) -> str | None:
     (found, asked), (right, _) = got, wanted
     if found != right:
         return f"it returns {shown(found)}, expected {right}"
-    return None if asked is None else f"the layout is right, but {asked}: leave it out"
+    if asked is None:
+        return None
+    advice = "keep what it returned" if "more than once" in asked else "leave it out"
+    return f"the layout is right, but {asked}: {advice}"
 
 
 PRODUCT = "heads % tensor or layers % pipeline or gpus % (tensor * pipeline)"
@@ -159,6 +166,10 @@ answers.edit(
 answers.edit(
     {TENSORS: "range(1, min(machine, gpus))"},
     "all GPUs of a machine can share a layer: the range ends one too early.",
+)
+answers.edit(
+    {TENSORS: "range(1, min(machine, gpus) + 2)"},
+    "tensor-parallel GPUs are in one machine: the range ends one too late, at machine + 1.",
 )
 answers.edit(
     {PRODUCT: "layers % pipeline or gpus % (tensor * pipeline)"},
@@ -187,6 +198,30 @@ answers.edit(
 answers.edit(
     {"time < least": "time <= least"},
     "of layouts with equal times the first is wanted, with the fewest tensor-parallel GPUs.",
+)
+POWERS = "need not be a power of two: try every number that divides"
+answers.edit(
+    {PRODUCT: f"tensor & (tensor - 1) or {PRODUCT}"},
+    f"the number of tensor-parallel GPUs {POWERS} the heads.",
+)
+answers.edit(
+    {PRODUCT: f"pipeline & (pipeline - 1) or {PRODUCT}"},
+    f"the number of stages {POWERS} the layers.",
+)
+OUTER = "for tensor in range(1, min(machine, gpus) + 1):"
+INNER = "for pipeline in range(1, layers + 1):"
+answers.edit(
+    {OUTER: INNER, INNER: OUTER},
+    "of layouts with equal times the first is wanted, with the fewest tensor-parallel GPUs: here "
+    "the stages count first.",
+)
+answers.edit(
+    {
+        BETTER: "time is not None and least is not None and time > least:\n                break\n"
+        f"            if {BETTER}"
+    },
+    "it leaves a number of tensor-parallel GPUs where more stages are slower for the first time: "
+    "with still more a step may be faster again. Try them all.",
 )
 answers.edit(
     {BETTER: "least is None or (time or 0.0) < least", "time = seconds(*layout)":

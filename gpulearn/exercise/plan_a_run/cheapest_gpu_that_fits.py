@@ -40,6 +40,7 @@ def cases() -> list[Case]:
         ("a small job limited by arithmetic", 4e9, 1e15, 1e12),
         ("a small job limited by memory", 4e9, 1e12, 1e13),
         ("a job of exactly 48 GB", 48e9, 1e15, 1e12),
+        ("a job of 48.3 GB", 48.3e9, 1e15, 1e12),
         ("a job of 50 GB", 50e9, 1e15, 1e12),
         ("a job of 20 GB limited by memory", 20e9, 1e13, 1e13),
         ("a job that fits nowhere", 200e9, 1e15, 1e12),
@@ -54,6 +55,7 @@ def cases() -> list[Case]:
     found.append(Case("two GPUs, the faster one also cheaper", (both, 1e9, 1e15, 1e9)))
     even = [gpu("even", 16, 10, 1000, 1.0), gpu("lopsided", 16, 6.5, 10_000, 0.9)]
     found.append(Case("a job that is balanced on one of two GPUs", (even, 1e9, 1e13, 1e12)))
+    found.append(Case("two GPUs, a job of less than a second", (both, 1e9, 1e12, 1e9)))
     gift = [gpu("paid", 16, 40, 600, 0.10), gpu("free", 16, 5, 300, 0.0)]
     found.append(Case("a GPU that costs nothing", (gift, 1e9, 1e15, 1e9)))
     found.append(Case("only GPUs that are not for hire", ([market()[1]], 1e9, 1e15, 1e12)))
@@ -92,6 +94,14 @@ answers.edit(
 answers.edit(
     {LONGER: "flops / offer.peak + bytes_moved / offer.bandwidth"},
     "that adds the time to compute and the time to move; they overlap, the longer one counts.",
+)
+answers.edit(
+    {"flops / ": "flops // ", "bytes_moved / ": "bytes_moved // "},
+    "// rounds down to whole seconds: divide with /.",
+)
+answers.edit(
+    {"offer.memory >= memory": "round(offer.memory / 1e9) >= round(memory / 1e9)"},
+    "it compares whole gigabytes: a job of 48.3 GB does not fit into 48.",
 )
 answers.edit(
     {"max(": "min("}, "that takes the shorter of the two times; the longer one is the limit."

@@ -72,7 +72,7 @@ def cases() -> list[Case]:
         ("nine trials and one day", 100_000, 24.0, 0.5, 0.25),
         ("nine trials and five days, little lost each time", 100_000, 120.0, 0.1, 0.25),
         ("nine trials and an hour", 100_000, 1.0, 0.5, 0.25),
-        ("a long run and all the time that there is", 10_000_000, 1e9, 0.5, 0.25),
+        ("a long run and all the time that there is", 10_000_000, 1e15, 0.5, 0.25),
         ("interruptions that cost two hours", 50_000, 200.0, 2.0, 0.25),
     )
     found = [Case(label, (tried(), *job)) for label, *job in jobs]
@@ -82,6 +82,12 @@ def cases() -> list[Case]:
     found.append(Case("a trial that needs more than it has", (small, 7200, 10.0, 0.5, 1.0)))
     hour = [trial("just in time", 1, 80, 40, 3600.0, 1.0), trial("early", 1, 80, 40, 1800.0, 3.0)]
     found.append(Case("20 steps of an hour, in 20 hours", (hour, 20, 20.0, 0.5, 1.0)))
+    for said, step in (("half a second more than", 3600.5), ("half a second less than", 3599.5)):
+        near = [trial("near", 1, 80, 40, step, 1.0), trial("early", 1, 80, 40, 1800.0, 3.0)]
+        label = f"20 steps of {said} an hour, in 20 hours"
+        found.append(Case(label, (near, 20, 20.0, 0.5, 1.0)))
+    slow = [trial("slow", 1, 80, 40, 7200.0, 1.0)]
+    found.append(Case("steps of two hours, to be done in one", (slow, 10, 1.0, 0.5, 1.0)))
     lost = [trial("never", 4, 80, 40, 1.0, 0.1, 2.0), trial("steady", 4, 80, 40, 1.0, 3.0)]
     found.append(Case("half an hour lost, twice an hour", (lost, 3600, 99.0, 0.5, 0.0)))
     worse = [trial("never", 4, 80, 40, 1.0, 0.1, 3.0), trial("steady", 4, 80, 40, 1.0, 3.0)]
@@ -90,6 +96,7 @@ def cases() -> list[Case]:
     found.append(Case("interruptions that lose nothing", (calm, 36_000, 99.0, 0.0, 0.5)))
     late = [trial("spot", 4, 80, 40, 1.0, 0.5, 0.5), trial("steady", 4, 80, 40, 1.0, 1.0)]
     found.append(Case("a day of waiting each time", (late, 36_000, 99.0, 0.1, 24.0)))
+    found.append(Case("a run of 36 seconds, in four days", (calm, 36, 99.0, 0.1, 24.0)))
     seldom = Case(
         "a short run, seldom interrupted, a day of waiting", (calm, 3600, 10.0, 0.1, 24.0)
     )
@@ -115,6 +122,14 @@ def difference(got: Any, expected: Any) -> str | None:
     return None
 
 
+answers.edit(
+    {COST: f"paid{WAITING}"},
+    "that is the trial that is done first: the least cost is asked for, among those in time.",
+)
+answers.edit(
+    {LOST: "trial.interruptions * (lost + wait)"},
+    "waiting counts as lost work in it: nobody pays for it, and nothing interrupts it.",
+)
 answers.edit(
     {FITS: ""},
     "a trial is taken that does not fit: the bytes needed on the fullest GPU must be at most its "
@@ -167,6 +182,23 @@ answers.edit(
     {IN_TIME: "if paid + (trial.interruptions > 0) * wait <= deadline:"},
     "it waits once: the run waits after each interruption, and r times h of them come.",
 )
+AVERAGE = (
+    "the hours are those of an average run, in which a tenth of an interruption costs a tenth of "
+    "its wait."
+)
+answers.edit(
+    {IN_TIME: "if paid + int(paid * trial.interruptions) * wait <= deadline:"},
+    f"it rounds the number of interruptions down: {AVERAGE}",
+)
+answers.edit(
+    {IN_TIME: "if paid - int(-paid * trial.interruptions // 1) * wait <= deadline:"},
+    f"it rounds the number of interruptions up: {AVERAGE}",
+)
+answers.edit(
+    {IN_TIME: "if paid * (1 + useful * trial.interruptions * wait) <= deadline:"},
+    "it waits after the interruptions of the work alone: hours that are lost and done again are "
+    "interrupted as well.",
+)
 answers.edit(
     {COST: f"paid{WAITING} * trial.gpus * trial.price"},
     "it pays for the hours of waiting: nobody pays for GPUs that are not there.",
@@ -211,6 +243,24 @@ answers.edit({"[trial.name]": "[trial]"}, "return the trial's name, not the whol
 answers.edit(
     {" / 3600": ""},
     "a step is in seconds and the deadline in hours: an hour has 3600 seconds.",
+)
+answers.edit(
+    {" / 3600": " / 3601"},
+    "an hour has 3600 seconds: with another number a run is in time that is not, or the other way "
+    "round.",
+)
+answers.edit(
+    {" / 3600": " / 3599"},
+    "an hour has 3600 seconds: with another number a run is in time that is not, or the other way "
+    "round.",
+)
+answers.edit(
+    {" / 3600": " * 3600"},
+    "the seconds are multiplied by 3600: divide them by it, and they are hours.",
+)
+answers.edit(
+    {WORK: "trial.step / 3600"},
+    "that is the time of a single step: the run has `steps` of them.",
 )
 answers.edit(
     {" / 3600": " / 60"},

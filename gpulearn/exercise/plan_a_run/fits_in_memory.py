@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -47,21 +48,46 @@ def cases() -> list[Case]:
     return found
 
 
-def run(answer: Answer, case: Case) -> Any:
+@dataclass(frozen=True)
+class Answered:
+    """What an answer says.
+
+    Attributes:
+        fits: in the memory of the case.
+        around: in smaller and larger ones, by which wrong answers are told apart.
+    """
+
+    fits: Any
+    around: tuple[Any, ...]
+
+
+def run(answer: Answer, case: Case) -> Answered | None:
     """Call an answer with the layout by name."""
     parameters, activations, micro, tensor, pipeline, data, stage, memory = case.args
-    return partial(answer, parameters, activations, micro)(
-        tensor=tensor, pipeline=pipeline, data=data, stage=stage, memory=memory
-    )
+    within = partial(
+        partial(answer, parameters, activations, micro),
+        tensor=tensor, pipeline=pipeline, data=data, stage=stage,
+    )  # fmt: skip
+    fits = within(memory=memory)
+    if not isinstance(fits, bool | np.bool_):
+        return None if fits is None else Answered(shown(fits), ())
+    return Answered(bool(fits), tuple(bool(within(memory=memory * k / 18)) for k in range(1, 37)))
 
 
-def difference(got: Any, wanted: bool) -> str | None:
+def difference(got: Answered, wanted: Answered) -> str | None:
     """A truth value, NumPy's too."""
-    if not isinstance(got, bool | np.bool_):
-        return f"it returns {shown(got)}, expected True or False"
-    if bool(got) == wanted:
+    if not isinstance(got.fits, bool):
+        return f"it returns {got.fits}, expected True or False"
+    if got.fits == wanted.fits:
         return None
-    return "it fits, and the answer is False" if wanted else "it does not fit, the answer is True"
+    if wanted.fits:
+        return "it fits, and the answer is False"
+    return "it does not fit, the answer is True"
+
+
+def same(one: Answered, other: Answered) -> bool:
+    """Whether two answers say the same of all memories."""
+    return one == other
 
 
 OWN = "-(-parameters // (tensor * pipeline))"
@@ -88,6 +114,14 @@ answers.edit(
     {BYTES: "weights=2, gradients=0, state=0"},
     "that is the weights alone: training keeps gradients and the optimiser's state too, 18 bytes "
     "for each parameter.",
+)
+answers.edit(
+    {BYTES: "weights=2, gradients=0, state=12"},
+    "gradients are left out: each parameter has 4 bytes of them.",
+)
+answers.edit(
+    {BYTES: "weights=2, gradients=4, state=0"},
+    "the optimiser's state is left out: each parameter has 12 bytes of it.",
 )
 answers.edit(
     {BYTES: "weights=2, gradients=2, state=12"},
@@ -155,4 +189,5 @@ EXERCISE = Exercise(
     answers=answers,
     run=run,
     difference=difference,
+    kinships=(same,),
 )

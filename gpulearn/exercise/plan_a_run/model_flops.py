@@ -52,13 +52,22 @@ def difference(got: Any, wanted: Any) -> str | None:
         return f"it returns {shown(got)}, expected two numbers: the model's, the hardware's"
     for name, found, right in zip(("model", "hardware"), got, wanted, strict=True):
         if compare.numbers_or_none(found, right) is not None:
-            return f"the operations of the {name} are {shown(found)}, expected {right:.6g}"
+            return f"the operations of the {name} are {shown(found)}, expected {shown(right)}"
     return None
 
 
 FORWARD = "2 * parameters + 4 * layers * hidden * sequence"
+MODEL = "3 * forward * tokens"
 HARDWARE = "4 * forward * tokens if recompute else model"
 
+answers.edit(
+    {MODEL: "(6 * parameters + 4 * layers * hidden * sequence) * tokens"},
+    "attention has a backward pass too, with twice the operations of its forward pass.",
+)
+answers.edit(
+    {MODEL: "forward * tokens"},
+    "that is the forward pass alone: backward takes twice as many operations.",
+)
 answers.edit(
     {FORWARD: "2 * parameters"},
     "attention is left out: Q·Kᵀ and shares·V have no parameters, and take 4·s·h operations for "

@@ -28,7 +28,11 @@ def cases() -> list[Case]:
         (1e9, 3_210.0, 3, 0.53, 0.0, {}),
     ]
     return [
-        Case(f"{one[2]:,} GPUs, {one[0]:.3g} tokens{', interrupted' if one[5] else ''}", one)
+        Case(
+            f"{one[2]:,} GPU{'s' * (one[2] > 1)}, {one[0]:.3g} tokens"
+            f"{', interrupted' if one[5] else ''}",
+            one,
+        )
         for one in plans
     ]
 
@@ -47,7 +51,7 @@ def difference(got: Any, wanted: Any) -> str | None:
         return f"it returns {shown(got)}, expected three numbers: days, dollars, kilowatt-hours"
     for name, found, right in zip(("days", "dollars", "kilowatt-hours"), got, wanted, strict=True):
         if compare.numbers_or_none(found, right) is not None:
-            return f"the {name} are {shown(found)}, expected {right:,.6g}"
+            return f"the {name} are {shown(found)}, expected {shown(right)}"
     return None
 
 
@@ -85,6 +89,10 @@ answers.edit(
 answers.edit(
     {DOLLARS: "gpus * hours * availability * price"},
     "the GPUs are rented all of the time, also while nothing is trained.",
+)
+answers.edit(
+    {ENERGY: "gpus * hours * availability * power / 1000"},
+    "the GPUs are taken to draw their power all of the time, also while nothing is trained.",
 )
 answers.edit(
     {ENERGY: "gpus * hours * power"},

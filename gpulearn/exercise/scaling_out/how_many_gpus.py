@@ -36,6 +36,10 @@ def cases() -> list[Case]:
         "0.2 s, 10 MB, 10 Gbit/s, 20 images that N need not divide": (0.2, 1e7, slow, 20, 0.5),
         "0.9 s, 60 MB, 1 GB/s without latency": (0.9, 60e6, Link(0, 1e9), 4096, 0.7),
         "4 s, 1 byte, 1 byte/s: just a half on 2 GPUs": (4.0, 1, Link(0.5, 1.0), 64, 0.5),
+        "60 s, 12 bytes, 4 bytes/s": (60.0, 12, Link(0.01, 4.0), 64, 0.5),
+        "3,000 s, 12 bytes, 3 bytes/s and a long latency": (3000.0, 12, Link(4.0, 3.0), 64, 0.5),
+        "900 s, 900 bytes, 100 bytes/s and a latency of 1 s": (900.0, 900, Link(1.0, 100), 99, 0.6),
+        "10 s, nothing to send and a latency of 1 s": (10.0, 0, Link(1.0, 1.0), 64, 0.8),
         "2 s, 50 MB, a third of the time": (2.0, 50e6, Link(2e-3, 0.5e9), 300, 1 / 3),
     }
     return [Case(label, work) for label, work in works.items()]
@@ -89,6 +93,18 @@ answers.edit(
     "bytes times bytes per second are no seconds: divide by the bandwidth.",
 )
 answers.edit(
+    {BANDWIDTH: ""},
+    "bytes are added to seconds: divide them by the bandwidth.",
+)
+answers.edit(
+    {PART: "size / gpus"},
+    "the message is too large: on N GPUs it is size / N, not size / (N − 1).",
+)
+answers.edit(
+    {ROUNDS: ""},
+    "that is the time of one round: a ring of N takes 2(N − 1) of them.",
+)
+answers.edit(
     {STOP: "share < least * exchange"},
     "it compares computing with sending: least is a part of the whole step, which is both.",
 )
@@ -98,6 +114,10 @@ answers.edit(
 )
 answers.edit(
     {"return gpus": "return gpus + 1"},
+    "that is the first number that is too many: the one before it is asked for.",
+)
+answers.edit(
+    {"return gpus": "return min(gpus + 1, batch)"},
     "that is the first number that is too many: the one before it is asked for.",
 )
 answers.edit(
@@ -111,6 +131,10 @@ answers.edit(
 )
 answers.edit(
     {"        gpus += 1": "        gpus *= 2", "return gpus": "return min(gpus, batch)"},
+    "only powers of two are tried: any number of GPUs may share the batch.",
+)
+answers.edit(
+    {"return gpus": "return 2 ** (gpus.bit_length() - 1)"},
     "only powers of two are tried: any number of GPUs may share the batch.",
 )
 answers.edit(

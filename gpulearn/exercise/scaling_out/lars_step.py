@@ -126,6 +126,10 @@ answers.edit(
     {RETURNED: ", ratio * gradient"},
     "what is returned as state is the newest part alone: return the velocity.",
 )
+answers.edit(
+    {f"{STEP}{RETURNED}": f"velocity, {STEP}"},
+    "the two are in the other order: θ comes first, then the velocity.",
+)
 answers.edit({STEP: "theta - velocity"}, "the rate is missing: the step is η·v.")
 answers.edit(
     {"trust *": "0.001 *"},

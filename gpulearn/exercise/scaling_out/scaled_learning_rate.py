@@ -37,6 +37,15 @@ answers.edit(
     "that is the square-root rule: here the rate grows as the batch does, lr · factor.",
 )
 answers.edit(
+    {"step / warm_up": "step / max(warm_up - 1, 1)"},
+    "lr · factor is reached one step early, at warm_up − 1: the parts are 1 / warm_up.",
+)
+answers.edit(
+    {GROWING: f"min(target, {GROWING})"},
+    "a factor may be below 1, and the rate then goes down: the smaller of two rates is not always "
+    "the right one.",
+)
+answers.edit(
     {GROWING: "target * step / warm_up"},
     "the warm-up begins at 0: its first step has the rate of the small batch.",
 )

@@ -17,13 +17,18 @@ def cases() -> list[Case]:
     strong = [(8.0, 2.5, 4), (12.0, 6.0, 2), (5.0, 1.0, 4), (3.0, 4.5, 8), (7, 7, 1), (900, 5, 256)]
     weak = [(8.0, 10.0, 4), (6.0, 6.0, 16), (5.0, 4.0, 2), (2.0, 16.0, 8), (7, 7, 1)]
     return [
-        *(Case(f"{n} ranks that take {t} s in place of {one} s", (one, t, n))
+        *(Case(_said(one, t, n), (one, t, n))
           for one, t, n in strong[:2]),
-        *(Case(f"{n} ranks that take {t} s in place of {one} s, strong", (one, t, n, "strong"))
+        *(Case(f"{_said(one, t, n)}, strong", (one, t, n, "strong"))
           for one, t, n in strong),
-        *(Case(f"{n} ranks that take {t} s in place of {one} s, weak", (one, t, n, "weak"))
+        *(Case(f"{_said(one, t, n)}, weak", (one, t, n, "weak"))
           for one, t, n in weak),
     ]  # fmt: skip
+
+
+def _said(one: float, many: float, ranks: int) -> str:
+    who = f"{ranks} ranks that take" if ranks > 1 else "1 rank that takes"
+    return f"{who} {many} s in place of {one} s"
 
 
 answers.edit(
@@ -56,6 +61,11 @@ answers.edit(
     {BY_KIND: f"min(1.0, {BY_KIND})"},
     "it is cut off at 1, and ranks can be better than that: shared out, the work may fit into a "
     "cache. Report what was measured.",
+)
+answers.edit(
+    {BY_KIND: 'speedup if kind == "strong" else speedup * ranks'},
+    "that is how many times as much N ranks do as one in the same time: divide it by N, for both "
+    "kinds.",
 )
 answers.edit({BY_KIND: f"100 * ({BY_KIND})"}, "that is in percent: 1 is perfect, not 100.")
 answers.edit(

@@ -158,7 +158,11 @@ def cases() -> list[Case]:
         LayersWork(4, 5, 2), LayersWork(5, 3, 3), LayersWork(1, 3, 2), LayersWork(2, 24, 16),
     ]  # fmt: skip
     return [
-        Case(f"{w.ranks} ranks and {w.layers} layers of {TanhLayer(w.width).count} weights", (w,))
+        Case(
+            f"{w.ranks} rank{'s' * (w.ranks > 1)} and {w.layers} layer{'s' * (w.layers > 1)} of "
+            f"{TanhLayer(w.width).count} weights",
+            (w,),
+        )
         for w in works
     ]
 

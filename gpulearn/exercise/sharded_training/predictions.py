@@ -89,7 +89,7 @@ PREDICTIONS = (
             90: "90 would be right if the state were 4 bytes of 16. It is 12.",
         },
         came="gigabytes[1]",
-        within=0.05,
+        within=0.03,
     ),
     Number(
         "times_3",
@@ -144,9 +144,9 @@ PREDICTIONS = (
     Choices(
         "goes_on",
         {
-            "to the bit with 4, with rounding on 2 and 1": "",
-            "to the bit with each number": "That would need sums in the same order on any number "
-            "of ranks.",
+            "to the bit on 4, to rounding on fewer": "",
+            "to the bit on any number of ranks": "That would need sums in the same order "
+            "whatever the number of ranks.",
             "with a jump, as after a new start": "That would need a state of the optimiser that "
             "is not in the checkpoint.",
         },

@@ -62,7 +62,8 @@ class GradientWork:
             parameters.append(parameter)
         shard = trial.as_row(answer(parameters))
         left = sum(p.grad.numel() for p in parameters if p.grad is not None)
-        return {"the numbers that are returned": shard}, {"left": left}
+        changed = sum(int((p.detach() != 1).sum()) for p in parameters)
+        return {"the numbers that are returned": shard}, {"left": left, "changed": changed}
 
     def wanted(self, rank: int) -> Numbers:
         """This rank's part of the mean."""
@@ -77,6 +78,8 @@ class GradientWork:
         """Whether gradients are left, or more was sent than the row's other parts."""
         if facts["left"]:
             return f"the parameters' gradients still hold {facts['left']:,} numbers"
+        if facts["changed"]:
+            return "the parameters themselves change: their gradients are to go, and no more"
         most = (self.ranks - 1) * self.length * 8
         return f"a rank sends {sent:,} bytes, and {most:,} are enough" if sent > most else None
 
@@ -120,6 +123,11 @@ answers.edit(
     {FREE: ""},
     "the shards are right, but the whole gradients stay in .grad, and nothing is saved: set each "
     "to None.",
+)
+answers.edit(
+    {FREE: f"{FREE}        parameter.data.zero_()\n"},
+    "the shards are right, but the parameters themselves are set to zero: only their gradients are "
+    "to go.",
 )
 answers.edit(
     {PAD: ""},

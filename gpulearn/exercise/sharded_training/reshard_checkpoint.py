@@ -24,7 +24,7 @@ class Resharded:
     Attributes:
         count: numbers in the row, without padding.
         shards: what each rank returned, as lists; in words what was no row of numbers.
-        read: the files that each rank read.
+        read: the files that each rank read, as often as it did.
     """
 
     count: int
@@ -45,10 +45,10 @@ def cases() -> list[Case]:
 
 
 def files(count: int, wrote: int) -> list[Tensor]:
-    """What the old ranks have written: 1.5, 2.5, 3.5 …, and zeros as padding."""
+    """What the old ranks have written: 1.1, 2.1, 3.1 …, no float32, and zeros as padding."""
     length = -(-count // wrote)
     row = torch.zeros(wrote * length, dtype=torch.float64)
-    row[:count] = torch.arange(1, count + 1) + 0.5
+    row[:count] = torch.arange(1, count + 1, dtype=torch.float64) + 0.1
     return list(row.view(wrote, length))
 
 
@@ -66,7 +66,7 @@ def run(answer: Answer, case: Case) -> Resharded:
             return written[number].clone()
 
         shards.append(_numbers(answer(file, count, wrote, rank, ranks)))
-        every.append(tuple(sorted(set(read))))
+        every.append(tuple(sorted(read)))
     return Resharded(count, tuple(shards), tuple(every))
 
 
@@ -106,6 +106,12 @@ def difference(got: Resharded, wanted: Resharded) -> str | None:
                 f"{shown(list(needed))} would do"
             )
     return None
+
+
+def same_wrong_shards(one: Resharded, other: Resharded) -> bool:
+    """Whether two answers give the same wrong numbers, whatever they read for them."""
+    right = tuple(row.tolist() for row in files(one.count, len(one.shards)))
+    return one.shards == other.shards != right
 
 
 LENGTHS = "old, new = -(-count // wrote), -(-count // ranks)"
@@ -168,6 +174,24 @@ answers.edit(
     "the shards are right, but one file too many is read where a shard ends at the end of a file: "
     "the last number is end − 1.",
 )
+answers.edit(
+    {ROW: ROW.replace("read(number)", "read(number).float()")},
+    "the numbers are rounded to float32 on the way: the shard has the numbers of the files, so "
+    "make new tensors with the files' dtype.",
+)
+
+
+@answers.wrong(
+    "the shards are right, but a file is read again for each of its numbers: read it once, and "
+    "take all that is needed."
+)
+def a_read_for_each_number(read: Any, count: int, wrote: int, rank: int, ranks: int) -> Any:
+    old, new = -(-count // wrote), -(-count // ranks)
+    places = range(rank * new, min(rank * new + new, count))
+    shard = [float(read(place // old)[place % old]) for place in places]
+    return shard + [0.0] * (new - len(shard))
+
+
 answers.variant({END: "end = min(rank * new + new, count)"})
 
 
@@ -208,5 +232,5 @@ EXERCISE = Exercise(
     by_hand=False,
     expect=expected,
     difference=difference,
-    kinships=(lambda one, other: one == other,),
+    kinships=(lambda one, other: one == other, same_wrong_shards),
 )

@@ -121,7 +121,11 @@ def cases() -> list[Case]:
         StateWork(5, 12, "AdamW"), StateWork(1, 3, "momentum"), StateWork(4, 3, "momentum"),
     ]  # fmt: skip
     return [
-        Case(f"{w.ranks} ranks, {w.count} weights, {w.optimizer}, {w.steps} steps", (w,))
+        Case(
+            f"{w.ranks} rank{'s' * (w.ranks > 1)}, {w.count} weights, {w.optimizer}, "
+            f"{w.steps} step{'s' * (w.steps > 1)}",
+            (w,),
+        )
         for w in works
     ]
 

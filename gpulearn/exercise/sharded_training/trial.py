@@ -11,8 +11,16 @@ import numpy as np
 from torch import Tensor
 
 from gpulearn.checker.answers import Answer
+from gpulearn.checker.compare import told_apart
 from gpulearn.checker.exercise import Case
-from gpulearn.checker.ranks import Ending, demand_on_real_ranks, on_simulated_ranks, watched
+from gpulearn.checker.ranks import (
+    Ending,
+    demand_on_real_ranks,
+    failed_alike,
+    on_simulated_ranks,
+    same_result,
+    watched,
+)
 from gpulearn.parallel.sharded import by_hand
 from gpulearn.require import shown
 
@@ -140,10 +148,8 @@ def _row(found: Any, right: Any) -> str | None:
     if not len(wrong):
         return None
     first = wrong[0]
-    return (
-        f"have {len(wrong)} of {right.size} numbers wrong, first [{first}]: {found[first]:.6g}, "
-        f"expected {right[first]:.6g}"
-    )
+    numbers = told_apart(found[first], right[first])
+    return f"have {len(wrong)} of {right.size} numbers wrong, first [{first}]: {numbers}"
 
 
 def as_row(value: Any) -> Any:
@@ -158,18 +164,17 @@ def same_way(one: RanShards, other: RanShards) -> bool:
     return one.facts == other.facts and one.sent == other.sent and same_numbers(one, other)
 
 
+@failed_alike
 def same_numbers(one: RanShards, other: RanShards) -> bool:
     """Whether all ranks end with the same numbers, or in the same failure.
 
     Where the numbers are right it is whether too much was kept or sent that counts.
     """
-    if one.ending or other.ending:
-        return bool(one.ending and other.ending and one.ending.kind == other.ending.kind)
     return (
         one.called == other.called
         and _fine(one) == _fine(other)
         and all(
-            _same(mine[name], its[name])
+            same_result(mine[name], its[name])
             for mine, its in zip(one.numbers, other.numbers, strict=True)
             for name in mine
         )
@@ -183,12 +188,6 @@ def _fine(ran: RanShards) -> list[str | None]:
 
 
 KINSHIPS = (same_way, same_numbers)
-
-
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, str) or isinstance(other, str):
-        return isinstance(one, str) and isinstance(other, str) and one == other
-    return one.shape == other.shape and bool(np.allclose(one, other, rtol=1e-7, equal_nan=True))
 
 
 def on_real(counts: Sequence[int], works: Callable[[int], Sequence[Any]]) -> Any:

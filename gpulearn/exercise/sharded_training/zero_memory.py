@@ -25,12 +25,13 @@ def cases() -> list[Case]:
         *(([7_500_000_000], 64, stage, {}) for stage in range(4)),
         *(([10, 7, 1], 4, stage, SIZES) for stage in range(4)),
         ([5, 3], 1, 3, {}),
+        ([9, 9, 2], 4, 3, {}),
         ([3], 8, 3, {"weights": 2, "gradients": 4, "state": 16}),
         ([100, 100], 8, 2, {"weights": 4, "gradients": 4, "state": 0}),
     ]
     return [
         Case(
-            f"{shown(counts)} parameters, {ranks} ranks, stage {stage}",
+            f"{shown(counts)} parameters, {ranks} rank{'s' * (ranks > 1)}, stage {stage}",
             (counts, ranks, stage, sizes),
         )
         for counts, ranks, stage, sizes in plans
@@ -51,7 +52,9 @@ def difference(got: Any, wanted: Any) -> str | None:
         return f"it returns {shown(got)}, expected three numbers: weights, gradients, state"
     for name, found, right in zip(("weights", "gradients", "state"), got, wanted, strict=True):
         if compare.numbers_or_none(found, right) is not None:
-            return f"the {name} take {shown(found)} bytes, expected {right:,.0f}"
+            size = f"{found:,.12g}" if compare.is_number(found) else shown(found)
+            take = "takes" if name == "state" else "take"
+            return f"the {name} {take} {size} bytes, expected {right:,.0f}"
     return None
 
 

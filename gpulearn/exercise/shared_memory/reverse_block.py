@@ -20,6 +20,7 @@ answers = Answers(reverse_block)
 CONFLICTS = "Let neighbouring threads use neighbouring words of a one-dimensional shared array."
 
 WARP = 32
+ACCESSES = 4  # of a thread: its element from a to the shared array, another one from there to a
 
 NO_TILE = (
     "Bring the stretch to a shared array first and write back from there: the later exercises "
@@ -64,7 +65,7 @@ def never_read(report: Report, launch: Launch) -> str | None:
 
 
 def one_by_one(report: Report, launch: Launch) -> str | None:
-    """Whether elements are loaded or stored again, or one by one and not 32 by a warp at once."""
+    """Whether elements are moved again, one by one and not 32 by a warp, or two by one thread."""
     totals, allowed = report.totals, BLOCK // WARP
     for verb, count in (
         ("load", totals.global_load_requests),
@@ -72,6 +73,8 @@ def one_by_one(report: Report, launch: Launch) -> str | None:
     ):
         if (requests := count / report.grid[0]) > allowed:
             return f"each block makes {requests:.3g} requests to {verb}, the budget is {allowed}"
+    if (most := report.shares.thread.most) > ACCESSES:
+        return f"a thread makes {most} accesses to memory, the budget is {ACCESSES}"
     return None
 
 
@@ -157,6 +160,34 @@ answers.edit(
 
 
 @answers.wrong(ALONE)
+def by_half_of_the_threads(a: Vector) -> None:
+    """No element goes from thread to thread: this one needs no barrier at all."""
+    stretch = cuda.shared.array(BLOCK, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    length = min(BLOCK, a.size - start)
+    if t < length // 2:
+        stretch[t] = a[start + t]
+        a[start + t] = a[start + length - 1 - t]
+        a[start + length - 1 - t] = stretch[t]
+
+
+@answers.wrong(ALONE)
+def two_by_each(a: Vector) -> None:
+    stretch = cuda.shared.array(BLOCK, np.float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    length = min(BLOCK, a.size - start)
+    if 2 * t < length:
+        stretch[t] = a[start + t]
+        stretch[length - 1 - t] = a[start + length - 1 - t]
+    cuda.syncthreads()
+    if 2 * t < length:
+        a[start + t] = stretch[length - 1 - t]
+        a[start + length - 1 - t] = stretch[t]
+
+
+@answers.wrong(ALONE)
 def one_thread(a: Vector) -> None:
     stretch = cuda.shared.array(BLOCK, np.float32)
     start = cuda.blockIdx.x * BLOCK
@@ -186,8 +217,7 @@ answers.edit(
 )
 answers.edit(
     {GUARD: "if t < length // 2:\n        a["},
-    "only the first half of each stretch is written: either each thread stores one element, or "
-    "those of the first half store two.",
+    "only the first half of each stretch is written: each thread that has an element stores one.",
 )
 answers.edit({STORE: f"{STORE}\n{BARRIER}"}, BARRIERS)
 

@@ -10,6 +10,13 @@ from gpulearn.perf.occupancy import warps_held
 answers = Answers(warps_held)
 
 HELD = "min(most_threads // 32 // warps, most_blocks)"
+WARPS, ROUND_UP = "(block_size + 31) // 32", "a block of 33 threads has two warps: round up."
+FITS = "most_threads // 32 // warps"
+BY_THREADS = {FITS: "most_threads // block_size"}
+PARTS_OF_WARPS = (
+    "that counts parts of warps: of 33 threads a block has two warps, and the second takes the "
+    "room of a full one."
+)
 
 
 def cases() -> list[Case]:
@@ -27,19 +34,25 @@ def cases() -> list[Case]:
 
 
 answers.edit(
-    {HELD: "most_threads // 32 // warps"},
+    {HELD: FITS},
     "a multiprocessor holds at most most_blocks blocks, however small they are.",
 )
 answers.edit(
     {HELD: "most_blocks"},
     "that many blocks may have more threads than it holds: most_threads is a limit too.",
 )
+answers.edit({WARPS: "max(1, block_size // 32)"}, ROUND_UP)
+answers.edit({WARPS: "block_size // 32"}, ROUND_UP)
+answers.edit({WARPS: "block_size // 32", **BY_THREADS}, ROUND_UP)
+answers.edit({WARPS: "max(1, block_size // 32)", **BY_THREADS}, ROUND_UP)
+answers.edit({WARPS: "block_size / 32"}, PARTS_OF_WARPS)
+answers.edit({WARPS: "block_size / 32", **BY_THREADS}, PARTS_OF_WARPS)
 answers.edit(
-    {"(block_size + 31) // 32": "max(1, block_size // 32)"},
-    "a block of 33 threads has two warps: round up.",
+    {WARPS: "block_size // 32 + 1"},
+    "a block of 32 threads has one warp: one more is needed only where threads are left over.",
 )
 answers.edit(
-    {"most_threads // 32 // warps": "most_threads // block_size"},
+    BY_THREADS,
     "a warp that is not full takes the room of a full one: of 100 threads a block has 4 warps, "
     "and takes the room of 128.",
 )

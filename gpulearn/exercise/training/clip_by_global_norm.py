@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from gpulearn.checker.answers import Answer, Answers
@@ -57,15 +58,9 @@ def many_axes(answer: Answer, outcomes: Sequence[Any]) -> str | None:
 
 def run(answer: Answer, case: Case) -> Seen:
     """Clip once; the parameters come as a generator, as model.parameters() gives them."""
-    gradients, most, *rest = case.args
-    shapes = rest[0] if rest else [(len(one) if one else 2,) for one in gradients]
-    parameters = []
-    for number_of, (gradient, shape) in enumerate(zip(gradients, shapes, strict=True)):
-        parameter = torch.nn.Parameter(torch.full(shape, 1.0 + number_of, dtype=torch.float64))
-        if gradient is not None:
-            parameter.grad = torch.tensor(gradient, dtype=torch.float64).reshape(shape)
-        parameters.append(parameter)
-    before = flat(parameters)
+    gradients, most, *_ = case.args
+    parameters = fresh(case)
+    before, grads = flat(parameters), flat(p.grad for p in parameters)
     returned = answer((p for p in parameters), most)
     facts: dict[str, Any] = {
         "what happens to the parameters": "nothing"
@@ -74,7 +69,30 @@ def run(answer: Answer, case: Case) -> Seen:
         "the gradients afterwards": flat(p.grad for p in parameters),
         "the norm that it returns": number(returned),
     }
-    return Seen(facts, ways=tuple(g for one in gradients for g in one or ()))
+    finite = all(math.isfinite(g) for one in gradients for g in one or ())
+    nothing = np.array_equal(flat(p.grad for p in parameters), grads, equal_nan=True)
+    return Seen(facts, ways=(finite, nothing and clips_a_list(answer, case)))
+
+
+def fresh(case: Case) -> list[torch.nn.Parameter]:
+    """The parameters of a case, with their gradients."""
+    gradients, _, *rest = case.args
+    shapes = rest[0] if rest else [(len(one) if one else 2,) for one in gradients]
+    parameters = []
+    for number_of, (gradient, shape) in enumerate(zip(gradients, shapes, strict=True)):
+        parameter = torch.nn.Parameter(torch.full(shape, 1.0 + number_of, dtype=torch.float64))
+        if gradient is not None:
+            parameter.grad = torch.tensor(gradient, dtype=torch.float64).reshape(shape)
+        parameters.append(parameter)
+    return parameters
+
+
+def clips_a_list(answer: Answer, case: Case) -> bool:
+    """Whether gradients change where the parameters are a list, which can be gone through twice."""
+    parameters = fresh(case)
+    before = flat(p.grad for p in parameters)
+    answer(parameters, case.args[1])
+    return not np.array_equal(flat(p.grad for p in parameters), before, equal_nan=True)
 
 
 # torch divides by norm + 1e-6, and who does so too is right
@@ -82,12 +100,12 @@ difference = functools.partial(same, tolerance=2e-5)
 
 
 def alike(one: Any, other: Any) -> bool:
-    return difference(one, other) is None
+    return difference(one, other) is None and one.ways == other.ways
 
 
 def alike_where_finite(one: Any, other: Any) -> bool:
     """A looser view: what else is wrong is the same, whatever becomes of inf and nan."""
-    return not all(map(math.isfinite, other.ways)) or alike(one, other)
+    return not other.ways[0] or alike(one, other)
 
 
 GRADIENTS = "    gradients = "
@@ -161,8 +179,12 @@ answers.edit(
 )
 answers.edit(
     {"in gradients:": "in [p.grad for p in parameters]:"},
-    "the norm is right, and no gradient has changed: scale each in place, with mul_. (A second "
-    "loop over `parameters` finds nothing: model.parameters() is a generator. Make a list first.)",
+    "the norm is right, and no gradient has changed: a second loop over `parameters` finds "
+    "nothing, since model.parameters() is a generator. Make a list first.",
+)
+answers.edit(
+    {f"gradient.mul_({FACTOR})": f"gradient = gradient * ({FACTOR})"},
+    "the norm is right, and no gradient has changed: scale each in place, with mul_.",
 )
 answers.edit(
     {

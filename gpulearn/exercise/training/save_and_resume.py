@@ -337,8 +337,8 @@ def forgetting(*parts: str) -> dict[str, str]:
 
 answers.edit(
     forgetting("optimizer"),
-    "the optimiser begins anew after a stop: what it remembers of earlier steps belongs in the "
-    "checkpoint, optimizer.state_dict().",
+    "the optimiser begins anew after a stop: what it remembers of earlier steps, "
+    "optimizer.state_dict(), is to be saved and loaded.",
 )
 answers.edit(
     forgetting("schedule"),
@@ -383,8 +383,8 @@ answers.edit(
 )
 answers.edit(
     {'{"done": done}': '{"done": done - 1}'},
-    "it saves the number of a step before that step is counted: after a stop one step is made "
-    "twice.",
+    "after a stop one step is made twice: the count is one too low, where it is saved or where it "
+    "is loaded.",
 )
 answers.edit(
     {STEP: "", SAVES: f"{SAVES}\n{STEP}"},
@@ -441,7 +441,8 @@ answers.edit(
 )
 answers.edit(
     {"if path.exists()": "if True"},
-    "it loads before anything was saved: at the first start there is no file. Ask path.exists().",
+    "it loads before anything was saved: at the first start there is no file. Load only where "
+    "path exists.",
 )
 answers.edit(
     {"model.state_dict()": "model"},

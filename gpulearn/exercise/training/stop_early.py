@@ -34,6 +34,9 @@ def cases() -> list[Case]:
         ("bests by a hair", (1.0, 0.999, 0.9985, 0.9984, 0.99841, 0.99842, 0.5), 2),
         ("patience longer than the training", (1.0, 2.0, 3.0), 5),
         ("losses far above 1", (9e9, 8e9, 8.5e9, 8.6e9, 1.0), 2),
+        ("a loss that only rises", (1.0, 1.1, 1.2, 1.3, 1.4, 1.5), 2),
+        ("losses below zero", (-1.0, -2.0, -1.5, -1.9, -3.0), 2),
+        ("no epochs at all", (), 2),
         ("a loss of minus infinity", (1.0, 0.9, -inf, 0.8, 0.9, 1.0, 0.1), 2),
     )
     return [Case(label, (losses, patience)) for label, losses, patience in work]
@@ -80,6 +83,10 @@ answers.edit(
 answers.edit(
     {PATIENT: "done - kept > patience"},
     "it trains one epoch too many: after `patience` bad epochs in a row it is over.",
+)
+answers.edit(
+    {f"        elif {PATIENT}:\n            break\n": ""},
+    "it never stops: after `patience` epochs in a row without a new best it is over.",
 )
 answers.edit(
     {PATIENT: "True"},

@@ -79,7 +79,7 @@ def run(answer: Answer, case: Case) -> Seen:
     losses, shares = columns(history)
     return Seen(
         {
-            "how many images it trains on in all epochs": len(passes.trained),
+            "how many training images go through the model in all epochs": len(passes.trained),
             "how many held-out images it judges by in all epochs": len(passes.judged),
             "dropout for the training images": passes.told(passes.trained),
             "dropout for the held-out images": passes.told(passes.judged),
@@ -87,14 +87,26 @@ def run(answer: Answer, case: Case) -> Seen:
             "the mean training losses": losses,
             "the shares of held-out images that are right": shares,
             "the graphs that are kept while it judges": passes.graphs,
+            "the graphs in what it returns": with_graph(history),
         }
     )
+
+
+def with_graph(history: Any) -> int:
+    """How many of the returned numbers hold the graphs of an epoch."""
+    rows = history if isinstance(history, list | tuple) else ()
+    parts = [one for row in rows if isinstance(row, list | tuple) for one in row]
+    return sum(getattr(one, "requires_grad", False) for one in parts)
+
+
+def without_graph(one: Any) -> Any:
+    return one.detach() if isinstance(one, torch.Tensor) else one
 
 
 def columns(history: Any) -> tuple[Any, Any]:
     """The losses and the shares, or what was returned in their place."""
     try:
-        table = np.array([[float(one) for one in row] for row in history])
+        table = np.array([[float(without_graph(one)) for one in row] for row in history])
         if table.ndim == 2 and table.shape[1] == 2:
             return table[:, 0], table[:, 1]
     except (TypeError, ValueError):
@@ -106,6 +118,10 @@ def columns(history: Any) -> tuple[Any, Any]:
 GRAPHS = (
     "all is right but for memory: the held-out images go through the model with a graph that "
     "nobody needs. Judge under torch.no_grad()."
+)
+SUMS = (
+    "all is right but for memory: the loss that it reports is a tensor that holds the graphs of "
+    "all batches. Add up loss.item()."
 )
 
 answers.edit(
@@ -158,9 +174,10 @@ answers.edit(
 )
 answers.edit(
     {"            optimizer.step()\n": ""},
-    "the parameters never change: the optimiser has to step.",
+    "the parameters never change: each batch needs loss.backward() and optimizer.step().",
 )
 answers.edit({"with torch.no_grad()": "with torch.enable_grad()"}, GRAPHS)
+answers.edit({"total += loss.item()": "total += loss"}, SUMS)
 answers.edit(
     {
         "right, count = 0, 0": "right, count = 0.0, 0",

@@ -114,8 +114,8 @@ answers.edit(
 )
 answers.edit(
     {ZERO: "", BACKWARD: BACKWARD + ZERO},
-    "step finds no gradient: zero_grad stands between backward and step and throws it away, or the "
-    "loss is made of numbers that were cut off from the model.",
+    "step finds no gradient: backward is missing, or zero_grad stands between backward and step "
+    "and throws it away, or the loss is made of numbers that were cut off from the model.",
 )
 answers.edit(
     {ZERO: "", STEP: STEP + ZERO},

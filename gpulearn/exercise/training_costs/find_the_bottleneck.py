@@ -106,6 +106,29 @@ answers.edit(
     {"max(times, key=lambda name: times[name])": "min(times, key=lambda name: times[name])"},
     "that is the part that takes least of a step.",
 )
+answers.edit(
+    {PACE: "max(times.values()) if workers > 1 else sum(times.values())"},
+    "one worker is taken for none: it fetches the next batch while this one is copied and "
+    "computed, so the slowest sets the pace.",
+)
+answers.edit(
+    {"max(times, key=lambda name: times[name])": (
+        "max((fetch, 'fetch'), (copy, 'copy'), (compute, 'compute'))[1]"
+    )},
+    "the slowest part is named as if one process fetched: compare fetch / workers with the others.",
+)  # fmt: skip
+answers.edit(
+    {"max(times, key=lambda name: times[name])": (
+        "max(times, key=lambda name: times[name]) if workers else 'fetch'"
+    )},
+    "without workers it always names the fetch: the part that takes most of a step is the largest "
+    "of the three.",
+)  # fmt: skip
+answers.edit(
+    {"compute / step": "compute / (fetch + copy + compute)"},
+    "the share is that of the three times added up; with workers they overlap, and a step is "
+    "shorter: compute / step.",
+)
 answers.edit({", compute / step": ", 1 - compute / step"}, "that is the share in which it waits.")
 
 

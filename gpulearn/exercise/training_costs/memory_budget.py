@@ -52,10 +52,10 @@ def cases() -> list[Case]:
         ("an MLP, 1 image, gradient descent", small, 1, "sgd", "float32"),
         ("an MLP, 50 images, momentum, bfloat16", small, 50, "momentum", "bfloat16"),
         ("LeNet, 8 images, AdamW", LeNet(width=4), 8, "adamw", "float32"),
-        ("LeNet, 8 images, RMSProp, float16", LeNet(width=4), 8, "rmsprop", "float16"),
+        ("LeNet, 8 images, Adagrad, float16", LeNet(width=4), 8, "adagrad", "float16"),
         ("a network partly frozen, 20 images, Adam", frozen, 20, "adam", "float32"),
-        ("a ReLU in two places, 9 images", with_one_layer_twice(), 9, "momentum", "float32"),
-        ("a weight that two layers share", with_one_weight_twice(), 9, "adam", "float32"),
+        ("a ReLU in two places, 9 images", with_one_layer_twice(), 9, "nesterov", "float32"),
+        ("a weight that two layers share", with_one_weight_twice(), 9, "rmsprop", "float32"),
     )
     return [
         Case(label, (model, (images, 1, 8, 8), optimizer, precision))
@@ -145,6 +145,25 @@ answers.edit(
     "int64, and the loss computes in float32. Use each one's dtype.itemsize.",
 )
 answers.edit(
+    {GRADIENTS: f"(parameters, gradients * {BY_PRECISION} // 4"},
+    "the gradients are counted in 16 bits: they are stored as their parameters are, whatever the "
+    "precision of the passes.",
+)
+answers.edit(
+    {"saved.elements": '(saved.layer != "loss") * saved.elements'},
+    "what the loss keeps is left out, its probabilities and the labels: they are on the list of "
+    "what is kept.",
+)
+answers.edit(
+    {STATE: 'gradients * (2 if "adam" in optimizer else optimizer != "sgd" and "m" in optimizer)'},
+    "some optimisers with a state are taken to have none: STATES has the numbers of all.",
+)
+answers.edit(
+    {STATE: "2 * gradients * (STATES[optimizer] > 0)"},
+    "every optimiser that remembers something is taken for Adam, with two numbers for each "
+    "parameter: momentum has one. Look into STATES.",
+)
+answers.edit(
     {SAVED: 'model, batch, "float32"'},
     "the activations are always those of float32: hand precision on.",
 )
@@ -158,8 +177,7 @@ answers.edit(
 )
 answers.edit(
     {STATE: "STATES[optimizer] * parameters"},
-    "the optimiser remembers nothing of frozen parameters: its state is theirs alone "
-    "that have a gradient.",
+    "the optimiser remembers nothing of frozen parameters: only what has a gradient has a state.",
 )
 answers.edit(
     {", activations)": ", 0)"}, "the activations are missing: add up what saved_for_backward lists."
@@ -176,6 +194,11 @@ answers.edit(
     },
     "a weight that two layers share is counted for each of them: model.parameters() gives it once, "
     "as it is in memory once.",
+)
+answers.edit(
+    {STATE: f"STATES[optimizer] * gradients * {BY_PRECISION} // 4"},
+    "the state is counted in 16 bits: it is stored as its parameters are, whatever the precision "
+    "of the passes.",
 )
 answers.variant(
     {

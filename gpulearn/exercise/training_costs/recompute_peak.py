@@ -25,6 +25,7 @@ def cases() -> list[Case]:
         ("one stage, not recomputed", ((7,), (11,)), ()),
         ("one stage, recomputed", ((7,), (11,)), (0,)),
         ("a large stage in the middle", ((3, 3, 3, 3, 3), (20, 20, 90, 20, 20)), (1, 2, 3)),
+        ("six stages, the first the largest", ((2,) * 6, (200, 9, 9, 9, 9, 9)), (0, 2, 3, 4, 5)),
     )
     return [
         Case(label, (list(inputs), list(inside), set(recomputed)))
@@ -94,6 +95,82 @@ answers.edit(
     "that is right where all stages are recomputed and the largest is the last. What a stage that "
     "is not recomputed keeps is there too.",
 )
+
+
+def at_the_end(inputs: list[int], inside: list[int], recomputed: set[int]) -> int:
+    """What is kept when the forward pass ends."""
+    return sum(inputs) + sum(b for s, b in enumerate(inside) if s not in recomputed)
+
+
+def at_stage(inputs: list[int], inside: list[int], recomputed: set[int], s: int) -> int:
+    """What is kept when stage s is recomputed."""
+    earlier = sum(inside[t] for t in range(s) if t not in recomputed)
+    return sum(inputs[: s + 1]) + earlier + inside[s]
+
+
+@answers.wrong(
+    "of the stages that are recomputed only the last is looked at, and an earlier one may have "
+    "more inside: look at each, and take the most."
+)
+def only_the_last(inputs: list[int], inside: list[int], recomputed: set[int]) -> int:
+    known = inputs, inside, recomputed
+    return max([at_the_end(*known), *(at_stage(*known, s) for s in sorted(recomputed)[-1:])])
+
+
+@answers.wrong(
+    "of the stages that are recomputed only the one with most inside is looked at, and at one "
+    "behind it more may be kept of the stages before: look at each, and take the most."
+)
+def only_the_largest(inputs: list[int], inside: list[int], recomputed: set[int]) -> int:
+    known = inputs, inside, recomputed
+    largest = sorted(recomputed, key=lambda s: -inside[s])[:1]
+    return max([at_the_end(*known), *(at_stage(*known, s) for s in largest)])
+
+
+@answers.wrong(
+    "only the moments of the backward pass are looked at: when the forward pass ends, more may be "
+    "kept."
+)
+def only_backward(inputs: list[int], inside: list[int], recomputed: set[int]) -> int:
+    known = inputs, inside, recomputed
+    return max((at_stage(*known, s) for s in recomputed), default=at_the_end(*known))
+
+
+@answers.wrong(
+    "while a stage is recomputed, its own input is there, too: inputs up to stage s, that one "
+    "counted."
+)
+def without_its_input(inputs: list[int], inside: list[int], recomputed: set[int]) -> int:
+    known = inputs, inside, recomputed
+    return max([at_the_end(*known), *(at_stage(*known, s) - inputs[s] for s in recomputed)])
+
+
+@answers.wrong(
+    "while a stage is recomputed, the stages before it that are not recomputed still keep what is "
+    "inside them: add that."
+)
+def inputs_alone(inputs: list[int], inside: list[int], recomputed: set[int]) -> int:
+    back = (sum(inputs[: s + 1]) + inside[s] for s in recomputed)
+    return max([at_the_end(inputs, inside, recomputed), *back])
+
+
+@answers.wrong(
+    "while a stage is recomputed, what is inside the recomputed stages before it is not there: "
+    "they have forgotten it, and their turn comes later."
+)
+def nothing_forgotten(inputs: list[int], inside: list[int], recomputed: set[int]) -> int:
+    back = (sum(inputs[: s + 1]) + sum(inside[: s + 1]) for s in recomputed)
+    return max([at_the_end(inputs, inside, recomputed), *back])
+
+
+@answers.wrong(
+    "while a stage is recomputed, the inputs of the stages behind it have been given back: only "
+    "those up to its own are there."
+)
+def no_input_given_back(inputs: list[int], inside: list[int], recomputed: set[int]) -> int:
+    known = inputs, inside, recomputed
+    back = (at_stage(*known, s) + sum(inputs[s + 1 :]) for s in recomputed)
+    return max([at_the_end(*known), *back])
 
 
 @answers.right

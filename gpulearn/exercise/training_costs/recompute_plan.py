@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection
 from typing import Any
 
@@ -34,16 +35,19 @@ def cases() -> list[Case]:
         ("one stage", (5,), (10,), (1,), 15),
         ("six stages", (4, 4, 4, 4, 4, 4), (31, 57, 23, 64, 12, 40), (7, 8, 3, 11, 2, 6), 150),
         ("a recomputed stage larger than the rest", (5, 5, 5), (20, 99, 20), (1, 5, 1), 112),
-        ("two quick stages or one", (2, 2, 2, 2), (70, 30, 30, 5), (5, 4, 4, 1), 110),
+        ("two quick stages or one", (2, 2, 2, 2), (70, 30, 30, 5), (0.5, 0.4, 0.4, 0.1), 110),
         ("a large last stage", (2, 2, 2), (30, 30, 90), (3, 4, 5), 130),
+        ("two quick stages or a slow one", (2, 2, 2, 2), (60, 30, 30, 5), (9, 3, 3, 1), 100),
+        ("two stages that are no neighbours", (2, 2, 2, 2), (60, 30, 60, 10), (3, 5, 3, 1), 104),
+        ("two stages almost as quick", (2, 2, 2, 2), (70, 70, 5, 5), (9.5, 10, 3, 3), 144),
     )  # fmt: skip
     return [Case(label, (list(a), list(b), list(c), limit)) for label, a, b, c, limit in work]
 
 
 def run(answer: Answer, case: Case) -> Seen:
     """What a plan comes to: whether there is one, its peak against the limit, its seconds."""
-    inputs, inside, seconds, limit = case.args
-    plan = answer(list(inputs), list(inside), list(seconds), limit)
+    inputs, inside, seconds, limit = copy.deepcopy(case.args)
+    plan = answer(*case.args)
     if plan is None:
         return Seen({"the plan": "none"})
     numbers = set(range(len(inputs)))
@@ -103,6 +107,30 @@ answers.edit(
     "it looks at the slowest of the recomputed stages alone: their seconds add up.",
 )
 answers.edit(
+    {"sum(seconds[s] for s in some)": "(len(some), sum(seconds[s] for s in some))"},
+    "it takes the fewest stages, and looks at the seconds among those alone: three quick stages "
+    "may cost less time than two.",
+)
+answers.edit(
+    {", default=None)": ", default=None) or None"},
+    "where nothing needs to be recomputed it returns None: a plan without stages is false in "
+    "Python, and it is a plan. Compare with None.",
+)
+answers.edit(
+    {"default=None": "default=()"},
+    "where no plan fits it returns a plan without stages, which says that everything fits as it "
+    "is: return None.",
+)
+answers.edit(
+    {
+        "return min(": "plan = min(",
+        ", default=None)": (
+            ", default=None)\n    return plan if plan is None else set(range(len(inputs))) - plan"
+        ),
+    },
+    "those are the stages that are not recomputed: return the others.",
+)
+answers.edit(
     {", default=None": ""},
     "where no plan fits, min() of nothing raises ValueError: return None there.",
 )
@@ -124,6 +152,10 @@ answers.edit(
 answers.edit(
     {FIT: f"len(some) < 2 and {FIT}"},
     "only plans with one stage are tried; it may take several.",
+)
+answers.edit(
+    {FIT: f"len(some) < 3 and {FIT}"},
+    "only plans with up to two stages are tried; it may take more.",
 )
 
 

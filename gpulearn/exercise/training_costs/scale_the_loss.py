@@ -43,9 +43,11 @@ def cases() -> list[Case]:
             "a single layer, a single image and a scale of 2 to the 30",
             (2.0**30, 1.0, 1.0, 1, 0),
         ),
-        ("an image that holds nan", (1024.0, 1.0, float("nan"), 1, 0)),
+        ("an image that holds nan, and a scale of 1", (1.0, 1.0, float("nan"), 1, 0)),
+        ("a scale of 2 to the 18, which just fits", (2.0**18, 0.1, 1.0, 1, 0)),
         ("an overflow in the last layer alone", (1024.0, 1.0, 1.0, 1, 0)),
         ("a first layer that is frozen", (1024.0, 0.05, 1.0, 1, 0)),
+        ("a gradient hundreds of times as long as the limit", (16.0, 0.5, 300.0, 1, 0)),
     )
     return [Case(label, plan) for label, plan in work]
 
@@ -89,8 +91,8 @@ def run(answer: Answer, case: Case) -> Seen:
 difference = functools.partial(same, tolerance=2e-5)
 
 LONG = (
-    "the scaled gradient is clipped, and divided by the scale afterwards: what is left of it is "
-    "max_norm / scale long, and the network hardly moves. Unscale first, then clip."
+    "what is left of a gradient that is clipped is max_norm / scale long, and the network hardly "
+    "moves: it is the true gradient that is clipped to max_norm. Unscale first, then clip."
 )
 TAKEN = (
     "the step is taken though the gradient has overflowed, and every weight becomes nan: look at "
@@ -143,6 +145,20 @@ answers.edit(
     "after an overflow it returns twice the scale, which overflows again: return half of it.",
 )
 answers.edit(
+    {"return scale / 2": "return scale // 2"},
+    "scale // 2 is rounded down: a scale of 1 becomes 0, and no gradient is left. Divide with /.",
+)
+answers.edit(
+    {"norm.isfinite()": "norm * scale < 65504"},
+    "a long gradient is taken for one that has overflowed: each of its numbers may be up to "
+    "65,504 in float16, and together they may be longer than that. Ask for isfinite().",
+)
+answers.edit(
+    {"not norm.isfinite()": "not norm < 100 * max_norm"},
+    "the step is left out where the gradient is only long: that is what clipping is for. Ask for "
+    "isfinite().",
+)
+answers.edit(
     {"    optimizer.zero_grad()\n": ""},
     "old gradients are still there, and the scaled ones are added to them: call "
     "optimizer.zero_grad() first.",
@@ -176,8 +192,8 @@ answers.edit(
 )
 answers.edit(
     {"norm.isfinite()": f"{FIRST}.isfinite().all()"},
-    "it looks at one gradient only, after the clipping, and an overflow may be in another: ask for "
-    "the norm of all, or look at each.",
+    "it looks at one gradient only, and an overflow may be in another: ask for the norm of all, or "
+    "look at each.",
 )
 answers.edit(
     {UNSCALE: UNSCALE.replace("        if p.grad is not None:\n    ", "")},
