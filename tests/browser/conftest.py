@@ -186,10 +186,11 @@ class Notebook:
         )
         assert wide == []
 
-    def screenshot(self, name: str) -> None:
-        """Keep a picture where GPULEARN_SCREENSHOTS names a folder."""
+    def screenshot(self, name: str, cell=None) -> None:
+        """Keep a picture, of a cell or of all, where GPULEARN_SCREENSHOTS names a folder."""
         if folder := os.environ.get("GPULEARN_SCREENSHOTS"):
-            self.page.screenshot(path=Path(folder) / f"{name}.png")
+            self.page.mouse.move(0, 0)  # what lies under it is drawn in another colour
+            (cell or self.page).screenshot(path=Path(folder) / f"{name}.png")
 
 
 @pytest.fixture(scope="session")

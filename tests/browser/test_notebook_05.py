@@ -11,6 +11,7 @@ def notebook(open_notebook):
     """Notebook 05 with what the tests look at, opened and run."""
     opened = open_notebook(
         "05_shared_memory_and_barriers",
+        "by_tile",
         "@cuda.jitdef reverse_block",
         'gl.check("reverse_block"',
         "gl.plot.bank_explorer(",
@@ -51,6 +52,14 @@ def test_a_learner_works_through_notebook_05(notebook):
     assert notebook.run(stub) == ""
     assert notebook.run(check).startswith("✓ reverse_block is right in all 5 cases")
     notebook.screenshot("05-right-answer")
+
+
+def test_the_report_names_the_race(notebook):
+    cell = notebook.cell("by_tile")
+    report = cell.locator("[aria-label='kernel report']")
+    assert "race on tile[1, 0] in shared memory" in report.inner_text()
+    assert report.evaluate("it => it.scrollWidth <= it.clientWidth")
+    notebook.screenshot("race", cell)  # notebooks/images/race.png, for README and site
 
 
 def test_the_bank_explorer_moves_by_keyboard(notebook):

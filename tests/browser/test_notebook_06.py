@@ -62,10 +62,11 @@ def test_the_ladder_moves_by_keyboard(notebook):
     output.get_by_role("slider").first.focus()
     notebook.page.keyboard.press("ArrowRight")
     recorded = recordings.find("ladder")
-    origin = f"recorded on {recorded.device}" if recorded else "modelled by three roofs of the T4"
+    modelled = "modelled by the three roofs of the T4"
+    origin = f"recorded on {recorded.device}" if recorded else modelled
     expect(sentence).to_contain_text(f"Rate (GFLOP/s), {origin}")
     expect(picture).not_to_have_attribute("src", source)
     output.get_by_role("slider").nth(1).focus()
     notebook.page.keyboard.press("End")
-    expect(sentence).to_contain_text(f"three roofs of the {list(GPUS)[-1]}")
+    expect(sentence).to_contain_text(f"the three roofs of the {list(GPUS)[-1]}")
     notebook.screenshot("06-ladder")

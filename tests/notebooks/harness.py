@@ -15,8 +15,7 @@ import ast
 import copy
 import functools
 import json
-import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -25,24 +24,29 @@ from nbformat import NotebookNode
 from gpulearn.checker import stubs
 from gpulearn.checker.exercise import Exercise
 from gpulearn.exercise.catalogue import catalogue
+from gpulearn.exercise.cells import (
+    PREDICTED,
+    checked,
+    has,
+    in_solution_form,
+    stub_name,
+)
 from gpulearn.exercise.overview import solution
 from gpulearn.exercise.prediction import Choices, Prediction, find, predictions
 from tests.notebooks.kernel import Limits, Report, Run, run
 from tests.notebooks.markup import pictures_without_words
 
-__all__ = ["NOTEBOOKS", "Form", "checked", "drifts", "faults", "in_solution_form", "stub_name"]
+__all__ = ["NOTEBOOKS", "Form", "drifts", "faults"]
 
 Form = Literal["student", "solution", "both"]
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 SOLVED = "solved"  # the tag of a check that follows the solution
 MOST_LINES = 5  # of what a finding says and its hint; a stack trace is longer
-PREDICTED = re.compile(r"""gl\.predict\(\s*["'](\w+)["']""")
 FORESEEN = "✓ You foresaw it: "
-CHECK = re.compile(r"""gl\.check\(\s*["'](\w+)["']""")
 PICTURES = ("image/png", "image/jpeg", "image/svg+xml", "image/gif")
 
 
-def solution_source(name: str) -> str:
+def solution_of(name: str) -> str:
     """What a learner who asks for the solution pastes over the stub."""
     return solution(name).source
 
@@ -53,8 +57,9 @@ def faults(
     form: Form,
     folder: Path = NOTEBOOKS,
     limits: Limits | None = None,
-    solve: Callable[[str], str] = solution_source,
+    solve: Callable[[str], str] = solution_of,
     look: Callable[[NotebookNode], object] = lambda executed: None,
+    execute: Callable[..., Run] = run,
 ) -> list[str]:
     """Execute a notebook in one of its forms.
 
@@ -66,6 +71,7 @@ def faults(
         limits: in seconds, per cell and for all.
         solve: gives the source for an exercise's name.
         look: is shown the executed notebook.
+        execute: runs it, as `kernel.run` does.
 
     Returns:
         One line for each fault; none if all is well.
@@ -73,10 +79,10 @@ def faults(
     found = list(drifts(notebook))
     origin = list(range(len(notebook.cells)))
     if form == "solution":
-        notebook = in_solution_form(notebook, solve)
+        notebook = in_solution_form(notebook, catalogue(), solve)
     elif form == "both":
         notebook, origin = in_both_forms(notebook, solve)
-    ran = run(notebook, folder, limits or Limits(), json.dumps(predicted()))
+    ran = execute(notebook, folder, limits or Limits(), json.dumps(predicted()))
     look(ran.notebook)
     found += ((origin[cell], text) for cell, text in unforeseen(ran.notebook))
     found += ((origin[cell], text) for cell, text in judged(ran, len(notebook.cells), form))
@@ -115,37 +121,11 @@ def unforeseen(executed: NotebookNode) -> Iterator[tuple[int, str]]:
     yield from ((index, f"{one.name} is never held against what came") for index, one in waiting)
 
 
-def has(cell: NotebookNode, tag: str) -> bool:
-    """Whether a cell carries a tag."""
-    return tag in cell.metadata.get("tags", ())
-
-
-def stub_name(cell: NotebookNode, known: Collection[str] | None = None) -> str | None:
-    """The exercise whose stub a cell holds: the first known function or text that it defines."""
-    known = catalogue() if known is None else known
-    try:
-        body = ast.parse(cell.source).body
-    except SyntaxError:
-        return None
-    names = [node.name for node in body if isinstance(node, ast.FunctionDef)]
-    for node in body:  # a kernel in CUDA C++ is a text
-        match node:
-            case ast.Assign(targets=[ast.Name(name)], value=ast.Constant(value=str())):
-                names.append(name)
-    return next((name for name in names if name in known), None)
-
-
-def checked(cell: NotebookNode) -> str | None:
-    """The exercise that a cell checks."""
-    call = CHECK.search(cell.source)
-    return call[1] if call else None
-
-
 def drifts(notebook: NotebookNode) -> Iterator[tuple[int, str]]:
     """The stubs that are none of the course's, or that their solution has moved away from."""
     for index, cell in enumerate(notebook.cells):
         if has(cell, "exercise"):
-            name = stub_name(cell)
+            name = stub_name(cell, catalogue())
             if name is None:
                 yield index, "is tagged exercise, but holds no stub of a known exercise"
             elif drift := drifted(cell.source, catalogue()[name]):
@@ -158,19 +138,8 @@ def drifted(source: str, exercise: Exercise) -> str | None:
     return stubs.altered(source, given) if given else stubs.drift(source, exercise.reference)
 
 
-def in_solution_form(
-    notebook: NotebookNode, solve: Callable[[str], str] = solution_source
-) -> NotebookNode:
-    """A copy of a notebook with its exercises solved."""
-    solved = copy.deepcopy(notebook)
-    for cell in solved.cells:
-        if has(cell, "exercise") and (name := stub_name(cell)):
-            cell.source = solve(name)
-    return solved
-
-
 def in_both_forms(
-    notebook: NotebookNode, solve: Callable[[str], str] = solution_source
+    notebook: NotebookNode, solve: Callable[[str], str] = solution_of
 ) -> tuple[NotebookNode, list[int]]:
     """A copy in which each check is followed by the solution and the check again.
 
@@ -182,7 +151,7 @@ def in_both_forms(
     for index, cell in enumerate(both.cells):
         cells.append(cell)
         origin.append(index)
-        if has(cell, "exercise") and (name := stub_name(cell)):
+        if has(cell, "exercise") and (name := stub_name(cell, catalogue())):
             stubs_seen[name] = cell
         elif has(cell, "check") and (stub := stubs_seen.get(checked(cell) or "")) is not None:
             solved, again = copy.deepcopy(stub), copy.deepcopy(cell)
@@ -199,7 +168,7 @@ def in_both_forms(
 def needs_two_runs(notebook: NotebookNode) -> bool:
     """Whether a later cell uses what a stub defines, so that the forms differ there too."""
     for index, cell in enumerate(notebook.cells):
-        if has(cell, "exercise") and (name := stub_name(cell)):
+        if has(cell, "exercise") and (name := stub_name(cell, catalogue())):
             later = (c for c in notebook.cells[index + 1 :] if c.cell_type == "code")
             if any(uses(c, name) for c in later if not has(c, "check")):
                 return True

@@ -8,8 +8,8 @@ What is counted, and how long one of it takes:
 - lines of code to read, 8 seconds each. Reviewers prepare application code at about 500 lines an
   hour, 7 seconds a line (W. S. Humphrey, 1989, by S. McConnell, "Code Complete"); novices are
   slower, and our lines shorter.
-- cells to run, 35 seconds each: run it, find in the output what the text speaks of. A guess.
-- predictions, one minute each: think, choose, compare with what came. A guess.
+- cells to run, 45 seconds each: run it, find in the output what the text speaks of. A guess.
+- predictions, 90 seconds each: think, choose, compare with what came. A guess.
 - exercises by kind, in minutes, with what the check says to one wrong answer (guesses, too):
   a formula 3; another function 5, and half a minute for each line to write; a kernel 4, and a
   minute for each line; a program to mend 9, whatever has to change.
@@ -30,14 +30,15 @@ from dataclasses import dataclass, field
 from nbformat import NotebookNode
 
 from gpulearn.exercise.catalogue import catalogue
-from tests.notebooks.harness import NOTEBOOKS, has, solution_source, stub_name
+from gpulearn.exercise.cells import has, stub_name
+from tests.notebooks.harness import NOTEBOOKS, solution_of
 from tests.notebooks.markup import headings
 from tests.notebooks.page import Finding, Page, read
 
 __all__ = ["MARGIN", "MOST", "READERS", "Part", "minutes", "parts", "readme_minutes", "sentence"]
 
 WORDS = 130  # a minute
-LINE, RUN, PREDICTION = 8 / 60, 35 / 60, 1.0  # minutes
+LINE, RUN, PREDICTION = 8 / 60, 45 / 60, 1.5  # minutes
 FORMULA, MEND = 3.0, 9.0
 FUNCTION, KERNEL = (5.0, 0.5), (4.0, 1.0)  # minutes, and minutes for each line to write
 
@@ -47,7 +48,10 @@ STOP = "**A good place to stop.**"  # begins the sentence at a stop
 OPENING = "What you will do"
 
 # what readers needed who worked through a notebook as novices would, each a different one
-READERS = {"10": 122, "11": 119, "12": 162, "14": 155, "15": 202, "17": 136, "20": 112}
+READERS = {
+    **{"08": 181, "10": 122, "11": 119, "12": 162, "14": 155, "15": 202, "17": 136, "19": 195},
+    **{"20": 112, "22": 345},
+}
 
 
 @dataclass
@@ -112,7 +116,7 @@ def exercise(stub: NotebookNode, check: NotebookNode) -> tuple[str, float]:
     given, name = lines(stub.source), stub_name(stub, catalogue())
     if name is None:  # another rule says so
         return "formula", FORMULA
-    solution = solution_source(name)
+    solution = solution_of(name)
     written = max(lines(solution) - given, 0)
     if given > 5 and 2 * written <= given:
         return "mend", MEND

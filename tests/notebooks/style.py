@@ -16,7 +16,8 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from gpulearn.exercise.catalogue import catalogue
-from tests.notebooks.harness import NOTEBOOKS, checked, has, stub_name
+from gpulearn.exercise.cells import checked, has, stub_name
+from tests.notebooks.harness import NOTEBOOKS
 from tests.notebooks.markup import pictures_without_words, prose
 from tests.notebooks.minutes import minutes
 from tests.notebooks.page import Finding, Page, calls

@@ -13,8 +13,9 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 
 from gpulearn.cuda_cpp import compiler
+from gpulearn.exercise.cells import stub_name
 from tests.notebooks import kernel
-from tests.notebooks.harness import faults, judged, needs_two_runs, solution_source, stub_name
+from tests.notebooks.harness import faults, judged, needs_two_runs, solution_of
 from tests.notebooks.kernel import Limits, Report, Run
 from tests.notebooks.plants import CHECK, EXERCISE, NAME, SOLVED, STUB, code, exercise, healthy, of
 from tests.support.processes import gone
@@ -159,7 +160,7 @@ def test_a_solution_that_does_not_pass(tmp_path) -> None:
     ]
 
     def wrong(name: str) -> str:
-        return solution_source(name).replace("2 *", "3 *")
+        return solution_of(name).replace("2 *", "3 *")
 
     notebook = new_notebook(cells=cells)
     right = told(notebook, "solution", tmp_path)
@@ -183,7 +184,7 @@ def test_one_run_tells_of_both_forms(tmp_path) -> None:
     ]
 
     def wrong(name: str) -> str:
-        return solution_source(name).replace("2 *", "3 *")
+        return solution_of(name).replace("2 *", "3 *")
 
     notebook = new_notebook(cells=cells)
     early = "cell 5: the check passes before anything is solved"

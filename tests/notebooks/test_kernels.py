@@ -7,6 +7,7 @@ import ast
 import pytest
 
 from gpulearn.checker.stubs import notebook_source
+from gpulearn.exercise.cells import has
 from gpulearn.kernels import (
     blocks,
     columns,
@@ -18,7 +19,7 @@ from gpulearn.kernels import (
     transpose_steps,
     transpose_tiled,
 )
-from tests.notebooks.harness import NOTEBOOKS, has
+from tests.notebooks.harness import NOTEBOOKS
 from tests.notebooks.page import read
 from tools.gpu.cases import lesson_kernels, warp_kernels
 
