@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,11 @@ else:
     quiet = [HealthCheck.too_slow]
     settings.register_profile("untimed", deadline=None, suppress_health_check=quiet)
     settings.load_profile("untimed")
+
+# A script's shell has what it starts with & ignore Ctrl-C, and with that all that the tests start,
+# whose interrupts would never come.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The schemas of notebooks ask for none of the addresses that this parses, and to build its
 # parsers takes each worker longer than any other import: jsonschema does without.

@@ -15,11 +15,11 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-__all__ = ["main"]
+__all__ = ["INSTALL", "ROOT", "VERSIONS", "main", "python_of"]
 
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
-VERSIONS = ((3, 11), (3, 13))
+VERSIONS = ((3, 11), (3, 14))
 Run = Callable[..., bool]
 # Python compiles a module when it is first imported: most never are, and this halves the wait.
 INSTALL = ("-m", "pip", "install", "--quiet", "--no-compile")
@@ -98,6 +98,12 @@ def install(
         raise SystemExit("pip could not install gpulearn; its own words stand above.")
 
 
+def python_of(environment: Path) -> str:
+    """Where the Python of a virtual environment is."""
+    scripts, name = ("Scripts", "python.exe") if sys.platform == "win32" else ("bin", "python")
+    return str(environment / scripts / name)
+
+
 def run_command(command: Sequence[str], quiet: bool = False) -> bool:
     """Run a command; True if it succeeded. What it prints is in sight unless `quiet`."""
     limits = {"UV_HTTP_TIMEOUT": "10", "UV_HTTP_RETRIES": "1"}
@@ -117,8 +123,7 @@ def main() -> None:
     print(f"Setting up {folder.name} (a few minutes, once) …", flush=True)
     if not run_command([sys.executable, "-m", "venv", str(folder)]):
         raise SystemExit(f"The environment {folder} could not be made.")
-    scripts, name = ("Scripts", "python.exe") if sys.platform == "win32" else ("bin", "python")
-    python = str(folder / scripts / name)
+    python = python_of(folder)
     gpus = driver.gpus()
     major, _, minor = gpus[0].driver.partition(".") if gpus else ("", "", "")
     cuda = (int(major), int(minor)) if gpus else None

@@ -29,7 +29,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LONG = {
     "gpulearn/simt/frontend/translate.py": 800,  # the translator: one method for each node
     "gpulearn/simt/compiled/rewrite.py": 520,  # the translator for Numba's CPU compiler, likewise
-    "gpulearn/simt/machine/machine.py": 900,  # the executor
+    "gpulearn/simt/machine/machine.py": 680,  # the executor
     "gpulearn/ptx/translate.py": 700,  # the translator of PTX: one method for each instruction
     "gpulearn/ptx/memory.py": 400,
     "gpulearn/simt/observers/races.py": 480,

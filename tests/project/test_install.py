@@ -106,8 +106,8 @@ def test_a_failed_install_ends_with_one_sentence():
 @pytest.mark.parametrize(
     ("version", "has_venv", "platform", "said"),
     [
-        ((3, 10), True, "linux", "This is Python 3.10, and gpulearn needs 3.11 to 3.13"),
-        ((3, 14), True, "linux", "run make with PYTHON=python3.13"),
+        ((3, 10), True, "linux", "This is Python 3.10, and gpulearn needs 3.11 to 3.14"),
+        ((3, 15), True, "linux", "run make with PYTHON=python3.14"),
         ((3, 12), False, "linux", "sudo apt-get install python3.12-venv"),
         ((3, 12), False, "darwin", "cannot make virtual environments: install the venv module."),
     ],

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 from gpulearn import __version__
 from tools import links
@@ -88,7 +89,7 @@ def test_only_the_project_file_and_what_is_derived_show_the_address():
 
 
 @pytest.mark.parametrize(
-    "target", ["lab", "test", "check", "bench", "format", "links", "gpu", "clean"]
+    "target", ["lab", "test", "check", "bench", "matrix", "format", "links", "gpu", "clean"]
 )
 def test_make_targets_exist(target):
     subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, check=True)
@@ -150,3 +151,11 @@ def test_root_may_open_the_lab():
     import os
 
     assert ("--allow-root" in make_lab()) == (os.getuid() == 0)
+
+
+def test_the_set_up_cell_replaces_nothing_that_colab_holds():
+    lines = (ROOT / "tools" / "colab.txt").read_text(encoding="utf-8").splitlines()
+    held = dict(line.split("==") for line in lines if not line.startswith("#"))
+    for bound in PROJECT["dependencies"]:
+        wanted = Requirement(bound)
+        assert held[wanted.name] in wanted.specifier, f"{bound} replaces {held[wanted.name]}"

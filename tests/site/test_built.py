@@ -5,10 +5,12 @@ import http.server
 import os
 import threading
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from tools.site import check
+from tools.site.browser_tab import FOLDER
 
 from ..browser.conftest import CHROMIUM, FLAGS, browser  # noqa: F401 - a fixture
 
@@ -16,6 +18,7 @@ PAGES = (
     "index.html",
     "notebooks/05_shared_memory_and_barriers.html",
     "notebooks/10_gradient_descent.html",
+    "browser_tab.html",
     "exercises.html",
     "reference/gl.parallel.html",
 )
@@ -72,7 +75,8 @@ def opened(browser, address):  # noqa: F811
 
 def test_links_pictures_and_size(site):
     assert not check.faults(site)
-    assert sum(file.stat().st_size for file in site.rglob("*") if file.is_file()) < LARGEST
+    pages = set(site.rglob("*")) - set((site / FOLDER).rglob("*"))
+    assert sum(file.stat().st_size for file in pages if file.is_file()) < LARGEST
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -93,14 +97,57 @@ def test_a_phone_shows_its_whole_width(opened, path):
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
-def test_a_lesson_is_found_by_a_word_of_it(opened):
-    page = opened("search.html?q=swizzle")
-    first = page.locator("#search-results li a").first
-    first.wait_for(timeout=60_000)
-    assert "05_shared_memory_and_barriers" in first.get_attribute("href")
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    {
+        "gl.xray": ["reference/gl.html#gl-xray"],
+        "launch": ["glossary.html#term-launch", "reference/gl.html#gl-launch"],
+        "coalesced": ["glossary.html#term-coalesced", "notebooks/04_memory_coalescing.html"],
+        "swizzle": [
+            "glossary.html#term-XOR-swizzle",
+            "notebooks/05_shared_memory_and_barriers.html",
+        ],
+        "all-reduce": ["notebooks/15_collectives.html"],
+    }.items(),
+)
+def test_the_search_finds_first_what_bears_the_name(opened, asked, found):
+    page = opened(f"search.html?q={asked}")
+    page.locator(".search-summary", has_text="finished").wait_for(timeout=60_000)
+    links = page.locator("#search-results .search > li > a").all()
+    assert [link.get_attribute("href") for link in links[: len(found)]] == found
+
+
+def test_the_glossary_is_one_click_away_from_each_page(opened):
+    page = opened("notebooks/23_plan_a_run.html")
+    link = page.locator(".around").get_by_role("link", name="Glossary")
+    assert link.bounding_box()["y"] < 300
+    link.click()
+    page.wait_for_url("**/glossary.html")
+
+
+def test_what_is_too_wide_shows_that_it_goes_on(opened):
+    page = opened("notebooks/05_shared_memory_and_barriers.html", width=390)
+    report = page.locator(".wide:has([aria-label='kernel report'])").first
+    assert report.evaluate("it => it.scrollWidth > it.clientWidth")
+    assert "linear-gradient" in report.evaluate("it => getComputedStyle(it).backgroundImage")
 
 
 def test_one_lesson_leads_to_the_next(opened):
     page = opened("notebooks/04_memory_coalescing.html")
     page.locator("a.next-page").click()
     page.wait_for_url("**/05_shared_memory_and_barriers.html")
+
+
+def test_a_notebook_opens_in_jupyterlite(opened):
+    """The Python that then starts comes from elsewhere: here nothing answers for it."""
+    page = opened("browser_tab.html")
+    page.context.route("https://**", lambda route: route.abort())
+    failed = []
+    page.on("pageerror", lambda error: failed.append(str(error)))
+    page.get_by_role("link", name="05", exact=True).first.click()
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=120_000)
+    told = page.locator(".jp-RenderedMarkdown", has_text="This copy runs in your browser tab")
+    told.wait_for(timeout=120_000)
+    page.locator(".jp-CodeCell", has_text="%pip install -q gpulearn").wait_for(timeout=120_000)
+    assert {urlsplit(one).netloc for one in page.elsewhere} <= {"cdn.jsdelivr.net"}
+    assert [one for one in failed if "pyodide" not in one.lower()] == []

@@ -8,16 +8,20 @@ import nbformat.v4 as v4
 import pytest
 from latex2mathml.converter import convert
 
+import gpulearn as gl
+from gpulearn.device import selection
+from gpulearn.device.selection import ENVIRONMENT_VARIABLE as VARIABLE
 from gpulearn.exercise.catalogue import catalogue
 from gpulearn.exercise.predict import Came
 from gpulearn.exercise.prediction import Choices, Judged, predictions
 from gpulearn.parallel.recipes.recipe import RECIPES, recipe
 from tests.notebooks.harness import NOTEBOOKS, SOLVED
+from tests.notebooks.kernel import CLOSING_CELL
 from tests.notebooks.page import read
 from tools.links import ROOT, badge, repository
 from tools.site import check, contents, pages
 from tools.site.__main__ import reachable
-from tools.site.reference import namespaces, public, reference
+from tools.site.reference import named, namespaces, overview, public, reference
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PIXEL = base64.b64encode(b"a picture").decode()
@@ -52,7 +56,13 @@ def test_a_badge_becomes_links_and_the_set_up_cell_goes():
 def test_what_a_run_put_in_is_taken_out():
     cells = [code("stub", tags=["exercise"]), code("check", tags=["check"])]
     cells += [code("solution"), code("check", tags=["check", SOLVED]), code("after")]
+    cells += [code(CLOSING_CELL)]
     assert [cell.source for cell in made(*cells)] == ["stub", "check", "after"]
+
+
+def test_what_somebody_else_has_solved_is_not_shown():
+    (cell,) = made(code("gl.progress()", shown(text_html="<table>7 of 141 solved</table>")))
+    assert html(cell) == pages.OWN_PROGRESS
 
 
 def test_a_widget_is_read_as_its_static_figure_and_pictures_become_files(tmp_path):
@@ -64,6 +74,26 @@ def test_a_widget_is_read_as_its_static_figure_and_pictures_become_files(tmp_pat
     (picture,) = (tmp_path / "pictures").iterdir()
     assert picture.read_bytes() == b"a picture"
     assert html(cell) == f'<img alt="a" src="../_static/pictures/{picture.name}">'
+
+
+def test_a_picture_with_controls_says_that_they_work_in_the_notebook():
+    said = '<p role="status">Step 4 of 9.</p>'
+    widget = shown(text_html=said, text_plain="[interactive figure]")
+    plain = shown(text_html=said)
+    widget["data"][pages.WIDGET] = {"model_id": "1"}
+    assert [html(cell) for cell in made(code("a", widget), code("b", plain))] == [
+        said + pages.MOVED,
+        said,
+    ]
+
+
+def test_the_banner_does_not_name_a_variable_of_whoever_built_the_page(monkeypatch, capsys):
+    monkeypatch.setattr(selection, "current", lambda: selection.decide({VARIABLE: "cpu"}))
+    gl.banner()
+    stream = v4.new_output("stream", name="stdout", text=capsys.readouterr().out)
+    (cell,) = made(code("gl.banner()", stream))
+    assert "no GPU was used: kernels run on the SIMT machine" in cell.outputs[0]["text"]
+    assert VARIABLE not in cell.outputs[0]["text"]
 
 
 def test_a_prediction_shows_its_question_and_folds_the_reasons():
@@ -84,7 +114,7 @@ def test_an_unsolved_check_says_how_it_is_judged_with_its_hints_folded():
     (cell,) = made(code('gl.check("vector_add", vector_add)', error, tags=["check"]))
     assert 'href="../exercises.html#vector_add"' in html(cell)
     assert "not yet" not in html(cell)
-    assert html(cell).count("<li>") == len(pages.hints(catalogue()["vector_add"])) > 4
+    assert html(cell).count("<li>") == len(catalogue()["vector_add"].answers.hints) > 4
 
 
 def test_an_error_shown_on_purpose_is_kept_without_its_colours():
@@ -96,7 +126,8 @@ def test_an_error_shown_on_purpose_is_kept_without_its_colours():
 def test_the_course_is_the_readmes_table_and_each_notebook_has_its_part():
     course = contents.lessons(README)
     assert [one.name for one in course] == sorted(STORED)
-    text = contents.front(course, ["exercises"])
+    text = contents.front(course, STORED, ["exercises"])
+    assert "[20 · Sharded training](notebooks/20_sharded_training.ipynb)" in text
     assert all(
         f"notebooks/{name}.ipynb)" in text and f"notebooks/{name}\n" in text for name in STORED
     )
@@ -117,7 +148,7 @@ def test_each_exercise_has_its_place_in_a_notebook():
 def test_each_term_of_the_glossary_is_introduced():
     text = contents.glossary(STORED)
     assert len(contents.terms()) == len(set(contents.terms())) > 150
-    assert text.count("\n: ") == len(contents.terms())
+    assert text.count("\n  ") == len(contents.terms())
 
 
 def test_a_sentence_that_points_back_brings_the_one_before():
@@ -127,10 +158,30 @@ def test_a_sentence_that_points_back_brings_the_one_before():
 
 
 def test_sources_are_links_and_papers():
-    text = 'See [the guide](https://a.b/c) (Ho et al., "Stale", arXiv 1234.56789, 2013).'
+    text = 'See [Guide](https://a.b/c) (Ho et al., "Stale", arXiv 1234.56789, 2013).'
     assert list(contents.citations(text)) == [
-        "[the guide](https://a.b/c)",
+        "[Guide](https://a.b/c)",
         'Ho et al., "Stale", arXiv 1234.56789, 2013 ([arXiv](https://arxiv.org/abs/1234.56789))',
+    ]
+
+
+def test_a_link_with_a_title_is_cited_by_it():
+    text = 'They grow ([Ho, 1964](https://a.b/c "Ho, Some methods, 1964")).'
+    assert list(contents.citations(text)) == ["[Ho, Some methods, 1964](https://a.b/c)"]
+
+
+def test_every_notebook_has_its_sources():
+    course = contents.lessons(README)
+    text = contents.sources(course, STORED)
+    assert not [one.name for one in course if f"## {one.number} · {one.question}" not in text]
+
+
+def test_a_citation_without_author_or_title_brings_its_sentence():
+    link = "It hangs. NCCL says so in its [documentation](https://a.b/c)."
+    assert list(contents.citations(link)) == [link.removeprefix("It hangs. ")]
+    paper = "Ho asked it (arXiv 1234.56789, 2013)."
+    assert list(contents.citations(paper)) == [
+        f"{paper} ([arXiv](https://arxiv.org/abs/1234.56789))"
     ]
 
 
@@ -138,7 +189,9 @@ def test_teaching_is_the_readmes_part_and_leads_into_the_repository():
     text = contents.teaching(README, "https://a.b/c")
     assert text.startswith("# Teaching")
     assert "gl.exercises()" in text
-    assert "## " not in text.partition("\n")[2]
+    headings = re.findall(r"^#+ .+", text, re.MULTILINE)
+    parts = ["Set an exercise", "Write an exercise", "Grade a class", "Make a course pack"]
+    assert headings == ["# Teaching", *(f"## {part}" for part in parts)]
     assert "](https://a.b/c/blob/main/" in text
     assert not contents.INSIDE.search(text)
 
@@ -165,6 +218,14 @@ def test_the_reference_has_every_public_name(module):
     for name in public(module):
         one = getattr(module, name)
         assert f".{name}\n---" in text or type(one) is type(module)
+
+
+def test_the_overview_has_a_line_for_each_name():
+    text = overview(namespaces())
+    assert "- `gl.xray <gl.html#gl-xray>`__: " in text
+    rows = [row for row in text.splitlines() if row.startswith("- `gl.")]
+    assert len(rows) == len(set(rows)) == sum(len(list(named(one))) for one in namespaces())
+    assert not [row for row in rows if row.endswith(": ")]
 
 
 def test_the_examiner_finds_each_kind_of_fault(tmp_path):

@@ -22,9 +22,9 @@ import gpulearn
 from tests.notebooks.harness import NOTEBOOKS, faults
 from tests.notebooks.page import read
 from tools.links import ROOT, repository
-from tools.site import check, contents
+from tools.site import browser_tab, check, contents
 from tools.site.pages import page
-from tools.site.reference import namespaces, reference, shortened
+from tools.site.reference import namespaces, overview, reference, shortened
 
 __all__ = ["main"]
 
@@ -35,7 +35,15 @@ REACHABLE = {
     '<aside class="sidebar-drawer"': '<aside class="sidebar-drawer" aria-label="The course"',
     '<aside class="toc-drawer': '<aside aria-label="This page" class="toc-drawer',
 }
-PAGES = ["exercises", "recipes", "teaching", "glossary", "reference/index", "sources"]
+PAGES = [
+    "browser_tab",
+    "exercises",
+    "recipes",
+    "teaching",
+    "glossary",
+    "reference/index",
+    "sources",
+]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,14 +53,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--executed", type=Path, help="a folder with executed notebooks")
     asked = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
-        source = Path(scratch)
+        source = Path(scratch) / "source"
+        source.mkdir()
         write(source, executed(asked.executed))
         os.environ["GPULEARN_VERSION"] = gpulearn.__version__
+        built = Path(scratch) / "built" / "site"  # myst-nb leaves a folder of its own beside it
+        status = build_main(["-q", "-W", "--keep-going", str(source), str(built)])
+        shutil.rmtree(built / ".doctrees", ignore_errors=True)
         shutil.rmtree(asked.out, ignore_errors=True)
-        status = build_main(["-q", "-W", "--keep-going", str(source), str(asked.out)])
-    shutil.rmtree(asked.out / ".doctrees", ignore_errors=True)
+        shutil.move(built, asked.out)
     for path in asked.out.rglob("*.html"):
         path.write_text(reachable(path.read_text(encoding="utf-8")), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as scratch:
+        browser_tab.build(asked.out / browser_tab.FOLDER, Path(scratch), repository())
     (asked.out / ".nojekyll").touch()  # GitHub Pages: folders with an underscore are pages too
     size = sum(file.stat().st_size for file in asked.out.rglob("*") if file.is_file())
     found = check.faults(asked.out)
@@ -95,7 +108,8 @@ def write(source: Path, notebooks: dict[str, NotebookNode]) -> None:
     course = contents.lessons(readme)
     static = source / "_static"
     static.mkdir()
-    shutil.copy(HERE / "conf.py", source)
+    for name in ("conf.py", "scorer.js", "favicon.svg", "around.html"):
+        shutil.copy(HERE / name, source)
     shutil.copy(HERE / "site.css", static)
     for picture in (NOTEBOOKS / "images").iterdir():
         shutil.copy(picture, static)
@@ -104,7 +118,8 @@ def write(source: Path, notebooks: dict[str, NotebookNode]) -> None:
         made = page(notebook, name, address, static / "pictures")
         nbformat.write(made, source / "notebooks" / f"{name}.ipynb")
     texts = {
-        "index.md": contents.front(course, PAGES),
+        "index.md": contents.front(course, notebooks, PAGES),
+        "browser_tab.md": browser_tab.page({one.name: one.question for one in course}),
         "exercises.md": contents.exercises(course),
         "glossary.md": contents.glossary(notebooks),
         "sources.md": contents.sources(course, notebooks),
@@ -113,12 +128,7 @@ def write(source: Path, notebooks: dict[str, NotebookNode]) -> None:
     }
     spaces = [(shortened(module), module) for module in namespaces()]
     texts |= {f"reference/{short}.rst": reference(module) for short, module in spaces}
-    names = "".join(f"   {short}\n" for short, _ in spaces)
-    texts["reference/index.rst"] = (
-        "Reference\n=========\n\n"
-        "Every public name with what it promises; ``import gpulearn as gl``.\n\n"
-        f".. toctree::\n   :maxdepth: 1\n\n{names}"
-    )
+    texts["reference/index.rst"] = overview([module for _, module in spaces])
     for name, text in texts.items():
         (source / name).parent.mkdir(exist_ok=True)
         (source / name).write_text(text, encoding="utf-8")

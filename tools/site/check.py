@@ -8,6 +8,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
+from tools.site.browser_tab import FOLDER
+
 __all__ = ["faults"]
 
 LOADS = {"img": "src", "script": "src", "iframe": "src", "source": "src", "link": "href"}
@@ -39,9 +41,12 @@ class Page(HTMLParser):
 
 
 def faults(site: Path) -> list[str]:
-    """One line for each fault of the site in a folder; none if all is well."""
+    """One line for each fault of the site in a folder; none if all is well.
+
+    JupyterLite's own pages, which a script fills, are left out.
+    """
     pages = {}
-    for path in sorted(site.rglob("*.html")):
+    for path in sorted(set(site.rglob("*.html")) - set((site / FOLDER).rglob("*"))):
         pages[path.resolve()] = page = Page()
         page.feed(path.read_text(encoding="utf-8"))
     return [

@@ -1,6 +1,7 @@
 """How Sphinx builds the site; `tools.site.build` sets what depends on the project."""
 
 import os
+from pathlib import Path
 
 from sphinx.application import Sphinx
 
@@ -11,6 +12,7 @@ author = "The gpulearn authors"
 copyright = "2026, the gpulearn authors"  # noqa: A001 - Sphinx reads this name
 release = os.environ.get("GPULEARN_VERSION", "")
 extensions = ["myst_nb"]
+templates_path = ["."]
 nb_execution_mode = "off"
 nb_merge_streams = True
 myst_enable_extensions = ["dollarmath", "deflist"]
@@ -21,6 +23,18 @@ html_theme = "furo"
 html_title = "gpulearn"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "favicon.svg"
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/search.html",
+        "around.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
 html_copy_source = False
 html_show_sphinx = False
 html_math_renderer = "mathml"

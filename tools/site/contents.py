@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from nbformat import NotebookNode
 
+from gpulearn.course.guide import literal
 from gpulearn.exercise.catalogue import catalogue
+from gpulearn.exercise.cells import heading
 from gpulearn.parallel.recipes.recipe import RECIPES, recipe
-from tools.site.pages import hints
 
 __all__ = [
     "Lesson",
@@ -35,11 +36,12 @@ PARTS = {  # the first notebook of each part of the course
     "15": "Many GPUs",
     "A": "Beside the course",
 }
-SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z*(`])")
+SENTENCE = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]\)))(?<!et al\.)\s+(?=[A-Z*(`])")
 POINTS_BACK = re.compile(r"\W*(?:It|Its|Such|That|These|They|This|Their|The middle)\b")
 INSIDE = re.compile(r"\]\((?!https?:|#)([^)\s]+)\)")
 LEXER = {"slurm": "bash", "ssh": "bash", "kubernetes": "yaml"}
-LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((https?://[^)\s]+)\)")
+LINK = re.compile(r'(?<!!)\[([^\]]+)\]\((https?://[^)\s]+)(?: "([^"]+)")?\)')
+BARE = re.compile(r"[a-z]+$|in |\d|arXiv")  # so begins a citation without an author or a title
 ARXIV = re.compile(r"arXiv[: ](\d{4}\.\d{4,5})")
 
 
@@ -74,7 +76,7 @@ def by_parts(course: list[Lesson]) -> Iterator[tuple[str, list[Lesson]]]:
     yield part, held
 
 
-def front(course: list[Lesson], pages: list[str]) -> str:
+def front(course: list[Lesson], notebooks: Mapping[str, NotebookNode], pages: list[str]) -> str:
     """The front page: the whole thing in one screen, then the map of the course."""
     count = {lesson.name: 0 for lesson in course}
     for exercise in catalogue().values():
@@ -82,10 +84,11 @@ def front(course: list[Lesson], pages: list[str]) -> str:
     text = (HERE / "front.md").read_text(encoding="utf-8")
     rows = []
     for part, held in by_parts(course):
-        rows += [f"## {part}", "", "| | question | minutes | exercises |", "|---|---|---|---|"]
+        rows += [f"## {part}", "", "| notebook | question | minutes | exercises |"]
+        rows += ["|---|---|---|---|"]
         rows += [
-            f"| [{one.number}](notebooks/{one.name}.ipynb) | {one.question} | {one.minutes} "
-            f"| {count[one.name]} |"
+            f"| [{heading(notebooks[one.name])}](notebooks/{one.name}.ipynb) | {one.question} "
+            f"| {one.minutes} | {count[one.name]} |"
             for one in held
         ] + [""]
         rows += tree(f"{part}", [f"notebooks/{one.name}" for one in held])
@@ -121,17 +124,12 @@ def exercises(course: list[Lesson]) -> str:
                 "",
                 "<details><summary>Hints</summary>",
                 "",
-                *(f"1. {literal(hint)}" for hint in hints(one)),
+                *(f"1. {literal(hint)}" for hint in one.answers.hints),
                 "",
                 "</details>",
                 "",
             ]
     return "\n".join(text)
-
-
-def literal(sentence: str) -> str:
-    """A sentence of the package as Markdown that says the same."""
-    return re.sub(r"([\\*_<\[\]$|])", r"\\\1", sentence)
 
 
 def terms() -> list[str]:
@@ -146,14 +144,15 @@ def glossary(notebooks: Mapping[str, NotebookNode]) -> str:
         SystemExit: a term is introduced nowhere.
     """
     text = ["# Glossary", "", "Each term where the course first uses it, with its own words.", ""]
+    text += ["```{glossary}"]  # the search knows what stands in one
     for term in sorted(terms(), key=str.lower):
         found = introduced(term, notebooks)
         if found is None:
             raise SystemExit(f"No notebook introduces **{term}**: take it from glossary.txt.")
         name, heading, said = found
         place = f"notebooks/{name}.ipynb#{anchor(heading)}"
-        text += [f"**{term}**", f": {said} ([{name.partition('_')[0]}]({place}))", ""]
-    return "\n".join(text)
+        text += [term, f"  {said} ([{name.partition('_')[0]}]({place}))", ""]
+    return "\n".join([*text, "```", ""])
 
 
 def introduced(term: str, notebooks: Mapping[str, NotebookNode]) -> tuple[str, str, str] | None:
@@ -175,7 +174,10 @@ def around(words: str, sentences: list[str]) -> str:
     """The sentence with these words; before it the one that it points back to, if it does."""
     here = next(number for number, one in enumerate(sentences) if words in one)
     first = here - 1 if here and POINTS_BACK.match(sentences[here]) else here
-    return " ".join(sentences[first : here + 1]).lstrip("-| ")
+    said = " ".join(sentences[first : here + 1]).lstrip("-| ")
+    if said.count("(") != said.count(")"):  # it stood with others in brackets
+        said = said.removeprefix("(").removesuffix(")")
+    return re.sub(r"[:;]$", ".", said)
 
 
 def teaching(readme: str, address: str) -> str:
@@ -184,7 +186,7 @@ def teaching(readme: str, address: str) -> str:
     if told is None:
         raise SystemExit("README.md has no part `## In your own course`: name it so again.")
     text = INSIDE.sub(lambda found: f"]({address}/blob/main/{found[1]})", told[1])
-    return f"# Teaching\n{text}"
+    return "# Teaching\n" + text.replace("\n### ", "\n## ")
 
 
 def recipes() -> str:
@@ -205,7 +207,7 @@ def recipes() -> str:
 
 def sources(course: list[Lesson], notebooks: Mapping[str, NotebookNode]) -> str:
     """What the notebooks cite, by notebook."""
-    text = ["# Sources", "", "What the notebooks cite, in their order.", ""]
+    text = ["# Sources", "", (HERE / "numbers.md").read_text(encoding="utf-8")]
     for lesson in course:
         prose = [c.source for c in notebooks[lesson.name].cells if c.cell_type == "markdown"]
         cited = [row for source in prose for row in citations(source)]
@@ -217,10 +219,20 @@ def sources(course: list[Lesson], notebooks: Mapping[str, NotebookNode]) -> str:
 
 def citations(source: str) -> Iterator[str]:
     """The papers and pages that a piece of prose names, as Markdown links."""
-    for title, address in LINK.findall(source):
-        if "colab.research.google.com" not in address:
-            yield f"[{title}]({address})"
+    for title, address, whole in LINK.findall(source):
+        if whole:  # what a reader of the notebook sees when the pointer rests on the link
+            yield f"[{whole}]({address})"
+        elif "colab.research.google.com" not in address:
+            link = f"[{title}]({address})"
+            yield cited_in(source, link) if BARE.match(title) else link
     for inside in re.findall(r"\(([^()]*arXiv[: ]\d{4}\.\d{4,5}[^()]*)\)", source):
         number = ARXIV.search(inside)
         if number and "](" not in inside:
-            yield f"{inside} ([arXiv](https://arxiv.org/abs/{number[1]}))"
+            said = cited_in(source, inside) if BARE.match(inside) else inside
+            yield f"{said} ([arXiv](https://arxiv.org/abs/{number[1]}))"
+
+
+def cited_in(source: str, words: str) -> str:
+    """The sentence that cites; the words alone where they are no part of one sentence."""
+    sentences = (one for line in source.splitlines() for one in SENTENCE.split(line))
+    return next((one.strip("-| ") for one in sentences if words in one), words)

@@ -17,18 +17,26 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from gpulearn.checker.exercise import Exercise
+from gpulearn.device.selection import ENVIRONMENT_VARIABLE, decide
 from gpulearn.exercise.catalogue import find as exercise_of
+from gpulearn.exercise.cells import PREDICTED, checked, has
 from gpulearn.exercise.prediction import Choices
 from gpulearn.exercise.prediction import find as prediction_of
-from tests.notebooks.harness import PREDICTED, SOLVED, checked, has
+from tests.notebooks.harness import SOLVED
+from tests.notebooks.kernel import CLOSING_CELL
 from tools.links import BADGE, badge
+from tools.site.browser_tab import in_the_edition, link
 
-__all__ = ["folded", "hints", "page"]
+__all__ = ["folded", "page"]
 
 EMBEDDED = re.compile(r'src="data:image/(png|jpeg|gif|svg\+xml);base64,([^"]+)"')
 KEPT = ("text/html", "text/latex", "text/plain", "text/markdown")
 CAME = re.compile(r"<strong>(?:✓ You foresaw it|What came)</strong><br>(.*?)</div>", re.DOTALL)
 WIDE = ("<table", "<pre", "white-space:pre")
+OWN_PROGRESS = "<p><em>Here stands what you have solved and foreseen.</em></p>"
+MOVED = '<p class="still">Where the notebook runs, controls above this picture change it.</p>'
+WIDGET = "application/vnd.jupyter.widget-view+json"
+ASKED = decide({ENVIRONMENT_VARIABLE: "cpu"}).reason  # by who built the page, not by its reader
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -42,7 +50,11 @@ def page(executed: NotebookNode, name: str, address: str, pictures: Path) -> Not
         pictures: the folder for the pictures that its outputs carry.
     """
     made = copy.deepcopy(executed)
-    made.cells = [cell for cell in unsolved(made.cells) if not has(cell, "setup")]
+    made.cells = [
+        cell
+        for cell in unsolved(made.cells)
+        if not has(cell, "setup") and cell.source != CLOSING_CELL
+    ]
     made.metadata.pop("widgets", None)
     for cell in made.cells:
         if cell.cell_type == "markdown":
@@ -51,6 +63,8 @@ def page(executed: NotebookNode, name: str, address: str, pictures: Path) -> Not
                 raise SystemExit(f"{name} has a badge of another notebook: {stray.group()}")
         elif cell.cell_type == "code":
             cell.outputs = [shown(one, pictures) for one in cell.outputs]
+            if cell.source.rstrip().endswith("gl.progress()"):  # of whoever ran it
+                cell.outputs = [new_html(OWN_PROGRESS)]
             if asked := PREDICTED.findall(cell.source):  # the question stands in the output
                 cell.metadata["tags"] = [*cell.metadata.get("tags", ()), "remove-input"]
                 cell.outputs += [new_html(reasons(one)) for one in asked]
@@ -75,7 +89,10 @@ def ways(address: str, name: str) -> str:
     file = f"blob/main/notebooks/{name}.ipynb"
     colab = f"https://colab.research.google.com/github/{path}/{file}"
     raw = f"https://raw.githubusercontent.com/{path}/main/notebooks/{name}.ipynb"
-    return f"[Open in Colab]({colab}) · [See it on GitHub]({address}/{file}) · [Download]({raw})"
+    told = f"[Open in Colab]({colab}) · [See it on GitHub]({address}/{file}) · [Download]({raw})"
+    if in_the_edition(name):
+        told += " · " + link(name, "Open in a browser tab, experimental", up="../")
+    return told
 
 
 def shown(output: NotebookNode, pictures: Path) -> NotebookNode:
@@ -84,11 +101,15 @@ def shown(output: NotebookNode, pictures: Path) -> NotebookNode:
         said = ANSI.sub("", "\n".join(output.traceback)).strip()
         return new_html(f'<pre class="stopped">{escape(said)}</pre>')
     if "data" not in output:
+        if "text" in output:
+            output.text = output.text.replace(ASKED, "no GPU was used")
         return output
     data = {kind: text for kind, text in output.data.items() if kind in KEPT}
     if came := CAME.search(data.get("text/html", "")):
         return new_html(f'<p class="came"><strong>What came:</strong> {came[1]}</p>')
     if "text/html" in data:
+        if WIDGET in output.data and 'role="status"' in data["text/html"]:
+            data["text/html"] += MOVED
         data["text/html"] = scrolled(
             EMBEDDED.sub(
                 lambda found: f'src="{filed(found[1], found[2], pictures)}"', data["text/html"]
@@ -125,25 +146,19 @@ def reasons(name: str) -> str:
     one = prediction_of(name)
     if not isinstance(one, Choices):
         return ""
-    rows = [f"<li>{escape(c)}: {escape(why)}</li>" for c, why in one.choices.items() if why]
+    rows = [f"<li>{escape(c)}: {escape(why)}</li>" for c, why in one.misconceptions.items()]
     return folded("If you chose otherwise", f"<ul>{''.join(rows)}</ul>")
 
 
 def task(exercise: Exercise) -> str:
     """An exercise below its cell: how it is judged, and what it would say to wrong answers."""
-    said = hints(exercise)
-    rows = "".join(f"<li>{escape(hint)}</li>" for hint in said)
+    rows = "".join(f"<li>{escape(hint)}</li>" for hint in exercise.answers.hints)
     return (
         f'<p class="exercise">Run this cell in JupyterLab or Colab, and your answer is judged. '
         f'<a href="../exercises.html#{exercise.name}">{exercise.name}</a> knows '
         f"{len(exercise.answers.wrongs)} wrong answers.</p>"
         + folded(f"Hints for {exercise.name}", f"<ol>{rows}</ol>")
     )
-
-
-def hints(exercise: Exercise) -> list[str]:
-    """The hints of an exercise, each once, in the order of its catalogue."""
-    return list(dict.fromkeys(wrong.hint for wrong in exercise.answers.wrongs))
 
 
 def folded(title: str, markup: str) -> str:

@@ -6,15 +6,16 @@ import ast
 import importlib
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from docutils.nodes import make_id
 from sphinx.ext.napoleon import Config
 from sphinx.ext.napoleon.docstring import GoogleDocstring
 
-__all__ = ["namespaces", "reference", "shortened"]
+__all__ = ["named", "namespaces", "overview", "reference", "shortened"]
 
 STYLE: Any = Config(napoleon_use_param=False, napoleon_use_rtype=False, napoleon_use_ivar=True)
 WIDEST = 70  # characters of a signature in one line
@@ -43,13 +44,39 @@ def public(module: ModuleType) -> list[str]:
 def reference(module: ModuleType) -> str:
     """A page with all public names of a module, in reStructuredText."""
     short = shortened(module)
-    title = f"{short}: {summary(module)}"
-    text = [title, "=" * len(title), ""]
+    text = [short, "=" * len(short), "", f"{summary(module)}.", ""]
+    for name, one in named(module):
+        text += entry(name, one)
+    return "\n".join(text)
+
+
+def overview(modules: list[ModuleType]) -> str:
+    """The page above them: each name with the first line of what it promises."""
+    text = ["Reference", "=========", "", "Every public name; ``import gpulearn as gl``.", ""]
+    for module in modules:
+        short = shortened(module)
+        text += [short, "-" * len(short), "", f":doc:`{summary(module)} <{short}>`", ""]
+        for name, one in named(module):
+            place = f"{short}.html#{make_id(name)}"
+            text += [f"- `{name} <{place}>`__{promised(one)}"]
+        text += [""]
+    below = "".join(f"   {shortened(module)}\n" for module in modules)
+    return "\n".join([*text, ".. toctree::", "   :hidden:", "", below])
+
+
+def named(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """The public names of a module, as notebooks write them, with what they mean."""
     for name in sorted(public(module), key=str.lower):
         one = getattr(module, name)
         if not inspect.ismodule(one):
-            text += entry(f"{short}.{name}", one)
-    return "\n".join(text)
+            yield f"{shortened(module)}.{name}", one
+
+
+def promised(one: Any) -> str:
+    """The first line of a docstring, to stand behind a name; of a mapping, nothing."""
+    said = "" if isinstance(one, Mapping) else inspect.getdoc(one) or ""
+    first = said.partition("\n\n")[0].replace("\n", " ")
+    return BAR.sub(r"\|", f": {first}") if first else ""
 
 
 def shortened(module: ModuleType) -> str:

@@ -1,0 +1,68 @@
+"""What a browser tab gets to run: copies of stored notebooks, without what it does not have."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.notebooks.harness import NOTEBOOKS, has
+from tests.notebooks.page import read
+from tools.links import repository
+from tools.site.browser_tab import (
+    EDITION,
+    NEEDS_TORCH,
+    SET_UP,
+    for_a_tab,
+    in_the_edition,
+    link,
+    page,
+    without_torch,
+)
+from tools.site.pages import ways
+
+PATHS = [path for path in sorted(NOTEBOOKS.glob("*.ipynb")) if in_the_edition(path.stem)]
+
+
+def test_each_number_of_the_edition_is_a_notebook() -> None:
+    assert tuple(path.stem.partition("_")[0] for path in PATHS) == EDITION
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_a_copy_differs_where_a_tab_does(path) -> None:
+    stored = read(path)
+    copied = for_a_tab(stored, path.stem, repository())
+    changed = [
+        (before.source, after.source)
+        for before, after in zip(stored.cells, copied.cells, strict=True)
+        if before.source != after.source
+    ]
+    assert SET_UP in [after for _, after in changed]
+    assert "Open in Colab" not in "".join(cell.source for cell in copied.cells)
+    assert all("torch" in before for before, _ in changed[2:])
+    assert len(changed) == 2 + 2 * (path.stem == "10_gradient_descent")
+    for cell in copied.cells:
+        if cell.cell_type == "code" and not has(cell, "setup"):
+            names = {
+                one.id for one in ast.walk(ast.parse(cell.source)) if isinstance(one, ast.Name)
+            }
+            assert "torch" not in names
+
+
+def test_only_the_import_of_torch_goes_and_its_use_says_why() -> None:
+    assert (
+        without_torch("import numpy as np\nimport torch\n\nx = 1") == "import numpy as np\n\nx = 1"
+    )
+    assert without_torch("x = torch.ones(2)") == NEEDS_TORCH
+    assert without_torch("print('torch')") == "print('torch')"
+
+
+def test_pages_lead_to_the_edition_and_call_it_experimental() -> None:
+    made = page({"05_shared": "How?", "06_matrices": "Why?"})
+    assert "**Experimental:**" in made
+    assert link("05_shared", "05") in made
+    assert "06_matrices" not in made
+    told = ways("https://github.com/a/b", "05_shared")
+    assert '<a href="../lite/lab/index.html?path=05_shared.ipynb">' in told
+    assert "experimental" in told
+    assert "lite" not in ways("https://github.com/a/b", "06_matrices")
