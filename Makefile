@@ -3,6 +3,8 @@
 # make check  format, lint, types, tests: what has to hold before a change lands
 # make bench  how fast the SIMT machine and the ranks are, as ratios measured in one run, and
 #             how long each notebook takes; the exit status says whether all bounds are met
+# make matrix the bare install and its tests on each Python that is here, and once with the oldest
+#             NumPy and Numba that pyproject.toml allows; ARGS="python3.12 python3.13" names others
 # make site   the course as a static site in site/, from notebooks that it executes;
 #             ARGS="--executed FOLDER" takes those that a test run with GPULEARN_EXECUTED=FOLDER left
 # make conformance  how many of numba-cuda's own tests pass on the SIMT machine, by module, beside
@@ -34,7 +36,7 @@ ROOT_OK := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 # Without a display there is no browser to open: print the address instead.
 NO_BROWSER := $(if $(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname -s 2>/dev/null))$(filter Windows_NT,$(OS)),,--no-browser)
 
-.PHONY: lab test check bench site conformance format links gpu clean
+.PHONY: lab test check bench matrix site conformance format links gpu clean
 
 lab: $(STAMP)
 	$(BIN)/jupyter lab --notebook-dir=notebooks --port=$(PORT) $(ROOT_OK) $(NO_BROWSER) $(ARGS)
@@ -56,6 +58,10 @@ bench: $(STAMP)
 	$(BIN)/python -m tools.bench.ranks || status=1; \
 	$(BIN)/python -m tools.bench.notebooks || status=1; \
 	exit $$status
+
+# without the stamp: each environment is made anew, and the standard library does it
+matrix:
+	$(PYTHON) -m tools.matrix --oldest $(ARGS)
 
 site: $(STAMP)
 	$(BIN)/python -m tools.site site $(ARGS)
