@@ -1,5 +1,6 @@
 """Answers as they are typed into notebook cells, with the imports that learners use."""
 
+import cProfile
 import linecache
 
 import pytest
@@ -59,3 +60,36 @@ def test_lines_are_counted_from_the_top_of_the_cell(imports):
     wrong = CELL.format(imports=imports).replace("        cuda.syncthreads()\n", "")
     said = diagnose(find("block_sum"), typed(wrong, "block_sum"))
     assert "(`partial[t] += partial[t + half]`): race on partial[" in said
+
+
+BORROWED = """def matmul_flops(m, n, p):
+    from gpulearn.kernels.matmul import matmul_flops as theirs
+    return theirs(m, n, p)
+"""
+MEASURED = """import cProfile
+def matmul_flops(m, n, p):
+    with cProfile.Profile():
+        return 2 * m * n * p
+"""
+
+
+@pytest.fixture
+def profiled():
+    """A profiler that was there before the check, and is there after it."""
+    profile = cProfile.Profile()
+    profile.enable()
+    yield
+    profile.disable()
+    assert any("diagnose" in str(entry.code) for entry in profile.getstats())
+
+
+def test_who_calls_the_solution_is_seen():
+    said = diagnose(find("matmul_flops"), typed(BORROWED, "matmul_flops"))
+    assert "it calls the library's matmul_flops: write it yourself" in said
+    assert diagnose(find("matmul_flops"), typed(MEASURED, "matmul_flops")) is None
+
+
+@pytest.mark.usefixtures("profiled")
+def test_an_answer_is_right_where_somebody_measures_the_check():
+    right = "def matmul_flops(m, n, p):\n    return 2 * m * n * p\n"
+    assert diagnose(find("matmul_flops"), typed(right, "matmul_flops")) is None

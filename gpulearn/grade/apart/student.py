@@ -49,6 +49,7 @@ NOTED = {
     "signal.pthread_kill": "sends signals to processes",
     "sys.setprofile": "takes the grader's look-out away",
     "sys.settrace": "takes the grader's look-out away",
+    "sys.monitoring.register_callback": "takes the grader's look-out away",
     "ctypes.dlopen": "calls C",
     "os.remove": "removes files",
     "os.rename": "renames files",
