@@ -99,6 +99,7 @@ def test_the_readme_tells_how_each_part_is_used(made):
     assert not re.search(r"[{}]", readme)
     assert "nbgrader generate_assignment 03_threads_blocks_grids" in readme
     assert "All points are 2 times those here" in readme
+    assert "Add `.github/**/*` and `trapezoids.py` to the protected file paths" in readme
     for folder in re.findall(r"^\| `([\w.]+)/?` \|", readme, re.MULTILINE):
         assert (made / folder).exists(), folder
 
