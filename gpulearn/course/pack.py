@@ -145,7 +145,7 @@ def _readme(assignments: Sequence[Assignment]) -> str:
         version=__version__,
         rows="\n".join(rows),
         install=f'pip install "{_requirement(["lab"])}"',
-        first=assignments[0].name,
+        first=next(one.name for one in assignments if one.exercises),
         protected=" and ".join(f"`{path}`" for path in protected),
         scaled=f" All points are {factor} times those here, since it counts whole ones."
         * (factor > 1),

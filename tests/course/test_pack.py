@@ -104,6 +104,11 @@ def test_the_readme_tells_how_each_part_is_used(made):
         assert (made / folder).exists(), folder
 
 
+def test_the_readme_shows_a_notebook_that_is_graded(tmp_path):
+    assert course(tmp_path, "-n", "03,04", "-e", "copy_coalesced") == 0
+    assert "nbgrader autograde 04_memory_coalescing" in text(tmp_path, "README.md")
+
+
 # --- the workflow
 
 
