@@ -135,6 +135,7 @@ def _requirement(extras: Sequence[str]) -> str:
 
 def _readme(assignments: Sequence[Assignment]) -> str:
     factor = scale(assignments)
+    protected = [".github/**/*", *(one.file.name for one in assignments if one.file)]
     rows = [
         f"| {one.title} | `{one.name}` | {', '.join(one.exercises) or 'none'} "
         f"| {counted(one.most, 'point')} |"
@@ -144,7 +145,8 @@ def _readme(assignments: Sequence[Assignment]) -> str:
         version=__version__,
         rows="\n".join(rows),
         install=f'pip install "{_requirement(["lab"])}"',
-        first=assignments[0].name,
+        first=next(one.name for one in assignments if one.exercises),
+        protected=" and ".join(f"`{path}`" for path in protected),
         scaled=f" All points are {factor} times those here, since it counts whole ones."
         * (factor > 1),
     )

@@ -42,6 +42,8 @@ def _made(name: str) -> Exercise:
     try:
         one: Exercise = importlib.import_module(f"{topic.__name__}.{name}").EXERCISE
     except ModuleNotFoundError as error:
+        if error.name == "_multiprocessing":  # a browser tab's Python lacks it
+            raise MissingPackage("It starts processes, and this Python can start none.") from None
         if error.name not in require.OPTIONAL:
             raise
         raise require.missing(error.name, "It") from None

@@ -91,7 +91,7 @@ def grade(
     if not hasattr(os, "fork"):
         raise BadInput(f"{sys.platform} cannot grade: use Linux, macOS or WSL, which can fork.")
     begin = time.monotonic()
-    handed_in = _without(students(folder), settings.exercises)
+    handed_in = _without(students(folder), settings.exercises, folder)
     exercises = settings.exercises or _answered(handed_in)
     if not exercises:
         raise BadInput(f"No submission in {str(folder)!r} defines an answer to an exercise.")
@@ -115,11 +115,21 @@ def grade(
     return Grading(graded, names, most, lacks, time.monotonic() - begin)
 
 
-def _without(handed_in: Sequence[Submission], exercises: Sequence[str]) -> list[Submission]:
-    """The submissions without copies of the instructor's files, which hold the solutions."""
+def _without(
+    handed_in: Sequence[Submission], exercises: Sequence[str], folder: Path
+) -> list[Submission]:
+    """The submissions without copies of the instructor's files, which hold the solutions.
+
+    A copy that lies beside the submissions is no student's. Whoever handed in a copy alone stays,
+    without an answer.
+    """
     own = {Path(place.rpartition(":")[0]).name for place in exercises}
-    left = [(one, tuple(file for file in one.files if file.name not in own)) for one in handed_in]
-    return [dataclasses.replace(one, files=files) for one, files in left if files or not one.files]
+    beside = {folder / name for name in own}
+    return [
+        dataclasses.replace(one, files=tuple(file for file in one.files if file.name not in own))
+        for one in handed_in
+        if not (one.files and beside.issuperset(one.files))
+    ]
 
 
 def _answered(handed_in: Sequence[Submission]) -> tuple[str, ...]:

@@ -26,7 +26,8 @@ __all__ = ["MATMUL_VECTORISED", "matmul_vectorised"]
 
 Pairs = np.ndarray[tuple[int, int], Any]
 
-libdevice: Any = cuda.libdevice
+# Numba's own; where it is not installed, only the kernels of this module cannot run
+libdevice: Any = getattr(cuda, "libdevice", None)
 PAIRS_DEEP, PAIRS_ACROSS, PAIRS_WIDE = DEPTH // 2, COLUMNS // 2, WIDE // 2
 
 

@@ -75,7 +75,7 @@ class FailOverStep:
 
 @dataclass(frozen=True)
 class FailOver:
-    """The moments around the first death of a primary.
+    """The moments around the death of a primary.
 
     Attributes:
         pushes: of each worker the push that it had sent last when the primary died, with the one
@@ -88,10 +88,10 @@ class FailOver:
 
 
 def fail_over(events: Sequence[ProcessEvent]) -> FailOver:
-    """The first fail-over of a run.
+    """The first fail-over of a run in which pushes were under way.
 
     Raises:
-        BadInput: no primary was killed.
+        BadInput: no primary was killed after a push had been sent.
 
     >>> from gpulearn.parallel.server.kill_plan import Kill
     >>> from gpulearn.parallel.server.kills import run_with_kills
@@ -122,13 +122,18 @@ def fail_over(events: Sequence[ProcessEvent]) -> FailOver:
 
 
 def _kill(events: Sequence[ProcessEvent]) -> int:
-    primary = ""
+    """The place of the first death of a primary to which a push had been sent."""
+    primary, sent = "", False
     for number, event in enumerate(events):
+        sent = sent or event.what == "sends"
         if event.what == "serves":
             primary = event.who
-        elif event.what == "is killed" and event.who == primary:
+        elif event.what == "is killed" and event.who == primary and sent:
             return number
-    raise BadInput("report has no primary that was killed: there is no fail-over to show.")
+    raise BadInput(
+        "report has no primary that was killed after a push had been sent: there is no fail-over "
+        "to show."
+    )
 
 
 def sentence(found: FailOver, step: int) -> str:
@@ -228,7 +233,7 @@ def failover_player(report: KillReport) -> Player:
         report: what `gl.parallel.run_with_kills` returned, with a primary among its kills.
 
     Raises:
-        BadInput: report is something else, or no primary was killed.
+        BadInput: report is something else, or no primary was killed after a push had been sent.
 
     >>> from gpulearn.parallel.server.kill_plan import Kill
     >>> from gpulearn.parallel.server.kills import run_with_kills

@@ -99,8 +99,14 @@ def test_the_readme_tells_how_each_part_is_used(made):
     assert not re.search(r"[{}]", readme)
     assert "nbgrader generate_assignment 03_threads_blocks_grids" in readme
     assert "All points are 2 times those here" in readme
+    assert "Add `.github/**/*` and `trapezoids.py` to the protected file paths" in readme
     for folder in re.findall(r"^\| `([\w.]+)/?` \|", readme, re.MULTILINE):
         assert (made / folder).exists(), folder
+
+
+def test_the_readme_shows_a_notebook_that_is_graded(tmp_path):
+    assert course(tmp_path, "-n", "03,04", "-e", "copy_coalesced") == 0
+    assert "nbgrader autograde 04_memory_coalescing" in text(tmp_path, "README.md")
 
 
 # --- the workflow

@@ -271,10 +271,13 @@ def test_a_copy_of_the_instructors_file_is_no_answer(tmp_path):
     (made / "ann").mkdir(parents=True)
     (made / "ann" / "answers.py").write_text("def trapezoid_area(x, y):\n    return 0.0\n")
     (made / "ann" / "trapezoids.py").write_text(OWN.read_text(encoding="utf-8"))
-    (made / "trapezoids.py").write_text(OWN.read_text(encoding="utf-8"))
+    (made / "ben").mkdir()
+    for folder in (made, made / "ben"):  # ben's is all that he handed in
+        (folder / "trapezoids.py").write_text(OWN.read_text(encoding="utf-8"))
     wanted = settings.GradingSettings(exercises=(f"{OWN}:trapezoid_area",))
     done = grading.grade(made, wanted, tmp_path / "journal", workers=1)
-    assert [(one.student, one.verdicts[0].kind) for one in done.students] == [("ann", "wrong")]
+    found = [(one.student, one.verdicts[0].kind) for one in done.students]
+    assert found == [("ann", "wrong"), ("ben", "missing")]
 
 
 # --- settings

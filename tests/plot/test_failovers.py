@@ -4,6 +4,7 @@ import pytest
 
 import gpulearn as gl
 from gpulearn.errors import BadInput
+from gpulearn.parallel.server.events import ProcessEvent
 from gpulearn.parallel.server.kill_plan import Kill
 from gpulearn.parallel.server.kills import run_with_kills
 from gpulearn.plot.failovers import FailOverStep, draw, fail_over, sentence
@@ -50,7 +51,17 @@ def test_a_push_that_is_sent_again_is_seen_to_count_twice():
 
 def test_a_run_in_which_no_primary_died_has_nothing_to_show():
     report = run_with_kills([Kill("backup", "received")], pushes=10, timeout=300)
-    with pytest.raises(BadInput, match="no primary that was killed"):
+    with pytest.raises(BadInput, match="no primary that was killed after a push"):
         gl.plot.failover_player(report)
     with pytest.raises(BadInput, match="what gl.parallel.run_with_kills returns"):
         gl.plot.failover_player(3)
+
+
+def test_a_primary_that_dies_before_any_push_is_no_fail_over_to_show():
+    early = (ProcessEvent(1, "server 0", "serves"), ProcessEvent(2, "server 0", "is killed"))
+    with pytest.raises(BadInput, match="no primary that was killed after a push"):
+        fail_over(early)
+    report = run_with_kills([Kill("primary", "forwarded")], pushes=10, timeout=300)
+    found = fail_over((*early, *report.events))
+    assert found.pushes == fail_over(report.events).pushes
+    assert found.moments[-1].roles["server 0"] == found.moments[-1].roles["server 1"] == "dead"

@@ -87,6 +87,7 @@ def launches() -> dict[str, Any]:
         "vectorize": said(lambda: cuda.vectorize(["float32(float32)"])),
         "unknown": said(lambda: cuda.no_such_name),
         "endless": said(endless),
+        "exercises": [row[0] for row in gl.exercises().rows],
         "measured": gl.measure(lambda: sum(range(1000)), seconds=0.01).repeats,
     }
 

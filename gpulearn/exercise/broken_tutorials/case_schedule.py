@@ -92,12 +92,6 @@ PLAN = (
 )
 MADE = "schedule = MultiStepLR(optimizer, milestones, gamma=0.1)\n"
 USED = "        used.append(float(schedule.get_last_lr()[0]))\n"
-ONE_EPOCH = (
-    "        for x, y in batches:\n"
-    "            optimizer.zero_grad()\n"
-    "            functional.cross_entropy(model(x), y).backward()\n"
-    "            optimizer.step()\n"
-)
 STEP = "            optimizer.step()\n        schedule.step()\n"
 DRAWN = """\
     for _ in range(epochs):
