@@ -293,9 +293,9 @@ def _profiled(codes: list[CodeType], callers: list[str]) -> Iterator[None]:
             caller.code.co_filename
             for caller in profile.getstats()
             if isinstance(caller.code, CodeType)
-            and caller.code not in codes
+            and not _among(caller.code, codes)
             and not caller.code.co_filename.startswith(LIBRARY)
-            and any(called.code in codes for called in caller.calls or ())
+            and any(_among(called.code, codes) for called in caller.calls or ())
         ]
 
 
@@ -309,7 +309,7 @@ def _told_of_calls(codes: list[CodeType], callers: list[str]) -> Iterator[None]:
 
     def note(code: CodeType, place: int) -> None:
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code in codes:
+        while frame is not None and _among(frame.f_code, codes):
             frame = frame.f_back
         if frame is not None and not frame.f_code.co_filename.startswith(LIBRARY):
             callers.append(frame.f_code.co_filename)
@@ -326,12 +326,24 @@ def _told_of_calls(codes: list[CodeType], callers: list[str]) -> Iterator[None]:
         MONITORING.free_tool_id(tool)
 
 
+def _among(code: Any, codes: list[CodeType]) -> bool:
+    """Whether it is one of these itself: equal code may be another function's."""
+    return any(code is one for one in codes)
+
+
 def _codes(function: Callable[..., Any] | None) -> list[CodeType]:
-    """The code of a function and of those that it wraps, the innermost last."""
+    """The code of a function and of those that it wraps, the innermost last.
+
+    What a decorator puts around functions shares one code, by which a profiler knows them: this
+    function's wrappers get a copy of their own.
+    """
     found: list[CodeType] = []
     while function is not None and isinstance(
         code := getattr(function, "__code__", None), CodeType
     ):
+        inside = getattr(function, "__wrapped__", None)
+        if inside is not None:
+            code = function.__code__ = code.replace()
         found.append(code)
-        function = getattr(function, "__wrapped__", None)
+        function = inside
     return found

@@ -5,6 +5,7 @@ import linecache
 
 import pytest
 
+from gpulearn import solution
 from gpulearn.checker.diagnosis import diagnose
 from gpulearn.exercise.catalogue import find
 
@@ -87,6 +88,16 @@ def test_who_calls_the_solution_is_seen():
     said = diagnose(find("matmul_flops"), typed(BORROWED, "matmul_flops"))
     assert "it calls the library's matmul_flops: write it yourself" in said
     assert diagnose(find("matmul_flops"), typed(MEASURED, "matmul_flops")) is None
+
+
+def test_what_shares_a_decorator_with_the_solution_may_be_called():
+    """`blocks_for` looks at its arguments as `pipeline_copies` does, by the same wrapper."""
+    imports = (
+        "from gpulearn import cuda\nfrom gpulearn.kernels.indexing import blocks_for\n"
+        "from gpulearn.kernels.populations import after_seasons\nBLOCK = 128\n"
+    )
+    answer = typed(imports + str(solution("pipeline_copies")), "pipeline_copies")
+    assert diagnose(find("pipeline_copies"), answer) is None
 
 
 @pytest.mark.usefixtures("profiled")

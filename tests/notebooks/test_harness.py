@@ -234,8 +234,10 @@ def test_a_notebook_that_ends_early(sources, limits, fault, tmp_path) -> None:
 def test_an_error_after_the_last_cell_is_found(tmp_path) -> None:
     late = "def late():\n    sleep(0.05)\n    1 / 0\n\n\nThread(target=late).start()"
     notebook = of("from threading import Thread\nfrom time import sleep", late)
-    (found,) = told(notebook, "student", tmp_path)
-    assert re.fullmatch("cell 2: writes to stderr: Exception in thread .* ZeroDivision.*", found)
+    found = told(notebook, "student", tmp_path)  # a busy kernel says it in pieces
+    assert all(one.startswith("cell 2: writes to stderr: ") for one in found)
+    assert "Exception in thread" in found[0]
+    assert "ZeroDivisionError" in found[-1]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="process groups are POSIX")
