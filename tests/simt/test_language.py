@@ -342,3 +342,17 @@ def test_an_array_without_elements_can_be_reshaped() -> None:
     out = np.zeros(1)
     launch(kernel, 1, 1, np.zeros((0, 3)), out)
     assert out[0] == 4
+
+
+def test_an_array_without_dimensions_is_an_index() -> None:
+    def kernel(a, one, out):
+        out[one] = a[2, one]
+        out[0] = a[:, one][one]
+        cuda.atomic.add(out, one, 100)
+
+    a = np.arange(6.0).reshape(3, 2)
+    out = np.zeros(3)
+    launch(kernel, 1, 1, a, np.asarray(1, np.int32), out)
+    np.testing.assert_array_equal(out, [3, 105, 0])
+    with pytest.raises(gl.errors.KernelError, match=r"accesses a\[2, 3\], out of bounds"):
+        launch(kernel, 1, 1, a, np.asarray(3), out)
