@@ -305,3 +305,7 @@ def test_arguments_go_by_position() -> None:
     with pytest.raises(KernelError, match=said + ", without n="):
         fill[1, 4](a, n=3)
     assert "without n=" in gl.xray(fill)[1, 4](a, n=3).findings[0].message
+
+
+def test_nothing_keeps_the_machine_from_running_kernels() -> None:
+    assert cuda.cuda_error() is None

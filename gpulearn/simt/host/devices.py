@@ -12,7 +12,8 @@ from gpulearn.simt.host import streams
 from gpulearn.simt.host.settings import replacing
 
 __all__ = [
-    "close", "current_context", "detect", "get_current_device", "gpus", "is_available",
+    "close", "cuda_error", "current_context", "detect", "get_current_device", "gpus",
+    "is_available",
     "is_bfloat16_supported", "is_float16_supported", "is_fp8_supported", "is_supported_version",
     "list_devices", "open_ipc_array", "profile_start", "profile_stop", "profiling",
     "require_context", "runtime", "select_device", "set_memory_manager",
@@ -231,6 +232,10 @@ def is_supported_version() -> bool:
 def is_available() -> bool:
     """Whether there is a GPU: no, unless the machine has been put in its place."""
     return replacing()
+
+
+def cuda_error() -> None:
+    """Why there is no CUDA: nothing keeps the machine from running kernels."""
 
 
 def is_float16_supported() -> bool:
