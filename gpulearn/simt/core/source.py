@@ -114,13 +114,26 @@ class KernelSource(Listing):
         """The names that the function binds: its parameters and all it assigns to."""
         names = set(self.parameters)
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+            if isinstance(node, ast.Name) and _stores(node):
                 names.add(node.id)
             elif isinstance(node, ast.arg):
                 names.add(node.arg)
             elif isinstance(node, ast.FunctionDef) and node is not self.tree:
                 names.add(node.name)
         return names
+
+    @cached_property
+    def given(self) -> dict[str, ast.expr]:
+        """The variables that one statement alone assigns, with what it gives them."""
+        stored = [n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and _stores(n)]
+        once = {name for name in stored if stored.count(name) == 1} - set(self.parameters)
+        return {
+            node.targets[0].id: node.value
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and node.targets[0].id in once
+        }
 
     def afresh(self) -> KernelSource:
         """The same source, whose names nobody has looked up yet."""
@@ -155,6 +168,10 @@ class KernelSource(Listing):
         if isinstance(node, ast.Attribute) and is_namespace(base := self.named(node.value)):
             return self.keep(ast.unparse(node), getattr(base, node.attr, MISSING))
         return MISSING
+
+
+def _stores(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store | ast.Del)
 
 
 def _refuse(function: Callable[..., Any], why: str) -> Stop:

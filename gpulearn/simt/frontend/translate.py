@@ -37,6 +37,7 @@ from gpulearn.simt.core.program import Translation
 from gpulearn.simt.core.registry import (
     DeclaredFunction,
     Intrinsic,
+    Literal,
     LocalFunction,
     callee,
     can_call,
@@ -137,6 +138,11 @@ def _instead(function: object, name: str) -> str:
     if isinstance(function, types.FunctionType):
         return f"; decorate {name} with @cuda.jit(device=True)"
     return ""
+
+
+_FOLDED = (
+    ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context,
+)  # fmt: skip
 
 
 class _Translator:
@@ -330,9 +336,9 @@ class _Translator:
         name = type(op).__name__
         if name not in BINARY:
             raise self.refuse(node, "the operator @")
-        if self.debug and name in ("Div", "FloorDiv", "Mod"):
+        if self.debug and name in ("FloorDiv", "Mod"):
             right = f"m.divisor({right})"
-        operation = "m.quotient" if name == "Div" and not self.debug else name
+        operation = "m.quotient" if name == "Div" else name
         text = f"{operation}({left}, {right})"
         floats = name in ("Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "Pow")
         return f"m.flop({text})" if self.counting and floats else text
@@ -466,14 +472,39 @@ class _Translator:
             )
             raise Stop(Finding("not-a-kernel", node.lineno, message)) from None
 
+    def literal(self, node: ast.expr) -> Any:
+        """The number or string that an expression says, as Numba sees it; `MISSING` if none."""
+        while isinstance(node, ast.Name) and node.id in self.locals:
+            given = self.source.given.get(node.id)
+            if given is None:
+                return MISSING
+            node = given
+        if isinstance(node, ast.Name):
+            value = self.static(node)
+        elif all(isinstance(n, _FOLDED) for n in ast.walk(node)):  # Python itself folds them
+            try:
+                value = eval(compile(ast.Expression(node), "", "eval"))
+            except (ArithmeticError, TypeError, ValueError):
+                return MISSING
+        else:
+            return MISSING
+        return value if type(value) in (bool, int, str) else MISSING
+
+    def said(self, node: ast.expr) -> str:
+        """An argument of a call that depends on whether it is a literal."""
+        value = self.literal(node)
+        return self.item(node) if value is MISSING else self.constant(Literal(value))
+
     def _on_Call(self, node: ast.Call) -> str:  # noqa: N802
-        arguments = [self.item(a) for a in node.args]
+        function = self.static(node.func)
+        found = callee(function)
+        item = self.said if isinstance(found, Intrinsic) and found.literals else self.item
+        arguments = [item(a) for a in node.args]
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise self.refuse(node, "** in a call")
-            arguments.append(f"{keyword.arg}={self.expression(keyword.value)}")
+            arguments.append(f"{keyword.arg}={item(keyword.value)}")
         inner = "".join(", " + a for a in arguments)
-        function = self.static(node.func)
         strings = [a for a in node.args if isinstance(a, ast.Constant) and type(a.value) is str]
         if strings and function in (int, bool, abs, round, complex):
             raise self.refuse(node, f"the string {strings[0].value!r}")
@@ -486,7 +517,6 @@ class _Translator:
                 base = self.expression(node.func.value)
                 return f"m.method({base}, {node.func.attr!r}{inner})"
             return f"m.call({self.expression(node.func)}{inner})"
-        found = callee(function)
         if isinstance(found, Intrinsic):
             if found.name.startswith("atomic.") and self.unused is node:
                 inner += ", used=False"

@@ -126,7 +126,9 @@ class Overload:
     ) -> None:
         self.py_func = function
         self.argument_types = arguments
-        self.program = program = Program(source, debug=bool(options.get("debug")))
+        self.program = program = Program(
+            source, debug=bool(options.get("debug")), fastmath=bool(options.get("fastmath"))
+        )
         self._check(options)
         self.shared_bytes: int | None = None
         self._bounds = options.get("launch_bounds")

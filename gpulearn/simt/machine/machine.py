@@ -276,6 +276,11 @@ class Machine(Lockstep):
 
     def quotient(self, a: Value, b: Value) -> Value:
         """`a / b`: that of complex numbers is a function of Numba's, which raises for a zero."""
+        if self.program.debug:
+            result = BINARY["Div"](a, b)
+            if dtype_of(result) != np.float32 or not self.program.fastmath:
+                self.divisor(b)
+            return result
         if "c" in (dtype_of(a).kind, dtype_of(b).kind):
             zero, _ = split(self.mask, np.equal(b, 0))
             if zero is not EMPTY:
