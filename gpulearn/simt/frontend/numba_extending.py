@@ -80,4 +80,5 @@ def _led(home: Any, lead: Callable[..., Any]) -> Iterator[None]:
 
 
 def _is_numbas(function: Any) -> bool:
-    return str(function.__module__).partition(".")[0] in ("numba", "numba_cuda")
+    home = str(function.__module__)
+    return home.partition(".")[0] in ("numba", "numba_cuda") and ".tests." not in home
