@@ -32,7 +32,7 @@ import numpy as np
 from gpulearn.simt.core.arithmetic import BINARY, COMPARE, UNARY
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY, union
-from gpulearn.simt.core.memory import constant_view
+from gpulearn.simt.core.memory import CODES, constant_view
 from gpulearn.simt.core.program import Translation
 from gpulearn.simt.core.registry import (
     DeclaredFunction,
@@ -292,7 +292,8 @@ class _Translator:
             return self.number(node.value)
         if isinstance(node.value, complex | str):
             return self.constant(node.value)
-        raise self.refuse(node, f"`{ast.unparse(node)}`")
+        message = f"`{ast.unparse(node)}` is not supported by the SIMT machine: {CODES}"
+        raise Stop(Finding("unsupported", node.lineno, message))
 
     def _on_Name(self, node: ast.Name) -> str:  # noqa: N802
         if node.id in self.locals:
@@ -527,8 +528,11 @@ class _Translator:
                 text = f"{self.constant(found.run)}(m, {site}{inner})"
             return f"m.flop({text})" if self.counting and found.flop else text
         if isinstance(found, DeclaredFunction):
-            what = f"{found.__name__}(), which cuda.declare_device takes from compiled code,"
-            raise self.refuse(node, what, "unsupported")
+            message = (
+                f"{found.__name__}(), which cuda.declare_device takes from compiled code, is not "
+                "supported by the SIMT machine: write it in Python, as @cuda.jit(device=True)"
+            )
+            raise Stop(Finding("unsupported", node.lineno, message))
         if not can_call(found):
             name = ast.unparse(node.func)
             if is_lowered(function):

@@ -17,7 +17,7 @@ from gpulearn.simt.core.arithmetic import BINARY, COMPARE
 from gpulearn.simt.core.chunk import Write
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY, Leavers, Mask, split, union
-from gpulearn.simt.core.memory import Record, View, gather
+from gpulearn.simt.core.memory import Record, View, gather, no_strings
 from gpulearn.simt.core.program import MachineProgram
 from gpulearn.simt.core.registry import (
     DeviceFunction,
@@ -428,11 +428,7 @@ class Machine(Lockstep):
 
     def _check_no_string(self, view: View) -> None:
         if view.dtype.kind != "V":
-            message = (
-                f"{view.name} holds strings ({view.dtype}), which the SIMT machine does not "
-                "support: keep numbers in arrays, such as codes that stand for the strings"
-            )
-            raise self.stop("unsupported", message, array=view.name)
+            raise self.stop("unsupported", no_strings(view.name, view.dtype), array=view.name)
 
     def _item(self, thing: Any, index: Any) -> Any:
         if isinstance(thing, Record):
