@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -210,7 +212,7 @@ SEVEN = 7
 
 def of_literals(n, out):
     once = 3
-    again = once
+    again = other = once
     twice = 4
     if n > 2:
         twice = n
@@ -218,7 +220,7 @@ def of_literals(n, out):
     out[1] = scaled(-1)
     out[2] = scaled(1 + 1)
     out[3] = scaled(SEVEN)
-    out[4] = scaled(again)
+    out[4] = scaled(again) + scaled(other)
     out[5] = scaled(twice)
     out[6] = scaled(n)
     out[7] = scaled(10)
@@ -231,7 +233,7 @@ def of_literals(n, out):
 def test_an_overload_that_prefers_literals_sees_what_the_text_of_a_kernel_says() -> None:
     out = np.zeros(12)
     launch(of_literals, 1, 1, 3, out)
-    expected = [1001, 999, 1002, 1007, 1003, 300, 300, 1000, -3, -3, 100, 4]
+    expected = [1001, 999, 1002, 1007, 2006, 300, 300, 1000, -3, -3, 100, 4]
     np.testing.assert_array_equal(out, expected)
 
 
@@ -256,3 +258,14 @@ def test_the_body_of_an_overload_that_is_numbas_own_takes_arrays_from_cuda() -> 
     out = np.zeros(1)
     launch(kernel, 1, 1, out)
     assert out[0] == 42
+
+
+def test_names_that_stand_for_each_other_are_no_literals() -> None:
+    def kernel(out):
+        for _ in range(0):
+            a = b  # noqa: F821 - that is the point
+            b = a  # noqa: F841
+            out[0] = scaled(a)
+
+    with contextlib.suppress(gl.errors.KernelError):  # what it says of them is another matter
+        launch(kernel, 1, 1, np.zeros(1))

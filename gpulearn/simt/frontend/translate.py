@@ -140,11 +140,6 @@ def _instead(function: object, name: str) -> str:
     return ""
 
 
-_FOLDED = (
-    ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context,
-)  # fmt: skip
-
-
 class _Translator:
     """Writes the text of one translation, and collects the objects that it names."""
 
@@ -473,27 +468,9 @@ class _Translator:
             )
             raise Stop(Finding("not-a-kernel", node.lineno, message)) from None
 
-    def literal(self, node: ast.expr) -> Any:
-        """The number or string that an expression says, as Numba sees it; `MISSING` if none."""
-        while isinstance(node, ast.Name) and node.id in self.locals:
-            given = self.source.given.get(node.id)
-            if given is None:
-                return MISSING
-            node = given
-        if isinstance(node, ast.Name):
-            value = self.static(node)
-        elif all(isinstance(n, _FOLDED) for n in ast.walk(node)):  # Python itself folds them
-            try:
-                value = eval(compile(ast.Expression(node), "", "eval"))
-            except (ArithmeticError, TypeError, ValueError):
-                return MISSING
-        else:
-            return MISSING
-        return value if type(value) in (bool, int, str) else MISSING
-
     def said(self, node: ast.expr) -> str:
         """An argument of a call that depends on whether it is a literal."""
-        value = self.literal(node)
+        value = self.source.literal(node)
         return self.item(node) if value is MISSING else self.constant(Literal(value))
 
     def _on_Call(self, node: ast.Call) -> str:  # noqa: N802
