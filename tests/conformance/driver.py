@@ -51,7 +51,7 @@ class Outcomes(unittest.TestResult):
             self.addError(test, error)
 
     def addSkip(self, test, reason):
-        self.outcome, self.said = "skipped", reason
+        self.outcome, self.said = "skipped", reason or "it does not say why"
 
     def addExpectedFailure(self, test, error):
         self.outcome, self.said = "skipped", "is expected to fail"
