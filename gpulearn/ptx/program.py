@@ -53,7 +53,7 @@ class Memory:
 class PtxProgram:
     """One kernel of a PTX text; what `gpulearn.simt.machine.execution.launch` runs."""
 
-    debug = False
+    debug = fastmath = False
     makes_arrays = True
     reinterprets = True
 

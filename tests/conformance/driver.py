@@ -1,7 +1,8 @@
 """A process that runs numba-cuda's own tests, module by module, each in a process forked from it.
 
-It reads a line of JSON, `{"module": ..., "left_out": [...], "seconds": ...}`, and answers with
-one: a list of `[test, outcome, first line of the error, seconds]`. Numba is imported once.
+It reads a line of JSON, `{"module": ..., "left_out": {test: reason}, "seconds": ...}`, and answers
+with one: a list of `[test, outcome, first line of the error or reason, seconds]`. An outcome is
+passed, failed, skipped (by numba-cuda itself) or left out. Numba is imported once.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Outcomes(unittest.TestResult):
             self.addError(test, error)
 
     def addSkip(self, test, reason):
-        self.outcome, self.said = "skipped", reason
+        self.outcome, self.said = "skipped", reason or "it does not say why"
 
     def addExpectedFailure(self, test, error):
         self.outcome, self.said = "skipped", "is expected to fail"
@@ -82,9 +83,10 @@ def tests_of(suite):
             yield test
 
 
-def is_left_out(name, left_out):
-    """By the test's name, or by its class's."""
-    return name in left_out or name.partition(".")[0] in left_out
+def why_left_out(name, left_out):
+    """The reason for the test, for its class or for its module; None if it is to run."""
+    places = (name, name.partition(".")[0], "*")
+    return next((left_out[place] for place in places if place in left_out), None)
 
 
 def run(name, left_out, out):
@@ -92,11 +94,18 @@ def run(name, left_out, out):
     try:
         module = importlib.import_module(name)
     except BaseException:
-        tell(out, ["import", "failed", line_of(sys.exc_info()), 0])
+        reason = left_out.get("*")
+        said = ["failed", line_of(sys.exc_info())] if reason is None else ["left out", reason]
+        tell(out, ["import", *said, 0])
         return
-    found = tests_of(unittest.TestLoader().loadTestsFromModule(module))
-    suite = unittest.TestSuite(t for t in found if not is_left_out(name_of(t), left_out))
-    suite.run(Outcomes(out))
+    chosen = unittest.TestSuite()
+    for test in tests_of(unittest.TestLoader().loadTestsFromModule(module)):
+        reason = why_left_out(name_of(test), left_out)
+        if reason is None:
+            chosen.addTest(test)
+        else:
+            tell(out, [name_of(test), "left out", reason, 0])
+    chosen.run(Outcomes(out))
 
 
 def forked(name, left_out, seconds):
@@ -187,6 +196,8 @@ def main():
     testing = importlib.import_module("numba.cuda.testing")
     testing.skip_if_cudadevrt_missing = lambda test: test  # the machine needs no library
     testing.skip_if_curand_kernel_missing = unittest.skip("links a library of the toolkit")
+    leaks = importlib.import_module("numba.cuda.tests.support").MemoryLeakMixin
+    leaks.setUp = leaks.tearDown = lambda test: None  # no kernel allocates here
     subprocess.run = run_python
     for line in sys.stdin:
         asked = json.loads(line)

@@ -55,9 +55,9 @@ class Driver:
         )  # fmt: skip
 
     def run(self, module, seconds=SECONDS):
-        """`[test, outcome, first line of the error, seconds]` of each test of a module."""
+        """`[test, outcome, line of the error or reason, seconds]` of each test of a module."""
         out = left_out().get(module, {})
-        asked = {"module": f"numba.cuda.tests.{module}", "left_out": list(out), "seconds": seconds}
+        asked = {"module": f"numba.cuda.tests.{module}", "left_out": out, "seconds": seconds}
         self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())

@@ -310,3 +310,35 @@ def add_times(times, time, sums, less):
     if i < times.size:
         sums[i] = times[i] + time
         less[i] = times[i] < time
+
+
+# --- what is refused
+
+
+@cuda.jit
+def read_first(a, out):
+    out[0] = a[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("S3", r"a holds strings \(\|S3\), .*: keep numbers in arrays, such as codes"),
+        (">f8", r"a is an array of >f8, .*: hand over a\.astype\(a\.dtype\.newbyteorder"),
+        (object, r"a is an array of object, .*: .*; hand over an array of numbers"),
+    ],
+)
+def test_what_a_kernel_cannot_take_is_told_what_to_hand_over(kind: Any, said: str) -> None:
+    with pytest.raises(gl.errors.KernelError, match=said):
+        read_first[1, 1](np.zeros(2, kind), np.zeros(1))
+
+
+@cuda.jit
+def stores_bytes(records):
+    records[0]["name"] = b"AB"
+
+
+def test_a_string_of_bytes_is_refused_at_its_line() -> None:
+    said = r"^line \d+: `b'AB'` is not supported by the SIMT machine: keep numbers"
+    with pytest.raises(gl.errors.KernelError, match=said):
+        stores_bytes[1, 1](np.zeros(2, [("name", "S3")]))

@@ -141,3 +141,17 @@ def test_complex_numbers_are_not_divided_by_zero() -> None:
             cuda.jit(kernel)[1, 4](out, *given)
         with pytest.raises(ZeroDivisionError, match="thread 1 of block 0 raises ZeroDivision"):
             cuda.jit(debug=True)(kernel)[1, 4](out, *given)
+
+
+def test_with_fastmath_a_float32_divides_by_zero_without_an_error() -> None:
+    def kernel(out, x, y):
+        out[0] = x / y
+
+    fast = cuda.jit(debug=True, opt=False, fastmath=True)(kernel)
+    out = np.zeros(1, np.float32)
+    fast[1, 1](out, np.float32(10), np.float32(0))
+    assert out[0] == np.inf
+    with pytest.raises(ZeroDivisionError):  # __fdividef is for float32 alone
+        fast[1, 1](out, 10.0, 0.0)
+    with pytest.raises(ZeroDivisionError):
+        cuda.jit(debug=True, opt=False)(kernel)[1, 1](out, np.float32(10), np.float32(0))

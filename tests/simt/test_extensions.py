@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from .harness import launch
 
 extending = pytest.importorskip("numba.cuda.extending")
 types = pytest.importorskip("numba.cuda.types")
+errors = pytest.importorskip("numba.cuda.core.errors")
 
 
 def widened(x, step=1):
@@ -164,3 +167,105 @@ def test_what_is_llvm_text_is_refused_by_name(kernel, name, instead) -> None:
     said = str(caught.value)
     assert f"line {line}: {name}() has no Python code for a kernel" in said
     assert f"Make it {instead}, or let gl.xray(kernel, compiled=True)" in said
+
+
+def scaled(x, mode="plain"):
+    """What a CPU does."""
+
+
+@extending.overload(scaled, prefer_literal=True)
+def _scaled(x, mode="plain"):
+    if isinstance(mode, types.StringLiteral) and mode.literal_value == "negated":
+        return lambda x, mode="plain": -x
+    if isinstance(x, types.IntegerLiteral):
+        if x.literal_value > 9:
+            raise errors.TypingError("too large")
+        return lambda x, mode="plain": 1000 + x
+    return lambda x, mode="plain": 100 * x
+
+
+def told_last(x):
+    """What a CPU does."""
+
+
+@extending.overload(told_last)
+def _told_last(x):
+    if isinstance(x, types.IntegerLiteral):
+        return lambda x: 1000 + x
+    return lambda x: 100 * x
+
+
+def only_literal(mode):
+    """What a CPU does."""
+
+
+@extending.overload(only_literal)
+def _only_literal(mode):
+    if not isinstance(mode, types.StringLiteral):
+        return None
+    factor = len(mode.literal_value)
+    return lambda mode: factor
+
+
+SEVEN = 7
+
+
+def of_literals(n, out):
+    once = 3
+    again = other = once
+    twice = 4
+    if n > 2:
+        twice = n
+    out[0] = scaled(1)
+    out[1] = scaled(-1)
+    out[2] = scaled(1 + 1)
+    out[3] = scaled(SEVEN)
+    out[4] = scaled(again) + scaled(other)
+    out[5] = scaled(twice)
+    out[6] = scaled(n)
+    out[7] = scaled(10)
+    out[8] = scaled(n, "negated")
+    out[9] = scaled(n, mode="negated")
+    out[10] = told_last(1)
+    out[11] = only_literal("four")
+
+
+def test_an_overload_that_prefers_literals_sees_what_the_text_of_a_kernel_says() -> None:
+    out = np.zeros(12)
+    launch(of_literals, 1, 1, 3, out)
+    expected = [1001, 999, 1002, 1007, 2006, 300, 300, 1000, -3, -3, 100, 4]
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_the_body_of_an_overload_that_is_numbas_own_takes_arrays_from_cuda() -> None:
+    numbas = pytest.importorskip("numba.extending")
+
+    def given() -> None:
+        """What a CPU does."""
+
+    @numbas.overload(given, target="cuda", inline="always")
+    def _given():
+        def body():
+            a = cuda.local.array(1, np.float32)
+            a[0] = 42
+            return a[0]
+
+        return body
+
+    def kernel(out):
+        out[0] = given()
+
+    out = np.zeros(1)
+    launch(kernel, 1, 1, out)
+    assert out[0] == 42
+
+
+def test_names_that_stand_for_each_other_are_no_literals() -> None:
+    def kernel(out):
+        for _ in range(0):
+            a = b  # noqa: F821 - that is the point
+            b = a  # noqa: F841
+            out[0] = scaled(a)
+
+    with contextlib.suppress(gl.errors.KernelError):  # what it says of them is another matter
+        launch(kernel, 1, 1, np.zeros(1))

@@ -305,3 +305,21 @@ def test_arguments_go_by_position() -> None:
     with pytest.raises(KernelError, match=said + ", without n="):
         fill[1, 4](a, n=3)
     assert "without n=" in gl.xray(fill)[1, 4](a, n=3).findings[0].message
+
+
+def test_nothing_keeps_the_machine_from_running_kernels() -> None:
+    assert cuda.cuda_error() is None
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("memalloc", "cuda.device_array"),
+        ("memhostalloc", "cuda.pinned_array"),
+        ("mempin", "pinned"),
+    ],
+)
+def test_a_call_of_the_driver_is_told_what_does_it_here(name: str, instead: str) -> None:
+    with pytest.raises(AttributeError, match=rf"{name} is a call of CUDA's driver.*{instead}"):
+        getattr(cuda.current_context(), name)
+    assert not hasattr(cuda.current_context(), "nothing_of_that_name")

@@ -11,6 +11,7 @@ import textwrap
 from types import SimpleNamespace
 from typing import Any
 
+import numba.cuda
 import numpy as np
 import pytest
 
@@ -342,3 +343,33 @@ def test_an_array_without_elements_can_be_reshaped() -> None:
     out = np.zeros(1)
     launch(kernel, 1, 1, np.zeros((0, 3)), out)
     assert out[0] == 4
+
+
+def test_an_array_without_dimensions_is_an_index() -> None:
+    def kernel(a, one, out):
+        out[one] = a[2, one]
+        out[0] = a[:, one][one]
+        cuda.atomic.add(out, one, 100)
+
+    a = np.arange(6.0).reshape(3, 2)
+    out = np.zeros(3)
+    launch(kernel, 1, 1, a, np.asarray(1, np.int32), out)
+    np.testing.assert_array_equal(out, [3, 105, 0])
+    with pytest.raises(gl.errors.KernelError, match=r"accesses a\[2, 3\], out of bounds"):
+        launch(kernel, 1, 1, a, np.asarray(3), out)
+
+
+@pytest.mark.skipif(not hasattr(numba.cuda, "ldca"), reason="this Numba has no cache hints")
+def test_accesses_with_cache_hints_are_accesses() -> None:
+    def kernel(a, b, out):
+        i = cuda.grid(1)
+        out[i] = cuda.ldca(a, i) + cuda.ldcg(b, (i, 1)) + cuda.ldlu(a, 0) + cuda.ldcv(a, 1)
+        cuda.stwb(out, i, cuda.ldcs(out, i) + 1)
+        cuda.stcg(b, (i, 0), 7)
+
+    a, b, out = np.arange(4.0), np.ones((4, 2)), np.zeros(4)
+    launch(kernel, 1, 4, a, b, out)
+    np.testing.assert_array_equal(out, a + 3)
+    np.testing.assert_array_equal(b[:, 0], 7)
+    with pytest.raises(gl.errors.KernelError, match=r"accesses a\[3\], out of bounds"):
+        launch(kernel, 1, 4, a[:3].copy(), b, out)

@@ -18,7 +18,8 @@ import numpy as np
 from gpulearn.simt.core.values import INT64, Value, cast, normal
 
 __all__ = [
-    "Allocation", "Record", "View", "aligned", "at_address", "constant_view", "poison", "views",
+    "CODES", "Allocation", "Record", "View", "aligned", "at_address", "constant_view", "no_strings",
+    "poison", "views",
 ]  # fmt: skip
 
 _ids = itertools.count(1)
@@ -36,6 +37,14 @@ def poison(words: np.ndarray[Any, Any]) -> None:
         words.fill(np.nan)
     else:
         words.view(np.uint8).fill(0xA5)
+
+
+CODES = "keep numbers in arrays, such as codes that stand for the strings"
+
+
+def no_strings(name: str, dtype: np.dtype[Any]) -> str:
+    """What is said of an array or a field of strings."""
+    return f"{name} holds strings ({dtype}), which the SIMT machine does not support: {CODES}"
 
 
 class Allocation:

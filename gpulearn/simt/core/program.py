@@ -18,6 +18,7 @@ class MachineProgram(Protocol):
     """A kernel as the machine sees it."""
 
     debug: bool  # exceptions reach the host
+    fastmath: bool  # a float32 divides by zero without one
 
     @property
     def source(self) -> Listing:

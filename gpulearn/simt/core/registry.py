@@ -21,6 +21,7 @@ __all__ = [
     "DeclaredFunction",
     "DeviceFunction",
     "Intrinsic",
+    "Literal",
     "LocalFunction",
     "Namespace",
     "callee",
@@ -44,7 +45,8 @@ class Intrinsic:
     """Something that the machine itself carries out: `run(machine, *arguments)`.
 
     `attribute` marks values such as `threadIdx`; `site` ones that must know from which
-    place in the kernel they are called; `flop` those that count as floating-point work.
+    place in the kernel they are called; `flop` those that count as floating-point work;
+    `literals` those that are told which arguments the kernel's text says, as `Literal`.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Intrinsic:
     attribute: bool = False
     site: bool = False
     flop: bool = False
+    literals: bool = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Intrinsics exist inside kernels only."""
@@ -61,6 +64,13 @@ class Intrinsic:
         if self.attribute and name in ("x", "y", "z"):
             raise RuntimeError(f"cuda.{self.name} can only be used inside a kernel")
         raise AttributeError(name)
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A value that the text of a kernel says, by which Numba can choose what a call does."""
+
+    value: int | str
 
 
 class Namespace:

@@ -114,13 +114,38 @@ class KernelSource(Listing):
         """The names that the function binds: its parameters and all it assigns to."""
         names = set(self.parameters)
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+            if isinstance(node, ast.Name) and _stores(node):
                 names.add(node.id)
             elif isinstance(node, ast.arg):
                 names.add(node.arg)
             elif isinstance(node, ast.FunctionDef) and node is not self.tree:
                 names.add(node.name)
         return names
+
+    @cached_property
+    def given(self) -> dict[str, ast.expr]:
+        """The variables that one statement alone assigns, with what it gives them."""
+        stored = [n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and _stores(n)]
+        once = {name for name in stored if stored.count(name) == 1} - set(self.parameters)
+        return {
+            target.id: node.value
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name) and target.id in once
+        }
+
+    def literal(self, node: ast.expr) -> Any:
+        """The number or string that an expression says, as Numba sees it; `MISSING` if none."""
+        for _ in self.given:  # no chain of names is longer
+            node = self.given.get(node.id, node) if isinstance(node, ast.Name) else node
+        value = MISSING
+        if isinstance(node, ast.Name) and node.id not in self.locals:
+            value = self.lookup(node.id)
+        elif all(isinstance(n, _FOLDED) for n in ast.walk(node)):  # Python itself folds them
+            with suppress(ArithmeticError, TypeError, ValueError):
+                value = eval(compile(ast.Expression(node), "", "eval"))
+        return value if type(value) in (bool, int, str) else MISSING
 
     def afresh(self) -> KernelSource:
         """The same source, whose names nobody has looked up yet."""
@@ -155,6 +180,13 @@ class KernelSource(Listing):
         if isinstance(node, ast.Attribute) and is_namespace(base := self.named(node.value)):
             return self.keep(ast.unparse(node), getattr(base, node.attr, MISSING))
         return MISSING
+
+
+_FOLDED = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
+
+
+def _stores(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store | ast.Del)
 
 
 def _refuse(function: Callable[..., Any], why: str) -> Stop:

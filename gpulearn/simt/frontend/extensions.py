@@ -8,7 +8,8 @@ such body; the translator refuses it.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,19 @@ from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.registry import (
     DeviceFunction,
     Intrinsic,
+    Literal,
     LocalFunction,
     callee,
     converter,
     function,
     members,
 )
-from gpulearn.simt.frontend.numba_extending import has_type, member_bodies, overload_bodies
+from gpulearn.simt.frontend.numba_extending import (
+    Chooser,
+    has_type,
+    member_bodies,
+    overload_bodies,
+)
 from gpulearn.simt.frontend.typecheck import numba_type
 from gpulearn.simt.intrinsics.sync import GridGroup
 from gpulearn.simt.machine.machine import Machine
@@ -39,7 +46,6 @@ LOWERED = (
 )
 _LIBRARIES = ("builtins", "math", "cmath", "operator", "numpy", "numba", "numba_cuda", "gpulearn")
 
-Bodies = Sequence[Callable[..., Any]]
 _bodies: dict[tuple[Any, ...], DeviceFunction] = {}
 
 
@@ -80,21 +86,31 @@ def _len(m: Machine, thing: Any) -> Any:
     return _own_len(m, thing)
 
 
-def _extension(name: str, bodies: Bodies) -> Intrinsic:
+def _extension(name: str, choosers: Sequence[Chooser]) -> Intrinsic:
     def run(m: Machine, *args: Any, **named: Any) -> Any:
-        return m.call(_body(m, name, bodies, args, named), *args, **named)
+        body = _body(m, name, choosers, args, named)
+        plain = {name: _value(value) for name, value in named.items()}
+        return m.call(body, *map(_value, args), **plain)
 
-    return Intrinsic(name, run)
+    return Intrinsic(name, run, literals=True)
+
+
+def _value(value: Any) -> Any:
+    return value.value if isinstance(value, Literal) else value
 
 
 def _body(
-    m: Machine, name: str, choosers: Bodies, args: tuple[Any, ...], named: dict[str, Any]
+    m: Machine,
+    name: str,
+    choosers: Sequence[Chooser],
+    args: tuple[Any, ...],
+    named: dict[str, Any],
 ) -> DeviceFunction:
     kinds = [_kind(a) for a in args]
     named_kinds = {name: _kind(value) for name, value in named.items()}
     key = (*choosers, *kinds, *named_kinds.items())
     if key not in _bodies:
-        bodies = (choose(*kinds, **named_kinds) for choose in choosers)
+        bodies = (_chosen(chooser, kinds, named_kinds) for chooser in choosers)
         body = next((b for b in bodies if b is not None), None)
         if body is None:
             types_given = ", ".join(map(str, kinds))
@@ -103,8 +119,29 @@ def _body(
     return _bodies[key]
 
 
+def _chosen(chooser: Chooser, kinds: list[Any], named: dict[str, Any]) -> Any:
+    """The body for types: as Numba does, literal ones are tried before plain ones or after."""
+    from numba.core.errors import NumbaError
+    from numba.types import unliteral
+
+    choose, literal_first = chooser
+    plain = [unliteral(k) for k in kinds], {name: unliteral(k) for name, k in named.items()}
+    for some, others in ((kinds, named), plain) if literal_first else (plain, (kinds, named)):
+        with suppress(NumbaError):
+            body = choose(*some, **others)
+            if body is not None:
+                return body
+    return None
+
+
 def _kind(value: Any) -> Any:
     """The Numba type of a value; a number for each thread has that of its element."""
+    if isinstance(value, str):
+        value = Literal(value)  # no kernel has another
+    if isinstance(value, Literal):
+        from numba import types as numba_types
+
+        return numba_types.literal(value.value)
     if isinstance(value, DeviceFunction | LocalFunction | Intrinsic):
         from numba import types as numba_types
 

@@ -9,21 +9,24 @@ from typing import Any
 
 from gpulearn.device import numba_cuda
 
-__all__ = ["has_type", "member_bodies", "overload_bodies", "overloads_led_by"]
+__all__ = ["Chooser", "has_type", "member_bodies", "overload_bodies", "overloads_led_by"]
+
+# what gives the body for types, and whether it is asked for literal ones first
+Chooser = tuple[Callable[..., Any], bool]
 
 
-def overload_bodies(function: Callable[..., Any]) -> list[Callable[..., Any]]:
+def overload_bodies(function: Callable[..., Any]) -> list[Chooser]:
     """What chooses the body of a function for types: its overloads, CUDA's own first."""
     known = _type_of(function)
     templates = [t for t in getattr(known, "templates", ()) if hasattr(t, "_overload_func")]
     templates.sort(key=lambda t: t.metadata.get("target") != "cuda")
-    return [t._overload_func for t in templates]
+    return [(t._overload_func, t.prefer_literal) for t in templates]
 
 
-def member_bodies(kind: Any, name: str) -> list[Callable[..., Any]]:
+def member_bodies(kind: Any, name: str) -> list[Chooser]:
     """What chooses the body of an attribute or method that was added to a Numba type."""
     added = [t for t in _typing()._get_attribute_templates(kind) if getattr(t, "_attr", "") == name]
-    return [t._overload_func for t in added if hasattr(t, "_overload_func")]
+    return [(t._overload_func, t.prefer_literal) for t in added if hasattr(t, "_overload_func")]
 
 
 def has_type(thing: Any) -> bool:
@@ -51,11 +54,16 @@ def _typing() -> Any:
 @contextlib.contextmanager
 def overloads_led_by(lead: Callable[..., Any]) -> Iterator[None]:
     """In here Numba compiles `lead(body)` for each body that a program's overloads choose."""
-    try:
-        templates = importlib.import_module("numba.cuda.typing.templates")
-    except ImportError:  # Numba's own older target
-        templates = importlib.import_module("numba.core.typing.templates")
-    home = templates._OverloadFunctionTemplate
+    with contextlib.ExitStack() as stack:
+        for name in ("numba.cuda.typing.templates", "numba.core.typing.templates"):
+            with contextlib.suppress(ImportError):  # Numba's own older target has one alone
+                templates = importlib.import_module(name)
+                stack.enter_context(_led(templates._OverloadFunctionTemplate, lead))
+        yield
+
+
+@contextlib.contextmanager
+def _led(home: Any, lead: Callable[..., Any]) -> Iterator[None]:
     decorator = home._get_jit_decorator
 
     def led(self: Any) -> Any:
@@ -72,4 +80,5 @@ def overloads_led_by(lead: Callable[..., Any]) -> Iterator[None]:
 
 
 def _is_numbas(function: Any) -> bool:
-    return str(function.__module__).partition(".")[0] in ("numba", "numba_cuda")
+    home = str(function.__module__)
+    return home.partition(".")[0] in ("numba", "numba_cuda") and ".tests." not in home

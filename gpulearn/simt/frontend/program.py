@@ -38,10 +38,13 @@ class Program:
 
     copies_go_on = False
 
-    def __init__(self, source: KernelSource, *, debug: bool = False) -> None:
+    def __init__(
+        self, source: KernelSource, *, debug: bool = False, fastmath: bool = False
+    ) -> None:
         self.source = source.afresh()
         self.types: Types = {}
         self.debug = debug
+        self.fastmath = fastmath
         self._translations: dict[Any, Translation] = {}
         self._devices: dict[DeviceFunction, KernelSource] = {}
         self._idle: dict[frozenset[str], list[Finding]] = {}

@@ -32,11 +32,12 @@ import numpy as np
 from gpulearn.simt.core.arithmetic import BINARY, COMPARE, UNARY
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY, union
-from gpulearn.simt.core.memory import constant_view
+from gpulearn.simt.core.memory import CODES, constant_view
 from gpulearn.simt.core.program import Translation
 from gpulearn.simt.core.registry import (
     DeclaredFunction,
     Intrinsic,
+    Literal,
     LocalFunction,
     callee,
     can_call,
@@ -286,7 +287,8 @@ class _Translator:
             return self.number(node.value)
         if isinstance(node.value, complex | str):
             return self.constant(node.value)
-        raise self.refuse(node, f"`{ast.unparse(node)}`")
+        message = f"`{ast.unparse(node)}` is not supported by the SIMT machine: {CODES}"
+        raise Stop(Finding("unsupported", node.lineno, message))
 
     def _on_Name(self, node: ast.Name) -> str:  # noqa: N802
         if node.id in self.locals:
@@ -330,9 +332,9 @@ class _Translator:
         name = type(op).__name__
         if name not in BINARY:
             raise self.refuse(node, "the operator @")
-        if self.debug and name in ("Div", "FloorDiv", "Mod"):
+        if self.debug and name in ("FloorDiv", "Mod"):
             right = f"m.divisor({right})"
-        operation = "m.quotient" if name == "Div" and not self.debug else name
+        operation = "m.quotient" if name == "Div" else name
         text = f"{operation}({left}, {right})"
         floats = name in ("Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "Pow")
         return f"m.flop({text})" if self.counting and floats else text
@@ -466,14 +468,21 @@ class _Translator:
             )
             raise Stop(Finding("not-a-kernel", node.lineno, message)) from None
 
+    def said(self, node: ast.expr) -> str:
+        """An argument of a call that depends on whether it is a literal."""
+        value = self.source.literal(node)
+        return self.item(node) if value is MISSING else self.constant(Literal(value))
+
     def _on_Call(self, node: ast.Call) -> str:  # noqa: N802
-        arguments = [self.item(a) for a in node.args]
+        function = self.static(node.func)
+        found = callee(function)
+        item = self.said if isinstance(found, Intrinsic) and found.literals else self.item
+        arguments = [item(a) for a in node.args]
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise self.refuse(node, "** in a call")
-            arguments.append(f"{keyword.arg}={self.expression(keyword.value)}")
+            arguments.append(f"{keyword.arg}={item(keyword.value)}")
         inner = "".join(", " + a for a in arguments)
-        function = self.static(node.func)
         strings = [a for a in node.args if isinstance(a, ast.Constant) and type(a.value) is str]
         if strings and function in (int, bool, abs, round, complex):
             raise self.refuse(node, f"the string {strings[0].value!r}")
@@ -486,7 +495,6 @@ class _Translator:
                 base = self.expression(node.func.value)
                 return f"m.method({base}, {node.func.attr!r}{inner})"
             return f"m.call({self.expression(node.func)}{inner})"
-        found = callee(function)
         if isinstance(found, Intrinsic):
             if found.name.startswith("atomic.") and self.unused is node:
                 inner += ", used=False"
@@ -497,8 +505,11 @@ class _Translator:
                 text = f"{self.constant(found.run)}(m, {site}{inner})"
             return f"m.flop({text})" if self.counting and found.flop else text
         if isinstance(found, DeclaredFunction):
-            what = f"{found.__name__}(), which cuda.declare_device takes from compiled code,"
-            raise self.refuse(node, what, "unsupported")
+            message = (
+                f"{found.__name__}(), which cuda.declare_device takes from compiled code, is not "
+                "supported by the SIMT machine: write it in Python, as @cuda.jit(device=True)"
+            )
+            raise Stop(Finding("unsupported", node.lineno, message))
         if not can_call(found):
             name = ast.unparse(node.func)
             if is_lowered(function):

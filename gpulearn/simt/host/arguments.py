@@ -11,7 +11,7 @@ import numpy as np
 
 from gpulearn.errors import BadInput
 from gpulearn.simt.core.findings import Finding, Stop
-from gpulearn.simt.core.memory import Allocation, Record, View
+from gpulearn.simt.core.memory import Allocation, Record, View, no_strings
 from gpulearn.simt.core.registry import converter
 from gpulearn.simt.core.values import cast
 from gpulearn.simt.frontend.numba_errors import caught_as
@@ -162,6 +162,18 @@ def _unwrapped(arg: Any) -> tuple[_Direction | None, Any]:
     return (arg, arg.value) if isinstance(arg, _Direction) else (None, arg)
 
 
+def _not_held(name: str, dtype: np.dtype[Any]) -> Finding:
+    """That a kernel does not take an array of these elements, and what it takes instead."""
+    if dtype.kind in "SU":
+        return Finding("unsupported", None, no_strings(name, dtype), array=name)
+    message = f"{name} is an array of {dtype}, which a kernel cannot hold"
+    if dtype.kind == "O":
+        message += ": a GPU thread has no Python objects; hand over an array of numbers"
+    elif not dtype.isnative:
+        message += f": hand over {name}.astype({name}.dtype.newbyteorder('='))"
+    return Finding("not-a-kernel", None, message, array=name)
+
+
 def _one(made: Marshalled, name: str, arg: Any) -> Any:
     direction, arg = _unwrapped(arg)
     if isinstance(arg, DeviceNDArray):
@@ -178,8 +190,7 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
     host = host_array(arg)
     if host is not None:
         if host.dtype.kind not in NUMBERS + "V" or not host.dtype.isnative:
-            message = f"{name} is an array of {host.dtype}, which a kernel cannot hold"
-            raise Stop(Finding("not-a-kernel", None, message, array=name))
+            raise Stop(_not_held(name, host.dtype))
         if not _one_piece(host):
             message = (
                 f"{name} is not contiguous, its elements are not side by side, and is copied to "

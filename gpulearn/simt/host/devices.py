@@ -12,7 +12,8 @@ from gpulearn.simt.host import streams
 from gpulearn.simt.host.settings import replacing
 
 __all__ = [
-    "close", "current_context", "detect", "get_current_device", "gpus", "is_available",
+    "close", "cuda_error", "current_context", "detect", "get_current_device", "gpus",
+    "is_available",
     "is_bfloat16_supported", "is_float16_supported", "is_fp8_supported", "is_supported_version",
     "list_devices", "open_ipc_array", "profile_start", "profile_stop", "profiling",
     "require_context", "runtime", "select_device", "set_memory_manager",
@@ -146,6 +147,29 @@ class Context:
 
     push = pop = prepare_for_use = reset
 
+    def __getattr__(self, name: str) -> Any:
+        if name in _DRIVERS:
+            raise AttributeError(
+                f"current_context().{name} is a call of CUDA's driver, which the SIMT machine does "
+                f"without: {_DRIVERS[name]}"
+            )
+        raise AttributeError(f"the context has no attribute {name!r}")
+
+
+_SEND = "send the array itself to another process, as copy_to_host() gives it"
+_DRIVERS = {
+    "memalloc": "cuda.device_array makes memory",
+    "memallocmanaged": "cuda.managed_array makes such memory",
+    "memhostalloc": "cuda.pinned_array and cuda.mapped_array make such memory",
+    "mempin": "cuda.pinned pins an array",
+    "memunpin": "cuda.pinned unpins an array at its end",
+    "get_ipc_handle": _SEND,
+    "open_ipc_handle": _SEND,
+    "create_module_ptx": "write the kernel in Python, or in CUDA C++ in a cell of %%cuda",
+    "create_module_image": "write the kernel in Python, or in CUDA C++ in a cell of %%cuda",
+    "memory_manager": "it keeps its memory itself",
+}
+
 
 _context = Context()
 
@@ -231,6 +255,10 @@ def is_supported_version() -> bool:
 def is_available() -> bool:
     """Whether there is a GPU: no, unless the machine has been put in its place."""
     return replacing()
+
+
+def cuda_error() -> None:
+    """Why there is no CUDA: nothing keeps the machine from running kernels."""
 
 
 def is_float16_supported() -> bool:

@@ -126,7 +126,9 @@ class Overload:
     ) -> None:
         self.py_func = function
         self.argument_types = arguments
-        self.program = program = Program(source, debug=bool(options.get("debug")))
+        self.program = program = Program(
+            source, debug=bool(options.get("debug")), fastmath=bool(options.get("fastmath"))
+        )
         self._check(options)
         self.shared_bytes: int | None = None
         self._bounds = options.get("launch_bounds")
@@ -159,7 +161,10 @@ class Overload:
             message = f"{self.program.source.name} is a device function: only kernels can call it"
             raise Stop(Finding("not-a-kernel", None, message, errors=(RuntimeError,)))
         if options.get("link"):
-            message = "link= brings code of another compiler, which the SIMT machine cannot run"
+            message = (
+                "link= brings code of another compiler, which the SIMT machine cannot run: write "
+                "what it does in Python, as @cuda.jit(device=True)"
+            )
             raise Stop(Finding("unsupported", None, message))
         bounds = options.get("launch_bounds")
         if isinstance(bounds, tuple) and len(bounds) > 3:

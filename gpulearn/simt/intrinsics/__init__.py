@@ -3,6 +3,7 @@
 from gpulearn.simt.intrinsics import (
     arrays,
     atomics,
+    cache_hints,
     functions,
     half,
     integer,
@@ -17,6 +18,6 @@ from gpulearn.simt.intrinsics import (
 )
 
 __all__ = [
-    "arrays", "atomics", "functions", "half", "integer", "libdevice", "math", "methods",
-    "reductions", "sync", "threads", "vectors", "warps",
+    "arrays", "atomics", "cache_hints", "functions", "half", "integer", "libdevice", "math",
+    "methods", "reductions", "sync", "threads", "vectors", "warps",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.values import INT64, Value, normal
+
+if TYPE_CHECKING:
+    from gpulearn.simt.machine.machine import Machine
 
 __all__ = ["Beyond", "locate", "whole_number"]
 
@@ -26,7 +29,7 @@ class Beyond(Stop):
         self.element = len(index) == view.ndim and not parts and view.dtype.kind != "V"
 
 
-def locate(m: Chunk, view: View, index: Any) -> tuple[tuple[Value, ...], Value] | View:
+def locate(m: Machine, view: View, index: Any) -> tuple[tuple[Value, ...], Value] | View:
     """The checked index and slot of an element, or the sub-array that an index selects."""
     if type(index) is not tuple:
         index = (index,)
@@ -49,6 +52,8 @@ def locate(m: Chunk, view: View, index: Any) -> tuple[tuple[Value, ...], Value] 
                 i = _repair(m, view, axis, i, index)
         elif kind is slice or i is Ellipsis or i is None:
             return part(m, view, index)
+        elif kind is View and i.ndim == 0:
+            return locate(m, view, _with_elements(m, index))
         else:
             i = whole_number(m, view.name, i)
             i = _repair(m, view, axis, int(i), index)
@@ -57,6 +62,11 @@ def locate(m: Chunk, view: View, index: Any) -> tuple[tuple[Value, ...], Value] 
         return part(m, view, tuple(checked))
     place = tuple(checked)
     return place, _slots(m, view, place)
+
+
+def _with_elements(m: Machine, index: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same index with the elements of arrays that have no dimensions."""
+    return tuple(m.load(i, ()) if type(i) is View and i.ndim == 0 else i for i in index)
 
 
 def _slots(m: Chunk, view: View, place: tuple[Value, ...]) -> Value:
@@ -144,8 +154,9 @@ def _negative(
     m.note(key, Finding("negative-index", m.here(), message, [who], view.name, where, count=count))
 
 
-def part(m: Chunk, view: View, index: tuple[Any, ...]) -> View:
+def part(m: Machine, view: View, index: tuple[Any, ...]) -> View:
     """The array that slices, or fewer indices than dimensions, select."""
+    index = _with_elements(m, index)
     taken = sum(i is not None and i is not Ellipsis for i in index)
     rest = [slice(None)] * (view.ndim - taken)
     at = next((n for n, i in enumerate(index) if i is Ellipsis), len(index))

@@ -17,7 +17,7 @@ from gpulearn.simt.core.arithmetic import BINARY, COMPARE
 from gpulearn.simt.core.chunk import Write
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY, Leavers, Mask, split, union
-from gpulearn.simt.core.memory import Record, View, gather
+from gpulearn.simt.core.memory import Record, View, gather, no_strings
 from gpulearn.simt.core.program import MachineProgram
 from gpulearn.simt.core.registry import (
     DeviceFunction,
@@ -276,6 +276,11 @@ class Machine(Lockstep):
 
     def quotient(self, a: Value, b: Value) -> Value:
         """`a / b`: that of complex numbers is a function of Numba's, which raises for a zero."""
+        if self.program.debug:
+            result = BINARY["Div"](a, b)
+            if dtype_of(result) != np.float32 or not self.program.fastmath:
+                self.divisor(b)
+            return result
         if "c" in (dtype_of(a).kind, dtype_of(b).kind):
             zero, _ = split(self.mask, np.equal(b, 0))
             if zero is not EMPTY:
@@ -423,11 +428,7 @@ class Machine(Lockstep):
 
     def _check_no_string(self, view: View) -> None:
         if view.dtype.kind != "V":
-            message = (
-                f"{view.name} holds strings ({view.dtype}), which the SIMT machine does not "
-                "support: keep numbers in arrays, such as codes that stand for the strings"
-            )
-            raise self.stop("unsupported", message, array=view.name)
+            raise self.stop("unsupported", no_strings(view.name, view.dtype), array=view.name)
 
     def _item(self, thing: Any, index: Any) -> Any:
         if isinstance(thing, Record):
