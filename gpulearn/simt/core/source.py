@@ -23,6 +23,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.literals import with_tuples
 from gpulearn.simt.core.match import without_match
 from gpulearn.simt.core.registry import is_namespace
 
@@ -266,7 +267,7 @@ def _read_lambda(function: Callable[..., Any]) -> KernelSource:
     made = ast.FunctionDef("a_lambda", node.args, [ast.Return(node.body)], [])
     tree = ast.fix_missing_locations(ast.copy_location(made, node))
     text = "".join(lines[node.lineno - 1 : node.end_lineno])
-    return KernelSource(function, tree, node.lineno, textwrap.dedent(text))
+    return KernelSource(function, with_tuples(tree), node.lineno, textwrap.dedent(text))
 
 
 def read(function: Callable[..., Any]) -> KernelSource:
@@ -292,4 +293,4 @@ def read(function: Callable[..., Any]) -> KernelSource:
     if tree is None:
         raise _refuse(function, "is not defined by a def statement")
     ast.increment_lineno(tree, start)
-    return KernelSource(function, without_match(tree), start + 1, text)
+    return KernelSource(function, with_tuples(without_match(tree)), start + 1, text)
