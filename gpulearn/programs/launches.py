@@ -65,7 +65,7 @@ class Launches:
         """Each finding with its file and line."""
         said = []
         for file, finding in self._findings.values():
-            if finding.file is not None and not os.path.isfile(finding.file):  # a cell
+            if finding.file is not None and not Path(finding.file).is_file():  # a cell
                 said.append(f"{_short(file)}: {finding}")
             else:
                 line = f":{finding.line}" if finding.line else ""
