@@ -237,6 +237,13 @@ def _nested(code: CodeType) -> CodeType:
     return code.replace(co_flags=code.co_flags | inspect.CO_NESTED)
 
 
+def _parsed(text: str) -> ast.AST:
+    """The tree of a definition, which stays indented where a comment in it is less so."""
+    if not text[:1].isspace():
+        return ast.parse(text)
+    return ast.increment_lineno(ast.parse("if 1:\n" + text), -1)
+
+
 def _find(tree: ast.AST, name: str) -> ast.FunctionDef | None:
     """The first definition of `name`."""
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
@@ -285,7 +292,7 @@ def read(function: Callable[..., Any]) -> KernelSource:
             return _read_lambda(function)
         lines, start = _found(function)
         text = textwrap.dedent("".join(inspect.getblock(lines[start:])))
-        tree = _find(ast.parse(text), code.co_name)
+        tree = _find(_parsed(text), code.co_name)
     except (OSError, TypeError, IndexError):
         raise _refuse(function, NO_SOURCE) from None
     except SyntaxError:
