@@ -43,7 +43,8 @@ class Launches:
     def add(self, file: str, finding: Finding) -> None:
         """Something wrong in a file."""
         other = finding.other_line if finding.kind == "stream-race" else None
-        key = (file, finding.kind, finding.line, finding.function, finding.array, other)
+        where = (finding.file or file, finding.line, finding.function)
+        key = (*where, finding.kind, finding.array, other)
         self._findings.setdefault(key, (file, finding))
 
     @property
@@ -64,12 +65,11 @@ class Launches:
         """Each finding with its file and line."""
         said = []
         for file, finding in self._findings.values():
-            place = _short(file)
-            if finding.function:
-                said.append(f"{place}: {finding}")
+            if finding.file is not None and not Path(finding.file).is_file():  # a cell
+                said.append(f"{_short(file)}: {finding}")
             else:
                 line = f":{finding.line}" if finding.line else ""
-                said.append(f"{place}{line}: {finding.message}")
+                said.append(f"{_short(finding.file or file)}{line}: {finding.message}")
         return said + self.notes
 
     def write(self, target: Path) -> None:

@@ -51,6 +51,18 @@ def test_a_program_prints_what_it_prints_and_each_finding_is_told_once(tmp_path)
     assert done.returncode == 0
 
 
+def test_a_finding_in_a_function_of_another_file_is_told_with_that_file(tmp_path):
+    beside = "from numba import cuda\n\n\n@cuda.jit(device=True)\ndef add(a):\n    a[0] += 1\n"
+    (tmp_path / "helpers.py").write_text(beside)
+    (tmp_path / "program.py").write_text(
+        "import numpy as np\nfrom numba import cuda\nfrom helpers import add\n\n\n"
+        "@cuda.jit\ndef kernel(a):\n    add(a)\n\n\nkernel[1, 32](cuda.to_device(np.zeros(1)))\n"
+    )
+    done = command(tmp_path, "program.py")
+    assert done.stderr.startswith("helpers.py:6: race on a[0] in global memory")
+    assert done.stderr.count("\n") == 1
+
+
 def test_an_error_ends_a_program_with_its_own_traceback(tmp_path):
     done = run(tmp_path, "over[1, 32](a)\nover[2, 32](a)\nprint('not reached')")
     assert done.returncode == 1

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba.core.errors import NumbaNotImplementedError
 
 from gpulearn.errors import BadInput
 from gpulearn.simt.host import api as cuda
@@ -59,6 +60,20 @@ def test_an_interface_says_what_numba_says():
     assert cuda.mapped_array(3).__cuda_array_interface__["stream"] is None
     assert cuda.is_cuda_array(device)
     assert not cuda.is_cuda_array(np.zeros(3))
+
+
+def test_what_stands_for_no_array_goes_to_the_device_and_to_no_kernel() -> None:
+    """A program may send all it has, also what another mode of it leaves at None."""
+
+    @cuda.jit
+    def kernel(a, out):
+        out[0] = 1
+
+    nothing = cuda.to_device(None)
+    assert nothing.shape == ()
+    assert nothing.nbytes == 8
+    with pytest.raises(NumbaNotImplementedError):
+        kernel[1, 1](nothing, np.zeros(1))
 
 
 def test_memory_that_is_not_the_machines_is_refused():

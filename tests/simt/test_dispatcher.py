@@ -259,6 +259,29 @@ def test_a_kernel_of_a_factory() -> None:
     assert power(3).__name__ == "power_3"
 
 
+def test_a_kernel_in_a_function_may_have_lines_at_the_margin() -> None:
+    shift = 5
+
+    # fmt: off
+    @cuda.jit
+    def kernel(out):
+        """Its text and its comments
+may begin anywhere."""
+        nonlocal shift
+        i = cuda.grid(1)
+    # as here
+        out[i] = i + shift
+    # fmt: on
+
+    out = np.zeros(2)
+    kernel[1, 2](out)
+    assert out.tolist() == [5, 6]
+    with pytest.raises(KernelError, match=r"accesses out\[2\]") as e:
+        kernel[1, 3](out)
+    (finding,) = e.value.report.findings
+    assert linecache.getline(__file__, finding.line).strip() == "out[i] = i + shift"
+
+
 def test_lambdas_are_told_apart() -> None:
     double, (negate, square) = cuda.jit(device=True)(lambda x: 2 * x), (
         cuda.jit(device=True)(lambda x: -x), cuda.jit(device=True)(lambda x: x * (lambda y: y)(x)),

@@ -117,10 +117,11 @@ class Chunk:
         """The source line being carried out."""
         return unit(self.line)[1]
 
-    def elsewhere(self) -> str | None:
-        """The device function being carried out, if it stands in another cell or file."""
+    def locate(self, finding: Finding) -> None:
+        """Says in which device function a finding is, if that stands in another cell or file."""
         where = unit(self.line)[0] if self.line else self.source
-        return None if where.file == self.source.file else where.name
+        if where.file != self.source.file:
+            finding.function, finding.file = where.name, where.file
 
     def stop(self, kind: str, message: str, *threads: Who, array: str | None = None) -> Stop:
         """What to raise when the launch cannot go on at this line."""
@@ -128,7 +129,7 @@ class Chunk:
 
     def note(self, key: Hashable, finding: Finding) -> None:
         """A finding at this line with which the launch goes on; `key` tells mistakes apart."""
-        finding.function = self.elsewhere()
+        self.locate(finding)
         self.findings.add(key, finding)
 
     def number_name(self, number: int) -> Who:

@@ -62,6 +62,7 @@ class Finding:
     count: int = 1
     severity: str = ""
     function: str | None = None  # a device function of another cell or file, if it is there
+    file: str | None = None  # the file, or the cell, of that function
     errors: tuple[type[Exception], ...] = ()  # what Numba would raise, for `except` clauses
     error: Exception | None = field(default=None, compare=False)  # what reaches the host instead
 

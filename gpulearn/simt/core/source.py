@@ -23,6 +23,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.literals import with_tuples
 from gpulearn.simt.core.match import without_match
 from gpulearn.simt.core.registry import is_namespace
 
@@ -268,6 +269,13 @@ def _nested(code: CodeType) -> CodeType:
     return code.replace(co_flags=code.co_flags | inspect.CO_NESTED)
 
 
+def _parsed(text: str) -> ast.AST:
+    """The tree of a definition, which stays indented where a comment in it is less so."""
+    if not text[:1].isspace():
+        return ast.parse(text)
+    return ast.increment_lineno(ast.parse("if 1:\n" + text), -1)
+
+
 def _find(tree: ast.AST, name: str) -> ast.FunctionDef | None:
     """The first definition of `name`."""
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
@@ -298,7 +306,7 @@ def _read_lambda(function: Callable[..., Any]) -> KernelSource:
     made = ast.FunctionDef("a_lambda", node.args, [ast.Return(node.body)], [])
     tree = ast.fix_missing_locations(ast.copy_location(made, node))
     text = "".join(lines[node.lineno - 1 : node.end_lineno])
-    return KernelSource(function, tree, node.lineno, textwrap.dedent(text))
+    return KernelSource(function, with_tuples(tree), node.lineno, textwrap.dedent(text))
 
 
 def read(function: Callable[..., Any]) -> KernelSource:
@@ -316,7 +324,7 @@ def read(function: Callable[..., Any]) -> KernelSource:
             return _read_lambda(function)
         lines, start = _found(function)
         text = textwrap.dedent("".join(inspect.getblock(lines[start:])))
-        tree = _find(ast.parse(text), code.co_name)
+        tree = _find(_parsed(text), code.co_name)
     except (OSError, TypeError, IndexError):
         raise _refuse(function, NO_SOURCE) from None
     except SyntaxError:
@@ -324,4 +332,4 @@ def read(function: Callable[..., Any]) -> KernelSource:
     if tree is None:
         raise _refuse(function, "is not defined by a def statement")
     ast.increment_lineno(tree, start)
-    return KernelSource(function, without_match(tree), start + 1, text)
+    return KernelSource(function, with_tuples(without_match(tree)), start + 1, text)

@@ -66,6 +66,8 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> D
         return obj if to is None else to
     found = host_array(obj)
     array = np.asarray(obj) if found is None else found
+    if array.dtype.kind == "O":  # such as None: references, bytes that no kernel can make use of
+        array = np.zeros(array.shape, f"V{array.itemsize}")
     if array.dtype.kind not in NUMBERS + "V":
         raise TypeError(f"an array of {array.dtype} cannot go to the device")
     if to is not None:

@@ -195,7 +195,7 @@ def _guarded(m: Machine, translation: Translation, args: tuple[Any, ...]) -> Non
         with np.errstate(all="ignore"):
             translation(m, *args)
     except Stop as stop:
-        stop.finding.function = m.elsewhere()
+        m.locate(stop.finding)
         raise
     except RecursionError:
         message = "a device function calls itself without end"
