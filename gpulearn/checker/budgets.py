@@ -310,8 +310,8 @@ def _begins_plain(report: Report, line: int) -> bool:
         return True
     nodes = list(ast.walk(tree))
     values: dict[str, list[ast.expr]] = {}
-    for node in nodes:
-        for target in node.targets if isinstance(node, ast.Assign) else ():
+    for node in (n for n in nodes if isinstance(n, ast.Assign)):
+        for target in node.targets:
             for name, value in _pairs(target, node.value):
                 values.setdefault(name, []).append(value)
     here = [n for n in nodes if isinstance(n, ast.stmt) and n.lineno == line - numbers[0] + 1]
