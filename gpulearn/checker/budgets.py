@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALONE",
     "Budget",
+    "accesses",
     "atomics",
     "bank_conflicts",
     "barriers",
@@ -25,6 +28,7 @@ __all__ = [
     "contention",
     "divergence",
     "float64",
+    "float64_sums",
     "instructions",
     "lanes",
     "operations",
@@ -36,6 +40,10 @@ __all__ = [
 
 SLACK = 1e-6  # so that a mean that equals the budget is within it
 LANES = 2.5  # of a warp: a kernel whose lanes work comes to 25 and more, one of single threads to 2
+FLOAT64 = (
+    "Numbers with a point, np.float64, and a float32 together with a whole number are float64 in a "
+    "kernel, and so is what is computed with them: take np.float32 in their place."
+)
 ALONE = (
     "One thread does the work of many, one element after the other: let each thread find its own "
     "share by its number."
@@ -131,6 +139,24 @@ def bytes_moved(limit: Callable[[Launch], int], *, advice: str, of: int | None =
             return None
         what = "global memory" if of is None else names[of]
         return f"it moves {moved:,} bytes of {what}, the budget is {allowed:,}"
+
+    return Budget(excess, advice)
+
+
+def accesses(limit: Callable[[Launch], int], *, of: int, advice: str) -> Budget:
+    """At most so many reads and writes of the elements of an argument, however they lie in memory.
+
+    Counted are lanes, not sectors, so that it does not matter which of them go together.
+    """
+
+    def excess(report: Report, launch: Launch) -> str | None:
+        name, allowed = launch.names(report)[of], limit(launch)
+        counts = report.arrays[name]
+        count = counts.bytes_requested // launch.args[of].itemsize
+        if count <= allowed:
+            return None
+        verb = "read or write" if counts.global_store_requests else "read"
+        return f"its threads {verb} elements of {name} {count:,} times, the budget is {allowed:,}"
 
     return Budget(excess, advice)
 
@@ -249,16 +275,70 @@ def lanes(*, advice: str) -> Budget:
 
 def float64(*, advice: str) -> Budget:
     """No float64 arithmetic."""
+    return Budget(lambda report, launch: _in_float64(report), advice)
+
+
+def float64_sums(*, advice: str) -> tuple[Budget, Budget]:
+    """No float64 arithmetic, where the advice is about the number with which a sum begins.
+
+    Where float64 comes in by another way, that is said instead.
+    """
 
     def excess(report: Report, launch: Launch) -> str | None:
-        if not report.totals.flops64:
-            return None
-        # where float64 comes in; what is computed from that is float64 as well
-        first = min(n for n, counts in report.lines.items() if counts.flops64)
-        count = report.lines[first].flops64
-        return f"{_line(report, first)} does {count:,} operations in float64, the budget is none"
+        return _in_float64(report, begun=True)
 
-    return Budget(excess, advice)
+    return Budget(excess, advice), float64(advice=FLOAT64)
+
+
+def _in_float64(report: Report, begun: bool = False) -> str | None:
+    if not report.totals.flops64:
+        return None
+    # where float64 comes in; what is computed from that is float64 as well
+    first = min(n for n, counts in report.lines.items() if counts.flops64)
+    if begun and not _begins_plain(report, first):
+        return None
+    count = report.lines[first].flops64
+    return f"{_line(report, first)} does {count:,} operations in float64, the budget is none"
+
+
+def _begins_plain(report: Report, line: int) -> bool:
+    """Whether a variable of a line is set to a plain number elsewhere, as a sum is by 0.0 or 0."""
+    numbers = sorted(report.source)
+    try:
+        tree = ast.parse(textwrap.dedent("\n".join(report.source[n] for n in numbers)))
+    except SyntaxError:
+        return True
+    nodes = list(ast.walk(tree))
+    values: dict[str, list[ast.expr]] = {}
+    for node in (n for n in nodes if isinstance(n, ast.Assign)):
+        for target in node.targets:
+            for name, value in _pairs(target, node.value):
+                values.setdefault(name, []).append(value)
+    here = [n for n in nodes if isinstance(n, ast.stmt) and n.lineno == line - numbers[0] + 1]
+    parts = [part for one in here for part in ast.walk(one)]
+    places = {id(n) for p in parts if isinstance(p, ast.Subscript) for n in ast.walk(p.slice)}
+    names = {p.id for p in parts if isinstance(p, ast.Name) and id(p) not in places}
+    return any(_plain(value, values) for name in names for value in values.get(name, ()))
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[str, ast.expr]]:
+    """Each variable with its value, in `a = 0.0` and in `a, b = 0.0, 1.0`."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        both = zip(target.elts, value.elts, strict=False)
+        return [pair for one, other in both for pair in _pairs(one, other)]
+    return [(target.id, value)] if isinstance(target, ast.Name) else []
+
+
+def _plain(value: ast.expr, values: dict[str, list[ast.expr]]) -> bool:
+    """Whether an expression may be a plain number: 0, -1.5, x if x > 0 else 0.0, zero after 0.0."""
+    if isinstance(value, ast.IfExp):
+        return _plain(value.body, values) or _plain(value.orelse, values)
+    if isinstance(value, ast.UnaryOp):
+        return _plain(value.operand, values)
+    if isinstance(value, ast.Name):
+        others = {name: found for name, found in values.items() if name != value.id}
+        return any(_plain(one, others) for one in values.get(value.id, ()))
+    return isinstance(value, ast.Constant) and isinstance(value.value, (int, float))
 
 
 def operations(limit: Callable[[Launch], int], *, advice: str) -> Budget:

@@ -72,8 +72,7 @@ class Outcome:
     def touched(self) -> tuple[bool, ...]:
         """Of each result whether anything is written to it, even if that leaves it as it was."""
         names = self.launch.names(self.report)
-        counts = [self.report.arrays[names[p]] for p in self.launch.results if p in names]
-        return tuple(bool(c.global_store_requests + c.atomics) for c in counts)
+        return tuple(stores(self, names[p]) for p in self.launch.results if p in names)
 
     @property
     def evidence(self) -> str:
@@ -269,7 +268,10 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
                     f"{name} is read, or added to, before anything is written to it: what it "
                     f"holds at the start means nothing"
                 )
-            said = patterns.describe(array, wanted, got.launch, position, empty, name)
+            stored = stores(got, name)
+            said = patterns.describe(
+                array, wanted, got.launch, position, empty, name, stored=stored
+            )
             fixed = patterns.fixed_size(got.report.source, got.launch)
             return ". ".join(filter(None, (said, got.suspicion.rstrip("."), fixed)))
     return None
@@ -278,6 +280,12 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
 def spoilt(array: Array, empty: Any) -> bool:
     """Whether an output holds what stood there before, or what came of reckoning with it."""
     return bool(np.isnan(array).any() if array.dtype.kind == "f" else (array == empty).any())
+
+
+def stores(outcome: Outcome, name: str) -> bool:
+    """Whether a kernel writes to an array, even if that leaves it as it was."""
+    counts = outcome.report.arrays.get(name)
+    return bool(counts and counts.global_store_requests + counts.atomics)
 
 
 def reads_first(outcome: Outcome, name: str) -> bool:

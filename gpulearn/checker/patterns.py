@@ -26,7 +26,14 @@ Array = np.ndarray[Any, Any]
 
 
 def describe(
-    got: Array, expected: Array, launch: Launch, position: int, empty: Any, name: str
+    got: Array,
+    expected: Array,
+    launch: Launch,
+    position: int,
+    empty: Any,
+    name: str,
+    *,
+    stored: bool = False,
 ) -> str:
     """Say in one sentence what is wrong with one result.
 
@@ -37,6 +44,7 @@ def describe(
         position: which argument it is.
         empty: the value of elements that nobody has written, or None if they had others.
         name: what the kernel calls it.
+        stored: whether anything is written to it, even what stood there before.
     """
     unwritten = np.zeros(got.shape, bool)
     if empty is not None:
@@ -44,7 +52,8 @@ def describe(
         if sentence := _holes(got, expected, unwritten, name, launch):
             return sentence
     elif np.array_equal(got, launch.args[position]):
-        return f"{name} is left as it was: nothing is written to it"
+        why = "what is written to it is what stood there" if stored else "nothing is written to it"
+        return f"{name} is left as it was: {why}"
     return _look(got, expected, name, launch) or _first(got, expected, unwritten, name, launch)
 
 

@@ -12,7 +12,13 @@ from gpulearn.checker import budgets, launches, stubs
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.diagnosis import diagnose
 from gpulearn.checker.exercise import Refused
-from gpulearn.checker.kernel_exercise import Launch, kernel_exercise, over_budget
+from gpulearn.checker.kernel_exercise import (
+    Launch,
+    difference,
+    kernel_exercise,
+    over_budget,
+    simulate,
+)
 from gpulearn.checker.stubs import notebook_source
 from gpulearn.device import selection
 from gpulearn.errors import MachineFault
@@ -407,6 +413,80 @@ def test_budgets_that_need_another_kernel():
     said = budgets.shared_memory(advice="").excess(report, launch)
     assert said == "it never writes to shared memory"
     assert budgets.float64(advice="").excess(report, launch) is None
+
+
+def begins_with_zero(a, out):
+    total, k = 0.0, 0
+    while k < a.size:
+        total += a[k]
+        k += 1
+    out[0] = total
+
+
+def begins_with_zero_somewhere(a, out):
+    i = cuda.threadIdx.x
+    part = a[i] if i < 40 else -0.0
+    out[i] = part + a[i]
+
+
+def meets_a_float64(a, out):
+    total, k = np.float32(0), 0
+    while k < a.size:
+        total = np.float32(total + a[k] * 1.0)
+        k += 1
+    out[0] = total
+
+
+@pytest.mark.parametrize(
+    ("kernel", "begun"),
+    [(begins_with_zero, True), (begins_with_zero_somewhere, True), (meets_a_float64, False)],
+)
+def test_what_is_said_of_a_sums_beginning_is_said_where_it_begins_with_a_plain_number(
+    kernel, begun
+):
+    report, launch = counted(kernel, 64, np.ones(64, np.float32), np.ones(64, np.float32))
+    of_sums, otherwise = budgets.float64_sums(advice="begin with np.float32(0).")
+    assert otherwise.excess(report, launch)
+    assert bool(of_sums.excess(report, launch)) == begun
+
+
+def test_what_is_written_back_as_it_was_is_not_called_unwritten():
+    def back_again(a):
+        i = cuda.grid(1)
+        if i < a.size:
+            a[i] = a[i]
+
+    def untouched(a):
+        pass
+
+    negate = Specification(
+        back_again,
+        lambda a: (-a,),
+        lambda a, block: blocks_along(a.size, block),
+        32,
+        updated=(0,),
+    )
+    for kernel, why in ((back_again, "what is written to it is"), (untouched, "nothing is")):
+        launch = Launch.of(negate, "ones", np.ones(40, np.float32))
+        said = difference(simulate(kernel, launch), (-np.ones(40, np.float32),))
+        assert said.startswith(f"a is left as it was: {why}"), said
+
+
+def test_a_budget_on_accesses_counts_elements_and_not_sectors():
+    def scattered(a, out):
+        i = cuda.threadIdx.x
+        out[i] = a[i * 7 % 64]
+
+    def twice(a, out):
+        i = cuda.threadIdx.x
+        if a[i] > 0:
+            out[i] = a[i]
+
+    limit = budgets.accesses(lambda launch: launch.args[0].size, of=0, advice="")
+    ones = np.ones(64, np.float32)
+    assert limit.excess(*counted(scattered, 64, ones, ones)) is None
+    said = limit.excess(*counted(twice, 64, ones, ones))
+    assert said == "its threads read elements of a 128 times, the budget is 64"
 
 
 def test_budgets_for_crowds_and_for_passes_over_shared_memory():

@@ -325,7 +325,7 @@ WRONG = [
     ("copy_coalesced", copy_even_stride, "neighbouring lanes are 8 bytes apart"),
     ("copy_coalesced", copy_skips_round, "832 of 1,700 elements of target are never written"),
     ("column_sums", sums_one_thread, "are at work"),
-    ("column_sums", sums_in_out_from_zero, "in a variable of the thread"),
+    ("column_sums", sums_in_out_from_zero, "it keeps in a variable of its own"),
     ("column_sums", sums_return_inside, "all 37 elements of out differ"),
     ("soa_norms", norms_one_thread, "are at work"),
     ("soa_norms", norms_abs, "out[0] is nan"),

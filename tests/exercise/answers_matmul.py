@@ -373,7 +373,7 @@ WRONG = [
     ("matmul_tiled", tiled_store_unguarded, "(33, 20) (and 991 more threads)."),
     ("matmul_naive", naive_b_turned, "element of column j is b[k, j]"),
     ("matmul_naive", naive_adds_to_c, "before anything is written to it"),
-    ("matmul_coalesced", coalesced_in_place, "write to c once"),
+    ("matmul_coalesced", coalesced_in_place, "write each element of c once"),
     ("matmul_tiled", tiled_shared_unread, "it never reads what it writes to shared memory"),
     ("matmul_tiled", tiled_second_barrier_missing, "wait again after the sums"),
     ("matmul_tiled", tiled_guard_round_all, "guard the loads and the write, not the barriers"),

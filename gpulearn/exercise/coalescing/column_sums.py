@@ -13,15 +13,16 @@ from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.columns import COLUMN_SUMS, column_sums
 
 NEIGHBOURS = (
-    "Neighbouring threads should take neighbouring columns: number the threads by cuda.grid(1)."
+    "Neighbouring threads should take neighbouring columns: the thread with number i in the grid, "
+    "cuda.grid(1), takes column i."
 )
 FLOAT32 = (
     "A sum that begins with a plain 0.0 or 0 is a float64, and so is every addition to it: begin "
     "with np.float32(0)."
 )
 OWN_VARIABLE = (
-    "Read each element once and write each sum once: keep the running sum in a variable of "
-    "the thread."
+    "Read each element once and write each sum once: what a thread needs again, such as the "
+    "running sum, it keeps in a variable of its own."
 )
 
 answers = Answers(column_sums)
@@ -157,7 +158,7 @@ EXERCISE = kernel_exercise(
     answers=answers,
     budgets=(
         budgets.sectors_per_request(4, advice=NEIGHBOURS),
-        budgets.float64(advice=FLOAT32),
+        *budgets.float64_sums(advice=FLOAT32),
         budgets.bytes_moved(allowed, advice=OWN_VARIABLE),
         budgets.atomics(lambda launch: launch.args[1].size, of=1, advice=OWN_VARIABLE),
     ),

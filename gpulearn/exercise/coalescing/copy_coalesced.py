@@ -9,32 +9,38 @@ import numpy as np
 from gpulearn import cuda
 from gpulearn.checker import budgets
 from gpulearn.checker.answers import Answers
-from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
+from gpulearn.checker.kernel_exercise import SHARE, Launch, kernel_exercise
 from gpulearn.kernels.copies import COPY_COALESCED, copy_coalesced, copy_in_runs
 
 SIDE_BY_SIDE = (
     "Let the 32 lanes of a warp copy 32 neighbours in each round: begin at the thread's own "
     "number, and go on by as many elements as the grid has threads."
 )
-ONCE = "Each element is to be copied once: go on by the number of threads in the whole grid."
+ONCE = (
+    "Each element is to be read once and written once, by one thread, which goes on by the number "
+    "of threads in the whole grid."
+)
 
 answers = Answers(copy_coalesced)
 
 
 def cases() -> list[Launch]:
-    """Few threads, many threads, one element, no whole number of rounds or of warps."""
+    """Few threads, many threads, one element, no whole number of rounds or of warps.
+
+    What is measured has a last round for a part of the threads, which one of them could take over.
+    """
     rng = np.random.default_rng(4)
 
     def launch(n: int, grid: int, block: int) -> Launch:
         source = rng.normal(size=n).astype(np.float32)
         label = f"{n:,} element{'s' * (n > 1)}, {grid} × {block} threads"
-        args, measured = (source, np.empty_like(source)), n == 4096
+        args, measured = (source, np.empty_like(source)), n == 4000
         return Launch.of(COPY_COALESCED, label, *args, grid=grid, block=block, measured=measured)
 
     shapes = (
         *((1700, 1, 64), (97, 1, 128), (5, 2, 32), (1, 1, 32), (500, 3, 40), (70, 7, 10)),
         (90, 1, 20),
-        (4096, 4, 128),
+        (4000, 4, 128),
     )
     return [launch(*shape) for shape in shapes]
 
@@ -106,6 +112,14 @@ answers.edit(
     of=whole_rounds_only,
 )
 answers.edit(
+    {"        target[i] = source[i]": """        target[i] = source[i]
+    if cuda.grid(1) == threads - 1:
+        for i in range(source.size // threads * threads, source.size):
+            target[i] = source[i]"""},
+    SHARE,
+    of=whole_rounds_only,
+)  # fmt: skip
+answers.edit(
     {"= source[i]": "= source[0]"},
     "every element gets the same value: the index of source has to go along.",
 )
@@ -155,6 +169,7 @@ EXERCISE = kernel_exercise(
     answers=answers,
     budgets=(
         budgets.sectors_per_request(4, advice=SIDE_BY_SIDE),
-        budgets.bytes_moved(lambda launch: 2 * launch.args[0].nbytes, advice=ONCE),
+        budgets.accesses(lambda launch: launch.args[0].size, of=0, advice=ONCE),
+        budgets.accesses(lambda launch: launch.args[1].size, of=1, advice=ONCE),
     ),
 )

@@ -21,6 +21,7 @@ def cases() -> list[Case]:
         *((0, 4, 2048, 16), (0, 4, 2048, 4), (0, 4, 100, 8), (16, 4, 100, 8), (0, 12, 6144, 32)),
         *((4, 4, 0, 64), (32, 4, 0, 64), (0, 24, 0, 128), (8, 24, 0, 32), (124, -4, 0, 32)),
         *((0, 1, 480, 32), (8, 8, 4096, 16), (0, 0, 0, 32), (0, 0, 64, 8), (4, 32, 0, 32)),
+        *((12, -4, 2048, 32), (8, 4, -48, 8)),
     )
     names = "start, step_x, step_y, block_x"
     return [Case(f"{names} = {', '.join(map(str, one))}", one) for one in found]
@@ -40,6 +41,11 @@ answers.edit(
 answers.edit(
     {f"({BYTE}) // 32": BYTE},
     "those are the different numbers that are read: numbers in one sector come together.",
+)
+answers.edit(
+    {f"({BYTE}) // 32": f"int(({BYTE}) / 32)"},
+    "int() rounds towards 0, so that bytes before the sector of the start count as if they lay in "
+    "it: // rounds down.",
 )
 answers.edit({"// 32": "// 128"}, "those are pieces of 128 bytes: a sector has 32.")
 answers.edit(

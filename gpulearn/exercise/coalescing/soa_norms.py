@@ -14,7 +14,8 @@ from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.kernels.points import SOA_NORMS, soa_norms
 
 NEIGHBOURS = (
-    "Neighbouring threads should take neighbouring points: number the threads by cuda.grid(1)."
+    "Neighbouring threads should take neighbouring points: the thread with number i in the grid, "
+    "cuda.grid(1), takes point i."
 )
 FLOAT32 = (
     "Numbers with a point, such as 0.5 or 0.0, are float64 in a kernel, and what is computed "

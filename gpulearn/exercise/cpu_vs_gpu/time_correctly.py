@@ -127,7 +127,7 @@ answers.edit(
 )
 answers.edit(
     {"start = clock()\n        run()": "run()\n        start = clock()"},
-    "the launch is left out: read the clock before run(), not after it.",
+    "the launch is left out: the time of a call begins before run(), not after it.",
 )
 answers.edit(
     {"        run()": "        run()\n        run()"},

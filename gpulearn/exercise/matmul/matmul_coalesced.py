@@ -11,6 +11,7 @@ from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.exercise.matmul.products import (
     B_TURNED,
     BLOCK_IGNORED,
+    EVEN,
     FLOAT64,
     GUARD,
     GUARD_TOO_WIDE,
@@ -20,6 +21,7 @@ from gpulearn.exercise.matmul.products import (
     NO_GUARD,
     ONE_SHORT,
     ONE_WRITE,
+    OWN_ELEMENT,
     ROWS_FOR_COLUMNS,
     SUMS_IN_C,
     WRITTEN_ONCE,
@@ -109,6 +111,17 @@ answers.edit(
 )
 
 
+@answers.wrong(OWN_ELEMENT)
+def two_rows_for_a_thread(a: Matrix, b: Matrix, c: Matrix) -> None:
+    j, y = cuda.grid(2)
+    for i in range(2 * y, min(2 * y + 2, c.shape[0])):
+        if j < c.shape[1]:
+            total = np.float32(0)
+            for k in range(a.shape[1]):
+                total += a[i, k] * b[k, j]
+            c[i, j] = total
+
+
 @answers.right
 def early_return(a: Matrix, b: Matrix, c: Matrix) -> None:
     column, row = cuda.grid(2)
@@ -138,9 +151,10 @@ EXERCISE = kernel_exercise(
     cases=cases,
     answers=answers,
     budgets=(
-        NO_FLOAT64,
+        *NO_FLOAT64,
         budgets.sectors_per_request(4, advice=NEIGHBOURS),
         WRITTEN_ONCE,
+        EVEN,
         budgets.bytes_moved(bytes_needed, advice=ONE_EACH),
     ),
 )

@@ -10,6 +10,7 @@ from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.exercise.matmul.products import (
     B_TURNED,
     BLOCK_IGNORED,
+    EVEN,
     FLOAT64,
     GUARD_TOO_WIDE,
     LAST_PRODUCT,
@@ -17,6 +18,7 @@ from gpulearn.exercise.matmul.products import (
     NO_FLOAT64,
     NO_GUARD,
     ONE_SHORT,
+    OWN_ELEMENT,
     ROWS_FOR_COLUMNS,
     SUMS_IN_C,
     Matrix,
@@ -75,6 +77,17 @@ answers.edit(
 )
 
 
+@answers.wrong(OWN_ELEMENT)
+def two_columns_for_a_thread(a: Matrix, b: Matrix, c: Matrix) -> None:
+    i, y = cuda.grid(2)
+    for j in range(2 * y, min(2 * y + 2, c.shape[1])):
+        if i < c.shape[0]:
+            total = np.float32(0)
+            for k in range(a.shape[1]):
+                total += a[i, k] * b[k, j]
+            c[i, j] = total
+
+
 @answers.right
 def early_return(a: Matrix, b: Matrix, c: Matrix) -> None:
     row = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
@@ -105,5 +118,5 @@ EXERCISE = kernel_exercise(
     task="Let x count the rows of C and y its columns; each thread adds up one element.",
     cases=cases,
     answers=answers,
-    budgets=(NO_FLOAT64,),
+    budgets=(*NO_FLOAT64, EVEN),
 )

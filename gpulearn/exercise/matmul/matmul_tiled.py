@@ -22,7 +22,10 @@ from gpulearn.kernels.matmul_ladder import MATMUL_TILED, TILE, matmul_tiled
 answers = Answers(matmul_tiled)
 MEASURED = (64, 96, 64)
 
-SHARE = "Let the threads of a block fetch each tile together, and read it from shared memory."
+SHARE = (
+    "Let the threads of a block fetch each tile together, each element once, and read it from "
+    "shared memory."
+)
 FETCH = (
     "Fetch a tile row by row: x is the last index of a and of b, and of the tile that is filled."
 )
@@ -212,7 +215,7 @@ EXERCISE = kernel_exercise(
     cases=cases,
     answers=answers,
     budgets=(
-        NO_FLOAT64,
+        *NO_FLOAT64,
         budgets.shared_memory(advice=SHARE),
         budgets.sectors_per_request(4, advice=FETCH),
         WRITTEN_ONCE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from gpulearn.simt.report.report import Report
 __all__ = [
     "BLOCK_IGNORED",
     "B_TURNED",
+    "EVEN",
     "FLOAT64",
     "GUARD",
     "GUARD_TOO_WIDE",
@@ -24,6 +26,7 @@ __all__ = [
     "NO_GUARD",
     "ONE_SHORT",
     "ONE_WRITE",
+    "OWN_ELEMENT",
     "READ_ONCE",
     "ROWS_FOR_COLUMNS",
     "SUMS_IN_C",
@@ -40,12 +43,28 @@ Matrix = np.ndarray[Any, Any]
 FLOAT64 = (
     "A plain 0 or 0.0 makes every sum that begins with it a float64: begin with np.float32(0)."
 )
-NO_FLOAT64 = budgets.float64(advice=FLOAT64)
-ONE_WRITE = "Add up in variables of the thread, its registers, and write to c once, at the end."
+NO_FLOAT64 = budgets.float64_sums(advice=FLOAT64)
+ONE_WRITE = (
+    "Add up in variables of the thread, its registers, and write each element of c once: at the "
+    "end, by one thread."
+)
+OWN_ELEMENT = "Each element of C has a thread of its own: no thread computes two of them."
 # a quarter more than C holds: for the sectors at the ends of rows
 WRITTEN_ONCE = budgets.bytes_moved(
     lambda case: case.args[2].nbytes * 5 // 4, advice=ONE_WRITE, of=2
 )
+
+
+def _uneven(report: Report, case: Launch) -> str | None:
+    most, mean = report.shares.thread
+    full = math.prod((*report.grid, *report.block)) == case.args[2].size
+    if not full or most <= 1.5 * mean:
+        return None
+    return f"one thread makes {most:,} accesses to memory, where {mean:,.1f} is the mean of all"
+
+
+# of a launch that has as many threads as C has elements
+EVEN = budgets.Budget(_uneven, OWN_ELEMENT)
 
 # Mistakes in the two products that have one thread for each element: an edit and its hint.
 GUARD = "if i < c.shape[0] and j < c.shape[1]"

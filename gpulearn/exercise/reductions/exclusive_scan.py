@@ -19,6 +19,10 @@ ONE_BY_ONE = (
 READ_ONCE = (
     "Read each value once, into shared memory, and let the threads use each other's sums in rounds."
 )
+WRITE_ONCE = (
+    "Let each thread write the sum of its own value, once, when it is complete, so that a warp "
+    "writes 32 neighbours at a time."
+)
 FEW_ROUNDS = (
     "With a step that doubles from round to round 256 values need 8 rounds, and two barriers for "
     "each are enough."
@@ -237,7 +241,8 @@ EXERCISE = kernel_exercise(
     alone=ONE_BY_ONE,
     budgets=(
         budgets.barriers(20, advice=FEW_ROUNDS),
-        budgets.bytes_moved(lambda launch: 2 * 4 * 256 + 320, advice=READ_ONCE),
+        budgets.bytes_moved(lambda launch: 4 * 256 + 320, of=0, advice=READ_ONCE),
+        budgets.bytes_moved(lambda launch: 4 * 256 + 320, of=1, advice=WRITE_ONCE),
         budgets.shared_passes(450, advice=ONE_BY_ONE),
     ),
 )

@@ -16,7 +16,10 @@ from gpulearn.kernels.reduction import FULL_WARP
 from gpulearn.simt.report.report import Report
 
 FLOAT32 = "A literal such as 0.0 is float64: start sums with np.float32(0)."
-ONCE = "Each value is needed by one thread alone: those one grid apart, from cuda.grid(1) on."
+ONCE = (
+    "Each value is needed once, by one thread alone: its own are those one grid apart, from "
+    "cuda.grid(1) on."
+)
 ONE_TICKET = (
     "A block draws one ticket, by its thread 0, and waits for nobody: the one that draws the last "
     "ticket adds up."
@@ -71,8 +74,8 @@ def undrawn(report: Report, launch: Launch) -> str | None:
 answers.edit(GIVEN, "a block's ticket may be seen before its sum: a fence belongs between the two.")
 answers.edit(
     {STORE: "        cuda.threadfence()\n" + STORE, FENCE: "        if"},
-    "a fence belongs between the store of a block's sum and its ticket: else another block may see "
-    "the ticket and not the sum.",
+    "a cuda.threadfence(), for all blocks, belongs between the store of a block's sum and its "
+    "ticket: else another block may see the ticket and not the sum.",
 )
 answers.edit(
     {f"            total[0] = whole\n{RESET}": "            total[0] = whole"},
@@ -153,6 +156,12 @@ def by_a_grid_barrier(values: Any, sums: Any, ticket: Any, total: Any) -> None:
         total[0] = whole
 
 
+answers.edit(
+    {"        part += values[i]\n": "        if values[i] != 0:\n            part += values[i]\n"},
+    ONCE,
+)
+
+
 @answers.right
 def by_butterfly_and_wrapping_ticket(values: Any, sums: Any, ticket: Any, total: Any) -> None:
     me = cuda.threadIdx.x
@@ -185,9 +194,10 @@ EXERCISE = kernel_exercise(
     answers=answers,
     alone=ALONE,
     budgets=(
-        budgets.float64(advice=FLOAT32),
+        *budgets.float64_sums(advice=FLOAT32),
         Budget(undrawn, ALONE),
         budgets.atomics(lambda launch: int(launch.grid) + 1, of=2, advice=ONE_TICKET),  # type: ignore[arg-type]
+        budgets.accesses(lambda launch: launch.args[0].size, of=0, advice=ONCE),
         budgets.bytes_moved(lambda launch: 2 * launch.args[0].nbytes, of=0, advice=ONCE),
     ),
 )

@@ -20,7 +20,7 @@ FEW_GLOBAL = (
 
 ONCE = (
     "Let the grid read each value once: a thread takes its own values, those one grid apart, "
-    "whatever their bins are."
+    "whatever their bins are, and keeps one in a variable while it needs it."
 )
 
 answers = Answers(histogram_shared)
@@ -65,6 +65,16 @@ answers.edit(
     {"cuda.atomic.add(private, values[i], 1)": "private[values[i]] += 1"},
     "Updates get lost in the private copy: two threads of the block read the same count and both "
     "write one more. Use cuda.atomic.add in shared memory too.",
+)
+
+
+answers.edit(
+    {
+        "        cuda.atomic.add(private, values[i], 1)": (
+            "        if values[i] >= 0:\n            cuda.atomic.add(private, values[i], 1)"
+        )
+    },
+    ONCE,
 )
 
 
@@ -213,6 +223,7 @@ EXERCISE = kernel_exercise(
             of=1,
             advice=FEW_GLOBAL,
         ),
+        budgets.accesses(lambda launch: launch.args[0].size, of=0, advice=ONCE),
         budgets.bytes_moved(lambda launch: 16 * sum(a.nbytes for a in launch.args), advice=ONCE),
     ),
 )

@@ -61,7 +61,11 @@ def cases() -> list[Launch]:
     far_apart = 400 * np.arange(-2, 3)[:, None] + rng.uniform(-150, 150, (5, 40))
     lowest = -1e35 * rng.integers(1, 4, (3, 40))
     made.append(launch("3 rows of 40 scores below −1e35, one block of 96", lowest, 96))
-    return [*made, launch("5 rows of 40 scores from −950 to 950, 2 blocks of 96", far_apart, 96)]
+    made.append(launch("5 rows of 40 scores from −950 to 950, 2 blocks of 96", far_apart, 96))
+    # the largest score is the last, or the first, of more than a warp has lanes
+    in_order = np.sort(rng.uniform(-200, 200, (4, 70)))
+    in_order[1::2] = in_order[1::2, ::-1]
+    return [*made, launch("4 rows of 70 scores in order, 2 blocks of 64", in_order, 64)]
 
 
 answers.edit(
@@ -98,6 +102,11 @@ answers.edit(
     {"-math.inf": "-1e30"},
     "the search for the largest score starts at a number that a row's scores may lie below: start "
     "at np.float32(-math.inf), or at one of the row's scores.",
+)
+answers.edit(
+    {MAXIMUM: MAXIMUM.replace("scores.shape[1], W", "min(WARP, scores.shape[1]), W")},
+    "that is the largest of the first 32 scores: a row may be longer than a warp, so go on to its "
+    "end.",
 )
 answers.edit(
     {"xor_sync(FULL_WARP, total": "down_sync(FULL_WARP, total"},

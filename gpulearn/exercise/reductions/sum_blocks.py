@@ -235,7 +235,7 @@ EXERCISE = kernel_exercise(
     answers=answers,
     alone=TREE,
     budgets=(
-        budgets.float64(advice=FLOAT32),
+        *budgets.float64_sums(advice=FLOAT32),
         budgets.contention(1, advice=QUEUE),
         # an eighth more, where a warp's values begin within a sector
         budgets.bytes_moved(lambda launch: launch.args[0].nbytes * 9 // 8, of=0, advice=OWN),

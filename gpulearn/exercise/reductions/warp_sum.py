@@ -15,7 +15,7 @@ from gpulearn.kernels.reduction import FULL_WARP, WARP, WARP_SUM, warp_sum
 FLOAT32 = "A literal such as 0.0 is float64: start the sum with np.float32(0)."
 REGISTERS = "The values can go from register to register: use cuda.shfl_down_sync."
 TOGETHER = "The lanes of a warp shuffle together, and need no barrier for it."
-ONCE = "Let each lane read one value, its own, and get the others' sums by shuffles."
+ONCE = "Let each lane read one value, its own, once, and get the others' sums by shuffles."
 
 FIVE = (
     "Add what a shuffle returns to a sum that grows: five shuffles, 16, 8, 4, 2 and 1 lanes far, "
@@ -197,7 +197,7 @@ EXERCISE = kernel_exercise(
     answers=answers,
     alone=ONCE,
     budgets=(
-        budgets.float64(advice=FLOAT32),
+        *budgets.float64_sums(advice=FLOAT32),
         budgets.shared_passes(0, advice=REGISTERS),
         budgets.atomics(lambda launch: 0, of=1, advice=REGISTERS),
         budgets.barriers(0, advice=TOGETHER),

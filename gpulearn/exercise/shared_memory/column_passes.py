@@ -16,7 +16,7 @@ def cases() -> list[Case]:
     shapes = (
         *((32, 32), (32, 33), (32, 34), (32, 36), (32, 40), (32, 48)),
         *((16, 16), (16, 17), (16, 18), (16, 20), (16, 24), (16, 32)),
-        *((8, 8), (8, 9), (8, 10), (8, 12), (8, 32), (8, 64)),
+        *((8, 8), (8, 9), (8, 10), (8, 12), (8, 32), (8, 64), (8, 33), (8, 11)),
     )
     return [Case(f"side, width = {side}, {width}", (side, width)) for side, width in shapes]
 
@@ -46,7 +46,7 @@ answers.edit(
 )
 answers.edit(
     {"tx, ty = lane % side, lane // side": "tx, ty = lane % side, 0"},
-    "all lanes are taken to read column 0: from lane `side` on they read the next column.",
+    "that counts the words of column 0 alone: from lane `side` on, lanes read the next column.",
 )
 answers.edit(
     {"range(32)]": "range(side)]", "word % 32": "word % side"},
@@ -68,6 +68,14 @@ answers.edit(
     {"range(32):\n        tx": "range(side * side):\n        tx"},
     "those are the words of the whole block: a request is made by one warp, 32 lanes.",
 )
+
+
+@answers.wrong(
+    "that deals the words out evenly among the banks that are read: the busiest one decides, and "
+    "it may have more than the others."
+)
+def as_if_dealt_out_evenly(side: int, width: int) -> int:
+    return -(-32 // len({(lane % side * width + lane // side) % 32 for lane in range(32)}))
 
 
 @answers.wrong("padding by one word is not always enough, nor is it the only one that is.")

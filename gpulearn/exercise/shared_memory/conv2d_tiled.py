@@ -20,8 +20,8 @@ answers = Answers(conv2d_tiled)
 FILTER = 2 * REACH + 1
 
 ONCE = (
-    "Neighbouring outputs need almost the same pixels: load each of them once for the whole block, "
-    "halo included, and weigh them from the shared tile alone."
+    "Neighbouring outputs need almost the same pixels: let the threads of a block share out its "
+    "pixels, halo included, and load each once; weigh them from the shared tile alone."
 )
 COALESCED = (
     "Neighbouring lanes differ in threadIdx.x: let it run along the rows of the image, of the "
@@ -242,6 +242,6 @@ EXERCISE = kernel_exercise(
         budgets.bytes_moved(limit, advice=ONCE),
         budgets.bank_conflicts(0, advice=CONFLICTS),
         budgets.barriers(1, advice=BARRIERS),
-        budgets.float64(advice=SINGLE),
+        *budgets.float64_sums(advice=SINGLE),
     ),
 )

@@ -18,8 +18,9 @@ Vector = np.ndarray[tuple[int], Any]
 answers = Answers(stencil_1d)
 
 ONCE = (
-    "Neighbouring outputs need almost the same inputs: load each input once for the whole block, "
-    "halo included, add up from the shared window alone, in a variable, and write each output once."
+    "Neighbouring outputs need almost the same inputs: let the threads of a block share out its "
+    "inputs, halo included, and load each once; add up from the shared window alone, in a "
+    "variable, and write each output once."
 )
 SINGLE = (
     "A sum that starts from 0.0 is a float64: start it from np.float32(0), so that float32 stays "
@@ -267,6 +268,6 @@ EXERCISE = kernel_exercise(
         budgets.bytes_moved(limit, advice=ONCE),
         budgets.requests(requests, advice=ONCE),
         budgets.barriers(1, advice=BARRIERS),
-        budgets.float64(advice=SINGLE),
+        *budgets.float64_sums(advice=SINGLE),
     ),
 )
