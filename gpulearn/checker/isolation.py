@@ -262,8 +262,9 @@ class Printed:
 def borrowing(solution: Callable[..., Any]) -> Iterator[list[str]]:
     """Notes, while the block runs, from which files outside of the library a solution is called.
 
-    What the library itself calls does not count: an answer may use its other parts. The files
-    are there once the block has ended.
+    What the library itself calls does not count: an answer may use its other parts. Nor does a
+    call of a wrapper alone, which several of the library's functions may share. The files are
+    there once the block has ended.
     """
     callers: list[str] = []
     codes = _codes(solution)
@@ -276,13 +277,15 @@ def borrowing(solution: Callable[..., Any]) -> Iterator[list[str]]:
         yield callers
     finally:
         profile.disable()
+        seen = profile.getstats()
+        called = any(one.code is codes[-1] for one in seen)
         callers += [
             caller.code.co_filename
-            for caller in profile.getstats()
+            for caller in (seen if called else ())
             if isinstance(caller.code, CodeType)
             and caller.code not in codes
             and not caller.code.co_filename.startswith(LIBRARY)
-            and any(called.code in codes for called in caller.calls or ())
+            and any(callee.code in codes for callee in caller.calls or ())
         ]
 
 
