@@ -202,7 +202,7 @@ def plain(tensor: Tensor) -> np.ndarray:
 
 @contextmanager
 def watched(answer: Answer, files: Collection[str], names: Collection[str]) -> Iterator[set[str]]:
-    """Notes which of the library's functions an answer calls; the library's own may.
+    """Notes which of the library's functions an answer calls; what those call is theirs.
 
     Args:
         answer: whose calls count.
@@ -216,9 +216,17 @@ def watched(answer: Answer, files: Collection[str], names: Collection[str]) -> I
         return
 
     def note(frame: Any, event: str, argument: Any) -> None:
-        about = frame.f_code
-        if event == "call" and about.co_filename in files and about.co_name in names:
-            called.add(about.co_name)
+        if event != "call" or not named(frame):
+            return
+        outer = frame.f_back
+        while outer is not None:
+            if named(outer):  # one of those functions calls another
+                return
+            outer = outer.f_back
+        called.add(frame.f_code.co_name)
+
+    def named(frame: Any) -> bool:
+        return frame.f_code.co_filename in files and frame.f_code.co_name in names
 
     before = sys.getprofile()
     sys.setprofile(note)

@@ -355,6 +355,18 @@ def test_the_librarys_own_solution_is_no_answer(answer):
     assert said.endswith(", it calls the library's backward_matmul: write it yourself.")
 
 
+def adamw_by_adam(
+    theta, gradient, state=None, *, lr, beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.01
+):
+    decayed = theta - lr * weight_decay * theta
+    others = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
+    return gpulearn.optim.adam_step(decayed, gradient, state, lr=lr, **others)
+
+
+def test_another_function_behind_the_same_wrapper_is_not_the_solution():
+    assert diagnose(find("adamw_step"), adamw_by_adam) is None
+
+
 def test_a_check_that_is_profiled_stays_profiled():
     profile = cProfile.Profile()
     profile.enable()

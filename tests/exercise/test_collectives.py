@@ -244,6 +244,10 @@ def test_right(name, answer):
     assert diagnose(find(name), answer) is None
 
 
+def tree_of_the_library(tensor):
+    gl.parallel.tree_all_reduce(tensor)  # which calls others, and they are no part of the answer
+
+
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
@@ -252,6 +256,7 @@ def test_right(name, answer):
         ("ring_all_reduce", ring_of_whole_tensors, "the whole tensor makes each hop"),
         ("ring_all_reduce", ring_of_equal_chunks, "leave out the rest where N does not divide"),
         ("ring_all_reduce", ring_once_round, "on rank 0, 4 of 8 numbers are wrong, first"),
+        ("all_reduce_via_root", tree_of_the_library, "calls the library's tree_all_reduce: write"),
         ("ring_all_reduce", ring_that_gathers_sums, "library's all_gather and reduce_scatter"),
         ("ring_all_reduce", star, "rank 0 sends to ranks 1, 2: in a ring each sends to one n"),
         ("ring_all_reduce", star_by_ring, None),

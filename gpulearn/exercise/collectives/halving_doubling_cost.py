@@ -27,7 +27,7 @@ def cases() -> list[Case]:
     slow, fast, free = Link(50e-6, 1e9), Link(3.4e-6, 450e9), Link(0.0, 2e9)
     works = [
         (4, 1000, slow), (2, 8, slow), (8, 4096, fast), (16, 1_000_001, slow), (1, 64, slow),
-        (1024, 2e9, fast), (64, 0, fast), (32, 12_345_678, free),
+        (1024, 2 * 10**9, fast), (64, 0, fast), (32, 12_345_678, free),
     ]  # fmt: skip
     return [
         Case(f"{n:,} rank{'s' * (n > 1)}, {size:,.0f} bytes and {link}", (n, size, link))

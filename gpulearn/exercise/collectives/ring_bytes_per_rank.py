@@ -14,7 +14,7 @@ BYTES = "2 * (ranks - 1) / ranks * size"
 def cases() -> list[Case]:
     """One rank to many; sizes that N divides and that it does not, zero, large ones."""
     pairs = [
-        (4, 1000), (2, 8), (1, 512), (3, 1000), (8, 64_000_000), (5, 0), (1024, 3e9), (7, 12),
+        (4, 1000), (2, 8), (1, 512), (3, 1000), (8, 64_000_000), (5, 0), (1024, 3 * 10**9), (7, 12),
         (4, 1002), (3, 7), (6, 1_000_003), (16, 5),
     ]  # fmt: skip
     return [

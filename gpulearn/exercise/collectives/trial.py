@@ -176,8 +176,7 @@ def results(got: RanCollective, wanted: RanCollective) -> str | None:
     if got.ending:
         return got.ending.said
     if got.called:
-        inner = {"gather_rows"} if "all_gather" in got.called else set()  # it calls that one
-        names = " and ".join(sorted(got.called - inner))
+        names = " and ".join(sorted(got.called))
         return f"it calls the library's {names}: write it from send, recv and sendrecv"
     if sentence := _numbers(got, wanted):
         return sentence

@@ -232,7 +232,7 @@ OF_ONE_RANK = (
 answers.edit({**SEEDED, **LOST, **OWN}, f"there is more than one mistake: {OWN_STEPS}")
 answers.edit({**SEEDED, **LOST}, f"there are two mistakes: {NEVER_ALIKE}")
 answers.edit({**LOST, **OWN}, OWN_STEPS)
-answers.edit(LOST, f"what is reported is right, and {OWN_STEPS}")
+answers.edit(LOST, f"the losses are added up as they should be, and {OWN_STEPS}")
 answers.edit({**SEEDED, **OWN}, NEVER_ALIKE)
 answers.edit(SEEDED, f"the exchange is right, and {NEVER_ALIKE}")
 answers.edit(OWN, OF_ONE_RANK)

@@ -20,8 +20,8 @@ from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.compare import NOTHING
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.checker.isolation import undisturbed
-from gpulearn.checker.ranks import REAL_SECONDS
-from gpulearn.errors import BadInput, RankError
+from gpulearn.checker.ranks import Ending, on_real_ranks
+from gpulearn.errors import BadInput
 from gpulearn.exercise.data_parallel.defaults import demand_defaults
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.parallel.sharding import shard_indices
@@ -166,11 +166,15 @@ def demand_of_another_process(answer: Answer, outcomes: Sequence[SeenShards]) ->
     if not hasattr(os, "fork"):
         return None
     work = answer, here.count, here.size, here.uneven, here.seed
+
+    def start(seconds: float) -> list[Any]:
+        return launch(first_epoch, 1, *work, timeout=seconds, backend="gloo")
+
     try:
-        (there,) = launch(first_epoch, 1, *work, timeout=REAL_SECONDS, backend="gloo")
-    except (RankError, BadInput):
-        return None  # it cannot travel, or the machine is busy: nothing is known then
-    return None if there == here.shards[0] else ANOTHER_PROCESS
+        ranks = on_real_ranks(start, answer)  # what they wait for a core is not the answer's time
+    except BadInput:
+        return None  # it cannot travel: nothing is known then
+    return None if isinstance(ranks, Ending) or ranks == [here.shards[0]] else ANOTHER_PROCESS
 
 
 def demand(answer: Answer, outcomes: Sequence[Any]) -> str | None:

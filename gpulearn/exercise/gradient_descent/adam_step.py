@@ -14,9 +14,11 @@ __all__ = [
     "DIVISOR",
     "EXERCISE",
     "FORMULA",
+    "LATE",
     "MEAN",
     "RETURNED",
     "SQUARE",
+    "STATE",
     "THIRD",
     "V_HAT",
 ]
@@ -32,6 +34,8 @@ V_HAT = "v / (1 - beta2**t)"
 DIVISOR = "(np.sqrt(v_hat) + epsilon)"
 STEP = f"lr * m_hat / {DIVISOR}"
 RETURNED = ", (t, m, v)"
+STATE = "(t, m, v), where t counts the steps that were made"
+LATE = (1000, np.array([0.3, -0.1]), np.array([0.02, 0.01]))  # what a thousand steps have left
 THIRD = (3, np.array([0.3, -0.1]), np.array([0.02, 0.01]))  # what three steps have left
 
 
@@ -50,6 +54,13 @@ def cases() -> list[Case]:
         descents.descent(
             "a walk that goes on from its third step", (2,), seed=8, rates=[0.2] * 2, state=THIRD
         ),
+        descents.descent(
+            "a walk that goes on from its 1,000th step",
+            (2,),
+            seed=9,
+            rates=[0.2, 0.0, 0.2],
+            state=LATE,
+        ),
     ]
 
 
@@ -59,6 +70,11 @@ FORMULA = (
         {M_HAT: "m", V_HAT: "v"},
         "m and v are used as they are: they begin at zero, and are too small at first. Divide m by "
         "1 − beta1**t and v by 1 − beta2**t.",
+    ),
+    (
+        {M_HAT: f"{M_HAT} if t <= 100 else m", V_HAT: f"{V_HAT} if t <= 100 else v"},
+        "late steps are not corrected: after a thousand steps 1 − beta2**t is still 0.63. Correct "
+        "every step, and the correction fades by itself.",
     ),
     ({V_HAT: "v"}, "v is not corrected: divide it by 1 − beta2**t, as m by 1 − beta1**t."),
     ({M_HAT: "m"}, "m is not corrected: divide it by 1 − beta1**t, as v by 1 − beta2**t."),
@@ -317,5 +333,6 @@ EXERCISE = Exercise(
     cases=cases,
     run=descents.run,
     difference=descents.difference,
+    demand=descents.hands_back(STATE, adam_step),
     answers=answers,
 )

@@ -11,9 +11,11 @@ from gpulearn.exercise.gradient_descent.adam_step import (
     COUNT,
     DIVISOR,
     FORMULA,
+    LATE,
     MEAN,
     RETURNED,
     SQUARE,
+    STATE,
     THIRD,
     V_HAT,
 )
@@ -57,6 +59,13 @@ def cases() -> list[Case]:
         ),
         descents.descent(
             "a walk that goes on from its third step", (2,), seed=9, rates=[0.2] * 2, state=THIRD
+        ),
+        descents.descent(
+            "a walk that goes on from its 1,000th step",
+            (2,),
+            seed=10,
+            rates=[0.2, 0.0, 0.2],
+            state=LATE,
         ),
     ]
 
@@ -157,5 +166,6 @@ EXERCISE = Exercise(
     cases=cases,
     run=descents.run,
     difference=descents.difference,
+    demand=descents.hands_back(STATE, adamw_step),
     answers=answers,
 )

@@ -12,7 +12,7 @@ from gpulearn.checker import compare
 from gpulearn.checker.exercise import Case, Refused
 from gpulearn.require import shown
 
-__all__ = ["Array", "descent", "difference", "quietly", "run"]
+__all__ = ["Array", "descent", "difference", "hands_back", "quietly", "run"]
 
 Array = np.ndarray[Any, Any]
 
@@ -83,6 +83,43 @@ def run(answer: Callable[..., Any], case: Case) -> list[Any]:
             path.append(theta)
             answer(1 + np.abs(theta), -gradient, None, lr=lr, **options)
     return path
+
+
+def hands_back(
+    form: str, state_of: Callable[..., Any]
+) -> Callable[[Callable[..., Any], Sequence[Any]], str | None]:
+    """A demand: the state that comes back has the form that the task gives it.
+
+    An answer that takes its own form as well as that of the task makes right steps with it, and
+    is of no use to anybody who reads the state, such as a checkpoint.
+
+    Args:
+        form: the form in words, such as "the velocity, an array".
+        state_of: the solution, which says what comes back.
+    """
+
+    def demand(answer: Callable[..., Any], outcomes: Sequence[Any]) -> str | None:
+        theta, gradient = np.array([[1.0, 2.0, -3.0]]), np.array([[0.5, -4.0, 0.25]])
+        _, back = answer(theta, gradient.copy(), None, lr=0.1)
+        _, expected = state_of(theta, gradient, None, lr=0.1)
+        if _has_form_of(back, expected):
+            return None
+        return f"the steps are right, and the state that comes back is no use: it is {form}."
+
+    return demand
+
+
+def _has_form_of(one: Any, expected: Any) -> bool:
+    """Whether a state has the same parts in the same places, with the same numbers."""
+    if isinstance(expected, tuple):
+        return (
+            isinstance(one, tuple | list)
+            and len(one) == len(expected)
+            and all(map(_has_form_of, one, expected))
+        )
+    if isinstance(expected, np.ndarray) and not isinstance(one, np.ndarray):
+        return False
+    return np.shape(one) == np.shape(expected) and np.allclose(one, expected, rtol=1e-5)
 
 
 def _same(one: Any, other: Any) -> bool:

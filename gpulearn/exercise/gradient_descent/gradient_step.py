@@ -29,6 +29,7 @@ def cases() -> list[Case]:
         descents.descent("a matrix of parameters", (2, 3), seed=2, rates=[0.1] * 2),
         descents.descent("parameters of three axes", (2, 1, 3), seed=7, rates=[0.2] * 2),
         descents.descent("a rate that changes", (2,), seed=3, rates=[0.5, 0.05, 2.0]),
+        descents.descent("a rate that falls to 0", (2,), seed=11, rates=[0.5, 0.0, 0.2]),
         descents.descent("a slope of zero", (2,), seed=4, rates=[0.3] * 2, zero=True),
         descents.descent("steep slopes", (4,), seed=5, rates=[0.01] * 3, size=1e3),
         descents.descent("float32 parameters", (3,), seed=6, rates=[0.2] * 2, dtype=np.float32),
@@ -69,6 +70,11 @@ answers.edit({"lr * ": ""}, "the rate is missing: it says which part of the grad
 answers.edit({"lr * ": "lr**2 * "}, "the rate is in there twice.")
 answers.edit(
     {STEP: "gradient / lr"}, "that divides by the rate: a smaller rate must make a smaller step."
+)
+answers.edit(
+    {STEP: "(lr or 0.01) * gradient"},
+    "a rate of 0, to which a rate that falls may come, is taken for none at all: `or` puts another "
+    "in its place. Use lr as it is.",
 )
 answers.edit({"theta - ": "-"}, "that is the step alone: subtract it from theta.")
 answers.edit({"theta - ": ""}, "that is what is subtracted, lr · gradient: theta is missing.")

@@ -24,6 +24,7 @@ def cases() -> list[Case]:
         descents.descent("no momentum", (2,), seed=3, rates=[0.3] * 3, momentum=0.0),
         descents.descent("a rate that changes", (2,), seed=4, rates=[0.5, 0.05, 2.0, 0.1]),
         descents.descent("a momentum of 0.99", (2, 1, 2), seed=6, rates=[0.2] * 4, momentum=0.99),
+        descents.descent("a rate that falls to 0", (2,), seed=9, rates=[0.5, 0.0, 0.2]),
         descents.descent("steep slopes", (3,), seed=7, rates=[0.01] * 4, size=1e4),
         descents.descent("float32 parameters", (3,), seed=5, rates=[0.2] * 3, dtype=np.float32),
         descents.descent(
@@ -146,6 +147,14 @@ answers.edit(
     "as it is.",
 )
 answers.edit(
+    {
+        "else state": "else state[0] if isinstance(state, tuple) else state",
+        RETURNED: ", (velocity,)",
+    },
+    "the steps are right, and the state that comes back is no use: it is the velocity itself, an "
+    "array.",
+)
+answers.edit(
     {"0.0": "np.zeros(theta.shape)"},
     "float32 parameters come back as float64: np.zeros_like(theta) keeps their dtype.",
 )
@@ -196,5 +205,6 @@ EXERCISE = Exercise(
     cases=cases,
     run=descents.run,
     difference=descents.difference,
+    demand=descents.hands_back("the velocity itself, an array", momentum_step),
     answers=answers,
 )

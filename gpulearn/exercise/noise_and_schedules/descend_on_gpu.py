@@ -151,7 +151,10 @@ answers.edit(
 answers.edit(
     {"FOUR * x * a": "TWO * x * a"}, "along x the slope is 4·x·a + 2·b: the square of x² gives a 4."
 )
-answers.edit({"end_x[i] = x": "xs[i] = x"}, "x goes back to xs, an input: store it in end_x.")
+answers.edit(
+    {"end_x[i] = x": "xs[i] = x"},
+    "x goes back to xs, an input: leave that as it is, and store in end_x alone.",
+)
 answers.edit(
     {"i = cuda.grid(1)\n    if i < xs.size:": "for i in range(cuda.grid(1) * xs.size, xs.size):"},
     budgets.ALONE,

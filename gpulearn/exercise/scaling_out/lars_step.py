@@ -31,6 +31,7 @@ def cases() -> list[Case]:
         descents.descent("a gradient of 1000", (4,), seed=3, rates=[1.0] * 3, size=1e3),
         descents.descent("no momentum", (3, 2), seed=4, rates=[0.5] * 3, momentum=0.0, trust=0.1),
         descents.descent("a rate that changes", (3,), seed=5, rates=[0.5, 0.1, 2.0], trust=0.05),
+        descents.descent("a rate that falls to 0", (3,), seed=8, rates=[0.5, 0.0, 0.2], trust=0.05),
         descents.descent("a filter of four axes", (2, 1, 3, 3), seed=6, rates=[0.5] * 2, trust=0.1),
         descents.descent("float32 weights", (6,), seed=7, rates=[0.5] * 3, dtype=np.float32),
         Case("biases that begin at zero", (start, slopes, (0.1, 0.1, 0.1), {"trust": 0.02})),
@@ -165,5 +166,6 @@ EXERCISE = Exercise(
     cases=cases,
     run=descents.run,
     difference=descents.difference,
+    demand=descents.hands_back("the velocity itself, an array", lars_step),
     answers=answers,
 )

@@ -178,7 +178,8 @@ answers.edit(
 )
 answers.edit(
     {SPLIT: "[images], [labels]"},
-    "the whole batch goes through the model at once: split it into parts of micro_batch images.",
+    "the whole batch goes through the model at once: gradient and loss both come from parts of "
+    "micro_batch images.",
 )
 answers.edit(
     {SHARE: "loss / len(wanted)"},

@@ -208,6 +208,11 @@ answers.edit(
     {"    return norm": ""},
     "the gradients are right; it returns nothing: return the norm before clipping.",
 )
+answers.edit(  # first of those that are right where all is finite: they differ in what comes else
+    {"[p.grad for": "[p.grad.nan_to_num_(0.0, 0.0, 0.0) for"},
+    "all is right where the norm is finite, and not where a gradient holds inf or nan: leave all "
+    "gradients as they are there, and return the norm as it is, inf or nan.",
+)
 answers.edit(
     {TOO_LONG: "norm > max_norm"},
     "max_norm divided by a norm of inf or nan is 0 or no number, and so is what it multiplies: "

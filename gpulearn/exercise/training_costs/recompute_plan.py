@@ -40,6 +40,7 @@ def cases() -> list[Case]:
         ("two quick stages or a slow one", (2, 2, 2, 2), (60, 30, 30, 5), (9, 3, 3, 1), 100),
         ("two stages that are no neighbours", (2, 2, 2, 2), (60, 30, 60, 10), (3, 5, 3, 1), 104),
         ("two stages almost as quick", (2, 2, 2, 2), (70, 70, 5, 5), (9.5, 10, 3, 3), 144),
+        ("three stages or four", (2,) * 6, (40, 20, 60, 10, 30, 90), (9, 4, 8, 9, 7, 5), 143),
     )  # fmt: skip
     return [Case(label, (list(a), list(b), list(c), limit)) for label, a, b, c, limit in work]
 
@@ -178,6 +179,19 @@ def most_for_its_time_first(inputs: Any, inside: Any, seconds: Any, limit: Any) 
 @answers.wrong(GREEDY.format("first one"))
 def in_order(inputs: Any, inside: Any, seconds: Any, limit: Any) -> Any:
     return greedy(inputs, inside, limit, range(len(inputs)))
+
+
+@answers.wrong(
+    "all stages are recomputed at first, and then the slowest are taken out one after the other "
+    "while it fits. That is often not the quickest choice: who takes out the slowest may have to "
+    "keep several others. Compare all."
+)
+def slowest_out_first(inputs: Any, inside: Any, seconds: Any, limit: Any) -> Any:
+    plan = set(range(len(inputs)))
+    for stage in sorted(plan, key=lambda s: -seconds[s]):
+        if recompute_peak(inputs, inside, plan - {stage}) <= limit:
+            plan.remove(stage)
+    return plan if recompute_peak(inputs, inside, plan) <= limit else None
 
 
 answers.variant({"in range(len(inputs)):": "in range(len(inputs) - 1):"})  # never the last

@@ -48,6 +48,7 @@ def cases() -> list[Case]:
         ("an overflow in the last layer alone", (1024.0, 1.0, 1.0, 1, 0)),
         ("a first layer that is frozen", (1024.0, 0.05, 1.0, 1, 0)),
         ("a gradient hundreds of times as long as the limit", (16.0, 0.5, 300.0, 1, 0)),
+        ("a limit of a millionth", (1024.0, 1e-6, 1.0, 2, 0)),
     )
     return [Case(label, plan) for label, plan in work]
 
@@ -127,6 +128,11 @@ answers.edit(
 answers.edit(
     {CLIP: "    norm = torch.stack([p.grad.norm() for p in model.parameters()]).norm()\n"},
     "nothing is clipped: the norm is computed, and the gradients stay as long as they are.",
+)
+answers.edit(
+    {"not norm.isfinite()": "not norm <= 1000 * max_norm"},
+    "a gradient that is far longer than max_norm is taken for one that has overflowed: clipping is "
+    "there for long ones. Only one that is not finite has overflowed.",
 )
 answers.edit(
     {"not norm.isfinite()": "norm.isnan()"},
