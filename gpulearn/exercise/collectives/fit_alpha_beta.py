@@ -67,7 +67,8 @@ def cases() -> list[Case]:
 
 
 def _times(sizes: Any, alpha: float, beta: float, errors: Any) -> list[float]:
-    return [(alpha + beta * s) * error for s, error in zip(sizes, errors, strict=False)]
+    used = errors[: len(sizes)]
+    return [(alpha + beta * s) * error for s, error in zip(sizes, used, strict=True)]
 
 
 def difference(got: Any, wanted: Any) -> str | None:
@@ -129,10 +130,21 @@ answers.edit(
 )
 
 
-@answers.wrong("that is a power law, a line through the logarithms: α + β · size is none.")
+LINE_OF_LOGS = "that is a power law, a line through the logarithms: α + β · size is none."
+
+
+@answers.wrong(LINE_OF_LOGS)
 def log_log(sizes: Any, seconds: Any) -> Any:
-    logs = np.log(np.maximum(sizes, 1.0))
-    power, factor = np.polyfit(logs, np.log(seconds), 1)
+    return _power_law(np.maximum(sizes, 1.0), seconds)
+
+
+@answers.wrong(LINE_OF_LOGS)
+def log_log_beside_zero(sizes: Any, seconds: Any) -> Any:
+    return _power_law(np.asarray(sizes) + 1e-9, seconds)
+
+
+def _power_law(sizes: Any, seconds: Any) -> Any:
+    power, factor = np.polyfit(np.log(sizes), np.log(seconds), 1)
     return float(np.exp(factor)), float(power)
 
 
