@@ -10,9 +10,10 @@ from fractions import Fraction
 
 from gpulearn.course.selection import Assignment
 
-__all__ = ["scale", "workflow"]
+__all__ = ["LIMITS", "scale", "workflow"]
 
 HANDED_IN = "handed_in/submission"
+LIMITS = ".github/grading.toml"  # what an answer may use, in the repository
 HEAD = """\
 # Grades each push as `python -m gpulearn grade` does; GitHub Classroom reads the scores from the
 # last step.
@@ -40,7 +41,9 @@ jobs:
         run: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 || true
       - name: Grade
         continue-on-error: true # the tests below say which answer has no verdict
-        run: python -m gpulearn grade handed_in --output results.csv --exercises {exercises}
+        run: >-
+          python -m gpulearn grade handed_in --settings {handed_in}/{limits}
+          --output results.csv --exercises {exercises}
 """
 # the first grep shows the line with its hint, the exit status of the second is the verdict
 TEST = """\
@@ -80,6 +83,7 @@ def workflow(assignments: Sequence[Assignment], requirement: str) -> str:
     ]
     head = HEAD.format(
         handed_in=HANDED_IN,
+        limits=LIMITS,
         requirement=json.dumps(requirement),
         exercises=shlex.quote(",".join(places)),
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gpulearn import __version__
-from gpulearn.course.classroom import scale, workflow
+from gpulearn.course.classroom import LIMITS, scale, workflow
 from gpulearn.course.forms import counted, for_nbgrader, for_otter, for_students, solved
 from gpulearn.course.guide import guide
 from gpulearn.course.selection import Assignment
@@ -65,6 +65,7 @@ def pack(assignments: Sequence[Assignment], settings: GradingSettings) -> dict[s
         "README.md": _readme(assignments),
         "grading.toml": written(_settings(assignments, settings)),
         "student/.github/workflows/classroom.yml": workflow(assignments, grader),
+        f"student/{LIMITS}": written(GradingSettings(limits=settings.limits)),
         "nbgrader/nbgrader_config.py": NBGRADER,
         "otter/requirements.txt": f"{_requirement(['lab'])}\n",
         "instructor/guide.md": guide(assignments),

@@ -12,8 +12,10 @@ import pytest
 import yaml
 
 from gpulearn.course import command_line
+from gpulearn.course.classroom import LIMITS
 from gpulearn.exercise.overview import solution
 from gpulearn.grade import settings
+from gpulearn.grade.settings import GradingSettings
 from tests.notebooks.harness import NOTEBOOKS
 
 OWN = Path(__file__).parents[1] / "exercise" / "own" / "trapezoids.py"
@@ -48,7 +50,8 @@ def test_a_pack_holds_each_form_of_each_notebook_and_the_file_that_it_needs(made
     names = ("03_threads_blocks_grids", "04_memory_coalescing", "trapezoids")
     wanted = {
         "README.md", "grading.toml", "nbgrader/nbgrader_config.py", "otter/requirements.txt",
-        "instructor/guide.md", "student/.github/workflows/classroom.yml",
+        "instructor/guide.md", f"student/{LIMITS}",
+        "student/.github/workflows/classroom.yml",
         "nbgrader/source/trapezoids/trapezoids.py",
         *(f"{folder}/trapezoids.py" for folder in ("student", "otter", "instructor/solutions")),
         *(f"{folder}/{name}.ipynb" for name in names
@@ -119,6 +122,8 @@ def graded_by_the_workflow(made, folder, answers):
     pushed = folder / "handed_in" / "submission"
     pushed.mkdir(parents=True)
     (pushed / "trapezoids.py").write_text(OWN.read_text(encoding="utf-8"))
+    (pushed / ".github").mkdir()
+    (pushed / LIMITS).write_text(text(made, f"student/{LIMITS}"))
     cells = [{"cell_type": "code", "source": one} for one in answers]
     (pushed / "03.ipynb").write_text(json.dumps({"cells": cells}))
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -161,6 +166,13 @@ def test_the_workflow_installs_what_judging_takes(tmp_path, notebook, extras):
     assert course(tmp_path, "-n", notebook) == 0
     told = text(tmp_path, "student/.github/workflows/classroom.yml")
     assert f'--torch-backend=cpu "gpulearn{extras} @ git+https://' in told
+
+
+def test_the_workflow_grades_within_the_limits_of_the_settings(made):
+    """And by nothing else of them: a deadline is not the same for all of a class."""
+    kept = settings.load(made / "student" / LIMITS)
+    assert kept == GradingSettings(limits=settings.load(made / "grading.toml").limits)
+    assert kept.limits.seconds == 7
 
 
 # --- the command
