@@ -203,8 +203,7 @@ def by_shares(strategy: Any, gradients_of: Any, weights: Any, batch: Any, lr: An
         return gradients_of(weights, rows).mean(axis=0) * (len(rows) / len(batch))
 
     part = next(iter(strategy.experimental_distribute_dataset([batch])))
-    weights -= lr * strategy.reduce("SUM", strategy.run(each, (part,)), None)
-    return weights
+    return weights - lr * strategy.reduce("SUM", strategy.run(each, (part,)), None)
 
 
 @answers.right

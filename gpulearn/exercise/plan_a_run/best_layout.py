@@ -71,7 +71,7 @@ WORKS = (
     Cluster(32, 8, 8, 8, 0.0, 0.0, 0.0),  # all are equal
     Cluster(7, 7, 7, 8, 0.1, 0.3, 0.2),
     Cluster(16, 4, 4, 8, 0.0, 0.0, 0.0, least=2),  # two stages and a tensor of two are equal
-    Cluster(48, 12, 6, 8, 0.5, 0.01, 0.2),  # 12 stages are the fastest
+    Cluster(48, 12, 12, 8, 0.5, 0.01, 0.2),  # 12 stages are the fastest
     Cluster(48, 12, 6, 8, 0.01, 0.5, 0.2),  # 6 tensor-parallel GPUs are the fastest
     Cluster(64, 16, 1, 8, 0.0, -0.03, -0.09),  # a few stages are slower than one, 16 are faster
 )

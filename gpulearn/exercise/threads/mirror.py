@@ -43,7 +43,8 @@ def allowed(launch: Launch) -> int:
 def cases() -> list[Launch]:
     """Wide, tall and square; ends inside a block in both axes, one or none; a single column.
 
-    The largest launch has four blocks across and down, so that one row of them stands out.
+    The largest launch has six blocks across and down, so that one row of them stands out beside
+    answers in which half of the blocks do all.
     """
     rng = np.random.default_rng(7)
 
@@ -54,7 +55,7 @@ def cases() -> list[Launch]:
 
     shapes = (
         *((32, 32, (16, 16)), (23, 37, (16, 8)), (37, 23, (16, 8)), (1, 50, (32, 2))),
-        *((50, 1, (2, 32)), (19, 27, (9, 8)), (31, 58, (16, 8))),
+        *((50, 1, (2, 32)), (19, 27, (9, 8)), (47, 90, (16, 8))),
     )
     return [launch(*shape) for shape in shapes]
 
