@@ -38,7 +38,7 @@ def test_a_learner_works_through_notebook_04(notebook):
     )
     notebook.run(stub)
     said = notebook.run(check)
-    assert said.startswith("WrongAnswer: copy_coalesced: the results are right, but for 4,000")
+    assert said.startswith("WrongAnswer: copy_coalesced: the results are right, but for 3,840")
     assert "moves 32 sectors per load request, the budget is 4" in said
     assert "Traceback" not in said
     notebook.screenshot("04-too-dear")

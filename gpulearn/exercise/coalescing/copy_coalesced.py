@@ -34,13 +34,13 @@ def cases() -> list[Launch]:
     def launch(n: int, grid: int, block: int) -> Launch:
         source = rng.normal(size=n).astype(np.float32)
         label = f"{n:,} element{'s' * (n > 1)}, {grid} × {block} threads"
-        args, measured = (source, np.empty_like(source)), n == 4000
+        args, measured = (source, np.empty_like(source)), n == 3840
         return Launch.of(COPY_COALESCED, label, *args, grid=grid, block=block, measured=measured)
 
     shapes = (
         *((1700, 1, 64), (97, 1, 128), (5, 2, 32), (1, 1, 32), (500, 3, 40), (70, 7, 10)),
         (90, 1, 20),
-        (4000, 4, 128),
+        (3840, 4, 128),
     )
     return [launch(*shape) for shape in shapes]
 
