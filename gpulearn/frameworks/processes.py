@@ -69,10 +69,10 @@ class Child:
 
     def begin(self, function: Callable[..., Any], *args: Any) -> None:
         """Send a call."""
-        from cloudpickle import cloudpickle
+        from gpulearn.parallel.launch.messages import packed
 
         with contextlib.suppress(OSError):  # who is dead is found in `wait`
-            self.link.send_bytes(cloudpickle.dumps((function, args)))
+            self.link.send_bytes(packed((function, args)))
 
     def wait(self, name: str, until: float) -> Done:
         """Wait for the outcome of the call of the function `name`.

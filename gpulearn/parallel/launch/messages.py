@@ -12,10 +12,11 @@ import pickle
 import time
 import traceback
 import types
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from cloudpickle import cloudpickle
 
@@ -184,7 +185,29 @@ def traceback_of(error: BaseException) -> str:
 
 def packed(value: Any) -> bytes:
     """A value as bytes that another process can load: notebooks' functions and classes too."""
-    return bytes(cloudpickle.dumps(value))
+    made = io.BytesIO()
+    _Pickler(made).dump(value)
+    return made.getvalue()
+
+
+def _code(code: types.CodeType) -> tuple[Callable[..., types.CodeType], tuple[Any, ...]]:
+    make, parts, *_ = cloudpickle._code_reduce(code)
+    return _code_of, (code.co_filename, make, parts)
+
+
+def _code_of(file: str, make: Callable[..., types.CodeType], parts: tuple[Any, ...]) -> Any:
+    return make(*parts).replace(co_filename=file)
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """Lets code keep the name of its file, without which nobody can say in which line a rank is.
+
+    `cloudpickle` from 3.1.3 on gives all code that travels one name, "<dynamic-code>".
+    """
+
+    dispatch_table: ClassVar[ChainMap[Any, Any]] = ChainMap(
+        {types.CodeType: _code}, cloudpickle.Pickler.dispatch_table
+    )
 
 
 def travelling_call(fn: Callable[..., Any], args: tuple[Any, ...]) -> bytes:

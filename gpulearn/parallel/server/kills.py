@@ -11,11 +11,11 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import numpy as np
-from cloudpickle import cloudpickle
 
 from gpulearn import require
 from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.launch.forkserver import context, meeting_place, surroundings
+from gpulearn.parallel.launch.messages import packed
 from gpulearn.parallel.server.events import EventLog, ProcessEvent, read_events
 from gpulearn.parallel.server.kill_plan import ANY_MOMENT, Kill, drawn, known
 from gpulearn.parallel.server.processes import be_server, be_worker
@@ -102,7 +102,7 @@ def run_with_kills(
     random = np.random.default_rng(require.from_zero("seed", seed))
     planned = drawn(kills, random) if isinstance(kills, int) else [known(kill) for kill in kills]
     with meeting_place() as folder:
-        run = _Run(planned, workers, pushes, random, str(folder), cloudpickle.dumps(handle))
+        run = _Run(planned, workers, pushes, random, str(folder), packed(handle))
         try:
             return run.run(float(timeout))
         finally:
