@@ -201,7 +201,7 @@ __global__ void red_black(int n, int rounds, float* u) {
 wrong({"all.sync();": "__syncthreads();"}, "race", "u[i] = 0.25f", "blocks run in no fixed order")
 wrong({"== k % 2)": ">= 0)"}, "race", "u[i] = 0.25f", "on u[")
 wrong({"    for (int k": "    if (!inner && blockIdx.x) return;\n    for (int k"}, "no-progress",
-      "all.sync()", "waits for ever")  # fmt: skip
+      "all.sync()", "this loop does not end here")  # fmt: skip
 
 
 def _relaxed(u: Array, rounds: int) -> Array:
