@@ -67,8 +67,8 @@ def tile() -> Picture:
     alt = (
         "A tile of 8 rows and 8 columns on its way through shared memory: a warp reads a row of "
         "the image and writes it to a row of the tile; then a warp reads a column of the tile "
-        "and writes it to a row of out. Rows are touched in both pictures, columns in the tile "
-        "alone."
+        "and writes it to a row of out. The image and out are touched by rows, the tile alone "
+        "by columns too."
     )
     return show(made, alt)
 

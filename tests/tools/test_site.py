@@ -87,6 +87,12 @@ def test_a_picture_with_controls_says_that_they_work_in_the_notebook():
     ]
 
 
+def test_a_progress_bar_is_not_kept():
+    bar = shown(text_plain="1,024 ranks: 0 messages [00:00, ? messages/s]")
+    (cell,) = made(code("gl.simulate(fn, 1024)", bar, shown(text_plain="[0, 1]")))
+    assert [one["data"]["text/plain"] for one in cell.outputs] == ["[0, 1]"]
+
+
 def test_the_banner_does_not_name_a_variable_of_whoever_built_the_page(monkeypatch, capsys):
     monkeypatch.setattr(selection, "current", lambda: selection.decide({VARIABLE: "cpu"}))
     gl.banner()

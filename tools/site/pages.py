@@ -37,6 +37,7 @@ OWN_PROGRESS = "<p><em>Here stands what you have solved and foreseen.</em></p>"
 MOVED = '<p class="still">Where the notebook runs, controls above this picture change it.</p>'
 WIDGET = "application/vnd.jupyter.widget-view+json"
 ASKED = decide({ENVIRONMENT_VARIABLE: "cpu"}).reason  # by who built the page, not by its reader
+BAR = re.compile(r"\[\d\d:\d\d[,<].*/s\]$")  # "1,024 ranks: 0 messages [00:00, ? messages/s]"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -62,7 +63,7 @@ def page(executed: NotebookNode, name: str, address: str, pictures: Path) -> Not
             if stray := BADGE.search(cell.source):
                 raise SystemExit(f"{name} has a badge of another notebook: {stray.group()}")
         elif cell.cell_type == "code":
-            cell.outputs = [shown(one, pictures) for one in cell.outputs]
+            cell.outputs = [shown(one, pictures) for one in cell.outputs if not is_progress(one)]
             if cell.source.rstrip().endswith("gl.progress()"):  # of whoever ran it
                 cell.outputs = [new_html(OWN_PROGRESS)]
             if asked := PREDICTED.findall(cell.source):  # the question stands in the output
@@ -119,6 +120,11 @@ def shown(output: NotebookNode, pictures: Path) -> NotebookNode:
     return kept
 
 
+def is_progress(output: NotebookNode) -> bool:
+    """Whether an output is a progress bar, which a notebook takes away at its end."""
+    return bool(BAR.search(output.get("data", {}).get("text/plain", "")))
+
+
 def scrolled(markup: str) -> str:
     """Markup that may be wider than a phone, so that it can be scrolled, by keyboard too."""
     if not any(wide in markup for wide in WIDE):
@@ -147,7 +153,10 @@ def reasons(name: str) -> str:
     if not isinstance(one, Choices):
         return ""
     rows = [f"<li>{escape(c)}: {escape(why)}</li>" for c, why in one.misconceptions.items()]
-    return folded("If you chose otherwise", f"<ul>{''.join(rows)}</ul>")
+    # of what is measured, nobody knows beforehand which choice is right
+    measured = len(rows) == len(one.choices)
+    title = "What each choice would take" if measured else "If you chose otherwise"
+    return folded(title, f"<ul>{''.join(rows)}</ul>")
 
 
 def task(exercise: Exercise) -> str:
@@ -155,8 +164,8 @@ def task(exercise: Exercise) -> str:
     rows = "".join(f"<li>{escape(hint)}</li>" for hint in exercise.answers.hints)
     return (
         f'<p class="exercise">Run this cell in JupyterLab or Colab, and your answer is judged. '
-        f'<a href="../exercises.html#{exercise.name}">{exercise.name}</a> knows '
-        f"{len(exercise.answers.wrongs)} wrong answers.</p>"
+        f'The check of <a href="../exercises.html#{exercise.name}">{exercise.name}</a> tells '
+        f"{len(exercise.answers.wrongs)} wrong answers apart.</p>"
         + folded(f"Hints for {exercise.name}", f"<ol>{rows}</ol>")
     )
 

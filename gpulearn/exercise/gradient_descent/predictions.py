@@ -25,7 +25,7 @@ PREDICTIONS = (
             "or a walk that keeps its speed. This one forgets it.",
             "they become shorter, as the slope does": "",
         },
-        came="f'the slope goes from {slope(0):.1f} to {slope(theta):.1f}, and the step with it'",
+        came="f'six steps on, the slope of {slope(0):.1f} is {slope(theta):.1f}, the step with it'",
     ),
     Choices(
         "twenty_times_the_rate",
