@@ -28,8 +28,9 @@ STAMP := .venv/installed
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 # several tests run at once: a thread that waits must not keep a core busy (3 times faster)
 test check: export OMP_WAIT_POLICY = passive
-# hundreds of tests start Python: without its caches each of them compiles the package anew
-test check: export PYTHONDONTWRITEBYTECODE =
+# hundreds of tests, and a first launch that is timed, start Python: without its caches each
+# compiles the package anew
+test check bench: export PYTHONDONTWRITEBYTECODE =
 CLEAN := --remove-empty-cells --preserve-cell-metadata-field tags
 # JupyterLab refuses to run as root unless told so, and a container is root.
 ROOT_OK := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
