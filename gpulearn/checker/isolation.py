@@ -265,9 +265,8 @@ class Printed:
 def borrowing(solution: Callable[..., Any]) -> Iterator[list[str]]:
     """Notes, while the block runs, from which files outside of the library a solution is called.
 
-    What the library itself calls does not count: an answer may use its other parts. Nor does a
-    call of a wrapper alone, which several of the library's functions may share. The files are
-    there once the block has ended.
+    What the library itself calls does not count: an answer may use its other parts. The files
+    are there once the block has ended.
     """
     callers: list[str] = []
     codes = _codes(solution)
