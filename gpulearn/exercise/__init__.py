@@ -1,6 +1,6 @@
-"""The exercises, by topic: task, cases, known wrong and right answers, hints.
+"""What an exercise is made of, in a file of your own too; the folders hold the course's, by topic.
 
-The names of `__init__.pyi` are what an exercise is made of, in a file of your own too.
+Each has a task, cases, known wrong and right answers, and hints.
 """
 
 from gpulearn.lazy import attach

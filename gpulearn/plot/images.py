@@ -17,6 +17,8 @@ __all__ = ["photo", "show_images"]
 
 HEIGHT, WIDTH = 600, 512
 FACE = (0.5, 0.2)  # where a crop is centred, as shares of width and height
+FEW = 4  # pictures of which each is told of by itself
+SEEN = 0.01  # the part of a picture that is worth a word
 CHANGED = 0.9  # the part of a picture that may differ; beyond that it is another picture
 
 
@@ -85,27 +87,50 @@ def show_images(images: Mapping[str, Any]) -> Picture:
 
 
 def said_of_images(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
-    """The caption: each picture's size and gaps, and how it differs from the first.
+    """The caption: sizes, what is black or missing, and how each differs from the first.
 
     >>> said_of_images({"a row": np.ones((1, 4)), "copied": np.array([[0, 1, 0, 1.0]])})
-    'a row: 1 × 4. copied: 1 × 4, 50 % black; 50 % of it differs from a row.'
+    'a row and copied: 1 × 4 pixels each. copied: 50 % black; 50 % of it differs from a row.'
     """
     (title, first), *_ = images.items()
-    told = [f"{one}: {_said_of_image(image)}" for one, image in images.items()]
-    for n, (one, image) in enumerate(images.items()):
-        if one != title and (relation := _relation(image, first, title)):
-            told[n] += f"; {relation}"
-    return f"{'. '.join(told)}."
+    sizes = {one: _size_of(image) for one, image in images.items()}
+    if len(set(sizes.values())) == 1:
+        said = [f"{_listed([*sizes])}: {sizes[title]}{' each' if len(sizes) > 1 else ''}"]
+    else:
+        said = [f"{one}: {size}" for one, size in sizes.items()]
+    relations = {
+        one: _relation(image, first, title) if one != title else "" for one, image in images.items()
+    }
+    black = {one: np.mean(image == 0) for one, image in images.items()}
+    together = len(images) > FEW and not any(relations.values()) and min(black.values()) >= SEEN
+    if together:
+        least, most = min(black.values()), max(black.values())
+        said.append(f"Between {_percent(least)} and {_percent(most)} of each is black")
+    for one, image in images.items():
+        missing = np.isnan(image).mean() if image.dtype.kind == "f" else 0.0
+        noted = [
+            f"{_percent(share)} {word}"
+            for share, word in ((black[one], "black"), (missing, "hatched, not a number"))
+            if share >= SEEN and not (together and word == "black")
+        ]
+        if relations[one]:
+            noted.append(relations[one])
+        if noted:
+            said.append(f"{one}: {'; '.join(noted)}")
+    return f"{'. '.join(said)}."
 
 
-def _said_of_image(image: np.ndarray[Any, Any]) -> str:
+def _size_of(image: np.ndarray[Any, Any]) -> str:
     height, width = image.shape[:2]
-    said = f"{height} × {width}" + (", in colour" if image.ndim == 3 else "")
-    missing = np.isnan(image).mean() if image.dtype.kind == "f" else 0.0
-    for share, word in ((np.mean(image == 0), "black"), (missing, "hatched, not a number")):
-        if share >= 0.01:
-            said += f", {share:.0%} {word}".replace("%", " %")
-    return said
+    return f"{height} × {width} pixels" + (" in colour" if image.ndim == 3 else "")
+
+
+def _listed(titles: list[str]) -> str:
+    return " and ".join([", ".join(titles[:-1])] * (len(titles) > 1) + titles[-1:])
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
 
 
 def _relation(image: np.ndarray[Any, Any], first: np.ndarray[Any, Any], title: str) -> str:
@@ -121,7 +146,7 @@ def _relation(image: np.ndarray[Any, Any], first: np.ndarray[Any, Any], title: s
         return f"it is equal to {title}"
     if differs > CHANGED:
         return ""
-    return f"{differs:.0%} of it differs from {title}".replace("%", " %", 1)
+    return f"{_percent(differs)} of it differs from {title}"
 
 
 def _draw_image(axes: Any, title: str, image: np.ndarray[Any, Any]) -> None:

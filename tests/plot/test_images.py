@@ -38,7 +38,7 @@ def test_pictures_make_their_sentence_and_show_it():
     grey = photo(40, 30)[:, :, 0] // 2 + 1
     torn = np.where(np.arange(30) % 10, grey / 255, np.nan)
     picture = show_images({"whole": grey, "torn": torn})
-    said = r"whole: 40 × 30\. torn: 40 × 30, 10 % hatched, not a number\."
+    said = r"whole and torn: 40 × 30 pixels each\. torn: 10 % hatched, not a number\."
     assert re.search(rf'<img alt="({said})".*<figcaption.*>\1</figcaption>', picture._repr_html_())
     assert picture.png.startswith(b"\x89PNG")
 
@@ -50,10 +50,16 @@ def test_a_picture_is_held_against_the_first():
         "turned": (grey.T, "it is grey with rows and columns swapped"),
         "copied": (grey.copy(), "it is equal to grey"),
         "black below": (grey * (grey < 9), "33 % black; 33 % of it differs from grey"),
-        "another": (grey + np.uint8(1), "3 × 4"),
-        "larger": (np.ones((5, 5, 3)), "5 × 5, in colour"),
+        "another": (grey + np.uint8(1), "grey and other: 3 × 4 pixels each"),
+        "larger": (np.ones((5, 5, 3)), "5 × 5 pixels in colour"),
     }.values():
         assert show_images({"grey": grey, "other": image}).alt.endswith(f"{said}.")
+
+
+def test_of_many_pictures_only_what_they_share_is_told():
+    dots = {str(k): ((np.arange(20) > k) * (k + 1)).reshape(4, 5) for k in range(5)}
+    said = "0, 1, 2, 3 and 4: 4 × 5 pixels each. Between 5 % and 25 % of each is black."
+    assert show_images(dots).alt == said
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """The parts of the site: pages of executed notebooks, formulas, glossary, and its own examiner."""
 
+import ast
 import base64
+import importlib
 import re
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from tests.notebooks.page import read
 from tools.links import ROOT, badge, repository
 from tools.site import check, contents, pages
 from tools.site.__main__ import reachable
-from tools.site.reference import named, namespaces, overview, public, reference
+from tools.site.reference import commands, named, namespaces, overview, public, reference
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PIXEL = base64.b64encode(b"a picture").decode()
@@ -143,18 +145,38 @@ def test_the_course_is_the_readmes_table_and_each_notebook_has_its_part():
 
 def test_each_exercise_has_its_place_in_a_notebook():
     course = contents.lessons(README)
-    text = contents.exercises(course)
+    text = contents.exercises(course, STORED)
     for one in catalogue().values():
-        assert f"({one.name})=" in text
+        own = text[text.index(f"({one.name})=") :].partition("\n(")[0]
+        given = own.partition("```python\n")[2].partition("```")[0]
+        assert is_an_exercise(given, one.name)
         assert f"### Exercise: {one.name}" in "\n".join(
             cell.source for cell in STORED[one.notebook].cells if cell.cell_type == "markdown"
         )
+
+
+def is_an_exercise(given, name):
+    """Whether a text is a stub, or what is to be mended, with its check."""
+    ast.parse(given)
+    return f"gl.check({name!r}, {name})".replace("'", '"') in given
 
 
 def test_each_term_of_the_glossary_is_introduced():
     text = contents.glossary(STORED)
     assert len(contents.terms()) == len(set(contents.terms())) > 150
     assert text.count("\n  ") == len(contents.terms())
+
+
+def test_a_term_is_found_at_the_head_of_a_sentence_or_of_a_point_and_out_of_brackets():
+    prose = "# A\n(**CUDA** is a platform.)\n- **All-gather:** all get all.\n**Momentum** adds."
+    stored = {"01_a": v4.new_notebook(cells=[v4.new_markdown_cell(prose)])}
+    found = {one: contents.introduced(one, stored) for one in ("CUDA", "all-gather", "momentum")}
+    assert [said for _, _, said in found.values()] == [
+        "**CUDA** is a platform.",
+        "**All-gather:** all get all.",
+        "**Momentum** adds.",
+    ]
+    assert contents.introduced("gather", stored) is None
 
 
 def test_a_sentence_that_points_back_brings_the_one_before():
@@ -226,10 +248,27 @@ def test_the_reference_has_every_public_name(module):
         assert f".{name}\n---" in text or type(one) is type(module)
 
 
+def test_the_reference_says_what_a_class_can_do_and_defaults_as_they_are_written():
+    text = reference(importlib.import_module("gpulearn.exercise"))
+    assert "``.edit(edits: Edits, hint: str, *, of: Answer | None = None, **names: Any)" in text
+    assert "kernel: str = ''," in text
+    assert " at 0x" not in text
+    assert "``.difference" not in text  # a field, whose default is a function
+
+
+def test_the_commands_say_what_they_say_in_a_terminal():
+    text = commands()
+    for option in ("--sanitize", "--settings FILE.toml", "--grading FILE.toml", "--json"):
+        assert option in text
+    assert {one for one in text.splitlines() if one.startswith("gpulearn")} == {
+        "gpulearn", "gpulearn run", "gpulearn grade", "gpulearn course", "gpulearn exercise",
+    }  # fmt: skip
+
+
 def test_the_overview_has_a_line_for_each_name():
     text = overview(namespaces())
     assert "- `gl.xray <gl.html#gl-xray>`__: " in text
-    rows = [row for row in text.splitlines() if row.startswith("- `gl.")]
+    rows = [row for row in text.splitlines() if row.startswith("- `")]
     assert len(rows) == len(set(rows)) == sum(len(list(named(one))) for one in namespaces())
     assert not [row for row in rows if row.endswith(": ")]
 

@@ -24,7 +24,7 @@ from tests.notebooks.page import read
 from tools.links import ROOT, repository
 from tools.site import browser_tab, check, contents
 from tools.site.pages import page
-from tools.site.reference import namespaces, overview, reference, shortened
+from tools.site.reference import commands, namespaces, overview, reference, shortened
 
 __all__ = ["main"]
 
@@ -120,7 +120,7 @@ def write(source: Path, notebooks: dict[str, NotebookNode]) -> None:
     texts = {
         "index.md": contents.front(course, notebooks, PAGES),
         "browser_tab.md": browser_tab.page({one.name: one.question for one in course}),
-        "exercises.md": contents.exercises(course),
+        "exercises.md": contents.exercises(course, notebooks),
         "glossary.md": contents.glossary(notebooks),
         "sources.md": contents.sources(course, notebooks),
         "recipes.md": contents.recipes(),
@@ -128,6 +128,7 @@ def write(source: Path, notebooks: dict[str, NotebookNode]) -> None:
     }
     spaces = [(shortened(module), module) for module in namespaces()]
     texts |= {f"reference/{short}.rst": reference(module) for short, module in spaces}
+    texts["reference/commands.rst"] = commands()
     texts["reference/index.rst"] = overview([module for _, module in spaces])
     for name, text in texts.items():
         (source / name).parent.mkdir(exist_ok=True)

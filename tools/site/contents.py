@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,8 +12,9 @@ from nbformat import NotebookNode
 
 from gpulearn.course.guide import literal
 from gpulearn.exercise.catalogue import catalogue
-from gpulearn.exercise.cells import heading
+from gpulearn.exercise.cells import checked, has, heading
 from gpulearn.parallel.recipes.recipe import RECIPES, recipe
+from tools.site.pages import unsolved
 
 __all__ = [
     "Lesson",
@@ -100,13 +102,14 @@ def tree(caption: str, pages: list[str]) -> list[str]:
     return ["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""]
 
 
-def exercises(course: list[Lesson]) -> str:
-    """All exercises: the task of each, where it is set, and its hints, folded."""
+def exercises(course: list[Lesson], notebooks: Mapping[str, NotebookNode]) -> str:
+    """All exercises: the task of each, where it is set, what is given, and its hints, folded."""
     text = [
         "# Exercises",
         "",
         "Each is judged by `gl.check` as soon as you run its cell. A wrong answer is told what it "
-        "does instead, in one of the hints here or in a sentence made from its own result.",
+        "does instead, in one of the hints here or in a sentence made from its own result. "
+        "[Teaching](teaching.md#set-an-exercise) says how to set one in a course of your own.",
         "",
     ]
     for lesson in course:
@@ -122,14 +125,29 @@ def exercises(course: list[Lesson]) -> str:
                 "",
                 f"Set in [{lesson.name}](notebooks/{lesson.name}.ipynb#Exercise:-{one.name}).",
                 "",
-                "<details><summary>Hints</summary>",
-                "",
-                *(f"1. {literal(hint)}" for hint in one.answers.hints),
-                "",
-                "</details>",
-                "",
+                *unfolded("What a student is given", given(one.name, notebooks[lesson.name])),
+                *unfolded("Hints", [f"1. {literal(hint)}" for hint in one.answers.hints]),
             ]
     return "\n".join(text)
+
+
+def unfolded(title: str, rows: list[str]) -> list[str]:
+    """Markdown that a reader opens."""
+    return [f"<details><summary>{title}</summary>", "", *rows, "", "</details>", ""]
+
+
+def given(name: str, notebook: NotebookNode) -> list[str]:
+    """The cell with an exercise's stub, and the one that checks what is made of it.
+
+    Raises:
+        SystemExit: the notebook has none.
+    """
+    cells = [cell for cell in unsolved(notebook.cells) if cell.cell_type == "code"]
+    for stub, check in pairwise(cells):
+        if has(stub, "exercise") and has(check, "check") and checked(check) == name:
+            rows = [stub.source.strip(), "", "", check.source.strip()]
+            return ["```python", *"\n".join(rows).splitlines(), "```"]
+    raise SystemExit(f"No cell of its notebook checks the exercise {name!r}.")
 
 
 def terms() -> list[str]:
@@ -156,7 +174,11 @@ def glossary(notebooks: Mapping[str, NotebookNode]) -> str:
 
 
 def introduced(term: str, notebooks: Mapping[str, NotebookNode]) -> tuple[str, str, str] | None:
-    """Notebook, heading and sentence in which a term stands in bold for the first time."""
+    """Notebook, heading and sentence in which a term stands in bold for the first time.
+
+    There it may begin a sentence, with a capital, or stand for a point of a list, with a colon.
+    """
+    bold = re.compile(rf"\*\*[{term[0]}{term[0].upper()}]{re.escape(term[1:])}:?\*\*")
     for name, notebook in notebooks.items():
         heading = ""
         for cell in notebook.cells:
@@ -165,8 +187,8 @@ def introduced(term: str, notebooks: Mapping[str, NotebookNode]) -> tuple[str, s
             for line in cell.source.splitlines():
                 if line.startswith("#"):
                     heading = line.lstrip("# ")
-                elif f"**{term}**" in line:
-                    return name, heading, around(f"**{term}**", SENTENCE.split(line))
+                elif found := bold.search(line):
+                    return name, heading, around(found.group(), SENTENCE.split(line))
     return None
 
 
@@ -175,6 +197,8 @@ def around(words: str, sentences: list[str]) -> str:
     here = next(number for number, one in enumerate(sentences) if words in one)
     first = here - 1 if here and POINTS_BACK.match(sentences[here]) else here
     said = " ".join(sentences[first : here + 1]).lstrip("-| ")
+    if said.startswith("(") and said.endswith(")"):
+        said = said[1:-1]
     if said.count("(") != said.count(")"):  # it stood with others in brackets
         said = said.removeprefix("(").removesuffix(")")
     return re.sub(r"[:;]$", ".", said)

@@ -27,13 +27,16 @@ from tests.notebooks.kernel import CLOSING_CELL
 from tools.links import BADGE, badge
 from tools.site.browser_tab import in_the_edition, link
 
-__all__ = ["folded", "page"]
+__all__ = ["folded", "page", "unsolved"]
 
 EMBEDDED = re.compile(r'src="data:image/(png|jpeg|gif|svg\+xml);base64,([^"]+)"')
 KEPT = ("text/html", "text/latex", "text/plain", "text/markdown")
 CAME = re.compile(r"<strong>(?:✓ You foresaw it|What came)</strong><br>(.*?)</div>", re.DOTALL)
 WIDE = ("<table", "<pre", "white-space:pre")
-OWN_PROGRESS = "<p><em>Here stands what you have solved and foreseen.</em></p>"
+OWN_PROGRESS = (
+    "<p><em>Where the notebook runs, a table here shows which exercises you have solved and which "
+    "outcomes you foresaw.</em></p>"
+)
 MOVED = '<p class="still">Where the notebook runs, controls above this picture change it.</p>'
 WIDGET = "application/vnd.jupyter.widget-view+json"
 ASKED = decide({ENVIRONMENT_VARIABLE: "cpu"}).reason  # by who built the page, not by its reader

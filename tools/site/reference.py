@@ -1,34 +1,47 @@
-"""The package's public names with their docstrings, as pages for Sphinx."""
+"""The package's public names with their docstrings, and its commands, as pages for Sphinx."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib
 import inspect
+import io
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 from docutils.nodes import make_id
 from sphinx.ext.napoleon import Config
 from sphinx.ext.napoleon.docstring import GoogleDocstring
 
-__all__ = ["named", "namespaces", "overview", "reference", "shortened"]
+from gpulearn.__main__ import main
+
+__all__ = ["commands", "named", "namespaces", "overview", "reference", "shortened"]
 
 STYLE: Any = Config(napoleon_use_param=False, napoleon_use_rtype=False, napoleon_use_ivar=True)
 WIDEST = 70  # characters of a signature in one line
 FIELD = re.compile(r"(?<=^:)(returns|raises)\b", re.MULTILINE)
 PARAMETER = re.compile(r", (?=\*{0,2}\w+: |[*/],|[*/]$)")  # what follows begins a parameter
 BAR = re.compile(r"\|")
+OBJECT = re.compile(r"<(?:[^<>]|<\w+>)*>")  # "<function Exercise.<lambda> at 0x7f3a263f7880>"
+OWN = "gpulearn.exercise"  # a file with exercises of its own imports from it by this name
+COMMANDS = ("", "run", "grade", "exercise", "course")
 
 
 def namespaces() -> list[ModuleType]:
-    """The package, and the modules that its list of names holds; `cuda` is Numba's own."""
+    """The package, the modules that its list of names holds, and what an exercise is made of.
+
+    `cuda` is Numba's own.
+    """
     top = importlib.import_module("gpulearn")
     below = [getattr(top, name) for name in public(top)]
-    return [top, *(one for one in below if inspect.ismodule(one) and one is not top.cuda)]
+    spaces = (one for one in below if inspect.ismodule(one) and one is not top.cuda)
+    return [top, *spaces, importlib.import_module(OWN)]
 
 
 def public(module: ModuleType) -> list[str]:
@@ -53,6 +66,7 @@ def reference(module: ModuleType) -> str:
 def overview(modules: list[ModuleType]) -> str:
     """The page above them: each name with the first line of what it promises."""
     text = ["Reference", "=========", "", "Every public name; ``import gpulearn as gl``.", ""]
+    text += ["What is called from a terminal stands under :doc:`commands`.", ""]
     for module in modules:
         short = shortened(module)
         text += [short, "-" * len(short), "", f":doc:`{summary(module)} <{short}>`", ""]
@@ -60,8 +74,33 @@ def overview(modules: list[ModuleType]) -> str:
             place = f"{short}.html#{make_id(name)}"
             text += [f"- `{name} <{place}>`__{promised(one)}"]
         text += [""]
-    below = "".join(f"   {shortened(module)}\n" for module in modules)
+    below = "".join(f"   {name}\n" for name in [*map(shortened, modules), "commands"])
     return "\n".join([*text, ".. toctree::", "   :hidden:", "", below])
+
+
+def commands() -> str:
+    """The page of the commands: what each says when it is asked for `--help`."""
+    text = ["Commands", "========", ""]
+    text += ["``python -m gpulearn`` and what follows it; ``gpulearn`` alone does the same.", ""]
+    for command in COMMANDS:
+        title = f"gpulearn {command}".rstrip()
+        text += [title, "-" * len(title), "", ".. code-block:: text", ""]
+        text += [f"   {line}".rstrip() for line in helped(command).splitlines()] + [""]
+    return "\n".join(text)
+
+
+def helped(command: str) -> str:
+    """What a command prints for `--help`, as wide as a page of the site."""
+    asked = ["gpulearn", *([command] if command else []), "--help"]
+    said = io.StringIO()
+    with (
+        patch.object(sys, "argv", asked),
+        patch.dict("os.environ", {"COLUMNS": "88"}),
+        contextlib.redirect_stdout(said),
+        contextlib.suppress(SystemExit),
+    ):
+        main()
+    return said.getvalue()
 
 
 def named(module: ModuleType) -> Iterator[tuple[str, Any]]:
@@ -80,7 +119,9 @@ def promised(one: Any) -> str:
 
 
 def shortened(module: ModuleType) -> str:
-    """A module's name as notebooks write it."""
+    """A module's name as notebooks write it, and files with exercises."""
+    if module.__name__ == OWN:
+        return OWN
     return module.__name__.replace("gpulearn", "gl", 1)
 
 
@@ -90,27 +131,75 @@ def summary(module: ModuleType) -> str:
 
 
 def entry(name: str, one: Any) -> list[str]:
-    """One name: how it is called, and what it promises."""
+    """One name: how it is called, and what it promises; of a class also what it can do."""
     rows = [name, "-" * len(name), ""]
     if call := signature(one):
-        rows += [".. code-block:: python", "", f"   {name}{call}", ""]
+        rows += [
+            ".. code-block:: python",
+            "",
+            *(f"   {line}" for line in (name + call).split("\n")),
+        ]
+        rows += [""]
     if isinstance(one, Mapping):  # its docstring is its type's
         return [*rows, "A mapping with " + ", ".join(f"``{key}``" for key in one) + ".", ""]
+    return [*rows, *docstring(one), "", *members(one)]
+
+
+def docstring(one: Any) -> list[str]:
+    """What a name promises, in reStructuredText."""
     said = BAR.sub(r"\|", inspect.getdoc(one) or "")
     text = FIELD.sub(lambda found: found[1].title(), str(GoogleDocstring(said, STYLE)))
-    return [*rows, *text.splitlines(), ""]
+    return text.splitlines()
 
 
-def signature(one: Any) -> str:
-    """How it is called, with types; of what is not called, nothing."""
+def members(one: Any) -> list[str]:
+    """What an object of a class can be asked, as a list; of anything else, nothing."""
+    rows: list[str] = []
+    fields = getattr(one, "__dataclass_fields__", {})  # a default that is a function is no method
+    for name, member in vars(one).items() if inspect.isclass(one) else ():
+        asked = getattr(member, "fget", getattr(member, "__func__", member))
+        if (
+            name.startswith("_")
+            or name in fields
+            or not inspect.isfunction(asked)
+            or not inspect.getdoc(asked)
+        ):
+            continue
+        call = "" if isinstance(member, property) else signature(asked, bound=True)
+        call = " ".join(call.split()).replace("( ", "(").replace(", )", ")")
+        rows += [f"``.{name}{call}``"]
+        rows += [f"   {line}".rstrip() for line in docstring(asked)] + [""]
+    return rows
+
+
+class Plain(str):
+    """An annotation as it stands in the source, without quotes."""
+
+    __repr__ = str.__str__
+
+
+def signature(one: Any, *, bound: bool = False) -> str:
+    """How it is called, with types; of what is not called, nothing.
+
+    Args:
+        one: what is called.
+        bound: whether it is called of an object, without its first parameter.
+    """
     asked = getattr(one, "py_func", one)  # a kernel is called as the function that it is made of
     try:
-        text = str(inspect.signature(asked))
+        found = inspect.signature(asked)
     except (TypeError, ValueError):
         return ""
-    text = re.sub(r"<[^>]*>", "...", text.replace("'", ""))
+    given = [one.replace(annotation=plain(one.annotation)) for one in found.parameters.values()]
+    made = found.replace(parameters=given[bound:], return_annotation=plain(found.return_annotation))
+    text = OBJECT.sub("...", str(made))
     if len(text) <= WIDEST:
         return text
     inside, _, result = text[1:].rpartition(")")
-    rows = "".join(f"       {one},\n" for one in PARAMETER.split(inside))
-    return f"(\n{rows}   ){result}"
+    rows = "".join(f"    {one},\n" for one in PARAMETER.split(inside))
+    return f"(\n{rows}){result}"
+
+
+def plain(annotation: Any) -> Any:
+    """An annotation that is shown as it was written."""
+    return Plain(annotation) if isinstance(annotation, str) else annotation

@@ -134,7 +134,7 @@ answers.edit(
 )
 answers.edit(
     {"float sum = i": "int sum = i"},
-    "the values lose what stands behind the point: sum has to be a float.",
+    "the values lose their fractions: sum has to be a float.",
 )
 answers.edit(
     {"out[blockIdx.x] = sum;": ""},

@@ -84,7 +84,7 @@ answers.edit(
 )
 answers.edit(
     {"alpha * x[i] + y[i]": "(int)(alpha * x[i] + y[i])"},
-    "what stands behind the point is lost: an int holds whole numbers, and (int) cuts off.",
+    "the fractions are lost: an int holds whole numbers, and (int) cuts off.",
 )
 answers.edit({"alpha * x[i]": "0.0 + alpha * x[i]"}, NO_DOUBLE)
 answers.edit({"alpha * x[i]": "1.0 * alpha * x[i]"}, NO_DOUBLE)

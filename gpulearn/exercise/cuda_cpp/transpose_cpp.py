@@ -92,7 +92,7 @@ answers.edit(
 )
 answers.edit(
     {"__shared__ float": "__shared__ int"},
-    "the values lose what stands behind the point: the tile has to hold floats.",
+    "the values lose their fractions: the tile has to hold floats.",
 )
 answers.edit(
     {TURN: "out[(x0 + ty) * height + y0 + tx] = 0.0f;"},

@@ -132,7 +132,7 @@ answers.edit(
 )
 answers.edit(
     {"np.float32": "np.int32"},
-    "the values lose what stands behind the point: the shared array has to hold the vector's "
+    "the values lose their fractions: the shared array has to hold the vector's "
     "dtype, np.float32.",
 )
 answers.edit(

@@ -212,7 +212,7 @@ answers.edit(
 )
 answers.edit(
     {"np.float32": "np.int32"},
-    "the elements lose what stands behind the point: the shared array has to hold the vector's "
+    "the elements lose their fractions: the shared array has to hold the vector's "
     "dtype, np.float32.",
 )
 answers.edit(
