@@ -14,6 +14,7 @@ from numba.cuda import args as numba_args
 
 import gpulearn as gl
 from gpulearn import cuda
+from gpulearn.errors import GpulearnError
 
 pytestmark = pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")
 
@@ -155,11 +156,21 @@ def test_broadcast_arrays_go_to_the_device() -> None:
 
 
 @pytest.mark.parametrize(
-    ("argument", "kind"),
-    [(None, NotImplementedError), ("text", NotImplementedError), ({}, ValueError)],
+    ("argument", "kind", "instead"),
+    [
+        (None, NotImplementedError, "a number that says if it counts"),
+        ("text", NotImplementedError, "codes that stand for the text"),
+        ({}, ValueError, r"np\.array\(list\(a\.values\(\)\)\)"),
+        ([1, 2], GpulearnError, r"np\.array\(a\)"),
+        ({1, 2}, GpulearnError, r"np\.array\(list\(a\)\)"),
+        (len, GpulearnError, "hand over its parts"),
+        (lambda x: x, GpulearnError, r"@cuda\.jit\(device=True\)"),
+    ],
 )
-def test_the_class_of_the_error_for_what_is_no_argument(argument: Any, kind: type) -> None:
-    with pytest.raises(kind, match="a kernel takes arrays, numbers and tuples"):
+def test_what_is_no_argument_is_told_what_to_hand_over(
+    argument: Any, kind: type, instead: str
+) -> None:
+    with pytest.raises(kind, match=f"a kernel takes arrays, numbers and tuples: .*{instead}"):
         add_one[1, 1](argument)
 
 

@@ -220,6 +220,8 @@ REFUSED = {
     "row[1:3] = (1, 2, 3)": "a part of rows of shape (2,) is given values of shape (3,)",
     "out[i] = b[::0][0]": "a slice with a step of 0",
     "out[i] = there(n)": "there(), which cuda.declare_device takes from compiled code,",
+    "open(n)": "open() cannot be called in a kernel: a thread has numbers, tuples and arrays alone",
+    "out[i] = types.SimpleNamespace(x=n).x": "a thread makes no objects; keep their parts in",
 }
 
 HEAD = """

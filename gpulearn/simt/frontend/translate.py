@@ -137,7 +137,11 @@ def _instead(function: object, name: str) -> str:
         return ": it works on whole arrays, and a thread computes with single elements"
     if isinstance(function, types.FunctionType):
         return f"; decorate {name} with @cuda.jit(device=True)"
-    return ""
+    if "bfloat16" in name:
+        return ": the SIMT machine has float16, float32 and float64; float32 holds each bfloat16"
+    if isinstance(function, type):
+        return ": a thread makes no objects; keep their parts in variables or in a tuple"
+    return ": a thread has numbers, tuples and arrays alone; call it on the host"
 
 
 class _Translator:

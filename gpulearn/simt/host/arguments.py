@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,23 @@ from gpulearn.simt.host.device_array import (
 )
 
 __all__ = ["In", "InOut", "Marshalled", "Out", "by_position", "host_array", "marshal"]
+
+
+INSTEAD: tuple[tuple[tuple[type, ...], str], ...] = (
+    ((str, bytes), "hand over codes that stand for the text, such as np.frombuffer(…, np.uint8)"),
+    ((list, range), "hand over np.array({0}), or a tuple of its numbers"),
+    ((set, frozenset), "hand over np.array(list({0}))"),
+    ((dict,), "hand over np.array(list({0}.values())), or what the kernel needs of it"),
+    (
+        (type(None),),
+        "hand over an array or a number in any case, and a number that says if it counts",
+    ),
+    (
+        (FunctionType,),
+        "name the function in the kernel, and decorate it with @cuda.jit(device=True)",
+    ),
+)
+PARTS = "hand over its parts one by one"
 
 
 class _Direction:
@@ -225,7 +243,11 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
     if isinstance(arg, tuple):
         items = [_one(made, f"{name}[{i}]", a) for i, a in enumerate(arg)]
         return type(arg)(*items) if hasattr(arg, "_fields") else tuple(items)
-    message = f"{name} is a {type(arg).__name__}; a kernel takes arrays, numbers and tuples"
+    instead = next((said for kinds, said in INSTEAD if isinstance(arg, kinds)), PARTS)
+    message = (
+        f"{name} has the type {type(arg).__name__}; a kernel takes arrays, numbers and tuples: "
+        f"{instead.format(name)}"
+    )
     raise Stop(_untyped(message, arg))
 
 
