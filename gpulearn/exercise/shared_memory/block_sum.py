@@ -132,8 +132,7 @@ answers.edit(
 )
 answers.edit(
     {"np.float32": "np.int32"},
-    "the values lose their fractions: the shared array has to hold the vector's "
-    "dtype, np.float32.",
+    "the values lose their fractions: the shared array has to hold the vector's dtype, np.float32.",
 )
 answers.edit(
     {"partial[0]": "partial[0] / BLOCK"},

@@ -15,7 +15,7 @@ from gpulearn.kernels.matrices import MATRIX_ADD_2D, matrix_add_2d
 NO_FLOAT64 = "Add the elements as they are: with a float64, such as 0.0, the sum becomes one."
 ONE_EACH = (
     "A thread does one element, its own, and threads outside the matrix do none: there is no need "
-    "for a loop over all of them."
+    "for a loop over all of them, and no element is done twice."
 )
 GUARD = "x < out.shape[1] and y < out.shape[0]"
 
@@ -128,6 +128,15 @@ def every_thread_does_all(a: Matrix, b: Matrix, out: Matrix) -> None:
             out[y, x] = a[y, x] + b[y, x]
 
 
+@answers.wrong(ONE_EACH)
+def strides_too_short(a: Matrix, b: Matrix, out: Matrix) -> None:
+    x, y = cuda.grid(2)
+    while y < out.shape[0]:
+        if x < out.shape[1]:
+            out[y, x] = a[y, x] + b[y, x]
+        y += cuda.blockDim.y
+
+
 @answers.right
 def written_out(a: Matrix, b: Matrix, out: Matrix) -> None:
     column = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
@@ -165,6 +174,6 @@ EXERCISE = kernel_exercise(
     answers=answers,
     budgets=(
         budgets.float64(advice=NO_FLOAT64),
-        budgets.operations(lambda launch: 2 * launch.args[0].size, advice=ONE_EACH),
+        budgets.operations(lambda launch: 5 * launch.args[0].size // 4, advice=ONE_EACH),
     ),
 )

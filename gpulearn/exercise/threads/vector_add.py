@@ -15,7 +15,7 @@ from gpulearn.kernels.vectors import VECTOR_ADD, vector_add
 NO_FLOAT64 = "Add the elements as they are: with a float64, such as 0.0, the sum becomes one."
 ONE_EACH = (
     "A thread does one element, its own, and threads beyond the end do none: there is no need for "
-    "a loop over all of them."
+    "a loop over all of them, and no element is done twice."
 )
 
 Vector = np.ndarray[tuple[int], Any]
@@ -85,6 +85,8 @@ answers.edit({"a[i] + b": "0.0 + a[i] + b"}, NO_FLOAT64)
 answers.edit({"i = cuda.grid(1)\n    if i < out.size:": "for i in range(out.size):"}, ONE_EACH)
 answers.edit({"cuda.grid(1)": "cuda.grid(1) % out.size"}, ONE_EACH)
 answers.edit({"cuda.grid(1)": "min(cuda.grid(1), out.size - 1)"}, ONE_EACH)
+answers.edit({"if i < out.size": "for i in range(i, out.size, cuda.gridsize(1) // 2)"}, ONE_EACH)
+answers.edit({"+ b[i]": "+ b[i]\n        out[i] = b[i] + a[i]"}, ONE_EACH)
 answers.edit(
     {"cuda.grid(1)": "cuda.blockIdx.x"},
     "each block does one element, that of its own number: it is the threads that are numbered, by "
@@ -110,6 +112,6 @@ EXERCISE = kernel_exercise(
     answers=answers,
     budgets=(
         budgets.float64(advice=NO_FLOAT64),
-        budgets.operations(lambda launch: 2 * launch.args[0].size, advice=ONE_EACH),
+        budgets.operations(lambda launch: 5 * launch.args[0].size // 4, advice=ONE_EACH),
     ),
 )
