@@ -221,6 +221,7 @@ def test_teaching_is_the_readmes_part_and_leads_into_the_repository():
     parts = ["Set an exercise", "Write an exercise", "Grade a class", "Make a course pack"]
     assert headings == ["# Teaching", *(f"## {part}" for part in parts)]
     assert "](https://a.b/c/blob/main/" in text
+    assert "](_static/results.png)" in text
     assert not contents.INSIDE.search(text)
 
 

@@ -40,7 +40,7 @@ PARTS = {  # the first notebook of each part of the course
 }
 SENTENCE = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]\)))(?<!et al\.)\s+(?=[A-Z*(`])")
 POINTS_BACK = re.compile(r"\W*(?:It|Its|Such|That|These|They|This|Their|The middle)\b")
-INSIDE = re.compile(r"\]\((?!https?:|#)([^)\s]+)\)")
+INSIDE = re.compile(r"\]\((?!https?:|#|_static/)([^)\s]+)\)")
 LEXER = {"slurm": "bash", "ssh": "bash", "kubernetes": "yaml"}
 LINK = re.compile(r'(?<!!)\[([^\]]+)\]\((https?://[^)\s]+)(?: "([^"]+)")?\)')
 BARE = re.compile(r"[a-z]+$|in |\d|arXiv")  # so begins a citation without an author or a title
@@ -205,11 +205,12 @@ def around(words: str, sentences: list[str]) -> str:
 
 
 def teaching(readme: str, address: str) -> str:
-    """The README's part on coursework, with links into the repository."""
+    """The README's part on coursework, with its pictures, and with links into the repository."""
     told = re.search(r"^## In your own course\n(.*?)^## ", readme, re.MULTILINE | re.DOTALL)
     if told is None:
         raise SystemExit("README.md has no part `## In your own course`: name it so again.")
-    text = INSIDE.sub(lambda found: f"]({address}/blob/main/{found[1]})", told[1])
+    text = told[1].replace("](notebooks/images/", "](_static/")
+    text = INSIDE.sub(lambda found: f"]({address}/blob/main/{found[1]})", text)
     return "# Teaching\n" + text.replace("\n### ", "\n## ")
 
 
