@@ -24,7 +24,7 @@ PREDICTIONS = (
             "the numbers as they were copied in": "That would need a kernel that has not run, and "
             "a copy out that has. A stream keeps its order.",
             "-1 three times": "",
-            "an error": "That would need somebody who watches. Nobody knows that the host reads.",
+            "an error": "That would need something that watches the host's reads. Nothing does.",
         },
         came="'-1 at first, then the results'",
     ),
@@ -32,18 +32,18 @@ PREDICTIONS = (
         "pinned_alone",
         {
             "hardly": "That would need a link that carries pageable memory as fast as pinned.",
-            "in two thirds of the time": "That would be right if one of the three engines worked "
+            "by a third": "That would be right if one of the three engines worked "
             "beside the others. One stream does one thing after the other.",
-            "in a third of the time": "That would be right if all three engines worked at once. "
+            "by two thirds": "That would be right if all three engines worked at once. "
             "One stream does one thing after the other.",
         },
         came="f'{100 * asked.makespan / serial.makespan:.0f} % of the time'",
-        pick=below({"in a third of the time": 45, "in two thirds of the time": 80}, "hardly"),
+        pick=below({"by two thirds": 45, "by a third": 80}, "hardly"),
     ),
     Choices(
         "two_halves",
         {
-            "about half": "That would need twice as many engines. The first half has nobody to "
+            "about half": "That would need twice as many engines. The first half has nothing to "
             "overlap with at the start, nor the second at the end.",
             "about two thirds": "That would need three engines that take about the same time each.",
             "the same": "That would be right if streams took turns for the whole GPU. The engines "
@@ -177,8 +177,8 @@ PREDICTIONS = (
     Choices(
         "traffic_of_attention",
         {
-            "about as many": "That would need a matrix that stays near. It is written and read "
-            "several times.",
+            "about as many": "That would need a matrix that stays in a cache. It is written "
+            "and read several times.",
             "4 to 5 times": "That would need blocks in which 32 queries share each tile, and a "
             "matrix that passes through memory six times.",
             "more than 100 times": "That would be right if the tiled way read each key once. Each "
