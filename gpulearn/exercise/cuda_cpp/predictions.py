@@ -33,7 +33,7 @@ PREDICTIONS = (
             "not say, and a launch comes later.",
             "the launch": "That would need it to know which elements the kernel will use. It knows "
             "blocks and threads.",
-            "only who watches each access": "",
+            "only a tool that watches each access": "",
         },
         came="unguarded_report.findings[0].kind + ' in a kernel that compiles and is launched'",
     ),
