@@ -20,7 +20,6 @@ PREDICTIONS = (
         "times",
         {
             4: "4 would need updates by the quick workers alone, four of them. There are three.",
-            3: "3 would be right if the straggler did nothing at all.",
             1: "That would need a server that waits for the straggler.",
         },
         came="waits.results[0].seconds / goes_on.results[0].seconds",
