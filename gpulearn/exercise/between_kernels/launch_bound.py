@@ -63,6 +63,11 @@ answers.edit(
     "launch while the GPU works.",
 )
 answers.edit(
+    {BEGIN: "done + max(launch, seconds)", LAUNCHED: ""},
+    "each kernel is held against one launch alone: while a long kernel runs, the host launches "
+    "several ahead, and the last kernel goes on after its launch.",
+)
+answers.edit(
     {LAUNCHED: "", "done = max(": "launched += launch if done else 0\n        done = max("},
     "the first kernel begins at 0: it has to be launched as well.",
 )
