@@ -83,7 +83,7 @@ answers.edit(
 )
 answers.edit(
     {SHARE: "2 * (ranks - 1) / (chunks * micro_batches + 2 * (ranks - 1))"},
-    "the idle time is counted twice, for the way there and back, and the work once: p − 1 forward "
+    "the idle time is counted twice, for forward and backward, and the work once: p − 1 forward "
     "and p − 1 backward passes are lost, and m of each are work.",
 )
 answers.edit(

@@ -192,7 +192,7 @@ EARLY = (
 
 answers.edit(
     {**LOST, **EACH_STEP},
-    "there are two mistakes: look when the weights change, and over which rows each loss is a "
+    "there are two mistakes. Look when the weights change, and over which rows each loss is a "
     "mean.",
 )
 answers.edit(EACH_STEP, f"the losses are weighed, but {EARLY}")

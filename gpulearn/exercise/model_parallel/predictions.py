@@ -198,8 +198,8 @@ PREDICTIONS = (
             "both": "That would need fewer idle passes as well. The first rank still waits for "
             "the last.",
         },
-        came="f'{alternating.seconds:g} s in place of {gpipe_8.seconds:g} s, {alternating_held} "
-        "held in place of {gpipe_held}'",
+        came="f'{alternating.seconds:g} s instead of {gpipe_8.seconds:g} s, {alternating_held} "
+        "held instead of {gpipe_held}'",
     ),
     Choices(
         "sends_that_block",

@@ -53,8 +53,8 @@ answers.edit(
 )
 answers.edit(
     {SUM: "copy_to_ranks(partial) + bias"},
-    "copy_to_ranks adds gradients on the way back, and here it is the results that are to be "
-    "added, on the way there: sum_of_ranks.",
+    "copy_to_ranks adds gradients, in the backward pass; here it is the results that are to be "
+    "added, in the forward pass: sum_of_ranks.",
     copy_to_ranks=copy_to_ranks,
 )
 answers.edit(

@@ -86,7 +86,7 @@ answers.give(GIVEN)
 
 answers.edit(
     GIVEN,
-    "there are two mistakes: look which tokens the total is over, and what a rank adds for a "
+    "there are two mistakes. Look over which tokens the total is, and what a rank adds for a "
     "target that it does not have.",
 )
 answers.edit(
@@ -132,8 +132,8 @@ answers.edit(
 )
 answers.edit(
     {TOTAL: "total = copy_to_ranks(shifted.exp().sum(-1))"},
-    "copy_to_ranks changes nothing on the way there, so that the total is still over this rank's "
-    "own tokens: sum_of_ranks adds.",
+    "copy_to_ranks changes nothing in the forward pass, so that the total is still over this "
+    "rank's own tokens: sum_of_ranks adds.",
     copy_to_ranks=copy_to_ranks,
 )
 answers.edit(
