@@ -53,7 +53,7 @@ PREDICTIONS = (
             "each as long as the whole gradient": "That would need shards that hold all of it.",
             "each a quarter of the whole": "That would need lengths that add up. It is their "
             "squares that do.",
-            "shorter than the whole, each by another factor": "",
+            "shorter than the whole, each by a different factor": "",
         },
         came="'{}, and the whole {:.3f}'.format(', '.join(f'{own:.3f}' for own in own_lengths), "
         "length)",
