@@ -170,13 +170,13 @@ answers.edit(
 )
 answers.edit(
     {OTHERS: "others = np.mean(usual)"},
-    "the straggler is a part of the mean that it is held against: with few ranks it hides itself. "
-    "Hold it against the others.",
+    "the straggler is a part of the mean that it is compared with: with few ranks it hides "
+    "itself. Compare it with the others.",
 )
 answers.edit(
     {OTHERS: "others = np.median(usual)"},
     "with two ranks the median of all lies half-way between them, so that the straggler hides "
-    "itself: hold it against the other ranks' median.",
+    "itself: compare it with the other ranks' median.",
 )
 answers.edit(
     {OTHERS: "others = np.mean(np.delete(usual, slowest))"},
@@ -185,7 +185,7 @@ answers.edit(
 )
 answers.edit(
     {OTHERS: "others = np.min(usual)"},
-    "it is held against the quickest rank, and not against the usual one.",
+    "it is compared with the quickest rank, and not with the usual one.",
 )
 answers.edit(
     {USUAL: "usual = np.median(seconds, axis=1)"},

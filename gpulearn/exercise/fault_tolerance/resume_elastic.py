@@ -361,8 +361,8 @@ answers.edit(
         STATE: "",
         **OWN,
     },
-    "that is the program as it was given. Ask of each thing that the next step needs whether it "
-    "is in the checkpoint, and whether it means the same on another number of ranks.",
+    "ask of each thing that the next step needs whether it is in the checkpoint, and whether it "
+    "means the same on another number of ranks.",
 )
 answers.edit(
     {OPTIMIZER: ""},
