@@ -264,7 +264,7 @@ SUMMED = (
 
 answers.edit(
     {**OWN_ORDER, **UNUSED, **VECTOR},
-    f"there is more than one mistake. The samples that each rank uses say the first: {NOT_USED}",
+    f"there is more than one mistake. The samples that each rank uses show the first: {NOT_USED}",
 )
 answers.edit({**OWN_ORDER, **UNUSED}, f"the loss is a mean, but {NOT_USED}")
 answers.edit({**UNUSED, **VECTOR}, f"there are two mistakes, and the first is that {NOT_USED}")

@@ -200,7 +200,7 @@ NOT_REDUCED = (
 
 answers.edit(
     {**INSIDE, **OWN_MEAN, **PLAIN, **ITEM},
-    f"there is more than one mistake. The error says the first: {NOT_REDUCED}",
+    f"there is more than one mistake. The error shows the first: {NOT_REDUCED}",
 )
 LASTS = f"the optimiser is made once, but {NOT_REDUCED}"
 answers.edit({**OWN_MEAN, **PLAIN, **ITEM}, LASTS)

@@ -265,8 +265,8 @@ answers.edit(
 )
 answers.edit(
     {" / len(workers)": " / world_size()"},
-    "the sum is divided by the number of ranks, and one of them is the server: there is a worker "
-    "less.",
+    "the sum is divided by the number of ranks, and one of them is the server: divide by the "
+    "number of workers.",
 )
 answers.edit(
     {

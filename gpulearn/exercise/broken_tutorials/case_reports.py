@@ -88,7 +88,7 @@ OVERLAP = "any(visits != 1 for visits in report.visits)"
 answers.edit(
     {PARTING: "report.apart_after > 1e-6"},
     "ranks that begin apart and take the same steps stay as far apart: only a distance that "
-    "changes in the step speaks of the exchange.",
+    "changes in the step tells about the exchange.",
 )
 answers.edit(
     {NO_EXCHANGE: "report.sent == 0", EARLY: "parting"},

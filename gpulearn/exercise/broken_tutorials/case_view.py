@@ -118,8 +118,8 @@ answers.give({LEFT: "", FLAT: "Reshape(400)", FIRST: "400"})
 answers.edit(
     {LEFT: "", FLAT: "Reshape(400)", FIRST: "400"},
     "rows of 400 numbers are cut from all images together. That is a row for each image if an "
-    "image has 400 numbers there, and else quietly something else: keep the first axis, and count "
-    "what is left of an image.",
+    "image has 400 numbers there, and quietly something else if not: keep the first axis, and "
+    "count what is left of an image.",
 )
 answers.edit(
     {FLAT: "Reshape(16 * left * left)"},

@@ -299,7 +299,7 @@ ONE_FOR_ALL = (
 NOT_MOVED = "the batches go to the GPU, and the model stays on the CPU: move it, too."
 OWN_STARTS = (
     "a step with the rate 0 changes nothing, and the replicas differ after it: they begin with "
-    "weights of their own. (A seed is of no use when the model is there.) Broadcast rank 0's."
+    "weights of their own. (A seed is of no use once the model is made.) Broadcast rank 0's."
 )
 NOT_EXCHANGED = (
     "the replicas begin alike, and each steps by its own gradient: the mean over the ranks has to "

@@ -10,7 +10,7 @@ PREDICTIONS = (
         {
             "an error code": "That would need somebody to ask for it: a launch returns nothing.",
             "cudaSuccess": "",
-            "nothing, since the program is ended": "That would need a language that raises errors. "
+            "nothing: the program ends": "That would need a language that raises errors. "
             "CUDA keeps the error until it is asked for.",
         },
         came="too_wide.status",
@@ -117,8 +117,8 @@ PREDICTIONS = (
         "claim_memory_bound",
         {
             TRUE: "That would need a GPU's memory to be no faster than a CPU's.",
-            FALSE: "That would need data that are on the GPU always. On their way over the link "
-            "they are slower.",
+            FALSE: "That would need data that are always on the GPU. Over the link they move more "
+            "slowly.",
             CONDITION: "",
         },
         came="f'{gain:.0f} times the bandwidth, once the data are there'",
@@ -127,7 +127,7 @@ PREDICTIONS = (
         "claim_data_set",
         {
             TRUE: "That would need the whole set on the GPU. A batch is enough.",
-            FALSE: "That would need that nobody puts the whole set there, which small sets invite.",
+            FALSE: "That would need nobody to put the whole set there. With small sets people do.",
             CONDITION: "",
         },
     ),
@@ -145,7 +145,7 @@ PREDICTIONS = (
         "claim_layers",
         {
             TRUE: "That would need a layer that can begin before the layer below it has ended.",
-            FALSE: "That would need that a batch cannot be cut into parts that follow one another.",
+            FALSE: "That would need a batch that cannot be cut into parts that follow one another.",
             CONDITION: "",
         },
         came="f'{idle[1]:.0%} idle with one batch, {idle[64]:.0%} with 64 parts'",
@@ -228,8 +228,8 @@ PREDICTIONS = (
     Choices(
         "who_waits",
         {
-            "rank 0 for the workers, and they for it": "That would need workers that have come to "
-            "their half. It stands behind the server's.",
+            "rank 0 for the workers, and they for it": "That would need workers that have reached "
+            "their half. It comes after the server's.",
             "every rank for another one": "",
             "nobody: it ends": "That would need somebody who sends. Every rank receives first.",
         },

@@ -68,7 +68,7 @@ PREDICTIONS = (
         "who_adds",
         {
             "never: each device descends with its own gradient": "That would be another program "
-            "than the one for whole arrays. jit keeps its meaning.",
+            "than the one for whole arrays. jit keeps what a program computes.",
             "at least once in a step": "",
         },
         came="f'all-reduces in the compiled step: {collectives}'",

@@ -163,7 +163,7 @@ answers.edit(
     "h = work + r · lost · h, solved for h.",
 )
 answers.edit(
-    {IN_TIME: "if paid > 0:"}, "the deadline is not asked for: a cheap run that is late is no plan."
+    {IN_TIME: "if paid > 0:"}, "the deadline is not looked at: a cheap run that is late is no plan."
 )
 answers.edit(
     {WAITING: ""},

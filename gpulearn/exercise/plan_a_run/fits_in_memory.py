@@ -99,7 +99,7 @@ FLYING = "min(pipeline, micro_batches) * activations"
 
 answers.edit(
     {OWN: "-(-parameters // (tensor * pipeline * data))"},
-    "replicas do not divide the parameters: each has all of its model, but for what ZeRO cuts.",
+    "replicas do not divide the parameters: each has the whole model, except for what ZeRO cuts.",
 )
 answers.edit(
     {OWN: "parameters"},

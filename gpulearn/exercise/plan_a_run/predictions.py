@@ -34,10 +34,10 @@ PREDICTIONS = (
         {
             "once a day": "That would need a spot price of 97.5 % of the other: of a day, some 36 "
             "minutes are lost.",
-            "every six hours": "That would need a spot price of 90 % of the other: by so much the "
-            "paid hours grow.",
-            "every two hours": "That would need a spot price of 73 % of the other: by so much the "
-            "paid hours grow.",
+            "every six hours": "That would need a spot price of 90 % of the other: 100 hours "
+            "become 111.",
+            "every two hours": "That would need a spot price of 73 % of the other: 100 hours "
+            "become 137.",
             "every half hour": "",
         },
         came="'at one in {:g} hours it is dearer, at one in {:g} still cheaper'.format("
@@ -47,8 +47,8 @@ PREDICTIONS = (
     Choices(
         "half_as_many_again",
         {
-            "less: they are done sooner": "That would need GPUs that are faster together than each "
-            "alone. All of them are paid until the last is done.",
+            "less: they are done sooner": "That would need less than two thirds of the time on "
+            "half as many again. All of them are paid until the last is done.",
             "the same": "That would need two thirds of the time on half as many again: 40.1 "
             "seconds instead of 44.4.",
             "about a tenth more": "",
