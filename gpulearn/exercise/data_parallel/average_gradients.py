@@ -316,6 +316,12 @@ answers.edit(
     "for a filter with its channels side by side: then the mean is in the copy. Change "
     "parameter.grad, or assign to it.",
 )
+answers.edit(
+    {SUM: "sum_over_ranks(parameter.grad.reshape(-1))"},
+    "reshape(-1) gives the gradient itself where its numbers lie in order, and a copy elsewhere, "
+    "as for a filter with its channels side by side: then the sum is in the copy. Change "
+    "parameter.grad itself, which needs no other shape, or assign to it.",
+)
 
 
 @answers.wrong("it calls the library's average_gradients, which is what you are to write.")

@@ -144,6 +144,15 @@ answers.edit(
     "the loss that is too high is left out: note it, then stop, so that the curve shows the rise.",
 )
 answers.edit(
+    {
+        "        rates.append(": "        rate = (",
+        MOVE: MOVE.replace("rates[-1]", "rate"),
+        LOSS: STOP.replace("losses[-1]", "landscape.value(theta)"),
+        STOP: f"        rates.append(rate)\n{LOSS}",
+    },
+    "the step after which the loss is too high is left out: note its rate and its loss, then stop.",
+)
+answers.edit(
     {"np.array(rates), np.array(losses)": "np.array(rates)[:-1], np.array(losses)[:-1]"},
     "the last step is cut off, the one after which the loss is too high among them: keep it.",
 )

@@ -98,7 +98,8 @@ answers.edit(
 )
 answers.edit(
     {PART: "size / gpus"},
-    "the message is too large: on N GPUs it is size / N, not size / (N − 1).",
+    "2(N − 1) messages are taken to have 2 · size bytes together, whatever N is, as if each had "
+    "size / (N − 1): a message has size / N.",
 )
 answers.edit(
     {ROUNDS: ""},

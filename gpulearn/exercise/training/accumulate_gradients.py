@@ -190,6 +190,11 @@ answers.edit(
     "that is the mean over a part, divided by all n images: the part's size is missing.",
 )
 answers.edit(
+    {SHARE: "loss * len(wanted) / micro_batch"},
+    "a full part counts whole, however many parts there are, since its images are divided by "
+    "micro_batch: weigh a part by its share of the whole batch, len(part) / len(labels).",
+)
+answers.edit(
     {SHARE: "loss * len(labels) / len(wanted)"},
     "the share is upside down: a part of 4 images out of 10 counts 4 / 10, not 10 / 4.",
 )
