@@ -128,8 +128,8 @@ def _to_look_at(grading: Grading) -> str:
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
     return (
-        "<h2>To look at</h2><p>These answers did something that honest ones rarely do. What that means "
-        "for a student's score is yours to decide.</p><table><thead><tr>"
+        "<h2>To look at</h2><p>These answers did something that honest ones rarely do. What that "
+        "means for a student's score is yours to decide.</p><table><thead><tr>"
         + "".join(f'<th scope="col">{one}</th>' for one in head)
         + f"</tr></thead><tbody>{cells}</tbody></table>"
     )
