@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpulearn import cuda
+from gpulearn.checker import budgets
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.kernel_exercise import Launch, kernel_exercise
 from gpulearn.exercise.matmul.products import (
@@ -26,6 +27,7 @@ from gpulearn.exercise.matmul.products import (
 )
 from gpulearn.kernels.matmul_ladder import MATMUL_NAIVE, matmul_naive
 
+ONCE = "Each thread computes one element of C, its own: here elements are computed more than once."
 answers = Answers(matmul_naive)
 
 
@@ -36,6 +38,12 @@ def cases() -> list[Launch]:
         *((1, 9, 30, (4, 32)), (30, 3, 1, (12, 5))),
     )
     return [launch(MATMUL_NAIVE, *s[:3], block=s[3]) for s in sizes]
+
+
+def at_most(launch: Launch) -> int:
+    """Two operations for each product, and some room: not an element computed twice."""
+    a, b = launch.args[:2]
+    return 5 * (2 * a.size * b.shape[1]) // 4
 
 
 answers.edit(*BLOCK_IGNORED)
@@ -88,6 +96,17 @@ def two_columns_for_a_thread(a: Matrix, b: Matrix, c: Matrix) -> None:
             c[i, j] = total
 
 
+@answers.wrong(ONCE)
+def whole_rows(a: Matrix, b: Matrix, c: Matrix) -> None:
+    i, _ = cuda.grid(2)
+    if i < c.shape[0]:
+        for j in range(c.shape[1]):
+            total = np.float32(0)
+            for k in range(a.shape[1]):
+                total += a[i, k] * b[k, j]
+            c[i, j] = total
+
+
 @answers.right
 def early_return(a: Matrix, b: Matrix, c: Matrix) -> None:
     row = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
@@ -118,5 +137,5 @@ EXERCISE = kernel_exercise(
     task="Let x count the rows of C and y its columns; each thread adds up one element.",
     cases=cases,
     answers=answers,
-    budgets=(*NO_FLOAT64, EVEN),
+    budgets=(*NO_FLOAT64, EVEN, budgets.operations(at_most, advice=ONCE)),
 )
