@@ -110,7 +110,10 @@ answers.edit(
     "syncwarp waits for the lanes of one warp, and at the ends of a warp the neighbours belong to "
     "another: the whole block has to wait.",
 )
-answers.edit({"range(TIMES)": "range(1)"}, "it is smoothed once: the loop takes TIMES rounds.")
+answers.edit(
+    {"range(TIMES)": "range(1)"},
+    "it is as if smoothed once: take TIMES rounds, and let each read what the round before wrote.",
+)
 answers.edit(
     {"range(TIMES)": "range(TIMES - 1)"}, "one round is missing: the loop takes TIMES rounds."
 )
