@@ -11,7 +11,7 @@ import math
 import numbers
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, metadata, version
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -31,6 +31,7 @@ __all__ = [
     "from_zero",
     "install_command",
     "installed",
+    "listed",
     "missing",
     "named",
     "package",
@@ -128,6 +129,16 @@ def choice(what: str, value: object, known: Iterable[str]) -> str:
 def shorten(text: str, most: int = 60) -> str:
     """Text cut to a length that fits into a sentence."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence has them.
+
+    >>> listed(["MASTER_ADDR", "RANK", "WORLD_SIZE"]), listed(["RANK"])
+    ('MASTER_ADDR, RANK and WORLD_SIZE', 'RANK')
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def shown(value: Any) -> str:

@@ -24,7 +24,7 @@ from gpulearn import require
 from gpulearn.device import selection
 from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.communicator import current
-from gpulearn.require import shown
+from gpulearn.require import listed, shown
 
 __all__ = [
     "RankInfo",
@@ -87,7 +87,7 @@ def torchrun_environment(variables: Mapping[str, str]) -> dict[str, int]:
     if absent := [name for name in VARIABLES if name not in given]:
         raise BadInput(
             f"{_are(given)} set, and {_are(absent)} not: torchrun sets all four; start by "
-            f"torchrun, or unset {_listed(given)} to run as one process."
+            f"torchrun, or unset {listed(given)} to run as one process."
         )
     size = _number(variables, "WORLD_SIZE", 1)
     _number(variables, "MASTER_PORT", 1, 65536)
@@ -148,13 +148,8 @@ def rank_info(rank: int, hosts: Sequence[Mapping[str, Any]]) -> RankInfo:
     return RankInfo(rank, size, where, "nccl" if own else "gloo", threads, reason)
 
 
-def _listed(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
-
-
 def _are(names: Sequence[str]) -> str:
-    return f"{_listed(names)} {'are' if len(names) > 1 else 'is'}"
+    return f"{listed(names)} {'are' if len(names) > 1 else 'is'}"
 
 
 def _number(variables: Mapping[str, str], name: str, low: int, above: int | None = None) -> int:

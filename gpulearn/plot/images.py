@@ -95,7 +95,7 @@ def said_of_images(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
     (title, first), *_ = images.items()
     sizes = {one: _size_of(image) for one, image in images.items()}
     if len(set(sizes.values())) == 1:
-        said = [f"{_listed([*sizes])}: {sizes[title]}{' each' if len(sizes) > 1 else ''}"]
+        said = [f"{require.listed([*sizes])}: {sizes[title]}{' each' if len(sizes) > 1 else ''}"]
     else:
         said = [f"{one}: {size}" for one, size in sizes.items()]
     relations = {
@@ -123,10 +123,6 @@ def said_of_images(images: Mapping[str, np.ndarray[Any, Any]]) -> str:
 def _size_of(image: np.ndarray[Any, Any]) -> str:
     height, width = image.shape[:2]
     return f"{height} × {width} pixels" + (" in colour" if image.ndim == 3 else "")
-
-
-def _listed(titles: list[str]) -> str:
-    return " and ".join([", ".join(titles[:-1])] * (len(titles) > 1) + titles[-1:])
 
 
 def _percent(share: float) -> str:

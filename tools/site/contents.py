@@ -14,7 +14,7 @@ from gpulearn.course.guide import literal
 from gpulearn.exercise.catalogue import catalogue
 from gpulearn.exercise.cells import checked, has, heading
 from gpulearn.parallel.recipes.recipe import RECIPES, recipe
-from tools.site.pages import unsolved
+from tools.site.pages import folded, unsolved
 
 __all__ = [
     "Lesson",
@@ -125,15 +125,15 @@ def exercises(course: list[Lesson], notebooks: Mapping[str, NotebookNode]) -> st
                 "",
                 f"Set in [{lesson.name}](notebooks/{lesson.name}.ipynb#Exercise:-{one.name}).",
                 "",
-                *unfolded("What a student is given", given(one.name, notebooks[lesson.name])),
-                *unfolded("Hints", [f"1. {literal(hint)}" for hint in one.answers.hints]),
+                folded_rows("What a student is given", given(one.name, notebooks[lesson.name])),
+                folded_rows("Hints", [f"1. {literal(hint)}" for hint in one.answers.hints]),
             ]
     return "\n".join(text)
 
 
-def unfolded(title: str, rows: list[str]) -> list[str]:
-    """Markdown that a reader opens."""
-    return [f"<details><summary>{title}</summary>", "", *rows, "", "</details>", ""]
+def folded_rows(title: str, rows: list[str]) -> str:
+    """Markdown that a reader opens; empty lines tell it from the HTML around it."""
+    return folded(title, "\n".join(["", "", *rows, "", ""])) + "\n"
 
 
 def given(name: str, notebook: NotebookNode) -> list[str]:

@@ -134,12 +134,8 @@ def entry(name: str, one: Any) -> list[str]:
     """One name: how it is called, and what it promises; of a class also what it can do."""
     rows = [name, "-" * len(name), ""]
     if call := signature(one):
-        rows += [
-            ".. code-block:: python",
-            "",
-            *(f"   {line}" for line in (name + call).split("\n")),
-        ]
-        rows += [""]
+        lines = (name + call).split("\n")
+        rows += [".. code-block:: python", "", *(f"   {line}" for line in lines), ""]
     if isinstance(one, Mapping):  # its docstring is its type's
         return [*rows, "A mapping with " + ", ".join(f"``{key}``" for key in one) + ".", ""]
     return [*rows, *docstring(one), "", *members(one)]
@@ -190,13 +186,13 @@ def signature(one: Any, *, bound: bool = False) -> str:
         found = inspect.signature(asked)
     except (TypeError, ValueError):
         return ""
-    given = [one.replace(annotation=plain(one.annotation)) for one in found.parameters.values()]
+    given = [it.replace(annotation=plain(it.annotation)) for it in found.parameters.values()]
     made = found.replace(parameters=given[bound:], return_annotation=plain(found.return_annotation))
     text = OBJECT.sub("...", str(made))
     if len(text) <= WIDEST:
         return text
     inside, _, result = text[1:].rpartition(")")
-    rows = "".join(f"    {one},\n" for one in PARAMETER.split(inside))
+    rows = "".join(f"    {it},\n" for it in PARAMETER.split(inside))
     return f"(\n{rows}){result}"
 
 

@@ -25,6 +25,7 @@ from gpulearn.exercise.matmul.products import (
     Matrix,
     launch,
 )
+from gpulearn.kernels.matmul import matmul_flops
 from gpulearn.kernels.matmul_ladder import MATMUL_NAIVE, matmul_naive
 
 ONCE = "Each thread computes one element of C, its own: here elements are computed more than once."
@@ -43,7 +44,8 @@ def cases() -> list[Launch]:
 def at_most(launch: Launch) -> int:
     """Two operations for each product, and some room: not an element computed twice."""
     a, b = launch.args[:2]
-    return int(5 * (2 * a.size * b.shape[1]) // 4)
+    (m, n), p = a.shape, b.shape[1]
+    return 5 * matmul_flops(m, n, p) // 4
 
 
 answers.edit(*BLOCK_IGNORED)
