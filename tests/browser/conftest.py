@@ -153,7 +153,7 @@ class Notebook:
 
     def type_into(self, cell, lines) -> None:
         """Replace a cell's source by keys, one line after the other, as the editor indents."""
-        editor = cell.locator(".cm-content")
+        editor = cell.locator(".cm-content").element_handle()  # of which the text may not tell
         editor.click()
         self.page.keyboard.press("Control+a")
         self.page.keyboard.press("Delete")
@@ -162,12 +162,22 @@ class Notebook:
                 self.page.keyboard.press("Enter")
             self.page.keyboard.type(line)
         self.page.keyboard.press("Escape")
+        typed = [line.strip() for line in editor.inner_text().splitlines()]
+        assert [line for line in typed if line] == [line.strip() for line in lines if line.strip()]
 
     def run(self, cell) -> str:
         """Run one cell and return what stands under it, as one line."""
+        prompt = cell.locator(".jp-InputPrompt")
+        before = prompt.inner_text()
         cell.locator(".cm-content").click()
         self.page.keyboard.press("Control+Enter")
-        self.page.wait_for_timeout(300)
+        # idle alone does not tell a cell that has run from one that has not begun
+        self.page.wait_for_function(
+            r"([prompt, before]) => /\[\d+\]/.test(prompt.innerText) && prompt.innerText != before",
+            arg=[prompt.element_handle(), before],
+            polling=POLLING,
+            timeout=300_000,
+        )
         self.wait_for_idle()
         outputs = cell.locator(".jp-OutputArea-output").all_inner_texts()
         return " ".join(" ".join(outputs).split())

@@ -21,7 +21,7 @@ def cases() -> list[Case]:
         *((0, 4, 2048, 16), (0, 4, 2048, 4), (0, 4, 100, 8), (16, 4, 100, 8), (0, 12, 6144, 32)),
         *((4, 4, 0, 64), (32, 4, 0, 64), (0, 24, 0, 128), (8, 24, 0, 32), (124, -4, 0, 32)),
         *((0, 1, 480, 32), (8, 8, 4096, 16), (0, 0, 0, 32), (0, 0, 64, 8), (4, 32, 0, 32)),
-        *((12, -4, 2048, 32), (8, 4, -48, 8)),
+        *((12, -4, 2048, 32), (8, 4, -48, 8), (0, 4, 2048, 24)),
     )
     names = "start, step_x, step_y, block_x"
     return [Case(f"{names} = {', '.join(map(str, one))}", one) for one in found]
@@ -61,6 +61,11 @@ answers.edit({"return len(touched)": "return 4"}, "4 is the best case for float3
 answers.edit(
     {"range(32)": "range(block_x)"},
     "a warp has 32 lanes, whatever the width of the block: go through lanes 0 to 31.",
+)
+answers.edit(
+    {"range(32)": "range(32 // block_x * block_x or 32)"},
+    "the last row of the warp is missing where it is not whole: a block 24 wide gives the warp a "
+    "row of 24 lanes and 8 lanes of the next.",
 )
 answers.edit(
     {"touched = set()": "touched = []", "touched.add(": "touched.append("},

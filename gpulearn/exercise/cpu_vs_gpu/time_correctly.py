@@ -139,13 +139,19 @@ answers.edit(
     "and one before all the repeats is enough.",
 )
 answers.edit(
+    {WARM_UP: "    synchronize()\n    run()\n    times", FIRST_WAIT: "start"},
+    "the call that warms up is still at work when the first clock() is read: call synchronize() "
+    "after it, not before it.",
+)
+answers.edit(
     {"repeats)": "repeats + 1)", MEDIAN: "statistics.median(times)"},
     "that times one call too many: a median of repeats + 1 calls.",
     statistics=statistics,
 )
 answers.edit(
     {"repeats)": "repeats + 1)"},
-    "that times one call too many, repeats + 1 of them, and returns another than their median.",
+    "that times repeats + 1 calls and sorts them all, so that what stands in the middle of repeats "
+    "is not their median: time repeats calls.",
 )
 answers.edit(
     {"repeats)": "5)", "repeats //": "5 //"},

@@ -22,7 +22,12 @@ ONCE = (
 )
 ONE_TICKET = (
     "A block draws one ticket, by its thread 0, and waits for nobody: the one that draws the last "
-    "ticket adds up."
+    "ticket adds up, and it alone sets the ticket back."
+)
+FENCED = (
+    "Between the store of a block's sum and its ticket belongs a fence for all blocks, "
+    "cuda.threadfence(), and only the block that draws the last ticket may read the sums: else one "
+    "may read a sum that it does not see yet."
 )
 ALONE = "Let a block store its sum, then a fence, then draw its ticket; the last one adds up."
 
@@ -74,8 +79,7 @@ def undrawn(report: Report, launch: Launch) -> str | None:
 answers.edit(GIVEN, "a block's ticket may be seen before its sum: a fence belongs between the two.")
 answers.edit(
     {STORE: "        cuda.threadfence()\n" + STORE, FENCE: "        if"},
-    "a cuda.threadfence(), for all blocks, belongs between the store of a block's sum and its "
-    "ticket: else another block may see the ticket and not the sum.",
+    FENCED,
 )
 answers.edit(
     {f"            total[0] = whole\n{RESET}": "            total[0] = whole"},
@@ -104,6 +108,7 @@ answers.edit(
     "between a block's own update and its read of the ticket another may update it: take what "
     "cuda.atomic.add gives back.",
 )
+answers.edit({RESET: RESET.removeprefix("    ")}, ONE_TICKET)
 answers.edit(
     {"range(cuda.gridDim.x)": "range(cuda.gridDim.x - 1)"},
     "the sum of the last block is missing: there are cuda.gridDim.x of them.",
