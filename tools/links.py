@@ -1,7 +1,7 @@
 """Carries the repository's address from pyproject.toml to all places that show it.
 
-`make links` rewrites the Colab badges, the notebooks' set-up cells and the README's clone
-command; a test holds that nothing is left to rewrite.
+`make links` rewrites the Colab badges, the notebooks' set-up cells and the README's commands that
+clone or install; a test holds that nothing is left to rewrite.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ __all__ = ["badge", "main", "repository", "rewritten", "setup_cell"]
 ROOT = Path(__file__).resolve().parents[1]
 COLAB = "https://colab.research.google.com"
 CLONE = re.compile(r"git clone \S+ && cd \S+")
+INSTALL = re.compile(r'"gpulearn @ git\+[^"]+"')
 BADGE = re.compile(r"\[!\[Open in Colab\]\([^)]*\)\]\([^)]*/notebooks/(\w+)\.ipynb\)")
 
 
@@ -48,6 +49,7 @@ def rewritten(path: Path, address: str) -> str:
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".ipynb":
         text = CLONE.sub(f"git clone {address} && cd {address.rpartition('/')[2]}", text)
+        text = INSTALL.sub(f'"gpulearn @ git+{address}"', text)
         return BADGE.sub(lambda found: badge(address, found[1]), text)
     notebook = json.loads(text)
     for cell in notebook["cells"]:

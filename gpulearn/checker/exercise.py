@@ -59,8 +59,8 @@ class Exercise:
         task: one sentence.
         reference: the tested library function that is its solution, and gives it its name.
         cases: makes the adversarial inputs anew for each check.
-        answers: known answers. One that behaves on every case like a wrong one among them gets
-            its hint; tests hold that the right ones pass.
+        answers: known answers. What behaves on every case like a wrong one among them gets its
+            hint; the right ones must pass.
         run: tries an answer on a case and returns what came out.
         expect: what should come out; the reference's result unless said otherwise.
         difference: one sentence on how a result differs from the expected one, or None.

@@ -36,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
         "-o", "--output", type=Path, required=True, metavar="FOLDER", help="for the pack"
     )
     parser.add_argument(
-        "-g", "--grading", type=Path, metavar="FILE.toml",
+        "-s", "--settings", type=Path, metavar="FILE.toml",
         help="weights, deadline and limits, as `python -m gpulearn grade` takes them",
     )  # fmt: skip
     parser.add_argument(
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write a pack, and say what is in it."""
     options = _parser().parse_args(arguments)
     try:
-        settings = settings_of.load(options.grading) if options.grading else GradingSettings()
+        settings = settings_of.load(options.settings) if options.settings else GradingSettings()
         exercises = options.exercises.split(",") if options.exercises else settings.exercises
         folder = options.folder or usual_folder()
         made = assignments(folder, options.notebooks.split(","), exercises, settings)

@@ -1,7 +1,7 @@
 """`python -m gpulearn exercise check FILE.py`: whether your own exercises tell answers apart.
 
-Each wrong answer that the file knows must get its own hint, and each right one must pass. What
-does not is told with what it should be told. The status is 1 then.
+Each wrong answer that the file knows must get its own hint, and each right one must pass. Those
+that do not are listed, with what they were told; the status is 1 then.
 """
 
 from __future__ import annotations

@@ -82,9 +82,11 @@ def proved(exercise: Exercise) -> ExerciseReport:
         )
     advice = []
     if (count := len(exercise.answers.wrongs)) < LEAST_WRONG:
-        advice.append(f"It knows {count} wrong answers: think of {LEAST_WRONG} or more.")
-    if len(rights) < LEAST_RIGHT:
-        advice.append(f"It knows {len(rights)} other right answers: try {LEAST_RIGHT} or more.")
+        many = f"{count} wrong answer{'s' * (count != 1)}"
+        advice.append(f"It knows {many}: think of {LEAST_WRONG} or more.")
+    if (count := len(rights)) < LEAST_RIGHT:
+        many = f"{count} other right answer{'s' * (count != 1)}"
+        advice.append(f"It knows {many}: try {LEAST_RIGHT} or more.")
     return ExerciseReport(exercise.name, tuple(told), tuple(advice))
 
 

@@ -3,7 +3,8 @@
 Each student's notebook, `.py` file or folder is read, and each answer judged as `gl.check` judges
 it, in a process of its own without network, with limits of time, memory, processes, files and
 output. Beside the CSV stand the same results as JSON, as JUnit's XML, and as a page to read.
-Whoever stops it can go on later: the journal beside the results holds what is done.
+Whoever stops it can go on later: the journal beside the results holds what is done. The status is
+1 if an answer could not be judged, and 2 if the folder or the settings cannot be read.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def _parser() -> argparse.ArgumentParser:
         "-e", "--exercises", metavar="NAME,…",
         help="names of exercises, or file.py:name (default: those that are answered)",
     )  # fmt: skip
-    parser.add_argument("-j", "--jobs", type=int, default=0, help="answers at a time")
+    parser.add_argument(
+        "-j", "--jobs", type=int, default=0, help="answers at a time (default: one on each core)"
+    )
     return parser
 
 

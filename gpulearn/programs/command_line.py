@@ -1,6 +1,6 @@
 """`python -m gpulearn run`: a Numba CUDA or CUDA C++ program on the SIMT machine, unchanged.
 
-What it prints is printed as it is. At the end stands on standard error what the machine found,
+What it prints is printed as it is. What the machine found follows at the end, on standard error:
 each mistake once, with file and line. The exit status is the program's own.
 """
 

@@ -56,7 +56,7 @@ def made(tmp_path_factory):
     (folder / "grading.toml").write_text(
         'exercises = ["global_index", "mirror"]\n[weights]\nmirror = 2.5\n'
     )
-    chosen = ["-n", "03", "-e", ",".join(PLACES.values()), "-g", str(folder / "grading.toml")]
+    chosen = ["-n", "03", "-e", ",".join(PLACES.values()), "-s", str(folder / "grading.toml")]
     arguments = [*chosen, "--from", str(folder), "-o", str(folder / "pack")]
     assert command_line.main(arguments) == 0
     return folder / "pack"

@@ -38,7 +38,7 @@ def made(tmp_path_factory):
     )
     chosen = f"blocks_for,global_index,copy_coalesced,{OWN}:trapezoid_area"
     pack = folder / "pack"
-    assert course(pack, "-n", "03,04", "-e", chosen, "-g", str(grading)) == 0
+    assert course(pack, "-n", "03,04", "-e", chosen, "-s", str(grading)) == 0
     return pack
 
 
@@ -180,7 +180,7 @@ def test_the_workflow_grades_within_the_limits_of_the_settings(made):
 
 def test_exercises_of_the_settings_are_those_that_count(tmp_path):
     (tmp_path / "grading.toml").write_text('exercises = ["mirror"]\n')
-    assert course(tmp_path / "pack", "-n", "03", "-g", str(tmp_path / "grading.toml")) == 0
+    assert course(tmp_path / "pack", "-n", "03", "-s", str(tmp_path / "grading.toml")) == 0
     assert settings.load(tmp_path / "pack" / "grading.toml").exercises == ("mirror",)
 
 
@@ -201,7 +201,7 @@ def test_nothing_is_written_where_something_is_wrong(tmp_path, capsys):
     pack = tmp_path / "pack"
     assert course(pack, "-n", "03", "-e", "vector_ad") == 2
     assert "did you mean 'vector_add'?" in capsys.readouterr().err
-    assert course(pack, "-n", "03", "-g", str(tmp_path / "none.toml")) == 2
+    assert course(pack, "-n", "03", "-s", str(tmp_path / "none.toml")) == 2
     assert "none.toml cannot be read" in capsys.readouterr().err
     assert not pack.exists()
 

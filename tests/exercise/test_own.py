@@ -55,7 +55,12 @@ def test_the_readme_s_example_is_an_exercise(tmp_path, capsys):
     file = tmp_path / "my_exercises.py"
     file.write_text(example, encoding="utf-8")
     assert command_line.main(["check", str(file)]) == 0
-    assert "think of 5 or more" in capsys.readouterr().out
+    assert f"```\n{capsys.readouterr().out}```" in text
+    file.write_text(example.replace("[2.0, 4.0, 10.0]", "[0.0, 0.0, 0.0]"), encoding="utf-8")
+    assert command_line.main(["check", str(file)]) == 1
+    told, _, advice = capsys.readouterr().out.partition("  It knows")
+    assert f"```\n{told}```" in text
+    assert advice
 
 
 def test_a_mistake_that_is_not_told_apart_is_shown(tmp_path, capsys):

@@ -256,7 +256,7 @@ def test_the_reference_says_what_a_class_can_do_and_defaults_as_they_are_written
 
 def test_the_commands_say_what_they_say_in_a_terminal():
     text = commands()
-    for option in ("--sanitize", "--settings FILE.toml", "--grading FILE.toml", "--json"):
+    for option in ("--sanitize", "--settings FILE.toml", "--force", "--json"):
         assert option in text
     asked = re.findall(r'case \["(\w+)"', inspect.getsource(main))  # by what is dispatched
     assert len(asked) == 4

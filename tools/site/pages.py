@@ -165,8 +165,9 @@ def reasons(name: str) -> str:
 def task(exercise: Exercise) -> str:
     """An exercise below its cell: how it is judged, and what it would say to wrong answers."""
     rows = "".join(f"<li>{escape(hint)}</li>" for hint in exercise.answers.hints)
+    tab = ", Colab or a browser tab" if in_the_edition(exercise.notebook) else " or Colab"
     return (
-        f'<p class="exercise">Run this cell in JupyterLab or Colab, and your answer is judged. '
+        f'<p class="exercise">Run this cell in JupyterLab{tab}, and your answer is judged. '
         f'The check of <a href="../exercises.html#{exercise.name}">{exercise.name}</a> tells '
         f"{len(exercise.answers.wrongs)} wrong answers apart.</p>"
         + folded(f"Hints for {exercise.name}", f"<ol>{rows}</ol>")

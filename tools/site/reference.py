@@ -23,7 +23,11 @@ from gpulearn.__main__ import main
 
 __all__ = ["commands", "named", "namespaces", "overview", "reference", "shortened"]
 
-STYLE: Any = Config(napoleon_use_param=False, napoleon_use_rtype=False, napoleon_use_ivar=True)
+STYLE: Any = Config(
+    napoleon_use_param=False,
+    napoleon_use_rtype=False,
+    napoleon_custom_sections=[("Attributes", "params_style")],  # as arguments are shown
+)
 WIDEST = 70  # characters of a signature in one line
 FIELD = re.compile(r"(?<=^:)(returns|raises)\b", re.MULTILINE)
 PARAMETER = re.compile(r", (?=\*{0,2}\w+: |[*/],|[*/]$)")  # what follows begins a parameter
