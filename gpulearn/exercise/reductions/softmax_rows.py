@@ -159,6 +159,22 @@ answers.edit(
     "the first shuffle must reach 16 lanes far: with steps from 8 on, two halves of the warp never "
     "meet.",
 )
+answers.edit(
+    {
+        MAXIMUM: "",
+        "total += math.exp(scores[row, j] - largest)": (
+            "total += math.exp(min(scores[row, j], np.float32(80)))"
+        ),
+        SHARE: "math.exp(min(scores[row, j], np.float32(80))) / total",
+    },
+    "scores above a fixed limit are cut off, so that all of them get the same share: take the "
+    "row's largest score from every score instead.",
+)
+answers.edit(
+    {"-math.inf": "-1000"},
+    "the search for the largest score starts above all scores of some rows: start at "
+    "np.float32(-math.inf), or at one of the row's scores.",
+)
 answers.edit({"np.float32(0)": "0.0"}, FLOAT32)
 
 

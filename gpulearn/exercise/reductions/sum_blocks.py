@@ -118,6 +118,11 @@ answers.edit(
     {TREE_OF_ROUNDS: ""},
     "that is thread 0's own part: the sums of the other threads are never added.",
 )
+answers.edit(
+    {"cuda.gridsize(1)": "cuda.blockDim.x"},
+    "a thread goes on by the size of its block, and adds up values of the blocks behind it as "
+    "well: its next value lies one grid on, cuda.gridsize(1).",
+)
 answers.edit({"np.float32(0)": "0.0"}, FLOAT32)
 answers.edit(
     {

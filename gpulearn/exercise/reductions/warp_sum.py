@@ -106,6 +106,10 @@ answers.edit(
     "there is one sum for each warp, at i // 32: a block's other warps never store theirs, or "
     "all to one place.",
 )
+answers.edit(
+    {STORING: "if i % WARP == WARP - 1 and i // WARP < sums.size"},
+    "after the shuffles with shfl_down_sync lane 0 has the sum of all, and lane 31 has not.",
+)
 answers.edit({"np.float32(0)": "0.0"}, FLOAT32)
 
 

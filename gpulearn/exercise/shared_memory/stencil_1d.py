@@ -215,6 +215,10 @@ def empty(a: Vector, out: Vector) -> None:
     pass
 
 
+answers.edit(
+    {ELEMENT: "i = start + cell"},
+    "the window begins with the block's own first element: it has to begin RADIUS elements before.",
+)
 answers.edit({"np.float32(0)": "0.0"}, SINGLE)
 answers.edit(
     {
