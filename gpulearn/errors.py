@@ -6,7 +6,10 @@ A message quotes what the caller gave, says what was expected and what to try.
 from __future__ import annotations
 
 import functools
+import linecache
+import re
 import textwrap
+import traceback
 from typing import Any
 
 __all__ = [
@@ -28,6 +31,7 @@ __all__ = [
 ]
 
 WIDTH = 96  # characters that fit beside JupyterLab's file browser on a small screen
+NAMES_A_LINE = re.compile(r"\bline \d")
 
 
 def in_lines(error: BaseException) -> list[str]:
@@ -44,12 +48,23 @@ def in_lines(error: BaseException) -> list[str]:
     return [f"\x1b[1m{name}\x1b[0m{lines[0].removeprefix(name)}", *lines[1:]]
 
 
+def raised_in(error: BaseException) -> list[str]:
+    """The line of a notebook's cell that an error came from; none if the cell has no other."""
+    cell, number = [""], 0
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if "get_ipython" in frame.f_globals:
+            cell, number = linecache.getlines(frame.f_code.co_filename), line
+    if sum(map(bool, map(str.strip, cell))) < 2 or not 0 < number <= len(cell):
+        return []
+    return [textwrap.shorten(f"in line {number}: {cell[number - 1]}", WIDTH, placeholder=" …")]
+
+
 class GpulearnError(Exception):
     """The root of the tree."""
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows in place of a stack trace."""
-        return in_lines(self)
+        return in_lines(self) + ([] if NAMES_A_LINE.search(str(self)) else raised_in(self))
 
 
 class BadInput(GpulearnError, ValueError):  # noqa: N818 - a learner's word
@@ -155,9 +170,16 @@ class RankError(GpulearnError, RuntimeError):
     late: Any = None
 
 
-class NotSolvedYet(GpulearnError):  # noqa: N818 - a learner's word
+class NotPassed(GpulearnError):  # noqa: N818 - what an answer is told, not the line that asks
+    """What `gl.check` says of an answer that does not pass."""
+
+    def _render_traceback_(self) -> list[str]:
+        return in_lines(self)
+
+
+class NotSolvedYet(NotPassed):
     """The exercise still holds its stub."""
 
 
-class WrongAnswer(GpulearnError):  # noqa: N818 - a learner's word
+class WrongAnswer(NotPassed):
     """The exercise was answered, and the answer is wrong; the message is the diagnosis."""
