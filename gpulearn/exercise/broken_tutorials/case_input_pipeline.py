@@ -257,6 +257,10 @@ SHUFFLED_APART = (
     "parts overlap. All must cut the same order, each a part of its own, or cut first and shuffle "
     "their part."
 )
+SAME_ORDER = (
+    "the data are shuffled, and the order is the same in each epoch: it is drawn before the loop, "
+    "or from the same seed each time. Draw it anew in each epoch; a seed has to follow the epoch."
+)
 SUMMED = (
     "the losses of a batch are a vector, and its gradient is the sum over the samples, so that a "
     "step is too long by the size of the batch: take their mean."
@@ -276,9 +280,16 @@ answers.edit(
 answers.edit(OWN_ORDER, SHUFFLED_APART)
 answers.edit(VECTOR, f"each sample is used once, but {SUMMED}")
 answers.edit({"manual_seed(epoch)": "manual_seed(epoch + 7 * rank())"}, SHUFFLED_APART)
+answers.edit({"manual_seed(epoch)": "manual_seed(0)"}, SAME_ORDER)
 answers.edit(
-    {"manual_seed(epoch)": "manual_seed(0)"},
-    "the same generator is made in each epoch, and shuffles alike: let its seed follow the epoch.",
+    {
+        "    for epoch in range(epochs):\n": (
+            "    order = torch.randperm(count, generator=torch.Generator().manual_seed(0))\n"
+            "    for epoch in range(epochs):\n"
+        ),
+        ORDER: "",
+    },
+    SAME_ORDER,
 )
 answers.edit(
     {EXCHANGE: "gradient"},
