@@ -14,7 +14,6 @@ from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.checker.ranks import (
     Ending,
     demand_on_real_ranks,
-    failed_alike,
     failed_the_same,
     on_simulated_ranks,
     same_result,
@@ -164,9 +163,9 @@ def judge(plan: ServerPlan, ranks: list[Any]) -> str | None:
     return difference(RanServer(plan, None, weights, asked), expected(Case("", (plan,))))
 
 
-@failed_alike
+@failed_the_same
 def same(one: RanServer, other: RanServer) -> bool:
-    """Whether two outcomes are the same numbers after as long, or the same kind of failure."""
+    """Whether two outcomes are the same numbers after as long, or the same failure."""
     slow = [ran.seconds > LONGER * expected(Case("", (ran.plan,))).seconds for ran in (one, other)]
     return (
         one.asked == other.asked
@@ -305,6 +304,15 @@ answers.edit(
     "the server never answers, and the workers wait for weights.",
 )
 answers.edit(
+    {
+        "    for _ in range(steps):\n": "    for step in range(steps):\n",
+        "            send(weights, to=worker)\n": (
+            "            if step < steps - 1:\n                send(weights, to=worker)\n"
+        ),
+    },
+    "after the last step the server does not answer, and the workers wait for the last weights.",
+)
+answers.edit(
     {"            recv(weights, source=0)\n": ""},
     "the workers never take the new weights, and the server waits until somebody does.",
 )
@@ -344,7 +352,7 @@ EXERCISE = Exercise(
     by_hand=False,
     expect=expected,
     difference=difference,
-    kinships=(failed_the_same(same), same),
+    kinships=(same,),
     demand=demand_on_real_ranks(
         act, (3,), lambda ranks: [ServerPlan((0.1,) * (ranks - 1), 3)], judge
     ),
