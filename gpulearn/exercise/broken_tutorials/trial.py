@@ -55,13 +55,13 @@ class WatchedSteps:
         seen, n = [row for batch in self.batches for row in batch], len(self.images)
         each = [seen[i * n : (i + 1) * n] for i in range(epochs)]
         if len(seen) != n * epochs or any(sorted(one) != list(range(n)) for one in each):
-            return f"{len(seen)} of {n * epochs}, not each once in each epoch"
+            return f"{len(seen)} images in {epochs} epochs of {n}, not every one once in each"
         if any(one == sorted(one) for one in each):
             return "in the order in which they are stored"
         return "in the same order in each epoch" if each[0] == each[-1] and epochs > 1 else ORDER
 
 
-ORDER = "each once in each epoch, in a new order"
+ORDER = "every image once in each epoch, in a new order,"
 
 
 @contextmanager

@@ -86,8 +86,10 @@ def case_reports(report: StepReport) -> list[str]:
         "own starts": not same(report.apart_before, 0),
         "exchange too early": parting and report.sent > 0,
         "exchange each time": m > 1 and same(report.sent, m * ring),
-        "sum over ranks": n > 1 and any(same(report.update, k) for k in (n, n * m)),
-        "sum over micro-batches": m > 1 and any(same(report.update, k) for k in (m, n * m)),
+        "sum over ranks": not parting and n > 1 and any(same(report.update, k) for k in (n, n * m)),
+        "sum over micro-batches": (
+            not parting and m > 1 and any(same(report.update, k) for k in (m, n * m))
+        ),
         "shards overlap": any(visits != 1 for visits in report.visits),
         "whole tensors": n > 2 and same(report.sent, (n - 1) * report.gradient_bytes),
     }
