@@ -329,7 +329,7 @@ def test_an_answer_must_be_right_on_real_ranks_too(answer, said, monkeypatch):
 
 
 def test_a_rank_that_runs_on_is_told_long_before_the_check_would_end():
-    assert diagnose(find("all_reduce_via_root"), runs_on) == (
+    assert diagnose(find("all_reduce_via_root"), runs_on, seconds=120) == (
         "for 2 ranks and 4 numbers, rank 0 of 2 ran for 5 seconds without speaking to another "
         "rank: a loop never stops, or runs far too often."
     )
