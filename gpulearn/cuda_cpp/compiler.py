@@ -75,7 +75,14 @@ HABITS = {
     r"^\s*#\s*(?!(define|undef|include|pragma|if|ifdef|ifndef|el|endif|line|error|warning))": (
         "in C++ a comment begins with //"
     ),
-    r"\bcuda\.(?=\w)": "C++ has no `cuda.` in front: threadIdx.x, __syncthreads()",
+    r"\bcuda\.grid\(": "cuda.grid(1) is blockIdx.x * blockDim.x + threadIdx.x in C++",
+    r"\bcuda\.gridsize\(": "cuda.gridsize(1) is gridDim.x * blockDim.x in C++",
+    r"\bcuda\.(?!grid(?:size)?\()(?=\w)": (
+        "C++ has no `cuda.` in front: threadIdx.x, __syncthreads()"
+    ),
+    r"\.(?:size|shape)\b(?!\()|\blen\(": (
+        "a pointer does not know how many elements follow: take their number as a parameter, as n"
+    ),
     r"^\s*for\s+\w+\s+in\b": "a loop over i looks like for (int i = 0; i < n; ++i) { … }",
     r"^\s*(if\b(?!\s*(constexpr\b\s*)?\()|while\b(?!\s*\()|elif\b)": (
         "a condition stands between brackets, and what depends on it between braces: "

@@ -171,6 +171,10 @@ def test_shared_memory_by_the_launch_and_printing(capsys: pytest.CaptureFixture[
     [
         ("x[0] = 1.0f; }\n# done\n{", r"in C\+\+ a comment begins with //"),
         ("int i = cuda.threadIdx.x;", r"C\+\+ has no `cuda.` in front"),
+        ("int i = cuda.grid(1);", r"[)] is blockIdx.x \* blockDim.x \+ threadIdx.x in C\+\+$"),
+        ("int step = cuda.gridsize(1);", r"[)] is gridDim.x \* blockDim.x in C\+\+$"),
+        ("if (threadIdx.x < x.size) x[0] = 1;", "a pointer does not know how many elements"),
+        ("int n = len(x);", "a pointer does not know how many elements"),
         ("for i in range(3):\n;", r"for \(int i = 0; i < n; \+\+i\)"),
         ("if x[0] > 0: x[0] = 1;", "a condition stands between brackets"),
         ("x[0] = 1.0f if x[0] > 0 else 2.0f;", "condition [?] this : that in C"),
