@@ -15,9 +15,9 @@ BARRIERS = (
 )
 SINGLE = "Add floats: a double, such as 0.0 without an f, makes a double of what it meets."
 TREE = (
-    "A shuffle goes from register to register: let the lanes of each warp add in five rounds, by "
-    "__shfl_down_sync with steps 16, 8, 4, 2, 1. Through shared memory go the sums of the warps "
-    "alone, and thread 0 reads them."
+    "Through shared memory go the sums of the warps alone, one for each warp, and thread 0 alone "
+    "reads them. Within a warp the lanes add from register to register in five rounds, by "
+    "__shfl_down_sync with steps 16, 8, 4, 2, 1."
 )
 PASSES = 12  # over shared memory: each warp stores its sum, one warp reads them
 
@@ -87,6 +87,11 @@ answers.edit(
     "a step of 32 reaches beyond the warp, and a lane then gets its own value back: begin with 16.",
 )
 answers.edit(
+    {"step = 16": "step = 64"},
+    "steps of 64 and 32 reach beyond the warp, and a lane then gets its own value back: begin with "
+    "16.",
+)
+answers.edit(
     {ROUNDS: ""},
     "the lanes of a warp are never added: only lane 0's value is stored.",
 )
@@ -114,7 +119,7 @@ answers.edit(
 )
 answers.edit(
     {WARPS: "for (int w = 1; w < blockDim.x / 32 - 1; ++w) {"},
-    "the last warp is left out: go on while w < blockDim.x / 32.",
+    "the last warp is left out: there are blockDim.x / 32 warps, and the sum of each belongs in.",
 )
 answers.edit(
     {WARPS: "for (int w = 1; w < 1; ++w) {"},
@@ -148,6 +153,13 @@ answers.edit(
         ROUNDS: "",
         LANE_0: "sums[t] = sum;",
         WARPS: "for (int w = 1; w < 128; ++w) {",
+    },
+    TREE,
+)
+answers.edit(
+    {
+        "if (t == 0) {": "{",
+        WARPS: "sum = sums[0];\n        for (int w = 1; w < blockDim.x / 32; ++w) {",
     },
     TREE,
 )
