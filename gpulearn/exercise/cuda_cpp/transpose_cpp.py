@@ -36,7 +36,7 @@ answers.edit(
 )
 answers.edit(
     {f"{BARRIER}    {STORE}": f"    {STORE}\n    {BARRIER}"},
-    "threads that lie outside the image never reach the barrier, and the others wait for them: "
+    "threads that lie outside the image never reach the barrier, and every thread has to: "
     "guard the load and the store, each for itself, and leave the barrier unguarded.",
 )
 answers.edit(
