@@ -59,6 +59,14 @@ answers.edit(
     "that is room for one tile: the block has two, one of each factor.",
 )
 answers.edit(
+    {BYTES: "tile * tile"},
+    "those are the elements of one tile: the block has two, and each element takes 4 bytes.",
+)
+answers.edit(
+    {BYTES: "2 * tile * 4"},
+    "that is room for one row of each tile: a tile has `tile` rows.",
+)
+answers.edit(
     {BYTES: "2 * tile * tile * 8"},
     "8 bytes are a double: a float takes 4.",
 )
