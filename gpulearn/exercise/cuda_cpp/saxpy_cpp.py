@@ -34,6 +34,11 @@ answers.edit(
     "gridDim.x * blockDim.x.",
 )
 answers.edit(
+    {LOOP: "int i = first;\n    {"},
+    "each thread does one element, whether there is one or not: let it go on in steps of the whole "
+    "grid, gridDim.x * blockDim.x, while i < n.",
+)
+answers.edit(
     {FIRST: "threadIdx.x"},
     "the loop begins at threadIdx.x, the same in every block: begin at blockIdx.x * blockDim.x + "
     "threadIdx.x.",
