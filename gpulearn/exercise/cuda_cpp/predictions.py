@@ -56,7 +56,8 @@ PREDICTIONS = (
         {
             0: "0 would need 0.1 to become a float because x is one. It is the other way round.",
             1000: "1,000 counts the product. What comes of it is a double, so the sum is one too.",
-            3000: "3,000 counts the conversions, which are no arithmetic.",
+            3000: "3,000 also counts a conversion of each element, which is no arithmetic.",
+            4000: "4,000 also counts two conversions of each element, which are no arithmetic.",
         },
         came="with_double.totals.flops64",
     ),
