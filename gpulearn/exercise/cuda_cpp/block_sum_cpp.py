@@ -119,7 +119,7 @@ answers.edit(
 )
 answers.edit(
     {WARPS: "for (int w = 1; w < blockDim.x / 32 - 1; ++w) {"},
-    "the last warp is left out: there are blockDim.x / 32 warps, and the sum of each belongs in.",
+    "the last warp is left out: add the sums of all blockDim.x / 32 warps.",
 )
 answers.edit(
     {WARPS: "for (int w = 1; w < 1; ++w) {"},
