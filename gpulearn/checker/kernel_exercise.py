@@ -262,7 +262,8 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
     for position, array, wanted in zip(got.launch.results, got.results, expected, strict=True):
         if compare.arrays(array, wanted):
             empty = poison(array.dtype) if position in got.launch.outputs else None
-            name = got.launch.names(got.report).get(position, f"argument number {position + 1}")
+            names = got.launch.names(got.report)
+            name = names.get(position, f"argument number {position + 1}")
             if empty is not None and reads_first(got, name) and spoilt(array, empty):
                 return (
                     f"{name} is read, or added to, before anything is written to it: what it "
@@ -270,7 +271,7 @@ def difference(got: Any, expected: tuple[Array, ...]) -> str | None:
                 )
             stored = stores(got, name)
             said = patterns.describe(
-                array, wanted, got.launch, position, empty, name, stored=stored
+                array, wanted, got.launch, position, empty, name, stored=stored, names=names
             )
             fixed = patterns.fixed_size(got.report.source, got.launch)
             return ". ".join(filter(None, (said, got.suspicion.rstrip("."), fixed)))

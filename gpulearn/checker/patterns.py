@@ -34,6 +34,7 @@ def describe(
     name: str,
     *,
     stored: bool = False,
+    names: Mapping[int, str] | None = None,
 ) -> str:
     """Say in one sentence what is wrong with one result.
 
@@ -45,6 +46,7 @@ def describe(
         empty: the value of elements that nobody has written, or None if they had others.
         name: what the kernel calls it.
         stored: whether anything is written to it, even what stood there before.
+        names: what the kernel calls its arrays, by their positions.
     """
     unwritten = np.zeros(got.shape, bool)
     if empty is not None:
@@ -54,7 +56,8 @@ def describe(
     elif np.array_equal(got, launch.args[position]):
         why = "what is written to it is what stood there" if stored else "nothing is written to it"
         return f"{name} is left as it was: {why}"
-    return _look(got, expected, name, launch) or _first(got, expected, unwritten, name, launch)
+    look = _look(got, expected, name, launch, names or {})
+    return look or _first(got, expected, unwritten, name, launch)
 
 
 def blank(got: Array, empty: Any) -> Array:
@@ -94,7 +97,9 @@ def _holes(got: Array, expected: Array, unwritten: Array, name: str, launch: Lau
     )
 
 
-def _look(got: Array, expected: Array, name: str, launch: Launch) -> str | None:
+def _look(
+    got: Array, expected: Array, name: str, launch: Launch, names: Mapping[int, str]
+) -> str | None:
     """A pattern in what is written."""
     if got.size > 1 and got.min() == got.max() and expected.min() != expected.max():
         return f"every element of {name} is {shown(got.flat[0])}"
@@ -102,7 +107,7 @@ def _look(got: Array, expected: Array, name: str, launch: Launch) -> str | None:
         if other in launch.results or not isinstance(value, np.ndarray):
             continue
         if value.shape == got.shape and _close(got, value):
-            return f"{name} equals argument number {other + 1}, unchanged"
+            return f"{name} equals {names.get(other, f'argument number {other + 1}')}, unchanged"
     if sentence := _steady(got, expected, name) or _whole(got, expected, name):
         return sentence
     if got.ndim == 2:
