@@ -59,8 +59,8 @@ answers.edit(
 )
 answers.edit(
     {READ: "    if i >= values.size:\n        return\n    total = values[i]\n"},
-    "Lanes without a value are gone before the shuffle, and the others wait for them: let them "
-    "bring a 0 instead.",
+    "Lanes without a value are gone before the shuffle, whose mask names them: let them bring a 0 "
+    "instead.",
 )
 answers.edit(
     {"FULL_WARP": "0xFFFF"},

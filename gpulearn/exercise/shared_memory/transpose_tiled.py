@@ -71,7 +71,7 @@ answers.edit(
 )
 answers.edit(
     {f"{BARRIER}    {STORE}": f"    {BARRIER}        {STORE}", TURN: f"    {TURN}"},
-    "threads that lie outside the image never reach the barrier, and the others wait for them: "
+    "threads that lie outside the image never reach the barrier, and every thread has to: "
     "guard the load and the store, each for itself, and leave the barrier unguarded.",
 )
 answers.edit(
