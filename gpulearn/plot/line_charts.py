@@ -120,11 +120,11 @@ def places_apart(x: Numbers) -> bool:
 def written(value: float, digits: int) -> str:
     """A number with so many digits; without a power of ten where that can be read.
 
-    >>> written(0.1234, 3), written(38_654, 3), written(2e12, 3)
-    ('0.123', '38,700', '2e+12')
+    >>> written(0.1234, 3), written(8_598, 3), written(38_654, 3), written(2e12, 3)
+    ('0.123', '8,600', '38,700', '2e+12')
     """
     rounded = float(f"{value:.{digits}g}")
-    if LONG <= abs(rounded) < READABLE:
+    if min(LONG, 10**digits) <= abs(rounded) < READABLE:
         return f"{rounded:,.0f}"
     return f"{value:.{digits}g}"
 
