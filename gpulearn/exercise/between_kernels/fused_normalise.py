@@ -148,6 +148,15 @@ answers.edit(
     "the sum is divided by 32: divide by the number of columns.",
 )
 answers.edit(
+    {"mean = total / columns": "mean = total / np.float32(WARP)"},
+    "the sum for the mean is divided by 32: divide by the number of columns.",
+)
+answers.edit(
+    {"columns = np.float32(x.shape[1])": "columns = np.float32(MOST_COLUMNS)"},
+    "the sums are divided by `MOST_COLUMNS`, the most that a row may have: divide by the number "
+    "of columns that it has.",
+)
+answers.edit(
     {"    if row >= x.shape[0]:\n        return\n": ""},
     "There are more warps than rows: those without a row must leave before they read.",
 )

@@ -68,6 +68,20 @@ answers.edit(
     "several ahead, and the last kernel goes on after its launch.",
 )
 answers.edit(
+    {
+        BEGIN: "done + max(launch, seconds)", LAUNCHED: "",
+        "launched = done = 0.0": "done = launch",
+    },
+    "after a first launch each kernel is given a launch's time or its own, whichever is longer: "
+    "short kernels end a launch too late, and while a long one runs, the host launches several "
+    "ahead.",
+)  # fmt: skip
+answers.edit(
+    {BEGIN: "max(done + gap, launched) + seconds"},
+    "one by one there is no gap: a kernel begins as soon as it has been launched and the one "
+    "before it is done. The gap stands between the kernels of a graph.",
+)
+answers.edit(
     {LAUNCHED: "", "done = max(": "launched += launch if done else 0\n        done = max("},
     "the first kernel begins at 0: it has to be launched as well.",
 )

@@ -104,6 +104,15 @@ answers.edit(
     "the larger one first.",
 )
 answers.edit(
+    {
+        "        others_total = cuda.shfl_xor_sync(FULL_WARP, total, step)\n": "",
+        MERGED: "total *= math.exp(largest - higher)\n"
+        "        total += cuda.shfl_xor_sync(FULL_WARP, total, step) * math.exp(other - higher)",
+    },
+    "the other lane has scaled its sum already when you fetch it, and it is scaled once more: "
+    "fetch the sum before you scale, or add what you fetch as it is.",
+)
+answers.edit(
     {LAST: "others_total * math.exp(other - higher)"},
     "when lanes meet, the sum is scaled to the larger maximum, and the maximum itself is left as "
     "it was.",
@@ -216,6 +225,13 @@ def with_a_branch(scores: Any, out: Any) -> None:
             out[row, j] = math.exp(scores[row, j] - best) / weight
             j += 32
 
+
+# each lane scales its own sum, and adds another that is scaled already
+answers.variant({
+    "        others_total = cuda.shfl_xor_sync(FULL_WARP, total, step)\n": "",
+    MERGED: "total *= math.exp(largest - higher)\n"
+    "        total += cuda.shfl_xor_sync(FULL_WARP, total, step)",
+})  # fmt: skip
 
 # only lane 0 has the whole row then, and sends it to the others
 answers.variant({

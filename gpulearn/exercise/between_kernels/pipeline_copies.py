@@ -123,6 +123,11 @@ answers.edit(
     "the chunk alone.",
 )
 answers.edit(
+    {"(there[part])\n": "(there)\n"},
+    "each launch begins at the first number of the whole array, whichever chunk its stream has "
+    "copied: give the kernel the chunk alone.",
+)
+answers.edit(
     {"there[part].copy_to_device(values[part]": "there.copy_to_device(values"},
     "each stream copies the whole array in, over what others have computed: copy the chunk alone.",
 )
@@ -161,6 +166,11 @@ answers.edit(
         MAKE: "        if not values[part].size:\n            continue\n" + MAKE,
     },
     PARTS,
+)
+answers.edit(
+    {PART: "slice(k * -(-values.size // chunks), (k + 1) * -(-values.size // chunks))"},
+    "the size of a part is rounded up, so that nothing is left for the last ones: let part k end "
+    "at (k + 1) * values.size // chunks.",
 )
 answers.edit({"blocks_for(there[part].size, BLOCK), BLOCK": "there[part].size, 1"}, THREADS)
 answers.edit({"blocks_for(there[part].size": "blocks_for(there.size"}, THREADS)
