@@ -321,6 +321,8 @@ def _expected(starts: Starts) -> Resumed:
 
 DRAW = "torch.randperm(run.count, generator=run.draws)"
 FIRST = f"    order, at = {DRAW}, 0\n    losses"
+LOADED = "    saved = run.load()\n"
+UNLESS_SAVED = f"    if saved is None:\n        order, at = {DRAW}, 0\n"
 OPTIMIZER = '        run.optimizer.load_state_dict(saved["optimizer"])\n'
 MODEL = '        run.model.load_state_dict(saved["model"])\n'
 DRAWS = '        run.draws.set_state(saved["draws"])\n'
@@ -367,7 +369,7 @@ answers.edit(
 answers.edit(
     {OPTIMIZER: ""},
     "the optimiser begins anew after each stop: Adam keeps two means of each weight's gradients, "
-    "and they belong into the checkpoint and back from it.",
+    "and they belong in the checkpoint. Load them again as well.",
 )
 answers.edit(
     {MODEL: ""},
@@ -376,8 +378,23 @@ answers.edit(
 answers.edit(
     {DRAWS: ""},
     "after a stop within an epoch the steps go on well until the next epoch: there `run.draws` "
-    "gives an order that it has given before, since it began anew. Its state belongs into the "
+    "gives an order that it has given before, since it began anew. Its state belongs in the "
     "checkpoint: `get_state` and `set_state`.",
+)
+answers.edit(
+    {FIRST: "    losses", LOADED: LOADED + UNLESS_SAVED, DRAWS: ""},
+    "`run.draws` begins anew after a stop, so that the next epoch gets the order that the first "
+    "one had. Its state belongs in the checkpoint: `get_state` and `set_state`.",
+)
+answers.edit(
+    {PLACE: f'at, losses = saved["at"], saved["losses"]\n        order = {DRAW}'},
+    "after a stop it draws a new order, and goes on in it at the place that it had in the old one: "
+    "some rows are taken twice in an epoch and others never. Save the order too.",
+)
+answers.edit(
+    {DRAWS: "", PLACE: 'at, losses = saved["at"], saved["losses"]'},
+    "each start draws the order of the first epoch again: neither the order nor the state of "
+    "`run.draws` comes back from the checkpoint. The training needs both.",
 )
 answers.edit(
     {PLACE: 'at, losses = saved["at"], saved["losses"]'},
@@ -387,7 +404,7 @@ answers.edit(
 answers.edit(
     {PLACE: 'order, losses = saved["order"], saved["losses"]'},
     "after a stop the epoch begins again: rows that were taken before the stop are taken twice. "
-    "The place in the order belongs into the checkpoint.",
+    "The place in the order belongs in the checkpoint.",
 )
 answers.edit(
     {PLACE: 'order, at = saved["order"], saved["at"]'},
