@@ -114,16 +114,16 @@ def sentence(stage: int, step: int) -> str:
     """What happened, what a rank holds now, and when it holds most.
 
     >>> print(sentence(3, 1))
-    Stage 3 cuts all three. Step 1 of 22: the weights of block 1 are gathered from all ranks. A rank
-    holds 4 bytes for each parameter now, and at most 6 (step 19).
+    Stage 3 cuts all three. Moment 1 of 22: the weights of block 1 are gathered from all ranks. A
+    rank holds 4 bytes for each parameter now, and at most 6 (moment 19).
     """
     every = moments(stage)
     this, sizes = every[step], [moment.bytes for moment in every]
     peak = max(sizes)
     return (
-        f"Stage {stage} cuts {STAGES[stage]}. Step {step} of {len(every) - 1}: "
+        f"Stage {stage} cuts {STAGES[stage]}. Moment {step} of {len(every) - 1}: "
         f"{TOLD[this.doing].format(this.block)}. A rank holds {this.bytes:.3g} bytes for each "
-        f"parameter now, and at most {peak:.3g} (step {sizes.index(peak)})."
+        f"parameter now, and at most {peak:.3g} (moment {sizes.index(peak)})."
     )
 
 
@@ -139,11 +139,11 @@ def draw(stage: int, step: int) -> tuple[Picture, str]:
     hatched. Below, what a rank holds from moment to moment.
 
     Raises:
-        BadInput: there is no such stage or step.
+        BadInput: there is no such stage or moment.
     """
     every = moments(stage)
     if not 0 <= step < len(every):
-        raise BadInput(f"There is no step {step}: stage {stage} takes {len(every) - 1}.")
+        raise BadInput(f"There is no moment {step}: stage {stage} takes {len(every) - 1}.")
     said = sentence(stage, step)
     grid = {"height_ratios": [1.6, 1]}
     with figure(9.6, 6.4, 2, 1, gridspec_kw=grid) as (made, (above, below)):
@@ -211,7 +211,7 @@ def _course(axes: Any, every: list[Moment], step: int) -> None:
                   textcoords="offset points", ha="center", va="bottom", fontsize=10)  # fmt: skip
     axes.set_ylim(0, 26)  # above 18 stands the legend
     axes.set_xlim(-0.6, len(every) - 0.4)
-    axes.set_xlabel("step")
+    axes.set_xlabel("moment")
     axes.set_ylabel("bytes a parameter")
     patches = [Patch(facecolor=colour, label=name) for name, colour in COLOURS.items()]
     axes.legend(handles=patches, loc="upper left", ncols=3, frameon=False, fontsize=9,
@@ -230,7 +230,7 @@ def shard_player(stage: int = 3) -> Player:
         BadInput: there is no such stage.
 
     >>> shard_player()
-    [interactive figure: Stage 3 cuts all three. Step 19 of 22: block 1 goes backward, ...]
+    [interactive figure: Stage 3 cuts all three. Moment 19 of 22: block 1 goes backward, ...]
     """
     require.package("ipywidgets", "gl.plot.shard_player")
     every = moments(stage)
@@ -239,7 +239,7 @@ def shard_player(stage: int = 3) -> Player:
     def last(stage: int) -> int:
         return len(moments(stage)) - 1
 
-    first = slider("step", sizes.index(max(sizes)), 0, len(every) - 1)
+    first = slider("moment", sizes.index(max(sizes)), 0, len(every) - 1)
     controls = {"stage": slider("stage", stage, 0, 3), "step": first}
     return Player(draw, controls, "step", interval=1200, last=last)
 

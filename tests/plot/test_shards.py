@@ -33,7 +33,7 @@ def test_every_moment_is_drawn_and_said(stage):
 def test_other_stages_and_steps_are_refused():
     with pytest.raises(BadInput, match="stage is 4"):
         moments(4)
-    with pytest.raises(BadInput, match="There is no step 30"):
+    with pytest.raises(BadInput, match="There is no moment 30"):
         draw(3, 30)
 
 
