@@ -253,6 +253,22 @@ answers.edit(
     "every layer goes backward from the first layer's input: it needs what it had forward.",
 )
 answers.edit(
+    {
+        "        inputs.append(x)\n        x = layer.forward(weights, x)\n": (
+            "        x = layer.forward(weights, x)\n        inputs.append(x)\n"
+        )
+    },
+    "each layer goes backward from what came out of it: keep what goes in.",
+)
+answers.edit(
+    {
+        PADDED: PADDED.replace(
+            "(0, -layer.count % world_size())", "(-layer.count % world_size(), 0)"
+        )
+    },
+    "the zeros stand in front of the gradient: shards are padded at the end, like the weights.",
+)
+answers.edit(
     {PADDED: "padded = gradient"},
     "the gradient is not padded: where N does not divide it, the parts have unequal lengths.",
 )

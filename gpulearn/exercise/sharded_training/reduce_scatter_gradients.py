@@ -97,6 +97,7 @@ def cases() -> list[Case]:
         "3 ranks, of which one did not use the second parameter": GradientWork(
             3, ((4,), (2, 2)), ((1, 1),)
         ),
+        "2 ranks, of which one used no parameter": GradientWork(2, ((4,), (2,)), ((1, 0), (1, 1))),
         "1 rank, shapes (2, 2) and (1,)": GradientWork(1, ((2, 2), (1,))),
     }
     return [Case(label, (work,)) for label, work in works.items()]
@@ -172,6 +173,16 @@ answers.edit(
     {ZEROS: "parameter.grad"},
     "a gradient is None where a rank did not use a parameter: put zeros there, since the ranks "
     "have to send rows of one length.",
+)
+answers.edit(
+    {ZEROS: ZEROS.replace("torch.zeros_like(parameter)", "torch.zeros(parameter.numel())")},
+    "zeros for a missing gradient are float32, torch's default: make them in the parameter's "
+    "dtype, as torch.zeros_like does. Otherwise a rank that used no parameter sends another dtype.",
+)
+answers.edit(
+    {PAD: "    row = nn.functional.pad(row, (0, world_size() - len(row) % world_size()))\n"},
+    "where N divides the row, N zeros too many are added: no padding is needed there, and "
+    "-len(row) % N is 0.",
 )
 answers.edit(
     {MEAN: "all_reduce(row).view(world_size(), -1)[rank() - 1] / world_size()"},

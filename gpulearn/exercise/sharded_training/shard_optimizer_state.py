@@ -231,6 +231,19 @@ answers.edit(
     "each rank steps its shard with its own gradient, and nobody adds the others': reduce-scatter "
     "it.",
 )
+answers.edit(
+    {
+        f"shard.grad = {MEAN}": (
+            f"mean = {MEAN}\n        shard.grad = mean if shard.grad is None else shard.grad + mean"
+        )
+    },
+    "each step adds its gradient to those of the steps before: give the shard the new one alone.",
+)
+answers.edit(
+    {"nn.functional.pad(gradient, (0, padding))": "nn.functional.pad(gradient, (padding, 0))"},
+    "the zeros stand in front of the gradient, and it steps other weights than its own: they "
+    "belong at the end.",
+)
 
 answers.variant({MEAN: "reduce_scatter(padded / world_size())"})
 
