@@ -25,11 +25,13 @@ class Resharded:
         count: numbers in the row, without padding.
         shards: what each rank returned, as lists; in words what was no row of numbers.
         read: the files that each rank read, as often as it did.
+        dtypes: of each rank's shard where it is a tensor of another dtype than the files'; "" else.
     """
 
     count: int
     shards: tuple[Any, ...]
     read: tuple[tuple[int, ...], ...]
+    dtypes: tuple[str, ...]
 
 
 def cases() -> list[Case]:
@@ -55,7 +57,7 @@ def files(count: int, wrote: int) -> list[Tensor]:
 def run(answer: Answer, case: Case) -> Resharded:
     """Let each new rank read."""
     count, wrote, ranks = case.args
-    written, shards, every = files(count, wrote), [], []
+    written, shards, every, dtypes = files(count, wrote), [], [], []
     for rank in range(ranks):
         read: list[int] = []
 
@@ -65,9 +67,12 @@ def run(answer: Answer, case: Case) -> Resharded:
             read.append(number)
             return written[number].clone()
 
-        shards.append(_numbers(answer(file, count, wrote, rank, ranks)))
+        found = answer(file, count, wrote, rank, ranks)
+        shards.append(_numbers(found))
         every.append(tuple(sorted(read)))
-    return Resharded(count, tuple(shards), tuple(every))
+        other = isinstance(found, Tensor) and found.dtype != torch.float64
+        dtypes.append(str(found.dtype).removeprefix("torch.") if other else "")
+    return Resharded(count, tuple(shards), tuple(every), tuple(dtypes))
 
 
 def _numbers(value: Any) -> Any:
@@ -89,16 +94,19 @@ def expected(case: Case) -> Resharded:
               old and r * new < count)
         for r in range(ranks)
     ]  # fmt: skip
-    return Resharded(count, shards, tuple(needed))
+    return Resharded(count, shards, tuple(needed), ("",) * ranks)
 
 
 def difference(got: Resharded, wanted: Resharded) -> str | None:
-    """The shards first, then which files were read."""
+    """The shards first, then their dtypes, then which files were read."""
     for rank, (found, right) in enumerate(zip(got.shards, wanted.shards, strict=True)):
         if isinstance(found, str):
             return f"rank {rank} gets {found}, expected a row of {len(right)} numbers"
         if found != right:
             return f"rank {rank} gets {shown(found)}, expected {shown(right)}"
+    for rank, dtype in enumerate(got.dtypes):
+        if dtype:
+            return f"the numbers are right, but rank {rank} gets {dtype}, and the files are float64"
     for rank, (read, needed) in enumerate(zip(got.read, wanted.read, strict=True)):
         if len(read) > max(1, len(needed)):
             return (
@@ -112,6 +120,11 @@ def same_wrong_shards(one: Resharded, other: Resharded) -> bool:
     """Whether two answers give the same wrong numbers, whatever they read for them."""
     right = tuple(row.tolist() for row in files(one.count, len(one.shards)))
     return one.shards == other.shards != right
+
+
+def same_wrong_dtypes(one: Resharded, other: Resharded) -> bool:
+    """Whether two answers give the same numbers in the same wrong dtypes, whatever they read."""
+    return any(one.dtypes) and (one.shards, one.dtypes) == (other.shards, other.dtypes)
 
 
 LENGTHS = "old, new = -(-count // wrote), -(-count // ranks)"
@@ -179,6 +192,10 @@ answers.edit(
     "the numbers are rounded to float32 on the way: the shard has the numbers of the files, so "
     "make new tensors with the files' dtype.",
 )
+answers.edit(
+    {"return torch": "if not len(part):\n        return torch.zeros(new)\n    return torch"},
+    "a shard of padding alone is in float32, torch's default: make its zeros in the files' dtype.",
+)
 
 
 @answers.wrong(
@@ -232,5 +249,5 @@ EXERCISE = Exercise(
     by_hand=False,
     expect=expected,
     difference=difference,
-    kinships=(lambda one, other: one == other, same_wrong_shards),
+    kinships=(lambda one, other: one == other, same_wrong_shards, same_wrong_dtypes),
 )
