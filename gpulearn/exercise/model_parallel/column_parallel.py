@@ -45,6 +45,17 @@ answers.edit(
     sum_of_ranks=sum_of_ranks,
 )
 answers.edit(
+    {f"    x = {COPY}\n": "", PRODUCT: "sum_of_ranks(x @ weight.T + bias)"},
+    "the columns of different ranks are added to one another, biases and all: each rank keeps its "
+    "own columns. It is the gradient of x that is added, which copy_to_ranks does.",
+    sum_of_ranks=sum_of_ranks,
+)
+answers.edit(
+    {PRODUCT: "x @ copy_to_ranks(weight).T + bias"},
+    "weight goes to copy_to_ranks as well: each rank has rows of its own, whose gradient belongs "
+    "to no other rank's.",
+)
+answers.edit(
     {PRODUCT: "x @ copy_to_ranks(weight).T + copy_to_ranks(bias)"},
     "weight and bias go to copy_to_ranks as well: each rank has rows of its own, whose gradients "
     "belong to no other rank's.",
