@@ -65,6 +65,11 @@ answers.edit(
     "a rank waits for the p − 1 others, not for p: with one rank nobody waits.",
 )
 answers.edit(
+    {SHARE: "ranks / (chunks * micro_batches + ranks)"},
+    "a rank waits for the p − 1 others, not for p, in the idle time and in the whole: with one "
+    "rank nobody waits.",
+)
+answers.edit(
     {"+ ranks - 1": "+ ranks"},
     "the whole time is one pass too long: it takes m passes, and p − 1 until the last rank has "
     "begun.",
