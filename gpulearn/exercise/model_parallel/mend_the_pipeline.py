@@ -269,6 +269,11 @@ answers.edit(
     "should, the first with gradients that are too large.",
 )
 answers.edit(
+    {SHARE: "\n", GRADIENT: "send(entered.grad * share, to=0)"},
+    "the gradient that is sent back is weighed, and rank 1's own gradients are not: weigh the "
+    "loss, from which both come.",
+)
+answers.edit(
     {GRADIENT: "send(entered.grad * share, to=0)"},
     "the gradient that reaches rank 0 is multiplied by the share once more: the loss has it "
     "already, and with it all that goes back from it.",
