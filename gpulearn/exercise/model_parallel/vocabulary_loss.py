@@ -137,6 +137,20 @@ answers.edit(
     copy_to_ranks=copy_to_ranks,
 )
 answers.edit(
+    {
+        TOTAL: "total = shifted.exp().sum(-1)",
+        "total.log()": "sum_of_ranks(total.log())",
+    },
+    "logarithms of the ranks' totals are added: the logarithm of a sum is another number. Add the "
+    "totals first, then take the logarithm.",
+)
+answers.edit(
+    {"shifted = scores -": "shifted = copy_to_ranks(scores) -"},
+    "the loss is right, and gradients of different columns are added: each rank has scores of its "
+    "own tokens, whose gradient belongs to no other rank's.",
+    copy_to_ranks=copy_to_ranks,
+)
+answers.edit(
     {"(total.log() - target).mean()": "(total.log() - target).sum()"},
     "that is the sum over all places: the loss is their mean.",
 )
