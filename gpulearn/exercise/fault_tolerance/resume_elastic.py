@@ -321,8 +321,6 @@ def _expected(starts: Starts) -> Resumed:
 
 DRAW = "torch.randperm(run.count, generator=run.draws)"
 FIRST = f"    order, at = {DRAW}, 0\n    losses"
-LOADED = "    saved = run.load()\n"
-UNLESS_SAVED = f"    if saved is None:\n        order, at = {DRAW}, 0\n"
 OPTIMIZER = '        run.optimizer.load_state_dict(saved["optimizer"])\n'
 MODEL = '        run.model.load_state_dict(saved["model"])\n'
 DRAWS = '        run.draws.set_state(saved["draws"])\n'
@@ -380,11 +378,6 @@ answers.edit(
     "after a stop within an epoch the steps go on well until the next epoch: there `run.draws` "
     "gives an order that it has given before, since it began anew. Its state belongs in the "
     "checkpoint: `get_state` and `set_state`.",
-)
-answers.edit(
-    {FIRST: "    losses", LOADED: LOADED + UNLESS_SAVED, DRAWS: ""},
-    "`run.draws` begins anew after a stop, so that the next epoch gets the order that the first "
-    "one had. Its state belongs in the checkpoint: `get_state` and `set_state`.",
 )
 answers.edit(
     {PLACE: f'at, losses = saved["at"], saved["losses"]\n        order = {DRAW}'},

@@ -188,7 +188,7 @@ AVERAGE = (
 )
 answers.edit(
     {IN_TIME: "if paid + int(paid * trial.interruptions) * wait <= deadline:"},
-    f"it rounds the number of interruptions down: {AVERAGE}",
+    f"it takes a whole number of interruptions: {AVERAGE}",
 )
 answers.edit(
     {IN_TIME: "if paid - int(-paid * trial.interruptions // 1) * wait <= deadline:"},

@@ -148,6 +148,14 @@ answers.edit(
     "a memory that is full to the last byte still holds it.",
 )
 answers.edit(
+    {FLYING: "min(pipeline, micro_batches) * activations / tensor"},
+    "`activations` is already what one GPU keeps: do not divide it by the tensor-parallel GPUs.",
+)
+answers.edit(
+    {FLYING: "min(max(1, pipeline - 1), micro_batches) * activations"},
+    "the first stage starts p micro-batches before the first one comes back, not p − 1.",
+)
+answers.edit(
     {FLYING: "0 * activations"},
     "activations are left out: what forward keeps for backward is in memory too.",
 )

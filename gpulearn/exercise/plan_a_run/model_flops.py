@@ -64,6 +64,22 @@ answers.edit(
     {MODEL: "(6 * parameters + 4 * layers * hidden * sequence) * tokens"},
     "attention has a backward pass too, with twice the operations of its forward pass.",
 )
+for wrong_too in ("model * 4 / 3 if recompute else model", "model + forward * tokens * recompute"):
+    answers.edit(
+        {MODEL: "(6 * parameters + 4 * layers * hidden * sequence) * tokens", HARDWARE: wrong_too},
+        "attention has a backward pass too, with twice the operations of its forward pass.",
+    )
+answers.edit(
+    {
+        MODEL: "6 * parameters * tokens + 12 * layers * hidden * sequence",
+        HARDWARE: "model * 4 / 3 if recompute else model",
+    },
+    "attention's operations are those of one token here: multiply them by `tokens` as well.",
+)
+answers.edit(
+    {HARDWARE: "model + 4 * layers * hidden * sequence * tokens * recompute"},
+    "that recomputes attention alone: here all of the forward pass is carried out again.",
+)
 answers.edit(
     {MODEL: "forward * tokens"},
     "that is the forward pass alone: backward takes twice as many operations.",

@@ -107,6 +107,10 @@ answers.edit(
     "these are kilojoules, watts times seconds: a kilowatt-hour is a kilowatt for an hour.",
 )
 answers.edit(
+    {ENERGY: "gpus * hours * 3600 * power"},
+    "these are joules, watts times seconds: a kilowatt-hour is 3.6 million of them.",
+)
+answers.edit(
     {"hours / 24,": "hours,"},
     "the first number is in hours: return days.",
 )
