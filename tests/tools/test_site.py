@@ -25,7 +25,15 @@ from tests.notebooks.page import read
 from tools.links import ROOT, badge, repository
 from tools.site import check, contents, pages
 from tools.site.__main__ import reachable
-from tools.site.reference import commands, named, namespaces, overview, public, reference
+from tools.site.reference import (
+    commands,
+    named,
+    namespaces,
+    overview,
+    public,
+    reference,
+    types,
+)
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PIXEL = base64.b64encode(b"a picture").decode()
@@ -252,6 +260,19 @@ def test_the_reference_says_what_a_class_can_do_and_defaults_as_they_are_written
     assert "kernel: str = ''," in text
     assert " at 0x" not in text
     assert "``.difference" not in text  # a field, whose default is a function
+
+
+def test_a_type_that_a_signature_names_stands_on_a_page_and_is_linked_from_it():
+    text = types()
+    assert "History\n-------\n" in text
+    assert "Edits\n-----\n\n``Mapping[str, str]``" in text
+    assert "ForwardRef" not in text
+    titles = re.findall(r"^(\w+)\n-+$", text, re.MULTILINE)
+    pages = [text, *map(reference, namespaces())]
+    linked = {one for page in pages for one in re.findall(r"`(\w+) <types\.html#", page)}
+    assert len(titles) == len(set(titles)) > 50
+    assert set(titles) == linked
+    assert "`History <types.html#history>`__" in reference(importlib.import_module("gpulearn"))
 
 
 def test_the_commands_say_what_they_say_in_a_terminal():

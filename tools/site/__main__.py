@@ -24,7 +24,7 @@ from tests.notebooks.page import read
 from tools.links import ROOT, repository
 from tools.site import browser_tab, check, contents
 from tools.site.pages import page
-from tools.site.reference import commands, namespaces, overview, reference, shortened
+from tools.site.reference import commands, namespaces, overview, reference, shortened, types
 
 __all__ = ["main"]
 
@@ -129,6 +129,7 @@ def write(source: Path, notebooks: dict[str, NotebookNode]) -> None:
     spaces = [(shortened(module), module) for module in namespaces()]
     texts |= {f"reference/{short}.rst": reference(module) for short, module in spaces}
     texts["reference/commands.rst"] = commands()
+    texts["reference/types.rst"] = types()
     texts["reference/index.rst"] = overview([module for _, module in spaces])
     for name, text in texts.items():
         (source / name).parent.mkdir(exist_ok=True)

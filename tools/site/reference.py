@@ -10,6 +10,7 @@ import io
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,8 +21,9 @@ from sphinx.ext.napoleon import Config
 from sphinx.ext.napoleon.docstring import GoogleDocstring
 
 from gpulearn.__main__ import main
+from tools.site.annotations import Named, named_in
 
-__all__ = ["commands", "named", "namespaces", "overview", "reference", "shortened"]
+__all__ = ["commands", "named", "namespaces", "overview", "reference", "shortened", "types"]
 
 STYLE: Any = Config(
     napoleon_use_param=False,
@@ -70,7 +72,8 @@ def reference(module: ModuleType) -> str:
 def overview(modules: list[ModuleType]) -> str:
     """The page above them: each name with the first line of what it promises."""
     text = ["Reference", "=========", "", "Every public name; ``import gpulearn as gl``.", ""]
-    text += ["What is called from a terminal stands under :doc:`commands`.", ""]
+    text += ["What they take and return stands under :doc:`types`, what is called from a "]
+    text += ["terminal under :doc:`commands`.", ""]
     for module in modules:
         short = shortened(module)
         text += [short, "-" * len(short), "", f":doc:`{summary(module)} <{short}>`", ""]
@@ -78,8 +81,42 @@ def overview(modules: list[ModuleType]) -> str:
             place = f"{short}.html#{make_id(name)}"
             text += [f"- `{name} <{place}>`__{promised(one)}"]
         text += [""]
-    below = "".join(f"   {name}\n" for name in [*map(shortened, modules), "commands"])
+    below = "".join(f"   {name}\n" for name in [*map(shortened, modules), "types", "commands"])
     return "\n".join([*text, ".. toctree::", "   :hidden:", "", below])
+
+
+def types() -> str:
+    """The page of what public signatures name and nobody imports, in reStructuredText."""
+    text = ["Types", "=====", "", "What public functions take or return, and nobody imports.", ""]
+    for name, it in sorted(on_the_page().items(), key=lambda pair: pair[0].lower()):
+        if it.alias:
+            text += [name, "-" * len(name), "", f"``{it.alias}``", ""]
+        else:
+            text += entry(name, it.meant)
+    return "\n".join(text)
+
+
+@cache
+def on_the_page() -> dict[str, Named]:
+    """Name → what the page of types has under it.
+
+    Raises:
+        SystemExit: two types share a name.
+    """
+    public_ones = [one for module in namespaces() for _, one in named(module)]
+    promised = {id(one) for one in public_ones}
+    found: dict[str, Named] = {}
+    for it in (it for one in public_ones for it in mentioned(one)):
+        if (it.alias or id(it.meant) not in promised) and found.setdefault(it.name, it) != it:
+            raise SystemExit(f"Two types of public signatures are called {it.name}: rename one.")
+    return found
+
+
+def mentioned(one: Any) -> list[Named]:
+    """The package's types that a signature or one of its methods' names."""
+    asked = [row for row in members(one) if row.startswith("``.")]
+    module = getattr(getattr(one, "py_func", one), "__module__", "") or ""
+    return list(named_in("\n".join([signature(one), *asked]), module))
 
 
 def commands() -> str:
@@ -142,6 +179,9 @@ def entry(name: str, one: Any) -> list[str]:
         rows += [".. code-block:: python", "", *(f"   {line}" for line in lines), ""]
     if isinstance(one, Mapping):  # its docstring is its type's
         return [*rows, "A mapping with " + ", ".join(f"``{key}``" for key in one) + ".", ""]
+    known = [it.name for it in mentioned(one) if on_the_page().get(it.name) == it]
+    if linked := [f"`{it} <types.html#{make_id(it)}>`__" for it in known]:
+        rows += ["Types: " + ", ".join(linked), ""]
     return [*rows, *docstring(one), "", *members(one)]
 
 
@@ -186,6 +226,8 @@ def signature(one: Any, *, bound: bool = False) -> str:
         bound: whether it is called of an object, without its first parameter.
     """
     asked = getattr(one, "py_func", one)  # a kernel is called as the function that it is made of
+    if getattr(asked, "_is_protocol", False):  # nobody makes one
+        return ""
     try:
         found = inspect.signature(asked)
     except (TypeError, ValueError):
@@ -202,4 +244,5 @@ def signature(one: Any, *, bound: bool = False) -> str:
 
 def plain(annotation: Any) -> Any:
     """An annotation that is shown as it was written."""
-    return Plain(annotation) if isinstance(annotation, str) else annotation
+    text = getattr(annotation, "__forward_arg__", annotation)  # as a NamedTuple has it
+    return Plain(text) if isinstance(text, str) else annotation

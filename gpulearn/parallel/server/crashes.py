@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpulearn.parallel.server.replica import Handle, Push, ServerState, count_pushes, unit_push
+from gpulearn.parallel.server.replica import Push, PushHandler, ServerState, count_pushes, unit_push
 
 __all__ = ["Crash", "CrashRun", "crash_everywhere", "run_with_crashes"]
 
@@ -86,7 +86,7 @@ class CrashRun:
 class _Pair:
     """A primary and its backup, and what happens to them."""
 
-    handle: Handle
+    handle: PushHandler
     run: CrashRun
     primary: ServerState
     backup: ServerState
@@ -160,7 +160,7 @@ def _named(push: Push) -> str:
 
 
 def run_with_crashes(
-    handle: Handle,
+    handle: PushHandler,
     crashes: Sequence[Crash] = (),
     *,
     workers: int = 2,
@@ -204,7 +204,12 @@ def run_with_crashes(
 
 
 def crash_everywhere(
-    handle: Handle, whom: Sequence[str] = (), *, workers: int = 2, pushes: int = 2, lr: float = 1.0
+    handle: PushHandler,
+    whom: Sequence[str] = (),
+    *,
+    workers: int = 2,
+    pushes: int = 2,
+    lr: float = 1.0,
 ) -> Iterator[CrashRun]:
     """Runs with a crash of each named process, one after another, at every point for it.
 

@@ -19,7 +19,12 @@ from gpulearn.parallel.launch.messages import packed
 from gpulearn.parallel.server.events import EventLog, ProcessEvent, read_events
 from gpulearn.parallel.server.kill_plan import ANY_MOMENT, Kill, drawn, known
 from gpulearn.parallel.server.processes import be_server, be_worker
-from gpulearn.parallel.server.replica import Handle, ServerState, count_pushes, serve_with_backup
+from gpulearn.parallel.server.replica import (
+    PushHandler,
+    ServerState,
+    count_pushes,
+    serve_with_backup,
+)
 
 __all__ = ["KillReport", "run_with_kills"]
 
@@ -69,7 +74,7 @@ def run_with_kills(
     workers: int = 2,
     pushes: int = 50,
     seed: int = 0,
-    handle: Handle = serve_with_backup,
+    handle: PushHandler = serve_with_backup,
     timeout: float = 60.0,
 ) -> KillReport:
     """Push to a primary with a backup, all of them processes, while some are killed by SIGKILL.

@@ -20,7 +20,7 @@ import numpy as np
 from cloudpickle import cloudpickle
 
 from gpulearn.parallel.server.events import EventLog
-from gpulearn.parallel.server.replica import Handle, Push, ServerState, unit_push
+from gpulearn.parallel.server.replica import Push, PushHandler, ServerState, unit_push
 
 __all__ = ["POINTS", "WORKER_POINTS", "be_server", "be_worker"]
 
@@ -122,7 +122,7 @@ class _Server:
     """One server: a backup that becomes primary when it is told to."""
 
     def __init__(
-        self, number: int, folder: str, control: Connection, size: int, handle: Handle
+        self, number: int, folder: str, control: Connection, size: int, handle: PushHandler
     ) -> None:
         self.state = ServerState(np.zeros(size))
         self.handle = handle

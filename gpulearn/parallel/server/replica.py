@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Handle", "Push", "ServerState", "count_pushes", "serve_with_backup", "unit_push"]
+__all__ = ["Push", "PushHandler", "ServerState", "count_pushes", "serve_with_backup", "unit_push"]
 
 Array = np.ndarray[Any, Any]
 
@@ -41,7 +41,7 @@ class ServerState:
     lr: float = 1.0
 
 
-Handle = Callable[[ServerState, Push, Callable[[Push], None], Callable[[Push], None]], object]
+PushHandler = Callable[[ServerState, Push, Callable[[Push], None], Callable[[Push], None]], object]
 
 
 def serve_with_backup(
