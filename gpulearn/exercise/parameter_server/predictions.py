@@ -55,7 +55,7 @@ PREDICTIONS = (
             3: "3 would be right for a worker as quick as the others.",
             16: "16 would be right with four others.",
         },
-        came="oldest",
+        came="usual",
         within=0.01,
     ),
     Number(
