@@ -23,6 +23,7 @@ from gpulearn.require import choice
 __all__ = ["Choices", "Judged", "Number", "Prediction", "below", "find", "predictions"]
 
 NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?")
+ROUNDING = 0.03  # as a part of a wrong number, within which what was said is that number
 
 
 class Judged(NamedTuple):
@@ -111,7 +112,8 @@ class Number(Prediction):
 
     Args:
         unit: of the number, in the plural; may be empty.
-        wrong: numbers that a misconception leads to, each to what would have to be true for it.
+        wrong: numbers that a misconception leads to, each to what would have to be true for it;
+            where `within` allows for it, whoever rounds in another way is told the same.
         within: how far off, as a part of what came, still counts as foreseen.
     """
 
@@ -129,11 +131,17 @@ class Number(Prediction):
     def _said(self, value: Any) -> str:
         return f"{_written(value)} {self.unit}".rstrip()
 
+    def _misconception(self, number: float) -> str:
+        """What is said to a number that a misconception leads to, however it is rounded."""
+        nearest = min(self.wrong, key=lambda one: abs(one - number), default=math.nan)
+        same = math.isclose(number, nearest, rel_tol=max(min(self.within, ROUNDING), 1e-9))
+        return self.wrong[nearest] if same else ""
+
     def judged(self, said: str, value: Any) -> Judged:
         """Whether the number is what came, or near enough."""
         number = float(self.read(said).split()[0].replace(",", ""))
         foresaw = math.isclose(number, value, rel_tol=max(self.within, 1e-9))
-        why = "" if foresaw else self.wrong.get(number, _factor(number, value))
+        why = "" if foresaw else self._misconception(number) or _factor(number, value)
         return Judged(foresaw, self._said(value), why)
 
     @property

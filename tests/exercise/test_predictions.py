@@ -90,6 +90,18 @@ def test_a_number_is_held_against_what_came():
     assert not SECTORS.judged("1,020 sectors", 1000).foresaw
 
 
+def test_a_wrong_number_that_is_rounded_in_another_way_is_known():
+    wrong = {8.6: "8.6 is float64.", 2.1: "2.1 is half."}
+    rough = Number("scores", "GB", wrong, came="n", within=0.08)
+    assert rough.judged("8.59 GB", 4.29).why == "8.6 is float64."
+    assert rough.judged("2.15 GB", 4.29).why == "2.1 is half."
+    assert rough.judged("9 GB", 4.29).why == "That is 2.1 times too large."
+    exact = Number("lanes", "lanes", {32: "32 is a warp."}, came="n")
+    assert exact.judged("32 lanes", 4).why == "32 is a warp."
+    assert exact.judged("33 lanes", 4).why == "That is 8.2 times too large."
+    assert Number("free", "", came="n").judged("33", 4).why == "That is 8.2 times too large."
+
+
 def test_a_choice_is_held_against_what_came():
     assert SIDES.judged("left", "it is right") == (
         False, "it is right", "That would need a mirror."
