@@ -37,7 +37,7 @@ PREDICTIONS = (
             "by two thirds": "That would be right if all three engines worked at once. "
             "One stream does one thing after the other.",
         },
-        came="f'{100 * asked.makespan / serial.makespan:.0f} % of the time'",
+        came="f'It takes {100 * asked.makespan / serial.makespan:.0f} % as long.'",
         pick=below({"by two thirds": 45, "by a third": 80}, "hardly"),
     ),
     Choices(
@@ -49,7 +49,7 @@ PREDICTIONS = (
             "the same": "That would be right if streams took turns for the whole GPU. The engines "
             "work beside each other.",
         },
-        came="f'{100 * halves.makespan / asked.makespan:.0f} % of the time'",
+        came="f'It takes {100 * halves.makespan / asked.makespan:.0f} % as long.'",
         pick=below({"about half": 58, "about two thirds": 85}, "the same"),
     ),
     Choices(
@@ -115,11 +115,12 @@ PREDICTIONS = (
             1: "1 would be right if the kernels took longer than their launches.",
             20: "20 would be right if nothing but launches cost time. The gaps in the graph are "
             "left, and the kernels.",
+            14: "14 would be right if there were no gaps between the kernels of the graph.",
             10: "10 is a launch beside a gap. The graph has a launch of its own, and its kernels "
             "take time too.",
             50: "50 is a launch beside a kernel. Between two kernels of the graph there is a gap.",
         },
-        came="launched['one by one'] / launched['as a graph']",
+        came="round(launched['one by one'] / launched['as a graph'], 1)",
         within=0.2,
     ),
     Choices(
@@ -145,7 +146,7 @@ PREDICTIONS = (
             "one array only.",
             2: "2 would be right for 6 trips against 3. The sum reads two arrays and writes one.",
         },
-        came="apart / at_once.totals.bytes_moved",
+        came="round(apart / at_once.totals.bytes_moved, 2)",
         within=0.03,
     ),
     Number(
@@ -165,13 +166,13 @@ PREDICTIONS = (
         "matrix_of_scores",
         "GB",
         {
-            1: "1 would be right for a byte for each pair.",
+            1.07: "1.07 would be right for a byte for each pair. A float32 has four.",
             0.004: "0.004 would be right for 32 numbers for each place, as the queries have. There "
             "is a score for each pair of places.",
             2.1: "2.1 would be right for half of the pairs, or for two bytes each.",
             8.6: "8.6 would be right for eight bytes for each pair, as in float64.",
         },
-        came="4 * places**2 / 1e9",
+        came="round(4 * places**2 / 1e9, 2)",
         within=0.08,
     ),
     Choices(
@@ -181,8 +182,8 @@ PREDICTIONS = (
             "and read several times.",
             "4 to 5 times": "That would need blocks in which 32 queries share each tile, and a "
             "matrix that passes through memory six times.",
-            "more than 100 times": "That would be right if the tiled way read each key once. Each "
-            "block of queries reads all of them.",
+            "more than 100 times": "Even if the tiled way read each key and value once, it "
+            "would be 18 times. Each block of queries reads all of them.",
         },
         came="f'{moved / in_tiles.totals.bytes_moved:.2f} times'",
         pick=below({"about as many": 2, "4 to 5 times": 10}, "more than 100 times"),
