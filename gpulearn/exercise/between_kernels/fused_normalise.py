@@ -34,6 +34,7 @@ NEIGHBOURS = "Let the 32 lanes of a warp take 32 neighbouring columns of one row
 answers = Answers(fused_normalise)
 
 # what stands in the solution
+COLUMNS = "x.shape[1], WARP):\n        "
 SUM = """\
     for step in (16, 8, 4, 2, 1):
         total += cuda.shfl_xor_sync(FULL_WARP, total, step)
@@ -142,6 +143,14 @@ answers.edit(
         RESULT: "(near[w, cuda.laneid] - mean) / spread",
     },
     "a lane keeps one number alone, and a row may have 256: keep each at its column.",
+)
+answers.edit(
+    {
+        COLUMNS + line: f"min(WARP, x.shape[1]), WARP):\n        {line}"
+        for line in ("value", "away", "out")
+    },
+    "only the first 32 columns are handled: each lane goes on 32 columns further until the row "
+    "ends.",
 )
 answers.edit(
     {"columns = np.float32(x.shape[1])": "columns = np.float32(WARP)"},

@@ -29,6 +29,7 @@ answers = Answers(online_softmax)
 COLUMNS = "scores.shape[1], WARP):\n        "
 OWN = "total = total * math.exp(largest - higher) + math.exp(score - higher)"
 MERGED = "total = total * math.exp(largest - higher) + others_total * math.exp(other - higher)"
+STEPS = "(16, 8, 4, 2, 1)"
 SHARED = """\
         other = cuda.shfl_xor_sync(FULL_WARP, largest, step)
         others_total = cuda.shfl_xor_sync(FULL_WARP, total, step)
@@ -139,9 +140,27 @@ answers.edit(
 )
 answers.edit({" / total": ""}, "the rows do not add up to 1: divide by the sum.")
 answers.edit(
-    {"(16, 8, 4, 2, 1)": "(8, 4, 2, 1)"},
+    {STEPS: "(8, 4, 2, 1)"},
     "the first shuffle must reach 16 lanes far: with steps from 8 on, two halves of the warp never "
     "meet.",
+)
+answers.edit(
+    {STEPS: "(16, 8, 4, 2)"},
+    "the last shuffle must reach one lane far: with steps down to 2, even and odd lanes never "
+    "meet.",
+)
+answers.edit(
+    {STEPS: "range(0)"},
+    "each lane has the maximum and the sum of its own columns: those of the 32 lanes must be "
+    "joined before the result.",
+)
+answers.edit(
+    {
+        OWN: "total = total * math.exp(largest - higher)\n"
+        "        if score <= largest:\n            total += math.exp(score - higher)"
+    },
+    "where a score is larger than all before, the sum is scaled, and that score's own power, "
+    "exp(0) = 1, is not added.",
 )
 answers.edit(
     {"    if row >= scores.shape[0]:\n        return\n": ""},

@@ -129,6 +129,9 @@ answers.edit({COPY_B: COPY_B.replace("second", "first"), EVENT: ""}, ONE_STREAM)
 
 answers.variant({END: "    cuda.synchronize()"})
 
+# the default stream waits for both copies, and the copy out for it
+answers.variant({EVENT: "", KERNEL: KERNEL.replace(", first]", "]")})
+
 
 @answers.right
 def second_waits(a: Any, b: Any, out: Any) -> None:
