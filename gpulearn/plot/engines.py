@@ -83,7 +83,10 @@ def labels(runs: Mapping[str, Timeline]) -> dict[str, dict[str, Any]]:
     if len(there) > 6:  # the bars have the numbers
         return {}
     found = {f"stream {n}" if n else "default stream": looks(n) for n in sorted(there)}
-    waits = any(span.task.host_waits for run in runs.values() for span in run.spans)
+    waits = any(
+        span.task.host_waits and span.end - span.issued > LEAST_EDGE * run.makespan
+        for run in runs.values() for span in run.spans
+    )  # fmt: skip
     return {**found, "the host waits": WAIT} if waits else found
 
 
@@ -95,7 +98,7 @@ def said(name: str, run: Timeline, shown: str) -> str:
         run: the run.
         shown: its makespan with a unit.
     """
-    begins = f"{name}: " if name else ""
+    begins = f"{name[0].upper()}{name[1:]}: " if name else ""
     shares = ", ".join(f"{engine} {100 * share:.0f} %" for engine, share in run.busy.items())
     races = f" Races between streams: {len(run.findings)}." if run.findings else ""
     return f"{begins}{shown}, {run.provenance}; busy: {shares} of the time.{races}"

@@ -67,6 +67,14 @@ def test_streams_differ_by_more_than_colour_and_the_legend_names_them(drawn):
     assert len({colour for colour, _ in looks}) == len({hatch for _, hatch in looks}) == 3
 
 
+def test_a_wait_too_short_to_be_seen_is_not_in_the_legend(drawn):
+    tasks = [EngineTask("compute", 1e-9, 1e-6, stream=1) for _ in range(20)]
+    last = EngineTask("", 0.0, 0.0, (19,), True, -1)
+    gl.plot.timeline(Timeline(schedule([*tasks, last]), MODELLED))
+    (legend,) = drawn().legends
+    assert [t.get_text() for t in legend.get_texts()] == ["stream 1"]
+
+
 def test_many_streams_have_numbers_and_no_legend(drawn):
     tasks = [EngineTask("compute", 1e-6, stream=number) for number in range(1, 9)]
     gl.plot.timeline(Timeline(schedule(tasks), MODELLED))
