@@ -36,7 +36,7 @@ def test_a_learner_works_through_notebook_08(notebook):
     notebook.has_only_unsolved(1)
     notebook.hides_nothing_on_the_right()
     picture = notebook.cell("halves = gl.perf.timeline").locator(".jp-OutputArea img").first
-    assert "two streams: 272 µs, modelled" in picture.get_attribute("alt")
+    assert "Two streams: 272 µs, modelled" in picture.get_attribute("alt")
     notebook.screenshot("08-timeline")
 
     stub = notebook.cell("def wait_for_event")
