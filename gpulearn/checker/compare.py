@@ -17,6 +17,7 @@ __all__ = [
     "arrays",
     "numbers_or_none",
     "relation",
+    "results",
     "same_numbers",
     "told_apart",
     "tolerance",
@@ -132,6 +133,13 @@ def arrays(got: Any, expected: np.ndarray) -> str | None:
         f"{count} of {close.size} elements differ, first [{', '.join(map(str, where))}]: "
         f"{shown(got[where])}, expected {shown(expected[where] + 0)}"  # + 0: no −0.0
     )
+
+
+def results(got: Any, expected: Any) -> str | None:
+    """Compare two results as what is expected asks for: arrays, numbers, or None with None."""
+    if isinstance(expected, np.ndarray) and expected.ndim:
+        return arrays(got, expected)
+    return numbers_or_none(got, expected)
 
 
 def told_apart(found: float, right: float, digits: int = 6) -> str:

@@ -63,7 +63,8 @@ class Exercise:
             hint; the right ones must pass.
         run: tries an answer on a case and returns what came out.
         expect: what should come out; the reference's result unless said otherwise.
-        difference: one sentence on how a result differs from the expected one, or None.
+        difference: one sentence on how a result differs from the expected one, or None; unless
+            said otherwise it compares numbers, or NumPy arrays, but no lists.
         fault: what is wrong with an answer before it is tried, in one sentence, or None.
         ready: makes of an answer what `run` and `demand` take, once for all cases of a check.
         demand: what else is asked of an answer with right results, from the answer and what
@@ -83,7 +84,7 @@ class Exercise:
     answers: Answers
     run: Callable[[Answer, Case], Any] = call
     expect: Callable[[Case], Any] | None = None
-    difference: Callable[[Any, Any], str | None] = compare.numbers_or_none
+    difference: Callable[[Any, Any], str | None] = compare.results
     fault: Callable[[Answer], str | None] = lambda answer: None
     ready: Callable[[Answer], Answer] = lambda answer: answer
     demand: Callable[[Answer, Sequence[Any]], str | None] = lambda answer, outcomes: None

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from gpulearn.checker import compare
 from gpulearn.checker.diagnosis import examine
 from gpulearn.checker.exercise import Exercise
 from gpulearn.checker.isolation import undisturbed
@@ -80,7 +83,7 @@ def proved(exercise: Exercise) -> ExerciseReport:
         told.append(
             KnownAnswer(f"wrong answer {number}", wrong.hint, _said(exercise, wrong.answer))
         )
-    advice = []
+    advice = _of_another_kind(exercise) if told[0].said else []
     if (count := len(exercise.answers.wrongs)) < LEAST_WRONG:
         many = f"{count} wrong answer{'s' * (count != 1)}"
         advice.append(f"It knows {many}: think of {LEAST_WRONG} or more.")
@@ -88,6 +91,24 @@ def proved(exercise: Exercise) -> ExerciseReport:
         many = f"{count} other right answer{'s' * (count != 1)}"
         advice.append(f"It knows {many}: try {LEAST_RIGHT} or more.")
     return ExerciseReport(exercise.name, tuple(told), tuple(advice))
+
+
+def _of_another_kind(exercise: Exercise) -> list[str]:
+    """Advice where the solution returns what is compared neither as numbers nor as arrays."""
+    if exercise.difference is not compare.results:
+        return []
+    try:
+        with undisturbed():
+            found = [exercise.expected(case) for case in exercise.cases()]
+    except Exception:
+        return []
+    for one in found:
+        if one is not None and not isinstance(one, np.ndarray) and not compare.is_number(one):
+            return [
+                f"Its solution returns a {type(one).__name__}, and only numbers and NumPy arrays "
+                "are compared: return one of these, or give it a difference."
+            ]
+    return []
 
 
 def _said(exercise: Exercise, answer: object) -> str:

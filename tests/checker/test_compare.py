@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpulearn.checker.compare import numbers_or_none, relation
+from gpulearn.checker.compare import numbers_or_none, relation, results
 from gpulearn.checker.diagnosis import diagnose
 from gpulearn.exercise.catalogue import find
 
@@ -35,6 +35,15 @@ def test_a_relation_is_named(got, said):
 )
 def test_no_relation(got, expected):
     assert relation(got, expected) is None
+
+
+def test_results_are_compared_as_what_is_expected():
+    pair = np.array([1.0, 2.0])
+    assert results(3.0, 3.0) is None
+    assert results(pair * (1 + 1e-15), pair) is None
+    assert results([1.0, 2.0], pair) == "it returns a list; wrap it in np.array"
+    assert results(pair[:1], pair) == "it returns shape (1,), expected (2,)"
+    assert results(pair, 3.0) == "it returns an array of shape (2,) (ndarray), expected 3.0"
 
 
 def test_nothing_is_expected_of_zero():

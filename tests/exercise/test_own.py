@@ -63,6 +63,26 @@ def test_the_readme_s_example_is_an_exercise(tmp_path, capsys):
     assert advice
 
 
+@pytest.mark.parametrize("made", ["np.cumsum(x)", "list(np.cumsum(x))"])
+def test_a_solution_may_return_an_array_and_of_a_list_the_check_says_what_to_do(
+    made, tmp_path, capsys
+):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import numpy as np\n\nfrom gpulearn.exercise import Answers, Case, Exercise\n\n\n"
+        f"def sums(x):\n    return {made}\n\n\n"
+        "answers = Answers(sums)\n"
+        'answers.edit({"cumsum": "cumprod"}, "those are the products: add.")\n'
+        'cases = lambda: [Case("two", (np.array([2.0, 3.0]),))]\n'
+        'SUMS = Exercise("Add up.", sums, cases, answers)\n',
+        encoding="utf-8",
+    )
+    of_a_list = made.startswith("list")
+    assert command_line.main(["check", str(file)]) == of_a_list
+    told = capsys.readouterr().out
+    assert ("Its solution returns a list, and only numbers and NumPy" in told) == of_a_list
+
+
 def test_a_mistake_that_is_not_told_apart_is_shown(tmp_path, capsys):
     text = FILE.read_text(encoding="utf-8")
     file = tmp_path / "mine.py"
