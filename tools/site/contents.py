@@ -150,9 +150,13 @@ def given(name: str, notebook: NotebookNode) -> list[str]:
     raise SystemExit(f"No cell of its notebook checks the exercise {name!r}.")
 
 
-def terms() -> list[str]:
-    """The words that the glossary explains, as the course writes them where it introduces them."""
-    return (HERE / "glossary.txt").read_text(encoding="utf-8").splitlines()
+def terms() -> dict[str, str]:
+    """The words that the glossary explains, as the course writes them where it introduces them.
+
+    Each leads to the sentence of glossary.txt that stands for the course's, or to "".
+    """
+    lines = (HERE / "glossary.txt").read_text(encoding="utf-8").splitlines()
+    return {term: said for term, _, said in (line.partition(": ") for line in lines)}
 
 
 def glossary(notebooks: Mapping[str, NotebookNode]) -> str:
@@ -161,15 +165,20 @@ def glossary(notebooks: Mapping[str, NotebookNode]) -> str:
     Raises:
         SystemExit: a term is introduced nowhere.
     """
-    text = ["# Glossary", "", "Each term where the course first uses it, with its own words.", ""]
+    text = [
+        "# Glossary",
+        "",
+        "Each term in a sentence or two, mostly the course's own; the number ",
+    ]
+    text += ["behind them leads to where the course introduces it.", ""]
     text += ["```{glossary}"]  # the search knows what stands in one
-    for term in sorted(terms(), key=str.lower):
+    for term, ours in sorted(terms().items(), key=lambda one: one[0].lower()):
         found = introduced(term, notebooks)
         if found is None:
             raise SystemExit(f"No notebook introduces **{term}**: take it from glossary.txt.")
         name, heading, said = found
         place = f"notebooks/{name}.ipynb#{anchor(heading)}"
-        text += [term, f"  {said} ([{name.partition('_')[0]}]({place}))", ""]
+        text += [term, f"  {ours or said} ([{name.partition('_')[0]}]({place}))", ""]
     return "\n".join([*text, "```", ""])
 
 
