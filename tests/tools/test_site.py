@@ -94,7 +94,7 @@ def test_a_picture_with_controls_says_that_they_work_in_the_notebook():
     plain = shown(text_html=said)
     widget["data"][pages.WIDGET] = {"model_id": "1"}
     assert [html(cell) for cell in made(code("a", widget), code("b", plain))] == [
-        said + pages.MOVED,
+        pages.MOVED + said,
         said,
     ]
 
@@ -135,6 +135,17 @@ def test_an_unsolved_check_says_how_it_is_judged_with_its_hints_folded():
     assert html(cell).count("<li>") == len(catalogue()["vector_add"].answers.hints) > 4
 
 
+def test_an_output_of_an_unsolved_exercise_says_so():
+    cells = [code('gl.check("vector_add", vector_add)', tags=["check"])]
+    cells += [
+        code("vector_add[1, 2](a)", shown(text_plain="0")),
+        code("g()", shown(text_plain="1")),
+    ]
+    _, after, other = made(*cells)
+    assert "Nobody has solved <code>vector_add</code> for this page" in html(after)
+    assert html(other) == ""
+
+
 def test_an_error_shown_on_purpose_is_kept_without_its_colours():
     error = v4.new_output("error", ename="E", evalue="v", traceback=["\x1b[31mE\x1b[0m: a < b"])
     (cell,) = made(code("boom()", error))
@@ -168,6 +179,7 @@ def test_each_exercise_has_its_place_in_a_notebook():
 
 def test_each_term_of_the_glossary_is_introduced():
     text = contents.glossary(STORED)
+    assert all(f"**{one}**" in said for one, said in contents.terms().items() if said)
     assert len(contents.terms()) == len(set(contents.terms())) > 150
     assert text.count("\n  ") == len(contents.terms())
 

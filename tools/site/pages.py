@@ -6,10 +6,12 @@ reasons against each choice, and an exercise that nobody has solved says so in o
 
 from __future__ import annotations
 
+import ast
 import base64
 import copy
 import hashlib
 import re
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -37,7 +39,9 @@ OWN_PROGRESS = (
     "<p><em>Where the notebook runs, a table here shows which exercises you have solved and which "
     "outcomes you foresaw.</em></p>"
 )
-MOVED = '<p class="still">Where the notebook runs, controls above this picture change it.</p>'
+MOVED = (
+    '<p class="still">Where the notebook runs, controls stand above this picture and change it.</p>'
+)
 WIDGET = "application/vnd.jupyter.widget-view+json"
 ASKED = decide({ENVIRONMENT_VARIABLE: "cpu"}).reason  # by who built the page, not by its reader
 BAR = re.compile(r"\[\d\d:\d\d[,<].*/s\]$")  # "1,024 ranks: 0 messages [00:00, ? messages/s]"
@@ -60,6 +64,7 @@ def page(executed: NotebookNode, name: str, address: str, pictures: Path) -> Not
         if not has(cell, "setup") and cell.source != CLOSING_CELL
     ]
     made.metadata.pop("widgets", None)
+    stubs = set[str]()
     for cell in made.cells:
         if cell.cell_type == "markdown":
             cell.source = cell.source.replace(badge(address, name), ways(address, name))
@@ -74,7 +79,28 @@ def page(executed: NotebookNode, name: str, address: str, pictures: Path) -> Not
                 cell.outputs += [new_html(reasons(one)) for one in asked]
             if has(cell, "check") and (exercise := checked(cell)):
                 cell.outputs = [new_html(task(exercise_of(exercise)))]
+                stubs.add(exercise)
+            elif cell.outputs and (left := sorted(stubs & names_in(cell.source))):
+                cell.outputs += [new_html(of_a_stub(left))]
     return made
+
+
+def names_in(source: str) -> set[str]:
+    """The names that a cell uses."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # a line for the shell
+        return set()
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def of_a_stub(names: Sequence[str]) -> str:
+    """What must be known of an output that exercises went into which nobody has solved."""
+    told = " and ".join(f"<code>{name}</code>" for name in names)
+    return (
+        f'<p class="still">Nobody has solved {told} for this page: what stands here comes of the '
+        "cell as it is given.</p>"
+    )
 
 
 def unsolved(cells: list[NotebookNode]) -> list[NotebookNode]:
@@ -113,7 +139,7 @@ def shown(output: NotebookNode, pictures: Path) -> NotebookNode:
         return new_html(f'<p class="came"><strong>What came:</strong> {came[1]}</p>')
     if "text/html" in data:
         if WIDGET in output.data and 'role="status"' in data["text/html"]:
-            data["text/html"] += MOVED
+            data["text/html"] = MOVED + data["text/html"]
         data["text/html"] = scrolled(
             EMBEDDED.sub(
                 lambda found: f'src="{filed(found[1], found[2], pictures)}"', data["text/html"]
