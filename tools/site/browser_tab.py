@@ -28,7 +28,9 @@ SET_UP = (
 )
 ABOUT = (
     "*This copy runs in your browser tab, which is experimental. What you change is kept in this "
-    "browser only: download what you want to keep.*"
+    "browser only: download what you want to keep. Python itself is fetched from cdn.jsdelivr.net: "
+    "if a red cross stands beside “Python (Pyodide)” at the top right, and no cell runs, your "
+    "network keeps that away.*"
 )
 NEEDS_TORCH = (
     'print("This cell needs torch, which a browser tab does not have: run it in the full course.")'
