@@ -101,13 +101,14 @@ def test_a_phone_shows_its_whole_width(opened, path):
     ("asked", "found"),
     {
         "gl.xray": ["reference/gl.html#gl-xray"],
+        "xray": ["reference/gl.html#gl-xray", "reference/types.html#xray"],
         "launch": ["glossary.html#term-launch", "reference/gl.html#gl-launch"],
         "coalesced": ["glossary.html#term-coalesced", "notebooks/04_memory_coalescing.html"],
         "swizzle": [
             "glossary.html#term-XOR-swizzle",
             "notebooks/05_shared_memory_and_barriers.html",
         ],
-        "all-reduce": ["notebooks/15_collectives.html"],
+        "all-reduce": ["glossary.html#term-all-reduce", "notebooks/15_collectives.html"],
     }.items(),
 )
 def test_the_search_finds_first_what_bears_the_name(opened, asked, found):

@@ -1,11 +1,11 @@
 /* How the search orders what it finds. What bears the name that a reader asks for comes first:
-   an entry of the reference, a heading, a page; then the word's place in the glossary (100, given
-   by Sphinx), the notebooks, and the other pages that hold the words somewhere. */
+   an entry of the reference, a heading, a page (a type after the functions); then the word's place
+   in the glossary (100, given by Sphinx), the notebooks, and the other pages that hold the words. */
 var Scorer = {
   score: ([page, title, anchor, description, score, file, kind]) => {
     const asked = new URLSearchParams(location.search).get("q").trim().toLowerCase();
     const heading = title.split(" > ").pop().toLowerCase();
-    if (kind === "title" && heading === asked) return 200;
+    if (kind === "title" && heading === asked) return page === "reference/types" ? 80 : 200;
     if (kind === "title" && heading.endsWith("." + asked)) return 90;
     if (page.startsWith("notebooks/")) return score + 5;
     if (kind === "text" && page.startsWith("reference/")) return 1;
