@@ -22,6 +22,11 @@ STRETCHES = (
     "thread's number in the grid, and step by the number of threads in the grid."
 )
 
+STORED_ONCE = (
+    "An element of out is stored more than once, or read back: compute alpha * x[i] + y[i] first, "
+    "and store it in one statement."
+)
+
 # Text of the solution.
 LOOP = "for (int i = first; i < n; i += step) {"
 BODY = "out[i] = alpha * x[i] + y[i];"
@@ -47,6 +52,11 @@ answers.edit(
     {FIRST: "blockIdx.x"},
     "the loop begins at blockIdx.x, the same for all threads of a block: add threadIdx.x, and "
     "multiply the block by blockDim.x.",
+)
+answers.edit(
+    {FIRST: "blockIdx.x + threadIdx.x"},
+    "each block begins only one element after the one before it: multiply blockIdx.x by "
+    "blockDim.x, the threads of a block.",
 )
 answers.edit(
     {FIRST: "blockIdx.x * gridDim.x + threadIdx.x"},
@@ -103,6 +113,7 @@ int share = (n + step - 1) / step, end = min(n, (first + 1) * share);
     },
     STRETCHES,
 )
+answers.edit({BODY: "out[i] = alpha * x[i];\n        out[i] += y[i];"}, STORED_ONCE)
 
 answers.variant(
     {
@@ -131,5 +142,6 @@ EXERCISE = cpp_exercise(
         budgets.float64(advice=NO_DOUBLE),
         budgets.sectors_per_request(4, advice=STRETCHES),
         budgets.operations(lambda launch: 2 * launch.args[1].size, advice=ONCE_EACH),
+        budgets.accesses(lambda launch: launch.args[3].size, of=3, advice=STORED_ONCE),
     ),
 )
