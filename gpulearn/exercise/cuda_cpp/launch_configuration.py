@@ -79,6 +79,21 @@ answers.edit(
     "where the tile does not divide a side, the rest of the result has no block: round up.",
 )
 answers.edit(
+    {GRID: "(columns + tile - 1) // tile, rows // tile"},
+    "only x is rounded up: where the tile does not divide the rows, the last of them have no "
+    "block.",
+)
+answers.edit(
+    {GRID: "columns // tile, (rows + tile - 1) // tile"},
+    "only y is rounded up: where the tile does not divide the columns, the last of them have no "
+    "block.",
+)
+answers.edit(
+    {GRID: "round(columns / tile), round(rows / tile)"},
+    "round takes the nearest whole number, so a rest of less than half a tile has no block: round "
+    "up.",
+)
+answers.edit(
     {GRID: "columns // tile + 1, rows // tile + 1"},
     "where the tile divides a side, that is a block too many: add tile - 1 before you divide.",
 )
@@ -98,6 +113,18 @@ answers.edit(
 answers.edit(
     {GRID: "((columns + tile - 1) // tile) * ((rows + tile - 1) // tile)"},
     "the number of blocks is right, but the grid has two sides: blockIdx.y is 0 for all of them.",
+)
+answers.edit(
+    {
+        GRID: "((columns + tile - 1) // tile) * ((rows + tile - 1) // tile)",
+        BLOCK: "block = tile * tile",
+    },
+    "the numbers of blocks and of threads are right, but both have two sides: a number alone lies "
+    "along x, and all of y is 0.",
+)
+answers.edit(
+    {BYTES: "2 * tile * (tile + 1) * 4"},
+    "that is room for a column of padding in each tile: these tiles have tile × tile elements.",
 )
 answers.edit(
     {"return grid, block, shared_bytes": "return block, grid, shared_bytes"},
