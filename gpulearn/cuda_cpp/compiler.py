@@ -92,6 +92,7 @@ HABITS = {
     r"\w\[[^][(){}]*,": "each dimension has brackets of its own: tile[y][x]",
 }
 NO_HOST = "host functions are not allowed"
+NO_ROWS = "must have pointer-to-object type"
 
 
 def _roots() -> list[Path]:
@@ -226,6 +227,10 @@ def _message(log: str, source: str, status: int) -> str:
         errors.append("\n".join([f"line {found[1]}: {said[0]}", *said[1:]]))
         text = "".join(written[int(found[1]) - 1 : int(found[1])])
         advice += [one for habit, one in HABITS.items() if re.search(habit, text)]
+        if NO_ROWS in said[0] and re.search(r"\w\[[^][]*\]\s*\[", text):
+            advice.append(
+                "a pointer has one index, and image[y][x] has two: write image[y * width + x]"
+            )
         if NO_HOST in said[0]:
             advice.append(
                 "write __global__ in front of a kernel and __device__ in front of a function that "

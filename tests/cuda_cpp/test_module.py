@@ -179,6 +179,7 @@ def test_shared_memory_by_the_launch_and_printing(capsys: pytest.CaptureFixture[
         ("if x[0] > 0: x[0] = 1;", "a condition stands between brackets"),
         ("x[0] = 1.0f if x[0] > 0 else 2.0f;", "condition [?] this : that in C"),
         ("__shared__ float s[2][2]; s[0, 1] = 0;", r"brackets of its own: tile\[y\]\[x\]"),
+        ("x[0] = x[1][2];", r"a pointer has one index, and image\[y\]\[x\] has two"),
         ("} int main() { return 0;", "__device__ in front of a function that kernels call"),
     ],
 )

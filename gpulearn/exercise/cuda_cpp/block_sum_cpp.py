@@ -62,6 +62,11 @@ answers.edit(
     "all lanes of a warp store into one cell, each another number: only lane 0 has the sum.",
 )
 answers.edit(
+    {"sums[warp] = sum;": "sums[lane] = sum;"},
+    "lane is 0 in each warp that stores, so all warps store in sums[0]: the cell of a warp is "
+    "sums[warp].",
+)
+answers.edit(
     {LOAD: "i <= n ? a[i] : 0.0f"},
     "the guard lets i = n through, one past the end: write i < n.",
 )

@@ -45,6 +45,19 @@ answers.edit(
     "and columns at its y.",
 )
 answers.edit(
+    {
+        STORE: "if (y0 + ty < width && x0 + tx < height) {",
+        TURN: "out[(y0 + ty) * height + x0 + tx] = tile[tx][ty];",
+    },
+    "each tile is turned, but the tiles stand where they stood in the image: in out, rows begin at "
+    "the block's x and columns at its y, in the guard as well.",
+)
+answers.edit(
+    {STORE: STRAIGHT, TURN: "out[(y0 + ty) * width + x0 + tx] = tile[ty][tx];"},
+    "out is the image as it was: rows and columns have to change places, in the tile and in the "
+    "index of out.",
+)
+answers.edit(
     {TURN: TURN.replace("tile[tx][ty]", "tile[ty][tx]")},
     "the tiles stand in the right places, but inside them nothing is turned: tx and ty must "
     "change places once, between the line that fills the tile and the line that reads it.",
