@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gpulearn.checker import compare
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise
@@ -106,6 +108,13 @@ def statement_by_statement(outputs: int, restrict: bool, suffix: str) -> tuple[i
 
 
 @answers.right
+def as_an_array(outputs: int, restrict: bool, suffix: str) -> Any:
+    """Four numbers are four numbers, in whatever they stand."""
+    both = (2 * outputs, 0) if suffix else (0, 2 * outputs)
+    return np.array((1 if restrict else outputs, outputs, *both))
+
+
+@answers.right
 def as_a_list(outputs: int, restrict: bool, suffix: str) -> list[int]:
     both = [2 * outputs, 0] if suffix else [0, 2 * outputs]
     return [outputs ** (not restrict), outputs, *both]
@@ -115,6 +124,7 @@ def difference(got: Any, expected: Any) -> str | None:
     """How four numbers differ, by the name of the first that does."""
     if got is None:
         return compare.NOTHING
+    got = got.tolist() if isinstance(got, np.ndarray) else got
     if not isinstance(got, tuple | list) or len(got) != len(PARTS):
         return f"it returns {shown(got)}: return four numbers, {', '.join(PARTS)}"
     for name, one, wanted, reason in zip(PARTS, got, expected, REASONS, strict=True):
