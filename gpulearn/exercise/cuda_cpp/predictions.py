@@ -72,6 +72,7 @@ PREDICTIONS = (
             "nothing, it never ends": "That would need a kernel that runs. This one was never "
             "started.",
         },
+        came="f'{untouched:,} of {kept.size:,} elements as they stood before'",
     ),
     Number(
         "outputs_of_the_launch",
@@ -81,6 +82,7 @@ PREDICTIONS = (
             192: "192 would be 4 · 3 · 16. The third place is bytes of shared memory.",
             48: "48 would be 3 · 16. There are 4 blocks, and each has 3 threads.",
             64: "64 would be 4 · 16. The 16 is not the block.",
+            256: "256 would be a block of 16 × 16. The 16 is neither side of it.",
             0: "0 would need a launch that is refused. 4 blocks of 3 threads are allowed.",
         },
         came="int(computed)",
@@ -116,6 +118,7 @@ PREDICTIONS = (
             256: "256 would be one for each block. The first lane of each warp adds, 8 in a block.",
             1: "1 would need all warps to be added before. They meet in the total only.",
             32: "32 is the number of lanes of a warp; of these, one adds.",
+            10240: "10,240 also counts the five rounds. A shuffle is no atomic operation.",
         },
         came="summed.totals.atomics",
     ),
