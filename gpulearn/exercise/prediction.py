@@ -129,7 +129,7 @@ class Number(Prediction):
         return self._said(float(digits[0].replace(",", "")))
 
     def _said(self, value: Any) -> str:
-        return f"{_written(value)} {self.unit}".rstrip()
+        return f"{_written(value)} {_of_one(self.unit) if value == 1 else self.unit}".rstrip()
 
     def _misconception(self, number: float) -> str:
         """What is said to a number that a misconception leads to, however it is rounded."""
@@ -167,6 +167,14 @@ def _written(value: Any) -> str:
     if not float(value).is_integer():
         value = float(f"{value:.4g}")
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,g}"
+
+
+def _of_one(unit: str) -> str:
+    """A unit as it follows a 1; "times" stays, as in "1 times as long"."""
+    word, space, rest = unit.partition(" ")
+    if word != "times" and "/" not in word:
+        word = word.removesuffix("es" if word.endswith(("sses", "ches")) else "s")
+    return f"{word}{space}{rest}"
 
 
 def _factor(number: float, value: float) -> str:

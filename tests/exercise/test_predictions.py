@@ -90,6 +90,21 @@ def test_a_number_is_held_against_what_came():
     assert not SECTORS.judged("1,020 sectors", 1000).foresaw
 
 
+@pytest.mark.parametrize(
+    ("unit", "of_one"),
+    {
+        "loads": "load", "passes": "pass", "batches": "batch", "kinds of work": "kind of work",
+        "GPUs": "GPU", "times": "times", "times η": "times η", "GB/s": "GB/s", "of them": "of them",
+        "": "",
+    }.items(),
+)  # fmt: skip
+def test_a_unit_after_one_is_singular(unit, of_one):
+    number = Number("n", unit, came="n")
+    assert number.read("1") == f"1 {of_one}".rstrip()
+    assert number.read(number.read("1")) == f"1 {of_one}".rstrip()
+    assert number.read("2") == f"2 {unit}".rstrip()
+
+
 def test_a_wrong_number_that_is_rounded_in_another_way_is_known():
     wrong = {8.6: "8.6 is float64.", 2.1: "2.1 is half."}
     rough = Number("scores", "GB", wrong, came="n", within=0.08)
