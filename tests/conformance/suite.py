@@ -12,7 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 FOLDERS = ("core", "cudadrv", "cudapy", "doc_examples", "nocuda", "nrt")
-SECONDS = 60  # of CPU that a module may take
+SECONDS = 300  # of CPU that a module may take, which is more where others use the same cores
 
 
 def modules():

@@ -23,7 +23,7 @@ import gpulearn
 from gpulearn.errors import BadInput
 from gpulearn.exercise.catalogue import find
 from gpulearn.grade import command_line, grading, settings
-from gpulearn.grade.apart import sandbox
+from gpulearn.grade.apart import sandbox, server
 from gpulearn.grade.apart.limits import Limits
 from gpulearn.grade.judge import Judge
 from gpulearn.grade.submissions import Submission, read
@@ -83,6 +83,15 @@ def verdict(judge, tmp_path, text, place="matmul_flops", name="ann.py"):
     file = tmp_path / name
     file.write_text(text, encoding="utf-8")
     return judge.verdict(place, read(Submission("ann", (file,))))
+
+
+@pytest.mark.parametrize("said", [["pid 7", "lacks ", "ready"], ["ready", "pid 7", "lacks "]])
+def test_a_process_behind_walls_may_be_ready_before_its_warden_names_it(said):
+    assert server._understood("\n".join(said)) == {"pid": 7, "lacks": ""}
+    without = [line for line in said if line != "ready"]
+    assert "before it was ready" in server._understood("\n".join(without))["failed"]
+    told = "\n".join([*without, "failed OSError: no room"])
+    assert server._understood(told) == {"failed": "OSError: no room"}
 
 
 def children():
@@ -188,7 +197,7 @@ def test_who_may_not_enter_is_left_where_he_is():
     """
     code = """
         import os, pathlib, subprocess
-        from gpulearn.grade.apart import sandbox
+        from gpulearn.grade.apart import sandbox, server
         def refused(path, text):
             raise PermissionError(13, "refused", str(path))
         pathlib.Path.write_text = refused

@@ -132,10 +132,15 @@ def _copy(files: list[int], hidden: list[Path], box: Path, limits: Limits) -> di
             os._exit(1)
     os.close(write)
     with os.fdopen(read, "rb") as told:
-        lines = told.read().decode(errors="replace").splitlines()
-    if len(lines) == 3 and lines[2] == "ready":
-        return {"pid": int(lines[0]), "lacks": lines[1]}
-    return {"failed": lines[-1] if lines else "it ended before it was ready"}
+        return _understood(told.read().decode(errors="replace"))
+
+
+def _understood(told: str) -> dict[str, Any]:
+    """What a new process and its warden said, in whichever order they came to say it."""
+    said = dict(line.partition(" ")[::2] for line in told.splitlines())
+    if "pid" in said and "ready" in said:
+        return {"pid": int(said["pid"]), "lacks": said["lacks"]}
+    return {"failed": said.get("failed", "it ended before it was ready")}
 
 
 def _behind_walls(
@@ -146,7 +151,7 @@ def _behind_walls(
     warden = os.getpid()
     inmate = 0 if lacks else os.fork()
     if inmate:  # its own copy of the pipe ends with it, so that the server reads what it says
-        _say(told, f"{inmate}\n{lacks}")
+        _say(told, f"pid {inmate}\nlacks {lacks}")
         os.close(told)
         for one in files:
             os.close(one)
@@ -156,7 +161,7 @@ def _behind_walls(
     os.setsid()  # to signal its own group would reach the judge's otherwise
     if lacks:
         box.mkdir(exist_ok=True)
-        _say(told, f"{warden}\n{lacks}")
+        _say(told, f"pid {warden}\nlacks {lacks}")
     elif sys.platform == "linux":
         sandbox.libc.prctl(sandbox.PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     try:
@@ -171,7 +176,7 @@ def _behind_walls(
         os.close(told)
         os.close(output)
     except BaseException as error:
-        _say(told, f"{type(error).__name__}: {error}".replace("\n", " "))
+        _say(told, f"failed {type(error).__name__}: {error}".replace("\n", " "))
         os._exit(1)
     student.serve(MessageChannel(socket.socket(fileno=channel)))
     os._exit(0)
