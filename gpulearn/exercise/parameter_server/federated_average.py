@@ -38,6 +38,12 @@ SUMMED = (
     "divided by those of all ranks."
 )
 
+ALIKE = "each client that has samples counts the same: the mean is over samples."
+HIDDEN = (
+    "NaN and ∞ are replaced in the weights of a client that trained, too, so that the mean hides "
+    "what went wrong there. Ask for the number of samples, not for the numbers in the weights."
+)
+
 
 # what clients without samples have in their weights, one after another: looking for NaN alone, or
 # for infinities alone, must not be enough
@@ -51,6 +57,7 @@ class Clients:
     samples: tuple[int, ...]
     shape: tuple[int, ...] = (4,)
     dtype: torch.dtype = torch.float64
+    broken: int | None = None  # a client with samples whose training ended in NaN
 
     @property
     def ranks(self) -> int:
@@ -63,6 +70,8 @@ class Clients:
         numbers = random.normal(size=self.shape) + rank
         if not self.samples[rank]:
             numbers.flat[:] = np.resize(NO_NUMBERS[rank % len(NO_NUMBERS)], numbers.size)
+        if rank == self.broken:
+            numbers.flat[0], numbers.flat[1] = np.nan, np.inf
         return torch.tensor(numbers, dtype=self.dtype)
 
     def call(self, answer: Answer, rank: int, weights: Tensor) -> Any:
@@ -93,6 +102,9 @@ def cases() -> list[Case]:
             (70_000, 3), (2, 2), torch.float32
         ),
         "8 clients with 1 to 8 samples": Clients(tuple(range(1, 9))),
+        "3 clients, of which one has no samples and one that trained has NaN and ∞": Clients(
+            (4, 0, 2), broken=2
+        ),
     }
     return [Case(label, (work,)) for label, work in works.items()]
 
@@ -117,7 +129,12 @@ answers.edit(
 answers.edit(
     {TOTAL: "total = sum_over_ranks(torch.tensor(float(samples > 0))).item()",
      SHARE: "1 / total"},
-    "each client that has samples counts the same: the mean is over samples.",
+    ALIKE,
+)  # fmt: skip
+answers.edit(
+    {TOTAL: "total = sum_over_ranks(torch.tensor(float(samples > 0))).item()",
+     WEIGH: "    weights.nan_to_num_(0, 0, 0)\n    weights /= total\n"},
+    ALIKE,
 )  # fmt: skip
 answers.edit(
     {WEIGH: "    weights *= samples / total\n"},
@@ -129,6 +146,19 @@ answers.edit(
     "a client without samples spoils the mean: its weights may be infinite as well, and 0 · ∞ is "
     "NaN. Put zeros in place of all of them.",
 )
+answers.edit(
+    {WEIGH: "    weights.nan_to_num_()\n    weights *= samples / total\n"},
+    HIDDEN,
+)
+answers.edit(
+    {WEIGH: "    weights.nan_to_num_(0, 0, 0)\n    weights *= samples / total\n"},
+    HIDDEN,
+)
+answers.edit(
+    {WEIGH: "    if not weights.isfinite().all():\n        weights.zero_()\n"
+     "    weights *= samples / total\n"},
+    HIDDEN,
+)  # fmt: skip
 answers.edit(
     {f"    {TOTAL}\n": "", WEIGH: f"    if samples:\n        {TOTAL}\n        weights *= {SHARE}\n"
      "    else:\n        weights.zero_()\n"},
