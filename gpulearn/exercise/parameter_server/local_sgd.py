@@ -40,6 +40,9 @@ TWICE = (
     "one mean more is taken than is needed, before the first step or right after another mean: "
     "there all ranks have the same weights, so that it changes nothing, and all wait for it."
 )
+BEFORE = (
+    "the mean is taken before the step that it should follow: the step comes first, then the mean."
+)
 AT_THE_END = "    sum_over_ranks(weights)\n    weights /= world_size()\n    return weights"
 
 
@@ -154,6 +157,21 @@ answers.edit(
 answers.edit(
     {"range(1, steps + 1)": "range(1, steps)"},
     "one step is missing, and with it the last mean: range(1, steps) ends at steps − 1.",
+)
+answers.edit(
+    {STEP: "", DIVIDE: DIVIDE + STEP, WHEN: "step % every == 0",
+     "    return weights": AT_THE_END},
+    BEFORE,
+)  # fmt: skip
+answers.edit(
+    {"range(1, steps + 1)": "range(1, steps // every * every + 1)"},
+    "the steps that remain where `every` does not divide them are left out: take all `steps`, and "
+    "a mean after the last.",
+)
+answers.edit(
+    {STEP: "        weights -= lr / world_size() * gradient(weights)\n"},
+    "the rate is divided by the number of ranks: each rank takes whole steps of its own, and only "
+    "the mean divides.",
 )
 answers.edit(
     {DIVIDE: ""},
