@@ -30,7 +30,7 @@ AGAIN = (
 )
 NEVER = (
     "nothing is forwarded: when the primary dies, the backup knows of no push, and what was "
-    "acknowledged is lost. A new push is forwarded before its number is noted."
+    "acknowledged is lost. Forward each new push before it is acknowledged."
 )
 KILLS = (
     Kill("primary", "forwarded"),
@@ -140,6 +140,11 @@ answers.edit(
     {ASK: SAY + "\n" + ASK, SAY: ""},
     "it acknowledges before the backup has the push: a primary that dies in between has promised "
     "what nobody has.",
+)
+answers.edit(
+    {FORWARD: "    " + SAY + "\n" + FORWARD, SAY: ""},
+    "it acknowledges before the backup has the push: a primary that dies in between has promised "
+    "what nobody has. A push that is sent again has to be acknowledged as well.",
 )
 answers.edit(
     {FORWARD: FORWARD + "    " + SAY + "\n", SAY: ""},
