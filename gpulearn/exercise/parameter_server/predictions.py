@@ -1,6 +1,14 @@
 """What notebook 18 asks beforehand."""
 
-from gpulearn.exercise.prediction import Choices, Number, below
+from gpulearn.exercise.prediction import Choices, Number
+
+
+def _better_mean(came: str) -> str:
+    by_samples, alike = (float(part.split("%")[0]) for part in came.split(", "))
+    if abs(by_samples - alike) < 1:
+        return "no difference"
+    return "each sample counts the same" if by_samples > alike else "each client counts the same"
+
 
 PREDICTIONS = (
     Number(
@@ -97,7 +105,8 @@ PREDICTIONS = (
             "as few as before": "That would need a limit that lies even below an eighth of this "
             "rate.",
             "more than half, but fewer than by one worker": "",
-            "more than by one worker": "That would need old gradients to be better than new ones.",
+            "more than by one worker": "That would need more updates. The digits are eight times "
+            "as many, but each step is an eighth as long.",
         },
         came="f'{aware_right:.0%}'",
     ),
@@ -185,10 +194,8 @@ PREDICTIONS = (
             "and in a direction that is good for all.",
             "no difference": "That would need clients with about as many samples each.",
         },
-        came="'{:+.0f} of 100 by samples'.format(100 * (right[True] - right[False]))",
-        pick=below(
-            {"each client counts the same": -1, "no difference": 1}, "each sample counts the same"
-        ),
+        came="'{:.0%} by samples, {:.0%} each the same'.format(right[True], right[False])",
+        pick=_better_mean,
     ),
     Number(
         "rounds_for_steps",
