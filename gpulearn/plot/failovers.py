@@ -144,8 +144,8 @@ def sentence(found: FailOver, step: int) -> str:
     done = TOLD[now.event.what].format(who=now.event.who, worker=worker, number=number, again=again)
     servers = " ".join(_of_server(now, who) for who in now.roles)
     return (
-        f"Step {step} of {len(found.moments) - 1}: {done}. Acknowledged so far: "
-        f"{len(now.heard)}. {servers}"
+        f"Step {step} of {len(found.moments) - 1}: {done}. Acknowledged so far, those of all "
+        f"workers: {len(now.heard)}. {servers}"
     )
 
 
