@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,12 @@ def bounds_of(part: Any) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
+def cuts(part: Any) -> bool:
+    """Whether an array could be cut at all bounds: they are whole numbers, and no floats."""
+    ends = [e for one in part for e in ((one.start, one.stop) if hasattr(one, "stop") else one)]
+    return all(isinstance(end, Integral | None) for end in ends)
+
+
 def difference(got: Any, expected: Any) -> str | None:
     """A list of parts, by device."""
     if isinstance(got, dict):
@@ -68,6 +75,8 @@ def difference(got: Any, expected: Any) -> str | None:
             return f"device {device} has {shown(part)}, expected (start, end) for each axis"
         if found != right:
             return f"device {device} has {shown(found)}, expected {right}"
+        if not cuts(part):
+            return f"device {device} has {shown(part)}: no array can be cut at a float"
     return None
 
 
@@ -129,6 +138,25 @@ answers.edit(
     "a part is as long as there are devices: its length is that of the axis divided by them.",
 )
 
+answers.edit(
+    {SIZE: "size = length if axis is None else length / mesh[axis]"},
+    "/ makes floats, and no array can be cut at 2.0: divide with //.",
+)
+answers.edit(
+    {PLACES: "sorted(np.ndindex(*mesh.values()), key=lambda p: [p[list(mesh).index(axis)] for "
+     "axis in [*filter(None, spec), *(a for a in mesh if a not in spec)]])"},
+    "the devices are numbered in the order in which spec names the axes: it is the mesh that "
+    "numbers them, and its last axis counts fastest.",
+)  # fmt: skip
+DEVICES = "int(np.prod(list(mesh.values())))"
+for here, said in {
+    "(len(found) % mesh[axis])": "device % n is its place along the last axis of the mesh alone: "
+    "before any other axis the number has to be divided by the devices of the axes behind it.",
+    f"(len(found) // ({DEVICES} // mesh[axis]))": "device // (all devices / n) is its place along "
+    "the first axis of the mesh alone: along another axis the place begins anew at 0.",
+}.items():
+    answers.edit({"at[axis] * size": f"{here} * size"}, said)
+
 
 @answers.wrong("that is each part once: devices that hold the same part are listed too.")
 def distinct_parts(shape: Any, mesh: Any, spec: Any) -> Any:
@@ -178,6 +206,8 @@ def from_an_array_of_devices(shape: Any, mesh: Any, spec: Any) -> Any:
 def same(one: Any, other: Any) -> bool:
     """Whether two results are the same parts on the same devices."""
     try:
+        if all(map(cuts, one)) != all(map(cuts, other)):
+            return False
         return [bounds_of(part) for part in one] == [bounds_of(part) for part in other]
     except (TypeError, ValueError):
         return False
