@@ -97,9 +97,10 @@ def difference(got: Stepped, expected: Stepped) -> str | None:
 
 
 def same(one: Stepped, other: Stepped) -> bool:
-    """Whether weights and work are the same."""
+    """Whether weights and work are the same; a call for no rows is no work."""
     try:
-        alike = one.outside == other.outside and sorted(one.rows) == sorted(other.rows)
+        worked = [sorted(filter(None, stepped.rows)) for stepped in (one, other)]
+        alike = one.outside == other.outside and worked[0] == worked[1]
         return alike and bool(
             np.allclose(one.weights, other.weights, rtol=1e-9, atol=1e-12, equal_nan=True)
         )
@@ -135,6 +136,30 @@ answers.edit(
     "that is the mean of the replicas' means, which is right for equal parts alone: in an uneven "
     "batch the rows of a small part count more, and a replica with no rows has no mean.",
 )
+answers.edit(
+    {SHARE: ".sum(axis=0) / max(len(rows), 1)", REDUCE: REDUCE.replace("SUM", "MEAN")},
+    "that is the mean of the replicas' means, which is right for equal parts alone: in an uneven "
+    "batch the rows of a small part count more. Divide by the rows of the whole batch, and add up.",
+)
+answers.edit(
+    {SHARE: ".sum(axis=0) / max(len(rows), 1)"},
+    "the parts are shared, and each replica takes the mean over its own rows: the sum over "
+    "replicas is about N times the mean. Divide by the rows of the whole batch.",
+)
+answers.edit(
+    {SHARE: ".sum(axis=0) / 64"},
+    "64 is the global batch of the training above: divide by the rows of this batch.",
+)
+answers.edit(
+    {SHARE: ".sum(axis=0)", REDUCE: REDUCE.replace("SUM", "MEAN")},
+    "that divides by the number of replicas, and the mean over the rows of the batch is asked: add "
+    "up, and divide by its rows.",
+)
+answers.edit(
+    {SHARED: SHARED.replace("[batch]", "[batch[: len(batch) // n * n]]").replace(
+        "    (", "    n = strategy.num_replicas_in_sync\n    (", 1)},
+    "the rows that do not fill equal parts are left out: the step is against the mean over all.",
+)  # fmt: skip
 answers.edit(
     {REDUCE: REDUCE.replace("SUM", "MEAN")},
     "each part is divided by the rows of the whole batch already: add the parts up. Their mean is "
