@@ -186,7 +186,7 @@ def only_rows(shape, mesh, spec):
     ("name", "answer", "said"),
     [
         ("count_parameters", padded, "a convolution without padding makes an image smaller"),
-        ("average_loss", own_mean, "it returns"),
+        ("average_loss", own_mean, "np.average divides by this replica's rows"),
         ("average_loss", mean_of_own, "the mean over this replica's own rows"),
         ("distributed_step", twice_divided, "N times too small"),
         ("distributed_step", parts_as_an_array, "hand them to a function with strategy.run"),

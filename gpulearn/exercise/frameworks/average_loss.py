@@ -83,6 +83,16 @@ for where in ("", " if len(losses) else 0.0"):
         "that divides twice: by this replica's rows, in the mean, and then by the global batch.",
     )
 answers.edit(
+    {MEAN: "float(weighted.sum() / 64)"},
+    "64 is the global batch of the training above: here global_batch says how many rows there are.",
+)
+for empty in ("", " if len(losses) else 0.0"):
+    answers.edit(
+        {MEAN: f"float(np.average(losses, weights=weights)){empty}"},
+        "np.average divides by this replica's rows, or by their weights: add up the losses, each "
+        "times its weight, and divide by the global batch.",
+    )
+answers.edit(
     {MEAN: "weighted / global_batch"},
     "that is a number for each row: add them up.",
 )

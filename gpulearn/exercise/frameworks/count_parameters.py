@@ -85,6 +85,24 @@ answers.edit(
     "a pool leaves out what fills no whole square: round down.",
 )
 answers.edit(
+    {POOL: "height, width = height / sizes[0], width / sizes[0]"},
+    "/ leaves fractions of a pixel: a pool leaves out what fills no whole square, so divide with "
+    "//.",
+)
+answers.edit(
+    {POOL: "height, width = height - sizes[0] + 1, width - sizes[0] + 1"},
+    "the squares of a pool lie side by side, and do not overlap as a filter's places do: divide "
+    "height and width by its size.",
+)
+answers.edit(
+    {"channels, height, width = shape": "channels, height, width = shape[0], shape[1], shape[1]"},
+    "the image is taken for a square: shape has a height and a width.",
+)
+answers.edit(
+    {"channels, height, width = shape": "channels, height, width = shape[0], shape[2], shape[2]"},
+    "the image is taken for a square: shape has a height and a width.",
+)
+answers.edit(
     {POOL: "height, width = height // 2, width // 2"},
     "every pool is taken for one of 2: divide by the number that stands in the layer.",
 )
