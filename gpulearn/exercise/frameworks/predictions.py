@@ -9,6 +9,7 @@ PREDICTIONS = (
         {
             101_770: "101,770 is the MLP.",
             220_234: "220,234 would need padding, so that images stay as large up to each pool.",
+            121_834: "121,834 is without the biases of the convolutions: each filter has one.",
             121_760: "121,760 is without the biases.",
             104_074: "104,074 would need filters of one channel in the second convolution.",
         },
@@ -43,7 +44,7 @@ PREDICTIONS = (
             "as with half the learning rate": "That would need a division by 128.",
             "as with twice the learning rate": "",
         },
-        came="f'half of its losses at most {doubled:.1e} from twice the rate'",
+        came="f'twice the learning rate, to {doubled:.1e}'",
     ),
     Choices(
         "short_batch",
@@ -69,6 +70,8 @@ PREDICTIONS = (
         {
             "never: each device descends with its own gradient": "That would be another program "
             "than the one for whole arrays. jit keeps what a program computes.",
+            "only for the loss, when it is read": "That would leave each device a gradient of its "
+            "own rows. It is that of the mean over all 64.",
             "at least once in a step": "",
         },
         came="f'all-reduces in the compiled step: {collectives}'",
@@ -81,6 +84,6 @@ PREDICTIONS = (
             "steps 8 times too long": "",
             "steps 8 times too short": "That would need a division by 8 with no sum before it.",
         },
-        came="f'{ratio:.2f} times as long a first step'",
+        came="f'a first step {ratio:.2f} times as long'",
     ),
 )
