@@ -147,6 +147,10 @@ answers.edit(
     "replicas is about N times the mean. Divide by the rows of the whole batch.",
 )
 answers.edit(
+    {SHARE: ".mean(axis=0) / len(batch)"},
+    "that divides twice: by the replica's own rows, in the mean, and then by those of the batch.",
+)
+answers.edit(
     {SHARE: ".sum(axis=0) / 64"},
     "64 is the global batch of the training above: divide by the rows of this batch.",
 )
