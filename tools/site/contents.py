@@ -168,9 +168,10 @@ def glossary(notebooks: Mapping[str, NotebookNode]) -> str:
     text = [
         "# Glossary",
         "",
-        "Each term in a sentence or two, mostly the course's own; the number ",
+        "Each term in a sentence or two, mostly the course's own; the number behind them leads to "
+        "where the course introduces it.",
+        "",
     ]
-    text += ["behind them leads to where the course introduces it.", ""]
     text += ["```{glossary}"]  # the search knows what stands in one
     for term, ours in sorted(terms().items(), key=lambda one: one[0].lower()):
         found = introduced(term, notebooks)

@@ -51,15 +51,13 @@ def cases() -> list[Case]:
 
 def difference(got: Any, expected: Any) -> str | None:
     """Compare two numbers, either of which may be infinite or none at all."""
-    if isinstance(expected, np.ndarray) and expected.ndim:  # what a known wrong answer returns
-        return compare.arrays(got, expected)
     if compare.is_number(got) and compare.is_number(expected):
         one, other = float(got), float(expected)
         if one == other or (math.isnan(one) and math.isnan(other)):
             return None
         if not math.isfinite(other):
             return f"it returns {one:.6g}, expected {other}"
-    return compare.numbers_or_none(got, expected)
+    return compare.results(got, expected)  # a known wrong answer returns an array
 
 
 answers.edit(
