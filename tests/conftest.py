@@ -37,6 +37,13 @@ def _own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No verdict of a test depends on how quick the computer is; a limit's own tests set theirs."""
+    if "gpulearn.checker.diagnosis" in sys.modules:
+        monkeypatch.setattr("gpulearn.checker.diagnosis.SECONDS", 300.0)
+
+
+@pytest.fixture(autouse=True)
 def _known_wrongs_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an exercise's known wrong answers do is tried once, not by each test that comes back."""
     if "gpulearn.checker.diagnosis" in sys.modules:

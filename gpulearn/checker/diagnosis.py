@@ -42,14 +42,14 @@ class Diagnosis(NamedTuple):
     case: int | None = None
 
 
-def diagnose(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> str | None:
+def diagnose(exercise: Exercise, answer: Answer, seconds: float | None = None) -> str | None:
     """What is wrong with an answer, in one sentence; None if nothing is."""
     found = examine(exercise, answer, seconds)
     return found and found.sentence
 
 
 def examine(
-    exercise: Exercise, answer: Answer, seconds: float = SECONDS, *, hints: bool = True
+    exercise: Exercise, answer: Answer, seconds: float | None = None, *, hints: bool = True
 ) -> Diagnosis | None:
     """What is wrong with an answer, and in which case; None if nothing is.
 
@@ -65,6 +65,7 @@ def examine(
     ready = exercise.ready(answer)
     printed = Printed()
     demanded = unfinished = None
+    seconds = SECONDS if seconds is None else seconds
     limit = seconds
     try:
         with time_limit(limit):

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import gpulearn
-from gpulearn.device.selection import waited_seconds
+from gpulearn.device.selection import data_bytes, waited_seconds
 
 __all__ = ["Printed", "borrowing", "time_limit", "undisturbed", "waiting_elsewhere"]
 
@@ -90,7 +90,8 @@ def _torch_undisturbed() -> Iterator[None]:
 def time_limit(seconds: float) -> Iterator[None]:
     """Interrupt the block after `seconds` and raise TimeoutError.
 
-    So it does where the block takes far more memory than anybody needs; the error says so then.
+    A block that takes far more memory than anybody needs gets a MemoryError where the system
+    can refuse it (Linux); elsewhere it is interrupted too, and the error says so.
     What it waits for a core that others use does not count, where the system tells (Linux): no
     answer is wrong because the computer is busy. It works as Kernel → Interrupt does, and only
     in the main thread; elsewhere there is no limit. A KeyboardInterrupt from a person goes
@@ -103,19 +104,20 @@ def time_limit(seconds: float) -> Iterator[None]:
         with _limit_by_lines(seconds):
             yield
         return
-    limit = _Limit(seconds, interrupter())
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    limit.start()
-    try:
+    with _memory_held() as held:
+        limit = _Limit(seconds, interrupter(), sys.maxsize if held else MOST_BYTES)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        limit.start()
         try:
-            yield
+            try:
+                yield
+            finally:
+                limit.stop()
+        except KeyboardInterrupt:
+            if not limit.expired:
+                raise
         finally:
-            limit.stop()
-    except KeyboardInterrupt:
-        if not limit.expired:
-            raise
-    finally:
-        signal.signal(signal.SIGINT, before)
+            signal.signal(signal.SIGINT, before)
     if limit.expired:
         raise TimeoutError(limit.said)
 
@@ -171,6 +173,28 @@ def interrupter(platform: str = sys.platform) -> Callable[[], None]:
     return lambda: signal.pthread_kill(main, signal.SIGINT)
 
 
+@contextmanager
+def _memory_held() -> Iterator[bool]:
+    """Let the system refuse the block more than MOST_BYTES; False where it cannot.
+
+    A thread that looks on comes too late: one line can double a list for seconds and let no other
+    thread run meanwhile.
+    """
+    data = data_bytes()
+    if not data:
+        yield False
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    most = min((n for n in (soft, hard) if n != resource.RLIM_INFINITY), default=sys.maxsize)
+    resource.setrlimit(resource.RLIMIT_DATA, (min(data + MOST_BYTES, most), hard))
+    try:
+        yield True
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
 def peak_bytes() -> int:
     """The most memory that this process has had at any time, in bytes; 0 where nobody knows."""
     try:
@@ -184,14 +208,15 @@ def peak_bytes() -> int:
 class _Limit:
     """A clock in a thread of its own that interrupts until it is stopped."""
 
-    def __init__(self, seconds: float, interrupt: Callable[[], None]) -> None:
+    def __init__(self, seconds: float, interrupt: Callable[[], None], most_bytes: int) -> None:
         self.expired = False
         self.said = ""
         self._interrupt = interrupt
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._of = threading.get_native_id()
-        self._thread = threading.Thread(target=self._run, args=(seconds,), daemon=True)
+        arguments = seconds, peak_bytes() + most_bytes
+        self._thread = threading.Thread(target=self._run, args=arguments, daemon=True)
 
     def _clock(self) -> float:
         elsewhere = sum(waited() for waited in tuple(waiting_elsewhere))
@@ -200,8 +225,8 @@ class _Limit:
     def start(self) -> None:
         self._thread.start()
 
-    def _run(self, seconds: float) -> None:
-        end, most = self._clock() + seconds, peak_bytes() + MOST_BYTES
+    def _run(self, seconds: float, most: int) -> None:
+        end = self._clock() + seconds
         while not self._stopped.wait(min(LOOK_SECONDS, max(0.0, end - self._clock()))):
             greedy = peak_bytes() > most
             if self._clock() < end and not greedy:
@@ -210,14 +235,21 @@ class _Limit:
                 if self._stopped.is_set():
                     return
                 if greedy and not self.expired:
-                    self.said = f"it takes more than {MOST_BYTES >> 30} GiB of memory"
+                    self.said = f"it takes more than {MOST_BYTES / (1 << 30):g} GiB of memory"
                 self.expired = True
                 self._interrupt()
             end, most = self._clock() + AGAIN_SECONDS, sys.maxsize
 
     def stop(self) -> None:
-        with self._lock:
-            self._stopped.set()
+        """Send no interrupt any more, also where one comes while this begins."""
+        while not self._stopped.is_set():
+            try:
+                with self._lock:
+                    self._stopped.set()
+            except KeyboardInterrupt:
+                if not self.expired:  # a person's
+                    self._stopped.set()
+                    raise
 
 
 class _Short(io.StringIO):

@@ -6,6 +6,7 @@ Neither torch nor numba is imported for it. The answer is decided once;
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import re
@@ -164,6 +165,28 @@ def waited_seconds(thread: int, process: int | str = "self") -> float:
         return int(Path(f"/proc/{process}/task/{thread}/schedstat").read_text().split()[1]) * 1e-9
     except (OSError, ValueError, IndexError):
         return 0.0
+
+
+def data_bytes() -> int:
+    """How much memory this process has to write in, which RLIMIT_DATA counts; 0 if nobody knows.
+
+    Source: Linux, getrlimit(2) and proc_pid_statm(5).
+    """
+    try:
+        import resource
+
+        return int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    except (ImportError, OSError, ValueError, IndexError):  # Windows, macOS
+        return 0
+
+
+def release_data() -> None:
+    """Let this process have all the memory that it may, whatever its parent was held to."""
+    with contextlib.suppress(ImportError, OSError, ValueError):  # Windows has no such limits
+        import resource
+
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
 
 @cache

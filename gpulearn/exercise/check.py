@@ -11,7 +11,7 @@ from typing import Any
 
 from gpulearn.checker import stubs
 from gpulearn.checker.answers import Answer
-from gpulearn.checker.diagnosis import SECONDS, Diagnosis, examine
+from gpulearn.checker.diagnosis import Diagnosis, examine
 from gpulearn.checker.exercise import Exercise
 from gpulearn.cuda_cpp.module import CppModule
 from gpulearn.cuda_cpp.source import CppSource
@@ -75,13 +75,13 @@ def check(name: str, answer: Answer) -> Passed:
     return Passed(exercise.name, cases, note)
 
 
-def examined(exercise: Exercise, answer: Answer, seconds: float = SECONDS) -> int:
+def examined(exercise: Exercise, answer: Answer, seconds: float | None = None) -> int:
     """Judge an answer, and say in how many cases it is right; nothing is kept of it.
 
     Args:
         exercise: what is asked.
         answer: as for `check`, with the same errors if it is not right.
-        seconds: for all cases.
+        seconds: for all cases; if not given, as long as a learner waits.
     """
     if missing := exercise.missing():
         raise MissingPackage(f"{exercise.name} cannot be judged here: {missing}.")

@@ -17,6 +17,8 @@ import traceback
 from multiprocessing.connection import Connection
 from typing import Any
 
+from gpulearn.device.selection import release_data
+
 __all__ = ["main", "serve"]
 
 
@@ -70,6 +72,7 @@ def outcome(packed: bytes) -> dict[str, Any]:
 
 def main(framework: str, devices: int, descriptor: int) -> None:
     """Carry out calls until there is nobody left to answer."""
+    release_data()  # which may begin while an answer is held to little
     link = Connection(descriptor)
     calls: queue.Queue[bytes] = queue.Queue()
 

@@ -37,6 +37,7 @@ from gpulearn.simt.host import dispatcher
 from ..exercise.answers_noise_and_schedules import slopes_by_unit_vectors
 
 EXERCISES = list(catalogue().values())
+LIMIT = diagnosis.SECONDS  # as a learner meets it
 
 
 WRONG = [
@@ -300,7 +301,11 @@ def test_an_answer_that_swallows_interrupts_ends(monkeypatch):
     assert len(swallowed) >= 2
 
 
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="this system holds no memory")
 def test_memory_without_end_ends(monkeypatch):
+    import resource
+
+    before, peak = resource.getrlimit(resource.RLIMIT_DATA), isolation.peak_bytes()
     monkeypatch.setattr(isolation, "MOST_BYTES", 1 << 28)
 
     def answer(m, n, p):
@@ -308,10 +313,62 @@ def test_memory_without_end_ends(monkeypatch):
         while True:
             order += order
 
-    said = diagnose(find("matmul_flops"), answer, seconds=300)
-    assert said.startswith(
-        "for m, n, p = 1, 1, 1, it takes more than 0 GiB of memory: a loop never"
+    said = diagnose(find("matmul_flops"), answer)
+    assert said == (
+        "for m, n, p = 1, 1, 1, it raises MemoryError in line 4 of your function: it takes more "
+        "than 0.25 GiB; does a loop never end?"
     )
+    assert isolation.peak_bytes() - peak < 2 << 28
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+
+
+def test_memory_is_watched_where_the_system_does_not_hold_it(monkeypatch):
+    growing = iter(range(0, 1 << 40, 1 << 26))
+    monkeypatch.setattr(isolation, "data_bytes", lambda: 0)
+    monkeypatch.setattr(isolation, "peak_bytes", lambda: next(growing))
+    monkeypatch.setattr(isolation, "MOST_BYTES", 1 << 27)
+    said = diagnose(find("matmul_flops"), lambda m, n, p: time.sleep(60))
+    assert said.startswith("for m, n, p = 1, 1, 1, it takes more than 0.125 GiB of memory: a loop")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="this system holds no memory")
+def test_a_rank_is_not_held_to_what_an_answer_is():
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with isolation.time_limit(300):
+        held = resource.getrlimit(resource.RLIMIT_DATA)
+        ranks = gpulearn.launch(lambda: resource.getrlimit(resource.RLIMIT_DATA), 2)
+    assert held != before
+    assert ranks == [before[1:] * 2] * 2
+
+
+def test_an_interrupt_that_comes_as_the_block_ends_is_the_last(monkeypatch, default_interrupts):
+    monkeypatch.setattr(isolation, "AGAIN_SECONDS", 0.02)
+
+    class Late:
+        """Lets the next interrupt come before the clock is stopped."""
+
+        def __init__(self, lock):
+            self.lock, self.waits = lock, [1.0]
+
+        def __enter__(self):
+            if threading.current_thread() is threading.main_thread() and self.waits:
+                time.sleep(self.waits.pop())
+            return self.lock.__enter__()
+
+        def __exit__(self, *error):
+            return self.lock.__exit__(*error)
+
+    class Limit(isolation._Limit):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            self._lock = Late(self._lock)
+
+    monkeypatch.setattr(isolation, "_Limit", Limit)
+    with pytest.raises(TimeoutError), isolation.time_limit(0.1):
+        time.sleep(60)
+    time.sleep(0.3)  # a clock that goes on would interrupt here
 
 
 def test_limit_holds_where_interrupts_are_ignored():
@@ -436,7 +493,7 @@ def interrupt_and_wait(interrupt):
 
 
 def test_the_limit_of_a_check_is_short_enough_to_wait_for():
-    assert diagnosis.SECONDS <= 30
+    assert LIMIT <= 30
 
 
 def test_the_interrupter_of_each_platform(default_interrupts):

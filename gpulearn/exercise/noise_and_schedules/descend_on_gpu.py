@@ -68,7 +68,7 @@ def cases() -> list[Launch]:
         args = xs, ys, np.float32(rate), steps, np.empty_like(xs), np.empty_like(ys)
         return Launch.of(
             DESCEND_ON_GPU, label, *args,
-            grid=grid, block=block, measured=n == 1000,
+            grid=grid, block=block, measured=n == 400,
         )  # fmt: skip
 
     shapes = (
@@ -77,7 +77,7 @@ def cases() -> list[Launch]:
         (1, 1, 64, 3, 0.005),
         (256, 2, 128, 0, 0.01),
     )
-    more = ((150, 3, 50, 12, 0.008), (1000, 8, 128, 30, 0.01))
+    more = ((150, 3, 50, 12, 0.008), (400, 4, 128, 20, 0.01))
     return [launch(*shape) for shape in shapes + more]
 
 

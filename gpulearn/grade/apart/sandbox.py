@@ -23,6 +23,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from gpulearn.device.selection import data_bytes
 from gpulearn.grade.apart.limits import Limits
 
 __all__ = ["bury_with", "confine", "in_namespaces"]
@@ -135,7 +136,7 @@ def _release() -> tuple[int, ...]:
 
 def _limit(limits: Limits) -> None:
     """What one process may take; with a hard limit each, which it cannot raise."""
-    taken = _data_bytes()  # by what is loaded before the answer
+    taken = data_bytes()  # by what is loaded before the answer
     # a fork bomb meets NPROC first; the superuser is not held by it, but by pid_max and the watch
     wanted = {
         resource.RLIMIT_DATA: taken + limits.memory,
@@ -158,13 +159,6 @@ def _quietly(act: Callable[[], object]) -> None:
         act()
     except (OSError, ValueError):
         return
-
-
-def _data_bytes() -> int:
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
-    except (OSError, ValueError, IndexError):
-        return 0
 
 
 def _threads_of_user() -> int:

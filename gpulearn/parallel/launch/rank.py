@@ -22,6 +22,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
+from gpulearn.device.selection import release_data
 from gpulearn.parallel.launch.flight_recorder import recorded
 from gpulearn.parallel.launch.messages import (
     Calls,
@@ -94,6 +95,7 @@ def _settle(
         os.setsid()  # an interrupt in the notebook reaches the launcher alone
     signal.signal(signal.SIGINT, signal.default_int_handler)  # the server is shielded from it
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    release_data()  # the server may have begun while an answer was held to little
     # as in a fresh process: the server's would be one sequence for all ranks
     np.random.seed()  # noqa: NPY002 - the reader's code may draw from it
     torch.seed()
