@@ -18,6 +18,8 @@ __all__ = ["Explorer", "Player", "choices", "dropdown", "dtypes", "gpu_and_dtype
 
 Draw = Callable[..., tuple[Picture, str]]
 
+FITS = 12  # letters beside a slider; a longer name gets the room that it needs
+
 
 class Explorer:
     """Controls above a picture; `controls` maps the parameters of `draw` to widgets."""
@@ -123,7 +125,10 @@ def _with_value(control: Any) -> Any:
 
 def slider(name: str, value: int, least: int, most: int) -> Any:
     """A slider of whole numbers from `least` to `most`; the arrow keys move it."""
-    return _widgets().IntSlider(value=min(value, most), min=least, max=most, description=name)
+    wide = {"style": {"description_width": "initial"}} if len(name) > FITS else {}
+    return _widgets().IntSlider(
+        value=min(value, most), min=least, max=most, description=name, **wide
+    )
 
 
 def choices(name: str, options: Sequence[Any], value: Any) -> Any:

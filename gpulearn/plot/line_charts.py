@@ -102,7 +102,10 @@ def curves(
         legend_beside(axes)
     places = [f"{label}: {place:.3g}" for label, place in (marks or {}).items()]
     said = [said_of_curve(label, *found[label], label in dots) for label in found]
-    return show(made, f"{y} over {x}. {'. '.join([*said, *places])}.")
+    over = f"{y}{',' * (',' in y)} over {x}"
+    if over[1].isalpha():  # a word and no symbol
+        over = over[0].upper() + over[1:]
+    return show(made, f"{over}. {'. '.join([*said, *places])}.")
 
 
 def places_apart(x: Numbers) -> bool:

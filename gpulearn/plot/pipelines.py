@@ -221,7 +221,7 @@ def pipeline_player(schedule: str = "1F1B", ranks: int = 4, micro_batches: int =
     controls = {
         "schedule": dropdown("schedule", SCHEDULES, schedule),
         "ranks": slider("ranks", ranks, 1, MOST_RANKS),
-        "micro_batches": slider("batches", micro_batches, 1, MOST_MICRO_BATCHES),
+        "micro_batches": slider("micro-batches", micro_batches, 1, MOST_MICRO_BATCHES),
         "time": slider("time", 10, 1, last(schedule, ranks, micro_batches)),
     }
     return Player(draw, controls, "time", interval=700, last=last)

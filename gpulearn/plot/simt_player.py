@@ -19,7 +19,7 @@ __all__ = ["kernel_player"]
 
 # of a lane's box: filled in the first colour of all figures, or empty
 ACTIVE = "background:#3f90da;color:#000;font-weight:700"
-WAITING = "opacity:0.5"
+WAITING = "opacity:0.65"  # which can still be read
 
 
 class PlayerFrame:

@@ -39,7 +39,7 @@ def test_the_caption_is_made_from_the_numbers():
     }
     picture = gl.plot.curves(given, "step", "loss", marks={"limit": 0.12345}, dots=["measured"])
     assert picture.alt == (
-        "loss over step. bowl: from 1 at -1 to 4 at 2, lowest 0 at 0. level: stays at 3. "
+        "Loss over step. bowl: from 1 at -1 to 4 at 2, lowest 0 at 0. level: stays at 3. "
         "exploded: rises from 1 at 0 to 20 at 1. gone: no finite number. "
         "measured: 3 points from 0.5 to 2. limit: 0.123."
     )
