@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -15,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpulearn import __version__
+import gpulearn
 from gpulearn.errors import BadInput
 from gpulearn.exercise.catalogue import find, places
 from gpulearn.grade.apart.sandbox import SOCKETS
@@ -142,14 +143,23 @@ def _answered(handed_in: Sequence[Submission]) -> tuple[str, ...]:
 
 
 def _key(one: Submission, place: str, settings: GradingSettings) -> str:
-    """What a verdict depends on: the text, the exercise, the limits, this version."""
+    """What a verdict depends on: the text, the exercise, the limits, this package."""
     text = hashlib.sha256()
-    about = [__version__, one.student, place, vars(settings.limits)]
+    about = [_package(), one.student, place, vars(settings.limits)]
     file = Path(place.rpartition(":")[0])
     for path in [*one.files, *([file] if file.name else [])]:
         about.append([path.name, hashlib.sha256(path.read_bytes()).hexdigest()])
     text.update(json.dumps(about).encode())
     return text.hexdigest()[:32]
+
+
+@functools.cache
+def _package() -> str:
+    """This package as it stands: a clone's exercises change between two versions too."""
+    text = hashlib.sha256()
+    for file in sorted(Path(gpulearn.__file__).parent.rglob("*.py")):
+        text.update(file.read_bytes())
+    return text.hexdigest()
 
 
 def _known(journal: Path) -> tuple[dict[str, Verdict], str]:

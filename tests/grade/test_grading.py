@@ -25,7 +25,7 @@ from gpulearn.exercise.catalogue import find
 from gpulearn.grade import command_line, grading, settings
 from gpulearn.grade.apart import sandbox, server
 from gpulearn.grade.apart.limits import Limits
-from gpulearn.grade.judge import Judge
+from gpulearn.grade.judge import Judge, Verdict
 from gpulearn.grade.submissions import Submission, read
 
 from . import honest
@@ -356,6 +356,28 @@ def test_a_folder_is_graded_and_not_twice(classroom, tmp_path, capsys, monkeypat
     assert command_line.main([str(classroom), "-o", str(output)]) == 0
     assert output.read_text() == first
     assert "3 students, 6 answers, 1 right" in capsys.readouterr().out
+
+
+def test_another_package_judges_anew(classroom, tmp_path, monkeypatch):
+    asked = []
+
+    class Quick:
+        def __init__(self, *arguments):
+            pass
+
+        def verdict(self, submission, place):
+            asked.append(place)
+            return Verdict(place, False, "wrong"), ""
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(grading, "Worker", Quick)
+    wanted = settings.load(classroom / "grading.toml")
+    for package, expected in (("one", 6), ("one", 6), ("as it was pulled later", 12)):
+        monkeypatch.setattr(grading, "_package", lambda package=package: package)
+        grading.grade(classroom, wanted, tmp_path / "journal", workers=1)
+        assert len(asked) == expected
 
 
 def test_a_judge_that_is_lost_costs_one_answer_only(classroom, tmp_path, monkeypatch):
