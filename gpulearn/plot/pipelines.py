@@ -27,6 +27,7 @@ LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
     "W": ("backward, for the weights", {"facecolor": "C2", "hatch": "...."}),
 }
 SHORT = 1e-9
+LATER = 0.55  # how opaque the passes of later chunks are
 
 
 def pipeline(times: ScheduleTimes | Mapping[str, ScheduleTimes]) -> Picture:
@@ -87,7 +88,7 @@ def _draw(axes: Any, times: ScheduleTimes, now: float) -> None:
         _, look = LOOKS[span.action.kind]
         begun = span.start < now - SHORT
         first = span.action.stage == min(times.schedule.stages_of(span.rank))
-        alpha = (1.0 if first else 0.55) if begun else 0.12
+        alpha = (1.0 if first else LATER) if begun else 0.12
         wide = span.end - span.start
         box(axes, span.start, span.rank + 0.08, wide, 0.84, edgecolor="white", linewidth=0.8,
             alpha=alpha, **look)  # fmt: skip
@@ -110,6 +111,8 @@ def _legend(made: Any, several: list[ScheduleTimes]) -> None:
         for kind, (name, look) in LOOKS.items()
         if kind in there
     ]
+    if any(len(one.schedule.stages_of(0)) > 1 for one in several):
+        patches.append(Patch(facecolor="C0", alpha=LATER, label="lighter: a rank's later chunks"))
     made.legend(handles=patches, loc="outside lower center", ncols=len(patches), fontsize=10)
 
 
@@ -168,6 +171,11 @@ def draw(schedule: str, ranks: int, micro_batches: int, time: int) -> tuple[Pict
         f"{sentence(schedule, times)} Second {time} of {times.seconds:g}: {acts}; held now: "
         f"{', '.join(map(str, held))}."
     )
+    taken = times.schedule.micro_batches
+    if taken != micro_batches:
+        said += (
+            f" Chunks take micro-batches in groups of {ranks}: {taken} here, not {micro_batches}."
+        )
     grid: dict[str, Any] = {"height_ratios": [2, 1]}
     with figure(9.6, 1.6 + 0.62 * ranks, 2, **grid) as (made, (above, below)):
         _draw(above, times, time)
@@ -181,6 +189,8 @@ def draw(schedule: str, ranks: int, micro_batches: int, time: int) -> tuple[Pict
 
 def _held(axes: Any, times: ScheduleTimes, held: list[int]) -> None:
     """A bar for what each rank holds now, and a line for the most that it ever holds."""
+    from matplotlib.ticker import MaxNLocator
+
     for rank, (now, most) in enumerate(zip(held, times.schedule.most_held, strict=True)):
         for number in range(most):
             look = {"facecolor": "C0" if number < now else "white", "edgecolor": "0.4"}
@@ -190,6 +200,7 @@ def _held(axes: Any, times: ScheduleTimes, held: list[int]) -> None:
     axes.set_ylim(count, 0)
     axes.set_xlim(0, max(max(times.schedule.most_held) + 3, 12))
     axes.set_yticks([rank + 0.5 for rank in range(count)], [f"rank {r}" for r in range(count)])
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("forward passes whose activations are held")
     axes.grid(visible=False)
 
@@ -224,4 +235,5 @@ def pipeline_player(schedule: str = "1F1B", ranks: int = 4, micro_batches: int =
         "micro_batches": slider("micro-batches", micro_batches, 1, MOST_MICRO_BATCHES),
         "time": slider("time", 10, 1, last(schedule, ranks, micro_batches)),
     }
+    controls["micro_batches"].style.description_width = "initial"
     return Player(draw, controls, "time", interval=700, last=last)

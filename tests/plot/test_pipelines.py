@@ -18,6 +18,7 @@ def test_the_player_shows_the_simulated_clock(name):
     picture, said = draw(name, 3, 4, 5)
     assert picture.alt == said
     assert f"take {times.seconds:.4g} s, modelled" in said
+    assert ("in groups of 3: 6 here, not 4." in said) == (name == "interleaved")
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
