@@ -94,6 +94,10 @@ answers.edit(
 answers.edit(
     {SHARE: "ranks - 1"}, "that is how many micro-batches' time is lost: divide by the whole."
 )
+answers.edit(
+    {SHARE: "(ranks - 1) // chunks / (micro_batches + (ranks - 1) // chunks)"},
+    "(p − 1)/v is rounded down to a whole number: divide with /.",
+)
 answers.edit({" / (": " // ("}, "// rounds down to a whole number: divide with /.")
 answers.edit(
     {"(chunks * micro_batches + ranks - 1)": "chunks * micro_batches + ranks - 1"},

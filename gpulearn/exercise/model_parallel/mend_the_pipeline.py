@@ -214,7 +214,7 @@ answers.edit(
 )
 answers.edit(
     {ZERO: "", "    for batch in": "    optimizer.zero_grad()\n    for batch in"},
-    "gradients are set to zero once, and each batch adds to those before: do it before each one.",
+    "gradients are not set to zero before each batch, which adds to those of the batches before.",
 )
 answers.edit(
     {

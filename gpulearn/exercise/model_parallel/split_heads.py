@@ -97,6 +97,12 @@ answers.edit(
     {PARTS: "parts[:, mine].flatten(1, 2)"},
     "the three stand on an axis of their own: make one matrix of them.",
 )
+answers.edit(
+    {PARTS: "torch.cat([parts[0, mine].flatten(0, 1), parts[1:].flatten(0, 2)])"},
+    "of the queries the right rows are returned, and all rows of keys and values: select this "
+    "rank's heads in each of the three.",
+    torch=torch,
+)
 
 
 @answers.wrong(
@@ -105,6 +111,16 @@ answers.edit(
 )
 def columns(weight: Any, heads: int) -> Any:
     return weight.tensor_split(world_size(), dim=1)[rank()]
+
+
+@answers.wrong(
+    "d is taken to be width / heads, which it need not be: it is the number of rows by 3·heads."
+)
+def square(weight: Any, heads: int) -> Any:
+    width, own = weight.shape[1], heads // world_size()
+    d = width // heads
+    first, end = rank() * own * d, (rank() + 1) * own * d
+    return torch.cat([weight[kind * width :][first:end] for kind in range(3)])
 
 
 @answers.right

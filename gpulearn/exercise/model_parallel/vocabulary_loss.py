@@ -160,6 +160,17 @@ answers.edit(
     "large.",
 )
 answers.edit(
+    {"(total.log() - target).mean()": "(total.log() - target).mean() / world_size()"},
+    "the loss is divided by N: each rank has the whole loss already, the mean over all places.",
+    world_size=world_size,
+)
+answers.edit(
+    {"(total.log() - target).mean()": "sum_of_ranks((total.log() - target).mean()) / world_size()"},
+    "the loss is right, since the mean of equal losses is the same, and its gradient is N times "
+    "too small: return the loss as it is.",
+    world_size=world_size,
+)
+answers.edit(
     {"column = targets - first": "column = targets"},
     "targets are numbers of the whole vocabulary, and this rank's first column is token `first`: "
     "subtract it.",
