@@ -125,8 +125,8 @@ def test_other_right_answers_pass(name, answer):
         ("fits_in_memory", always(1), "it returns 1, expected True or False"),
         ("best_layout", layout_that_asks_all, "is asked for more than once"),
         ("best_layout", layout_in_powers, "expected"),
-        ("run_cost", cost_while_training, "the dollars are"),
-        ("run_cost", cost_of_one, "the dollars are"),
+        ("run_cost", cost_while_training, "the GPUs are rented, and are taken"),
+        ("run_cost", cost_of_one, "the price and the watts are those of one GPU"),
     ],
 )
 def test_other_wrong_answers_are_told_what_they_do(name, answer, said):

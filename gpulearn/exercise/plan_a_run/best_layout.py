@@ -163,9 +163,13 @@ answers.edit(
     "tensor parallelism sends in every layer, so its GPUs have to be in one machine: no more than "
     "`machine` of them.",
 )
+SHORT = "all GPUs of a machine can share a layer: the range ends one too early."
+answers.edit({TENSORS: "range(1, min(machine, gpus))"}, SHORT)
+answers.edit({TENSORS: "range(1, machine)"}, SHORT)
 answers.edit(
-    {TENSORS: "range(1, min(machine, gpus))"},
-    "all GPUs of a machine can share a layer: the range ends one too early.",
+    {TENSORS: "range(1, machine)", "range(1, layers + 1)": "range(1, layers)"},
+    "both ranges end one too early: all GPUs of a machine can share a layer, and a stage may have "
+    "a single layer.",
 )
 answers.edit(
     {TENSORS: "range(1, min(machine, gpus) + 2)"},

@@ -127,6 +127,15 @@ answers.edit(
     "the optimiser's state is left out: each parameter has 12 bytes of it.",
 )
 answers.edit(
+    {BYTES: "weights=4, gradients=4, state=12"},
+    "a weight has 2 bytes here: its copy in float32 is among the 12 bytes of state.",
+)
+answers.edit(
+    {BYTES: "weights=2, gradients=12, state=4"},
+    "stage 1 cuts the optimiser's state, 12 bytes, and stage 2 the gradients too, 4 bytes: here "
+    "it is the other way round.",
+)
+answers.edit(
     {BYTES: "weights=2, gradients=2, state=12"},
     "gradients have 4 bytes here, so that many of them can be added up.",
 )
@@ -140,6 +149,16 @@ answers.edit(
     "with fewer micro-batches than stages no more are on their way than there are.",
 )
 answers.edit(
+    {FLYING: "max(pipeline, micro_batches) * activations"},
+    "on their way are p micro-batches, or all of them where there are fewer: the smaller of the "
+    "two numbers.",
+)
+answers.edit(
+    {FLYING: "min(pipeline, micro_batches // data) * activations"},
+    "`micro_batches` are those of one replica: the others have as many of their own, so do not "
+    "divide by the number of replicas.",
+)
+answers.edit(
     {FLYING: "micro_batches * activations"},
     "that is GPipe, which keeps every micro-batch: in 1F1B backward begins after p of them.",
 )
@@ -151,18 +170,28 @@ answers.edit(
     {FLYING: "min(pipeline, micro_batches) * activations / tensor"},
     "`activations` is already what one GPU keeps: do not divide it by the tensor-parallel GPUs.",
 )
-answers.edit(
-    {FLYING: "min(max(1, pipeline - 1), micro_batches) * activations"},
-    "the first stage starts p micro-batches before the first one comes back, not p − 1.",
-)
+NOT_ONE_LESS = "the first stage starts p micro-batches before the first one comes back, not p − 1."
+answers.edit({FLYING: "min(max(1, pipeline - 1), micro_batches) * activations"}, NOT_ONE_LESS)
+answers.edit({FLYING: "min(pipeline - 1, micro_batches) * activations"}, NOT_ONE_LESS)
 answers.edit(
     {FLYING: "0 * activations"},
     "activations are left out: what forward keeps for backward is in memory too.",
 )
-answers.edit(
-    {"zero_memory([own], data, stage,": "zero_memory([own], data, 3,"},
+STAGES = (
     "the stage says what the replicas cut: stage 0 nothing, 1 the state, 2 the gradients too, 3 "
-    "the weights too.",
+    "the weights too."
+)
+for wrong_stage in ("3", "3 if stage else 0", "min(3, stage + 1)", "min(3, stage and stage + 1)"):
+    answers.edit(
+        {"zero_memory([own], data, stage,": f"zero_memory([own], data, {wrong_stage},"}, STAGES
+    )
+answers.edit(
+    {
+        OWN: "parameters",
+        "zero_memory([own], data, stage,": "zero_memory([own], data * tensor * pipeline, stage,",
+    },
+    "tensor and pipeline divide all 18 bytes, at every stage: ZeRO then cuts, among the replicas "
+    "alone, what they have left.",
 )
 answers.edit(
     {"zero_memory([own], data, stage,": "zero_memory([own], data, 0,"},
@@ -176,6 +205,14 @@ answers.edit(
     {OWN: "parameters // (tensor * pipeline)"},
     "rounded down, some parameters are on no GPU: the largest part is rounded up.",
 )
+ZERO = "zero_memory([own], data, stage, weights=2, gradients=4, state=12)"
+CUT = "each * own / (data if stage >= cut else 1) for each, cut in ((2, 3), (4, 2), (12, 1))"
+UNROUNDED = (
+    "a GPU has no part of a parameter: round up its number of parameters, and what ZeRO leaves of "
+    "it besides."
+)
+answers.edit({OWN: "parameters / (tensor * pipeline)", ZERO: f"[{CUT}]"}, UNROUNDED)
+answers.edit({ZERO: f"[{CUT}]"}, UNROUNDED)
 answers.variant({OWN: "(parameters + tensor * pipeline - 1) // (tensor * pipeline)"})
 
 

@@ -95,12 +95,35 @@ answers.edit(
     "the GPUs are taken to draw their power all of the time, also while nothing is trained.",
 )
 answers.edit(
+    {
+        DOLLARS: "gpus * hours * availability * price",
+        ENERGY: "gpus * hours * availability * power / 1000",
+    },
+    "the GPUs are rented, and are taken to draw their power, all of the time: also while nothing "
+    "is trained.",
+)
+answers.edit(
+    {
+        DOLLARS: "gpus * hours / availability * price",
+        ENERGY: "gpus * hours / availability * power / 1000",
+    },
+    "the time that is lost counts twice in dollars and kilowatt-hours: the days already have it.",
+)
+answers.edit(
     {ENERGY: "gpus * hours * power"},
     "these are watt-hours: a kilowatt-hour is 1,000 of them.",
 )
 answers.edit(
     {ENERGY: "hours * power / 1000"},
     "the watts are those of one GPU: multiply by their number.",
+)
+answers.edit(
+    {DOLLARS: "hours * price", ENERGY: "hours * power / 1000"},
+    "the price and the watts are those of one GPU: multiply both by their number.",
+)
+answers.edit(
+    {DOLLARS: ENERGY, ENERGY: DOLLARS},
+    "dollars and kilowatt-hours are swapped: return days, dollars, kilowatt-hours.",
 )
 answers.edit(
     {ENERGY: "gpus * hours * 3600 * power / 1000"},
@@ -113,6 +136,14 @@ answers.edit(
 answers.edit(
     {"hours / 24,": "hours,"},
     "the first number is in hours: return days.",
+)
+answers.edit(
+    {"hours / 24,": "seconds,"},
+    "the first number is in seconds: return days.",
+)
+answers.edit(
+    {"hours / 24,": "-(-hours // 24),"},
+    "the days are rounded: return them with their part after the point.",
 )
 answers.edit(
     {"hours = seconds / 3600": "hours = seconds / 60"},
