@@ -139,13 +139,14 @@ def _speed(error: float, unit: str) -> float:
 def sentence(plan: ClusterPlan, tokens: float) -> str:
     """What a plan comes to, and what limits it."""
     price = plan.gpu.price
-    cost = "no price known"
+    cost = " (no price known)"
     if price is not None:
-        low, high = (_money(plan.cost(tokens, dollars)) for dollars in (price.low, price.high))
-        cost = f"{low} to {high} ({price.when})"
+        ends = sorted({price.low, price.high})
+        cost = " to ".join(_money(plan.cost(tokens, dollars)) for dollars in ends)
+        cost = f", cost {cost} ({price.when})"
     used = sum(plan.memory_per_gpu.values()) / plan.gpu.memory
     return (
-        f"{plan!r}. {_count(tokens)} tokens take {_time(plan.days(tokens))}, cost {cost}, and at "
+        f"{plan!r}. {_count(tokens)} tokens take {_time(plan.days(tokens))}{cost}, and at "
         f"most {_energy(plan.energy(tokens))} for the GPUs alone; {used:.0%} of their memory "
         f"is used. {plan.limit}"
     )

@@ -37,7 +37,7 @@ def test_the_explorer_draws_anew_and_says_what_limits():
     assert "It is limited by" in explorer.picture.value
     explorer.controls["model"].value = "1 trillion"
     explorer.controls["gpus"].value = 1
-    assert "No layout of 1 GPUs works" in explorer.picture.value
+    assert "No layout of 1 GPU works" in explorer.picture.value
     assert not explorer.faults.outputs
     for model, gpus in (("8 billion", 8), ("7 billion", 3)):
         with pytest.raises(BadInput):
@@ -47,9 +47,12 @@ def test_the_explorer_draws_anew_and_says_what_limits():
 def test_a_run_costs_what_its_hours_cost():
     _, said = draw("1.3 billion", 20e9, "T4", 8, "10 Gbit")  # float16, PCI Express
     assert "20 billion tokens take" in said
+    assert said.count("$") == 1  # one price is known of it, and two of an H100
     _, short = draw("1.3 billion", 20e9, "H100", 1024, "400 Gbit")
     assert "hours" in short
+    assert short.count("$") == 2
+    assert ", and then by the " in short
     _, long = draw("7 billion", 15e12, "H100", 8, "400 Gbit")
     assert "years" in long
     _, unpriced = draw("1.3 billion", 20e9, "RTX 4060 Laptop", 8, "10 Gbit")
-    assert "No layout" in unpriced or "no price known" in unpriced
+    assert "No layout" in unpriced or " (no price known), and at most" in unpriced

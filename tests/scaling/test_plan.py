@@ -274,7 +274,7 @@ def test_the_search_finds_what_trying_everything_finds():
             seconds.append(plan.step_seconds)
     assert best.step_seconds == min(seconds)
     assert gl.scaling.best_layout(**SMALL, gpus=16).step_seconds <= best.step_seconds
-    with pytest.raises(BadInput, match=r"No layout of 1 GPUs works; .* would need"):
+    with pytest.raises(BadInput, match=r"No layout of 1 GPU works; .* would need"):
         gl.scaling.best_layout(**GPT3, gpus=1)
 
 

@@ -109,7 +109,7 @@ class ClusterPlan:
             return f"It is limited by {LIMITS[worst]}, {share:.0%} of its time."
         return (
             f"It is limited by {LIMITS['products']}, {products / self.step_seconds:.0%} of its "
-            f"time; next come {LIMITS[worst]}, {share:.0%}."
+            f"time, and then by {LIMITS[worst]}, {share:.0%}."
         )
 
     def days(self, tokens: float, availability: float = 1.0) -> float:

@@ -71,5 +71,6 @@ def best_layout(*, gpus: int, layers: int, heads: int, **run: Any) -> ClusterPla
     for count in (layers, layers + 2):
         by_hand.best_layout(gpus, count, heads, seconds, MACHINE)
     if not plans:
-        raise BadInput(f"No layout of {gpus:,} GPUs works; of the last one tried: {refused}")
+        many = f"{gpus:,} GPU{'s' * (gpus > 1)}"
+        raise BadInput(f"No layout of {many} works; of the last one tried: {refused}")
     return min(plans.values(), key=lambda plan: plan.step_seconds)
