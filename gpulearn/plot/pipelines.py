@@ -235,5 +235,4 @@ def pipeline_player(schedule: str = "1F1B", ranks: int = 4, micro_batches: int =
         "micro_batches": slider("micro-batches", micro_batches, 1, MOST_MICRO_BATCHES),
         "time": slider("time", 10, 1, last(schedule, ranks, micro_batches)),
     }
-    controls["micro_batches"].style.description_width = "initial"
     return Player(draw, controls, "time", interval=700, last=last)
