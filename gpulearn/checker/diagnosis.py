@@ -12,7 +12,8 @@ from gpulearn.checker import compare
 from gpulearn.checker.answers import Answer, Wrong
 from gpulearn.checker.compare import relation
 from gpulearn.checker.exercise import Case, Exercise, Refused
-from gpulearn.checker.isolation import Printed, time_limit, undisturbed
+from gpulearn.checker.isolation import Printed, undisturbed
+from gpulearn.checker.limits import time_limit
 from gpulearn.checker.stubs import unwrapped
 from gpulearn.checker.trial import Raised, cannot_be_called, tried
 from gpulearn.cuda_cpp.source import CppSource

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from gpulearn.checker.answers import Answer
 from gpulearn.checker.exercise import TooLong
-from gpulearn.checker.isolation import waiting_elsewhere
+from gpulearn.checker.limits import waiting_elsewhere
 from gpulearn.checker.stubs import unwrapped
 from gpulearn.device.selection import waited_seconds
 from gpulearn.errors import RankError

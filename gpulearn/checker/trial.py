@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpulearn.checker import isolation, stubs
+from gpulearn.checker import limits, stubs
 from gpulearn.checker.answers import Answer
 from gpulearn.checker.exercise import Case, Exercise, Refused
 from gpulearn.checker.isolation import borrowing, undisturbed
@@ -97,9 +97,7 @@ def _sentence_of(error: BaseException, answer: Answer) -> str:
         said = ""
     kind = type(error).__name__
     if isinstance(error, MemoryError) and not said:
-        said = (
-            f"it takes more than {isolation.MOST_BYTES / (1 << 30):g} GiB; does a loop never end?"
-        )
+        said = f"it takes more than {limits.MOST_BYTES / (1 << 30):g} GiB; does a loop never end?"
     line = _line_in(answer, error)
     where = f" in line {line} of your function" if line else ""
     return f"it raises {kind}{where}" + (f": {said}" if said else "")

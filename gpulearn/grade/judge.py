@@ -28,7 +28,7 @@ from typing import Any
 
 from gpulearn.checker import stubs
 from gpulearn.checker.exercise import Exercise
-from gpulearn.checker.isolation import time_limit
+from gpulearn.checker.limits import time_limit
 from gpulearn.errors import BadInput, GpulearnError, MissingPackage, NotSolvedYet, WrongAnswer
 from gpulearn.exercise.catalogue import find
 from gpulearn.exercise.check import examined, no_function

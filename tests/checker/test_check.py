@@ -23,7 +23,7 @@ import pytest
 import gpulearn
 from gpulearn import check, exercises, solution
 from gpulearn import exercise as topics_of
-from gpulearn.checker import diagnosis, isolation, trial
+from gpulearn.checker import diagnosis, limits, trial
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.diagnosis import diagnose
 from gpulearn.checker.exercise import Case, Exercise, TooLong
@@ -282,7 +282,7 @@ def test_sleep_ends():
 
 
 def test_an_answer_that_swallows_interrupts_ends(monkeypatch):
-    monkeypatch.setattr(isolation, "AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr(limits, "AGAIN_SECONDS", 0.1)
 
     def answer(m, n, p):
         end = time.perf_counter() + 30
@@ -305,8 +305,8 @@ def test_an_answer_that_swallows_interrupts_ends(monkeypatch):
 def test_memory_without_end_ends(monkeypatch):
     import resource
 
-    before, peak = resource.getrlimit(resource.RLIMIT_DATA), isolation.peak_bytes()
-    monkeypatch.setattr(isolation, "MOST_BYTES", 1 << 28)
+    before, peak = resource.getrlimit(resource.RLIMIT_DATA), limits.peak_bytes()
+    monkeypatch.setattr(limits, "MOST_BYTES", 1 << 28)
 
     def answer(m, n, p):
         order = [0.5]
@@ -318,15 +318,15 @@ def test_memory_without_end_ends(monkeypatch):
         "for m, n, p = 1, 1, 1, it raises MemoryError in line 4 of your function: it takes more "
         "than 0.25 GiB; does a loop never end?"
     )
-    assert isolation.peak_bytes() - peak < 2 << 28
+    assert limits.peak_bytes() - peak < 2 << 28
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
 def test_memory_is_watched_where_the_system_does_not_hold_it(monkeypatch):
     growing = iter(range(0, 1 << 40, 1 << 26))
-    monkeypatch.setattr(isolation, "data_bytes", lambda: 0)
-    monkeypatch.setattr(isolation, "peak_bytes", lambda: next(growing))
-    monkeypatch.setattr(isolation, "MOST_BYTES", 1 << 27)
+    monkeypatch.setattr(limits, "data_bytes", lambda: 0)
+    monkeypatch.setattr(limits, "peak_bytes", lambda: next(growing))
+    monkeypatch.setattr(limits, "MOST_BYTES", 1 << 27)
     said = diagnose(find("matmul_flops"), lambda m, n, p: time.sleep(60))
     assert said.startswith("for m, n, p = 1, 1, 1, it takes more than 0.125 GiB of memory: a loop")
 
@@ -336,7 +336,7 @@ def test_a_rank_is_not_held_to_what_an_answer_is():
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    with isolation.time_limit(300):
+    with limits.time_limit(300):
         held = resource.getrlimit(resource.RLIMIT_DATA)
         ranks = gpulearn.launch(lambda: resource.getrlimit(resource.RLIMIT_DATA), 2)
     assert held != before
@@ -344,7 +344,7 @@ def test_a_rank_is_not_held_to_what_an_answer_is():
 
 
 def test_an_interrupt_that_comes_as_the_block_ends_is_the_last(monkeypatch, default_interrupts):
-    monkeypatch.setattr(isolation, "AGAIN_SECONDS", 0.02)
+    monkeypatch.setattr(limits, "AGAIN_SECONDS", 0.02)
 
     class Late:
         """Lets the next interrupt come before the clock is stopped."""
@@ -360,13 +360,13 @@ def test_an_interrupt_that_comes_as_the_block_ends_is_the_last(monkeypatch, defa
         def __exit__(self, *error):
             return self.lock.__exit__(*error)
 
-    class Limit(isolation._Limit):
+    class Limit(limits._Limit):
         def __init__(self, *arguments):
             super().__init__(*arguments)
             self._lock = Late(self._lock)
 
-    monkeypatch.setattr(isolation, "_Limit", Limit)
-    with pytest.raises(TimeoutError), isolation.time_limit(0.1):
+    monkeypatch.setattr(limits, "_Limit", Limit)
+    with pytest.raises(TimeoutError), limits.time_limit(0.1):
         time.sleep(60)
     time.sleep(0.3)  # a clock that goes on would interrupt here
 
@@ -374,7 +374,7 @@ def test_an_interrupt_that_comes_as_the_block_ends_is_the_last(monkeypatch, defa
 def test_limit_holds_where_interrupts_are_ignored():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with pytest.raises(TimeoutError), isolation.time_limit(0.2):
+        with pytest.raises(TimeoutError), limits.time_limit(0.2):
             time.sleep(30)
         assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     finally:
@@ -497,8 +497,8 @@ def test_the_limit_of_a_check_is_short_enough_to_wait_for():
 
 
 def test_the_interrupter_of_each_platform(default_interrupts):
-    assert isolation.interrupter("win32") is _thread.interrupt_main
-    interrupt = isolation.interrupter("linux")
+    assert limits.interrupter("win32") is _thread.interrupt_main
+    interrupt = limits.interrupter("linux")
     with pytest.raises(KeyboardInterrupt):
         interrupt_and_wait(interrupt)
 
@@ -521,30 +521,30 @@ def test_what_an_answer_prints_is_shown_for_the_case_that_is_spoken_of(right, ca
 
 
 def test_interrupt_by_hand_is_not_swallowed():
-    with pytest.raises(KeyboardInterrupt), isolation.time_limit(60):
+    with pytest.raises(KeyboardInterrupt), limits.time_limit(60):
         raise KeyboardInterrupt
 
 
 def test_waiting_for_a_core_does_not_count(monkeypatch):
     begun = time.monotonic()
-    monkeypatch.setattr(isolation, "waited_seconds", lambda thread: time.monotonic() - begun)
-    with isolation.time_limit(0.1):
+    monkeypatch.setattr(limits, "waited_seconds", lambda thread: time.monotonic() - begun)
+    with limits.time_limit(0.1):
         time.sleep(0.4)
-    monkeypatch.setattr(isolation, "waited_seconds", lambda thread: 0.0)
-    with pytest.raises(TimeoutError), isolation.time_limit(0.1):
+    monkeypatch.setattr(limits, "waited_seconds", lambda thread: 0.0)
+    with pytest.raises(TimeoutError), limits.time_limit(0.1):
         time.sleep(60)
 
 
 @pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="not told by this system")
 def test_what_a_thread_has_waited_for_a_core_only_grows():
-    seen = [isolation.waited_seconds(threading.get_native_id()) for _ in range(1000)]
+    seen = [limits.waited_seconds(threading.get_native_id()) for _ in range(1000)]
     assert seen == sorted(seen)
     assert 0 <= seen[0]
-    assert isolation.waited_seconds(2**22 + 1) == 0
+    assert limits.waited_seconds(2**22 + 1) == 0
 
 
 def test_time_limit_leaves_nothing_behind():
-    with isolation.time_limit(0.1):
+    with limits.time_limit(0.1):
         pass
     time.sleep(0.2)  # a timer left running would interrupt here
 

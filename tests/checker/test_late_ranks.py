@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpulearn.checker import ranks
-from gpulearn.checker.isolation import waiting_elsewhere
+from gpulearn.checker.limits import waiting_elsewhere
 from gpulearn.checker.ranks import Ending, demand_on_real_ranks, on_real_ranks
 from gpulearn.errors import RankError
 from gpulearn.parallel.launch.forkserver import processes

@@ -9,13 +9,13 @@ import pytest
 
 from gpulearn import check
 from gpulearn.checker.diagnosis import diagnose
-from gpulearn.checker.virtual_gpu import (
+from gpulearn.exercise.catalogue import find
+from gpulearn.exercise.virtual_gpu import (
     VirtualGpu,
     faster_and_faster,
     slower_and_slower,
     zigzag,
 )
-from gpulearn.exercise.catalogue import find
 
 
 def loops_result_as_list(a, b):

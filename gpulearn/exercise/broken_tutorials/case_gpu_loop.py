@@ -12,9 +12,9 @@ from torch.overrides import TorchFunctionMode
 
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
-from gpulearn.checker.virtual_gpu import VirtualGpu, zigzag
 from gpulearn.exercise.broken_tutorials import trial
 from gpulearn.exercise.training.trial import Seen, apart
+from gpulearn.exercise.virtual_gpu import VirtualGpu, zigzag
 from gpulearn.require import shorten
 from gpulearn.train.mended.loops import case_gpu_loop
 

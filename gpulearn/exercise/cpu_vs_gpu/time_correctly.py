@@ -11,7 +11,7 @@ import numpy as np
 from gpulearn.checker import compare
 from gpulearn.checker.answers import Answers
 from gpulearn.checker.exercise import Case, Exercise, Refused
-from gpulearn.checker.virtual_gpu import (
+from gpulearn.exercise.virtual_gpu import (
     VirtualGpu,
     faster_and_faster,
     slower_and_slower,

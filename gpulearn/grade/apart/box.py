@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gpulearn.checker.isolation import waiting_elsewhere
+from gpulearn.checker.limits import waiting_elsewhere
 from gpulearn.device.selection import waited_seconds
 from gpulearn.errors import MachineFault
 from gpulearn.grade.apart.channel import ChannelClosed
