@@ -172,14 +172,70 @@ def requeues_first(job):
     return 0 if job.finished() else 143
 
 
+def handles_too_late(job):
+    came = []
+    while not job.finished():
+        job.step()
+    job.on_signal(came.append)
+    job.save()
+    return 0
+
+
+def decides_by_signals(job):
+    came = []
+    job.on_signal(came.append)
+    while not job.finished():
+        job.step()
+        if came:
+            job.save()
+            if "TERM" in came:
+                return 143
+            job.requeue()
+            return 75
+    job.save()
+    return 0
+
+
+def forgets_nonlocal(job):
+    stop = False
+
+    def handler(name):
+        stop = True  # noqa: F841 - it is the handler's own
+
+    job.on_signal(handler)
+    while not (job.finished() or stop):
+        job.step()
+    job.save()
+    return 0
+
+
+def goes_on_and_on(job):
+    job.on_signal(print)
+    job.save()
+    while True:
+        job.step()
+
+
+def saves_for_ever(job):
+    job.on_signal(print)
+    while True:
+        job.step()
+        job.save()
+
+
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
         (exits, "SystemExit"),
         (saves_twice, "save after 5, then save after 5"),
-        (one_more_step, "save after 4"),
+        (one_more_step, "one more step is begun"),
         (says_true, "it returns '75'"),
-        (requeues_first, "requeue, then save after 3"),
+        (requeues_first, "it asks for the requeue before it has saved"),
+        (handles_too_late, "no handler is registered when the first step begins"),
+        (decides_by_signals, "It may have come in the last step"),
+        (forgets_nonlocal, "`nonlocal`"),
+        (goes_on_and_on, "then a step after the last, 194 times; expected"),
+        (saves_for_ever, "…; expected: save after 5."),
     ],
 )
 def test_wrong_drains_are_told_what_they_do(answer, said):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import numpy as np
 from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.parallel.fault_tolerance.drain import drain_and_requeue
-from gpulearn.require import shown
+from gpulearn.require import shorten, shown
 
 answers = Answers(drain_and_requeue)
 
@@ -146,8 +147,12 @@ def run(answer: Answer, case: Case) -> Deeds:
 
 
 def told(done: Sequence[str]) -> str:
-    """What was done, in words."""
-    return ", then ".join(done) if done else "nothing is saved or asked for"
+    """What was done, in words; what is done more than twice on end is counted, and much is cut."""
+    words: list[str] = []
+    for deed, same in itertools.groupby(done):
+        times = len(list(same))
+        words += [deed] * times if times <= 2 else [f"{deed}, {times} times"]
+    return shorten(", then ".join(words), 200) if words else "nothing is saved or asked for"
 
 
 def difference(got: Any, wanted: Any) -> str | None:
@@ -178,11 +183,49 @@ answers.edit(
     "the handler saves, in the middle of a step: some of the weights are then those after the "
     "step, and some those before. Let it only note the signal; save when the step has ended.",
 )  # fmt: skip
+for save_at_the_end in ("    job.save()\n", ""):
+    answers.edit(
+        {"job.on_signal(seen.append)":
+         "job.on_signal(lambda name: (seen.append(name), job.save()))",
+         "    job.save()\n    if": save_at_the_end + "    if"},
+        answers.wrongs[0].hint,
+    )  # fmt: skip
 answers.edit(
     {" and not seen": ""},
     "training goes on after the signal until the job is killed: look after each step whether one "
-    "has come.",
+    "has come. (If you look at a variable that the handler is to set, the handler needs "
+    "`nonlocal`, or it sets one of its own.)",
 )
+answers.edit(
+    {"not seen": '"TERM" not in seen'},
+    "in the loop only TERM counts: after USR1 training goes on until it is finished or the job is "
+    "killed. Stop at either.",
+)
+answers.edit(
+    {"not seen": '"USR1" not in seen'},
+    "in the loop only USR1 counts: after TERM training goes on until it is finished or the job is "
+    "killed. Stop at either.",
+)
+answers.edit(
+    {LOOP: "while not job.finished():\n        late = bool(seen)\n        job.step()\n"
+     "        if late:\n            break\n"},
+    "after the signal one more step is begun: look whether one has come before each step, with "
+    "what has come by then.",
+)  # fmt: skip
+answers.edit(
+    {"not job.finished() and not seen": "not seen"},
+    "the loop ends only at a signal: where none comes, it goes on after the last step. Ask "
+    "`job.finished()` before each.",
+)
+for finished in ("", "()"):
+    answers.edit(
+        {
+            "not job.finished()": "not job.finished",
+            "if job.finished()": f"if job.finished{finished}",
+        },
+        "it does no step at all. `job.finished` without its brackets is the method itself, which "
+        "counts as true; and a handler with brackets is called at once, before any signal.",
+    )
 answers.edit(
     {LOOP: "while True:\n        job.step()\n        if job.finished() or seen:\n"
      "            break\n"},
@@ -191,8 +234,8 @@ answers.edit(
 )  # fmt: skip
 answers.edit(
     {"    job.on_signal(seen.append)\n": ""},
-    "no handler is registered. A signal that nobody handles ends the program at once, with nothing "
-    "saved.",
+    "no handler is registered when the first step begins. A signal that nobody handles ends the "
+    "program at once, with nothing saved.",
 )
 answers.edit(
     {"    job.requeue()\n    return 75": "    return 0"},
@@ -211,7 +254,33 @@ answers.edit(
 answers.edit(
     {'    if "TERM" in seen:\n        return 143\n': ""},
     "a job that somebody has cancelled comes back into the queue: on TERM save, and do not "
-    "requeue.",
+    'requeue. (The handler is called with "TERM", not with "SIGTERM".)',
+)
+answers.edit(
+    {'if "TERM" in seen:\n        return 143\n    job.requeue()\n    return 75':
+     'if "USR1" in seen:\n        job.requeue()\n        return 75\n    return 143'},
+    "it asks for USR1 first: a job that is cancelled after a USR1 goes back into the queue. Ask "
+    "for TERM first.",
+)  # fmt: skip
+answers.edit(
+    {'    if "TERM" in seen:\n': '    job.requeue()\n    if "TERM" in seen:\n',
+     "    job.requeue()\n    return 75": "    return 75"},
+    "it asks for the requeue, and only then looks whether the job is cancelled: look first.",
+)  # fmt: skip
+answers.edit(
+    {"if job.finished():": "if not seen:"},
+    "where a signal came it takes training as unfinished. It may have come in the last step: then "
+    "all is done. Ask `job.finished()` again, after the loop.",
+)
+answers.edit(
+    {END: '    job.save()\n    if "TERM" in seen:\n        return 143\n'
+     "    if job.finished():\n        return 0\n"},
+    "a training whose TERM comes in the last step is called cancelled: ask first whether all is "
+    "done.",
+)  # fmt: skip
+answers.edit(
+    {"return 143": "return 75", "job.requeue()\n    return 75": "job.requeue()\n    return 143"},
+    "the two statuses are swapped: 143 says that the job is cancelled, 75 that it is to go on.",
 )
 answers.edit(
     {'"TERM" in seen': 'seen[0] == "TERM"'},
@@ -231,6 +300,21 @@ answers.edit(
     {"    job.save()\n    if job.finished():\n        return 0\n": "    if job.finished():\n"
      "        return 0\n    job.save()\n"},
     "a training that is finished is not saved: its last checkpoint is the result.",
+)  # fmt: skip
+for look_again in ("", '    if "TERM" in seen:\n        return 143\n'):
+    answers.edit(
+        {END: "    if job.finished():\n        job.save()\n        return 0\n"
+         '    if "TERM" in seen:\n        return 143\n    job.save()\n' + look_again},
+        "a training that is cancelled is not saved, and all its work since the last save is lost: "
+        "save in any case.",
+    )  # fmt: skip
+answers.edit(
+    {"    job.save()\n    if": "    if",
+     "        return 0\n": "        job.save()\n        return 0\n",
+     "        return 143\n": "        job.save()\n        return 143\n",
+     "    job.requeue()\n": "    job.requeue()\n    job.save()\n"},
+    "it asks for the requeue before it has saved. Slurm may end the job at once when it is asked: "
+    "save first.",
 )  # fmt: skip
 answers.edit(
     {END: '    cancelled = "TERM" in seen\n' + END.replace('"TERM" in seen', "cancelled")},
@@ -255,6 +339,24 @@ answers.edit(
      "    if"},
     "it saves after each step. That costs a save for each; asked is one, at the end.",
 )  # fmt: skip
+answers.edit(
+    {"        job.step()\n": "        job.step()\n        job.save()\n"},
+    "it saves after each step, and once more at the end. That costs a save for each; asked is one, "
+    "at the end.",
+)
+answers.edit(
+    {"return 0": "raise SystemExit(0)", "return 143": "raise SystemExit(143)",
+     "return 75": "raise SystemExit(75)"},
+    "it ends the program itself: return the status, and let the program that calls it end.",
+)  # fmt: skip
+
+
+@answers.wrong(answers.wrongs[0].hint)
+def saves_in_the_handler_alone(job: Any) -> Any:
+    job.on_signal(lambda name: job.save())
+    while not job.finished():
+        job.step()
+    return 0
 
 
 @answers.wrong(
@@ -274,6 +376,13 @@ def requeue_in_the_handler(job: Any) -> Any:
         job.step()
     job.save()
     return 0 if job.finished() else 143 if "TERM" in seen else 75
+
+
+answers.edit(
+    {'name == "USR1" and not seen': 'name == "USR1"'},
+    answers.wrongs[-1].hint,
+    of=requeue_in_the_handler,
+)
 
 
 @answers.wrong(
