@@ -40,7 +40,7 @@ def table(
 
 
 def cases() -> list[Case]:
-    """One rank that is slow, a little or much; none; hiccups; two; a slow start; long batches."""
+    """One rank that is slow, or two; none; hiccups; a slow start; long batches; a log."""
     works: dict[str, tuple[Any, Any]] = {
         "4 ranks, one computes 1.5 times as long": table(4, 20, {2: 1.5}, 1),
         "4 ranks, one computes 1.4 times as long, rank 0": table(4, 21, {0: 1.4}, 2),
@@ -83,9 +83,19 @@ def cases() -> list[Case]:
     two = Case("4 ranks, two are slow, times=2", (*table(4, 20, {1: 2.2, 3: 2.6}, 21), 2.0))
     even = np.tile([1.0, 1.0, 1.25], (5, 1))
     just = Case("3 ranks, one computes 1.25 times as long, times=1.25", (even, 2 - even, 1.25))
-    return [*usual, two, just] + [
-        Case(f"4 ranks, {said}, times=2", (*table(4, 20, {1: factor}, 17), 2.0))
-        for said, factor in twice
+    first = Case(
+        "6 ranks, two are slow, the first of them more", table(6, 20, {1: 2.0, 4: 1.5}, 22)
+    )
+    return [
+        *usual,
+        two,
+        just,
+        *(
+            Case(f"4 ranks, {said}, times=2", (*table(4, 20, {1: factor}, 17), 2.0))
+            for said, factor in twice
+        ),
+        first,
+        Case("2 ranks, one writes a log after the collective", _log_after()),
     ]
 
 
@@ -94,6 +104,13 @@ def _slow_start(compute: Any, wait: Any) -> tuple[Any, Any]:
     compute = compute.copy()
     compute[0] = [9.0, 4.0, 4.2, 4.1]
     return compute, compute.max(axis=1, keepdims=True) - compute + 0.001
+
+
+def _log_after() -> tuple[Any, Any]:
+    """Rank 0 writes a log between two steps, which is in neither table, and rank 1 waits for it."""
+    compute, wait = table(2, 20, {}, 23)
+    wait[:, 1] += SLEEP / 2
+    return compute, wait
 
 
 def _long_batches(compute: Any, wait: Any) -> tuple[Any, Any]:
@@ -148,11 +165,12 @@ answers.edit(
     {USUAL: "usual = np.median(waited, axis=0)"},
     "the rank that waits longest is the quickest one: the straggler comes last and hardly waits.",
 )
-answers.edit(
-    {USUAL: "usual = np.mean(seconds, axis=0)"},
-    "a mean is moved by a single hiccup, 50 times as long as a step: take what is usual, the "
-    "median.",
-)
+for some in ("seconds", "seconds[1:]"):
+    answers.edit(
+        {USUAL: f"usual = np.mean({some}, axis=0)"},
+        "a mean is moved by a single hiccup, 50 times as long as a step: take what is usual, the "
+        "median.",
+    )
 answers.edit(
     {USUAL: "usual = np.max(seconds, axis=0)"},
     "the longest step of a rank is its worst hiccup, and says nothing of the others: a straggler "
@@ -168,6 +186,54 @@ answers.edit(
     "some rank is always the slowest: where it is not more than `times` times as slow as usual, "
     "there is no straggler, and the answer is None.",
 )
+answers.edit(
+    {USUAL: "usual = -np.median(waited, axis=0)", RETURN: "return slowest"},
+    "some rank always waits least: whether it also computes more than `times` times as long as the "
+    "others is not asked. Where it does not, the answer is None.",
+)
+answers.edit(
+    {USUAL: "usual = -np.median(waited, axis=0)",
+     RETURN: "return slowest if -others > times * -usual[slowest] else None"},
+    "it compares how long they wait. That tells by how many seconds a rank is late, not by which "
+    "factor: hold what they compute against each other.",
+)  # fmt: skip
+answers.edit(
+    {RETURN: "return slowest if others > times * usual[slowest] else None"},
+    "it never finds one. The slowest rank's usual time has to be more than `times` times that of "
+    "the others: is the comparison the right way round?",
+)
+answers.edit(
+    {RETURN: "return slowest if usual[slowest] >= times * others else None"},
+    "more than `times` times as long is asked for: who takes just that long is no straggler.",
+)
+answers.edit(
+    {RETURN: "return (usual[slowest] > times * others and slowest) or None"},
+    "rank 0 is never found: the number 0 counts as false. Ask for `is None`, or use `if` and "
+    "`else`.",
+)
+answers.edit(
+    {RETURN: "return usual[slowest] if usual[slowest] > times * others else None"},
+    "that is how long the straggler computes: return the number of its rank.",
+)
+answers.edit(
+    {RETURN: "return slowest if usual[slowest] > (1 + times) * others else None"},
+    "1.2 times as long is 1.2 times the usual time of the others, not 2.2 times: do not add 1 to "
+    "`times`.",
+)
+answers.edit(
+    {RETURN: "return slowest if usual[slowest] > np.mean(usual) + 2 * np.std(usual) else None"},
+    "it counts how many standard deviations a rank is away. Among few ranks the straggler makes "
+    "the deviation itself, and among equal ones a hair is many: compare by `times`.",
+)
+for found, which in (("slow[0]", "first"), ("slow[-1]", "last")):
+    answers.edit(
+        {
+            SLOWEST: "others = [np.median(np.delete(usual, rank)) for rank in range(len(usual))]",
+            OTHERS: "slow = np.flatnonzero(usual > times * np.array(others)).tolist()",
+            RETURN: f"return {found} if slow else None",
+        },
+        f"where two are slow, it returns the {which} of them: the slower one is asked for.",
+    )
 answers.edit(
     {OTHERS: "others = np.mean(usual)"},
     "the straggler is a part of the mean that it is compared with: with few ranks it hides "
@@ -188,12 +254,26 @@ answers.edit(
     "it is compared with the quickest rank, and not with the usual one.",
 )
 answers.edit(
+    {OTHERS: "others = np.max(np.delete(usual, slowest))"},
+    "it is compared with the second slowest rank: where two are slow, each hides the other. Take "
+    "the median of the others.",
+)
+answers.edit(
+    {OTHERS: "others = np.median(np.delete(seconds, slowest, axis=1))"},
+    "it takes the median of all times of the other ranks in one heap. Asked is the median of their "
+    "usual times: first one for each rank, then one of these.",
+)
+answers.edit(
     {USUAL: "usual = np.median(seconds, axis=1)"},
     "axis 0 are the steps and axis 1 the ranks: this finds a slow step, not a slow rank.",
 )
 answers.edit(
     {USUAL: "usual = seconds[0]"},
     "the first step is no usual one: kernels are loaded and memory is got. Look at all steps.",
+)
+answers.edit(
+    {USUAL: "usual = seconds[-1]"},
+    "a single step may be one with a hiccup, the last as well. Look at all steps.",
 )
 answers.edit(
     {USUAL: "usual = np.min(seconds, axis=0)"},
