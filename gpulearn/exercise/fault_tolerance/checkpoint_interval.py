@@ -99,7 +99,7 @@ def difference(got: Any, wanted: Any) -> str | None:
         )
     if abs(got.lost - (1 - lasts)) > SHARE:
         return (
-            f"the interval is good, and {shown(got.lost)} is not what is lost with it: the formula "
+            f"the interval is good, and {got.lost:.4g} is not what is lost with it: the formula "
             f"gives {1 - lasts:.4f}"
         )
     return None
@@ -212,6 +212,25 @@ answers.edit(
     {LOST: "save_seconds / interval + (interval / 2 + restart) / mtbf"},
     "the interval is right, and the second number only an approximation: it adds what is saved, "
     "repeated and restarted, each by itself. The formula is exact, and here the two differ.",
+)
+answers.edit(
+    {LOST: "save_seconds / interval + interval / (2 * mtbf)"},
+    "the interval is right, and the second number an approximation without the restarts: take the "
+    "exact formula.",
+)
+answers.edit(
+    {BEST: "best_interval(save_seconds + restart, mtbf)"},
+    "the restart is counted as a part of each save. It comes once after a failure, and does not "
+    "change which interval is best.",
+)
+answers.edit(
+    {BEST: "best_interval(mtbf, save_seconds)"},
+    "the MTBF stands where the cost of a save belongs: first the cost, then the MTBF.",
+)
+answers.edit(
+    {LOST: "lost_share(interval, restart, save_seconds, mtbf)"},
+    "the interval is right, and for what is lost the save and the restart are swapped: first what "
+    "a save costs, then the restart.",
 )
 answers.edit(
     {LOST: "save_seconds / (interval + save_seconds)"},

@@ -373,12 +373,16 @@ answers.edit(
     {MODEL: ""},
     "the weights begin anew after each stop: they are saved, and never loaded.",
 )
-answers.edit(
-    {DRAWS: ""},
-    "after a stop within an epoch the steps go on well until the next epoch: there `run.draws` "
-    "gives an order that it has given before, since it began anew. Its state belongs in the "
-    "checkpoint: `get_state` and `set_state`.",
-)
+for first_draw in (
+    {},
+    {FIRST: "    losses", PLACE: f"{PLACE}\n    else:\n        order, at = {DRAW}, 0"},
+):
+    answers.edit(
+        {DRAWS: "", **first_draw},
+        "after a stop within an epoch the steps go on well until the next epoch: there `run.draws` "
+        "gives an order that it has given before, since it began anew. Its state belongs in the "
+        "checkpoint: `get_state` and `set_state`.",
+    )
 answers.edit(
     {PLACE: f'at, losses = saved["at"], saved["losses"]\n        order = {DRAW}'},
     "after a stop it draws a new order, and goes on in it at the place that it had in the old one: "
@@ -412,6 +416,16 @@ answers.edit(
     {SAVE: "    run.save(state)\n"},
     "it saves once, at the end: a run that is killed before has nothing to go on from. Save after "
     "each step.",
+)
+answers.edit(
+    {SAVE: "        if len(losses) % 2 == 0:\n            run.save(state)\n"},
+    "it saves after every other step only: after a stop, a step that was done is made again. Save "
+    "after each.",
+)
+answers.edit(
+    {FULL: "if at >= run.count:"},
+    "at the end of an order it takes fewer rows than a batch: when fewer are left, a new order is "
+    "drawn, and they are left out.",
 )
 answers.edit(
     {
