@@ -96,6 +96,7 @@ def cases() -> list[Case]:
         ),
         first,
         Case("2 ranks, one writes a log after the collective", _log_after()),
+        Case("4 ranks, a straggler, and two with long batches in turn", _long_in_turn()),
     ]
 
 
@@ -111,6 +112,14 @@ def _log_after() -> tuple[Any, Any]:
     compute, wait = table(2, 20, {}, 23)
     wait[:, 1] += SLEEP / 2
     return compute, wait
+
+
+def _long_in_turn() -> tuple[Any, Any]:
+    """Rank 0 is slow; ranks 1 and 2 are slower than it in two fifths of the steps each."""
+    compute, _ = table(4, 20, {0: 1.5}, 24)
+    compute[:8, 1] *= 3
+    compute[8:16, 2] *= 3
+    return compute, compute.max(axis=1, keepdims=True) - compute + 0.001
 
 
 def _long_batches(compute: Any, wait: Any) -> tuple[Any, Any]:
@@ -180,6 +189,11 @@ answers.edit(
     {SLOWEST: "slowest = int(np.unravel_index(np.argmax(seconds), seconds.shape)[1])"},
     "the rank with the longest single step may have had one hiccup: look at what is usual of each "
     "rank.",
+)
+answers.edit(
+    {SLOWEST: "slowest = int(np.bincount(np.argmax(seconds, axis=1)).argmax())"},
+    "who is the last in most steps need not be the rank that is usually slow: others may have long "
+    "batches in turn. Compare their usual times.",
 )
 answers.edit(
     {RETURN: "return slowest"},
