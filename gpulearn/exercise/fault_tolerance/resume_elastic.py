@@ -334,6 +334,7 @@ STATE = (
 )
 SAVED = 'state = {"model": run.model.state_dict(), "optimizer": run.optimizer.state_dict()}'
 SAVE = "        run.save(state)\n"
+STEP = "        losses.append(run.step(rows))\n"
 OWN = {
     FULL: "each = run.batch // world_size()\n        if at + each > run.count // world_size():",
     ROWS: "rows = order[rank() :: world_size()][at : at + each]",
@@ -341,26 +342,18 @@ OWN = {
 }
 
 # what the notebook gives: it saves the model and its own place, and knows no other number of ranks
-answers.give(
-    {
-        OPTIMIZER: "",
-        DRAWS: "",
-        PLACE: 'at, losses = saved["at"], saved["losses"]',
-        SAVED: 'state = {"model": run.model.state_dict(), "at": at, "losses": losses}',
-        STATE: "",
-        **OWN,
-    }
-)
+GIVEN = {
+    OPTIMIZER: "",
+    DRAWS: "",
+    PLACE: 'at, losses = saved["at"], saved["losses"]',
+    SAVED: 'state = {"model": run.model.state_dict(), "at": at, "losses": losses}',
+    STATE: "",
+    **OWN,
+}
+answers.give(GIVEN)
 
 answers.edit(
-    {
-        OPTIMIZER: "",
-        DRAWS: "",
-        PLACE: 'at, losses = saved["at"], saved["losses"]',
-        SAVED: 'state = {"model": run.model.state_dict(), "at": at, "losses": losses}',
-        STATE: "",
-        **OWN,
-    },
+    GIVEN,
     "ask of each thing that the next step needs whether it is in the checkpoint, and whether it "
     "means the same on another number of ranks.",
 )
@@ -373,10 +366,8 @@ answers.edit(
     {MODEL: ""},
     "the weights begin anew after each stop: they are saved, and never loaded.",
 )
-for first_draw in (
-    {},
-    {FIRST: "    losses", PLACE: f"{PLACE}\n    else:\n        order, at = {DRAW}, 0"},
-):
+FRESH = {FIRST: "    losses", PLACE: f"{PLACE}\n    else:\n        order, at = {DRAW}, 0"}
+for first_draw in ({}, FRESH):
     answers.edit(
         {DRAWS: "", **first_draw},
         "after a stop within an epoch the steps go on well until the next epoch: there `run.draws` "
@@ -460,19 +451,12 @@ answers.edit(
     "in a step and others never. All ranks must draw the same.",
 )
 answers.edit(
-    {
-        SAVE: "",
-        "        losses.append(run.step(rows))\n": "",
-        STATE: STATE + SAVE + "        losses.append(run.step(rows))\n",
-    },
+    {SAVE: "", STEP: "", STATE: STATE + SAVE + STEP},
     "it saves the weights from before the step with the place after it: what comes back has left "
     "a step out. Save when the step is done.",
 )
 answers.edit(
-    {
-        "        at += run.batch\n": "",
-        SAVE: SAVE + "        at += run.batch\n",
-    },
+    {"        at += run.batch\n": "", SAVE: SAVE + "        at += run.batch\n"},
     "the place is moved on after it was saved: after a stop the batch of the last step is taken "
     "again.",
 )
