@@ -27,6 +27,12 @@ PLANS: dict[str, tuple[tuple[str, ...], int, int]] = {
     "4 ranks and 3 micro-batches, three times the bytes": (("exchange each time",), 4, 3),
     "4 ranks, twice the bytes": (("whole tensors",), 4, 1),
     "5 ranks and 2 micro-batches, 2.5 times the bytes": (("whole tensors",), 5, 2),
+    "4 ranks and 2 micro-batches, four times the bytes": (
+        ("exchange each time", "whole tensors"), 4, 2,
+    ),
+    "3 ranks and 3 micro-batches, 4.5 times the bytes": (
+        ("exchange each time", "whole tensors"), 3, 3,
+    ),
     "2 ranks that send whole tensors, as many bytes as a ring": (("whole tensors",), 2, 1),
     "4 ranks, an update 4 times as long": (("sum over ranks",), 4, 1),
     "4 ranks and 2 micro-batches, 4 times as long": (("sum over ranks",), 4, 2),
@@ -87,10 +93,14 @@ def difference(got: Any, wanted: list[str]) -> str | None:
 PARTING = "not same(report.apart_before, report.apart_after)"
 NO_EXCHANGE = "parting and report.sent == 0"
 EARLY = "parting and report.sent > 0"
-EACH = "m > 1 and same(report.sent, m * ring)"
+EACH = "m > 1 and any(same(report.sent, k) for k in (m * ring, m * whole))"
 RANKS = "n > 1 and any(same(report.update, k) for k in (n, n * m))"
 MICRO = "m > 1 and any(same(report.update, k) for k in (m, n * m))"
-WHOLE = "n > 2 and same(report.sent, (n - 1) * report.gradient_bytes)"
+WHOLE = "n > 2 and any(same(report.sent, k) for k in (whole, m * whole))"
+EACH_ALONE, WHOLE_ALONE = (
+    "m > 1 and same(report.sent, m * ring)",
+    "n > 2 and same(report.sent, whole)",
+)
 RING = "2 * (n - 1) / n * report.gradient_bytes"
 TOGETHER = "not parting and n > 1"
 TOGETHER_TOO = "not parting and m > 1"
@@ -111,13 +121,29 @@ answers.edit(
     "the wrong time.",
 )
 answers.edit(
-    {WHOLE: "same(report.sent, (n - 1) * report.gradient_bytes)"},
-    "for two ranks (N − 1)·S and 2(N − 1)/N·S are the same number: nothing is amiss there.",
+    {NO_EXCHANGE: "parting", EARLY: "parting"},
+    "the bytes tell the two apart: where nothing was sent there is no exchange, and where "
+    "something was sent it came too early.",
 )
-answers.edit(
-    {EACH: "same(report.sent, m * ring)"},
-    "with one micro-batch, an exchange after each is the right one.",
+TWO_RANKS = "for two ranks (N − 1)·S and 2(N − 1)/N·S are the same number: nothing is amiss there."
+answers.edit({WHOLE: WHOLE.removeprefix("n > 2 and ")}, TWO_RANKS)
+answers.edit({EACH: EACH_ALONE, WHOLE: WHOLE_ALONE.removeprefix("n > 2 and ")}, TWO_RANKS)
+ONE_BATCH = "with one micro-batch, an exchange after each is the right one."
+answers.edit({EACH: EACH.removeprefix("m > 1 and ")}, ONE_BATCH)
+answers.edit({EACH: EACH_ALONE.removeprefix("m > 1 and "), WHOLE: WHOLE_ALONE}, ONE_BATCH)
+BOTH_BYTES = (
+    "whole tensors after each micro-batch make M·(N − 1)·S bytes: then both are suspects, and "
+    "neither alone explains so many."
 )
+answers.edit({EACH: EACH_ALONE, WHOLE: WHOLE_ALONE}, BOTH_BYTES)
+answers.edit({EACH: EACH_ALONE}, BOTH_BYTES)
+answers.edit({WHOLE: WHOLE_ALONE}, BOTH_BYTES)
+TWO_FIT = (
+    "one number of bytes may have two explanations, as twice a ring's for 4 ranks with 2 "
+    "micro-batches: name both."
+)
+answers.edit({WHOLE: f"not same(report.sent, m * ring) and {WHOLE}"}, TWO_FIT)
+answers.edit({EACH: f"not same(report.sent, whole) and {EACH}"}, TWO_FIT)
 answers.edit(
     {EACH: "m > 1 and report.sent > 1.001 * ring"},
     "more bytes than a ring's are not always M times as many: each explanation has its own number.",
@@ -125,6 +151,11 @@ answers.edit(
 answers.edit(
     {WHOLE: "n > 2 and report.sent > 1.001 * ring"},
     "more bytes than a ring's are not always (N − 1)·S: each explanation has its own number.",
+)
+answers.edit(
+    {RING: "2 * (n - 1) * report.gradient_bytes"},
+    "that is sent in a ring by all ranks together: what goes round are parts, each an N-th of the "
+    "gradient, and one rank sends 2(N − 1)/N·S.",
 )
 answers.edit(
     {RING: "2 * report.gradient_bytes"},
@@ -139,6 +170,15 @@ answers.edit(
     {MICRO: "m > 1 and same(report.update, m)"},
     "both sums together make the update N·M times as long: then the one over the micro-batches is "
     "a suspect, too.",
+)
+answers.edit(
+    {RANKS: "n > 1 and same(report.update, n)", MICRO: "m > 1 and same(report.update, m)"},
+    "both sums together make the update N·M times as long: then both are suspects.",
+)
+answers.edit(
+    {EACH: EACH.removeprefix("m > 1 and "), MICRO: MICRO.removeprefix("m > 1 and ")},
+    "with one micro-batch, an exchange after each is the right one, and a sum over one is its "
+    "mean: neither leaves a trace.",
 )
 answers.edit(
     {RANKS: "same(report.update, n)", MICRO: "same(report.update, m)"},
@@ -162,6 +202,11 @@ answers.edit(
 answers.edit(
     {OVERLAP: "any(visits > 2 for visits in report.visits)"},
     "a sample that is used twice, or never, says that shards overlap.",
+)
+answers.edit(
+    {"not same(report.apart_before, 0)": "not same(report.apart_after, 0)"},
+    "ranks that part in the step are apart after it, too: whether their starts differ is seen "
+    "before it.",
 )
 answers.edit(
     {'own starts": not': 'own starts": parting and not'},
@@ -194,9 +239,11 @@ def by_ifs(report: Any) -> list[str]:
         found.append("own starts")
     if report.apart_before != report.apart_after:
         found.append("exchange too early" if report.sent else "no exchange")
-    if report.sent == (n - 1) * s and n != 2:
+    if report.sent in ((n - 1) * s, m * (n - 1) * s) and n != 2:
         found.append("whole tensors")
-    if m > 1 and np.isclose(report.sent, m * 2 * (n - 1) / n * s):
+    if m > 1 and (
+        np.isclose(report.sent, m * 2 * (n - 1) / n * s) or report.sent == m * (n - 1) * s
+    ):
         found.append("exchange each time")
     length = report.update if report.apart_before == report.apart_after else 0
     if n > 1 and (math.isclose(length, n) or math.isclose(length, n * m)):

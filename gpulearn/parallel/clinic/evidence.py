@@ -80,18 +80,19 @@ def case_reports(report: StepReport) -> list[str]:
     n, m = report.ranks, report.micro_batches
     same = partial(math.isclose, rel_tol=1e-6, abs_tol=1e-6)  # measured numbers are rounded
     ring = 2 * (n - 1) / n * report.gradient_bytes
+    whole = (n - 1) * report.gradient_bytes
     parting = not same(report.apart_before, report.apart_after)
     explains = {
         "no exchange": parting and report.sent == 0,
         "own starts": not same(report.apart_before, 0),
         "exchange too early": parting and report.sent > 0,
-        "exchange each time": m > 1 and same(report.sent, m * ring),
+        "exchange each time": (m > 1 and any(same(report.sent, k) for k in (m * ring, m * whole))),
         "sum over ranks": not parting and n > 1 and any(same(report.update, k) for k in (n, n * m)),
         "sum over micro-batches": (
             not parting and m > 1 and any(same(report.update, k) for k in (m, n * m))
         ),
         "shards overlap": any(visits != 1 for visits in report.visits),
-        "whole tensors": n > 2 and same(report.sent, (n - 1) * report.gradient_bytes),
+        "whole tensors": n > 2 and any(same(report.sent, k) for k in (whole, m * whole)),
     }
     return [mistake for mistake in MISTAKES if explains[mistake]]
 

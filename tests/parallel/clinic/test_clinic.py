@@ -132,6 +132,16 @@ def test_each_mistake_is_found_by_its_trace(mistake, ranks, micro_batches):
     assert case_reports(report) == [mistake]
 
 
+@pytest.mark.parametrize(
+    "both",
+    [("sum over ranks", "sum over micro-batches"), ("exchange each time", "whole tensors")],
+)
+@pytest.mark.parametrize(("ranks", "micro_batches"), [(3, 2), (4, 2), (6, 3)])
+def test_two_mistakes_in_one_number_are_both_found(both, ranks, micro_batches):
+    report = step_report(*both, ranks=ranks, micro_batches=micro_batches)
+    assert sorted(case_reports(report)) == sorted(both)
+
+
 @pytest.mark.parametrize(("ranks", "micro_batches"), [(2, 1), (3, 1), (4, 2), (6, 3)])
 def test_a_right_step_is_that_of_one_process(ranks, micro_batches):
     report = step_report(ranks=ranks, micro_batches=micro_batches)
