@@ -190,8 +190,8 @@ OF_OWN = (
     "the rows of the whole batch."
 )
 FORGETS = (
-    "its steps have no momentum. An optimiser that is made anew in each call of the replica's "
-    "function begins without a velocity; make it once, outside, with the momentum that is given."
+    "its steps have no momentum. A new optimiser begins without a velocity: make one, before the "
+    "first batch and outside the replicas' function, with the momentum that is given."
 )
 NOT_REDUCED = (
     "what strategy.run returns holds a value of each replica and has no .item(); it works with one "
@@ -211,23 +211,38 @@ answers.edit({**INSIDE, **OWN_MEAN}, f"each replica has its part; now {OF_OWN} (
 answers.edit({**OWN_MEAN, **PLAIN}, ALL_THE_SAME)
 answers.edit({**INSIDE, **PLAIN}, AT_ONCE)
 answers.edit(OWN_MEAN, OF_OWN)
+OWN_ROWS = "max(1, len(errors))"  # parts may be empty
+answers.edit({GRADIENT: "@ errors / len(errors))"}, OF_OWN)
+answers.edit({GRADIENT: f"@ errors / {OWN_ROWS})"}, OF_OWN)
+answers.edit({GRADIENT: f"@ errors / {OWN_ROWS})", LOSS: f"(errors**2).sum() / {OWN_ROWS}"}, OF_OWN)
 answers.edit(PLAIN, ALL_THE_SAME)
 answers.edit(INSIDE, FORGETS)
-answers.edit(
-    {LOSS: "(errors**2).mean()", REPORT: 'float(strategy.reduce("mean", loss))'},
+MEAN_OF_MEANS = (
     "the reported loss is the mean of the replicas' means, each counted the same: where the parts "
-    "are not equal that is another number.",
+    "are not equal that is another number."
+)
+SUM_OF_MEANS = (
+    "each replica reports the mean over its own rows, and these are added up: divide by the rows "
+    "of the whole batch."
+)
+for own_mean in ("(errors**2).mean()", f"(errors**2).sum() / {OWN_ROWS}"):
+    answers.edit({LOSS: own_mean, REPORT: 'float(strategy.reduce("mean", loss))'}, MEAN_OF_MEANS)
+    answers.edit({LOSS: own_mean}, SUM_OF_MEANS)
+answers.edit(
+    {LOSS: "(errors**2).sum()"},
+    "the reported loss is the sum over the rows, and their mean is wanted.",
 )
 answers.edit(
     {REPORT: 'float(strategy.reduce("mean", loss))'},
     "the reported loss is divided twice: by all rows in each replica, and by the replicas at the "
     "end.",
 )
-answers.edit(
-    {GRADIENT: "@ errors / len(errors) / strategy.replicas)"},
-    "each replica divides by its own rows and by the number of replicas, which is right for equal "
-    "parts alone: a replica with fewer rows counts too much.",
-)
+for own_rows in ("len(errors)", OWN_ROWS):
+    answers.edit(
+        {GRADIENT: f"@ errors / {own_rows} / strategy.replicas)"},
+        "each replica divides by its own rows and by the number of replicas, which is right for "
+        "equal parts alone: a replica with fewer rows counts too much.",
+    )
 answers.edit(
     {GRADIENT: "@ errors)"},
     "the gradient is that of a sum of squares: divide by the rows of the whole batch.",
@@ -240,6 +255,8 @@ answers.edit(
     {"optimizer(weights, lr, momentum)": "optimizer(weights, lr)"},
     FORGETS,
 )
+EACH_BATCH = "    for inputs, targets in batches:\n"
+answers.edit({MADE: "", EACH_BATCH: f"{EACH_BATCH}    {MADE}"}, FORGETS)
 answers.edit(
     {REPORT: "float(loss.values[0]) if strategy.replicas > 1 else float(loss)"},
     "the loss is that of the first replica's part: add up over all of them.",

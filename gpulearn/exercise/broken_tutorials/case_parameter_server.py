@@ -299,6 +299,22 @@ answers.edit(
     "the server asks one worker after another, and waits for each before it asks the next: their "
     "times add up. (And the last weights reach nobody.)",
 )
+SEND_ALL = "        for worker in workers:\n            send(weights, to=worker)\n"
+answers.edit(
+    {
+        "            send(gradient(weights, rank() - 1, step), to=0)\n"
+        "            recv(weights, source=0)\n": (
+            "            recv(weights, source=0)\n"
+            "            send(gradient(weights, rank() - 1, step), to=0)\n"
+        ),
+        "    for _ in range(steps):\n": f"    for _ in range(steps):\n{SEND_ALL}",
+        f"        weights -= lr * sum(inbox.values()) / len(workers)\n{SEND_ALL}": (
+            "        weights -= lr * sum(inbox.values()) / len(workers)\n"
+        ),
+    },
+    "each step begins with the weights of the step before, and nobody sends those of the last: "
+    "the workers return weights that lack it.",
+)
 answers.edit(
     {"        for worker in workers:\n            send(weights, to=worker)\n": ""},
     "the server never answers, and the workers wait for weights.",

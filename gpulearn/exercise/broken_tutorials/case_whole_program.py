@@ -362,6 +362,29 @@ answers.edit(
     {"        optimizer.zero_grad()\n": ""},
     "gradients are never set to zero: each step adds to those of the steps before.",
 )
+AVERAGE = (
+    "    for parameter in model.parameters():\n"
+    "        dist.all_reduce(parameter.data)\n"
+    "        parameter.data /= dist.get_world_size()\n"
+)
+answers.edit(
+    {EXCHANGE: "", LEAVE: f"{AVERAGE}{LEAVE}"},
+    "the weights are averaged once, at the end: by then each rank has gone its own way, as no one "
+    "process does. Average the gradients, in every step.",
+)
+answers.edit(
+    {START: AVERAGE},
+    "all begin with the mean of the ranks' weights, and rank 0's are wanted: broadcast them.",
+)
+answers.edit(
+    {START: START.replace("src=0", "src=local_rank")},
+    "the ranks name different sources of one broadcast: it is rank 0's weights that all take.",
+)
+answers.edit(
+    {"/= dist.get_world_size()": "/= len(gpus)"},
+    "the sum is over the ranks of all machines, and it is divided by the GPUs of one: divide by "
+    "get_world_size().",
+)
 answers.edit({START: "    torch.manual_seed(0)\n"}, f"all else is right, but {OWN_STARTS}")
 answers.edit(
     {", momentum=0.9": ""},
