@@ -126,10 +126,13 @@ PREDICTIONS = (
     Choices(
         "claim_data_set",
         {
-            TRUE: "That would need the whole set on the GPU. A batch is enough.",
-            FALSE: "That would need nobody to put the whole set there. With small sets people do.",
-            CONDITION: "",
+            "all that is there": "That would need the whole set on the GPU. A loader brings a "
+            "batch at a time.",
+            "the activations alone": "That would need larger batches. They belong to 32 images, "
+            "of however many.",
+            "nothing": "",
         },
+        came="f'nothing: {on_the_gpu:,} bytes for both'",
     ),
     Choices(
         "claim_asynchronous",
@@ -228,10 +231,10 @@ PREDICTIONS = (
     Choices(
         "who_waits",
         {
-            "rank 0 for the workers, and they for it": "That would need workers that have reached "
-            "their half. It comes after the server's.",
-            "every rank for another one": "",
-            "nobody: it ends": "That would need somebody who sends. Every rank receives first.",
+            "none: it ends": "That would need somebody who sends. Every rank receives first.",
+            "rank 0 alone": "That would need workers that reach their half. The server's stands "
+            "before it, and each rank goes through it first.",
+            "all three": "",
         },
         came="waiting[0]",
     ),
