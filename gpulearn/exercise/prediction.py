@@ -129,7 +129,8 @@ class Number(Prediction):
         return self._said(float(digits[0].replace(",", "")))
 
     def _said(self, value: Any) -> str:
-        return f"{_written(value)} {_of_one(self.unit) if value == 1 else self.unit}".rstrip()
+        written = _written(value)
+        return f"{written} {_of_one(self.unit) if written == '1' else self.unit}".rstrip()
 
     def _misconception(self, number: float) -> str:
         """What is said to a number that a misconception leads to, however it is rounded."""

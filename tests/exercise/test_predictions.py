@@ -72,6 +72,10 @@ def test_any_way_to_write_a_number_is_read(number):
         assert SECTORS.read(read) == read
 
 
+def test_what_is_rounded_to_one_is_one():
+    assert SECTORS.read("0.99999") == SECTORS.read("1") == "1 sector"
+
+
 @pytest.mark.parametrize("text", ["", "two", "x 3", "-", "sectors 4", "."])
 def test_what_is_no_number_is_told(text):
     with pytest.raises(BadInput, match=re.escape(f"{text!r} is no number")):
