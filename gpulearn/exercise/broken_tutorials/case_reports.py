@@ -190,10 +190,14 @@ answers.edit(
     "an update that is a little too long, as of a rank that steps alone, is no sum: a sum over N "
     "is N times as long.",
 )
-answers.edit(
-    {MICRO: "m > 1 and m != n and any(same(report.update, k) for k in (m, n * m))"},
-    "where N and M are the same number, the length tells neither from the other: name both.",
+SAME_LENGTH = (
+    "where N and M are the same number, the length tells neither from the other: name both."
 )
+answers.edit(
+    {MICRO: "m > 1 and m != n and any(same(report.update, k) for k in (m, n * m))"}, SAME_LENGTH
+)
+answers.edit({MICRO: f"not same(report.update, n) and {MICRO}"}, SAME_LENGTH)
+answers.edit({RANKS: f"not same(report.update, m) and {RANKS}"}, SAME_LENGTH)
 answers.edit(
     {TOGETHER: "n > 1", TOGETHER_TOO: "m > 1"},
     "where ranks part in the step, each makes an update of its own, and its length says nothing: "
