@@ -80,7 +80,7 @@ def lab(tmp_path_factory):
         yield address, home / "notebooks"
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(PATIENCE / 1000)
         log.close()
 
 
@@ -235,10 +235,12 @@ def open_notebook(lab, learner):
 
 def end_kernels(address: str) -> None:
     """End every kernel: each holds half a gigabyte, and closing a page leaves it running."""
-    with urllib.request.urlopen(f"{address}/api/kernels?token={TOKEN}", timeout=10) as reply:
+    with urllib.request.urlopen(
+        f"{address}/api/kernels?token={TOKEN}", timeout=PATIENCE / 1000
+    ) as reply:
         kernels = json.load(reply)
     for kernel in kernels:
         end = urllib.request.Request(
             f"{address}/api/kernels/{kernel['id']}?token={TOKEN}", method="DELETE"
         )
-        urllib.request.urlopen(end, timeout=30).close()
+        urllib.request.urlopen(end, timeout=PATIENCE / 1000).close()
