@@ -11,19 +11,16 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 
-import gpulearn
+from gpulearn.checker.limits import LIBRARY
 
 __all__ = ["Printed", "borrowing", "undisturbed"]
 
 MOST_CHARACTERS = 4000  # printed, of one case
-
-LIBRARY = str(Path(gpulearn.__file__).parent)
 
 # from Python 3.12 on; there a second profiler in a process is an error
 MONITORING: Any = getattr(sys, "monitoring", None)

@@ -16,7 +16,7 @@ from typing import Any
 import gpulearn
 from gpulearn.device.selection import data_bytes, waited_seconds
 
-__all__ = ["MOST_BYTES", "time_limit", "waiting_elsewhere"]
+__all__ = ["LIBRARY", "MOST_BYTES", "time_limit", "waiting_elsewhere"]
 
 AGAIN_SECONDS = 1.0  # code that swallows one interrupt is interrupted again
 LOOK_SECONDS = 0.1  # between two looks at the memory
@@ -25,7 +25,7 @@ MOST_BYTES = 4 << 30  # that a block may take; beyond, a small machine ends the 
 # how long what works for an answer in other processes has waited for a core, one for each
 waiting_elsewhere: list[Callable[[], float]] = []
 
-LIBRARY = str(Path(gpulearn.__file__).parent)
+LIBRARY = str(Path(gpulearn.__file__).parent)  # whose own lines are not the answer's
 
 
 @contextmanager
