@@ -25,6 +25,8 @@ def pick(x, c):
         return x
     return 0.5
 
+K = 1
+
 @cuda.jit(device=True)
 def triple(x):
     return x * x * x
@@ -40,6 +42,21 @@ JOINS = {
     "ternary": "    r = a[i] if {c} else 0.5\n",
     "ternary in a sum": "    r = (a[i] if {c} else 0.5) * a[i]\n",
     "ternary of ternaries": "    r = (a[i] if {c} else (0.5 if n > 2 else a[i])) * a[i]\n",
+    "ternary of three types": "    r = (a[i] if {c} else (0.5 if n > 2 else b[i])) * a[i]\n",
+    "ternary in a condition": "    r = (a[i] if (0.5 if {c} else b[i]) else 0.5) * a[i]\n",
+    "two ternaries": "    r = (a[i] if {c} else 0.5) + (b[i] if n > 2 else n)\n",
+    "two of other types": "    r = (b[i] if {c} else n) / (a[i] if n > 2 else 0.5) * a[i]\n",
+    "ternary of bools": "    r = (a[i] if n > 2 else 0.5) * (a[i] > 0.5 if {c} else n > 2)\n",
+    "ternary that a constant decides": (
+        "    r = (a[i] if K else 0.5) * a[i] + (0.1 if K else a[i]) + (a[i] if {c} else 0.5)\n"
+    ),
+    "ternary in an inner block": (
+        "    r = 0.5\n    for q in range(n):\n        if n > 2:\n"
+        "            r = (a[i] if {c} else 0.5) * a[i] + (b[i] if {c} else n)\n"
+    ),
+    "ternary over lines": (
+        "    r = (a[i] if {c}\n        else 0.5) * a[i] + (\n        b[i]\n        if {c} else n)\n"
+    ),
     "ternary as an index's value": "    r = (a[i], 0.5 if {c} else a[i])[1] * a[i]\n",
     "tuple": "    p = (a[i], 1)\n    if {c}:\n        p = (0.5, 2)\n    r = p[0] * a[i] * p[1]\n",
     "result of a function": "    r = pick(a[i], {c}) * a[i]\n",

@@ -22,7 +22,6 @@ from gpulearn.device.selection import cores
 from gpulearn.simt.core import limits
 from gpulearn.simt.core.findings import Finding
 from gpulearn.simt.core.memory import Allocation, aligned, views
-from gpulearn.simt.frontend.dataflow import CHOSEN
 from gpulearn.simt.frontend.program import Program
 from gpulearn.simt.frontend.typecheck import device_types, variable_types
 from gpulearn.simt.machine.execution import (
@@ -255,7 +254,7 @@ def _compare(compiled: Any, types: dict[tuple[str, int], Any]) -> None:
     """
     for overload in compiled.overloads.values():
         for key, kind in variable_types(overload.type_annotation).items():
-            if key[1] and key[0] != CHOSEN and types.get(key, kind) != kind:
+            if key[1] and key[0].isidentifier() and types.get(key, kind) != kind:
                 raise TypeError(f"{key[0]} is {kind} here, {types[key]} on a GPU")
 
 

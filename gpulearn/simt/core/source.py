@@ -276,6 +276,13 @@ def _parsed(text: str) -> ast.AST:
     return ast.increment_lineno(ast.parse("if 1:\n" + text), -1)
 
 
+def _increment_columns(tree: ast.AST, more: int) -> None:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr):
+            node.col_offset += more
+            node.end_col_offset = (node.end_col_offset or 0) + more
+
+
 def _find(tree: ast.AST, name: str) -> ast.FunctionDef | None:
     """The first definition of `name`."""
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
@@ -323,7 +330,8 @@ def read(function: Callable[..., Any]) -> KernelSource:
         if code.co_name == "<lambda>":
             return _read_lambda(function)
         lines, start = _found(function)
-        text = textwrap.dedent("".join(inspect.getblock(lines[start:])))
+        block = "".join(inspect.getblock(lines[start:]))
+        text = textwrap.dedent(block)
         tree = _find(_parsed(text), code.co_name)
     except (OSError, TypeError, IndexError):
         raise _refuse(function, NO_SOURCE) from None
@@ -332,4 +340,5 @@ def read(function: Callable[..., Any]) -> KernelSource:
     if tree is None:
         raise _refuse(function, "is not defined by a def statement")
     ast.increment_lineno(tree, start)
+    _increment_columns(tree, len(block.partition("\n")[0]) - len(text.partition("\n")[0]))
     return KernelSource(function, with_tuples(without_match(tree)), start + 1, text)

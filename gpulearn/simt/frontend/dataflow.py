@@ -11,13 +11,16 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from dis import Positions
 from typing import Any, Generic, TypeVar
 
 from gpulearn.simt.core.registry import DeviceFunction, callee
 from gpulearn.simt.core.source import KernelSource
 from gpulearn.simt.core.values import merge_type
 
-__all__ = ["APART", "CHOSEN", "RETURNED", "Types", "doubtful_reads", "only_read", "types_of_reads"]
+__all__ = [
+    "APART", "RETURNED", "Types", "chosen", "doubtful_reads", "only_read", "types_of_reads",
+]  # fmt: skip
 
 State = TypeVar("State")
 
@@ -115,11 +118,21 @@ Kind = Any  # the dtype of a number, or a tuple of kinds
 Types = dict[tuple[str, int], Kind]  # of assignments, by name and line; line 0: argument
 Environment = dict[str, Kind | None]
 
-# among `Types`: where `is` compares members of two enums; what conditional expressions on a line
-# give; what the function returns
+# among `Types`: where `is` compares members of two enums; what the function returns
 APART = "is"
-CHOSEN = "?"
 RETURNED = "return"
+
+
+def chosen(branch: ast.expr | Positions) -> tuple[str, int]:
+    """The key, among `Types`, of what `a if c else b` gives, by where one of its branches stands.
+
+    Of an expression, or of the instruction that computes it, which stand in the same place.
+    """
+    if isinstance(branch, ast.expr):
+        end = branch.end_lineno, branch.col_offset, branch.end_col_offset
+        branch = Positions(branch.lineno, *end)
+    begin = branch.lineno or 0
+    return f"?{branch.col_offset}-{branch.end_lineno}:{branch.end_col_offset}", begin
 
 
 def types_of_reads(source: KernelSource, types: Types) -> dict[ast.Name, Kind]:

@@ -49,9 +49,9 @@ from gpulearn.simt.core.values import UNDEFINED, cast, normal, settle
 from gpulearn.simt.frontend import syntax
 from gpulearn.simt.frontend.dataflow import (
     APART,
-    CHOSEN,
     RETURNED,
     Types,
+    chosen,
     doubtful_reads,
     types_of_reads,
 )
@@ -432,11 +432,9 @@ class _Translator:
         kinds = [_kind(node.body), _kind(node.orelse)]
         more = "" if kinds == [None, None] else f", {self.constant(tuple(kinds))}"
         text = f"m.choose({test}, {yes}, {no}{more})"
-        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        given = {self.types[CHOSEN, n] for n in lines if (CHOSEN, n) in self.types}
-        if len(given) == 1:
-            text = f"settle({text}, {self.constant(given.pop())})"
-        return text
+        keys = map(chosen, (node.body, node.orelse))
+        given = next((self.types[key] for key in keys if key in self.types), None)
+        return text if given is None else f"settle({text}, {self.constant(given)})"
 
     def _on_Subscript(self, node: ast.Subscript) -> str:  # noqa: N802
         members = getattr(self.static(node.value), "__members__", {})  # of an enum

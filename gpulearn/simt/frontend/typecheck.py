@@ -9,11 +9,13 @@ machine goes on without the verdict, by its own rules for types.
 
 from __future__ import annotations
 
+import dis
 import operator
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ from gpulearn.errors import MissingPackage
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import Record, View
 from gpulearn.simt.core.places import place
-from gpulearn.simt.frontend.dataflow import APART, CHOSEN, RETURNED, Types
+from gpulearn.simt.frontend.dataflow import APART, RETURNED, Types, chosen
 from gpulearn.simt.frontend.numba_bridge import (
     NotLowered,
     device_of,
@@ -250,37 +252,56 @@ def variable_types(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
 
     Numba numbers the versions of a variable (`acc`, `acc.1`) and copies a version into the
     one that paths share; such copies are no assignments of the source. Arguments have line 0.
-    What `a if c else b` gives on a line is under CHOSEN, if all on that line give one type.
+    What `a if c else b` gives is under the keys `chosen` of its branches.
     """
-    from numba.core import ir
-
     found: Types = {}
-    phis: dict[tuple[str, int], dict[bool, Any]] = {}
     doubtful = set()
+    for key, dtype in chain(_assigned(annotation), _chosen(annotation)):
+        if dtype is None or found.setdefault(key, dtype) != dtype:
+            doubtful.add(key)
+    known = {key: dtype for key, dtype in found.items() if key not in doubtful}
+    return known | dict.fromkeys(_apart(annotation), np.dtype(bool))
+
+
+def _assigned(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
+    """What is assigned to variables of the source."""
     for block in annotation.blocks.values():
         for statement in block.body:
             if type(statement).__name__ != "Assign":
                 continue
             name, value = statement.target.name.split(".")[0], statement.value
-            copied = isinstance(value, ir.Var) or type(value).__name__ == "Var"
-            dtype = kind_of(annotation.typemap[statement.target.name])
-            if name.startswith("$phi"):
-                if copied and dtype is not None and dtype != np.bool_:
-                    joined = value.name.split(".")[0] == name
-                    phis.setdefault((name, statement.loc.line), {})[joined] = dtype
-                continue
-            if not name.isidentifier() or (copied and value.name.split(".")[0] == name):
-                continue
-            line = 0 if type(value).__name__ == "Arg" else statement.loc.line
-            key = (name, line)
-            if dtype is None or found.setdefault(key, dtype) != dtype:
-                doubtful.add(key)
-    for (_, line), kinds in phis.items():  # several versions are copied into the joined one
-        key, dtype = (CHOSEN, line), kinds.get(True, kinds.get(False))
-        if found.setdefault(key, dtype) != dtype:
-            doubtful.add(key)
-    known = {key: dtype for key, dtype in found.items() if key not in doubtful}
-    return known | dict.fromkeys(_apart(annotation), np.dtype(bool))
+            copied = type(value).__name__ == "Var" and value.name.split(".")[0] == name
+            if name.isidentifier() and not copied:
+                line = 0 if type(value).__name__ == "Arg" else statement.loc.line
+                yield (name, line), kind_of(annotation.typemap[statement.target.name])
+
+
+_ADDED = 2  # Numba counts an instruction before Python's own
+
+
+def _chosen(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
+    """What conditional expressions give, by each of their branches.
+
+    Where paths meet, Numba copies what they have computed into `$phi98.0`, and versions of it
+    into the one that is read on (`$phi98.0.2 = $phi98.0`). Each copy is the last statement of a
+    branch, whose last instruction stands where the branch stands in the source.
+    """
+    ends: dict[int, dis.Positions] = {}  # of each stretch of code without a jump, by its beginning
+    begin, jumps = 0, True
+    for instruction in dis.get_instructions(annotation.func_id.code):
+        if jumps or instruction.is_jump_target:
+            begin = instruction.offset + _ADDED
+        jumps = "JUMP" in instruction.opname
+        if instruction.positions and not jumps and instruction.opname != "NOP":
+            ends[begin] = instruction.positions
+    for label, block in annotation.blocks.items():
+        given: dict[int, Any] = {}  # by the place on the stack: what was computed last is on top
+        for statement in block.body:
+            target = getattr(getattr(statement, "target", None), "name", "")
+            if target.startswith("$phi") and type(statement.value).__name__ == "Var":
+                given[int(target.split(".")[1])] = kind_of(annotation.typemap[target])
+        if given and label in ends:
+            yield chosen(ends[label]), given[max(given)]
 
 
 def _apart(annotation: Any) -> set[tuple[str, int]]:
