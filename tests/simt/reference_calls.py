@@ -279,6 +279,7 @@ def operate(fn: Any, values: list[Any]) -> Any:
 
 # Python's give an int, a GPU's the float: ceil(-0.5) is -0.0
 _ROUNDING = {math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc}
+_CHOICES = (np.maximum, np.minimum, np.fmax, np.fmin)
 
 
 def plain(fn: Any, values: list[Any], kws: dict[str, Any], result: Any) -> Any:
@@ -291,6 +292,8 @@ def plain(fn: Any, values: list[Any], kws: dict[str, Any], result: Any) -> Any:
         return _convert(values[0], result)
     if fn in _ROUNDING and isinstance(values[0], np.floating):
         return _ROUNDING[fn](values[0])
+    if fn in _CHOICES and values[0] == values[1]:  # NumPy takes any of two zeros, Numba the first
+        return fn(*values).dtype.type(values[0])
     if getattr(fn, "__module__", "") == "math":
         values = [v.item() if isinstance(v, np.generic) else v for v in values]
     return fn(*values, **kws)
