@@ -25,7 +25,7 @@ endif
 GPU_PYTHON ?= $(PYTHON)
 STAMP := .venv/installed
 # worksteal keeps neighbours together: tests of one file share what is slow to set up
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 # several tests run at once: a thread that waits must not keep a core busy (3 times faster)
 test check: export OMP_WAIT_POLICY = passive
 # hundreds of tests, and a first launch that is timed, start Python: without its caches each

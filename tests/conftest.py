@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gpulearn.device.selection import cores
+
 try:
     from hypothesis import HealthCheck, settings
 except ModuleNotFoundError:  # on a machine with a GPU, whose tests do without
@@ -61,6 +63,12 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are cores, at most 4: browsers and ranks leave cores idle."""
+    return min(4, cores() + 1)
 
 
 @pytest.hookimpl(tryfirst=True)

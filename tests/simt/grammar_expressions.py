@@ -92,6 +92,7 @@ class Expressions:
         if depth == 0 or self.choose(4) == 0:
             constant = f"{(self.choose(17) - 8) / 4}"
             leaves = [*scope.floats, *scope.floats, constant, f"np.float32({constant})"]
+            leaves += ["0.1", "np.float32(0.1)"]  # which is more than 0.1
             if self.in_kernel:
                 leaves += ["f4[i]", "f8[i]", "x", "f4[i] * f4[i]", "f4[i] * u1[i]", "of8[i]"]
                 leaves += ["math.ceil(f4[i])", "math.floor(f8[i])"]

@@ -99,6 +99,77 @@ def both(source: str, *args: Any) -> tuple[list[Any], list[Any]]:
     return ours, theirs
 
 
+# what Python decides before Numba sees it, and what has a type without being a variable
+TYPED = {
+    "constants to a negative power": "    r = 10 ** -3 * n + a[i] * 2 ** -1\n",
+    "constants above int64": "    r = (0xFFFFFFFF << 32) / n + (2**64 - 59) % np.uint64(n)\n",
+    "constants shifted out of int64": "    r = (1 << 63) / n\n",
+    "not a bool": "    r = ~True * n\n",
+    "or inside": "    r = (a[i] or out[i]) * a[i]\n",
+    "and inside": "    r = ~((n > 5) and n) * a[i]\n",
+    "or of small ones": "    r = -(np.uint8(n) or np.uint32(n))\n",
+    "branches that are or": "    r = ((a[i] and a[i]) if n > 1 else (out[i] or 0.5)) * a[i]\n",
+    "or with a type beside it": "    r: float = a[i] or out[i]\n    r = r * a[i]\n",
+    "unsigned range": "    r = 0.0\n    for k in range(np.uint32(n)):\n        r += -k\n",
+    "unsigned ranges": (
+        "    r = 0.0\n    for k in range(np.uint32(n)):\n"
+        "        for j in range(np.uint32(n)):\n            r += k - j\n"
+    ),
+    "result of an inner function": "    r = halved(n)\n",
+    "inner function that branches": (
+        "    def f(v):\n        if v > 5:\n            return v * v\n        return v\n"
+        "    r = f(n) + (n if n > 1 else 2) * (0.25 if n > 2 else n)\n"
+    ),
+    "literal arguments": "    r = clamp(a[i], 0, 1) * a[i] + clamp(b[i], 0, 255)\n",
+    "default left out": "    r = last(a, n) * a[i] + last(a, n, a[0])\n",
+    "branch that is dropped": (
+        "    r = 0.0\n    if not K:\n        r = 1\n    if n > 1:\n        r = a[i]\n"
+        "    r = r * a[i]\n"
+    ),
+    "condition on constants": (
+        "    r = 1 if S > 0.1 else 2\n    if S > 0.1:\n        r = 3\n    r += S > 0.1\n"
+    ),
+}
+HELPERS = """
+S = np.float32(0.1)
+
+@cuda.jit(device=True)
+def clamp(x, low, high):
+    if x < low:
+        return low
+    if x > high:
+        return high
+    return x
+
+@cuda.jit(device=True)
+def last(x, m, start=0):
+    s = start
+    for k in range(m):
+        s = x[k]
+    return s * x[0]
+
+@cuda.jit(device=True)
+def halved(x):
+    def half(y):
+        return y * 0.5
+    return int(half(x) * 4)
+"""
+
+
+@pytest.mark.parametrize("body", TYPED)
+def test_a_value_has_the_type_that_numba_gives_it(body: str) -> None:
+    """Judged by Numba's CPU compiler, which types as the CUDA target does."""
+    source = HELPERS + HEAD + TYPED[body] + "    out[i] = r\n"
+    plain = source.replace("@cuda.jit(device=True)", "@numba.njit").replace("cuda.grid(1)", "0")
+    a, b = np.full(1, 0.1, np.float32).repeat(4), np.full(4, 7, np.int32)
+    want, got = np.ones(4), np.ones(4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        numba.njit(sources.module(plain, numba).kernel)(a, b, want, 3)
+        launch(sources.module(source, cuda).kernel, 1, 1, a, b, got, 3)
+    np.testing.assert_array_equal(got, want)
+
+
 @pytest.mark.parametrize("condition", ["n > 1", "n > 5", "i > 5"])
 @pytest.mark.parametrize("join", JOINS)
 def test_a_variable_has_one_type_where_paths_join(join: str, condition: str) -> None:

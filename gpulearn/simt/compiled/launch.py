@@ -254,7 +254,8 @@ def _compare(compiled: Any, types: dict[tuple[str, int], Any]) -> None:
     """
     for overload in compiled.overloads.values():
         for key, kind in variable_types(overload.type_annotation).items():
-            if key[1] and key[0].isidentifier() and types.get(key, kind) != kind:
+            known = types.get(key, kind)
+            if key[1] and key[0].isidentifier() and None not in (kind, known) and known != kind:
                 raise TypeError(f"{key[0]} is {kind} here, {types[key]} on a GPU")
 
 

@@ -180,17 +180,24 @@ def _strong(value: Value) -> Value:
 def _compare(ufunc: Any, python: Callable[[Any, Any], Any]) -> Operation:
     def compare(a: Value, b: Value) -> Value:
         ta, tb = type(a), type(b)
-        if ta is np.ndarray:
-            if tb is int and a.dtype.kind in "iu":
-                return ufunc(a, b)
-            return ufunc(a, _strong(b))
-        if tb is np.ndarray:
-            return ufunc(_strong(a), b)
+        if ta is int and tb is int:
+            return bool(python(a, b))
         if ta is tuple or tb is tuple:
             return _compare_tuples(python, a, b)
-        return bool(python(a, b))
+        if ta is np.ndarray and tb is int and a.dtype is INT64:
+            return ufunc(a, b)
+        a, b = _alike(_strong(a), _strong(b))
+        return ufunc(a, b) if np.ndarray in (ta, tb) else bool(python(a, b))
 
     return compare
+
+
+def _alike(a: Value, b: Value) -> tuple[Value, Value]:
+    """What is compared: uint64 and a signed integer as float64, since Numba's code has no other."""
+    kinds = getattr(a, "dtype", None), getattr(b, "dtype", None)
+    if UINT64 in kinds and {getattr(kind, "kind", "") for kind in kinds} == {"i", "u"}:
+        return cast_up(a, FLOAT64), cast_up(b, FLOAT64)
+    return a, b
 
 
 def _compare_tuples(python: Callable[[Any, Any], Any], a: Value, b: Value) -> Value:

@@ -68,9 +68,14 @@ class Range:
     step: Value
 
     @property
+    def bounds(self) -> tuple[Value, Value, Value]:
+        """Start, stop and step."""
+        return self.start, self.stop, self.step
+
+    @property
     def uniform(self) -> bool:
         """Whether all threads count alike."""
-        return all(type(v) is int for v in (self.start, self.stop, self.step))
+        return all(type(v) is int for v in self.bounds)
 
 
 def dtype_of(value: Value) -> np.dtype[Any]:

@@ -190,7 +190,9 @@ class _TypeWalker(_Walker[Environment]):
         names = [
             n for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
         ]
-        return {**now, **{n.id: self.types.get((n.id, n.lineno)) for n in names}}
+        keys = [(n.id, n.lineno) for n in names]
+        # Numba has dropped what is not among the types: no thread comes there
+        return {**now, **{key[0]: self.types[key] for key in keys if key in self.types}}
 
 
 # --- whether every path to a read has set the variable

@@ -140,10 +140,10 @@ def _number(kernel: str, name: str, dtype: np.dtype[Any], value: Any) -> Any:
 
 
 def device_call(dispatcher: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """The argument types for which a function is compiled that a call takes, and the arguments.
+    """The types for which the versions are compiled that a call may take, and the arguments.
 
-    They are converted to what a declared signature says. None stands for the only types, or for
-    those that are not known.
+    They are converted to what a declared signature says. None stands for all versions, where
+    there is one, or it is not known which of them a call takes.
     """
     real = device_of(dispatcher)
     compiled = list(real.overloads) if real is not None else []
@@ -151,9 +151,19 @@ def device_call(dispatcher: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any,
         return None, args
     if real._can_compile:
         given = argument_types(_one_lane(args)) if all(map(_has_type, args)) else None
-        return given if given in compiled else None, args
+        return tuple(one for one in compiled if _plain(one) == given) or None, args
     wanted = compiled[0] if len(compiled) == 1 else _fitting(dispatcher, compiled, args)
-    return wanted, tuple(settle(v, kind_of(want)) for v, want in zip(args, wanted, strict=True))
+    return (wanted,), tuple(settle(v, kind_of(want)) for v, want in zip(args, wanted, strict=True))
+
+
+def _plain(kinds: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Types of arguments, where a number that is written out has that of any other."""
+    from numba import typeof, types
+
+    return tuple(
+        typeof(one.value) if isinstance(one, types.Omitted) else types.unliteral(one)
+        for one in kinds
+    )
 
 
 def _has_type(value: Any) -> bool:

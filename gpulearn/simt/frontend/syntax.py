@@ -3,14 +3,63 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import dis
+import operator
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
 
-__all__ = ["bound", "hopeless", "is_simple", "leaves"]
+import numpy as np
+
+__all__ = ["bound", "decided", "ends", "folded", "hopeless", "is_simple", "leaves"]
 
 _PLAIN = (
     ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp,
     ast.expr_context, ast.cmpop, ast.boolop, ast.operator, ast.unaryop,
 )  # fmt: skip
+
+
+_FOLDED = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop)
+_ONE_CONSTANT = {"RESUME", "NOP", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_CONST", "RETURN_VALUE"}
+
+
+def folded(node: ast.expr) -> Any:
+    """The number that Python makes of an operation on constants before Numba sees it, else None.
+
+    >>> folded(ast.parse("10 ** -3", mode="eval").body)
+    0.001
+    """
+    if not all(isinstance(inner, _FOLDED) for inner in ast.walk(node)):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of ~True
+        code = compile(ast.Expression(node), "", "eval")
+        if any(one.opname not in _ONE_CONSTANT for one in dis.get_instructions(code)):
+            return None
+        value = eval(code)
+    return value if isinstance(value, int | float | complex) else None
+
+
+_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
+
+
+def decided(node: ast.expr, static: Callable[[ast.expr], Any]) -> bool | None:
+    """What Numba has Python decide of a condition on two constants, before it looks at types.
+
+    np.float32(0.1) is not above 0.1 then. None for conditions on which types make no difference.
+    `static` is what a name stands for.
+    """
+    if not isinstance(node, ast.Compare) or type(node.ops[0]) not in _COMPARED:
+        return None
+    both = [node.left, *node.comparators]
+    left, *rest = (one.value if isinstance(one, ast.Constant) else static(one) for one in both)
+    kinds = {type(left), *map(type, rest)}
+    if len(rest) > 1 or np.float32 not in kinds or not kinds & {int, float}:
+        return None
+    return bool(_COMPARED[type(node.ops[0])](left, rest[0]))
 
 
 def bound(statements: Iterable[ast.stmt]) -> set[str]:
@@ -26,6 +75,15 @@ def bound(statements: Iterable[ast.stmt]) -> set[str]:
             found.add(node.id)
         waiting.extend(ast.iter_child_nodes(node))
     return found
+
+
+def ends(node: ast.expr) -> list[ast.expr]:
+    """What the paths through a conditional expression, `and` or `or` may end in, the last first."""
+    if isinstance(node, ast.IfExp):
+        return [*ends(node.orelse), *ends(node.body)]
+    if isinstance(node, ast.BoolOp):
+        return [end for value in reversed(node.values) for end in ends(value)]
+    return [node]
 
 
 def leaves(statement: ast.stmt, *, inside_loop: bool = False) -> bool:

@@ -18,11 +18,9 @@ becomes, in essence,
 from __future__ import annotations
 
 import ast
-import difflib
 import enum
 import inspect
 import math
-import types
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -41,11 +39,10 @@ from gpulearn.simt.core.registry import (
     LocalFunction,
     callee,
     can_call,
-    intrinsics,
     is_namespace,
 )
 from gpulearn.simt.core.source import LINE_BITS, MISSING, KernelSource
-from gpulearn.simt.core.values import UNDEFINED, cast, normal, settle
+from gpulearn.simt.core.values import UINT64, UNDEFINED, cast, normal, settle
 from gpulearn.simt.frontend import syntax
 from gpulearn.simt.frontend.dataflow import (
     APART,
@@ -56,57 +53,11 @@ from gpulearn.simt.frontend.dataflow import (
     types_of_reads,
 )
 from gpulearn.simt.frontend.extensions import LOWERED, is_lowered
+from gpulearn.simt.frontend.refusals import INSTEAD, REFUSED, instead, meant, undefined
 from gpulearn.simt.machine.control_flow import Loop, Repeat
 from gpulearn.simt.machine.iteration import contains
 
 __all__ = ["translate"]
-
-REFUSED: dict[type[ast.AST], str] = {
-    ast.List: "a list",
-    ast.ListComp: "a list comprehension",
-    ast.Dict: "a dict",
-    ast.DictComp: "a dict comprehension",
-    ast.Set: "a set",
-    ast.SetComp: "a set comprehension",
-    ast.GeneratorExp: "a generator expression",
-    ast.JoinedStr: "an f-string",
-    ast.Await: "await",
-    ast.Yield: "yield",
-    ast.YieldFrom: "yield from",
-    ast.Try: "try",
-    ast.TryStar: "try",
-    ast.Match: "a match on the parts of sequences, mappings or objects",
-    ast.With: "with",
-    ast.ClassDef: "a class",
-    ast.AsyncFunctionDef: "an async function",
-    ast.Import: "an import",
-    ast.ImportFrom: "an import",
-    ast.Global: "global",
-}
-INSTEAD: dict[type[ast.AST], str] = {
-    ast.Try: "it catches no exception, test with if before",
-    ast.TryStar: "it catches no exception, test with if before",
-    ast.JoinedStr: "print() takes several values, with commas between",
-    ast.Match: "compare them one by one with if",
-    ast.List: "a tuple holds a few numbers, a cuda.local.array many",
-    ast.ListComp: "fill a cuda.local.array in a for loop",
-    ast.Import: "import at the top of the file",
-    ast.ImportFrom: "import at the top of the file",
-    ast.Starred: "take a tuple apart by its numbers, such as t[0] and t[1:]",
-}
-
-
-def _meant(base: Any, node: ast.Attribute) -> str:
-    """The name in `base` that a misspelt one is nearest to, as part of a sentence."""
-    names = {name.lower(): name for name in dir(base) if not name.startswith("_")}
-    near = difflib.get_close_matches(node.attr.lower(), names, n=1, cutoff=0.75)
-    return f"; did you mean {ast.unparse(node.value)}.{names[near[0]]}?" if near else ""
-
-
-def undefined(name: str) -> str:
-    """The sentence for a name that stands for nothing."""
-    home = "cuda" if name in intrinsics() else "math" if hasattr(math, name) else ""
-    return f"name '{name}' is not defined" + (f"; did you mean {home}.{name}?" if home else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,25 +76,6 @@ def _kind(node: ast.expr) -> np.dtype[Any] | None:
     return None
 
 
-_NEW_ARRAYS = {"zeros", "ones", "empty", "full", "array", "arange", "zeros_like", "empty_like"}
-
-
-def _instead(function: object, name: str) -> str:
-    """What to do instead of calling a function that no kernel can call."""
-    home = str(getattr(function, "__module__", ""))
-    if home.startswith("numpy"):
-        if name.rpartition(".")[2] in _NEW_ARRAYS:
-            return "; a thread's own memory is a cuda.local.array, a block's a cuda.shared.array"
-        return ": it works on whole arrays, and a thread computes with single elements"
-    if isinstance(function, types.FunctionType):
-        return f"; decorate {name} with @cuda.jit(device=True)"
-    if "bfloat16" in name:
-        return ": the SIMT machine has float16, float32 and float64; float32 holds each bfloat16"
-    if isinstance(function, type):
-        return ": a thread makes no objects; keep their parts in variables or in a tuple"
-    return ": a thread has numbers, tuples and arrays alone; call it on the host"
-
-
 class _Translator:
     """Writes the text of one translation, and collects the objects that it names."""
 
@@ -157,12 +89,15 @@ class _Translator:
         self.depth = 1
         self.serial = 0
         self.loops: list[str] = []
+        self.inside = 0  # how many inner functions deep the current statement is
         self.lazy = 0  # how many lambdas deep the current expression is
         self.reads: dict[ast.Name, Any] = {}  # the types of variables that have several
+        self.several: set[str] = set()  # variables that may be other things than numbers
         self.doubtful = doubtful_reads(source)
         self.watched = {name.id for name in self.doubtful}
         self.chosen = False  # the value of the current assignment depends on the path
         self.target = ""  # the variable that the current statement assigns to
+        self.value: ast.expr | None = None  # what it gets
         self.unused: ast.expr | None = None  # the expression whose value nobody uses
         self.names: dict[str, Any] = {
             "np": np, "EMPTY": EMPTY, "UNDEFINED": UNDEFINED, "union": union, "cast": cast,
@@ -220,10 +155,15 @@ class _Translator:
                 found = getattr(base, node.attr, MISSING)
                 if found is MISSING:
                     name = ast.unparse(node)
-                    message = f"there is no {name}{_meant(base, node)}"
+                    message = f"there is no {name}{meant(base, node)}"
                     raise Stop(Finding("not-a-kernel", node.lineno, message))
                 return callee(self.source.keep(ast.unparse(node), found))
         return MISSING
+
+    def condition(self, node: ast.expr) -> str:
+        """The text of a condition."""
+        known = syntax.decided(node, self.static)
+        return self.expression(node) if known is None else repr(known)
 
     def known(self, value: Any, name: str) -> str:
         """The text for an object that was known before the kernel runs; `name` stood for it."""
@@ -254,11 +194,24 @@ class _Translator:
         if node in self.doubtful:
             kind = self.constant(dtype or self.one_kind(node.id))
             name = f"m.assigned({name}, d_{node.id}, {node.id!r}, {kind})"
+        if node.id in self.several:
+            name = f"m.own({name}, {node.id!r})"
         return name if dtype is None else f"settle({name}, {self.constant(dtype)})"
+
+    def known_number(self, name: str) -> bool:
+        """Whether a variable is a number, or one thing for all threads, wherever it is read."""
+        given = self.source.given.get(name)
+        if given is not None:
+            return not isinstance(given, ast.IfExp)
+        names = (node for node in ast.walk(self.source.tree) if isinstance(node, ast.Name))
+        lines = {n.lineno for n in names if n.id == name and not isinstance(n.ctx, ast.Load)}
+        if name in self.source.parameters and lines:
+            lines.add(0)
+        return all(isinstance(self.types.get((name, line)), np.dtype) for line in lines)
 
     def one_kind(self, name: str) -> Any:
         """The type of a variable that has only one; None if it has more, or is no number."""
-        kinds = {kind for (known, _), kind in self.types.items() if known == name}
+        kinds = {kind for (known, _), kind in self.types.items() if known == name} - {None}
         return kinds.pop() if len(kinds) == 1 else None
 
     def number(self, value: Any) -> str:
@@ -319,13 +272,15 @@ class _Translator:
         return self.expression(node)
 
     def _on_UnaryOp(self, node: ast.UnaryOp) -> str:  # noqa: N802
-        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-            value = node.operand.value
-            if type(value) in (int, float):
-                return self.number(-value)  # type: ignore[operator]
+        value = syntax.folded(node)
+        if value is not None:
+            return self.number(value)
         return f"{type(node.op).__name__}({self.expression(node.operand)})"
 
     def _on_BinOp(self, node: ast.BinOp) -> str:  # noqa: N802
+        value = syntax.folded(node)
+        if value is not None:
+            return self.number(value)
         for side in (node.left, node.right):
             if isinstance(side, ast.Constant) and isinstance(side.value, str):
                 raise self.refuse(side, f"the string {side.value!r}")
@@ -360,11 +315,19 @@ class _Translator:
         for value, here in zip(node.values[-2::-1], texts[-2::-1], strict=True):
             text = self.chained(word, here, text, simple)
             simple = simple and self.simple(value)
-        return text
+        given = self.given(node)
+        return text if given is None else f"settle({text}, {self.constant(given)})"
+
+    def given(self, node: ast.expr) -> Any:
+        """The type that Numba gives to what several branches end in; None if it is not known."""
+        kinds = (self.types.get(chosen(end)) for end in syntax.ends(node))
+        return next((kind for kind in kinds if kind is not None), None)
 
     def simple(self, node: ast.expr) -> bool:
         """Whether evaluating it for threads that do not need it can do no harm."""
-        return syntax.is_simple(node) and not any(n in self.doubtful for n in ast.walk(node))
+        names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+        harmful = any(n in self.doubtful or n.id in self.several for n in names)
+        return syntax.is_simple(node) and not harmful
 
     def chained(self, word: str, first: str, second: str, simple: bool) -> str:
         """`and` or `or`, the second part only by those who need it."""
@@ -375,6 +338,8 @@ class _Translator:
     def _on_Compare(self, node: ast.Compare) -> str:  # noqa: N802
         parts = []
         left = self.expression(node.left)
+        if isinstance(node.ops[0], ast.Is | ast.IsNot) and left.startswith("m.own("):
+            left = left[len("m.own(") :].partition(",")[0]  # what it is may differ among threads
         last = len(node.ops) - 1
         for position, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
             right = self.expression(comparator)
@@ -427,14 +392,15 @@ class _Translator:
         return text
 
     def _on_IfExp(self, node: ast.IfExp) -> str:  # noqa: N802
-        test = self.expression(node.test)
+        test = self.condition(node.test)
         yes, no = self.lazily(node.body), self.lazily(node.orelse)
         kinds = [_kind(node.body), _kind(node.orelse)]
         more = "" if kinds == [None, None] else f", {self.constant(tuple(kinds))}"
         text = f"m.choose({test}, {yes}, {no}{more})"
-        keys = map(chosen, (node.body, node.orelse))
-        given = next((self.types[key] for key in keys if key in self.types), None)
-        return text if given is None else f"settle({text}, {self.constant(given)})"
+        given = self.given(node)
+        if given is not None:
+            return f"settle({text}, {self.constant(given)})"
+        return text if node is self.value else f"m.own({text}, 'this value')"
 
     def _on_Subscript(self, node: ast.Subscript) -> str:  # noqa: N802
         members = getattr(self.static(node.value), "__members__", {})  # of an enum
@@ -518,7 +484,7 @@ class _Translator:
                 kind = "a namedtuple" if isinstance(function, type) else "a device function"
                 message = f"{name}() {LOWERED.format(kind)}"
                 raise Stop(Finding("unsupported", node.lineno, message))
-            hint = _instead(function, name)
+            hint = instead(function, name)
             message = f"{name}() cannot be called in a kernel{hint}"
             raise Stop(Finding("not-a-kernel", node.lineno, message))
         return f"m.call({self.constant(found)}{inner})"
@@ -582,6 +548,7 @@ class _Translator:
         self.target = first.id if isinstance(first, ast.Name) else ""
         # which of several values, and so which type, may depend on the path
         self.chosen = any(isinstance(n, ast.IfExp | ast.BoolOp) for n in ast.walk(node.value))
+        self.value = node.value if self.target else None
         text = self.expression(node.value)
         self.target = ""
         if len(node.targets) > 1:
@@ -635,7 +602,9 @@ class _Translator:
         if bound:
             self.say(" = ".join(f"v_{n}" for n in sorted(bound)) + " = UNDEFINED")
         loops, self.loops = self.loops, []
+        self.inside += 1
         self.suite(node.body)
+        self.inside -= 1
         self.loops = loops
         self.say("return m.exit(_f)")
         self.depth -= 1
@@ -677,7 +646,7 @@ class _Translator:
     def _do_Return(self, node: ast.Return) -> None:  # noqa: N802
         self.at(node)
         value = self.expression(node.value) if node.value else "None"
-        fixed = self.types.get((RETURNED, 0))
+        fixed = None if self.inside else self.types.get((RETURNED, 0))
         if fixed is not None:
             value = f"settle({value}, {self.constant(fixed)})"
         self.say(f"m.give_back(_f, {value})")
@@ -694,7 +663,7 @@ class _Translator:
         self.at(node)
         branch = self.fresh("b")
         leaves = syntax.leaves(node)
-        self.say(f"{branch} = m.branch({self.expression(node.test)})")
+        self.say(f"{branch} = m.branch({self.condition(node.test)})")
         self.say("if m.mask is not EMPTY:")
         self.indented(node.body)
         end = self.fresh("e")
@@ -734,6 +703,9 @@ class _Translator:
         self.say(f"for {item} in {loop}:")
         self.loops.append(loop)
         self.depth += 1
+        name = node.target.id if isinstance(node.target, ast.Name) else ""
+        if self.types.get((name, node.lineno)) == UINT64:  # that of unsigned numbers
+            item = f"settle({item}, {self.constant(UINT64)})"
         self.assign(node.target, item)
         self.suite(node.body)
         self.depth -= 1
@@ -762,6 +734,7 @@ class _Translator:
         tree = self.source.tree
         arguments = tree.args
         self.reads = types_of_reads(self.source, self.types)
+        self.several = {name for name in self.locals if not self.known_number(name)}
         if arguments.kwarg:
             raise self.refuse(tree, "**kwargs")
         parameters = self.source.parameters

@@ -10,6 +10,7 @@ machine goes on without the verdict, by its own rules for types.
 from __future__ import annotations
 
 import dis
+import inspect
 import operator
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -225,6 +226,8 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Find
     except Exception as error:
         if str(error).startswith("module 'numba.cuda' has no attribute"):
             return None, {}  # Numba's own older target; the machine tells of the name
+        if isinstance(error, ImportError) and "linear algebra" in str(error):
+            return None, {}  # for which Numba wants SciPy, to refuse it then; the machine does
         return reason(function, error) or give_up(error), {}
     try:
         return _new_array(annotation), variable_types(annotation)
@@ -252,15 +255,15 @@ def variable_types(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
 
     Numba numbers the versions of a variable (`acc`, `acc.1`) and copies a version into the
     one that paths share; such copies are no assignments of the source. Arguments have line 0.
-    What `a if c else b` gives is under the keys `chosen` of its branches.
+    What `a if c else b` gives is under the keys `chosen` of its branches. None stands for what is
+    no number, or not the same on one line; a line that Numba has dropped is missing.
     """
     found: Types = {}
     doubtful = set()
     for key, dtype in chain(_assigned(annotation), _chosen(annotation)):
         if dtype is None or found.setdefault(key, dtype) != dtype:
             doubtful.add(key)
-    known = {key: dtype for key, dtype in found.items() if key not in doubtful}
-    return known | dict.fromkeys(_apart(annotation), np.dtype(bool))
+    return found | dict.fromkeys(doubtful) | dict.fromkeys(_apart(annotation), np.dtype(bool))
 
 
 def _assigned(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
@@ -284,11 +287,15 @@ def _chosen(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
 
     Where paths meet, Numba copies what they have computed into `$phi98.0`, and versions of it
     into the one that is read on (`$phi98.0.2 = $phi98.0`). Each copy is the last statement of a
-    branch, whose last instruction stands where the branch stands in the source.
+    branch, whose last instruction stands where the branch stands in the source. Inner functions
+    are put where they are called, which moves all that.
     """
+    code = annotation.func_id.code
+    if any(inspect.iscode(one) for one in code.co_consts):
+        return
     ends: dict[int, dis.Positions] = {}  # of each stretch of code without a jump, by its beginning
     begin, jumps = 0, True
-    for instruction in dis.get_instructions(annotation.func_id.code):
+    for instruction in dis.get_instructions(code):
         if jumps or instruction.is_jump_target:
             begin = instruction.offset + _ADDED
         jumps = "JUMP" in instruction.opname
@@ -321,12 +328,12 @@ def _apart(annotation: Any) -> set[tuple[str, int]]:
 # --- device functions
 
 
-def device_types(dispatcher: Any, declared: Any = None) -> Types:
-    """The dtypes in a device function, for declared types or as far as all its uses agree."""
+def device_types(dispatcher: Any, used: Any = None) -> Types:
+    """The dtypes in a device function, as far as the versions that are used, or all, agree."""
     overloads = getattr(device_of(dispatcher), "overloads", {})
     found: Types = {}
     doubtful = set()
-    for compiled in [overloads[declared]] if declared else overloads.values():
+    for compiled in [overloads[one] for one in used or overloads]:
         try:
             variables = variable_types(compiled.type_annotation)
             result = kind_of(compiled.signature.return_type)
@@ -337,4 +344,4 @@ def device_types(dispatcher: Any, declared: Any = None) -> Types:
         for key, dtype in variables.items():
             if found.setdefault(key, dtype) != dtype:
                 doubtful.add(key)
-    return {key: dtype for key, dtype in found.items() if key not in doubtful}
+    return found | dict.fromkeys(doubtful)

@@ -42,7 +42,7 @@ from gpulearn.simt.core.values import (
 )
 from gpulearn.simt.machine.indexing import Beyond, locate, whole_number
 from gpulearn.simt.machine.lockstep import Lockstep
-from gpulearn.simt.machine.per_thread import Choice, choose_view
+from gpulearn.simt.machine.per_thread import Choice, Several, choose_view, several
 from gpulearn.simt.machine.views import elements, in_place, reshaped
 
 __all__ = ["Frame", "Machine"]
@@ -67,6 +67,12 @@ class Frame(Leavers):
     def kinds(self) -> tuple[Any, ...]:
         """The types of the arguments: for others a GPU has another function."""
         return tuple(map(_kind, self.given))
+
+
+def _each(mask: Mask, new: tuple[Value, ...], old: tuple[Value, ...]) -> tuple[Value, ...]:
+    """`where` for each pair of numbers; one that all threads share stays what it is."""
+    pairs = zip(new, old, strict=True)
+    return tuple(n if type(n) is type(o) is int and n == o else where(mask, n, o) for n, o in pairs)
 
 
 class Machine(Lockstep):
@@ -124,7 +130,7 @@ class Machine(Lockstep):
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """Calls a device function, or an intrinsic held in a variable."""
-        found = callee(function)
+        found = callee(self.own(function, "this function"))
         if isinstance(found, DeviceFunction):
             if kwargs or len(args) != found.plain:
                 args = self._bound(found, args, kwargs)
@@ -219,6 +225,8 @@ class Machine(Lockstep):
 
     def same(self, a: Any, b: Any) -> Value:
         """`a is b`: for members of an enum, which are numbers here, that they are equal."""
+        if type(a) is Several:
+            return a.are(lambda thing: self.same(thing, b))
         if isinstance(a, tuple) and isinstance(b, tuple):
             return COMPARE["Eq"](a, b)
         if not all(isinstance(v, np.ndarray | np.generic | bool | int | float) for v in (a, b)):
@@ -351,22 +359,23 @@ class Machine(Lockstep):
         if isinstance(new, Record) and isinstance(old, Record) and new.view is old.view:
             index = [where(mask, n, o) for n, o in zip(new.index, old.index, strict=True)]
             return Record(new.view, tuple(index))
-        if old is UNDEFINED or old is None or new is None:
-            return new
-        if type(old) is type(new) and isinstance(old, Range | str | Intrinsic | DeviceFunction):
+        if isinstance(new, Range) and isinstance(old, Range):
+            return Range(*_each(mask, new.bounds, old.bounds))
+        if old is UNDEFINED:
             return new
         try:
             return where(mask, new, old)
-        except TypeError:
-            return new
+        except TypeError:  # one is no number
+            return several(old, new, mask)
+
+    def own(self, value: Any, name: str) -> Any:
+        """A variable's value, where it may be several things that are no numbers."""
+        return value.of(self, name) if type(value) is Several else value
 
     def _merged_views(self, old: View | Choice, new: View | Choice, mask: Mask) -> View | Choice:
         if isinstance(old, Choice) or isinstance(new, Choice) or not old.alike(new):
             return choose_view(old, new, mask)
-        shape = tuple(
-            n if type(n) is int and n == o else where(mask, n, o)
-            for n, o in zip(new.shape, old.shape, strict=True)
-        )
+        shape = _each(mask, new.shape, old.shape)
         offset = where(mask, new.offset, old.offset)
         return View(new.allocation, new.dtype, shape, new.strides, offset, new.name)
 

@@ -1,7 +1,8 @@
-"""Per-thread views: an array variable that stands for different arrays in different threads."""
+"""Variables that stand for different arrays, or other things, in different threads."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from gpulearn.simt.core.masks import EMPTY, Mask
 from gpulearn.simt.core.memory import View
 from gpulearn.simt.core.values import Value, where
 
-__all__ = ["Choice", "choose_view"]
+__all__ = ["Choice", "Several", "choose_view", "several"]
 
 
 class Choice:
@@ -46,21 +47,81 @@ class Choice:
         return result
 
 
-def _parts(thing: View | Choice) -> list[tuple[Any, View]]:
-    return thing.parts if isinstance(thing, Choice) else [(np.ones((1, 1), bool), thing)]
+class Several:
+    """Things that are no numbers and no arrays alike: a function, a string, None."""
+
+    def __init__(self, parts: list[tuple[Any, Any]]) -> None:
+        self.parts = parts
+
+    def are(self, test: Callable[[Any], Value]) -> Value:
+        """Whether a test holds, in each thread for what it has."""
+        return functools.reduce(
+            np.logical_or, (np.logical_and(mask, test(thing)) for mask, thing in self.parts)
+        )
+
+    def of(self, m: Chunk, name: str) -> Any:
+        """What the variable `name` stands for in all active threads.
+
+        Raises:
+            Stop: it differs among them, or no thread is active that has it.
+        """
+        here = [(mask if m.mask is None else mask & m.mask, thing) for mask, thing in self.parts]
+        active = [(mask, thing) for mask, thing in here if m.mask is not EMPTY and mask.any()]
+        if len(active) == 1:
+            return active[0][1]
+        said = " and ".join(f"{_told(thing)} in {m.text(m.who(own)[0])}" for own, thing in active)
+        message = f"{name} is {said}: the SIMT machine needs one for all here; use two variables"
+        kinds = {"number" if isinstance(one, _NUMBERS) else type(one) for _, one in active}
+        alike = len(kinds) == 1 or type(None) in kinds  # as Numba sees it
+        who = [m.who(mask)[0] for mask, _ in active]
+        raise m.stop("unsupported" if alike else "not-a-kernel", message, *who)
+
+
+def _told(thing: Any) -> str:
+    if thing is None or isinstance(thing, str):
+        return repr(thing)
+    if isinstance(thing, _NUMBERS):
+        return "a number"
+    kind = {"View": "array"}.get(type(thing).__name__, type(thing).__name__.lower())
+    return getattr(thing, "__name__", f"{'an' if kind == 'array' else 'a'} {kind}")
+
+
+_NUMBERS = (int, float, complex, np.ndarray, np.generic)
+
+
+def _parts(thing: Any) -> list[tuple[Any, Any]]:
+    kept = isinstance(thing, Choice | Several)
+    return thing.parts if kept else [(np.ones((1, 1), bool), thing)]
+
+
+def _split(old: Any, new: Any, mask: Any) -> list[tuple[Any, Any]]:
+    """`new` for the threads in the mask, `old` for the others, each thing once."""
+    found: list[tuple[Any, Any]] = []
+    for own, things in ((mask, _parts(new)), (~mask, _parts(old))):
+        for part, thing in things:
+            here = own & part
+            for n, (other, known) in enumerate(found):
+                if known is thing:
+                    found[n] = (other | here, thing)
+                    break
+                if isinstance(known, _NUMBERS) and isinstance(thing, _NUMBERS):
+                    found[n] = (other | here, where(here, thing, known))
+                    break
+            else:
+                if here.any():
+                    found.append((here, thing))
+    return found
 
 
 def choose_view(old: View | Choice, new: View | Choice, mask: Any) -> View | Choice:
     """`new` for the threads in the mask, `old` for the others."""
-    found: list[tuple[Any, View]] = []
-    for own, things in ((mask, _parts(new)), (~mask, _parts(old))):
-        for part, view in things:
-            here = own & part
-            for n, (other, known) in enumerate(found):
-                if known is view:
-                    found[n] = (other | here, view)
-                    break
-            else:
-                if here.any():
-                    found.append((here, view))
+    found = _split(old, new, mask)
     return found[0][1] if len(found) == 1 else Choice(found)
+
+
+def several(old: Any, new: Any, mask: Any) -> Any:
+    """`new` for the threads in the mask, `old` for the others, whatever they are."""
+    if mask is EMPTY:
+        return old
+    found = _split(old, new, mask)
+    return found[0][1] if len(found) == 1 else Several(found)

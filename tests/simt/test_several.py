@@ -1,0 +1,131 @@
+"""Variables that differ among threads in more than their number, and comparisons of single numbers.
+
+A variable may stand for a range, a function, a string or None in some threads and for another in
+others: each thread goes by its own, or is told that the machine needs one for all.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+from gpulearn import cuda
+from gpulearn.errors import KernelError
+
+from . import sources
+from .harness import launch
+
+HEAD = """
+@cuda.jit(device=True)
+def square(v):
+    return v * v
+
+@cuda.jit(device=True)
+def cube(v):
+    return v * v * v
+
+def kernel(a, b, out, n):
+    i = cuda.grid(1)
+"""
+A, B = np.arange(8.0) + 1, 10 * np.arange(8.0)
+LATE = np.arange(8) > 3
+
+CARRIED_OUT = {
+    "    r = range(3)\n    if i > 3:\n        r = range(5)\n"
+    "    for q in r:\n        out[i] += q\n": (np.where(LATE, 10, 3)),
+    "    for q in (range(2) if i > 3 else range(1, 6, 2)):\n        out[i] += q\n": (
+        np.where(LATE, 1, 9)
+    ),
+    "    r = range(i)\n    if i > 5:\n        r = range(2)\n"
+    "    for q in r:\n        out[i] += q\n": ([0, 0, 1, 3, 6, 10, 1, 1]),
+    "    f = square\n    if i > 3:\n        f = cube\n        out[i] = f(n)\n"
+    "    else:\n        out[i] = f(n)\n": np.where(LATE, 27, 9),
+    "    f = math.sqrt\n    if i > 3:\n        f = math.exp\n        out[i] = f(n)\n"
+    "    else:\n        out[i] = f(n)\n": np.where(LATE, math.exp(3), math.sqrt(3)),
+    "    t = (1, 2, 3)\n    if i > 3:\n        t = (7, 8)\n        out[i] = t[0]\n"
+    "    else:\n        out[i] = t[1] + t[2]\n": np.where(LATE, 7, 5),
+    "    v = a\n    if i > 3:\n        v = 5\n        out[i] = v\n"
+    "    else:\n        out[i] = v[1]\n": np.where(LATE, 5, 2),
+    "    y = None\n    if i > 3:\n        y = 1.5\n    if i > 5:\n        y = 2.5\n"
+    "    if y is None:\n        out[i] = -1\n    else:\n        out[i] = y\n": (
+        [-1, -1, -1, -1, 1.5, 1.5, 2.5, 2.5]
+    ),
+    "    y = None if i > 3 else 1.5\n    if y is not None and y > 1:\n        out[i] = y\n": (
+        np.where(LATE, 0, 1.5)
+    ),
+    "    v = a if i > 3 else b\n    out[i] = v[i]\n": np.where(LATE, A, B),
+    "    s = 'a'\n    if n > 3:\n        s = 'b'\n    out[i] = s == 'a'\n": np.ones(8),
+}
+REFUSED = {
+    "    s = 'a'\n    if i > 3:\n        s = 'b'\n    if s == 'a':\n        out[i] = 1\n": (
+        "s is 'b' in thread 4 of block 0 and 'a' in thread 0 of block 0"
+    ),
+    "    out[i] = ('a' if i > 3 else 'b') == 'a'\n": "this value is 'a' in thread 4",
+    "    y = None\n    if i > 3:\n        y = 1.5\n    if y is not None or i > 1:\n"
+    "        out[i] = y\n": "y is a number in thread 4 of block 0 and None in thread 2 of block 0",
+}
+
+
+def ran(body: str) -> np.ndarray[Any, Any]:
+    """What a kernel with this body makes of an output of zeros."""
+    out = np.zeros(8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Numba's functions as values are an experiment
+        launch(sources.module(HEAD + body, cuda).kernel, 1, 8, A, B, out, 3)
+    return out
+
+
+@pytest.mark.parametrize("body", CARRIED_OUT)
+def test_each_thread_goes_by_what_it_has(body: str) -> None:
+    np.testing.assert_array_equal(ran(body), CARRIED_OUT[body])
+
+
+@pytest.mark.parametrize("body", REFUSED)
+def test_what_all_threads_would_have_to_share_is_not_taken_from_one(body: str) -> None:
+    with pytest.raises(KernelError) as told:
+        ran(body)
+    assert REFUSED[body] in str(told.value)
+    assert "needs one for all here; use two variables" in str(told.value)
+
+
+BIG = 9_007_199_254_740_993  # which float64 does not hold
+NUMBERS = {
+    "float32": np.float32(0.1),
+    "float64": 0.1,
+    "float32 of the next": np.float32(0.2),
+    "int64": BIG,
+    "int32": np.int32(-7),
+    "uint64": np.uint64(BIG - 1),
+    "uint64 above int64": np.uint64(2**63),
+    "uint8": np.uint8(200),
+    "bool": True,
+}
+SIGNS = ["==", "!=", "<", "<=", ">", ">="]
+
+
+@pytest.mark.parametrize("left", NUMBERS)
+@pytest.mark.parametrize("form", ["{}", "{}[0]", "{}[0] + 0 * p", "{} + 0 * i"])
+def test_a_comparison_is_made_in_the_type_that_numba_chooses(left: str, form: str) -> None:
+    """Single numbers, and those of threads: 0.1 in float32 is above 0.1, and not equal to it."""
+    a = NUMBERS[left]
+    if "[0]" in form:
+        form, a = form.replace(" + 0 * p", ""), np.array([a])
+    text = "def kernel(a, b, out):\n    i = cuda.grid(1)\n"
+    for place, sign in enumerate([*SIGNS, *SIGNS]):
+        sides = (form.format("a"), "b") if place < 6 else ("b", form.format("a"))
+        text += f"    out[i, {place}] = {sides[0]} {sign} {sides[1]}\n"
+    kernel = sources.module(text, cuda).kernel
+    plain = text.replace("i = cuda.grid(1)", "i = 0").replace("cuda", "numba")
+    judge = numba.njit(sources.module(plain, numba).kernel)
+    for b in NUMBERS.values():
+        want, got = np.zeros((1, 12)), np.zeros((1, 12))
+        judge(a, b, want)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            launch(kernel, 1, 1, a, b, got)
+        np.testing.assert_array_equal(got, want, err_msg=f"{a!r} and {b!r}")
