@@ -173,6 +173,8 @@ BLOCKS = [
     "match n:\n  case 1:\n    out[i] = 1\n  case 2:\n    out[i] = 5\n  case _:\n    out[i] = 7",
     "match n:\n  case 1 | 2:\n    out[i] = 1\n  case 3 if b[0] > 9:\n    out[i] = 2",
     "match n + 1:\n  case x if x > 2:\n    out[i] = x\n  case _:\n    out[i] = -1",
+    "y = 5\nmatch n:\n  case y if y > 4:\n    out[i] = 1\n  case _:\n    out[i] = y",
+    "y = 5\nmatch n:\n  case 2 | 3 as y if i > 1:\n    out[i] = 1\n  case _:\n    out[i] = y",
     "match n:\n  case 1:\n    return\n  case 2:\n    out[i] += 1\nout[i] += 3",
 ]
 

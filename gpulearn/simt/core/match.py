@@ -26,14 +26,19 @@ class _Rewriter(ast.NodeTransformer):
             test, name = _test(case.pattern, subject)
             if test is None:
                 return node
-            body = case.body
-            if name is not None:
-                body = [ast.Assign([ast.Name(name, ast.Store())], _read(subject)), *body]
-            if case.guard is not None:
-                guard: ast.expr = _Renamed(name, subject).visit(case.guard)
-                test = ast.BoolOp(ast.And(), [test, guard])
-            takes_the_rest = isinstance(test, ast.Constant)
-            chain = body if takes_the_rest else [ast.If(test, body, chain)]
+            begin: list[ast.stmt] = []
+            if name is not None:  # bound before the guard is asked, and also where it fails
+                begin = [ast.Assign([ast.Name(name, ast.Store())], _read(subject))]
+                begin = [ast.fix_missing_locations(ast.copy_location(begin[0], case.pattern))]
+            always = isinstance(test, ast.Constant)
+            if case.guard is None:
+                body = [*begin, *case.body]
+                chain = body if always else [ast.If(test, body, chain)]
+            else:
+                if begin and not always:
+                    begin = [ast.If(test, begin, [])]
+                guarded = case.guard if always else ast.BoolOp(ast.And(), [test, case.guard])
+                chain = [*begin, ast.If(guarded, case.body, chain)]
         first = ast.Assign([ast.Name(subject, ast.Store())], node.subject)
         return [ast.copy_location(_placed(made, node), node) for made in (first, *chain)]
 
@@ -67,13 +72,3 @@ def _test(pattern: ast.pattern, subject: str) -> tuple[ast.expr | None, str | No
         test = ast.Constant(True) if inner is None else _test(inner, subject)[0]
         name = pattern.name
     return None if test is None else ast.copy_location(test, pattern), name
-
-
-class _Renamed(ast.NodeTransformer):
-    """A guard that reads the subject by the name that the pattern gives it."""
-
-    def __init__(self, name: str | None, subject: str) -> None:
-        self.name, self.subject = name, subject
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        return ast.copy_location(_read(self.subject), node) if node.id == self.name else node
