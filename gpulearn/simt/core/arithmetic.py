@@ -184,8 +184,12 @@ def _compare(ufunc: Any, python: Callable[[Any, Any], Any]) -> Operation:
             return bool(python(a, b))
         if ta is tuple or tb is tuple:
             return _compare_tuples(python, a, b)
-        if ta is np.ndarray and tb is int and a.dtype is INT64:
-            return ufunc(a, b)
+        if ta is np.ndarray:
+            kind = a.dtype
+            if kind is getattr(b, "dtype", None):
+                return ufunc(a, b)
+            if tb is int and kind.kind in "iu" and kind != UINT64:
+                return ufunc(a, b)
         a, b = _alike(_strong(a), _strong(b))
         return ufunc(a, b) if np.ndarray in (ta, tb) else bool(python(a, b))
 
@@ -195,7 +199,7 @@ def _compare(ufunc: Any, python: Callable[[Any, Any], Any]) -> Operation:
 def _alike(a: Value, b: Value) -> tuple[Value, Value]:
     """What is compared: uint64 and a signed integer as float64, since Numba's code has no other."""
     kinds = getattr(a, "dtype", None), getattr(b, "dtype", None)
-    if UINT64 in kinds and {getattr(kind, "kind", "") for kind in kinds} == {"i", "u"}:
+    if UINT64 in kinds and any(getattr(kind, "kind", "") == "i" for kind in kinds):
         return cast_up(a, FLOAT64), cast_up(b, FLOAT64)
     return a, b
 
