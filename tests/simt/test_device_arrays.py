@@ -1,5 +1,7 @@
 """Device arrays on the host: views, copies, and the CUDA Array Interface."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -167,3 +169,28 @@ def test_an_array_of_another_library_goes_to_a_ufunc_as_it_lies():
         returned = function(numbers, 2.0, out=Foreign(out))
         assert returned.device_ctypes_pointer.value == out.device_ctypes_pointer.value
         assert out.copy_to_host().tolist() == (numbers + 2).tolist()
+
+
+CUTS = [np.s_[:], np.s_[::-1], np.s_[1:, 1:3], np.s_[:, ::2], "transposed"]
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("make", [cuda.mapped_array, cuda.managed_array])
+def test_a_part_of_a_mapped_array_is_reached_where_it_lies(make, order):
+    @cuda.jit
+    def take(a, out):
+        i, j = cuda.grid(2)
+        if i < a.shape[0] and j < a.shape[1]:
+            out[i, j] = a[i, j]
+            a[i, j] += 100
+
+    for cut in CUTS:
+        whole = make((3, 4), order=order)
+        whole[...] = np.arange(12.0).reshape(3, 4)
+        part = whole.T if isinstance(cut, str) else whole[cut]
+        before, out = np.array(part), np.zeros(part.shape)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            take[1, (4, 4)](part, out)
+        np.testing.assert_array_equal(out, before)
+        assert whole.sum() == 66 + 100 * part.size

@@ -197,8 +197,10 @@ def _one(made: Marshalled, name: str, arg: Any) -> Any:
     if isinstance(arg, DeviceNDArray):
         return arg.as_view(name)
     if isinstance(arg, MappedNDArray):
-        plain = np.asarray(arg)
-        allocation = Allocation("global", plain.reshape(-1).view(np.uint8))
+        whole = plain = np.asarray(arg)
+        while isinstance(whole.base, np.ndarray):  # of which the argument may be a part
+            whole = whole.base
+        allocation = Allocation("global", np.asarray(whole).ravel("K").view(np.uint8))
         return DeviceNDArray.over(plain, allocation).as_view(name)
     elsewhere = _on_a_gpu(made, arg)
     if elsewhere is not None:
