@@ -7,6 +7,7 @@ import random
 import threading
 import warnings
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -486,3 +487,14 @@ def test_too_much_to_copy_stays_with_the_machine(monkeypatch) -> None:
         launch(kernel, 1, 16, a, out, 0)
     assert state(kernel).code is None
     np.testing.assert_array_equal(out[:16], a[:16])
+
+
+@pytest.mark.parametrize("other", [np.int64, np.float32])
+def test_a_type_that_is_another_on_the_cpu_is_noticed(other, monkeypatch):
+    key, wide = ("x", 3), np.dtype(np.float64)  # which NumPy calls equal to None
+    monkeypatch.setattr(compiled, "variable_types", lambda annotation: {key: wide})
+    made = SimpleNamespace(overloads={(): SimpleNamespace(type_annotation=None)})
+    compiled._compare(made, {key: wide})
+    compiled._compare(made, {key: None})
+    with pytest.raises(TypeError, match="x is float64 here, "):
+        compiled._compare(made, {key: np.dtype(other)})

@@ -1,14 +1,36 @@
-"""Lists that are tuples by the time Numba sees them.
+"""What Python's compiler makes of constants, and of lists, before Numba sees it.
 
-Python's compiler makes a tuple of a list that is written where it is only gone through or
+It makes a tuple of a list that is written where it is only gone through or
 searched: `for k in [1, 2]` and `x in [1, 2]`. Numba reads what that compiler made.
 """
 
 from __future__ import annotations
 
 import ast
+import dis
+import warnings
+from typing import Any
 
-__all__ = ["with_tuples"]
+__all__ = ["folded", "with_tuples"]
+
+_FOLDED = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop)
+_ONE_CONSTANT = {"RESUME", "NOP", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_CONST", "RETURN_VALUE"}
+
+
+def folded(node: ast.expr) -> Any:
+    """The constant that Python makes of an operation on constants, else None.
+
+    >>> folded(ast.parse("10 ** -3", mode="eval").body)
+    0.001
+    """
+    if not all(isinstance(inner, _FOLDED) for inner in ast.walk(node)):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of ~True
+        code = compile(ast.Expression(node), "", "eval")
+        if any(one.opname not in _ONE_CONSTANT for one in dis.get_instructions(code)):
+            return None
+        return eval(code)
 
 
 def with_tuples(tree: ast.FunctionDef) -> ast.FunctionDef:

@@ -26,10 +26,8 @@ class _Rewriter(ast.NodeTransformer):
             test, name = _test(case.pattern, subject)
             if test is None:
                 return node
-            begin: list[ast.stmt] = []
-            if name is not None:  # bound before the guard is asked, and also where it fails
-                begin = [ast.Assign([ast.Name(name, ast.Store())], _read(subject))]
-                begin = [ast.fix_missing_locations(ast.copy_location(begin[0], case.pattern))]
+            # bound before the guard is asked, and also where it fails
+            begin: list[ast.stmt] = [] if name is None else [_bind(name, subject, case.pattern)]
             always = isinstance(test, ast.Constant)
             if case.guard is None:
                 body = [*begin, *case.body]
@@ -41,6 +39,11 @@ class _Rewriter(ast.NodeTransformer):
                 chain = [*begin, ast.If(guarded, case.body, chain)]
         first = ast.Assign([ast.Name(subject, ast.Store())], node.subject)
         return [ast.copy_location(_placed(made, node), node) for made in (first, *chain)]
+
+
+def _bind(name: str, subject: str, pattern: ast.pattern) -> ast.stmt:
+    made = ast.Assign([ast.Name(name, ast.Store())], _read(subject))
+    return ast.fix_missing_locations(ast.copy_location(made, pattern))
 
 
 def _read(name: str) -> ast.Name:

@@ -23,7 +23,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from gpulearn.simt.core.findings import Finding, Stop
-from gpulearn.simt.core.literals import with_tuples
+from gpulearn.simt.core.literals import folded, with_tuples
 from gpulearn.simt.core.match import without_match
 from gpulearn.simt.core.registry import is_namespace
 
@@ -143,9 +143,8 @@ class KernelSource(Listing):
         value = MISSING
         if isinstance(node, ast.Name) and node.id not in self.locals:
             value = self.lookup(node.id)
-        elif all(isinstance(n, _FOLDED) for n in ast.walk(node)):  # Python itself folds them
-            with suppress(ArithmeticError, TypeError, ValueError):
-                value = eval(compile(ast.Expression(node), "", "eval"))
+        else:
+            value = folded(node)
         return value if type(value) in (bool, int, str) else MISSING
 
     def afresh(self) -> KernelSource:
@@ -181,9 +180,6 @@ class KernelSource(Listing):
         if isinstance(node, ast.Attribute) and is_namespace(base := self.named(node.value)):
             return self.keep(ast.unparse(node), getattr(base, node.attr, MISSING))
         return MISSING
-
-
-_FOLDED = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
 
 
 def _stores(node: ast.Name) -> bool:

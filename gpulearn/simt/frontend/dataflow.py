@@ -19,7 +19,7 @@ from gpulearn.simt.core.source import KernelSource
 from gpulearn.simt.core.values import merge_type
 
 __all__ = [
-    "APART", "RETURNED", "Types", "chosen", "doubtful_reads", "only_read", "types_of_reads",
+    "APART", "RETURNED", "Types", "branch_key", "doubtful_reads", "only_read", "types_of_reads",
 ]  # fmt: skip
 
 State = TypeVar("State")
@@ -123,7 +123,7 @@ APART = "is"
 RETURNED = "return"
 
 
-def chosen(branch: ast.expr | Positions) -> tuple[str, int]:
+def branch_key(branch: ast.expr | Positions) -> tuple[str, int]:
     """The key, among `Types`, of what `a if c else b` gives, by where one of its branches stands.
 
     Of an expression, or of the instruction that computes it, which stand in the same place.

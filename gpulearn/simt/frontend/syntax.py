@@ -3,41 +3,18 @@
 from __future__ import annotations
 
 import ast
-import dis
 import operator
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["bound", "decided", "ends", "folded", "hopeless", "is_simple", "leaves"]
+__all__ = ["bound", "decided", "ends", "hopeless", "is_simple", "leaves"]
 
 _PLAIN = (
     ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp,
     ast.expr_context, ast.cmpop, ast.boolop, ast.operator, ast.unaryop,
 )  # fmt: skip
-
-
-_FOLDED = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop)
-_ONE_CONSTANT = {"RESUME", "NOP", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_CONST", "RETURN_VALUE"}
-
-
-def folded(node: ast.expr) -> Any:
-    """The number that Python makes of an operation on constants before Numba sees it, else None.
-
-    >>> folded(ast.parse("10 ** -3", mode="eval").body)
-    0.001
-    """
-    if not all(isinstance(inner, _FOLDED) for inner in ast.walk(node)):
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of ~True
-        code = compile(ast.Expression(node), "", "eval")
-        if any(one.opname not in _ONE_CONSTANT for one in dis.get_instructions(code)):
-            return None
-        value = eval(code)
-    return value if isinstance(value, int | float | complex) else None
 
 
 _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {

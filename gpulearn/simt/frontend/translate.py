@@ -29,6 +29,7 @@ import numpy as np
 
 from gpulearn.simt.core.arithmetic import BINARY, COMPARE, UNARY
 from gpulearn.simt.core.findings import Finding, Stop
+from gpulearn.simt.core.literals import folded
 from gpulearn.simt.core.masks import EMPTY, union
 from gpulearn.simt.core.memory import CODES, constant_view
 from gpulearn.simt.core.program import Translation
@@ -48,7 +49,7 @@ from gpulearn.simt.frontend.dataflow import (
     APART,
     RETURNED,
     Types,
-    chosen,
+    branch_key,
     doubtful_reads,
     types_of_reads,
 )
@@ -97,7 +98,7 @@ class _Translator:
         self.watched = {name.id for name in self.doubtful}
         self.chosen = False  # the value of the current assignment depends on the path
         self.target = ""  # the variable that the current statement assigns to
-        self.value: ast.expr | None = None  # what it gets
+        self.unshared: ast.expr | None = None  # what need not be one thing for all threads
         self.unused: ast.expr | None = None  # the expression whose value nobody uses
         self.names: dict[str, Any] = {
             "np": np, "EMPTY": EMPTY, "UNDEFINED": UNDEFINED, "union": union, "cast": cast,
@@ -194,20 +195,21 @@ class _Translator:
         if node in self.doubtful:
             kind = self.constant(dtype or self.one_kind(node.id))
             name = f"m.assigned({name}, d_{node.id}, {node.id!r}, {kind})"
-        if node.id in self.several:
+        if node.id in self.several and node is not self.unshared:
             name = f"m.own({name}, {node.id!r})"
         return name if dtype is None else f"settle({name}, {self.constant(dtype)})"
 
-    def known_number(self, name: str) -> bool:
-        """Whether a variable is a number, or one thing for all threads, wherever it is read."""
-        given = self.source.given.get(name)
-        if given is not None:
-            return not isinstance(given, ast.IfExp)
-        names = (node for node in ast.walk(self.source.tree) if isinstance(node, ast.Name))
-        lines = {n.lineno for n in names if n.id == name and not isinstance(n.ctx, ast.Load)}
-        if name in self.source.parameters and lines:
-            lines.add(0)
-        return all(isinstance(self.types.get((name, line)), np.dtype) for line in lines)
+    def not_known(self) -> set[str]:
+        """The variables of which it is not known that they are numbers, or one for all threads."""
+        given = self.source.given
+        found = {name for name, value in given.items() if isinstance(value, ast.IfExp)}
+        for node in ast.walk(self.source.tree):
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                lines = {node.lineno} | ({0} if node.id in self.source.parameters else set())
+                kinds = [self.types.get((node.id, line)) for line in lines]
+                if node.id not in given and not all(isinstance(k, np.dtype) for k in kinds):
+                    found.add(node.id)
+        return found
 
     def one_kind(self, name: str) -> Any:
         """The type of a variable that has only one; None if it has more, or is no number."""
@@ -272,14 +274,14 @@ class _Translator:
         return self.expression(node)
 
     def _on_UnaryOp(self, node: ast.UnaryOp) -> str:  # noqa: N802
-        value = syntax.folded(node)
-        if value is not None:
+        value = folded(node)
+        if isinstance(value, int | float | complex):
             return self.number(value)
         return f"{type(node.op).__name__}({self.expression(node.operand)})"
 
     def _on_BinOp(self, node: ast.BinOp) -> str:  # noqa: N802
-        value = syntax.folded(node)
-        if value is not None:
+        value = folded(node)
+        if isinstance(value, int | float | complex):
             return self.number(value)
         for side in (node.left, node.right):
             if isinstance(side, ast.Constant) and isinstance(side.value, str):
@@ -320,7 +322,7 @@ class _Translator:
 
     def given(self, node: ast.expr) -> Any:
         """The type that Numba gives to what several branches end in; None if it is not known."""
-        kinds = (self.types.get(chosen(end)) for end in syntax.ends(node))
+        kinds = (self.types.get(branch_key(end)) for end in syntax.ends(node))
         return next((kind for kind in kinds if kind is not None), None)
 
     def simple(self, node: ast.expr) -> bool:
@@ -337,9 +339,9 @@ class _Translator:
 
     def _on_Compare(self, node: ast.Compare) -> str:  # noqa: N802
         parts = []
+        # what it is may differ among threads
+        self.unshared = node.left if isinstance(node.ops[0], ast.Is | ast.IsNot) else None
         left = self.expression(node.left)
-        if isinstance(node.ops[0], ast.Is | ast.IsNot) and left.startswith("m.own("):
-            left = left[len("m.own(") :].partition(",")[0]  # what it is may differ among threads
         last = len(node.ops) - 1
         for position, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
             right = self.expression(comparator)
@@ -392,6 +394,7 @@ class _Translator:
         return text
 
     def _on_IfExp(self, node: ast.IfExp) -> str:  # noqa: N802
+        unshared = node is self.unshared
         test = self.condition(node.test)
         yes, no = self.lazily(node.body), self.lazily(node.orelse)
         kinds = [_kind(node.body), _kind(node.orelse)]
@@ -400,7 +403,7 @@ class _Translator:
         given = self.given(node)
         if given is not None:
             return f"settle({text}, {self.constant(given)})"
-        return text if node is self.value else f"m.own({text}, 'this value')"
+        return text if unshared else f"m.own({text}, 'this value')"
 
     def _on_Subscript(self, node: ast.Subscript) -> str:  # noqa: N802
         members = getattr(self.static(node.value), "__members__", {})  # of an enum
@@ -548,7 +551,7 @@ class _Translator:
         self.target = first.id if isinstance(first, ast.Name) else ""
         # which of several values, and so which type, may depend on the path
         self.chosen = any(isinstance(n, ast.IfExp | ast.BoolOp) for n in ast.walk(node.value))
-        self.value = node.value if self.target else None
+        self.unshared = node.value if self.target and isinstance(node.value, ast.IfExp) else None
         text = self.expression(node.value)
         self.target = ""
         if len(node.targets) > 1:
@@ -734,7 +737,7 @@ class _Translator:
         tree = self.source.tree
         arguments = tree.args
         self.reads = types_of_reads(self.source, self.types)
-        self.several = {name for name in self.locals if not self.known_number(name)}
+        self.several = self.not_known()
         if arguments.kwarg:
             raise self.refuse(tree, "**kwargs")
         parameters = self.source.parameters

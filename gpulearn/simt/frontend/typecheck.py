@@ -13,7 +13,7 @@ import dis
 import inspect
 import operator
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -26,7 +26,7 @@ from gpulearn.errors import MissingPackage
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import Record, View
 from gpulearn.simt.core.places import place
-from gpulearn.simt.frontend.dataflow import APART, RETURNED, Types, chosen
+from gpulearn.simt.frontend.dataflow import APART, RETURNED, Types, branch_key
 from gpulearn.simt.frontend.numba_bridge import (
     NotLowered,
     device_of,
@@ -255,15 +255,21 @@ def variable_types(annotation: Any) -> dict[tuple[str, int], np.dtype[Any]]:
 
     Numba numbers the versions of a variable (`acc`, `acc.1`) and copies a version into the
     one that paths share; such copies are no assignments of the source. Arguments have line 0.
-    What `a if c else b` gives is under the keys `chosen` of its branches. None stands for what is
-    no number, or not the same on one line; a line that Numba has dropped is missing.
+    What `a if c else b` gives is under the `branch_key` of its branches. None stands for what is no
+    number, or not the same on one line; a line that Numba has dropped is missing.
     """
+    found = _agreed(chain(_assigned(annotation), _chosen(annotation)))
+    return found | dict.fromkeys(_apart(annotation), np.dtype(bool))
+
+
+def _agreed(pairs: Iterable[tuple[tuple[str, int], Any]]) -> Types:
+    """The one type that each key has in all pairs; None where there is no such type."""
     found: Types = {}
-    doubtful = set()
-    for key, dtype in chain(_assigned(annotation), _chosen(annotation)):
-        if dtype is None or found.setdefault(key, dtype) != dtype:
-            doubtful.add(key)
-    return found | dict.fromkeys(doubtful) | dict.fromkeys(_apart(annotation), np.dtype(bool))
+    for key, dtype in pairs:
+        same = dtype is not None and found.setdefault(key, dtype) is not None
+        if not same or found[key] != dtype:
+            found[key] = None
+    return found
 
 
 def _assigned(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
@@ -308,7 +314,7 @@ def _chosen(annotation: Any) -> Iterator[tuple[tuple[str, int], Any]]:
             if target.startswith("$phi") and type(statement.value).__name__ == "Var":
                 given[int(target.split(".")[1])] = kind_of(annotation.typemap[target])
         if given and label in ends:
-            yield chosen(ends[label]), given[max(given)]
+            yield branch_key(ends[label]), given[max(given)]
 
 
 def _apart(annotation: Any) -> set[tuple[str, int]]:
@@ -331,8 +337,7 @@ def _apart(annotation: Any) -> set[tuple[str, int]]:
 def device_types(dispatcher: Any, used: Any = None) -> Types:
     """The dtypes in a device function, as far as the versions that are used, or all, agree."""
     overloads = getattr(device_of(dispatcher), "overloads", {})
-    found: Types = {}
-    doubtful = set()
+    pairs: list[tuple[tuple[str, int], Any]] = []
     for compiled in [overloads[one] for one in used or overloads]:
         try:
             variables = variable_types(compiled.type_annotation)
@@ -341,7 +346,5 @@ def device_types(dispatcher: Any, used: Any = None) -> Types:
                 variables[RETURNED, 0] = result
         except (AttributeError, KeyError, ImportError):
             continue
-        for key, dtype in variables.items():
-            if found.setdefault(key, dtype) != dtype:
-                doubtful.add(key)
-    return found | dict.fromkeys(doubtful)
+        pairs += variables.items()
+    return _agreed(pairs)

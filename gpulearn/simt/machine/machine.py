@@ -357,8 +357,7 @@ class Machine(Lockstep):
         if isinstance(new, View | Choice) and isinstance(old, View | Choice):
             return self._merged_views(old, new, mask)
         if isinstance(new, Record) and isinstance(old, Record) and new.view is old.view:
-            index = [where(mask, n, o) for n, o in zip(new.index, old.index, strict=True)]
-            return Record(new.view, tuple(index))
+            return Record(new.view, _each(mask, new.index, old.index))
         if isinstance(new, Range) and isinstance(old, Range):
             return Range(*_each(mask, new.bounds, old.bounds))
         if old is UNDEFINED:
