@@ -105,7 +105,7 @@ def _warp(rule: Callable[[list[Any], Any], Any]) -> Callable[[Call], Request]:
 def _shuffle(source: Callable[[int, int], int]) -> Callable[[Call], Request]:
     def rule(group: list[Any], me: Any) -> Any:
         lane = me.rank % 32
-        wanted = source(lane, int(me.wants.extra))
+        wanted = source(lane, int(me.wants.extra) % 32)  # PTX reads five bits
         values = {t.rank % 32: t.wants.value for t in group}
         return values.get(wanted, me.wants.value)
 

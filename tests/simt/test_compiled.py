@@ -302,7 +302,10 @@ def test_threads_that_meet_in_different_passes_of_a_loop_do_not_meet(kernel, wor
 
 
 def from_beyond(a):
-    a[cuda.threadIdx.x] = cuda.shfl_down_sync(0xFFFFFFFF, a[cuda.threadIdx.x], 8)
+    t = cuda.threadIdx.x
+    a[t] = cuda.shfl_down_sync(0xFFFFFFFF, a[t], 8)
+    a[t] = cuda.shfl_up_sync(0xFFFFFFFF, a[t], -30)
+    a[t] = cuda.shfl_xor_sync(0xFFFFFFFF, a[t], 33)
 
 
 @pytest.mark.parametrize("threads", [8, 16, 40])

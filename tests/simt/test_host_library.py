@@ -197,6 +197,30 @@ def test_shuffles_of_every_type_and_width() -> None:
         np.testing.assert_array_equal(out.copy_to_host(), np.array(want).astype(kind))
 
 
+@pytest.mark.parametrize("operand", [-1, 33, 64, -32, 31])
+def test_of_the_operand_of_a_shuffle_the_lower_five_bits_count(operand: int) -> None:
+    """As PTX's `shfl.sync` reads its operand b."""
+
+    @cuda.jit
+    def shuffle(out, k):
+        t = cuda.threadIdx.x
+        out[0, t] = cuda.shfl_sync(0xFFFFFFFF, t, k)
+        out[1, t] = cuda.shfl_up_sync(0xFFFFFFFF, t, k)
+        out[2, t] = cuda.shfl_down_sync(0xFFFFFFFF, t, k)
+        out[3, t] = cuda.shfl_xor_sync(0xFFFFFFFF, t, k)
+
+    out = cuda.to_device(np.zeros((4, 32), np.int64))
+    shuffle[1, 32](out, operand)
+    lanes, k = np.arange(32), operand & 31
+    want = [
+        np.full(32, k),
+        np.where(lanes >= k, lanes - k, lanes),
+        np.where(lanes + k < 32, lanes + k, lanes),
+        lanes ^ k,
+    ]
+    np.testing.assert_array_equal(out.copy_to_host(), want)
+
+
 def test_votes_of_part_of_a_warp() -> None:
     @cuda.jit
     def vote(out):

@@ -81,7 +81,7 @@ def _shuffle(source: Callable[..., Any]) -> Any:
     def shuffle(me: Any, mask: Any, value: Any, turn: Any, operand: Any) -> Any:
         _named(me, mask)
         lane = number(me) % 32
-        found = source(lane, np.int64(operand))
+        found = source(lane, np.int64(operand) & 31)  # PTX reads five bits
         if found < 0 or found >= 32:
             return value
         return _of_warp(me, number(me) - lane + found, value)
@@ -166,7 +166,7 @@ EXCHANGES: dict[str, tuple[Any, int | None, bool]] = {
     "syncthreads_and": (_and, 0, False),
     "syncthreads_or": (_or, 0, False),
     "syncwarp": (_syncwarp, None, True),
-    "shfl_sync": (_shuffle(lambda lane, operand: operand % 32), 1, True),
+    "shfl_sync": (_shuffle(lambda lane, operand: operand), 1, True),
     "shfl_up_sync": (_shuffle(lambda lane, operand: lane - operand), 1, True),
     "shfl_down_sync": (_shuffle(lambda lane, operand: lane + operand), 1, True),
     "shfl_xor_sync": (_shuffle(lambda lane, operand: lane ^ operand), 1, True),

@@ -116,14 +116,15 @@ def _shuffle(m: Machine, value: Value, source: Rows) -> Value:
 
 
 def _operand(m: Machine, value: Value) -> Rows:
-    return warp_rows(m, cast(value, INT64))
+    """A lane, or how far it is, as PTX reads it: of the number only the lower five bits."""
+    return warp_rows(m, cast(value, INT64)) % WARP
 
 
 @intrinsic("shfl_sync")
 def shfl_sync(m: Machine, mask: Value, value: Value, src_lane: Value) -> Value:
     """`cuda.shfl_sync`: the value of lane `src_lane`."""
     meet(m, mask, "shfl_sync")
-    return _shuffle(m, value, _operand(m, src_lane) % WARP)
+    return _shuffle(m, value, _operand(m, src_lane))
 
 
 @intrinsic("shfl_up_sync")
@@ -155,7 +156,7 @@ def shfl_sync_intrinsic(
     meet(m, mask, "shfl_sync_intrinsic")
     lane = np.arange(WARP)
     chosen = _operand(m, operand)
-    source = (chosen % WARP, lane - chosen, lane + chosen, lane ^ chosen)[mode]
+    source = (chosen, lane - chosen, lane + chosen, lane ^ chosen)[mode]
     inside = np.broadcast_to((source >= 0) & (source < WARP), (m.blocks * m.warps, WARP))
     return _shuffle(m, value, source), from_rows(m, inside)
 
