@@ -153,6 +153,21 @@ def constant_records(out):
     out[cuda.threadIdx.x] = one.flag + one["count"] + one[2]
 
 
+BY_COLUMNS = np.asfortranarray(np.arange(12.0).reshape(3, 4))
+
+
+@CASES.add(1, 12, lambda r: (zeros(12, kind=np.float64), zeros(4, kind=np.int64)),
+           lambda out, strides: (fill(out, np.arange(12.0).reshape(3, 4).T.ravel() * 2),
+                                 fill(strides, [8, 24, 8, 24])))  # fmt: skip
+def constants_by_columns(out, strides):
+    i = cuda.threadIdx.x
+    fixed = cuda.const.array_like(BY_COLUMNS)
+    out[i] = BY_COLUMNS.T.reshape(12)[i] + fixed[i % 3, i // 3]
+    if i < 2:
+        strides[i] = BY_COLUMNS.strides[i]
+        strides[2 + i] = fixed.strides[i]
+
+
 @cuda.jit(device=True)
 def kept_in_shared_memory(value, write):
     s = cuda.shared.array(1, np.float64)

@@ -115,6 +115,23 @@ def test_one_thread_that_loops_over_everything() -> None:
     assert is_compiled(kernel)
 
 
+def counted_round(a):
+    i = cuda.grid(1)
+    cuda.atomic.inc(a, 2 * i, 2**64 - 2)
+    cuda.atomic.dec(a, 2 * i + 1, 2**64 - 2)
+
+
+def test_counters_above_the_integers_of_float64() -> None:
+    kernel = cuda.jit(counted_round)
+    a = np.repeat(np.array([5, 2**53 + 1, 2**64 - 3, 2**64 - 2, 0], np.uint64), 2)
+    with unchecked():
+        launch(kernel, 1, 5, a)
+    assert is_compiled(kernel)
+    top = 2**64 - 2
+    counts = [6, 4, 2**53 + 2, 2**53, 2**64 - 2, 2**64 - 4, 0, 2**64 - 3, 1, top]
+    assert a.tolist() == counts
+
+
 def sometimes_set(a, out):
     i = cuda.grid(1)
     s = cuda.shared.array(32, numba.int64)

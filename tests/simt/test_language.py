@@ -204,6 +204,7 @@ REFUSED = {
     "rows[0, 1:] = b[::-1][1:]": "write a loop over the elements",
     "out[i] = b.min()": "no code for the min of a whole array: write a loop",
     "b.sort()": "no code for .sort(): write a loop",
+    "out[i] = cuda.ffs(np.int8(n))": "no code for cuda.ffs of int8: convert the number",
     "b += 1": "compute single elements",
     "row[:] += b": "compute single elements",
     "try:\n  out[i] = 1\nexcept ValueError:\n  out[i] = 2": "test with if before",

@@ -158,6 +158,26 @@ def test_the_one_signature_converts_numbers_as_ctypes_does() -> None:
     assert first(single, 0.1, 1) == float(np.float32(0.1)) + 1.0
 
 
+def test_an_array_has_the_order_that_the_signature_says() -> None:
+    """Code for the other order would look for its elements in the wrong places."""
+    by_rows, by_columns = np.ones((2, 3)), np.ones((2, 3), order="F")
+    for signature, right, wrong in [
+        ("(float64[:, ::1],)", by_rows, by_columns),
+        ("(float64[::1, :],)", by_columns, by_rows),
+    ]:
+        kernel = cuda.jit(signature)(set_first)
+        kernel[1, 1](right)
+        assert right[0, 0] == 5
+        with pytest.raises(TypeError, match="signature of set_first says that a is"):
+            kernel[1, 1](wrong)
+    cuda.jit("(float64[:, :],)")(set_first)[1, 1](by_columns)
+    assert by_columns[0, 0] == 5
+
+
+def set_first(a):
+    a[0, 0] = 5
+
+
 @pytest.mark.parametrize("number", [1.5, np.float32(2), 3j, np.complex64(1)])
 def test_what_is_no_whole_number_is_none_for_an_integer(number: Any) -> None:
     for kind in ("int32", "int64", "uint8"):

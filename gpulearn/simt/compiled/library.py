@@ -52,12 +52,12 @@ def _least(old: Any, value: Any) -> Any:
 
 @device
 def _increased(old: Any, limit: Any) -> Any:
-    return old - old if old >= limit else old + 1
+    return old - old if old >= limit else old + converted(1, old)
 
 
 @device
 def _decreased(old: Any, limit: Any) -> Any:
-    return limit if old == 0 or old > limit else old - 1
+    return limit if old == 0 or old > limit else old - converted(1, old)
 
 
 @device

@@ -209,9 +209,9 @@ class View:
 
 
 def constant_view(data: np.ndarray[Any, Any], name: str) -> View:
-    """An array in constant memory, with a copy of `data` as it is now."""
-    copy = np.ascontiguousarray(data).reshape(data.shape)
-    allocation = Allocation("const", copy.reshape(-1).view(np.uint8))
+    """An array in constant memory, with a copy of `data` as it is now, in its own order."""
+    copy = data.copy(order="A")
+    allocation = Allocation("const", copy.reshape(-1, order="A").view(np.uint8))
     allocation.readonly = True
     return View(allocation, copy.dtype, copy.shape, copy.strides, 0, name)
 

@@ -170,7 +170,7 @@ class KernelSource(Listing):
         if value is MISSING:
             return value
         if path not in self.frozen:
-            self.frozen[path] = value.copy() if isinstance(value, np.ndarray) else value
+            self.frozen[path] = value.copy("A") if isinstance(value, np.ndarray) else value
         return self.frozen[path]
 
     def named(self, node: ast.expr) -> Any:

@@ -114,19 +114,22 @@ def _check_lowered(state: Any) -> None:
 
 def _not_lowered(state: Any, callee: Any, signature: Any) -> str:
     """What a call is of for which there is no code; "" if there is some."""
-    ufunc: Any = getattr(callee, "typing_key", None)
+    key: Any = getattr(callee, "typing_key", None)
+    stub = isinstance(key, type) and key.__module__.endswith("cuda.stubs")
     try:
-        if isinstance(ufunc, np.ufunc):
-            state.targetctx.get_ufunc_info(ufunc)
-        elif type(callee).__name__ == "BoundFunction":
+        if isinstance(key, np.ufunc):
+            state.targetctx.get_ufunc_info(key)
+        elif stub or type(callee).__name__ == "BoundFunction":
             state.targetctx.get_function(callee, signature)
         elif type(callee).__name__ == "RecursiveCall":
             again = callee.get_overloads(signature.args).uid == state.func_id.unique_id
             return "" if again else "a function that calls itself by another or with other types"
     except KeyError:
-        return f"np.{ufunc.__name__}"
+        return f"np.{key.__name__}"
     except NotImplementedError:
-        return f".{callee.typing_key.rpartition('.')[2]}()"
+        if stub:
+            return f"cuda.{key.__name__} of {', '.join(map(str, signature.args))}"
+        return f".{key.rpartition('.')[2]}()"
     return ""
 
 

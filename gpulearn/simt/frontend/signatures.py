@@ -82,8 +82,8 @@ def conversion(kernel: str, name: str, want: Any, given: Any) -> Callable[[Any],
         return lambda value: _pointed_at(int(value), number_dtype(want.dtype), name)
     same = want == given
     if isinstance(want, types.Array) and isinstance(given, types.Array):
-        packed = want.layout == "A" or given.layout != "A"
-        same = packed and want.ndim == given.ndim and _same_bits(want.dtype, given.dtype)
+        alike = want.layout in ("A", given.layout) or (want.ndim == 1 and given.layout == "C")
+        same = alike and want.ndim == given.ndim and _same_bits(want.dtype, given.dtype)
         if same and want.dtype != given.dtype:
             return lambda view: _as_type(view, number_dtype(want.dtype))
     if not same:
