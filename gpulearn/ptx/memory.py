@@ -238,10 +238,13 @@ class MemoryAccess(Lockstep):
         whole = self._of(array).whole
         before, result = self.mask, None
         local, shared = WINDOWS["local"], WINDOWS["shared"]
-        edge = 1 << (LOCAL_BITS - 1)
+        edge, far = 1 << (LOCAL_BITS - 1), 1 << (GLOBAL_BITS - 1)
+        number = (whole + offset + far) >> GLOBAL_BITS
+        constant = np.isin(number, list(self.tables["const"]))
         where = {
-            "global": whole >= 1 << (GLOBAL_BITS - 1),
-            "local": (whole >= local - edge) & (whole < 1 << (GLOBAL_BITS - 1)),
+            "global": (whole >= far) & ~constant,
+            "const": constant,
+            "local": (whole >= local - edge) & (whole < far),
             "shared": (whole >= shared - edge) & (whole < local - edge),
             "nowhere": whole < shared - edge,
         }

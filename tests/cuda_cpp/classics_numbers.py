@@ -111,6 +111,24 @@ def _rows(n: int) -> tuple[Array, Array, Array]:
     return start, rng().integers(0, 90, start[-1]).astype("i4"), floats(start[-1])
 
 
+add("chosen_filter", r"""
+__constant__ float rising[4] = {1, 2, 3, 4}, falling[4] = {4, 3, 2, 1};
+__device__ __noinline__ float dot(const float* f, const float* x) {
+    float sum = 0;
+    for (int k = 0; k < 4; ++k) sum += f[k] * x[k];
+    return sum;
+}
+__global__ void chosen_filter(int n, const float* x, float* out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const float* f = i % 3 == 0 ? rising : i % 3 == 1 ? falling : x;
+    if (i < n) out[i] = dot(f, x + i);
+}
+""", (2, 64), lambda: (100, floats(103), zeros(100)),
+    lambda n, x, out: np.array(
+        [([1, 2, 3, 4], [4, 3, 2, 1], x[:4])[i % 3] @ x[i:i + 4] for i in range(n)]), rtol=1e-4
+)  # fmt: skip
+wrong({"f[k]": "f[k + 1]"}, "out-of-bounds", "f[k", "rising has length 4")
+
 add("convolution_2d", r"""
 #define R 2
 __constant__ float filter[5][5] = {{1, 2, 3, 2, 1}, {2, 4, 6, 4, 2}, {3, 6, 9, 6, 3}};

@@ -37,6 +37,16 @@ def fill(x, value):
         x[i] = value
 
 
+TABLE = np.arange(6.0)
+
+
+@cuda.jit
+def look_up(x, y):
+    i = cuda.grid(1)
+    chosen = TABLE if i % 2 == 0 else x
+    y[i] = chosen[i % 6]
+
+
 def floats(n: int) -> np.ndarray:
     return np.random.default_rng(3).random(n, np.float32)
 
@@ -112,3 +122,11 @@ def test_what_is_compiled_in_any_case_is_taken_as_it_is() -> None:
             return "its report", None
 
     assert gl.xray(Other(), compiled=True)[1, 1]() == "its report"
+
+
+@pytest.mark.usefixtures("_linker")
+def test_constants_are_reached_by_a_pointer_that_may_lead_elsewhere() -> None:
+    x, y = -np.arange(6.0), np.zeros(64)
+    assert gl.xray(look_up, compiled=True)[1, 64](x, y).ok
+    i = np.arange(64)
+    np.testing.assert_array_equal(y, np.where(i % 2, x[i % 6], TABLE[i % 6]))

@@ -17,8 +17,12 @@ from .run import compiled, run
 pytestmark = pytest.mark.usefixtures("_linker")
 
 
-# others have addresses that may lie in any space, which this interpreter of PTX does not cover
-@pytest.mark.parametrize("number", [30, 31, 35, 40, 41, 42, 45, 48, 50, 52, 53, 55])
+# of the others some call `numba_attempt_nocopy_reshape`, whose code Numba links in no PTX, and
+# some read what nobody has written, for which either side may have anything
+APART = {32, 34, 48, 49, 50, 54, 55, 60, 64, 69}
+
+
+@pytest.mark.parametrize("number", sorted(set(range(30, 70)) - APART))
 def test_a_random_kernel_computes_the_same_as_on_the_machine(number: int) -> None:
     program = grammar.program(random.Random(number).randrange)
     kernel = cuda.jit(sources.module(program.source, cuda).kernel)
