@@ -54,7 +54,7 @@ class PtxProgram:
     """One kernel of a PTX text; what `gpulearn.simt.machine.execution.launch` runs."""
 
     debug = fastmath = False
-    makes_arrays = True
+    makes_arrays = may_wait = True
     reinterprets = True
 
     def __init__(

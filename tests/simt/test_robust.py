@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
@@ -19,6 +20,7 @@ from numba import float32
 
 import gpulearn as gl
 from gpulearn import cuda
+from gpulearn.simt.compiled import launch as compiled
 from gpulearn.simt.core import limits
 from gpulearn.simt.machine import lockstep, machine
 
@@ -491,7 +493,14 @@ def test_a_loop_that_waits_says_which_threads_might_end_it_on_a_gpu(
     assert bool(rest) == bool(said)
 
 
-def test_one_thread_of_each_block_takes_a_lock() -> None:
+@pytest.mark.parametrize("budget", [np.inf, 0.0])
+@pytest.mark.parametrize("way", [contextlib.nullcontext, gl.unchecked])
+def test_one_thread_of_each_block_takes_a_lock(
+    way: Any, budget: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled, "BUDGET", budget)
     lock = np.zeros(1, np.int32)
-    launch(lock_of_a_warp, 3, 1, lock)
+    with way(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*ran as compiled code")
+        launch(lock_of_a_warp, 3, 1, lock)
     assert lock[0] == 0

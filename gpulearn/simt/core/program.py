@@ -49,6 +49,10 @@ class MachineProgram(Protocol):
         """Whether the kernel has shared or local arrays."""
 
     @property
+    def may_wait(self) -> bool:
+        """Whether threads may wait for what others do, in a loop without a count."""
+
+    @property
     def reinterprets(self) -> bool:
         """Whether the kernel may read memory of one type as another."""
 

@@ -156,6 +156,12 @@ class Program:
         return self._mentions("shared", "local", "array")
 
     @cached_property
+    def may_wait(self) -> bool:
+        """Whether threads may wait for what others do, in a loop without a count."""
+        trees = (ast.walk(source.tree) for source in self.sources())
+        return any(isinstance(node, ast.While) for tree in trees for node in tree)
+
+    @cached_property
     def reinterprets(self) -> bool:
         """Whether the kernel may read memory of one type as another."""
         return self._mentions("view")

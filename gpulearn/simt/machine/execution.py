@@ -118,7 +118,7 @@ class _Launch:
             chunk = total
             check_together(total, self.threads)
         written = written_allocations(program, self.args)
-        if program.makes_arrays or any(o.replays for o in self.observers):
+        if program.makes_arrays or program.may_wait or any(o.replays for o in self.observers):
             self.saved = {a: a.data.copy() for a in written}
         while True:
             try:
