@@ -47,6 +47,14 @@ def look_up(x, y):
     y[i] = chosen[i % 6]
 
 
+@cuda.jit
+def sometimes_set(x, y):
+    i = cuda.grid(1)
+    if x[i] > 3:
+        v = 5
+    y[i] = v
+
+
 def floats(n: int) -> np.ndarray:
     return np.random.default_rng(3).random(n, np.float32)
 
@@ -130,3 +138,13 @@ def test_constants_are_reached_by_a_pointer_that_may_lead_elsewhere() -> None:
     assert gl.xray(look_up, compiled=True)[1, 64](x, y).ok
     i = np.arange(64)
     np.testing.assert_array_equal(y, np.where(i % 2, x[i % 6], TABLE[i % 6]))
+
+
+@pytest.mark.usefixtures("_linker")
+def test_for_a_variable_that_was_not_set_the_compiler_takes_what_suits_it() -> None:
+    x = np.arange(6.0)
+    here, compiled = np.zeros(6), np.zeros(6)
+    (found,) = [f for f in gl.xray(sometimes_set)[1, 6](x, here).findings if f.array == "v"]
+    assert "it is 0 here and may be anything on a GPU" in found.message
+    gl.xray(sometimes_set, compiled=True)[1, 6](x, compiled)
+    assert (here.tolist(), compiled.tolist()) == ([0, 0, 0, 0, 5, 5], [5] * 6)

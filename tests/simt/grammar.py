@@ -1,4 +1,4 @@
-"""Random right kernels: no race, no index out of bounds; an unset variable is 0, as in Numba.
+"""Random right kernels: no race, no index out of bounds; an unset variable is 0.
 
 `program(choose)` writes one kernel as source; `choose(n)` picks below n, so that both
 hypothesis (which then shrinks) and a plain generator can drive it. Every thread owns

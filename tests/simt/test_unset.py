@@ -1,4 +1,4 @@
-"""A variable that a thread's path never set: Numba gives 0, and the machine says so."""
+"""A variable that a thread's path never set: it is 0 here, and the machine says so."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def numbers() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.__name__)
-def test_the_value_is_the_zero_that_numba_gives(kernel: Any) -> None:
+def test_the_value_is_zero(kernel: Any) -> None:
     a, out = numbers()
     launch(kernel, 1, 8, a, out, checked=False)
     np.testing.assert_array_equal(out, WANT[kernel])

@@ -204,7 +204,8 @@ class _TypeWalker(_Walker[Environment]):
 #     out[i] = r
 #
 # a thread with `a[i] <= 0` reads an `r` that it never set. Python would raise an error; Numba
-# compiles the kernel, and the variable is 0. The machine watches those reads, and only those.
+# compiles the kernel, to code that may store anything. The machine watches those reads, and only
+# those.
 
 Known = frozenset[str]  # the variables that every path so far has set
 

@@ -325,8 +325,9 @@ class Machine(Lockstep):
     def assigned(self, value: Any, known: Mask, name: str, kind: Any) -> Any:
         """A variable's value where some path leads to the read without an assignment.
 
-        `known` are the threads that have set it. For the others it is a finding and, as
-        Numba has it, the number 0.
+        `known` are the threads that have set it. For the others it is a finding and the number
+        0, as Numba's own code has it where several lines assign to the variable. Where only one
+        does, the compiler may take the value of that one for all threads.
         """
         if known is None or known is self.mask:
             return value
@@ -337,7 +338,8 @@ class Machine(Lockstep):
         who, count = self.who(missing), len(self.lanes(missing))
         message = (
             f"{self.text(who[0])} reads {name}, to which nothing was assigned on the path that "
-            f"this thread took: {'it is not set' if zero is None else 'on a GPU it is 0'}"
+            "this thread took: "
+            f"{'it is not set' if zero is None else 'it is 0 here and may be anything on a GPU'}"
         )
         finding = Finding("uninitialised-read", self.here(), message, who, name, count=count)
         if zero is None:
