@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def some_without_an_answer(a, out):
 def test_a_function_that_returns_for_some_threads_only(first: int) -> None:
     a = np.arange(first, first + 32, dtype=np.float32)
     found = only(xray(some_without_an_answer, 1, 32, a, np.zeros(32)), "not-a-kernel")
-    assert "without a return" in found.message
+    assert re.search("a function end(s|ed) without a return", found.message)
 
 
 @cuda.jit(device=True)

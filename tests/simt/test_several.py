@@ -29,6 +29,23 @@ def square(v):
 def cube(v):
     return v * v * v
 
+@cuda.jit(device=True)
+def find(a, value):
+    for k in range(a.size):
+        if a[k] == value:
+            return k
+
+@cuda.jit(device=True)
+def find_even(a, value):
+    k = find(a, value)
+    return k if k is None else None if k % 2 else find(a, value)
+
+@cuda.jit(device=True)
+def ends(a, value):
+    if find(a, value) is None:
+        return None
+    return value, value + find(a, value + 1 if value < 8 else value)
+
 def kernel(a, b, out, n):
     i = cuda.grid(1)
 """
@@ -61,6 +78,15 @@ CARRIED_OUT = {
     "    if n > 1:\n        y = None\n    if i > 3:\n        y = 1.5\n"
     "    out[i] = 7 if y is None else 1\n": np.where(LATE, 1, 7),
     "    out[i] = (None if i > 3 else n) is None\n": LATE,
+    "    k = find(a, i)\n    if k is not None:\n        out[i] = k + 1\n"
+    "    else:\n        out[i] = -1\n": [-1, 1, 2, 3, 4, 5, 6, 7],
+    "    if i > 0:\n        out[i] = find(a, i)\n": [0, 0, 1, 2, 3, 4, 5, 6],
+    "    k = find_even(a, i)\n    out[i] = 9\n    if k is not None:\n        out[i] = k\n": (
+        [9, 0, 9, 2, 9, 4, 9, 6]
+    ),
+    "    e = ends(a, i)\n    if e is not None:\n        out[i] = e[0] * 10 + e[1]\n": (
+        [0, 12, 24, 36, 48, 60, 72, 84]
+    ),
     "    v = a if i > 3 else b\n    out[i] = v[i]\n": np.where(LATE, A, B),
     "    s = 'a'\n    if n > 3:\n        s = 'b'\n    out[i] = s == 'a'\n": np.ones(8),
 }
@@ -69,8 +95,15 @@ REFUSED = {
         "s is 'b' in thread 4 of block 0 and 'a' in thread 0 of block 0"
     ),
     "    out[i] = ('a' if i > 3 else 'b') == 'a'\n": "this value is 'a' in thread 4",
+}
+NONE = {
     "    y = None\n    if i > 3:\n        y = 1.5\n    if y is not None or i > 1:\n"
     "        out[i] = y\n": "y is a number in thread 4 of block 0 and None in thread 2 of block 0",
+    "    k = find(a, i)\n    out[i] = k\n": (
+        "k is None in thread 0 of block 0 and a number in thread 1 of block 0"
+    ),
+    "    out[i] = find(a, i) + 1\n": "this value is None in thread 0",
+    "    x, y = ends(a, i)\n    out[i] = x\n": "this value is a tuple in thread 1",
 }
 
 
@@ -94,6 +127,14 @@ def test_what_all_threads_would_have_to_share_is_not_taken_from_one(body: str) -
         ran(body)
     assert REFUSED[body] in str(told.value)
     assert "needs one for all here; use two variables" in str(told.value)
+
+
+@pytest.mark.parametrize("body", NONE)
+def test_none_is_no_value(body: str) -> None:
+    with pytest.raises(KernelError) as told:
+        ran(body)
+    assert NONE[body] in str(told.value)
+    assert "a function ends without a return there" in str(told.value)
 
 
 BIG = 9_007_199_254_740_993  # which float64 does not hold

@@ -35,6 +35,7 @@ from gpulearn.simt.core.memory import CODES, constant_view
 from gpulearn.simt.core.program import Translation
 from gpulearn.simt.core.registry import (
     DeclaredFunction,
+    DeviceFunction,
     Intrinsic,
     Literal,
     LocalFunction,
@@ -202,7 +203,7 @@ class _Translator:
     def not_known(self) -> set[str]:
         """The variables of which it is not known that they are numbers, or one for all threads."""
         given = self.source.given
-        found = {name for name, value in given.items() if isinstance(value, ast.IfExp)}
+        found = {name for name, value in given.items() if self.may_be_several(value)}
         for node in ast.walk(self.source.tree):
             if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
                 lines = {node.lineno} | ({0} if node.id in self.source.parameters else set())
@@ -210,6 +211,12 @@ class _Translator:
                 if node.id not in given and not all(isinstance(k, np.dtype) for k in kinds):
                     found.add(node.id)
         return found
+
+    def may_be_several(self, node: ast.expr) -> bool:
+        """Whether a value may be one thing for some threads and another for others."""
+        if isinstance(node, ast.Call):
+            return isinstance(callee(self.static(node.func)), DeviceFunction)
+        return isinstance(node, ast.IfExp)
 
     def one_kind(self, name: str) -> Any:
         """The type of a variable that has only one; None if it has more, or is no number."""
@@ -396,7 +403,11 @@ class _Translator:
     def _on_IfExp(self, node: ast.IfExp) -> str:  # noqa: N802
         unshared = node is self.unshared
         test = self.condition(node.test)
-        yes, no = self.lazily(node.body), self.lazily(node.orelse)
+        branches = []
+        for branch in (node.body, node.orelse):
+            self.unshared = branch if unshared else None
+            branches.append(self.lazily(branch))
+        yes, no = branches
         kinds = [_kind(node.body), _kind(node.orelse)]
         more = "" if kinds == [None, None] else f", {self.constant(tuple(kinds))}"
         text = f"m.choose({test}, {yes}, {no}{more})"
@@ -445,6 +456,7 @@ class _Translator:
         return self.item(node) if value is MISSING else self.constant(Literal(value))
 
     def _on_Call(self, node: ast.Call) -> str:  # noqa: N802
+        unshared = node is self.unshared
         function = self.static(node.func)
         found = callee(function)
         item = self.said if isinstance(found, Intrinsic) and found.literals else self.item
@@ -490,7 +502,8 @@ class _Translator:
             hint = instead(function, name)
             message = f"{name}() cannot be called in a kernel{hint}"
             raise Stop(Finding("not-a-kernel", node.lineno, message))
-        return f"m.call({self.constant(found)}{inner})"
+        text = f"m.call({self.constant(found)}{inner})"
+        return text if unshared else f"m.own({text}, 'this value')"
 
     # --- statements
 
@@ -551,7 +564,8 @@ class _Translator:
         self.target = first.id if isinstance(first, ast.Name) else ""
         # which of several values, and so which type, may depend on the path
         self.chosen = any(isinstance(n, ast.IfExp | ast.BoolOp) for n in ast.walk(node.value))
-        self.unshared = node.value if self.target and isinstance(node.value, ast.IfExp) else None
+        choice = isinstance(node.value, ast.IfExp | ast.Call)
+        self.unshared = node.value if self.target and choice else None
         text = self.expression(node.value)
         self.target = ""
         if len(node.targets) > 1:
@@ -648,6 +662,7 @@ class _Translator:
 
     def _do_Return(self, node: ast.Return) -> None:  # noqa: N802
         self.at(node)
+        self.unshared = node.value
         value = self.expression(node.value) if node.value else "None"
         fixed = None if self.inside else self.types.get((RETURNED, 0))
         if fixed is not None:

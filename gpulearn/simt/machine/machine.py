@@ -103,10 +103,6 @@ class Machine(Lockstep):
             pass
         elif frame.result is UNDEFINED or self.mask is None:
             frame.result = value
-        elif (value is None) is not (frame.result is None):
-            who = self.who(self.mask if value is None else frame.left)
-            message = f"this function returns None for {self.text(who[0])}, a value for others"
-            raise self.stop("not-a-kernel", message, *who)
         else:
             frame.result = self.merged(frame.result, value)
         frame.exits[self.line] = union(frame.exits.get(self.line, EMPTY), self.mask)
@@ -122,11 +118,7 @@ class Machine(Lockstep):
         if left is None or left is self.mask or self.mask is EMPTY:
             return frame.result
         _, missing = split(self.mask, left)
-        if missing is not EMPTY:
-            who = self.who(missing)
-            message = f"this function came to its end without a return for {self.text(who[0])}"
-            raise self.stop("not-a-kernel", message, *who)
-        return frame.result
+        return frame.result if missing is EMPTY else several(frame.result, None, missing)
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """Calls a device function, or an intrinsic held in a variable."""
