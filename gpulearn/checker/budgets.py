@@ -40,8 +40,8 @@ __all__ = [
 SLACK = 1e-6  # so that a mean that equals the budget is within it
 LANES = 2.5  # of a warp: a kernel whose lanes work comes to 25 and more, one of single threads to 2
 FLOAT64 = (
-    "Numbers with a point, np.float64, and a float32 together with a whole number are float64 in a "
-    "kernel, and so is what is computed with them: take np.float32 in their place."
+    "Numbers with a point, np.float64, and a float32 together with an int32 or int64 are float64 "
+    "by Numba's types: take np.float32 in their place."
 )
 ALONE = (
     "One thread does the work of many, one element after the other: let each thread find its own "

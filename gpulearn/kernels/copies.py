@@ -1,8 +1,9 @@
 """One number per thread, copied: the same work in every order that memory can be walked.
 
-A warp is 32 threads that run each line together. One load or store of a warp is a request;
-memory answers in sectors of 32 bytes, so 32 float32 (128 bytes) need 4 of them at best and
-32 at worst. What decides is where the neighbouring lanes point, not what the thread does.
+A warp is 32 threads; those on the same path run an instruction together. One load or store of a
+warp is a request; memory answers in sectors of 32 bytes, so 32 float32 (128 bytes) need 4 of them
+at best and 32 at worst. What decides is where the neighbouring lanes point, not what the thread
+does.
 """
 
 from __future__ import annotations

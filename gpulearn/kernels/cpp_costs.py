@@ -37,7 +37,7 @@ def read_ptx(outputs: int, restrict: bool, suffix: str) -> tuple[int, int, int, 
     A store through one pointer may change what another points to, so x[i] is loaded again after
     each, unless `__restrict__` promises that no two pointers overlap (CUDA C++ Programming Guide,
     "__restrict__"). A product and a sum become one instruction, `fma`, which is two operations.
-    A literal without f is a double, and what it meets is computed in float64.
+    A literal without f is a double, and this formula is then computed in float64.
 
     Args:
         outputs: how many arrays y are written.

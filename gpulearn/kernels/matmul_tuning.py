@@ -58,7 +58,8 @@ def register_tiled(rows: int, columns: int, depth: int, high: int, wide: int) ->
     if along * down > MOST_THREADS:
         raise BadInput(f"{along} × {down} threads are more than the 1,024 of a block.")
     if 4 * depth * (rows + columns) > SHARED_BYTES:
-        raise BadInput(f"tiles of {4 * depth * (rows + columns):,} bytes exceed a block's 48 KB.")
+        size = 4 * depth * (rows + columns)
+        raise BadInput(f"tiles of {size:,} bytes exceed 48 KB, all that Numba gives a block.")
     constants = {"ROWS": rows, "COLUMNS": columns, "DEPTH": depth, "HIGH": high, "WIDE": wide}
     constants |= {"DOWN": down, "ALONG": along}
     kernel = with_constants(matmul_register_tiled, constants)

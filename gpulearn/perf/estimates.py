@@ -45,7 +45,7 @@ class Estimate:
         arithmetic: seconds to compute, float32 and float64 one after the other, by the whole GPU.
         launch: seconds until the GPU begins.
         bytes_moved: as counted, in whole sectors.
-        bytes_at_least: those of the distinct sectors, which no cache spares.
+        bytes_at_least: those of the distinct sectors, which a cache that begins empty cannot spare.
         bytes_loaded: those of the loads, which are all that an L1 can spare.
         bytes_in_blocks: those of the distinct sectors that each block loads, summed.
         flops32: operations in float32, as counted.

@@ -2,7 +2,7 @@
 
 `operation(op)` is the function of an opcode, of operands that are read as the opcode says.
 Rounding is the hardware's where PTX promises it (`.rn`, `fma`); the results of `.approx` are
-within a few units in the last place on hardware and rounded correctly here.
+as exact as the PTX ISA says on hardware (`tanh`: 2⁻¹¹) and rounded correctly here.
 """
 
 from __future__ import annotations

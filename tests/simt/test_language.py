@@ -194,6 +194,7 @@ FUNCTIONS = [
     "x, (y, z) = several(n)\nout[i] = x + 10 * y + 100 * z",
     "put(row, n)\nput(rows[i, 1:], n)",
     "out[i] = factor * made(n)",
+    "global factor; out[i] = factor * n",
 ]
 
 REFUSED = {
@@ -204,6 +205,10 @@ REFUSED = {
     "rows[0, 1:] = b[::-1][1:]": "write a loop over the elements",
     "out[i] = b.min()": "no code for the min of a whole array: write a loop",
     "b.sort()": "no code for .sort(): write a loop",
+    "global FACTOR; FACTOR = 1": "cannot assign to the global FACTOR",
+    "import os": "an import cannot be used in a kernel: Numba does not compile it; import at the",
+    "out[i] = np.gcd(n, 4)": "no code for np.gcd: write a loop",
+    "out[i] = np.copysign(1.5, n)": "no code for np.copysign: write math.copysign(x, y)",
     "out[i] = cuda.ffs(np.int8(n))": "no code for cuda.ffs of int8: convert the number",
     "b += 1": "compute single elements",
     "row[:] += b": "compute single elements",

@@ -22,8 +22,8 @@ from gpulearn.kernels.normalisation import (
 from gpulearn.kernels.reduction import FULL_WARP, WARP
 
 FLOAT32 = (
-    "A literal such as 0.0 is a float64, and so is a float32 over a whole number: write "
-    "np.float32(…) around it."
+    "A literal such as 0.0 is a float64, and so, by its type, is a float32 over a whole number: "
+    "write np.float32(…) around it."
 )
 KEEP = (
     "Read each number of x from global memory once, keep it in shared memory, and take it from "

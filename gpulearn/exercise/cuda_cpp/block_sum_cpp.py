@@ -89,12 +89,13 @@ answers.edit(
 )
 answers.edit(
     {"step = 16": "step = 32"},
-    "a step of 32 reaches beyond the warp, and a lane then gets its own value back: begin with 16.",
+    "of a step of 32 a shuffle reads the lower five bits, 0, and a lane gets its own value back: "
+    "begin with 16.",
 )
 answers.edit(
     {"step = 16": "step = 64"},
-    "steps of 64 and 32 reach beyond the warp, and a lane then gets its own value back: begin with "
-    "16.",
+    "of steps of 64 and 32 a shuffle reads the lower five bits, 0, and a lane gets its own value "
+    "back: begin with 16.",
 )
 answers.edit(
     {ROUNDS: ""},

@@ -16,7 +16,10 @@ from gpulearn.kernels.specification import blocks_along
 Vector = np.ndarray[tuple[int], Any]
 answers = Answers(smooth_block)
 
-SINGLE = "A float32 that is divided by a plain 3 or 3.0 becomes a float64: divide by np.float32(3)."
+SINGLE = (
+    "A float32 that is divided by a plain 3 or 3.0 is a float64 by Numba's types: divide by "
+    "np.float32(3)."
+)
 ONCE = (
     "Read each element of a once, before the rounds, and write each of out once, after them: the "
     "rounds take place in shared memory."

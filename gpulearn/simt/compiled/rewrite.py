@@ -291,7 +291,7 @@ class _Rewriter(ast.NodeTransformer):
         return self.binary(self.visit(node.left), node.op, self.visit(node.right))
 
     def binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
-        """An operation of two numbers; a shift by too much has a result on a GPU."""
+        """An operation of two numbers; a shift by too much is 0 where PTX does it."""
         if type(op) in SHIFTS:
             return self.call(SHIFTS[type(op)], left, right)
         return ast.BinOp(left, op, right)

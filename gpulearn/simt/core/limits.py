@@ -79,7 +79,10 @@ def check_shape(grid: Any, block: Any, dynamic: int = 0) -> tuple[Triple, Triple
     elif any(n > limit for n, limit in zip(g, MAX_GRID, strict=True)):
         problem = f"a grid is at most {MAX_GRID} in x, y, z, got {g}"
     elif dynamic < 0 or dynamic > MAX_SHARED:
-        problem = f"a block has at most {MAX_SHARED:,} bytes of shared memory, got {dynamic:,}"
+        problem = (
+            f"a block has at most {MAX_SHARED:,} bytes of shared memory without an opt-in, which "
+            f"Numba lacks, got {dynamic:,}"
+        )
     if problem is not None:
         raise Stop(Finding("launch-limit", None, problem))
     return g, b
@@ -94,12 +97,13 @@ def check_together(blocks: int, threads: int) -> None:
     """All blocks of a grid that synchronises as a whole have to be on the GPU at once.
 
     Raises:
-        Stop: with the finding `launch-limit` if there is no GPU that holds them.
+        Stop: with the finding `launch-limit` if a B200 does not hold them.
     """
     most = MULTIPROCESSORS * resident(threads)
     if blocks > most:
         message = (
-            f"a grid that syncs as a whole must be on the GPU all at once: no GPU holds {blocks:,} "
-            f"blocks of {threads:,} threads, at most {most:,}; give each thread more to do"
+            f"a grid that syncs as a whole must be on the GPU all at once: a B200 holds at most "
+            f"{most:,} blocks of {threads:,} threads, and these are {blocks:,}; give each thread "
+            "more to do"
         )
         raise Stop(Finding("launch-limit", None, message))

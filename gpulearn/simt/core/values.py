@@ -105,7 +105,7 @@ def normal(value: Value) -> Value:
 
 
 def cast(value: Value, dtype: np.dtype[Any]) -> Value:
-    """The value converted as a GPU converts it: wrap integers, cut off fractions.
+    """The value converted as PTX's `cvt` does it: wrap integers, cut off fractions.
 
     >>> cast(300, np.dtype(np.uint8)), cast(-1.7, np.dtype(np.int32)), cast(-1.7, UINT32)
     (np.uint8(44), np.int32(-1), np.uint32(0))

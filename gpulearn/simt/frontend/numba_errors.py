@@ -102,12 +102,13 @@ def _sentence(text: str) -> str:
 
 _INSTEAD = {
     "absolute": "abs(x)", "add": "x + y", "cbrt": "cuda.cbrt(x)", "conjugate": "z.conjugate()",
-    "divide": "x / y", "divmod": "divmod(x, y)", "float_power": "x ** y",
-    "floor_divide": "x // y", "heaviside": "(y if x == 0 else x > 0)",
-    "logaddexp": "math.log(math.exp(x) + math.exp(y))", "multiply": "x * y", "negative": "-x",
-    "positive": "x", "power": "x ** y", "reciprocal": "1 / x", "remainder": "x % y",
-    "rint": "round(x)", "sign": "(x > 0) - (x < 0)", "signbit": "x < 0", "square": "x * x",
-    "subtract": "x - y",
+    "copysign": "math.copysign(x, y)", "divide": "x / y", "divmod": "divmod(x, y)",
+    "float_power": "x ** y", "floor_divide": "x // y", "fmod": "math.fmod(x, y)", "gcd": "a loop",
+    "heaviside": "(y if x == 0 else x > 0)", "lcm": "a loop",
+    "logaddexp": "max(x, y) + math.log1p(math.exp(-abs(x - y)))", "multiply": "x * y",
+    "negative": "-x", "nextafter": "math.nextafter(x, y)", "positive": "x", "power": "x ** y",
+    "reciprocal": "1 / x", "remainder": "x % y", "rint": "round(x)", "sign": "(x > 0) - (x < 0)",
+    "signbit": "math.copysign(1.0, x) < 0", "square": "x * x", "subtract": "x - y",
 }  # fmt: skip
 _SINCE = dict.fromkeys(("conjugate", "divide", "isnan"), "0.22")  # of numba-cuda
 

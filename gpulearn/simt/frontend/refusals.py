@@ -32,7 +32,6 @@ REFUSED: dict[type[ast.AST], str] = {
     ast.AsyncFunctionDef: "an async function",
     ast.Import: "an import",
     ast.ImportFrom: "an import",
-    ast.Global: "global",
 }
 INSTEAD: dict[type[ast.AST], str] = {
     ast.Try: "it catches no exception, test with if before",

@@ -128,7 +128,9 @@ class _Translator:
         line = getattr(node, "lineno", None)
         if kind == "not-a-kernel":
             instead = INSTEAD.get(type(node), "")
-            message = f"{what} cannot be used in a kernel: a GPU thread has no Python objects"
+            outside = isinstance(node, ast.Import | ast.ImportFrom | ast.With)
+            why = "Numba does not compile it" if outside else "a GPU thread has no Python objects"
+            message = f"{what} cannot be used in a kernel: {why}"
             message += f"; {instead}" if instead else ""
         else:
             message = f"{what} is not supported by the SIMT machine"
@@ -629,6 +631,11 @@ class _Translator:
 
     def _do_Nonlocal(self, node: ast.Nonlocal) -> None:  # noqa: N802
         """Said where the inner function begins."""
+
+    def _do_Global(self, node: ast.Global) -> None:  # noqa: N802
+        for name in sorted(self.locals.intersection(node.names)):
+            message = f"a kernel cannot assign to the global {name}: it writes to arrays"
+            raise Stop(Finding("not-a-kernel", node.lineno, message))
 
     def _do_Pass(self, node: ast.Pass) -> None:  # noqa: N802
         self.say("pass")

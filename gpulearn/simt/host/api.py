@@ -187,7 +187,7 @@ def pinned(*arylist: Any) -> Iterator[None]:
 
 @contextmanager
 def mapped(*arylist: Any, **kws: Any) -> Iterator[Any]:
-    """Maps host arrays into device memory while a block runs."""
+    """Maps host arrays into the device's addresses while a block runs."""
     made = [to_device(a) for a in arylist]
     yield made[0] if len(made) == 1 else made
     for host, device in zip(arylist, made, strict=True):

@@ -182,7 +182,7 @@ def _one_block_short(m: Machine, mask: Any) -> Finding:
     first = m.thread_name(int(np.flatnonzero(~mask[:, 0])[0]) * m.threads)
     here = m.who(m.mask)[0]
     message = (
-        "not all blocks reach this whole-grid barrier, for which the first thread of each must "
+        "not all blocks reach this whole-grid barrier, to which all threads of the grid must "
         f"come: {m.text(here)} waits, {m.text(first)} does not come"
     )
     return Finding("barrier-divergence", m.here(), message, [here, first])

@@ -248,12 +248,12 @@ def _who_else(m: Machine) -> str:
     if len(outside) and np.isin(*warps).all():
         return (
             ". Others of its warp go on only after it, as on GPUs before Volta; newer ones "
-            "let them go on meanwhile, which may end it"
+            "let them go on meanwhile, which may end it if each round reads by an atomic"
         )
     if len(outside) or later:
         return (
             ". Other warps go on only after it here; on a GPU they go on meanwhile, since "
-            "Volta other threads of its warp too, which may end it"
+            "Volta other threads of its warp too, which may end it if each round reads by an atomic"
         )
     return ""
 

@@ -71,7 +71,7 @@ class Spaces:
         """Stops a launch whose blocks want more shared memory than there is."""
         total = self.static_bytes + self.dynamic
         if total > MAX_SHARED:
-            limit = f"there are {MAX_SHARED:,} (48 KB)"
+            limit = f"there are {MAX_SHARED:,} (48 KB) without an opt-in, which Numba lacks"
             message = f"a block wants {total:,} bytes of shared memory; {limit}"
             raise m.stop("launch-limit", message)
 

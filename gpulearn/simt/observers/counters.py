@@ -231,8 +231,8 @@ class Counters(Observer):
         if not self.single or m.findings.again(key):
             return
         message = (
-            "float32 data is computed with in float64 here: on most GPUs that is 32 to 64 times "
-            "slower; write np.float32(...) around the other operand"
+            "float32 data meets float64 here: where the compiler cannot avoid it, the arithmetic "
+            "takes most GPUs 32 to 64 times as long; write np.float32(...) around the other operand"
         )
         m.note(key, Finding("float64-leak", m.here(), message))
 

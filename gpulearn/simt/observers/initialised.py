@@ -85,7 +85,7 @@ class Initialised(Observer):
         who = m.thread_name(first)
         message = (
             f"{m.text(who)} reads {element} in {view.space} memory, "
-            "which nobody has written: it holds whatever was there before"
+            "which nobody has written: it may hold anything"
         )
         finding = Finding(
             "uninitialised-read", m.here(), message, [who], view.name, where, count=len(missing)

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from gpulearn.simt.report.report import Diff, Report
 
 LEGEND = (
-    "A warp is 32 threads, its lanes, that run each line together. Memory moves in sectors of "
-    "32 bytes: the fewer for one load or store of a warp, the better."
+    "A warp is 32 threads, its lanes; those on the same path run an instruction together. Memory "
+    "moves in sectors of 32 bytes: the fewer for one load or store of a warp, the better."
 )
 BANKS = "A bank conflict makes a warp wait for another pass over shared memory."
 # a warp that reads neighbours asks for 32 · size bytes, in sectors of 32
-NEIGHBOURS = "best: 1 for uint8, 4 for float32, 8 for float64"
+NEIGHBOURS = "32 neighbours: 1 for uint8, 4 for float32, 8 for float64"
 
 __all__ = ["as_text", "code_lines", "diff_text", "legend", "notes", "summary", "worst_line"]
 

@@ -1,4 +1,4 @@
-"""Warps: 32 threads that run each line together, and what it costs when they disagree."""
+"""Warps: 32 threads that run one path together, and what it costs when they disagree."""
 
 from __future__ import annotations
 
