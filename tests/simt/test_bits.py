@@ -4,6 +4,7 @@ import numpy as np
 from numba.cuda import libdevice
 
 import gpulearn as gl
+from gpulearn import cuda
 
 
 def split(words, parts):
@@ -36,3 +37,15 @@ def test_a_double_is_its_bits():
     gl.xray(wide)[1, 1](doubles, words)
     assert words[0] == doubles[:1].view(np.int64)[0]
     assert doubles[1] == -0.1
+
+
+@cuda.jit
+def zeros_before(x, out):
+    out[0] = cuda.clz(x[0] > 0)
+    out[1] = cuda.clz(x[0] > 9)
+
+
+def test_a_bool_has_eight_bits():
+    out = np.zeros(2, np.int64)
+    gl.xray(zeros_before)[1, 1](np.ones(1), out)
+    assert out.tolist() == [7, 8]

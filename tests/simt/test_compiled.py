@@ -157,6 +157,7 @@ OPERATIONS = {
     "x << 65; x >> 64; x // 3; x - y",
     "int32": "x << 64; x >> 70; x >> y; x << y; 1 << x; -1 >> x",
     "uint32": "x // y; x % y; x - y; -x; x << y; max(x, y); x / y; cuda.clz(x); cuda.ffs(x)",
+    "bool": "cuda.clz(x); cuda.popc(y); -cuda.clz(x)",
     "float32": "x / y; x // y; x % y; min(x, y); max(x, y); round(x); math.ceil(y); x ** 2; int(x)",
 }
 NUMBERS = {
@@ -164,6 +165,7 @@ NUMBERS = {
     "uint64": [0, 1, 2, 7, 63, 64, 65, (1 << 63) - 1, 1 << 63, (1 << 64) - 1],
     "int32": [0, 1, -1, 31, 63, 64, 65, -(1 << 31), (1 << 31) - 1],
     "uint32": [0, 1, 2, 7, 31, 32, 255, 256, (1 << 31), (1 << 32) - 1],
+    "bool": [False, True],
     "float32": [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -3.7, 1e10, np.inf, -np.inf, np.nan],
 }
 

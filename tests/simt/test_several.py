@@ -46,6 +46,18 @@ def ends(a, value):
         return None
     return value, value + find(a, value + 1 if value < 8 else value)
 
+@cuda.jit(device=True)
+def a_third(k):
+    return None if k is None else k // 3
+
+@cuda.jit(device=True)
+def from_4(v):
+    if v < 4:
+        return None
+    if v < 6:
+        return v, v + 1
+    return v + 1, v
+
 def kernel(a, b, out, n):
     i = cuda.grid(1)
 """
@@ -86,6 +98,20 @@ CARRIED_OUT = {
     ),
     "    e = ends(a, i)\n    if e is not None:\n        out[i] = e[0] * 10 + e[1]\n": (
         [0, 12, 24, 36, 48, 60, 72, 84]
+    ),
+    "    k = find(a, i)\n    m = k\n    out[i] = 0 if m is None else m\n    find(a, 99)\n": (
+        [0, 0, 1, 2, 3, 4, 5, 6]
+    ),
+    "    k = a_third(find(a, i))\n    if k is not None:\n        out[i] = k\n": (
+        [0, 0, 0, 0, 1, 1, 1, 2]
+    ),
+    "    f = find\n    k = f(a, i)\n    if k is not None:\n        out[i] = k\n": (
+        [0, 0, 1, 2, 3, 4, 5, 6]
+    ),
+    "    def g(v):\n        if v > 3:\n            return v\n"
+    "    k = g(i)\n    if k is not None:\n        out[i] = k\n": np.where(LATE, np.arange(8), 0),
+    "    e = from_4(i)\n    if e is not None:\n        out[i] = e[0] + e[1]\n": (
+        np.where(LATE, 2 * np.arange(8) + 1, 0)
     ),
     "    v = a if i > 3 else b\n    out[i] = v[i]\n": np.where(LATE, A, B),
     "    s = 'a'\n    if n > 3:\n        s = 'b'\n    out[i] = s == 'a'\n": np.ones(8),

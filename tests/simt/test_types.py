@@ -121,6 +121,17 @@ TYPED = {
         "    r = f(n) + (n if n > 1 else 2) * (0.25 if n > 2 else n)\n"
     ),
     "literal arguments": "    r = clamp(a[i], 0, 1) * a[i] + clamp(b[i], 0, 255)\n",
+    "None or numbers": "    k = some(n, 7000000000000000001)\n    r = (k + 1) % 1000\n",
+    "None or tuples": "    p, q = a_pair(n, a[i])\n    r = p * a[i] + q\n",
+    "None, an integer or a float": (
+        "    k = None\n    if n > 1:\n        k = 7000000000000000001\n    if n > 5:\n"
+        "        k = 0.5\n    if k is not None:\n        r = (k + 1) % 1000\n"
+        "    else:\n        r = 0.0\n"
+    ),
+    "None in an expression": (
+        "    k = (some(n, a[i]) if n > 1 else 0.5)\n    r = 0.0\n"
+        "    if k is not None:\n        r = k * a[i]\n"
+    ),
     "default left out": "    r = last(a, n) * a[i] + last(a, n, a[0])\n",
     "branch that is dropped": (
         "    r = 0.0\n    if not K:\n        r = 1\n    if n > 1:\n        r = a[i]\n"
@@ -147,6 +158,20 @@ def last(x, m, start=0):
     for k in range(m):
         s = x[k]
     return s * x[0]
+
+@cuda.jit(device=True)
+def some(m, x):
+    if m > 5:
+        return 0.5
+    if m > 1:
+        return x
+
+@cuda.jit(device=True)
+def a_pair(m, x):
+    if m > 5:
+        return 0.5, 1
+    if m > 1:
+        return x, m
 
 @cuda.jit(device=True)
 def halved(x):

@@ -156,9 +156,10 @@ def _bits(name: str) -> Any:
     @intrinsic
     def operate(typingctx: Any, me: Any, value: Any) -> Any:
         kind = types.unliteral(value)
+        kind = types.int8 if kind == types.boolean else kind
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            word = args[1]
+            word = context.cast(builder, args[1], signature.args[1], kind)
             if name in ("ctlz", "cttz"):
                 return getattr(builder, name)(word, ir.IntType(1)(0))
             return getattr(builder, name)(word)

@@ -23,6 +23,7 @@ from gpulearn.simt.core.resolution import choose
 __all__ = [
     "ARITHMETIC",
     "UNDEFINED",
+    "Maybe",
     "Range",
     "arithmetic_type",
     "cast",
@@ -184,6 +185,13 @@ def merge_type(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     return np.promote_types(a, b)
 
 
+@dataclass(frozen=True)
+class Maybe:
+    """The type of what is None in some threads and of the type `kind` in others, or always None."""
+
+    kind: Any
+
+
 def settle(value: Value, dtype: Any, *, join: bool = False) -> Value:
     """A number, or a tuple of them, in the type that it has where paths meet.
 
@@ -191,6 +199,9 @@ def settle(value: Value, dtype: Any, *, join: bool = False) -> Value:
     """
     if dtype is None:
         return value
+    if isinstance(dtype, Maybe):
+        parts = getattr(value, "settled", None)  # of what is one thing here and another there
+        return settle(value, dtype.kind) if parts is None else parts(dtype.kind)
     if isinstance(dtype, tuple):
         if not isinstance(value, tuple) or len(value) != len(dtype):
             return value

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from gpulearn.simt.core.registry import DeviceFunction, callee
 from gpulearn.simt.core.source import KernelSource
-from gpulearn.simt.core.values import merge_type
+from gpulearn.simt.core.values import Maybe, merge_type
 
 __all__ = [
     "APART", "RETURNED", "Types", "branch_key", "doubtful_reads", "only_read", "types_of_reads",
@@ -152,6 +152,11 @@ def _common(a: Kind | None, b: Kind | None) -> Kind | None:
     """The kind that two paths share; None if it is not known."""
     if a is None or b is None:
         return None
+    if isinstance(a, Maybe) or isinstance(b, Maybe):
+        first, second = (one.kind if isinstance(one, Maybe) else one for one in (a, b))
+        if first is None or second is None:
+            return Maybe(second if first is None else first)
+        return Maybe(_common(first, second))
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         parts = tuple(_common(x, y) for x, y in zip(a, b, strict=True))
         return None if any(p is None for p in parts) else parts

@@ -12,9 +12,10 @@ from gpulearn.device import numba_cuda
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import View, at_address
 from gpulearn.simt.core.values import cast, settle
+from gpulearn.simt.frontend.kinds import kind_of, number_dtype
 from gpulearn.simt.frontend.numba_bridge import device_of
 from gpulearn.simt.frontend.numba_errors import in_words
-from gpulearn.simt.frontend.typecheck import argument_types, give_up, kind_of, number_dtype
+from gpulearn.simt.frontend.typecheck import argument_types, give_up
 
 __all__ = ["chosen", "conversion", "device_call", "signature_types"]
 
@@ -87,8 +88,14 @@ def conversion(kernel: str, name: str, want: Any, given: Any) -> Callable[[Any],
         if same and want.dtype != given.dtype:
             return lambda view: _as_type(view, number_dtype(want.dtype))
     if not same:
-        raise _not_declared(kernel, name, in_words(str(want)), in_words(str(given)))
+        words = in_words(str(want)), in_words(str(given))
+        if words[0] == words[1]:
+            words = words[0] + _ORDER[want.layout], words[1] + _ORDER[given.layout]
+        raise _not_declared(kernel, name, *words)
     return lambda value: value
+
+
+_ORDER = {"C": ", row after row", "F": ", column after column", "A": ", in strides of its own"}
 
 
 def _same_bits(one: Any, other: Any) -> bool:

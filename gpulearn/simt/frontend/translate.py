@@ -35,7 +35,6 @@ from gpulearn.simt.core.memory import CODES, constant_view
 from gpulearn.simt.core.program import Translation
 from gpulearn.simt.core.registry import (
     DeclaredFunction,
-    DeviceFunction,
     Intrinsic,
     Literal,
     LocalFunction,
@@ -44,7 +43,7 @@ from gpulearn.simt.core.registry import (
     is_namespace,
 )
 from gpulearn.simt.core.source import LINE_BITS, MISSING, KernelSource
-from gpulearn.simt.core.values import UINT64, UNDEFINED, cast, normal, settle
+from gpulearn.simt.core.values import UINT64, UNDEFINED, Maybe, cast, normal, settle
 from gpulearn.simt.frontend import syntax
 from gpulearn.simt.frontend.dataflow import (
     APART,
@@ -55,6 +54,7 @@ from gpulearn.simt.frontend.dataflow import (
     types_of_reads,
 )
 from gpulearn.simt.frontend.extensions import LOWERED, is_lowered
+from gpulearn.simt.frontend.kinds import may_be_several, several_names
 from gpulearn.simt.frontend.refusals import INSTEAD, REFUSED, instead, meant, undefined
 from gpulearn.simt.machine.control_flow import Loop, Repeat
 from gpulearn.simt.machine.iteration import contains
@@ -201,24 +201,6 @@ class _Translator:
         if node.id in self.several and node is not self.unshared:
             name = f"m.own({name}, {node.id!r})"
         return name if dtype is None else f"settle({name}, {self.constant(dtype)})"
-
-    def not_known(self) -> set[str]:
-        """The variables of which it is not known that they are numbers, or one for all threads."""
-        given = self.source.given
-        found = {name for name, value in given.items() if self.may_be_several(value)}
-        for node in ast.walk(self.source.tree):
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                lines = {node.lineno} | ({0} if node.id in self.source.parameters else set())
-                kinds = [self.types.get((node.id, line)) for line in lines]
-                if node.id not in given and not all(isinstance(k, np.dtype) for k in kinds):
-                    found.add(node.id)
-        return found
-
-    def may_be_several(self, node: ast.expr) -> bool:
-        """Whether a value may be one thing for some threads and another for others."""
-        if isinstance(node, ast.Call):
-            return isinstance(callee(self.static(node.func)), DeviceFunction)
-        return isinstance(node, ast.IfExp)
 
     def one_kind(self, name: str) -> Any:
         """The type of a variable that has only one; None if it has more, or is no number."""
@@ -415,8 +397,9 @@ class _Translator:
         text = f"m.choose({test}, {yes}, {no}{more})"
         given = self.given(node)
         if given is not None:
-            return f"settle({text}, {self.constant(given)})"
-        return text if unshared else f"m.own({text}, 'this value')"
+            text = f"settle({text}, {self.constant(given)})"
+        known = given is not None and not isinstance(given, Maybe)
+        return text if unshared or known else f"m.own({text}, 'this value')"
 
     def _on_Subscript(self, node: ast.Subscript) -> str:  # noqa: N802
         members = getattr(self.static(node.value), "__members__", {})  # of an enum
@@ -462,7 +445,11 @@ class _Translator:
         function = self.static(node.func)
         found = callee(function)
         item = self.said if isinstance(found, Intrinsic) and found.literals else self.item
-        arguments = [item(a) for a in node.args]
+        passed = may_be_several(node, self.static)  # its arguments may be several things too
+        arguments = []
+        for argument in node.args:
+            self.unshared = argument if passed else None
+            arguments.append(item(argument))
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise self.refuse(node, "** in a call")
@@ -479,7 +466,8 @@ class _Translator:
             if isinstance(node.func, ast.Attribute):
                 base = self.expression(node.func.value)
                 return f"m.method({base}, {node.func.attr!r}{inner})"
-            return f"m.call({self.expression(node.func)}{inner})"
+            text = f"m.call({self.expression(node.func)}{inner})"
+            return text if unshared else f"m.own({text}, 'this value')"
         if isinstance(found, Intrinsic):
             if found.name.startswith("atomic.") and self.unused is node:
                 inner += ", used=False"
@@ -566,7 +554,7 @@ class _Translator:
         self.target = first.id if isinstance(first, ast.Name) else ""
         # which of several values, and so which type, may depend on the path
         self.chosen = any(isinstance(n, ast.IfExp | ast.BoolOp) for n in ast.walk(node.value))
-        choice = isinstance(node.value, ast.IfExp | ast.Call)
+        choice = isinstance(node.value, ast.IfExp | ast.Call | ast.Name)
         self.unshared = node.value if self.target and choice else None
         text = self.expression(node.value)
         self.target = ""
@@ -580,6 +568,7 @@ class _Translator:
     def _do_AnnAssign(self, node: ast.AnnAssign) -> None:  # noqa: N802
         if node.value is not None:
             self.at(node)
+            self.unshared = node.value
             self.assign(node.target, self.expression(node.value))
 
     def _do_AugAssign(self, node: ast.AugAssign) -> None:  # noqa: N802
@@ -604,7 +593,7 @@ class _Translator:
         if isinstance(node.value, ast.Constant):
             return
         self.at(node)
-        self.unused = node.value
+        self.unused = self.unshared = node.value
         self.say(self.expression(node.value))
         self.unused = None
 
@@ -759,7 +748,7 @@ class _Translator:
         tree = self.source.tree
         arguments = tree.args
         self.reads = types_of_reads(self.source, self.types)
-        self.several = self.not_known()
+        self.several = several_names(self.source, self.types, self.static)
         if arguments.kwarg:
             raise self.refuse(tree, "**kwargs")
         parameters = self.source.parameters

@@ -27,6 +27,7 @@ from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.memory import Record, View
 from gpulearn.simt.core.places import place
 from gpulearn.simt.frontend.dataflow import APART, RETURNED, Types, branch_key
+from gpulearn.simt.frontend.kinds import kind_of
 from gpulearn.simt.frontend.numba_bridge import (
     NotLowered,
     device_of,
@@ -40,9 +41,7 @@ __all__ = [
     "declare",
     "device_types",
     "give_up",
-    "kind_of",
     "numba_type",
-    "number_dtype",
     "unasked",
     "variable_types",
     "verdict",
@@ -190,25 +189,6 @@ def _layout(view: View) -> str:
         is_f = is_f and (stride == f or n == 1)
         f *= n
     return "C" if is_c else "F" if is_f else "A"
-
-
-def kind_of(kind: Any) -> Any:
-    """The dtype of a number, a tuple of dtypes for a tuple of numbers, None for the rest."""
-    from numba import types
-
-    if isinstance(kind, types.BaseTuple):
-        kinds = tuple(kind_of(t) for t in kind.types)
-        return None if any(k is None for k in kinds) else kinds
-    return number_dtype(kind)
-
-
-def number_dtype(kind: Any) -> np.dtype[Any] | None:
-    """The dtype of a number, None for anything else."""
-    from numba import types
-
-    if isinstance(kind, types.Boolean | types.Integer | types.Float | types.Complex):
-        return np.dtype(str(types.unliteral(kind)).replace("bool", "bool_"))
-    return None
 
 
 # --- the verdict

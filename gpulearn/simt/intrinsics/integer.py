@@ -23,7 +23,7 @@ def _unsigned(value: Value) -> tuple[Words, int]:
 
 
 def _like(value: Value, result: Words, dtype: np.dtype[Any]) -> Value:
-    result = result.astype(dtype)
+    result = result.astype("i1" if dtype.kind == "b" else dtype)  # a bool is an int8 to Numba
     return result if isinstance(value, np.ndarray) else normal(result[()])
 
 

@@ -647,7 +647,7 @@ def _zero(kind: Any) -> Any:
     """The 0 of a dtype, or a tuple of them; None if the type is not known."""
     if isinstance(kind, tuple):
         return tuple(_zero(k) for k in kind)
-    return None if kind is None else cast(0, kind)
+    return cast(0, kind) if isinstance(kind, np.dtype) else None
 
 
 def _zero_like(value: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from gpulearn.simt.core.chunk import Chunk
 from gpulearn.simt.core.masks import EMPTY, Mask
 from gpulearn.simt.core.memory import View
-from gpulearn.simt.core.values import Value, where
+from gpulearn.simt.core.values import Value, settle, where
 
 __all__ = ["Choice", "Several", "choose_view", "several"]
 
@@ -52,6 +52,10 @@ class Several:
 
     def __init__(self, parts: list[tuple[Any, Any]]) -> None:
         self.parts = parts
+
+    def settled(self, kind: Any) -> Several:
+        """The same with its numbers in one type."""
+        return Several([(mask, settle(thing, kind)) for mask, thing in self.parts])
 
     def are(self, test: Callable[[Any], Value]) -> Value:
         """Whether a test holds, in each thread for what it has."""
@@ -99,6 +103,13 @@ def _parts(thing: Any) -> list[tuple[Any, Any]]:
     return thing.parts if kept else [(np.ones((1, 1), bool), thing)]
 
 
+def _join(known: Any, thing: Any) -> bool:
+    """Whether two things are one variable of each thread: numbers, or tuples of as many."""
+    if isinstance(known, tuple) and isinstance(thing, tuple) and len(known) == len(thing):
+        return all(map(_join, known, thing))
+    return isinstance(known, _NUMBERS) and isinstance(thing, _NUMBERS)
+
+
 def _split(old: Any, new: Any, mask: Any) -> list[tuple[Any, Any]]:
     """`new` for the threads in the mask, `old` for the others, each thing once."""
     found: list[tuple[Any, Any]] = []
@@ -109,7 +120,7 @@ def _split(old: Any, new: Any, mask: Any) -> list[tuple[Any, Any]]:
                 if known is thing:
                     found[n] = (other | here, thing)
                     break
-                if isinstance(known, _NUMBERS) and isinstance(thing, _NUMBERS):
+                if _join(known, thing):
                     found[n] = (other | here, where(here, thing, known))
                     break
             else:
