@@ -89,7 +89,7 @@ def conversion(kernel: str, name: str, want: Any, given: Any) -> Callable[[Any],
             return lambda view: _as_type(view, number_dtype(want.dtype))
     if not same:
         words = in_words(str(want)), in_words(str(given))
-        if words[0] == words[1]:
+        if words[0] == words[1] and isinstance(want, types.Array):
             words = words[0] + _ORDER[want.layout], words[1] + _ORDER[given.layout]
         raise _not_declared(kernel, name, *words)
     return lambda value: value
