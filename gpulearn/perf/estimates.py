@@ -24,7 +24,9 @@ __all__ = ["Estimate", "estimate"]
 ASSUMPTIONS = (
     "every sector that a warp moves comes from memory, at full bandwidth; where a range is given, "
     "its lower end is for caches that let each sector come once",
-    "the ordinary float32 and float64 units run at full rate: no tensor cores",
+    "the ordinary float32 and float64 units run at full rate, no tensor cores: that rate counts a "
+    "product and a sum in one instruction as two operations, so without such pairs arithmetic "
+    "takes twice as long",
     "memory and arithmetic overlap fully, and there are threads enough to keep both busy; only "
     "blocks that are fewer than the multiprocessors leave a part of both rates unused",
     "shared memory, its bank conflicts, atomics, barriers, divergence and whole-number arithmetic "

@@ -44,8 +44,10 @@ ENGINE_OF = {
 ASSUMPTIONS = (
     "one copy in, one kernel and one copy out at a time; of those that could begin, the one that "
     "was asked for first",
-    "a kernel takes what gl.estimate says, a copy its bytes over the link's data-sheet rate, from "
-    "pageable memory too, where a GPU's driver is slower; no latency of memory or of the link",
+    "a kernel takes what gl.estimate says, by a rate that counts a product and a sum in one "
+    "instruction as two operations: without such pairs arithmetic takes twice as long",
+    "a copy takes its bytes over the link's data-sheet rate, from pageable memory too, where a "
+    "GPU's driver is slower; no latency of memory or of the link",
     f"the host needs {format_seconds(LAUNCH_SECONDS)} to launch a kernel and "
     f"{format_seconds(COPY_SECONDS)} to ask for a copy; events and waits are free",
 )

@@ -82,7 +82,8 @@ PREDICTIONS = (
             64: "64 would be right for twice as many operations, all in float64.",
             2: "2 would be right for bytes: a float64 has twice as many.",
             1.5: "1.5 would be right on an H200, which does 1 for 2.",
-            33: "33 would be right if each operation was done in float32 as well as in float64.",
+            33: "33 is nearer to a real T4, where product and sum were one instruction before. "
+            "In operations, half are float64.",
         },
         came="longer['T4']",
         within=0.04,

@@ -125,8 +125,8 @@ PREDICTIONS = (
         {
             "the right picture": "That would need a barrier that waits only for threads inside the "
             "guard, and a guard that fits the store as well as the load.",
-            "an access out of bounds": "That would come next, for the guard fits the load and "
-            "not the store. But the launch does not get past the barrier.",
+            "an access out of bounds": "A GPU since Volta would come to that, for the guard fits "
+            "the load and not the store. The machine stops at the barrier before it.",
             "a picture without its edge": "That would need blocks at the edge in which no thread "
             "passes the guard. In each of them some do.",
             "threads that wait in vain for others": "",
