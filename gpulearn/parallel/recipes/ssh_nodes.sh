@@ -16,7 +16,7 @@ agents=()
 # whatever ends this script ends the agents; with -tt a remote agent ends with its connection
 trap 'kill "${agents[@]}" 2>/dev/null || true' EXIT
 
-# Each start of the ranks meets in a store of its own. In a shared one, new gloo ranks may find the
+# Each start of the ranks meets in a store of its own. In a shared one, new ranks may find the
 # addresses of those before them, and a restart fails.
 store=TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
 for number in "${!hosts[@]}"; do

@@ -143,7 +143,11 @@ def test_the_scripts_for_several_nodes_start_torchrun_alike():
 def test_each_start_under_slurm_meets_in_a_store_of_its_own(name, tmp_path):
     for program in ("srun", "scontrol"):
         recorder(tmp_path / program)
-    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
+    environment = {
+        "PATH": f"{tmp_path}:/usr/bin:/bin",
+        "SLURM_JOB_ID": "7",
+        "SLURM_CPUS_PER_TASK": "2",
+    }
     script = str(FOLDER / RECIPES[name])
     subprocess.run([shutil.which("bash"), script], cwd=tmp_path, env=environment, check=True)
     assert set(stores(tmp_path)) == {"1"}
