@@ -239,15 +239,16 @@ class MemoryAccess(Lockstep):
         before, result = self.mask, None
         local, shared = WINDOWS["local"], WINDOWS["shared"]
         edge, far = 1 << (LOCAL_BITS - 1), 1 << (GLOBAL_BITS - 1)
-        number = (whole + offset + far) >> GLOBAL_BITS
-        constant = np.isin(number, list(self.tables["const"]))
         where = {
-            "global": (whole >= far) & ~constant,
-            "const": constant,
+            "global": whole >= far,
             "local": (whole >= local - edge) & (whole < far),
             "shared": (whole >= shared - edge) & (whole < local - edge),
             "nowhere": whole < shared - edge,
         }
+        if self.tables["const"]:
+            number = (whole + offset + far) >> GLOBAL_BITS
+            constant = np.isin(number, list(self.tables["const"]))
+            where |= {"global": where["global"] & ~constant, "const": constant}
         for space, inside in where.items():
             here, _ = split(before, inside)
             if here is EMPTY:

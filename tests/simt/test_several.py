@@ -147,20 +147,23 @@ def test_each_thread_goes_by_what_it_has(body: str) -> None:
     np.testing.assert_array_equal(ran(body), CARRIED_OUT[body])
 
 
-@pytest.mark.parametrize("body", REFUSED)
-def test_what_all_threads_would_have_to_share_is_not_taken_from_one(body: str) -> None:
+@pytest.mark.parametrize(
+    ("body", "said", "why"),
+    [
+        *(
+            (body, said, "needs one for all here; use two variables")
+            for body, said in REFUSED.items()
+        ),
+        *((body, said, "a function ends without a return there") for body, said in NONE.items()),
+    ],
+)
+def test_what_all_threads_would_have_to_share_is_not_taken_from_one(
+    body: str, said: str, why: str
+) -> None:
     with pytest.raises(KernelError) as told:
         ran(body)
-    assert REFUSED[body] in str(told.value)
-    assert "needs one for all here; use two variables" in str(told.value)
-
-
-@pytest.mark.parametrize("body", NONE)
-def test_none_is_no_value(body: str) -> None:
-    with pytest.raises(KernelError) as told:
-        ran(body)
-    assert NONE[body] in str(told.value)
-    assert "a function ends without a return there" in str(told.value)
+    assert said in str(told.value)
+    assert why in str(told.value)
 
 
 BIG = 9_007_199_254_740_993  # which float64 does not hold

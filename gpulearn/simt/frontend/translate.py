@@ -202,6 +202,11 @@ class _Translator:
             name = f"m.own({name}, {node.id!r})"
         return name if dtype is None else f"settle({name}, {self.constant(dtype)})"
 
+    @staticmethod
+    def shared(text: str, unshared: bool) -> str:
+        """A value that all threads have to share, but where it need not be one thing for all."""
+        return text if unshared else f"m.own({text}, 'this value')"
+
     def one_kind(self, name: str) -> Any:
         """The type of a variable that has only one; None if it has more, or is no number."""
         kinds = {kind for (known, _), kind in self.types.items() if known == name} - {None}
@@ -399,7 +404,7 @@ class _Translator:
         if given is not None:
             text = f"settle({text}, {self.constant(given)})"
         known = given is not None and not isinstance(given, Maybe)
-        return text if unshared or known else f"m.own({text}, 'this value')"
+        return self.shared(text, unshared or known)
 
     def _on_Subscript(self, node: ast.Subscript) -> str:  # noqa: N802
         members = getattr(self.static(node.value), "__members__", {})  # of an enum
@@ -466,8 +471,7 @@ class _Translator:
             if isinstance(node.func, ast.Attribute):
                 base = self.expression(node.func.value)
                 return f"m.method({base}, {node.func.attr!r}{inner})"
-            text = f"m.call({self.expression(node.func)}{inner})"
-            return text if unshared else f"m.own({text}, 'this value')"
+            return self.shared(f"m.call({self.expression(node.func)}{inner})", unshared)
         if isinstance(found, Intrinsic):
             if found.name.startswith("atomic.") and self.unused is node:
                 inner += ", used=False"
@@ -492,8 +496,7 @@ class _Translator:
             hint = instead(function, name)
             message = f"{name}() cannot be called in a kernel{hint}"
             raise Stop(Finding("not-a-kernel", node.lineno, message))
-        text = f"m.call({self.constant(found)}{inner})"
-        return text if unshared else f"m.own({text}, 'this value')"
+        return self.shared(f"m.call({self.constant(found)}{inner})", unshared)
 
     # --- statements
 

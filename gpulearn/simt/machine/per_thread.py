@@ -74,16 +74,16 @@ class Several:
         if len(active) == 1:
             return active[0][1]
         said = " and ".join(f"{_told(thing)} in {m.text(m.who(own)[0])}" for own, thing in active)
-        message = f"{name} is {said}: the SIMT machine needs one for all here; use two variables"
         kinds = {"number" if isinstance(one, _NUMBERS) else type(one) for _, one in active}
         alike = len(kinds) == 1  # as Numba sees it
+        why = "the SIMT machine needs one for all here; use two variables"
         if type(None) in kinds:
-            message = (
-                f"{name} is {said}: a function ends without a return there, or nothing else was "
-                "assigned. Give it a value on each path, or ask first whether it is None"
+            why = (
+                "a function ends without a return there, or nothing else was assigned. Give it a "
+                "value on each path, or ask first whether it is None"
             )
         who = [m.who(mask)[0] for mask, _ in active]
-        raise m.stop("unsupported" if alike else "not-a-kernel", message, *who)
+        raise m.stop("unsupported" if alike else "not-a-kernel", f"{name} is {said}: {why}", *who)
 
 
 def _told(thing: Any) -> str:
