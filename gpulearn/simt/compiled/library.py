@@ -17,7 +17,7 @@ from numba import types
 from numba.extending import intrinsic, overload
 
 from gpulearn.simt.compiled.access import converted, load, store, whole
-from gpulearn.simt.compiled.thread import GRID, OPTIONS, device, lanemask_lt
+from gpulearn.simt.compiled.thread import GRID, INNER, device, lanemask_lt
 
 __all__ = ["CALLS", "INSTEAD", "PAIRS", "SHIFTS"]
 
@@ -125,7 +125,7 @@ def _pair(python: Any, choose: Callable[..., Any]) -> Any:
     def stub(a: Any, b: Any) -> Any:
         """One of the two takes its place."""
 
-    @overload(stub, jit_options=OPTIONS)
+    @overload(stub, jit_options=INNER)
     def of_types(a: Any, b: Any) -> Any:
         return choose if isinstance(a, types.Float) and isinstance(b, types.Float) else best
 

@@ -23,7 +23,7 @@ from gpulearn.simt.compiled.blocks import SITE_BITS, in_pass
 from gpulearn.simt.compiled.exchange import EXCHANGES, put_block, put_warp
 from gpulearn.simt.compiled.frame import LaunchFrame, NotCompiled
 from gpulearn.simt.compiled.library import CALLS, INSTEAD, PAIRS, SHIFTS
-from gpulearn.simt.compiled.thread import IDENTITY, OPTIONS, leave, look
+from gpulearn.simt.compiled.thread import IDENTITY, INNER, leave, look
 from gpulearn.simt.core.registry import DeviceFunction, Intrinsic, callee, intrinsics
 from gpulearn.simt.core.source import MISSING, KernelSource
 from gpulearn.simt.core.values import normal
@@ -69,7 +69,7 @@ class Rewritten:
         self.place = 0  # the number of the kernel's statement, from 1
         self.serial = 0
         self.passes: list[str] = []  # of each loop around, the variable that counts its passes
-        self.kernel = njit(**OPTIONS)(_Rewriter(self, program.source).kernel(arguments))
+        self.kernel = njit(**INNER)(_Rewriter(self, program.source).kernel(arguments))
         self.waits = any(
             isinstance(n, ast.While) for s in program.sources() for n in ast.walk(s.tree)
         )
@@ -93,7 +93,7 @@ class Rewritten:
         """A device function, compiled along."""
         if found not in self.devices:
             made = _Rewriter(self, self.program.source_of(found))
-            self.devices[found] = njit(**OPTIONS)(made.device(found))
+            self.devices[found] = njit(**INNER)(made.device(found))
         return self.devices[found]
 
 

@@ -15,8 +15,9 @@ __all__ = [
     "threads", "word",
 ]  # fmt: skip
 
-OPTIONS = {"error_model": "numpy", "nogil": True}
-device = njit(**OPTIONS)
+OPTIONS = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
+INNER = {**OPTIONS, "no_cpython_wrapper": True}  # of what only compiled code calls
+device = njit(**INNER)
 
 
 def _own(place: int, kind: Any = types.int32) -> Any:
