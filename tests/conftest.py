@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import os
 import signal
 import sys
@@ -32,10 +34,17 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
+@pytest.fixture(scope="session")
+def _files_of_progress(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Names of files that no other test has: a folder for each test would take longer than most."""
+    folder = tmp_path_factory.mktemp("progress")
+    return (folder / f"{number}.json" for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def _own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_progress(_files_of_progress: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """A test that solves an exercise must not touch the progress of whoever runs it."""
-    monkeypatch.setenv("GPULEARN_PROGRESS", str(tmp_path / "progress.json"))
+    monkeypatch.setenv("GPULEARN_PROGRESS", str(next(_files_of_progress)))
 
 
 @pytest.fixture(autouse=True)
@@ -63,6 +72,13 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+def pytest_collection_finish() -> None:
+    """What thousands of tests have imported stays: to look for garbage in it takes a tenth."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 10)
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist

@@ -9,11 +9,14 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import nbformat
 import pytest
 
+from ..notebooks.ready import kernel_command
 from .reduced import reduced
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
@@ -30,6 +33,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+EMPTY: Mapping[str, str] = MappingProxyType({})
 POLLING = 100  # milliseconds; by itself a page is asked, and drawn, 60 times a second
 PATIENCE = 120_000  # milliseconds: ends what never comes; a busy machine may be slow
 SETTINGS = {
@@ -54,6 +58,11 @@ def lab(tmp_path_factory):
         path = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values))
+    kernel = home / "share" / "kernels" / "python3" / "kernel.json"
+    kernel.parent.mkdir(parents=True)
+    command = [*kernel_command(), "-f", "{connection_file}"]
+    names = {"display_name": "Python 3 (ipykernel)", "language": "python"}
+    kernel.write_text(json.dumps({"argv": command, **names, "metadata": {"debugger": True}}))
     port = free_port()
     log = (home / "log").open("w")
     server = subprocess.Popen(
@@ -68,6 +77,7 @@ def lab(tmp_path_factory):
             "GPULEARN_PROGRESS": str(home / "progress.json"),
             "IPYTHONDIR": str(home / "ipython"),
             "JUPYTER_CONFIG_DIR": str(home / "config"),
+            "JUPYTER_PATH": str(home / "share"),
             "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
             "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
         },
@@ -151,8 +161,11 @@ class Notebook:
         source = self.page.locator(".cm-content").filter(has_text=begins)
         return self.page.locator(".jp-CodeCell").filter(has=source)
 
-    def type_into(self, cell, lines) -> None:
-        """Replace a cell's source by keys, one line after the other, as the editor indents."""
+    def type_into(self, cell, lines, *, by_keys: bool = False) -> None:
+        """Replace a cell's source, one line after the other, as the editor indents.
+
+        By keys the page draws each letter, which takes most of a test: a line comes at once.
+        """
         editor = cell.locator(".cm-content").element_handle()  # of which the text may not tell
         editor.click()
         self.page.keyboard.press("Control+a")
@@ -160,7 +173,8 @@ class Notebook:
         for number, line in enumerate(lines):
             if number:
                 self.page.keyboard.press("Enter")
-            self.page.keyboard.type(line)
+            write = self.page.keyboard.type if by_keys else self.page.keyboard.insert_text
+            write(line)
         self.page.keyboard.press("Escape")
         typed = [line.strip() for line in editor.inner_text().splitlines()]
         assert [line for line in typed if line] == [line.strip() for line in lines if line.strip()]
@@ -216,15 +230,21 @@ def learner(browser):
 def open_notebook(lab, learner):
     """Open a notebook by name, in a page of its own.
 
-    With texts, only the cells that begin with one of them, and what those need.
+    With texts, only the cells that begin with one of them, and what those need; `instead` has
+    texts that others take the place of, where a cell would measure for long.
     """
     address, home = lab
 
-    def opened(name: str, *begins: str) -> Notebook:
+    def opened(name: str, *begins: str, instead: Mapping[str, str] = EMPTY) -> Notebook:
         if begins:
             path = home / f"{name}.ipynb"
             whole = nbformat.read(NOTEBOOKS / path.name, 4)  # another test's part may lie there
-            nbformat.write(reduced(whole, begins), path)
+            part = reduced(whole, begins)
+            for text, other in instead.items():
+                assert any(text in cell.source for cell in part.cells), text
+                for cell in part.cells:
+                    cell.source = cell.source.replace(text, other)
+            nbformat.write(part, path)
         return Notebook(learner.new_page(), name, address)
 
     yield opened

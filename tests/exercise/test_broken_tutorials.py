@@ -10,17 +10,11 @@ from torch.utils.data import DataLoader, TensorDataset
 from gpulearn import check
 from gpulearn.checker.diagnosis import diagnose
 from gpulearn.errors import NotSolvedYet
-from gpulearn.exercise import progress
 from gpulearn.exercise.catalogue import find
 from gpulearn.exercise.training.trial import flat
 from gpulearn.train.mended.loops import case_accumulation, case_schedule
 
 TORCH = ("gpu_loop", "view", "constant_label", "schedule", "accumulation")
-
-
-@pytest.fixture(autouse=True)
-def own_progress(tmp_path, monkeypatch):
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
 
 
 @pytest.mark.usefixtures("_host_compiler")

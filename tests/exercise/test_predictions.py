@@ -20,8 +20,7 @@ CALL = re.compile(r'^gl\.predict\(\s*"(\w+)", "([^"]+\?)"\s*\)$')
 
 
 @pytest.fixture(autouse=True)
-def own_progress(tmp_path, monkeypatch):
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
+def own_progress(monkeypatch):
     monkeypatch.setattr(progress, "_here", [])
 
 

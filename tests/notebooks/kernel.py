@@ -12,12 +12,12 @@ import copy
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import Empty
 from typing import Any
 
 from jupyter_client.kernelspec import KernelSpec
@@ -26,6 +26,8 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
+
+from tests.notebooks.ready import kernel_command
 
 __all__ = ["Limits", "Report", "Run", "run"]
 
@@ -130,12 +132,32 @@ def reported(output: dict[str, Any], cell: int) -> list[Report]:
     return []
 
 
+def in_steps(receive: Callable[..., Any]) -> Callable[..., Any]:
+    """A channel's `get_msg` that looks again each second.
+
+    On a busy machine pyzmq may sleep through a message that has come: it then waits for the
+    next one, or until the time is over.
+    """
+
+    async def get_msg(timeout: float) -> Any:
+        end = time.monotonic() + timeout
+        while True:
+            left = end - time.monotonic()
+            try:
+                return await receive(timeout=max(0.0, min(1.0, left)))
+            except Empty:
+                if left <= 1.0:
+                    raise
+
+    return get_msg
+
+
 class Kernel(AsyncKernelManager):
     """A kernel of the Python that runs the tests, whatever kernels are installed."""
 
     @property
     def kernel_spec(self) -> KernelSpec:
-        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        argv = [*kernel_command(), "-f", "{connection_file}"]
         return KernelSpec(argv=argv, display_name="Python", language="python")
 
 
@@ -181,6 +203,7 @@ class Client(NotebookClient):
         kc = await super().async_start_new_kernel_client()
         self.kernel_pid = self.km.provisioner.pid
         receive = kc.iopub_channel.get_msg
+        kc.shell_channel.get_msg = in_steps(kc.shell_channel.get_msg)
 
         async def receive_and_note(*args: Any, **kwargs: Any) -> dict[str, Any]:
             message = await receive(*args, **kwargs)
