@@ -18,7 +18,13 @@ from gpulearn.simt.core.chunk import Write
 from gpulearn.simt.core.findings import Finding, Stop
 from gpulearn.simt.core.masks import EMPTY, split
 from gpulearn.simt.core.memory import Allocation, View, gather
-from gpulearn.simt.intrinsics.atomics import update_slots
+from gpulearn.simt.intrinsics.atomics import (
+    decreased,
+    exchanged,
+    increased,
+    swapped,
+    update_slots,
+)
 from gpulearn.simt.machine.lockstep import Lockstep
 
 __all__ = ["GLOBAL_BITS", "LOCAL_BITS", "POISON", "MemoryAccess", "joined"]
@@ -357,23 +363,7 @@ def _word(dtype: np.dtype[Any], count: int) -> np.dtype[Any]:
     return np.dtype(WORDS[dtype.itemsize * count])
 
 
-def _exchange(old: Lanes, value: Lanes) -> Lanes:
-    return value
-
-
-def _increment(old: Lanes, limit: Lanes) -> Lanes:
-    return np.where(old >= limit, 0, old + 1).astype(old.dtype)
-
-
-def _decrement(old: Lanes, limit: Lanes) -> Lanes:
-    return np.where((old == 0) | (old > limit), limit, old - 1).astype(old.dtype)
-
-
-def _swap(old: Lanes, expected: Lanes, value: Lanes) -> Lanes:
-    return np.where(old == expected, value, old)
-
-
 UPDATES: dict[str, Any] = {
     "add": np.add, "min": np.fmin, "max": np.fmax, "and": np.bitwise_and, "or": np.bitwise_or,
-    "xor": np.bitwise_xor, "exch": _exchange, "inc": _increment, "dec": _decrement, "cas": _swap,
+    "xor": np.bitwise_xor, "exch": exchanged, "inc": increased, "dec": decreased, "cas": swapped,
 }  # fmt: skip

@@ -20,7 +20,7 @@ from gpulearn.simt.machine.indexing import Beyond, locate
 from gpulearn.simt.machine.machine import Machine
 from gpulearn.simt.machine.per_thread import Choice
 
-__all__ = ["update_slots"]
+__all__ = ["decreased", "exchanged", "increased", "swapped", "update_slots"]
 
 Lanes = np.ndarray[Any, Any]
 Update = Callable[[Lanes, Lanes], Lanes]
@@ -161,39 +161,43 @@ def _simple(name: str, update: Any, *, steady: bool = False) -> None:
     operate.__doc__ = f"`cuda.atomic.{name}(array, index, value)`: what was there before."
 
 
-def _exchange(old: Lanes, value: Lanes) -> Lanes:
+def exchanged(old: Lanes, value: Lanes) -> Lanes:
+    """`exch`: what is to be there."""
     return value
 
 
-def _increment(old: Lanes, limit: Lanes) -> Lanes:
+def increased(old: Lanes, limit: Lanes) -> Lanes:
+    """`inc`: one more, and 0 after the limit."""
     return np.where(old >= limit, 0, old + 1).astype(old.dtype)
 
 
-def _decrement(old: Lanes, limit: Lanes) -> Lanes:
+def decreased(old: Lanes, limit: Lanes) -> Lanes:
+    """`dec`: one less, and the limit after 0 or from above it."""
     return np.where((old == 0) | (old > limit), limit, old - 1).astype(old.dtype)
 
 
 for _name, _update in {
     "add": np.add, "sub": np.subtract,
     "nanmax": np.fmax, "nanmin": np.fmin, "and_": np.bitwise_and, "or_": np.bitwise_or,
-    "xor": np.bitwise_xor, "exch": _exchange, "inc": _increment, "dec": _decrement,
+    "xor": np.bitwise_xor, "exch": exchanged, "inc": increased, "dec": decreased,
 }.items():  # fmt: skip
     _simple(_name, _update)
 _simple("max", np.fmax, steady=True)
 _simple("min", np.fmin, steady=True)
 
 
-def _swap(old: Lanes, expected: Lanes, value: Lanes) -> Lanes:
+def swapped(old: Lanes, expected: Lanes, value: Lanes) -> Lanes:
+    """`cas`: the value where what is expected was found."""
     return np.where(old == expected, value, old)
 
 
 @intrinsic("atomic.cas")
 def cas(m: Machine, ary: Any, idx: Any, old: Value, val: Value, used: bool = True) -> Value:
     """`cuda.atomic.cas`: writes `val` where `old` is found; returns what was found."""
-    return _atomic(m, ary, idx, (old, val), _swap, used)
+    return _atomic(m, ary, idx, (old, val), swapped, used)
 
 
 @intrinsic("atomic.compare_and_swap")
 def compare_and_swap(m: Machine, ary: Any, old: Value, val: Value, used: bool = True) -> Value:
     """`cuda.atomic.compare_and_swap`: `cas` on the first element."""
-    return _atomic(m, ary, 0, (old, val), _swap, used)
+    return _atomic(m, ary, 0, (old, val), swapped, used)
