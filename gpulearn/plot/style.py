@@ -66,7 +66,8 @@ def figure(
         "legend.fancybox": False,
         "legend.framealpha": 0.85,
         "lines.linewidth": 2.0,
-        "savefig.dpi": 110,
+        "figure.dpi": 110,
+        "savefig.dpi": "figure",
     }
     sheets = ["default", "petroff10", extra]
 
@@ -74,7 +75,15 @@ def figure(
         def savefig(self, *args: Any, **options: Any) -> None:
             # a colour such as "C3" is looked up here, which may be after the block
             with style.context(sheets):
-                super().savefig(*args, **options)
+                layout = self.get_layout_engine()
+                # else matplotlib draws the whole figure twice, once for its layout alone
+                if layout is not None:
+                    layout.execute(self)
+                    self.set_layout_engine(None)
+                try:
+                    super().savefig(*args, **options)
+                finally:
+                    self.set_layout_engine(layout)
 
     with style.context(sheets):
         made = Styled(figsize=(width, height), layout="constrained")
