@@ -8,7 +8,6 @@ for a copy, passes signals on, and ends when the kernel does, or takes the kerne
 
 from __future__ import annotations
 
-import array
 import contextlib
 import functools
 import importlib
@@ -91,11 +90,9 @@ def become_kernel(asked: socket.socket) -> None:
     """In the copy: what the request says, then the kernel."""
     os.setsid()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    streams = array.array("i")
-    text, data, *_ = asked.recvmsg(1 << 20, socket.CMSG_SPACE(len(STREAMS) * streams.itemsize))
+    text, streams, *_ = socket.recv_fds(asked, 1 << 20, len(STREAMS))
     while not text.endswith(b"\n"):
         text += asked.recv(1 << 20)
-    streams.frombytes(data[0][2])
     request = json.loads(text)
     for given, own in zip(streams, STREAMS, strict=True):
         os.dup2(given, own)
@@ -144,9 +141,8 @@ def ask(address: str, arguments: list[str]) -> None:
     }  # fmt: skip
     with socket.socket(socket.AF_UNIX) as server:
         _connect(server, address)
-        streams = array.array("i", STREAMS)
         text = json.dumps(request).encode() + b"\n"
-        sent = server.sendmsg([text], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)])
+        sent = socket.send_fds(server, [text], STREAMS)
         server.sendall(text[sent:])
         kernel = int(server.recv(32))
         for number in early:

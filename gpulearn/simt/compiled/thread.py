@@ -11,8 +11,8 @@ from numba.extending import intrinsic
 from gpulearn.simt.compiled.frame import HEADER, WORD, reader, word_at
 
 __all__ = [
-    "GRID", "IDENTITY", "OPTIONS", "device", "lanemask_lt", "leave", "left_in", "look", "number",
-    "threads", "word",
+    "GRID", "IDENTITY", "INNER", "OPTIONS", "device", "lanemask_lt", "leave", "left_in", "look",
+    "number", "threads", "word",
 ]  # fmt: skip
 
 OPTIONS = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
