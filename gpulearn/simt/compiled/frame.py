@@ -29,6 +29,7 @@ HEADER = {
     for place, name in enumerate((
         "stop", "blockDim.x", "blockDim.y", "blockDim.z", "gridDim.x", "gridDim.y", "gridDim.z",
         "shared", "local", "states", "exchange", "left", "round", "meeting", "block", "noted",
+        "part",
     ))
 }  # fmt: skip
 ME = types.Tuple((types.int64, *[types.int32] * 6, types.int64))

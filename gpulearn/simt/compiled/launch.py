@@ -35,7 +35,7 @@ __all__ = ["CompiledLaunches"]
 
 Triple = tuple[int, int, int]
 Array = np.ndarray[Any, Any]
-BUDGET = 1.0  # seconds that the machine has for a kernel until it is compiled, which takes 0.3 to 3
+BUDGET = 1.0  # seconds that the machine has for a kernel until it is compiled, which takes 0.1 to 2
 COPIED = 64 << 20, 256  # bytes that may be copied to be put back, and more for each thread
 SHARES = 8  # of the blocks, for each core
 SHAPES = 1024  # of checked launches, that are remembered
@@ -142,7 +142,7 @@ class _Code:
     def __init__(self, program: Program, arguments: tuple[Any, ...]) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of Numba's, about how fast its code is
-            from gpulearn.simt.compiled.blocks import in_turns, to_the_end
+            from gpulearn.simt.compiled.blocks import Part, in_turns, to_the_end
             from gpulearn.simt.compiled.frame import HEADER
             from gpulearn.simt.compiled.rewrite import Rewritten
 
@@ -152,9 +152,8 @@ class _Code:
             self.words = {name: place // 8 for name, place in HEADER.items()}
             self.frame, self.turns = made.frame, made.turns
             self.in_order, self.waits = made.in_order, made.waits
-            drive = in_turns if made.turns else to_the_end
-            self.go = drive(made.kernel, made.frame)
-            self.state: int = self.go(0, 0, 0)  # bytes of a thread that waits
+            self.part = Part(made.kernel, made.frame)
+            self.go = in_turns if made.turns else to_the_end
         _compare(made.kernel, program.types)
         for found, compiled in made.devices.items():
             _compare(compiled, device_types(found.dispatcher))
@@ -218,7 +217,7 @@ class _Worker:
         sizes = {
             "shared": frame.sizes["shared"] + dynamic + 16,
             "local": frame.sizes["local"] * each,
-            "states": code.state * each,
+            "states": code.part.state * each,
             "exchange": 32 * (-(-threads // 32) * 32 if code.turns else 0),  # of whole warps
             "left": 8 * each,
         }
@@ -230,7 +229,7 @@ class _Worker:
             place += aligned(size)
         begin = bases["exchange"] - self.memory.ctypes.data
         self.memory[begin : begin + sizes["exchange"]] = 0  # of lanes that the block has not
-        header = (0, *block, *grid, *bases.values(), 0, 0, 0, -1)
+        header = (0, *block, *grid, *bases.values(), 0, 0, 0, -1, code.part.address)
         self.words = np.frombuffer(frame.pack(header, values, bases, dynamic), np.int64)
         self.address = self.words.ctypes.data
         self.block = -1

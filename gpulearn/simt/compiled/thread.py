@@ -11,8 +11,8 @@ from numba.extending import intrinsic
 from gpulearn.simt.compiled.frame import HEADER, WORD, reader, word_at
 
 __all__ = [
-    "GRID", "IDENTITY", "INNER", "OPTIONS", "device", "lanemask_lt", "leave", "left_in", "look",
-    "number", "threads", "word",
+    "GRID", "IDENTITY", "INNER", "OPTIONS", "device", "lanemask_lt", "leave", "left_at", "left_in",
+    "look", "number", "threads", "word",
 ]  # fmt: skip
 
 OPTIONS = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
@@ -136,7 +136,8 @@ def look(me: Any) -> None:
         raise RuntimeError
 
 
-def _left(builder: Any, me: Any) -> Any:
+def left_at(builder: Any, me: Any) -> Any:
+    """Where it stands in which statement a thread has returned."""
     base = builder.load(word_at(builder, me, HEADER["left"]))
     own = builder.mul(builder.extract_value(me, 7), WORD(8))
     return builder.inttoptr(builder.add(base, own), WORD.as_pointer())
@@ -147,7 +148,7 @@ def leave(typingctx: Any, me: Any, place: Any) -> Any:
     """Says in which statement of the kernel a thread returns, counted from 1."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.store(context.cast(builder, args[1], place, types.int64), _left(builder, args[0]))
+        builder.store(context.cast(builder, args[1], place, types.int64), left_at(builder, args[0]))
         return context.get_dummy_value()
 
     return types.none(me, place), codegen
@@ -156,4 +157,4 @@ def leave(typingctx: Any, me: Any, place: Any) -> Any:
 @intrinsic
 def left_in(typingctx: Any, me: Any) -> Any:
     """In which statement a thread has returned; 0 if it has not."""
-    return types.int64(me), lambda c, builder, s, args: builder.load(_left(builder, args[0]))
+    return types.int64(me), lambda c, builder, s, args: builder.load(left_at(builder, args[0]))
