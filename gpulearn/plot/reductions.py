@@ -9,7 +9,7 @@ from gpulearn import require
 from gpulearn.display import Picture, show
 from gpulearn.errors import BadInput
 from gpulearn.plot.controls import Player, dropdown, slider
-from gpulearn.plot.style import box, centred, figure
+from gpulearn.plot.style import boxes, centred, figure
 from gpulearn.simt.observers.traffic import BANKS, WARP
 
 __all__ = ["reduction_player"]
@@ -178,11 +178,11 @@ def draw(form: str, number: int) -> tuple[Picture, str]:
 
 
 def _additions(axes: Any, this: Round, held: list[int]) -> None:
+    corners = [(place - 0.46, 1) for place in range(len(held))]
+    looks = [("C0", 0.9) if count else ("none", 0.5) for count in held]
+    boxes(axes, corners, (0.92, 0.55), looks, edge="0.55", linewidth=0.7)
     for place, count in enumerate(held):
-        full = count > 0
-        look = {"facecolor": "C0", "alpha": 0.9} if full else {"facecolor": "none", "alpha": 0.5}
-        box(axes, place - 0.46, 1, 0.92, 0.55, edgecolor="0.55", linewidth=0.7, **look)
-        centred(axes, place, 1.27, str(count) if full else "", fontsize=7, color="white")
+        centred(axes, place, 1.27, str(count or ""), fontsize=7, color="white")
     for thread, into, other in this.adds:
         useful = thread in this.useful
         line = {"color": "C1", "linewidth": 1.2} if useful else {"color": "0.75", "linewidth": 0.6}
@@ -200,14 +200,13 @@ def _additions(axes: Any, this: Round, held: list[int]) -> None:
 
 
 def _lanes(axes: Any, every: list[Round], number: int) -> None:
+    corners, looks = [], []
     for row, one in enumerate(every):
         for thread in range(THREADS):
-            on = thread in one.active
-            look = {
-                "facecolor": "C1" if on else "none",
-                "alpha": 0.4 if on and row > number else 1.0,
-            }
-            box(axes, thread - 0.42, row - 0.36, 0.84, 0.72, edgecolor="0.6", linewidth=0.5, **look)
+            corners.append((thread - 0.42, row - 0.36))
+            on = ("C1", 0.4 if row > number else 1.0)
+            looks.append(on if thread in one.active else ("none", 1.0))
+    boxes(axes, corners, (0.84, 0.72), looks, edge="0.6", linewidth=0.5)
     labels = [f"► {k + 1}" if k == number else str(k + 1) for k in range(len(every))]
     axes.set_yticks(range(len(every)), labels)
     axes.set_ylabel("round")

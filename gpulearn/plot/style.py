@@ -14,6 +14,7 @@ from gpulearn.perf.gpus import GPUS
 __all__ = [
     "LINES",
     "box",
+    "boxes",
     "centred",
     "doublings",
     "figure",
@@ -40,6 +41,8 @@ SUBJECTS = {
     **{"via one root": 0, "tree": 1, "halving and doubling": 5, "doubling": 2, "ring": 4},
     **{"float32": 0, "float16": 1, "bfloat16": 2, "TF32": 3},
 }
+# keeps what it has read, such as powers of ten beside an axis: each figure would read them anew
+_parsers: dict[str, Any] = {}
 
 
 @contextmanager
@@ -53,6 +56,7 @@ def figure(
     `grid` is what else it takes.
     """
     style = require.package("matplotlib.style", "A figure")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     extra = {
@@ -75,6 +79,9 @@ def figure(
         def savefig(self, *args: Any, **options: Any) -> None:
             # a colour such as "C3" is looked up here, which may be after the block
             with style.context(sheets):
+                canvas: Any = FigureCanvasAgg(self)
+                renderer = canvas.get_renderer()
+                renderer.mathtext_parser = _parsers.setdefault("mathtext", renderer.mathtext_parser)
                 layout = self.get_layout_engine()
                 # else matplotlib draws the whole figure twice, once for its layout alone
                 if layout is not None:
@@ -119,6 +126,34 @@ def box(axes: Any, x: float, y: float, width: float, height: float, **look: Any)
     from matplotlib.patches import Rectangle
 
     drawn = axes.add_artist(Rectangle((x, y), width, height, **look))
+    drawn.set_in_layout(False)
+
+
+def boxes(
+    axes: Any, corners: Sequence[tuple[float, float]], size: tuple[float, float],
+    looks: Sequence[tuple[str, float]], edge: str, linewidth: float,
+) -> None:  # fmt: skip
+    """Draw many boxes of one size as `box` draws one, in a fraction of the time.
+
+    Args:
+        axes: where to draw.
+        corners: of each box the least x and y.
+        size: their width and height.
+        looks: of each box the colour within, or "none", and its opacity.
+        edge: their colour at the edge.
+        linewidth: of the edge.
+    """
+    from matplotlib.collections import PolyCollection
+    from matplotlib.colors import to_rgba
+
+    wide, high = size
+    drawn = PolyCollection(
+        [((x, y), (x + wide, y), (x + wide, y + high), (x, y + high)) for x, y in corners],
+        facecolors=[to_rgba(*look) for look in looks],
+        edgecolors=[to_rgba(edge, alpha) for _, alpha in looks],
+        linewidths=linewidth, joinstyle="miter", zorder=1,
+    )  # fmt: skip
+    axes.add_artist(drawn)
     drawn.set_in_layout(False)
 
 
