@@ -210,4 +210,5 @@ def synchronize() -> None:
     Raises:
         KernelError: of work that has failed; what was still to be done is not done then.
     """
-    work_queue.synchronize()
+    if not work_queue.direct(0):  # else there is nothing to wait for
+        work_queue.synchronize()
