@@ -42,25 +42,19 @@ def _files_of_progress(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
 
 
 @pytest.fixture(autouse=True)
-def _own_progress(_files_of_progress: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test that solves an exercise must not touch the progress of whoever runs it."""
+def _apart(_files_of_progress: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What holds for every test, in one fixture: each costs as much as a small test.
+
+    A test that solves an exercise must not touch the progress of whoever runs it. No verdict
+    depends on how quick the computer is; a limit's own tests set theirs. What an exercise's known
+    wrong answers do is tried once, not by each test that comes back.
+    """
     monkeypatch.setenv("GPULEARN_PROGRESS", str(next(_files_of_progress)))
-
-
-@pytest.fixture(autouse=True)
-def _unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No verdict of a test depends on how quick the computer is; a limit's own tests set theirs."""
-    if "gpulearn.checker.diagnosis" in sys.modules:
-        monkeypatch.setattr("gpulearn.checker.diagnosis.SECONDS", 300.0)
-
-
-@pytest.fixture(autouse=True)
-def _known_wrongs_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an exercise's known wrong answers do is tried once, not by each test that comes back."""
-    if "gpulearn.checker.diagnosis" in sys.modules:
+    if diagnosis := sys.modules.get("gpulearn.checker.diagnosis"):
         from tests.support.known import known_wrongs
 
-        monkeypatch.setattr("gpulearn.checker.diagnosis._known_wrongs", known_wrongs)
+        monkeypatch.setattr(diagnosis, "SECONDS", 300.0)
+        monkeypatch.setattr(diagnosis, "_known_wrongs", known_wrongs)
 
 
 @pytest.fixture(scope="module")
