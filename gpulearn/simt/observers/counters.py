@@ -45,6 +45,8 @@ from gpulearn.simt.observers.traffic import AWAY, SECTOR, WARP, touched, wavefro
 
 __all__ = ["Counters", "Counts"]
 
+Which = tuple[Lanes, Lanes]  # blocks, sectors
+
 
 @dataclass
 class Counts:
@@ -280,33 +282,41 @@ class Counters(Observer):
         warps, lanes = self.activity(m)
         size = view.dtype.itemsize
         unit = size if view.aligned else 1
+        if type(slot) is int and view.space == "global" and kind != "atomic":  # one element for all
+            first, last = slot * unit, slot * unit + size - 1
+            sector = np.array(sorted({first // SECTOR, last // SECTOR}))
+            alike = m.mask is None or len(m.mask) == 1
+            blocks = np.arange(m.blocks) if alike else np.flatnonzero(m.mask.any(axis=1))
+            self._moved(m, view, kind, warps * len(sector), (blocks[:, None], sector))
+            return
         addresses, block = self.rows(m, np.multiply(slot, unit))
         if not len(addresses):
             return
         times = warps // len(addresses)
         line, array = self.line(m.line), self.array(view)
-        if view.space == "shared":
+        if kind == "atomic":
+            self._atomic(line, array, addresses, lanes)
+        elif view.space == "shared":
             passes, ideal = self._shared(addresses, view, size, kind == "load")
-            word = "shared_store" if kind == "store" else "shared_load"
-            if kind != "atomic":
-                for counts in (line, array):
-                    _bump(counts, f"{word}_wavefronts", passes * times)
-                    _bump(counts, f"{word}_conflicts", (passes - ideal) * times)
-        elif kind != "atomic":
+            for counts in (line, array):
+                _bump(counts, f"shared_{kind}_wavefronts", passes * times)
+                _bump(counts, f"shared_{kind}_conflicts", (passes - ideal) * times)
+        else:
             row, sector = touched(addresses, size)
-            count = len(row) * times
             blocks = block[row]
             if times > 1:  # the same in every block
                 blocks, sector = np.arange(m.blocks)[:, None], np.unique(sector)
-            access = m.line, _name(view), view.allocation
-            self.footprint.touch(access, kind == "load", blocks, sector)
-            for counts in (line, array):
-                _bump(counts, f"global_{kind}_requests", warps)
-                _bump(counts, f"global_{kind}_sectors", count)
-                counts.bytes_requested += lanes * size
-                counts.bytes_moved += count * SECTOR
-        if kind == "atomic":
-            self._atomic(line, array, addresses, lanes)
+            self._moved(m, view, kind, len(row) * times, (blocks, sector))
+
+    def _moved(self, m: Chunk, view: View, kind: str, count: int, which: Which) -> None:
+        """A load or store of global memory: how many sectors, and which by which blocks."""
+        warps, lanes = self.activity(m)
+        self.footprint.touch((m.line, _name(view), view.allocation), kind == "load", *which)
+        for counts in (self.line(m.line), self.array(view)):
+            _bump(counts, f"global_{kind}_requests", warps)
+            _bump(counts, f"global_{kind}_sectors", count)
+            counts.bytes_requested += lanes * view.dtype.itemsize
+            counts.bytes_moved += count * SECTOR
 
     def _shared(self, addresses: Lanes, view: View, size: int, load: bool) -> tuple[int, int]:
         """Wavefronts and ideal wavefronts; equal patterns are worked out once."""

@@ -332,6 +332,8 @@ class Races(Observer):
 
     def _check_each_other(self, shadow: Shadow, a: _Access, values: Value, time: int) -> None:
         """Lanes of one statement that write different values to one place."""
+        if not isinstance(values, np.ndarray):
+            return
         winner = shadow.writer[a.last]
         beaten = np.flatnonzero(winner != a.me[:: a.parts])
         if not len(beaten) or not a.view.aligned:
