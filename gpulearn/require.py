@@ -380,9 +380,19 @@ def together(
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
+        names, parameters = signature.parameters.keys(), signature.parameters.values()
+        placed = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        left_out = {p.name: p.default for p in parameters if p.default is not p.empty}
+        by_name = all(p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) for p in parameters)
 
         @functools.wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+            given = dict(zip(placed, args, strict=False)) | kwargs
+            whole = left_out | given  # an answer is tried thousands of times, and binding is slow
+            clear = len(given) == len(args) + len(kwargs) and whole.keys() == names
+            if by_name and clear:
+                judge(whole)
+                return function(**whole)  # type: ignore[call-arg]
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             judge(bound.arguments)
