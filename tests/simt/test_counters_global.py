@@ -175,6 +175,23 @@ def test_struct_fields(kernel: Any, fields: list[Any], want: int) -> None:
     assert report.arrays["p"].bytes_requested == 64 * 4
 
 
+def one_field_for_some(p, out, first, threads):
+    if cuda.blockIdx.x >= first and cuda.threadIdx.x < threads:
+        out[cuda.grid(1)] = p[2].f
+
+
+@pytest.mark.parametrize(
+    ("first", "threads", "requests", "blocks"),
+    [(0, 64, 6, 3), (0, 20, 3, 3), (1, 64, 4, 2), (2, 33, 2, 1)],
+)
+def test_one_field_in_two_sectors(first: int, threads: int, requests: int, blocks: int) -> None:
+    records = np.zeros(8, np.dtype([("v", "f8"), ("f", "c16")]))  # 24 B apart: bytes 56 … 71
+    report = xray(one_field_for_some, 3, 64, records, np.zeros(192, "c16"), first, threads)
+    counts = report.arrays["p"]
+    assert (counts.global_load_requests, counts.global_load_sectors) == (requests, 2 * requests)
+    assert (counts.distinct_sectors, counts.block_sectors) == (2, 2 * blocks)
+
+
 @pytest.mark.parametrize(
     ("kernel", "threads", "k", "requests", "sectors", "asked"),
     [
