@@ -36,6 +36,16 @@ FLAGS = (
 EMPTY: Mapping[str, str] = MappingProxyType({})
 POLLING = 100  # milliseconds; by itself a page is asked, and drawn, 60 times a second
 PATIENCE = 120_000  # milliseconds: ends what never comes; a busy machine may be slow
+# what File → Open from Path and closing all tabs do, without their questions
+OPEN = """async path => {
+    await jupyterapp.restored;
+    const others = [...jupyterapp.shell.widgets("main")];  // the launcher
+    const opened = await jupyterapp.commands.execute("docmanager:open", {path});
+    others.forEach(tab => tab.dispose());
+    await opened.context.ready;
+    await opened.context.sessionContext.ready;
+}"""
+CLOSE = "() => [...jupyterapp.shell.widgets('main')].forEach(tab => tab.dispose())"
 SETTINGS = {
     # no question about news at the first start, and every cell stays in the page
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -70,6 +80,7 @@ def lab(tmp_path_factory):
             *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
             *(f"--port={port}", f"--IdentityProvider.token={TOKEN}"),
             *(f"--notebook-dir={home / 'notebooks'}", "--KernelManager.transport=ipc"),
+            "--LabApp.expose_app_in_browser=True",
         ],
         env={
             **os.environ,
@@ -129,9 +140,9 @@ def browser():
 class Notebook:
     """One notebook in JupyterLab, used as a learner uses it."""
 
-    def __init__(self, page, name: str, address: str) -> None:
+    def __init__(self, page, name: str) -> None:
         self.page, self.name = page, name
-        page.goto(f"{address}/lab/tree/{name}.ipynb?token={TOKEN}&reset")
+        page.evaluate(OPEN, f"{name}.ipynb")
         self.wait_for_idle()
 
     def wait_for_idle(self, seconds: float = 300) -> None:
@@ -219,7 +230,7 @@ class Notebook:
 
 @pytest.fixture(scope="session")
 def learner(browser):
-    """One learner's browser, which has JupyterLab's scripts from its first page on."""
+    """One learner's browser, in which JupyterLab stays loaded."""
     context = browser.new_context(viewport={"width": 1280, "height": 1000})
     context.set_default_timeout(PATIENCE)
     yield context
@@ -227,8 +238,8 @@ def learner(browser):
 
 
 @pytest.fixture(scope="module")
-def open_notebook(lab, learner):
-    """Open a notebook by name, in a page of its own.
+def open_notebook(lab, learner, request):
+    """Open a notebook by name, as the only one in JupyterLab.
 
     With texts, only the cells that begin with one of them, and what those need; `instead` has
     texts that others take the place of, where a cell would measure for long.
@@ -245,12 +256,25 @@ def open_notebook(lab, learner):
                 for cell in part.cells:
                     cell.source = cell.source.replace(text, other)
             nbformat.write(part, path)
-        return Notebook(learner.new_page(), name, address)
+        return Notebook(page_of(learner, address), name)
 
+    failed = request.session.testsfailed
     yield opened
     for page in learner.pages:
-        page.close()
+        if request.session.testsfailed > failed:  # then it may show anything
+            page.close()
+        else:
+            page.evaluate(CLOSE)
     end_kernels(address)
+
+
+def page_of(learner, address: str):
+    """JupyterLab, which takes longer to load than most tests; without a notebook."""
+    if not learner.pages:
+        page = learner.new_page()
+        page.goto(f"{address}/lab?token={TOKEN}&reset")
+        page.wait_for_function("window.jupyterapp?.restored", polling=POLLING)
+    return learner.pages[0]
 
 
 def end_kernels(address: str) -> None:
