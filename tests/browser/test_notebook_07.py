@@ -69,7 +69,7 @@ def type_lines(notebook, cell, lines):
             continue
         if begun:
             keyboard.press("Enter")
-        keyboard.type(line)
+        keyboard.insert_text(line)
         begun = True
     keyboard.press("Escape")
 
