@@ -83,15 +83,17 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`-m compiler` chooses the tests that need a CUDA compiler; whole notebooks go first.
+    """`-m compiler` chooses the tests that need a CUDA compiler; the slowest go first.
 
-    What takes longest must not begin last, when the other workers have nothing left to do. Tests
-    of one exercise follow each other, and share what its known answers do.
+    Whole notebooks take longest and must not begin last, when the other workers have nothing left
+    to do. Before them the first worker has the browser's tests to itself, and no other starts a
+    JupyterLab. Tests of one exercise follow each other, and share what its known answers do.
     """
     for item in items:
         if {"_compiler", "_linker", "_nvrtc"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("compiler")
-    items.sort(key=lambda item: (item.get_closest_marker("notebook") is None, _exercise_of(item)))
+    slow = ("browser", "notebook")
+    items.sort(key=lambda one: (*(not one.get_closest_marker(m) for m in slow), _exercise_of(one)))
 
 
 def _exercise_of(item: pytest.Item) -> str:
