@@ -16,7 +16,7 @@ from types import MappingProxyType
 import nbformat
 import pytest
 
-from ..notebooks.ready import kernel_command
+from ..support.ready import ready_python
 from .reduced import reduced
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
@@ -70,7 +70,7 @@ def lab(tmp_path_factory):
         path.write_text(json.dumps(values))
     kernel = home / "share" / "kernels" / "python3" / "kernel.json"
     kernel.parent.mkdir(parents=True)
-    command = [*kernel_command(), "-f", "{connection_file}"]
+    command = [ready_python(), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     names = {"display_name": "Python 3 (ipykernel)", "language": "python"}
     kernel.write_text(json.dumps({"argv": command, **names, "metadata": {"debugger": True}}))
     port = free_port()

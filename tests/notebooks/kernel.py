@@ -27,7 +27,7 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from tests.notebooks.ready import kernel_command
+from tests.support.ready import ready_python
 
 __all__ = ["Limits", "Report", "Run", "run"]
 
@@ -157,7 +157,7 @@ class Kernel(AsyncKernelManager):
 
     @property
     def kernel_spec(self) -> KernelSpec:
-        argv = [*kernel_command(), "-f", "{connection_file}"]
+        argv = [ready_python(), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         return KernelSpec(argv=argv, display_name="Python", language="python")
 
 

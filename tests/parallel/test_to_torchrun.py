@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import gpulearn as gl
 from gpulearn.parallel.export.values import written
+from tests.support.ready import ready_python
 
 NUMBER = itertools.count()
 IMPORTS = """
@@ -110,10 +111,11 @@ def notebook():
         linecache.cache.pop(file, None)
 
 
-def run(*command):
-    environment = {**os.environ, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+def run(*command, python=None):
+    python = python or ready_python()  # torchrun asks the environment what starts its ranks
+    environment = {**os.environ, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1", "PYTHON_EXEC": python}
     done = subprocess.run(
-        [sys.executable, *map(str, command)],
+        [python, *map(str, command)],
         env=environment, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -131,7 +133,7 @@ def test_a_script_does_what_the_cell_did(notebook, tmp_path, capsys):
         returned = gl.launch(names["learn"], ranks, 2, "over")
         wanted = [f"rank {rank} returned {result}" for rank, result in enumerate(returned)]
         if ranks == 1:
-            assert run(file) == wanted
+            assert run(file, python=sys.executable) == wanted  # a Python of its own
         else:
             assert run("-m", "torch.distributed.run", "--nproc-per-node", 2, file) == wanted
     for unused in ("import numpy", "from torch import nn"):

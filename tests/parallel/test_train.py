@@ -8,7 +8,6 @@ import os
 import random
 import socket
 import subprocess
-import sys
 
 import pytest
 import torch
@@ -16,6 +15,7 @@ import torch.distributed as dist
 
 import gpulearn as gl
 from gpulearn.parallel.train import Options, main, train
+from tests.support.ready import ready_python
 
 STEPS = 1438 // 256
 LENET = Options(epochs=1, batch=256)
@@ -216,12 +216,13 @@ def test_two_agents_of_torchrun_have_the_bits_of_a_launch(tmp_path, ranks):
 
 def two_agents(file):
     """Exit code, output and errors of two agents on this machine, with one rank each."""
-    program = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2"]
+    program = [ready_python(), "-m", "torch.distributed.run", "--nnodes", "2"]
     program += ["--nproc-per-node", "1", "--rdzv-backend", "c10d", "--rdzv-id", "test"]
     program += ["--rdzv-endpoint", f"127.0.0.1:{free_port()}", "--local-addr", "127.0.0.1"]
     program += ["-m", "gpulearn.parallel.train", *ASKED]
     program += ["--output", str(file), "--timeout", "60"]
     environment = {**os.environ, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+    environment["PYTHON_EXEC"] = program[0]  # starts the ranks
     agents = [
         subprocess.Popen([*program[:3], "--rdzv-conf", f"is_host={host}", *program[3:]],
                          env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

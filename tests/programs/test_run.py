@@ -7,6 +7,8 @@ from importlib.util import find_spec
 
 import pytest
 
+from tests.support.ready import ready_python
+
 KERNELS = """
 import sys
 import numpy as np
@@ -30,21 +32,22 @@ RACE = "program.py:9: race on a[0] in global memory"
 BEYOND = "program.py:14: thread 8 of block 1 accesses a[40], out of bounds"
 
 
-def run(tmp_path, source, *arguments, options=()):
+def run(tmp_path, source, *arguments, options=(), python=None):
     (tmp_path / "beside.py").write_text("SIZE = 40\n")
     (tmp_path / "program.py").write_text(KERNELS + source)
-    return command(tmp_path, *options, "program.py", *arguments)
+    return command(tmp_path, *options, "program.py", *arguments, python=python)
 
 
-def command(folder, *arguments):
+def command(folder, *arguments, python=None):
     return subprocess.run(
-        [sys.executable, "-W", "error", "-m", "gpulearn", "run", *arguments],
+        [python or ready_python(), "-W", "error", "-m", "gpulearn", "run", *arguments],
         capture_output=True, text=True, check=False, cwd=folder,
     )  # fmt: skip
 
 
 def test_a_program_prints_what_it_prints_and_each_finding_is_told_once(tmp_path):
-    done = run(tmp_path, "racy[2, 32](a)\nracy[2, 32](a)\nprint('end')", "-v", "--report")
+    source = "racy[2, 32](a)\nracy[2, 32](a)\nprint('end')"
+    done = run(tmp_path, source, "-v", "--report", python=sys.executable)  # imports and all
     assert done.stdout.splitlines() == ["__main__ ['-v', '--report'] True", "end"]
     assert done.stderr.startswith(RACE)
     assert done.stderr.count("\n") == 1

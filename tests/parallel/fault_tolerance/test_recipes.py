@@ -5,7 +5,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,13 +15,13 @@ import gpulearn as gl
 from gpulearn.parallel.options import options_from
 from gpulearn.parallel.recipes.recipe import RECIPES, recipe
 from gpulearn.train.checkpointing import load_checkpoint
+from tests.support.ready import ready_python
 
 from .slurm import cluster, missing, until
 
 SLURM = [name for name in RECIPES if name.startswith("slurm")]
 KUBERNETES = [name for name in RECIPES if name.startswith("kubernetes")]
 FOLDER = Path(gl.parallel.recipe.__globals__["__file__"]).parent
-BIN = str(Path(sys.executable).parent)  # where torchrun lies
 
 MLP = ["--model", "MLP", "--batch", "256"]
 
@@ -32,10 +31,15 @@ def slurm(tmp_path_factory):
     if absent := missing():
         required = os.environ.get("GPULEARN_REQUIRE_SLURM")
         (pytest.fail if required else pytest.skip)(f"no Slurm here: {', '.join(absent)}")
+    programs, python = tmp_path_factory.mktemp("programs"), ready_python()
+    torchrun = programs / "torchrun"
+    torchrun.write_text(f'#!/bin/sh\nexec {python} -m torch.distributed.run "$@"\n')
+    torchrun.chmod(0o755)
     with cluster(tmp_path_factory.mktemp("slurm")) as running:
         running.environment |= {
-            "PATH": f"{BIN}:{running.environment['PATH']}",
+            "PATH": f"{programs}:{running.environment['PATH']}",
             "OMP_NUM_THREADS": "1",
+            "PYTHON_EXEC": python,  # what torchrun starts the ranks with
         }
         yield running
 

@@ -4,7 +4,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import threading
 import time
 
@@ -15,6 +14,7 @@ import torch.distributed as dist
 from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.fault_tolerance.elastic import ElasticRun, resume_elastic
 from gpulearn.parallel.launch.launch import launch
+from tests.support.ready import ready_python
 
 KILLS = int(os.environ.get("GPULEARN_KILLS", "6"))  # 200 take minutes
 MOST = 10  # in one run
@@ -125,8 +125,9 @@ with init_process_group() as here:
 def test_torchrun_starts_the_same_function_again(tmp_path):
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--max-restarts", "1"]
+    command = [ready_python(), "-m", "torch.distributed.run", "--standalone", "--max-restarts", "1"]
     environment = os.environ | {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1", "OMP_NUM_THREADS": "1"}
+    environment["PYTHON_EXEC"] = command[0]  # starts the ranks
     ran = subprocess.run(
         [*command, "--nproc-per-node", "2", str(script), str(tmp_path / "run.pt")],
         capture_output=True, text=True, timeout=300, env=environment, check=False,
