@@ -1,6 +1,7 @@
 """Ranks start wherever the notebook is: after other threads' work, in odd folders, by spawn."""
 
 import contextlib
+import gc
 import io
 import multiprocessing
 import os
@@ -157,6 +158,13 @@ def test_a_rank_may_load_its_data_with_workers(monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert launch(load, 2, timeout=20) == [6.0, 6.0]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_ranks_begin_with_what_they_import_and_look_for_no_garbage_in_it():
+    def begun():
+        return "torch._dynamo" in sys.modules, gc.get_freeze_count() > 100_000, gc.isenabled()
+
+    assert launch(begun, 1) == [(True, True, True)]
 
 
 def test_threads_that_launch_at_once_leave_the_main_module_where_it_was():

@@ -175,7 +175,7 @@ def test_every_module_is_reached_from_a_notebook_a_check_or_a_command():
     graph = grimp.build_graph("gpulearn", cache_dir=None)
     roots = {
         "gpulearn.__main__", "gpulearn.parallel.train", "gpulearn.cuda", "gpulearn.lazy",
-        "gpulearn.programs.magic",
+        "gpulearn.programs.magic", "gpulearn.parallel.launch.preloaded",
         *(m for m in graph.modules if m.startswith("gpulearn.exercise.")),
     }  # fmt: skip
     texts = [*map(text_of, NOTEBOOKS), (ROOT / "README.md").read_text(encoding="utf-8")]

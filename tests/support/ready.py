@@ -78,10 +78,11 @@ _kept: list[Any] = []  # until this process ends
 def serve(address: str) -> None:
     """Imports, becomes a program for each that asks, and tells how it ended."""
     del sys.path[0]  # this file's folder, which is no program's
+    gc.disable()
     for name in IMPORTED:
         importlib.import_module(name)
-    gc.collect()
-    gc.freeze()  # a copy that looks for garbage here, and at its end does, takes a second
+    gc.freeze()  # nothing of it is garbage: to look for some takes each copy a second at its end
+    gc.enable()
     running: dict[int, tuple[int, socket.socket]] = {}
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(address)

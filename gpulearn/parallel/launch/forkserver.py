@@ -18,14 +18,6 @@ from gpulearn.parallel.launch import rank
 
 __all__ = ["context", "meeting_place", "processes", "start_server", "surroundings"]
 
-# _dynamo: the first optimizer of a process imports it, which takes a second and 120 MB
-PRELOADED = [
-    "torch",
-    "torch.distributed",
-    "torch._dynamo",
-    "cloudpickle",
-    "gpulearn.parallel.launch.rank",
-]
 # a socket's path may have 103 bytes; behind this folder come the server's, 18 more, one launch's,
 # 18, and the name of a socket in it, up to 12
 MOST_BYTES = 55
@@ -48,7 +40,7 @@ def context() -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     _forget_anothers_server()
-    multiprocessing.set_forkserver_preload(PRELOADED)
+    multiprocessing.set_forkserver_preload(["gpulearn.parallel.launch.preloaded"])
     return multiprocessing.get_context("forkserver")
 
 
