@@ -7,6 +7,7 @@ passed, failed, skipped (by numba-cuda itself) or left out. Numba is imported on
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import linecache
@@ -185,6 +186,12 @@ def without_filecheck():
             vars(sys.modules[module]).update(dict.fromkeys(names, object))
 
 
+def launch_once():
+    """The first launch has Numba fill its tables of types, and each copy would do it again."""
+    cuda = importlib.import_module("numba.cuda")
+    cuda.jit(lambda number: None)[1, 1](1)
+
+
 def main():
     without_filecheck()
     if "NUMBA_ENABLE_CUDASIM" not in os.environ:
@@ -193,12 +200,14 @@ def main():
 
         gl.replace_numba_cuda()
         warnings.filterwarnings("ignore", category=SimtWarning)
+        launch_once()
     testing = importlib.import_module("numba.cuda.testing")
     testing.skip_if_cudadevrt_missing = lambda test: test  # the machine needs no library
     testing.skip_if_curand_kernel_missing = unittest.skip("links a library of the toolkit")
     leaks = importlib.import_module("numba.cuda.tests.support").MemoryLeakMixin
     leaks.setUp = leaks.tearDown = lambda test: None  # no kernel allocates here
     subprocess.run = run_python
+    gc.freeze()  # a copy need not look for garbage in all this
     for line in sys.stdin:
         asked = json.loads(line)
         answer = forked(asked["module"], asked["left_out"], asked["seconds"])
