@@ -8,6 +8,7 @@ import heapq
 import threading
 import time
 from collections.abc import Sequence
+from typing import NoReturn
 
 import torch
 
@@ -45,6 +46,7 @@ class Scheduler:
         self._at_gate = [False] * size
         self._left = [False] * size
         self._ending = False
+        self._raising = threading.Lock()
 
     def take(self, rank: int) -> None:
         """Wait for this rank's first turn; it begins with torch's usual random numbers."""
@@ -54,7 +56,7 @@ class Scheduler:
     def step(self, rank: int) -> None:
         """Let those go first whose clock is behind this rank's."""
         if self._ending:
-            raise Ended
+            self._end_here(rank)
         if self._ready and self._ready[0] < (self.clocks[rank], rank):
             heapq.heappush(self._ready, (self.clocks[rank], rank))
             self.pause(rank)
@@ -62,7 +64,7 @@ class Scheduler:
     def pause(self, rank: int) -> None:
         """Give up the turn, and wait until it comes again; random numbers stay the rank's own."""
         if self._ending:
-            raise Ended
+            self._end_here(rank)
         state = torch.default_generator.get_state()
         self.next_turn()
         self._wait(rank)
@@ -83,7 +85,7 @@ class Scheduler:
 
     def leave(self, rank: int, failed: bool) -> None:
         """A rank is at its end: the next one goes on, or nobody does if it failed."""
-        self._left[rank] = True
+        self._never_raise_in(rank)
         if failed:
             self.over.set()
         else:
@@ -93,9 +95,10 @@ class Scheduler:
         """End those that still run, one after another."""
         self._ending = True
         for rank, thread in enumerate(threads):
-            waits = self._at_gate[rank] or self._left[rank]
-            if rank == self.holder and not waits and thread.ident:
-                _raise_in(thread.ident)  # it is in code of its own
+            with self._raising:
+                waits = self._at_gate[rank] or self._left[rank]
+                if rank == self.holder and not waits and thread.ident:
+                    _raise_in(thread.ident)  # it is in code of its own
             with contextlib.suppress(RuntimeError):  # open already
                 self._gates[rank].release()
             if thread.is_alive():
@@ -106,7 +109,19 @@ class Scheduler:
         self._gates[rank].acquire()
         self._at_gate[rank] = False
         if self._ending:
-            raise Ended
+            self._end_here(rank)
+
+    def _end_here(self, rank: int) -> NoReturn:
+        self._never_raise_in(rank)
+        raise Ended
+
+    def _never_raise_in(self, rank: int) -> None:
+        """A rank comes to its end by itself; what was raised in it before this comes out of here.
+
+        An exception that is raised in a thread later would end it again, where nobody expects it.
+        """
+        with self._raising:
+            self._left[rank] = True
 
 
 def _raise_in(ident: int) -> None:

@@ -210,22 +210,23 @@ class _Run(Generic[R]):
     def _be(self, rank: int) -> None:
         """Be one rank, from start to end."""
         channel = SimulatedChannel(self._network, rank, self._size)
-        try:
-            with using_channel(channel):
-                self._scheduler.take(rank)
-                function, args = own_copy(self._payload)
-                result = function(*args)
-                for request in self._network.open[rank]:
-                    raise RankError(f"it ended before wait() was called where it {request}")
-                self._results[rank] = travelling(result)
-        except Ended:
-            return
-        except BaseException as error:
-            raised = failure(error, frames_of_error(error))
-            self._failures[rank] = replace(raised, said=_explained(raised.said))
-            self._scheduler.leave(rank, failed=True)
-        else:
-            self._scheduler.leave(rank, failed=False)
+        with contextlib.suppress(Ended):
+            try:
+                with using_channel(channel):
+                    self._scheduler.take(rank)
+                    function, args = own_copy(self._payload)
+                    result = function(*args)
+                    for request in self._network.open[rank]:
+                        raise RankError(f"it ended before wait() was called where it {request}")
+                    self._results[rank] = travelling(result)
+            except Ended:
+                raise
+            except BaseException as error:
+                raised = failure(error, frames_of_error(error))
+                self._failures[rank] = replace(raised, said=_explained(raised.said))
+                self._scheduler.leave(rank, failed=True)
+            else:
+                self._scheduler.leave(rank, failed=False)
 
     def _turn(self) -> SimulatedChannel:
         return SimulatedChannel(self._network, self._scheduler.holder, self._size)
