@@ -28,6 +28,7 @@ STAMP := .venv/installed
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 # several tests run at once: a thread that waits must not keep a core busy (3 times faster)
 test check: export OMP_WAIT_POLICY = passive
+test check: export OPENBLAS_THREAD_TIMEOUT = 4
 # hundreds of tests, and a first launch that is timed, start Python: without its caches each
 # compiles the package anew
 test check bench: export PYTHONDONTWRITEBYTECODE =

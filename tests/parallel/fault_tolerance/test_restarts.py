@@ -4,8 +4,10 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,7 +16,6 @@ import torch.distributed as dist
 from gpulearn.errors import BadInput, RankError
 from gpulearn.parallel.fault_tolerance.elastic import ElasticRun, resume_elastic
 from gpulearn.parallel.launch.launch import launch
-from tests.support.ready import ready_python
 
 KILLS = int(os.environ.get("GPULEARN_KILLS", "6"))  # 200 take minutes
 MOST = 10  # in one run
@@ -125,9 +126,10 @@ with init_process_group() as here:
 def test_torchrun_starts_the_same_function_again(tmp_path):
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
-    command = [ready_python(), "-m", "torch.distributed.run", "--standalone", "--max-restarts", "1"]
+    # itself, with Pythons of its own: the other tests' are copies of one that is ready
+    torchrun = Path(sys.executable).with_name("torchrun")
+    command = [torchrun, "--standalone", "--max-restarts", "1"]
     environment = os.environ | {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1", "OMP_NUM_THREADS": "1"}
-    environment["PYTHON_EXEC"] = command[0]  # starts the ranks
     ran = subprocess.run(
         [*command, "--nproc-per-node", "2", str(script), str(tmp_path / "run.pt")],
         capture_output=True, text=True, timeout=300, env=environment, check=False,
