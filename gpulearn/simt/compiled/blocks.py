@@ -17,22 +17,25 @@ from numba.core import cgutils
 from numba.core.imputils import call_iternext
 from numba.extending import intrinsic
 
-from gpulearn.simt.compiled.frame import HEADER, ME, WORD, LaunchFrame, reader, word_at
-from gpulearn.simt.compiled.thread import INNER, OPTIONS, device, left_at, left_in, look, word
+from gpulearn.simt.compiled.frame import ME, WORD, LaunchFrame, word_of
+from gpulearn.simt.compiled.thread import (
+    IDENTITY,
+    INNER,
+    OPTIONS,
+    device,
+    left_at,
+    left_in,
+    look,
+    threads,
+    word,
+)
 
 __all__ = ["SITE_BITS", "Part", "in_pass", "in_turns", "to_the_end"]
 
 SITE_BITS = 12  # of a place where threads wait; above is the number of the kernel's statement
 PLACE_BITS = 32  # of both; above are the passes of the loops around
 
-
-def _header(name: str) -> Any:
-    return reader(types.int64, HEADER[name])
-
-
-dx, dy, dz, gx, gy = (
-    _header(name) for name in ("blockDim.x", "blockDim.y", "blockDim.z", "gridDim.x", "gridDim.y")
-)
+across, down = IDENTITY["gridDim.x"], IDENTITY["gridDim.y"]
 _noted, _note = word("noted")
 _, _set_block = word("block")
 _round, _set_round = word("round")
@@ -101,7 +104,7 @@ def _run_part(typingctx: Any, me: Any, begins: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         convention = context.call_conv
         kind = convention.get_function_type(_PART.return_type, _PART.args)
-        address = builder.load(word_at(builder, args[0], HEADER["part"]))
+        address = word_of(builder, args[0], "part")
         part = builder.inttoptr(address, kind.as_pointer())
         status, found = convention.call_function(builder, part, _PART.return_type, _PART.args, args)
         with cgutils.if_unlikely(builder, status.is_error):
@@ -142,7 +145,7 @@ def _part_in_turns(kernel: Any, frame: LaunchFrame) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             run = _linked(context, kind, called)
             me, begins = args
-            states, size = _word(builder, me, "states"), WORD(_state_bytes(context, made))
+            states, size = word_of(builder, me, "states"), WORD(_state_bytes(context, made))
 
             def state(number: Any) -> Any:
                 place = builder.add(states, builder.mul(number, size))
@@ -185,7 +188,7 @@ def _part_in_turns(kernel: Any, frame: LaunchFrame) -> Any:
 @contextmanager
 def _begun(builder: Any, frame: LaunchFrame, first: Any) -> Iterator[Any]:
     """Each thread of a block, in a loop; nobody has written anything in its memory."""
-    x, y, z = (_word(builder, first, f"blockDim.{axis}") for axis in "xyz")
+    x, y, z = (word_of(builder, first, f"blockDim.{axis}") for axis in "xyz")
     _poison(builder, frame, "shared", first)
     with cgutils.for_range(builder, z) as k, cgutils.for_range(builder, y) as j:
         row = builder.mul(builder.add(builder.mul(k.index, y), j.index), x)
@@ -198,7 +201,7 @@ def _begun(builder: Any, frame: LaunchFrame, first: Any) -> Iterator[Any]:
 
 def _count(builder: Any, me: Any) -> Any:
     """The number of threads of a block."""
-    x, y, z = (_word(builder, me, f"blockDim.{axis}") for axis in "xyz")
+    x, y, z = (word_of(builder, me, f"blockDim.{axis}") for axis in "xyz")
     return builder.mul(builder.mul(x, y), z)
 
 
@@ -216,13 +219,9 @@ def _linked(context: Any, kind: Any, called: Any) -> Any:
     return run
 
 
-def _word(builder: Any, me: Any, name: str) -> Any:
-    return builder.load(word_at(builder, me, HEADER[name]))
-
-
 def _poison(builder: Any, frame: LaunchFrame, space: str, me: Any) -> None:
     """Fills what nobody has written with what is no result."""
-    base = _word(builder, me, space)
+    base = word_of(builder, me, space)
     if space == "local" and frame.turns:
         own = builder.mul(builder.extract_value(me, 7), WORD(frame.sizes[space]))
         base = builder.add(base, own)
@@ -244,10 +243,10 @@ def _state_bytes(context: Any, generator: Any) -> int:
 def _block(address: Any, number: Any) -> Any:
     """The first thread of a block that begins."""
     nobody = _first_of(address, (0, 0, 0))
-    across, down = gx(nobody), gy(nobody)
+    x, y = across(nobody), down(nobody)
     _set_block(nobody, number)
     look(nobody)
-    return _first_of(address, (number % across, number // across % down, number // (across * down)))
+    return _first_of(address, (number % x, number // x % y, number // (x * y)))
 
 
 @njit(**OPTIONS)
@@ -275,12 +274,12 @@ def in_turns(address: Any, first: Any, last: Any) -> None:
     """
     for number in range(first, last):
         me = _block(address, number)
-        threads = dx(me) * dy(me) * dz(me)
+        count = threads(me)
         _run_part(me, True)
         where = 1
         while where != 0:
             where, ended = 0, 0
-            for warp in range(0, threads, 32):
+            for warp in range(0, count, 32):
                 here = -1
                 while here < 0:
                     here, gone = _run_part(_numbered(me, warp), False)
@@ -295,7 +294,7 @@ def in_turns(address: Any, first: Any, last: Any) -> None:
                     where = here
             if where != 0 and ended != 0:
                 left = 0
-                for thread in range(threads):
+                for thread in range(count):
                     place = left_in(_numbered(me, thread))
                     if place != 0 and place < where % (1 << PLACE_BITS) >> SITE_BITS:
                         left += 1

@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from gpulearn.simt.compiled.frame import HEADER, WORD, word_at
+from gpulearn.simt.compiled.frame import WORD, word_of
 from gpulearn.simt.compiled.thread import device, number, threads
 
 __all__ = ["EXCHANGES", "put_block", "put_warp"]
@@ -22,8 +22,8 @@ EXCHANGE = 4  # slots of a thread: two of its warp's, two of its block's, by tur
 
 def _slot(context: Any, builder: Any, me: Any, lane: Any, name: str, before: int) -> Any:
     """The address of a thread's slot in this turn, or in the one before."""
-    base = builder.load(word_at(builder, me, HEADER["exchange"]))
-    turn = builder.load(word_at(builder, me, HEADER[name]))
+    base = word_of(builder, me, "exchange")
+    turn = word_of(builder, me, name)
     turn = builder.and_(builder.add(turn, WORD(before)), WORD(1))
     first = WORD(2 if name == "round" else 0)
     place = builder.add(builder.mul(lane, WORD(EXCHANGE)), builder.add(turn, first))

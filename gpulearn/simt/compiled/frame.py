@@ -21,7 +21,7 @@ from numba.np.numpy_support import from_dtype
 
 from gpulearn.simt.core.memory import View, aligned
 
-__all__ = ["HEADER", "ME", "WORD", "LaunchFrame", "NotCompiled", "reader", "word_at"]
+__all__ = ["HEADER", "ME", "WORD", "LaunchFrame", "NotCompiled", "reader", "word_at", "word_of"]
 
 WORD = ir.IntType(64)
 HEADER = {
@@ -49,6 +49,11 @@ def word_at(builder: Any, me: Any, offset: int) -> Any:
     """A word of the frame, as a pointer."""
     address = builder.add(builder.extract_value(me, 0), WORD(offset))
     return builder.inttoptr(address, WORD.as_pointer())
+
+
+def word_of(builder: Any, me: Any, name: str) -> Any:
+    """What a word of the header holds."""
+    return builder.load(word_at(builder, me, HEADER[name]))
 
 
 def _fixed(builder: Any, pointer: Any, kind: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-from gpulearn.simt.compiled.frame import HEADER, WORD, reader, word_at
+from gpulearn.simt.compiled.frame import HEADER, WORD, reader, word_at, word_of
 
 __all__ = [
     "GRID", "IDENTITY", "INNER", "OPTIONS", "device", "lanemask_lt", "leave", "left_at", "left_in",
@@ -138,7 +138,7 @@ def look(me: Any) -> None:
 
 def left_at(builder: Any, me: Any) -> Any:
     """Where it stands in which statement a thread has returned."""
-    base = builder.load(word_at(builder, me, HEADER["left"]))
+    base = word_of(builder, me, "left")
     own = builder.mul(builder.extract_value(me, 7), WORD(8))
     return builder.inttoptr(builder.add(base, own), WORD.as_pointer())
 
