@@ -5,25 +5,28 @@
 from __future__ import annotations
 
 import contextlib
-import cProfile
 import io
 import random
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from gpulearn.checker.limits import LIBRARY
 
-__all__ = ["Printed", "borrowing", "undisturbed"]
+__all__ = ["Printed", "borrowing", "layers", "told_of_calls", "undisturbed"]
 
 MOST_CHARACTERS = 4000  # printed, of one case
 
-# from Python 3.12 on; there a second profiler in a process is an error
-MONITORING: Any = getattr(sys, "monitoring", None)
+Tell = Callable[[FrameType], None]
+
+_lock = threading.Lock()
+# what has other code now → its own, and who is told of calls in which thread
+_listeners: dict[FunctionType, tuple[CodeType, list[tuple[int, Tell]]]] = {}
 
 
 @contextmanager
@@ -119,81 +122,79 @@ def borrowing(solution: Callable[..., Any]) -> Iterator[list[str]]:
     are there once the block has ended.
     """
     callers: list[str] = []
-    codes = _codes(solution)
-    if codes and MONITORING is not None:
-        with _told_of_calls(codes, callers):
-            yield callers
-    elif codes and sys.getprofile() is None:  # else somebody measures the check itself
-        with _profiled(codes, callers):
-            yield callers
-    else:
+    found = layers(solution)
+    wrappers, own = [one.__code__ for one in found[:-1]], found[-1:]
+
+    def note(frame: FrameType) -> None:
+        caller = frame.f_back
+        while caller is not None and caller.f_code in wrappers:
+            caller = caller.f_back
+        if caller is not None and not caller.f_code.co_filename.startswith(LIBRARY):
+            callers.append(caller.f_code.co_filename)
+
+    with told_of_calls(own, note):
         yield callers
 
 
 @contextmanager
-def _profiled(codes: list[CodeType], callers: list[str]) -> Iterator[None]:
-    """The calls as a profiler sees them, one in C: an answer calls many functions."""
-    profile = cProfile.Profile(builtins=False)
-    profile.enable()
-    try:
-        yield
-    finally:
-        profile.disable()
-        callers += [
-            caller.code.co_filename
-            for caller in profile.getstats()
-            if isinstance(caller.code, CodeType)
-            and not _among(caller.code, codes)
-            and not caller.code.co_filename.startswith(LIBRARY)
-            and any(_among(called.code, codes) for called in caller.calls or ())
-        ]
+def told_of_calls(functions: Sequence[FunctionType], tell: Tell) -> Iterator[None]:
+    """Call `tell` with the frame of each call of the functions that this thread makes meanwhile.
 
-
-@contextmanager
-def _told_of_calls(codes: list[CodeType], callers: list[str]) -> Iterator[None]:
-    """The calls as Python tells of them, for this function alone, whoever profiles meanwhile."""
-    tool = next((one for one in (3, 4) if MONITORING.get_tool(one) is None), None)
-    if tool is None:  # others have taken both that Python leaves to anybody
-        yield
-        return
-
-    def note(code: CodeType, place: int) -> None:
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and _among(frame.f_code, codes):
-            frame = frame.f_back
-        if frame is not None and not frame.f_code.co_filename.startswith(LIBRARY):
-            callers.append(frame.f_code.co_filename)
-
-    start = MONITORING.events.PY_START
-    MONITORING.use_tool_id(tool, "gpulearn")
-    MONITORING.register_callback(tool, start, note)
-    MONITORING.set_local_events(tool, codes[-1], start)
-    try:
-        yield
-    finally:
-        MONITORING.set_local_events(tool, codes[-1], 0)
-        MONITORING.register_callback(tool, start, None)
-        MONITORING.free_tool_id(tool)
-
-
-def _among(code: Any, codes: list[CodeType]) -> bool:
-    """Whether it is one of these itself: equal code may be another function's."""
-    return any(code is one for one in codes)
-
-
-def _codes(function: Callable[..., Any] | None) -> list[CodeType]:
-    """The code of a function and of those that it wraps, the innermost last.
-
-    What a decorator puts around functions shares one code, by which a profiler knows them: this
-    function's wrappers get a copy of their own.
+    A profiler is told of every call in the block, which makes it a tenth slower or more. Here the
+    functions themselves tell: meanwhile they have other code, from which their own is called.
     """
-    found: list[CodeType] = []
-    while function is not None and isinstance(
-        code := getattr(function, "__code__", None), CodeType
-    ):
-        inside = getattr(function, "__wrapped__", None)
-        if inside is not None:
-            code = function.__code__ = code.replace()
-        found.append(code)
-        function = inside
+    listener = threading.get_ident(), tell
+    with _lock:
+        for function in functions:
+            if function not in _listeners:
+                _listeners[function] = function.__code__, []
+                function.__code__ = _code_that_tells(function)
+            _listeners[function][1].append(listener)
+    try:
+        yield
+    finally:
+        with _lock:
+            for function in functions:
+                code, told = _listeners[function]
+                told.remove(listener)
+                if not told:
+                    function.__code__ = code
+                    del _listeners[function]
+
+
+def _stand_in(*args: Any, **options: Any) -> Any:
+    call: Any = "a constant, in whose place comes what is called"
+    return call(*args, **options)
+
+
+def _code_that_tells(function: FunctionType) -> CodeType:
+    code, told = _listeners[function]
+    own = FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    own.__kwdefaults__ = function.__kwdefaults__
+
+    def call(*args: Any, **options: Any) -> Any:
+        for thread, tell in tuple(told):
+            if thread == threading.get_ident():
+                tell(sys._getframe(1))
+        return own(*args, **options)
+
+    made = _stand_in.__code__
+    return made.replace(
+        co_consts=tuple(call if isinstance(one, str) else one for one in made.co_consts),
+        co_filename=code.co_filename,
+        co_firstlineno=code.co_firstlineno,
+        co_name=code.co_name,
+        co_qualname=code.co_qualname,
+        co_freevars=code.co_freevars,  # as many as the function has values for
+    )
+
+
+def layers(function: Any) -> list[FunctionType]:
+    """A function and those that it wraps, the innermost last; none if it is no Python function."""
+    found: list[FunctionType] = []
+    while isinstance(function, FunctionType):
+        found.append(function)
+        function = getattr(function, "__wrapped__", None)
     return found

@@ -9,10 +9,10 @@ from __future__ import annotations
 import functools
 import os
 import re
-import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from types import FrameType, ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from torch import Tensor
 
 from gpulearn.checker.answers import Answer
 from gpulearn.checker.exercise import TooLong
+from gpulearn.checker.isolation import layers, told_of_calls
 from gpulearn.checker.limits import waiting_elsewhere
 from gpulearn.checker.stubs import unwrapped
 from gpulearn.device.selection import waited_seconds
@@ -201,39 +202,34 @@ def plain(tensor: Tensor) -> np.ndarray:
 
 
 @contextmanager
-def watched(answer: Answer, files: Collection[str], names: Collection[str]) -> Iterator[set[str]]:
+def watched(answer: Answer, *library: Callable[..., Any] | ModuleType) -> Iterator[set[str]]:
     """Notes which of the library's functions an answer calls; what those call is theirs.
 
     Args:
         answer: whose calls count.
-        files: where the functions are defined.
-        names: of the functions.
+        library: the functions; a module stands for those that it makes public.
     """
     called: set[str] = set()
+    public = [
+        getattr(one, name) for one in library if isinstance(one, ModuleType) for name in one.__all__
+    ]
+    known = [found[-1] for one in (*library, *public) if (found := layers(one))]
+    places = {(one.__code__.co_filename, one.__code__.co_name) for one in known}
     code = getattr(unwrapped(answer), "__code__", None)
-    if code is None or code.co_filename in files:
+    if code is None or code.co_filename in {file for file, _ in places}:
         yield called
         return
 
-    def note(frame: Any, event: str, argument: Any) -> None:
-        if event != "call" or not named(frame):
-            return
+    def note(frame: FrameType) -> None:
         outer = frame.f_back
         while outer is not None:
-            if named(outer):  # one of those functions calls another
-                return
+            if (outer.f_code.co_filename, outer.f_code.co_name) in places:
+                return  # one of those functions calls another
             outer = outer.f_back
         called.add(frame.f_code.co_name)
 
-    def named(frame: Any) -> bool:
-        return frame.f_code.co_filename in files and frame.f_code.co_name in names
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
+    with told_of_calls(known, note):
         yield called
-    finally:
-        sys.setprofile(before)
 
 
 @dataclass(frozen=True)

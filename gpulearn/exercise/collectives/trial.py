@@ -33,8 +33,6 @@ __all__ = [
 
 LINK = "100 Gbit"  # between simulated ranks
 BESIDE = -77.0  # numbers beside the tensor, which nobody may touch
-LIBRARY = (allreduce.__file__, collectives.__file__)
-NAMES = {*allreduce.__all__, *collectives.__all__}
 
 
 @dataclass(frozen=True)
@@ -134,7 +132,7 @@ def act(answer: Answer, work: Work) -> tuple[np.ndarray, Any, bool, frozenset[st
     """Be one rank: lay out its tensor, let the answer reduce it, and look."""
     tensor, around = work.lay(rank())
     memory = tensor.detach()  # the same, whatever becomes of the tensor that is handed over
-    with watched(answer, LIBRARY, NAMES) as called:
+    with watched(answer, allreduce, collectives) as called:
         returned = answer(tensor)
     other = isinstance(returned, Tensor) and returned is not tensor
     beside = work.layout != "gaps" or bool((around[1::2] == BESIDE).all())

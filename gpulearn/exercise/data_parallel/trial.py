@@ -26,8 +26,8 @@ from gpulearn.checker.ranks import (
     plain,
     watched,
 )
-from gpulearn.parallel import averaging
 from gpulearn.parallel.allreduce import all_reduce
+from gpulearn.parallel.averaging import average_gradients
 from gpulearn.parallel.collectives import broadcast, reduce
 from gpulearn.parallel.communicator import barrier, rank, rank_of_this_thread, world_size
 from gpulearn.parallel.torch_collectives import begin_sum
@@ -158,7 +158,7 @@ def act(answer: Answer, step: ReplicaStep) -> tuple[Any, Any, bool, str]:
     own = list(model.parameters())
     trained = [parameter.requires_grad for parameter in own]
     before = [plain(parameter) for parameter in own]
-    with watched(answer, (averaging.__file__,), ("average_gradients",)) as called:
+    with watched(answer, average_gradients) as called:
         answer(model, step.samples[rank()])
     gradients = [None if p.grad is None else plain(p.grad) for p in model.parameters()]
     after = [plain(parameter) for parameter in model.parameters()]

@@ -20,7 +20,6 @@ from gpulearn.checker.answers import Answer, Answers
 from gpulearn.checker.exercise import Case, Exercise
 from gpulearn.checker.ranks import Ending, on_real_ranks, on_simulated_ranks, watched
 from gpulearn.parallel.communicator import rank, world_size
-from gpulearn.parallel.fault_tolerance import elastic
 from gpulearn.parallel.fault_tolerance.elastic import ElasticRun, resume_elastic
 from gpulearn.parallel.launch.launch import launch
 from gpulearn.require import shown
@@ -148,7 +147,7 @@ def act(answer: Answer, work: tuple[int, Start, Starts]) -> tuple[Any, Any, bool
     """Be one simulated rank in one start."""
     disk, start, starts = work
     run = TrialRun(disk, start, starts.count)
-    with watched(answer, (elastic.__file__,), ("resume_elastic",)) as called:
+    with watched(answer, resume_elastic) as called:
         losses = answer(run, starts.steps)
     return weights_of(run), as_row(losses), bool(called)
 

@@ -78,7 +78,7 @@ class Averaged:
 def act(answer: Answer, work: RankWork) -> tuple[np.ndarray, Any, bool]:
     """Be one rank."""
     weights = work.weights(rank())
-    with watched(answer, (local_steps.__file__,), local_steps.__all__) as called:
+    with watched(answer, local_steps) as called:
         returned = work.call(answer, rank(), weights)
     if returned is weights:
         told: Any = "weights"

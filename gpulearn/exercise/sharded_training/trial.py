@@ -82,7 +82,7 @@ class RanShards:
 
 def act(answer: Answer, work: ShardWork) -> tuple[Numbers, Facts, bool]:
     """Be one rank."""
-    with watched(answer, (by_hand.__file__,), set(by_hand.__all__)) as called:
+    with watched(answer, by_hand) as called:
         numbers, facts = work.act(answer)
     return numbers, facts, bool(called)
 

@@ -47,9 +47,6 @@ NOTED = {
     "socket.getaddrinfo": "reaches for the network",
     "os.kill": "sends signals to processes",
     "signal.pthread_kill": "sends signals to processes",
-    "sys.setprofile": "takes the grader's look-out away",
-    "sys.settrace": "takes the grader's look-out away",
-    "sys.monitoring.register_callback": "takes the grader's look-out away",
     "ctypes.dlopen": "calls C",
     "os.remove": "removes files",
     "os.rename": "renames files",
@@ -69,6 +66,8 @@ class _Watch:
         if self.note is None or self.quiet:
             return
         what = NOTED.get(event) or self._of_file(event, arguments)
+        if event == "object.__setattr__" and arguments[1] == "__code__":
+            what = "takes the grader's look-out away"
         if what and what not in self._seen:
             self._seen.add(what)
             self.note(what, shorten(", ".join(map(str, arguments[:1])), 80))
