@@ -593,7 +593,8 @@ def test_solution_stands_alone_in_a_notebook(exercise):
     assert source.startswith(f"{decorator}def {exercise.name}(")
     if is_kernel(exercise):
         return  # it needs the notebook's constants: the solution form of the notebook runs it
-    space = {"np": np, "math": math, "perf_counter": time.perf_counter, **imported_names(exercise)}
+    space = {"__name__": "__main__", "np": np, "math": math, "perf_counter": time.perf_counter}
+    space |= imported_names(exercise)
     exec(source, space)
     assert diagnose(exercise, space[exercise.name]) is None
 

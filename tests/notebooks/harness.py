@@ -177,6 +177,8 @@ def needs_two_runs(notebook: NotebookNode) -> bool:
 
 def uses(cell: NotebookNode, name: str) -> bool:
     """Whether a code cell names something; one that cannot be read might."""
+    if name not in cell.source:  # to read all cells for all names would take seconds
+        return False
     try:
         nodes = ast.walk(ast.parse(cell.source))
     except SyntaxError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import re
 import sys
@@ -255,8 +256,13 @@ def own_frames(frames: Sequence[TraceFrame]) -> Sequence[TraceFrame]:
     installed packages; none if the machinery alone was at work.
     """
     ours = [frame for frame in frames if "site-packages" not in frame.file]
-    readers = [f for f in ours if not OURS & set(Path(f.file).parents) and f.file not in MACHINERY]
+    readers = [f for f in ours if not _of_this_package(f.file) and f.file not in MACHINERY]
     return readers or [f for f in ours or frames if f.file not in MACHINERY]
+
+
+@functools.lru_cache(maxsize=1024)
+def _of_this_package(file: str) -> bool:
+    return bool(OURS & set(Path(file).parents))
 
 
 def _stack(frames: Sequence[TraceFrame]) -> list[str]:
