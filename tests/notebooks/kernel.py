@@ -115,6 +115,7 @@ def environment(scratch: Path) -> dict[str, str]:
         "GPULEARN_PROGRESS": str(scratch / PROGRESS),
         "IPYTHONDIR": str(scratch / "ipython"),
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        "PYTHON_EXEC": ready_python(),  # torchrun starts its ranks with it
         # stops programs that are not Python, and no proxy of the user's hides a request
         **dict.fromkeys(PROXIES, "http://the-network.invalid:9"),
         "no_proxy": "localhost,127.0.0.1,::1",
