@@ -52,15 +52,20 @@ def ready_python() -> str:
 @functools.cache
 def _server() -> str:
     """The program that asks the server of this process, which ends with it."""
+    from gpulearn.device.selection import cores  # what is started in Python's place has none
+
     # a Unix socket's path holds about 100 characters
     folder = tempfile.TemporaryDirectory(prefix="ready-")
     address = Path(folder.name) / "s"
     program = address.with_name("python")
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E {__file__} {address} "$@"\n')
     program.chmod(0o755)
+    # each worker has its share of the cores: threads beyond it wait for each other
+    share = max(1, cores() // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(share))
     process = subprocess.Popen(
         [sys.executable, __file__, "--serve", address],
-        env={**os.environ, **FIXED},
+        env={**threads, **os.environ, **FIXED},
         stdin=subprocess.PIPE,
         stderr=subprocess.DEVNULL,  # what libraries warn of when they are imported
         start_new_session=True,
