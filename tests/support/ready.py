@@ -60,8 +60,11 @@ def _server() -> str:
     program = address.with_name("python")
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E {__file__} {address} "$@"\n')
     program.chmod(0o755)
-    # each worker has its share of the cores: threads beyond it wait for each other
-    share = max(1, cores() // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+    # each worker has its share of the cores: threads beyond it wait for each other. What is kept
+    # to be shown is measured on all, as a learner measures
+    kept = os.environ.get("GPULEARN_EXECUTED")
+    workers = 1 if kept else int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    share = max(1, cores() // workers)
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(share))
     process = subprocess.Popen(
         [sys.executable, __file__, "--serve", address],
