@@ -266,12 +266,14 @@ def test_right_means(answer):
         (thaws, "requires_grad changes, and what was frozen would be trained"),
         (one_buffer_for_each_shape, "for 2 ranks and a weight that two layers share, on rank"),
         (counts_in_bytes, "for 2 ranks with 70000 samples and 3, on rank 0, the gradient of 0."),
-        (runs_on, "rank 0 of 2 ran for 5 seconds without speaking to another rank"),
+        (runs_on, "rank 0 of 2 ran for 1 seconds without speaking to another rank"),
         (misspelt, "AttributeError in line 2 of your function: 'Sequential' object has no attri"),
         (lambda model, samples: None, "parameter.grad is what it was before, on every rank"),
     ],
 )
-def test_each_mean_is_told_what_it_does(answer, said):
+def test_each_mean_is_told_what_it_does(answer, said, monkeypatch):
+    if answer is runs_on:
+        monkeypatch.setattr(ranks, "QUIET_SECONDS", 1.0)
     diagnosis = diagnose(find("average_gradients"), answer)
     assert said in diagnosis
     assert "\n" not in diagnosis
