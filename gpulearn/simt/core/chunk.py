@@ -35,9 +35,12 @@ class Dim3:
 
 def _coordinates(number: Value, extent: Triple) -> Dim3:
     """The places of blocks in a grid, or of threads in a block, by their numbers."""
-    x, y, _ = extent
-    places = number % x, number // x % y, number // (x * y)
-    return Dim3(*(0 if n == 1 else place for n, place in zip(extent, places, strict=True)))
+    x, y, z = extent
+    return Dim3(
+        0 if x == 1 else number % x,
+        0 if y == 1 else number // x % y,
+        0 if z == 1 else number // (x * y),
+    )
 
 
 @lru_cache(maxsize=64)
@@ -104,14 +107,19 @@ class Chunk:
         self._place(numbers)
 
     def _place(self, numbers: Lanes) -> None:
-        lane, self.laneid, self.threadIdx = _lanes(self.block)
-        column = numbers.astype(INT64).reshape(-1, 1)
-        self.blockIdx = _coordinates(column if len(numbers) > 1 else int(numbers[0]), self.grid)
+        _, self.laneid, self.threadIdx = _lanes(self.block)
+        column = numbers.astype(INT64).reshape(-1, 1) if len(numbers) > 1 else int(numbers[0])
+        self.blockIdx = _coordinates(column, self.grid)
         self.blockDim = Dim3(*self.block)
         self.gridDim = Dim3(*self.grid)
         self.warpsize = 32
         self.rows = np.arange(self.blocks, dtype=INT64).reshape(-1, 1)
-        self.thread_numbers = column * self.threads + lane
+
+    @cached_property
+    def thread_numbers(self) -> Lanes:
+        """The numbers of the threads in the grid: what watches them asks, no kernel does."""
+        column = self.block_numbers.astype(INT64).reshape(-1, 1)
+        return column * self.threads + _lanes(self.block)[0]
 
     def here(self) -> int:
         """The source line being carried out."""
