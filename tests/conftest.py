@@ -69,10 +69,15 @@ def one_thread() -> Iterator[None]:
 
 
 def pytest_collection_finish() -> None:
-    """What thousands of tests have imported stays: to look for garbage in it takes a tenth."""
+    """What thousands of tests have imported stays: to look for garbage in it takes a tenth.
+
+    A rank imports the module of the test whose function it runs, and with it what tests need.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 10)
+    if ranks := sys.modules.get("gpulearn.parallel.launch.forkserver"):
+        ranks.PRELOADED[:0] = ["pytest", "hypothesis"]
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist

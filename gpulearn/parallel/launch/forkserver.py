@@ -18,6 +18,7 @@ from gpulearn.parallel.launch import rank
 
 __all__ = ["context", "meeting_place", "processes", "start_server", "surroundings"]
 
+PRELOADED = ["gpulearn.parallel.launch.preloaded"]  # what the server imports for all ranks
 # a socket's path may have 103 bytes; behind this folder come the server's, 18 more, one launch's,
 # 18, and the name of a socket in it, up to 12
 MOST_BYTES = 55
@@ -40,7 +41,7 @@ def context() -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     _forget_anothers_server()
-    multiprocessing.set_forkserver_preload(["gpulearn.parallel.launch.preloaded"])
+    multiprocessing.set_forkserver_preload(PRELOADED)
     return multiprocessing.get_context("forkserver")
 
 
